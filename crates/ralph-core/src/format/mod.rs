@@ -1,0 +1,130 @@
+//! Four plan formats behind one trait, each read and written natively.
+//!
+//! # Theory of operation
+//!
+//! The file's text is the truth. [`Codec::parse`] makes a [`Plan`] of it, strictly: whatever is
+//! damaged is an error with its line, never dropped. [`Codec::edit`] works out byte splices for a
+//! batch of edits, so that unknown fields, comments, order, indentation and line ends survive; a
+//! text without edits is returned byte for byte. Nobody keeps a second representation that could
+//! drift: after an edit the new text is parsed again, before it reaches the disk.
+
+use std::fmt;
+
+use crate::plan::{Edit, Id, Plan};
+
+/// The four plan formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Format {
+    /// ralph's own: one JSON record a line.
+    Jsonl,
+    /// Ralph Deluxe's plan.json.
+    Deluxe,
+    /// The markdown progress file.
+    Progress,
+    /// implementation.json: specs with tasks in them.
+    Implementation,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Jsonl, Self::Deluxe, Self::Progress, Self::Implementation];
+
+    /// The name used on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Jsonl => "jsonl",
+            Self::Deluxe => "deluxe",
+            Self::Progress => "progress",
+            Self::Implementation => "implementation",
+        }
+    }
+
+    /// The usual file name, which is also how messages call the format.
+    pub fn file_name(self) -> &'static str {
+        match self {
+            Self::Jsonl => "plan.jsonl",
+            Self::Deluxe => "plan.json",
+            Self::Progress => "progress.md",
+            Self::Implementation => "implementation.json",
+        }
+    }
+
+    /// Whether accepted, failed and skipped tasks leave the file and a record stays behind.
+    pub fn buries_tasks(self) -> bool {
+        self == Self::Jsonl
+    }
+
+    /// Whether the format knows the difference between claimed and verified.
+    pub fn knows_claims(self) -> bool {
+        self == Self::Jsonl
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.file_name())
+    }
+}
+
+/// A plan file that cannot be read: where and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {message}")]
+pub struct ParseError {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1, where one is known.
+    pub column: Option<usize>,
+    /// What is wrong, in plain words.
+    pub message: String,
+}
+
+impl ParseError {
+    /// An error on a line.
+    pub fn new(line: usize, message: impl Into<String>) -> Self {
+        Self { line, column: None, message: message.into() }
+    }
+}
+
+/// A change that this format or this file cannot take.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EditError {
+    /// The old text does not parse.
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+    /// No such task or issue.
+    #[error("no task or issue {0}")]
+    Unknown(Id),
+    /// The format has no place for this.
+    #[error("{format} cannot hold {what}")]
+    Unsupported {
+        /// The format.
+        format: Format,
+        /// What it has no place for, as a noun phrase.
+        what: String,
+    },
+    /// Two edits of one batch want the same bytes: a mistake in ralph, not in the file.
+    #[error(transparent)]
+    Overlap(#[from] crate::text::Overlap),
+}
+
+/// One plan format: text to plan, and edits to text.
+pub trait Codec {
+    /// Read the text. Anything damaged is an error.
+    fn parse(&self, text: &str) -> Result<Plan, ParseError>;
+
+    /// The text with `edits` made, every other byte as it was.
+    fn edit(&self, text: &str, edits: &[Edit]) -> Result<String, EditError>;
+
+    /// The text of a new plan without tasks.
+    fn empty(&self, title: &str, now: &str) -> String;
+
+    /// An id for a new task, in the style of this format. `taken` says whether an id is in use,
+    /// `random` gives a new four-character base-36 word at each call.
+    fn fresh_id(
+        &self,
+        plan: &Plan,
+        spec: Option<&str>,
+        taken: &dyn Fn(&Id) -> bool,
+        random: &mut dyn FnMut() -> String,
+    ) -> Id;
+}

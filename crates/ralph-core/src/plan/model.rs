@@ -1,0 +1,364 @@
+//! The words of DESIGN as types: one model that is the union of four plan formats.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::format::Format;
+
+/// The name of a task or an issue, unique in its plan.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct Id(String);
+
+impl Id {
+    /// Any text is an id: other tools choose their own.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl From<&str> for Id {
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
+/// How soon a task should be done. `High` sorts first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Priority {
+    /// Unblocks others or was asked for.
+    High,
+    /// Standard work; also the rank of a task without a priority.
+    Medium,
+    /// Documentation, clean-up, nice to have.
+    Low,
+}
+
+impl Priority {
+    /// All of them, highest first.
+    pub const ALL: [Self; 3] = [Self::High, Self::Medium, Self::Low];
+
+    /// The word used in every file format.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Low => "low",
+        }
+    }
+
+    /// The priority a word stands for.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|p| p.as_str() == word)
+    }
+}
+
+/// Why a run of a task was killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KillReason {
+    /// It ran longer than its stage may.
+    Timeout,
+    /// Its context was full and could not be compacted.
+    ContextLimit,
+}
+
+impl KillReason {
+    /// The word used in plan.jsonl.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::ContextLimit => "context_limit",
+        }
+    }
+
+    /// The reason a word stands for.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Timeout, Self::ContextLimit].into_iter().find(|k| k.as_str() == word)
+    }
+}
+
+/// A killed run: why, and where its log is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kill {
+    /// Why it was killed.
+    pub reason: KillReason,
+    /// The log of the killed run, relative to the project.
+    pub log: Option<String>,
+}
+
+/// Where a task stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// To be done.
+    #[default]
+    Pending,
+    /// A backend works on it now.
+    Running,
+    /// Claimed to be done, not verified.
+    Done,
+    /// Verified.
+    Accepted,
+    /// Its run was killed; to be broken down.
+    Killed(Kill),
+    /// Cannot go on, with the reason.
+    Blocked(String),
+    /// Given up after all retries, with the last reason where one is known.
+    Failed(Option<String>),
+    /// Left out on purpose.
+    Skipped,
+}
+
+impl State {
+    /// The state as one lower-case word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Accepted => "accepted",
+            Self::Killed(_) => "killed",
+            Self::Blocked(_) => "blocked",
+            Self::Failed(_) => "failed",
+            Self::Skipped => "skipped",
+        }
+    }
+
+    /// Whether the task still has to be worked on (waiting, running, blocked or killed).
+    pub fn is_open(&self) -> bool {
+        matches!(self, Self::Pending | Self::Running | Self::Killed(_) | Self::Blocked(_))
+    }
+}
+
+/// The unit of agent work.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Task {
+    /// Unique in the plan.
+    pub id: Id,
+    /// One line that says what to do.
+    pub name: String,
+    /// The spec it belongs to; `None` is the current one. implementation.json: the spec's id.
+    pub spec: Option<String>,
+    /// Where it stands.
+    pub state: State,
+    /// Whatever helps to do it. plan.json: the description.
+    pub notes: Option<String>,
+    /// What must be true when it is done.
+    pub accept: Vec<String>,
+    /// Tasks that must be accepted first.
+    pub deps: Vec<Id>,
+    /// How soon; `None` ranks as medium.
+    pub priority: Option<Priority>,
+    /// The priority that ralph computed last. When it equals `priority`, nobody chose that one and
+    /// the next prioritisation may change it.
+    pub auto_priority: Option<Priority>,
+    /// Failed attempts so far.
+    pub retries: u32,
+    /// Retries allowed for this task alone.
+    pub max_retries: Option<u32>,
+    /// Turns a backend may take for this task alone.
+    pub max_turns: Option<u32>,
+    /// Skill files to put into the prompt.
+    pub skills: Vec<String>,
+    /// Libraries whose documentation the task needs.
+    pub libraries: Vec<String>,
+    /// Whether the task needs documentation fetched first.
+    pub needs_docs: bool,
+    /// The task it was split from.
+    pub parent: Option<Id>,
+    /// The issue it came from.
+    pub created_from: Option<Id>,
+    /// When it was claimed done (implementation.json: completed).
+    pub done_at: Option<String>,
+    /// Why it was rejected last.
+    pub reject: Option<String>,
+    /// The heading it stands under (progress.md's phases).
+    pub phase: Option<String>,
+    /// Line in the plan file, from 1; 0 for a task that is not in a file yet.
+    pub line: usize,
+}
+
+impl Default for Id {
+    fn default() -> Self {
+        Self(String::new())
+    }
+}
+
+/// A question or bug that must be investigated before it is work.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Issue {
+    /// Unique in the plan.
+    pub id: Id,
+    /// What is asked or wrong.
+    pub desc: String,
+    /// The spec it belongs to; `None` is the current one.
+    pub spec: Option<String>,
+    /// How soon; tasks made from it inherit this.
+    pub priority: Option<Priority>,
+    /// Its investigation was killed.
+    pub kill: Option<Kill>,
+    /// The task whose failure it reports.
+    pub created_from: Option<Id>,
+    /// Line in the plan file, from 1.
+    pub line: usize,
+}
+
+/// What a record of the past says happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TombstoneKind {
+    /// Verified and taken out of the plan.
+    Accept,
+    /// Found wanting.
+    Reject,
+    /// Skipped or deleted.
+    Delete,
+}
+
+/// History of a task: it was accepted, rejected or deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tombstone {
+    /// What happened.
+    pub kind: TombstoneKind,
+    /// To which task.
+    pub id: Id,
+    /// Its name, where the record has one.
+    pub name: Option<String>,
+    /// Its spec, where the record has one.
+    pub spec: Option<String>,
+    /// Why.
+    pub reason: Option<String>,
+    /// When it had been claimed done.
+    pub done_at: Option<String>,
+    /// When this happened.
+    pub at: Option<String>,
+    /// The whole task as it was, when it left the plan without being accepted.
+    pub task: Option<Box<Task>>,
+    /// Line in the plan file, from 1.
+    pub line: usize,
+}
+
+/// A spec that was found satisfied as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecAccepted {
+    /// Which spec.
+    pub spec: String,
+    /// When.
+    pub at: Option<String>,
+}
+
+/// A spec as a plan file describes it (implementation.json has all of it; others only names).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SpecEntry {
+    /// How tasks refer to it.
+    pub id: String,
+    /// The spec's file.
+    pub file: Option<String>,
+    /// For people.
+    pub name: Option<String>,
+    /// Lower comes first; `None` comes last.
+    pub priority: Option<i64>,
+    /// What the prompt should say about it.
+    pub context: Option<String>,
+    /// Criteria of the spec as a whole; a task without its own gets these.
+    pub accept: Vec<String>,
+    /// The status word in the file.
+    pub status: Option<String>,
+}
+
+/// A gate that the plan file itself names (implementation.json's `qualityGates`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// Short name.
+    pub name: String,
+    /// Shell command.
+    pub command: String,
+    /// Whether a failure fails the attempt; `None` leaves it to the strategy.
+    pub required: Option<bool>,
+}
+
+/// The settings of plan.jsonl's config record: one layer of the configuration.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PlanConfig {
+    /// Longest time of one stage run.
+    pub timeout_ms: Option<u64>,
+    /// Most iterations of construct.
+    pub max_iterations: Option<u64>,
+    /// Share of the context that is worth a warning.
+    pub context_warn: Option<f64>,
+    /// Share of the context at which it is compacted.
+    pub context_compact: Option<f64>,
+    /// Share of the context at which a run is killed.
+    pub context_kill: Option<f64>,
+    /// Line in the plan file, from 1.
+    pub line: usize,
+}
+
+/// Everything a plan file says, whatever its format.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The format it was read from.
+    pub format: Format,
+    /// For people: the project's or plan's name, where the file has one.
+    pub title: Option<String>,
+    /// Specs the file describes, in file order.
+    pub specs: Vec<SpecEntry>,
+    /// The spec being worked on; `None` puts every record in scope.
+    pub current_spec: Option<String>,
+    /// Live tasks in file order.
+    pub tasks: Vec<Task>,
+    /// Open issues in file order.
+    pub issues: Vec<Issue>,
+    /// History in file order (plan.jsonl only).
+    pub tombstones: Vec<Tombstone>,
+    /// Specs accepted as a whole (plan.jsonl only).
+    pub accepted_specs: Vec<SpecAccepted>,
+    /// Gates named by the plan.
+    pub gates: Vec<Gate>,
+    /// Settings named by the plan.
+    pub config: PlanConfig,
+    /// progress.md: `RALPH_DONE` stands alone on a line of the Status section.
+    pub says_done: bool,
+}
+
+impl Plan {
+    /// A plan with nothing in it.
+    pub fn empty(format: Format) -> Self {
+        Self {
+            format,
+            title: None,
+            specs: Vec::new(),
+            current_spec: None,
+            tasks: Vec::new(),
+            issues: Vec::new(),
+            tombstones: Vec::new(),
+            accepted_specs: Vec::new(),
+            gates: Vec::new(),
+            config: PlanConfig::default(),
+            says_done: false,
+        }
+    }
+
+    /// The live task with this id.
+    pub fn task(&self, id: &Id) -> Option<&Task> {
+        self.tasks.iter().find(|t| t.id == *id)
+    }
+
+    /// The open issue with this id.
+    pub fn issue(&self, id: &Id) -> Option<&Issue> {
+        self.issues.iter().find(|i| i.id == *id)
+    }
+}

@@ -1,0 +1,1 @@
+//! The thin shell around the core: the only code that touches the world.

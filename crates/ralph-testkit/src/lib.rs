@@ -1,0 +1,1 @@
+//! What tests share: temporary projects and a way to run the real binary in them.

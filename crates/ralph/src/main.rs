@@ -1,0 +1,3 @@
+//! ralph: drives coding agents through specs until the work is proven done.
+
+fn main() {}
