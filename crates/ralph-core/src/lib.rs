@@ -13,5 +13,6 @@
 //! ```
 
 pub mod format;
+pub mod json;
 pub mod plan;
 pub mod text;
