@@ -47,6 +47,16 @@ impl SmallDisk {
     pub fn free(&self) {
         fs::remove_file(self.path().join("filler")).expect("the filler file");
     }
+
+    /// Take away the right to write, from root as well.
+    pub fn read_only(&self) {
+        let done = Command::new("mount")
+            .args(["-o", "remount,ro"])
+            .arg(self.path())
+            .status()
+            .expect("mount worked before");
+        assert!(done.success(), "cannot make {} read-only", self.path().display());
+    }
 }
 
 impl Drop for SmallDisk {
