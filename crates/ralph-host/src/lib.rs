@@ -14,6 +14,7 @@ mod git_dir;
 pub mod ids;
 pub mod plan_file;
 pub mod project;
+pub mod specs;
 pub mod store;
 
 pub use file_error::FileError;

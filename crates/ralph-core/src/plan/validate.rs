@@ -54,7 +54,7 @@ pub fn validate(plan: &Plan) -> Vec<Finding> {
             message,
         });
     }
-    findings.sort_by(|a, b| (a.line, a.severity).cmp(&(b.line, b.severity)));
+    findings.sort_by_key(|f| (f.line, f.severity));
     findings
 }
 
