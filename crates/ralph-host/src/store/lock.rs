@@ -134,7 +134,7 @@ impl LockError {
 /// The right to change ledger files; dropping it gives it back.
 #[derive(Debug)]
 pub struct LedgerLock {
-    _file: File,
+    _held: Held,
 }
 
 impl LedgerLock {
@@ -148,14 +148,14 @@ impl LedgerLock {
             Err(TryLockError::Error(source)) => return Err(LockError::Io { path, source }),
         };
         holder.write_to(&file);
-        Ok(Self { _file: file })
+        Ok(Self { _held: Held(file) })
     }
 }
 
 /// The right to be the one loop of this worktree; dropping it gives it back.
 #[derive(Debug)]
 pub struct RunLock {
-    _file: File,
+    _held: Held,
 }
 
 impl RunLock {
@@ -171,7 +171,18 @@ impl RunLock {
             Err(TryLockError::Error(source)) => return Err(LockError::Io { path, source }),
         }
         holder.write_to(&file);
-        Ok(Self { _file: file })
+        Ok(Self { _held: Held(file) })
+    }
+}
+
+/// A locked file. It is unlocked by name and not just closed: a child that another thread is
+/// starting at this moment has a copy of it until its program is loaded.
+#[derive(Debug)]
+struct Held(File);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _closing_unlocks_too = self.0.unlock();
     }
 }
 

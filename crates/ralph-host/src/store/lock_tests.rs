@@ -114,13 +114,9 @@ fn a_holder_survives_being_written_and_read_back() {
 #[test]
 fn no_child_inherits_a_lock() {
     let dir = room();
-    let held = RunLock::acquire(dir.path(), &me()).unwrap();
-    let mut child = Command::new("sleep").arg("600").spawn().unwrap();
-    drop(held);
-    let again = RunLock::acquire(dir.path(), &me());
-    child.kill().unwrap();
-    child.wait().unwrap();
-    again.unwrap();
+    let RunLock { _held: held } = RunLock::acquire(dir.path(), &me()).unwrap();
+    let flags = rustix::io::fcntl_getfd(&held.0).unwrap();
+    assert!(flags.contains(rustix::io::FdFlags::CLOEXEC));
 }
 
 #[test]
