@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+use ralph_core::config;
 use ralph_core::format::{self, Codec, EditError, Format};
 use ralph_core::lines;
 use ralph_core::plan::{Edit, Id, Plan, PlanConfig};
@@ -97,30 +98,22 @@ impl Context {
         let flag = args.plan.as_deref().map(|p| self.directory.join(p));
         let configured = match &flag {
             Some(_) => None,
-            None => self.config(&PlanConfig::default())?.plan,
+            None => self.resolved("", &PlanConfig::default())?.config.plan.map(PathBuf::from),
         };
         plan_file(&self.project, flag.as_deref(), configured.as_deref())
             .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))
     }
 
-    /// The configuration, with the plan's own settings as one layer.
-    pub(crate) fn config(
-        &self,
-        plan: &PlanConfig,
-    ) -> Result<ralph_core::config::Config, CommandError> {
-        Ok(self.resolved(plan)?.config)
-    }
-
-    /// The configuration with the origin of each value.
+    /// The configuration with the origin of each value; `plan` is the layer of the plan's own
+    /// settings, and `shown` the plan's name.
     pub(crate) fn resolved(
         &self,
+        shown: &str,
         plan: &PlanConfig,
-    ) -> Result<config_load::Resolved, CommandError> {
-        let resolved = config_load::load(self.project.root(), plan, std::env::vars_os())
+    ) -> Result<config::Resolved, CommandError> {
+        let resolved = config_load::load(self.project.root(), shown, plan, std::env::vars_os())
             .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
-        for warning in &resolved.warnings {
-            out::warn(warning);
-        }
+        resolved.warnings.iter().for_each(out::warn);
         Ok(resolved)
     }
 

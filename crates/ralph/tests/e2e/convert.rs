@@ -10,7 +10,7 @@ const JSONL: &str = r#"{"t":"task","id":"t-aaaa","name":"A","s":"p","notes":"n",
 {"t":"issue","id":"i-iiii","desc":"why?"}
 "#;
 
-const FILES: [&str; 4] = ["p/plan.jsonl", "p/plan.json", "p/progress.md", "p/implementation.json"];
+const FILES: [&str; 4] = ["plan.jsonl", "plan.json", "progress.md", "implementation.json"];
 
 fn names(p: &TestProject, plan: &str) -> Vec<(String, String)> {
     let list = p.run(["task", "list", "--all", "--json", "--plan", plan]).ok().json();
@@ -28,17 +28,18 @@ fn names(p: &TestProject, plan: &str) -> Vec<(String, String)> {
 fn every_format_converts_to_every_other_and_keeps_names_and_states() {
     let p = project!().git_init().file("in.jsonl", JSONL);
     for (i, first) in FILES.iter().enumerate() {
-        p.run(["convert", "in.jsonl", first]).ok().stdout_has(&format!("Wrote {first}"));
+        let first = format!("p/{first}");
+        p.run(["convert", "in.jsonl", &first]).ok().stdout_has(&format!("Wrote {first}"));
         for second in FILES {
             let again = format!("q{i}/{second}");
-            p.run(["convert", first, &again]).ok();
-            assert_eq!(names(&p, &again), names(&p, first), "{first} to {second}");
+            p.run(["convert", &first, &again]).ok();
+            assert_eq!(names(&p, &again), names(&p, &first), "{first} to {second}");
         }
     }
     let expected = [("A", "pending"), ("B", "blocked"), ("Y", "skipped"), ("Z", "accepted")];
     let expected = expected.map(|(n, s)| (n.to_owned(), s.to_owned()));
     for file in &FILES[1..] {
-        assert_eq!(names(&p, file), expected, "{file}");
+        assert_eq!(names(&p, &format!("p/{file}")), expected, "{file}");
     }
 }
 
