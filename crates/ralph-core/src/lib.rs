@@ -13,6 +13,8 @@
 //! ```
 
 pub mod format;
+pub mod ids;
 pub mod json;
+pub mod lines;
 pub mod plan;
 pub mod text;
