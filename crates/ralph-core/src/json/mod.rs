@@ -13,6 +13,7 @@
 //! which reads a part of it (one line), and [`parse_file`], which steps over a byte order mark.
 
 mod edit;
+mod fields;
 mod parse;
 mod style;
 
@@ -22,6 +23,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 pub use edit::{Editor, ItemChange, MemberChange};
+pub use fields::Fields;
 pub use parse::{MAX_DEPTH, parse, parse_file, parse_in};
 
 use crate::format::ParseError;
