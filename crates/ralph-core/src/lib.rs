@@ -12,6 +12,7 @@
 //! text --parse--> Plan --decide--> [Edit] --edit--> text'   (text' is parsed again before it is written)
 //! ```
 
+pub mod config;
 pub mod format;
 pub mod plan;
 pub mod text;
