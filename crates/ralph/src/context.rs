@@ -209,8 +209,9 @@ fn kind(path: &Path) -> Kind {
 }
 
 fn decode<'b>(shown: &str, bytes: &'b [u8]) -> Result<&'b str, CommandError> {
-    lines::decode(bytes).map_err(|e| {
-        CommandError::new(format!("{shown}:{}: {}", e.line, e.message))
+    std::str::from_utf8(bytes).map_err(|e| {
+        let line = bytes[..e.valid_up_to()].iter().filter(|&&b| b == b'\n').count() + 1;
+        CommandError::new(format!("{shown}:{line}: this is not UTF-8 text"))
             .hint("nothing was changed; restore the file from git or a backup")
     })
 }

@@ -59,3 +59,16 @@ pub(crate) fn run(context: &Context, args: InboxArgs) -> Result<ExitCode, Comman
     }
     Ok(ExitCode::SUCCESS)
 }
+
+/// Read the inbox; one that does not exist is empty.
+pub(crate) fn read(context: &Context) -> Result<Inbox, CommandError> {
+    let path = context.project.inbox();
+    let text = context.read_text(&path)?.unwrap_or_default();
+    Inbox::parse(&text).map_err(|e| damaged(context, &e))
+}
+
+fn damaged(context: &Context, error: &ParseError) -> CommandError {
+    let shown = context.show(&context.project.inbox());
+    CommandError::new(format!("{shown}:{}: {}", error.line, error.message))
+        .hint("nothing was changed; mend that line and try again")
+}
