@@ -8,6 +8,8 @@
 //! text without edits is returned byte for byte. Nobody keeps a second representation that could
 //! drift: after an edit the new text is parsed again, before it reaches the disk.
 
+pub mod jsonl;
+
 use std::fmt;
 
 use crate::plan::{Edit, Id, Plan};
@@ -100,6 +102,17 @@ pub enum EditError {
     /// No such task or issue.
     #[error("no task or issue {0}")]
     Unknown(Id),
+    /// Several live records have this id, so nobody can say which one is meant.
+    #[error("{id} stands on line {} and on line {}: give one of them another id", lines.0, lines.1)]
+    Ambiguous {
+        /// The id.
+        id: Id,
+        /// The lines of the first two.
+        lines: (usize, usize),
+    },
+    /// A new record has the id of one that is there.
+    #[error("the id {0} is taken")]
+    Taken(Id),
     /// The format has no place for this.
     #[error("{format} cannot hold {what}")]
     Unsupported {

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::{JsonError, Node};
+use super::{JsonError, Kind, Node};
 
 /// An object that is read field by field.
 #[derive(Clone, Copy)]
@@ -34,9 +34,10 @@ impl<'t, 'n> Fields<'t, 'n> {
 
     /// An error about a field that is there.
     pub fn wrong<T>(&self, key: &str, value: &Node, expected: &str) -> Field<T> {
-        let shown = match value.str(self.text) {
-            Some(text) => format!("{:?}", shorten(&text)),
-            None => value.kind_name().to_owned(),
+        let shown = match value.kind {
+            Kind::String => format!("{:?}", shorten(&value.str(self.text).unwrap_or_default())),
+            Kind::Array(_) | Kind::Object(_) => value.kind_name().to_owned(),
+            Kind::Null | Kind::Bool(_) | Kind::Number => shorten(value.raw(self.text)).into_owned(),
         };
         let message = format!("`{key}` must be {expected}, not {shown}");
         Err(JsonError { offset: value.span.start, message })
@@ -82,23 +83,32 @@ impl<'t, 'n> Fields<'t, 'n> {
 
     /// An array of strings; absent is empty.
     pub fn strings(&self, key: &str) -> Field<Vec<String>> {
-        let found = self.read(key, "an array of strings", |value| self.all_strings(value))?;
-        Ok(found.unwrap_or_default())
+        match self.get(key) {
+            None => Ok(Vec::new()),
+            Some(value) => match value.items() {
+                Some(items) => items.iter().map(|item| self.item(key, item)).collect(),
+                None => self.wrong(key, value, "an array of strings"),
+            },
+        }
     }
 
     /// One string or an array of them; absent, or one empty string, is empty.
     pub fn one_or_more(&self, key: &str) -> Field<Vec<String>> {
-        let read = |value: &Node| match value.str(self.text) {
-            Some(one) if one.is_empty() => Some(Vec::new()),
-            Some(one) => Some(vec![one.into_owned()]),
-            None => self.all_strings(value),
-        };
-        Ok(self.read(key, "a string or an array of strings", read)?.unwrap_or_default())
+        match self.get(key).map(|value| (value, value.str(self.text))) {
+            Some((_, Some(one))) if one.is_empty() => Ok(Vec::new()),
+            Some((_, Some(one))) => Ok(vec![one.into_owned()]),
+            Some((value, None)) if value.items().is_none() => {
+                self.wrong(key, value, "a string or an array of strings")
+            }
+            _ => self.strings(key),
+        }
     }
 
-    fn all_strings(&self, value: &Node) -> Option<Vec<String>> {
-        let items = value.items()?.iter();
-        items.map(|item| Some(item.str(self.text)?.into_owned())).collect()
+    fn item(&self, key: &str, item: &Node) -> Field<String> {
+        match item.str(self.text) {
+            Some(text) => Ok(text.into_owned()),
+            None => self.wrong(key, item, "an array of strings only"),
+        }
     }
 
     /// A whole number from 0.
@@ -166,10 +176,10 @@ mod tests {
         let fields = Fields::new(text, &node).unwrap();
         let message = |e: JsonError| e.message;
         assert_eq!(message(fields.u64("n").unwrap_err()), "`n` must be a whole number, not \"x\"");
-        assert_eq!(message(fields.str("s").unwrap_err()), "`s` must be a string, not a number");
+        assert_eq!(message(fields.str("s").unwrap_err()), "`s` must be a string, not 1");
         assert_eq!(
             message(fields.strings("l").unwrap_err()),
-            "`l` must be an array of strings, not an array"
+            "`l` must be an array of strings only, not 2"
         );
         assert_eq!(
             message(fields.word("w", "high or low", |_| None::<()>).unwrap_err()),
