@@ -155,6 +155,18 @@ section! {
     }
 }
 
+impl Limits {
+    /// Longest time of one backend run in `ralph build`.
+    pub fn build_timeout(&self) -> Duration {
+        self.stage_timeout.unwrap_or(Timeout::minutes(10)).get()
+    }
+
+    /// Longest time of one backend run in every other loop.
+    pub fn construct_timeout(&self) -> Duration {
+        self.stage_timeout.unwrap_or(Timeout::minutes(5)).get()
+    }
+}
+
 section! {
     /// `[memory]`: handoffs and the knowledge index.
     Memory, MEMORY = "memory." {
