@@ -130,7 +130,7 @@ fn write(values: &BTreeMap<String, (KeyRef, Value)>) -> String {
             (Value::Records(records), _) => {
                 for record in records {
                     lists.push_str(&format!("\n[[{path}]]\n"));
-                    for (name, value) in record {
+                    for (name, value) in record.iter() {
                         lists.push_str(&format!("{name} = {}\n", value.to_toml()));
                     }
                 }

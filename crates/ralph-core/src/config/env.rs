@@ -133,7 +133,9 @@ pub(super) fn gates_from_commands(commands: Vec<String>) -> Value {
     let mut records: Vec<Record> = Vec::new();
     for command in commands {
         let text = Value::Text(command);
-        let record = Record::from([("name", text.clone()), ("command", text)]);
+        let mut record = Record::default();
+        record.push("name", text.clone());
+        record.push("command", text);
         if !records.contains(&record) {
             records.push(record);
         }

@@ -187,7 +187,7 @@ impl Reader<'_> {
         table: &dyn TableLike,
         span: Option<Range<usize>>,
     ) -> Record {
-        let mut record = Record::new();
+        let mut record = Record::default();
         for (name, item) in table.iter() {
             let Some(field) = fields.iter().find(|field| field.name == name) else {
                 let message = unknown("key", name, fields.iter().map(|field| field.name));
@@ -195,7 +195,7 @@ impl Reader<'_> {
                 continue;
             };
             if let Some(value) = self.value(name, field.kind, item) {
-                record.insert(field.name, value);
+                record.push(field.name, value);
             }
         }
         for field in fields {

@@ -130,8 +130,8 @@ macro_rules! record {
             }
 
             fn to_record(&self) -> Record {
-                let mut record = Record::new();
-                $( if let Some(value) = self.$field.to_value() { record.insert(stringify!($field), value); } )*
+                let mut record = Record::default();
+                $( if let Some(value) = self.$field.to_value() { record.push(stringify!($field), value); } )*
                 record
             }
         }

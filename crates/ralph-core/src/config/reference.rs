@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::env::deluxe_variables;
 use super::keys::Key;
-use super::table::{Config, SECTIONS};
+use super::table::{Backend, Config, SECTIONS};
 use super::value::{Absent, Field, Kind, Value};
 
 /// The text of `docs/configuration.md`.
@@ -27,7 +27,7 @@ pub fn reference_page() -> String {
 }
 
 const INTRODUCTION: &str = r#"<!-- Written by ralph from crates/ralph-core/src/config/table.rs. To change it, change that file, then
-     run: RALPH_UPDATE=1 cargo test -p ralph-core --test configuration_page -->
+     run: RALPH_UPDATE=1 cargo nextest run -p ralph-core configuration_page -->
 
 # Configuration
 
@@ -103,7 +103,8 @@ fn about(table: &str) -> Option<&'static str> {
 
 fn rows(page: &mut String, section: &[Key]) {
     page.push_str("\n| key | value | default | meaning |\n| --- | --- | --- | --- |\n");
-    let defaults = Config::default();
+    let mut defaults = Config::default();
+    defaults.backends.insert(String::new(), Backend::default());
     for key in section {
         let name = key.path.rsplit('.').next().unwrap_or(key.path);
         let default = shown((key.get)(&defaults, ""));

@@ -214,3 +214,13 @@ fn a_flag_with_a_bad_value_is_named() {
         "--max-cost: expected an amount in dollars such as 10.0, found `lots`"
     );
 }
+
+#[test]
+fn a_run_has_ten_minutes_in_build_and_five_elsewhere_unless_told_otherwise() {
+    let times = |text: &str| {
+        let limits = resolve([&project(text).unwrap()]).unwrap().config.limits;
+        (limits.build_timeout().as_secs(), limits.construct_timeout().as_secs())
+    };
+    assert_eq!(times(""), (600, 300));
+    assert_eq!(times("limits.stage_timeout = '30m'"), (1800, 1800));
+}

@@ -31,11 +31,14 @@ pub enum SetError {
 /// `file` is how messages call the file.
 pub fn set(file: &str, text: &str, key: &str, value: &str) -> Result<String, SetError> {
     let (key, value) = read_plain(key, value).map_err(SetError::Refused)?;
-    put(file, text, &key, &value)
+    match text.strip_prefix('\u{feff}') {
+        Some(text) => Ok(format!("\u{feff}{}", put(file, text, &key, &value)?)),
+        None => put(file, text, &key, &value),
+    }
 }
 
-/// As [`set`], with a value that was checked already.
-pub(super) fn put(file: &str, text: &str, key: &KeyRef, value: &Value) -> Result<String, SetError> {
+/// As [`set`], with a value that was checked already and a text without byte order mark.
+fn put(file: &str, text: &str, key: &KeyRef, value: &Value) -> Result<String, SetError> {
     let path = key.path();
     let Ok(document) = Document::parse(text) else {
         // The layer reader says it in the words that people know from every other command.
@@ -159,7 +162,7 @@ fn insert(
         Place::Root(_) | Place::Header { .. } => {
             let (leaf, table) = parts.split_last()?;
             let lines = format!("[{}]{newline}{leaf} = {new}", table.join("."));
-            let gap = if text.trim_start_matches('\u{feff}').is_empty() { "" } else { newline };
+            let gap = if text.is_empty() { "" } else { newline };
             Some(at_end(text, &lines, newline, gap))
         }
     }
@@ -217,7 +220,7 @@ fn start_of_block(text: &str, offset: usize) -> usize {
 }
 
 fn line_start(text: &str, offset: usize) -> usize {
-    text[..offset].rfind('\n').map_or(if text.starts_with('\u{feff}') { 3 } else { 0 }, |at| at + 1)
+    text[..offset].rfind('\n').map_or(0, |at| at + 1)
 }
 
 /// `line` as the line after the one that `offset` is in.
@@ -229,7 +232,6 @@ fn after_line(text: &str, offset: usize, line: &str, newline: &str) -> Splice {
 }
 
 fn at_end(text: &str, line: &str, newline: &str, gap: &str) -> Splice {
-    let open_line = !text.is_empty() && !text.ends_with('\n') && text != "\u{feff}";
-    let close = if open_line { newline } else { "" };
+    let close = if text.is_empty() || text.ends_with('\n') { "" } else { newline };
     Splice::insert(text.len(), format!("{close}{gap}{line}{newline}"))
 }

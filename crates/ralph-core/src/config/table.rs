@@ -48,7 +48,7 @@ section! {
         allow_unknown_cost: bool = false;
         /// The plan file; absent: `ralph/plan.jsonl`, else the one plan file found.
         plan: Option<String> = None, "RALPH_PLAN_FILE" Plain;
-        /// What a prompt remembers of earlier attempts.
+        /// What a prompt remembers: the last handoff, the knowledge index too, or what a context agent prepares.
         mode: Mode = Mode::HandoffOnly;
         /// Most iterations of one run, for `build` and `construct` both; absent: each has its own.
         max_iterations: Option<NonZeroU32> = None;
@@ -64,13 +64,13 @@ section! {
         auto_commit: bool = true;
         /// Whether a loop that ends commits what is left of its own files.
         commit_ledger: bool = true;
-        /// What to do with uncommitted changes at the start.
+        /// Your uncommitted changes at the start: keep them beside ralph's work, commit them, or do not start.
         on_dirty: OnDirty = OnDirty::Snapshot;
-        /// Which gates must be green; a gate's own `required` wins.
+        /// Which gates must be green: all; or tests alone, with lint shown or not run. A gate's own `required` wins.
         gate_strategy: GateStrategy = GateStrategy::Strict, "RALPH_VALIDATION_STRATEGY" Plain;
-        /// Commands that ralph runs to decide whether an attempt counts.
+        /// Commands that ralph runs to decide whether an attempt counts; none: the plan's `qualityGates`.
         gates: Vec<Gate> = Vec::new(), "RALPH_VALIDATION_COMMANDS" Commands;
-        /// What happens to a change of tests, build manifests or CI files.
+        /// A change of tests, build manifests or CI files is named in the verdict, or fails the attempt.
         judges: Judges = Judges::List;
         /// Whether a landing beside your uncommitted changes is gated again without them.
         regate_landed: bool = false;
@@ -132,7 +132,7 @@ section! {
 section! {
     /// `[agent]`: the loop over the inbox.
     Agent, AGENT = "agent." {
-        /// What happens to the changes of a spec that failed.
+        /// The changes of a spec that failed become a stash entry, or go away (salvaged first).
         on_failure: OnFailure = OnFailure::Stash;
     }
 }
@@ -152,6 +152,18 @@ section! {
         context_compact: Ratio = Ratio::percent(85);
         /// Share of the context at which a run is stopped.
         context_kill: Ratio = Ratio::percent(95);
+    }
+}
+
+impl Limits {
+    /// Longest time of one backend run in `ralph build`.
+    pub fn build_timeout(&self) -> Duration {
+        self.stage_timeout.unwrap_or(Timeout::minutes(10)).get()
+    }
+
+    /// Longest time of one backend run in every other loop.
+    pub fn construct_timeout(&self) -> Duration {
+        self.stage_timeout.unwrap_or(Timeout::minutes(5)).get()
     }
 }
 
@@ -188,7 +200,7 @@ section! {
         model: Option<String> = None;
         /// Kind `command`: program and arguments, with `{prompt_file}` and `{model}` filled in.
         command: Vec<String> = Vec::new();
-        /// Kind `command`: how it says that a task is done; absent: marker.
+        /// Kind `command`: it prints `<TASK_DONE>` to say that a task is done, or exits with 0; absent: marker.
         claim: Option<Claim> = None;
     }
     and {

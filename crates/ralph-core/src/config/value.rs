@@ -2,7 +2,6 @@
 //!
 //! A [`Kind`] is what the key table says about a key; a [`Value`] is what survived its check.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -11,8 +10,33 @@ use serde::{Serialize, Serializer};
 use super::duration::{parse_duration, render_duration};
 use super::setting::Trigger;
 
-/// One element of a list of tables, by field name. Only names of the key table occur.
-pub type Record = BTreeMap<&'static str, Value>;
+/// One element of a list of tables: the fields that are set, in order. Only names of the key table
+/// occur, each at most once.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Record(Vec<(&'static str, Value)>);
+
+impl Record {
+    /// The value of a field, if it is set.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.iter().find(|(field, _)| *field == name).map(|(_, value)| value)
+    }
+
+    /// The fields that are set.
+    pub fn iter(&self) -> impl Iterator<Item = &(&'static str, Value)> {
+        self.0.iter()
+    }
+
+    /// Set one more field.
+    pub(super) fn push(&mut self, name: &'static str, value: Value) {
+        self.0.push((name, value));
+    }
+}
+
+impl Serialize for Record {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
 
 /// A value that passed the check of its key.
 #[derive(Clone, Debug, PartialEq)]
