@@ -8,6 +8,10 @@
 //! text without edits is returned byte for byte. Nobody keeps a second representation that could
 //! drift: after an edit the new text is parsed again, before it reaches the disk.
 
+pub mod deluxe;
+mod members;
+mod numbering;
+
 use std::fmt;
 
 use crate::plan::{Edit, Id, Plan};
@@ -100,6 +104,12 @@ pub enum EditError {
     /// No such task or issue.
     #[error("no task or issue {0}")]
     Unknown(Id),
+    /// Several tasks or issues have this id.
+    #[error("{0} stands for more than one task or issue; give each its own id")]
+    Ambiguous(Id),
+    /// A new task or issue has an id that is in use.
+    #[error("the id {0} is taken")]
+    Taken(Id),
     /// The format has no place for this.
     #[error("{format} cannot hold {what}")]
     Unsupported {
