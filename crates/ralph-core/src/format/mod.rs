@@ -8,6 +8,8 @@
 //! text without edits is returned byte for byte. Nobody keeps a second representation that could
 //! drift: after an edit the new text is parsed again, before it reaches the disk.
 
+pub mod progress;
+
 use std::fmt;
 
 use crate::plan::{Edit, Id, Plan};
