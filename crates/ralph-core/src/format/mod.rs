@@ -14,6 +14,7 @@ pub mod implementation;
 pub mod jsonl;
 mod members;
 mod numbering;
+pub mod progress;
 
 use std::fmt;
 
@@ -110,13 +111,8 @@ pub enum EditError {
     #[error("no task or issue {0}")]
     Unknown(Id),
     /// Several live records have this id, so nobody can say which one is meant.
-    #[error("{id} stands on line {} and on line {}: give one of them another id", lines.0, lines.1)]
-    Ambiguous {
-        /// The id.
-        id: Id,
-        /// The lines of the first two.
-        lines: (usize, usize),
-    },
+    #[error("{0} stands for more than one task or issue; give each its own id")]
+    Ambiguous(Id),
     /// A new record has the id of one that is there.
     #[error("the id {0} is taken")]
     Taken(Id),

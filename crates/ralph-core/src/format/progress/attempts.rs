@@ -1,0 +1,217 @@
+//! Recent Attempts: what was tried, and the marks that stand for states without a checkbox.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::doc::{Doc, Kind, words};
+use super::{ident, lines, tasks};
+use crate::plan::Id;
+
+/// One entry of Recent Attempts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attempt {
+    /// The iteration it was made in.
+    pub iteration: u32,
+    /// What was tried.
+    pub tried: String,
+    /// What came of it.
+    pub result: String,
+    /// What to do next, where somebody knows.
+    pub next: Option<String>,
+}
+
+/// What an entry says about the task it names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Skipped,
+    Failed,
+    Rejected,
+    Retry,
+}
+
+impl Verdict {
+    const ALL: [Self; 4] = [Self::Skipped, Self::Failed, Self::Rejected, Self::Retry];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Skipped => "skipped",
+            Self::Failed => "failed",
+            Self::Rejected => "rejected",
+            Self::Retry => "retry",
+        }
+    }
+
+    /// Whether the task is out of the running.
+    pub(super) fn is_final(self) -> bool {
+        matches!(self, Self::Skipped | Self::Failed)
+    }
+}
+
+/// A verdict on a task, as an entry carries it.
+pub(super) struct Mark {
+    pub(super) id: Id,
+    verdict: Verdict,
+    reason: Option<String>,
+}
+
+impl Mark {
+    /// The mark in `attempt`: `tried` begins with a task's id and `result` with a verdict.
+    pub(super) fn of(attempt: &Attempt) -> Option<Self> {
+        let id = Id::new(ident::leading_id(&attempt.tried)?);
+        let (verdict, rest) = Verdict::ALL
+            .into_iter()
+            .find_map(|v| Some((v, attempt.result.strip_prefix(v.word())?)))?;
+        let rest = rest.trim_start();
+        let reason = rest.strip_prefix(['—', '–', '-', ':']);
+        (rest.is_empty() || reason.is_some()).then(|| Self {
+            id,
+            verdict,
+            reason: reason.map(str::trim).filter(|r| !r.is_empty()).map(str::to_owned),
+        })
+    }
+}
+
+/// The entry that marks the task `id`.
+pub(super) fn marking(
+    iteration: u32,
+    (id, name): (&Id, &str),
+    verdict: Verdict,
+    reason: Option<&str>,
+) -> Attempt {
+    let reason = reason.map(lines::one_line).filter(|r| !r.is_empty());
+    Attempt {
+        iteration,
+        tried: format!("{id} — {name}"),
+        result: match reason {
+            Some(reason) => format!("{} — {reason}", verdict.word()),
+            None => verdict.word().to_owned(),
+        },
+        next: None,
+    }
+}
+
+/// An entry and its place.
+pub(super) struct Entry {
+    pub(super) attempt: Attempt,
+    pub(super) mark: Option<Mark>,
+    /// From its heading to its last line.
+    pub(super) range: Range<usize>,
+    /// The value of `Tried`.
+    pub(super) tried_at: usize,
+}
+
+/// All entries, oldest first.
+pub(super) fn entries(doc: &Doc<'_>) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for section in doc.all(Kind::Attempts) {
+        let inner = doc.outline.headings.get(section.headings.clone()).unwrap_or_default();
+        let ends = inner.iter().skip(1).map(|h| h.range.start).chain([section.body.end]);
+        for (heading, end) in inner.iter().zip(ends) {
+            if let Some(iteration) = iteration(&heading.title) {
+                let end = doc.content_end(heading.range.end..end.max(heading.range.end));
+                entries.push(entry(doc, iteration, heading.range.start..end));
+            }
+        }
+    }
+    entries
+}
+
+/// The number in `Iteration 3`.
+fn iteration(title: &str) -> Option<u32> {
+    let words = words(title);
+    let number = words.strip_prefix("iteration ")?;
+    number.split(' ').next()?.parse().ok()
+}
+
+fn entry(doc: &Doc<'_>, iteration: u32, range: Range<usize>) -> Entry {
+    let mut attempt = Attempt { iteration, ..Attempt::default() };
+    let mut tried_at = range.start;
+    for item in doc.outline.items.get(doc.outline.items_in(&range)).unwrap_or_default() {
+        let value = |label| tasks::labelled(doc.text, item, label);
+        if item.parent.is_some() {
+            continue;
+        } else if let Some(value) = value("tried") {
+            tried_at = value.start;
+            attempt.tried = lines::one_line(lines::at(doc.text, value));
+        } else if let Some(value) = value("result") {
+            attempt.result = lines::one_line(lines::at(doc.text, value));
+        } else if let Some(value) = value("next") {
+            attempt.next = Some(lines::one_line(lines::at(doc.text, value)));
+        }
+    }
+    Entry { mark: Mark::of(&attempt), attempt, range, tried_at }
+}
+
+/// An entry as lines.
+pub(super) fn render(attempt: &Attempt) -> Vec<String> {
+    let field = |label: &str, value: &str| {
+        format!("- {label}: {}", lines::one_line(value)).trim_end().to_owned()
+    };
+    let mut lines = vec![
+        format!("### Iteration {}", attempt.iteration),
+        field("Tried", &attempt.tried),
+        field("Result", &attempt.result),
+    ];
+    lines.extend(attempt.next.as_deref().map(|next| field("Next", next)));
+    lines
+}
+
+/// Several entries as lines, blank lines between them.
+pub(super) fn render_all(attempts: &[Attempt]) -> Vec<String> {
+    attempts.iter().map(render).collect::<Vec<_>>().join(&String::new())
+}
+
+/// What the entries say about one task.
+pub(super) struct History<'e> {
+    pub(super) newest: Verdict,
+    /// Why, as the newest mark says.
+    pub(super) reason: Option<&'e str>,
+    /// How often it was rejected since it was last given a fresh start.
+    pub(super) rejections: u32,
+    /// Why it was rejected last, since then.
+    pub(super) rejected: Option<&'e str>,
+}
+
+/// What the entries say, by task. The last entry in the file is the newest.
+pub(super) fn histories(entries: &[Entry]) -> BTreeMap<&Id, History<'_>> {
+    let mut histories: BTreeMap<&Id, History<'_>> = BTreeMap::new();
+    for mark in entries.iter().filter_map(|e| e.mark.as_ref()) {
+        let fresh = History { newest: mark.verdict, reason: None, rejections: 0, rejected: None };
+        let history = histories.entry(&mark.id).or_insert(fresh);
+        if mark.verdict == Verdict::Retry || starts_over(history.newest, mark.verdict) {
+            (history.rejections, history.rejected) = (0, None);
+        }
+        history.newest = mark.verdict;
+        history.reason = mark.reason.as_deref();
+        if mark.verdict == Verdict::Rejected {
+            history.rejections += 1;
+            history.rejected = mark.reason.as_deref();
+        }
+    }
+    histories
+}
+
+/// A task that was given up and is rejected again has begun anew in between.
+fn starts_over(before: Verdict, now: Verdict) -> bool {
+    before.is_final() && now == Verdict::Rejected
+}
+
+/// Which of `marks` (oldest first) must stay, because a task that `is_open` says is not ticked
+/// would change its state or its count of rejections without them.
+pub(super) fn needed(marks: &[Option<&Mark>], is_open: impl Fn(&Id) -> bool) -> Vec<bool> {
+    let mut needed = vec![false; marks.len()];
+    // The verdict that still speaks for each task, walking from the newest mark to the oldest.
+    let mut speaking: BTreeMap<&Id, Option<Verdict>> = BTreeMap::new();
+    for (mark, needed) in marks.iter().zip(&mut needed).rev() {
+        let Some(mark) = mark else { continue };
+        let speaks = speaking.get(&mark.id).copied();
+        let goes_on = match (speaks, mark.verdict) {
+            (None, verdict) => verdict != Verdict::Retry && is_open(&mark.id),
+            (Some(Some(Verdict::Rejected)), Verdict::Rejected) => true,
+            _ => false,
+        };
+        *needed = goes_on;
+        speaking.insert(&mark.id, goes_on.then_some(mark.verdict));
+    }
+    needed
+}

@@ -1,0 +1,293 @@
+//! A batch of edits worked out against one old text.
+//!
+//! Every edit becomes splices of the old text. Ids follow from names, so before anything is written
+//! the names of all tasks after the batch are put in file order and numbered; entries in Recent
+//! Attempts that name a task whose id changes are changed with it. At the end the new text is read
+//! again: if a task is not there as it should be, there is an error and no text.
+
+use std::collections::BTreeMap;
+
+use super::add::Additions;
+use super::attempts::{self, Attempt, Verdict};
+use super::doc::{Doc, Kind};
+use super::wanted::Wanted;
+use super::{ident, lines, record, swallowed, unsupported, view};
+use crate::format::EditError;
+use crate::plan::{Edit, Id, Retirement, State, Task};
+use crate::text::{Splice, splice};
+
+/// The text with `edits` made.
+pub(super) fn edit(text: &str, edits: &[Edit]) -> Result<String, EditError> {
+    let doc = Doc::read(text)?;
+    if edits.is_empty() {
+        return Ok(text.to_owned());
+    }
+    let mut batch = Batch::new(&doc);
+    for edit in edits {
+        batch.take(edit)?;
+    }
+    batch.finish()
+}
+
+/// A task after the batch: one that was there, by index, or an added one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Who {
+    Old(usize),
+    New(usize),
+}
+
+/// A verdict to be written to Recent Attempts.
+struct NewMark {
+    who: Who,
+    verdict: Verdict,
+    reason: Option<String>,
+}
+
+struct Batch<'d> {
+    doc: &'d Doc<'d>,
+    index: BTreeMap<&'d Id, usize>,
+    splices: Vec<Splice>,
+    /// The names after the batch of the tasks that were there; `None` is deleted.
+    names: Vec<Option<String>>,
+    additions: Additions<'d>,
+    marks: Vec<NewMark>,
+    /// The state words that the touched tasks must have in the end.
+    states: BTreeMap<Who, &'static str>,
+}
+
+impl<'d> Batch<'d> {
+    fn new(doc: &'d Doc<'d>) -> Self {
+        Self {
+            doc,
+            index: doc.tasks.iter().enumerate().map(|(n, t)| (&t.task.id, n)).collect(),
+            splices: Vec::new(),
+            names: doc.tasks.iter().map(|t| Some(t.task.name.clone())).collect(),
+            additions: Additions::new(doc),
+            marks: Vec::new(),
+            states: BTreeMap::new(),
+        }
+    }
+
+    fn find(&self, id: &Id) -> Result<usize, EditError> {
+        self.index.get(id).copied().ok_or_else(|| EditError::Unknown(id.clone()))
+    }
+
+    fn take(&mut self, edit: &Edit) -> Result<(), EditError> {
+        match edit {
+            Edit::AddTask { task, after } => self.add(task, after.as_ref()),
+            Edit::UpdateTask(task) => self.update(task),
+            Edit::Retire { id, how, reason, .. } => self.retire(id, *how, reason.clone()),
+            Edit::Reject { id, reason, .. } => {
+                let n = self.find(id)?;
+                self.set_marks(n, Tick::Open, None);
+                self.mark(Who::Old(n), Verdict::Rejected, Some(reason.clone()));
+                self.states.insert(Who::Old(n), State::Pending.word());
+                Ok(())
+            }
+            Edit::AddIssue(_) | Edit::UpdateIssue(_) | Edit::RemoveIssue(_) => {
+                Err(unsupported("issues"))
+            }
+            Edit::UseSpec(_) | Edit::AcceptSpec { .. } => Err(unsupported("specs")),
+        }
+    }
+
+    fn add(&mut self, task: &Task, after: Option<&Id>) -> Result<(), EditError> {
+        let wanted = Wanted::of(task)?;
+        let anchor = after.map(|id| self.find(id)).transpose()?;
+        let who = Who::New(self.additions.len());
+        match &wanted.state {
+            State::Failed(reason) => self.mark(who, Verdict::Failed, reason.clone()),
+            State::Skipped => self.mark(who, Verdict::Skipped, None),
+            _ => {}
+        }
+        self.states.insert(who, wanted.state.word());
+        self.additions.push(wanted, anchor);
+        Ok(())
+    }
+
+    fn retire(&mut self, id: &Id, how: Retirement, why: Option<String>) -> Result<(), EditError> {
+        let n = self.find(id)?;
+        match how {
+            Retirement::Accepted => self.set_state(n, &State::Accepted, None),
+            Retirement::Failed => self.set_state(n, &State::Failed(None), why),
+            Retirement::Skipped => self.set_state(n, &State::Skipped, why),
+            Retirement::Deleted => {
+                let item = self.doc.tasks[n].item.clone();
+                self.splices.push(lines::remove(self.doc.text, item));
+                self.names[n] = None;
+            }
+        }
+        Ok(())
+    }
+
+    fn update(&mut self, task: &Task) -> Result<(), EditError> {
+        let n = self.find(&task.id)?;
+        let wanted = Wanted::of(task)?;
+        let old = &self.doc.tasks[n].task;
+        let same_body = wanted.notes == old.notes && wanted.accept == old.accept;
+        let fresh_start = task.retries == 0 && old.retries > 0;
+        if wanted.name != old.name {
+            self.splices.push(Splice::replace(self.doc.tasks[n].name.clone(), &wanted.name));
+            self.names[n] = Some(wanted.name.clone());
+        }
+        if !same_body {
+            self.set_body(n, &wanted);
+        }
+        if wanted.state != old.state {
+            let why = match &wanted.state {
+                State::Failed(reason) => reason.clone(),
+                _ => None,
+            };
+            self.set_state(n, &wanted.state, why);
+        }
+        let marked = self.marks.last().is_some_and(|m| m.who == Who::Old(n));
+        if fresh_start && !marked {
+            self.mark(Who::Old(n), Verdict::Retry, None);
+        }
+        let changed = wanted.name != old.name || !same_body || wanted.state != old.state;
+        match wanted.field_without_a_place(task, old) {
+            Some(field) if !changed && !fresh_start => Err(unsupported(field)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Put the task into `state`, whatever it takes.
+    fn set_state(&mut self, n: usize, state: &State, why: Option<String>) {
+        let given_up = self.doc.tasks[n].verdict.is_some_and(Verdict::is_final);
+        let verdict = match state {
+            State::Failed(_) => Some(Verdict::Failed),
+            State::Skipped => Some(Verdict::Skipped),
+            State::Accepted => None,
+            _ => given_up.then_some(Verdict::Retry),
+        };
+        let tick = if *state == State::Accepted { Tick::Ticked } else { Tick::Open };
+        let blocked = if let State::Blocked(reason) = state { Some(reason.as_str()) } else { None };
+        self.set_marks(n, tick, blocked);
+        if let Some(verdict) = verdict {
+            self.mark(Who::Old(n), verdict, why);
+        }
+        self.states.insert(Who::Old(n), state.word());
+    }
+
+    /// Make the box and the `[BLOCKED]` mark say this.
+    fn set_marks(&mut self, n: usize, tick: Tick, blocked: Option<&str>) {
+        let span = &self.doc.tasks[n];
+        if span.ticked != (tick == Tick::Ticked) {
+            let mark = if tick == Tick::Ticked { "x" } else { " " };
+            self.splices.push(Splice::replace(span.tick.clone(), mark));
+        }
+        let mark = blocked.map(super::wanted::blocked_mark).unwrap_or_default();
+        if lines::at(self.doc.text, span.blocked.clone()) != mark {
+            self.splices.push(Splice::replace(span.blocked.clone(), mark));
+        }
+    }
+
+    /// Make notes and criteria what is wanted, touching the notes only if they change.
+    fn set_body(&mut self, n: usize, wanted: &Wanted) {
+        let (text, span) = (self.doc.text, &self.doc.tasks[n]);
+        let indent = span.indent(text);
+        if wanted.notes != span.task.notes {
+            let new = wanted.body(&indent);
+            let mut change = lines::insert(text, span.body.start, &new);
+            change.range = span.body.clone();
+            self.splices.push(change);
+            return;
+        }
+        let added = wanted.accept.strip_prefix(span.task.accept.as_slice());
+        if added.is_none() {
+            self.splices.extend(span.accepts.iter().map(|r| Splice::remove(r.clone())));
+        }
+        let new = super::wanted::criteria(&indent, added.unwrap_or(&wanted.accept));
+        self.splices.push(lines::insert(text, span.item.end, &new));
+    }
+
+    fn mark(&mut self, who: Who, verdict: Verdict, reason: Option<String>) {
+        self.marks.push(NewMark { who, verdict, reason });
+    }
+
+    /// All changes as one new text.
+    fn finish(mut self) -> Result<String, EditError> {
+        self.splices.extend(self.additions.splices());
+        let after = self.after();
+        self.rename_in_attempts(&after);
+        self.write_marks(&after);
+        let new = splice(self.doc.text, self.splices)?;
+        let read = Doc::read(&new).map_err(|_| swallowed())?;
+        let as_wanted = read.tasks.len() == after.len()
+            && read.tasks.iter().zip(&after).all(|(span, slot)| {
+                let state = self.states.get(&slot.who);
+                span.task.name == slot.name && state.is_none_or(|s| span.task.state.word() == *s)
+            });
+        if as_wanted { Ok(new) } else { Err(swallowed()) }
+    }
+
+    /// The tasks after the batch, in file order, with their ids.
+    fn after(&self) -> Vec<Slot> {
+        let old = self.doc.tasks.iter().zip(&self.names).enumerate();
+        let old =
+            old.filter_map(|(n, (span, name))| Some((span.item.start, Who::Old(n), name.clone()?)));
+        let new = self.additions.in_order();
+        let new = new.iter().map(|a| (a.at, Who::New(a.nth), a.wanted.name.clone()));
+        let mut places: Vec<_> = new.chain(old).collect();
+        // The sort is stable: what is added where a task begins comes before that task.
+        places.sort_by_key(|(at, ..)| *at);
+        let ids = ident::assign(places.iter().map(|(_, _, name)| name.as_str()));
+        let places = places.into_iter().zip(ids);
+        places.map(|((_, who, name), id)| Slot { who, name, id }).collect()
+    }
+
+    /// Let entries follow the tasks whose ids change.
+    fn rename_in_attempts(&mut self, after: &[Slot]) {
+        let mut moved: BTreeMap<&Id, &Id> = BTreeMap::new();
+        for slot in after {
+            if let Who::Old(n) = slot.who
+                && self.doc.tasks[n].task.id != slot.id
+            {
+                moved.insert(&self.doc.tasks[n].task.id, &slot.id);
+            }
+        }
+        for entry in &self.doc.entries {
+            let old = entry.mark.as_ref().map(|m| &m.id);
+            if let Some((old, new)) = old.and_then(|old| Some((old, moved.get(old)?))) {
+                let range = entry.tried_at..entry.tried_at + old.as_str().len();
+                self.splices.push(Splice::replace(range, new.as_str()));
+            }
+        }
+    }
+
+    fn write_marks(&mut self, after: &[Slot]) {
+        if self.marks.is_empty() {
+            return;
+        }
+        let slots: BTreeMap<Who, &Slot> = after.iter().map(|s| (s.who, s)).collect();
+        let iteration = view::current_iteration(self.doc);
+        let entries: Vec<Attempt> = self
+            .marks
+            .iter()
+            .filter_map(|m| {
+                let slot = slots.get(&m.who)?;
+                let task = (&slot.id, slot.name.as_str());
+                Some(attempts::marking(iteration, task, m.verdict, m.reason.as_deref()))
+            })
+            .collect();
+        self.splices.push(record::append(
+            self.doc,
+            Kind::Attempts,
+            &attempts::render_all(&entries),
+        ));
+    }
+}
+
+/// What the box should be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tick {
+    Open,
+    Ticked,
+}
+
+/// A task after the batch.
+struct Slot {
+    who: Who,
+    name: String,
+    id: Id,
+}

@@ -1,0 +1,121 @@
+//! What the build loop writes besides tasks: attempts, the log, what was completed, the status.
+//!
+//! Each function takes the old text and returns the new one, creating a missing section. What
+//! would not be read back (because the file has an open code block, say) is an error.
+
+use std::collections::BTreeSet;
+
+use super::attempts::{self, Attempt, Mark};
+use super::doc::{Doc, Kind};
+use super::view::{self, LogRow, ProgressFile};
+use super::{lines, swallowed};
+use crate::format::EditError;
+use crate::plan::Id;
+use crate::text::{Splice, splice};
+
+/// Add an entry to Recent Attempts and keep the newest `keep` of them. Entries that a task's state
+/// hangs on (skipped, failed, rejections of an open task) stay beyond that.
+pub fn add_attempt(text: &str, attempt: &Attempt, keep: usize) -> Result<String, EditError> {
+    let doc = Doc::read(text)?;
+    let new = Mark::of(attempt);
+    let marks: Vec<_> = doc.entries.iter().map(|e| e.mark.as_ref()).chain([new.as_ref()]).collect();
+    let open: BTreeSet<&Id> = doc.tasks.iter().filter(|t| !t.ticked).map(|t| &t.task.id).collect();
+    let needed = attempts::needed(&marks, |id| open.contains(id));
+    let old = needed.iter().take(marks.len().saturating_sub(keep)).enumerate();
+    let gone: Vec<usize> = old.filter(|(_, needed)| !**needed).map(|(n, _)| n).collect();
+    let mut splices: Vec<Splice> = gone
+        .iter()
+        .filter_map(|&n| doc.entries.get(n))
+        .map(|e| lines::remove(text, e.range.clone()))
+        .collect();
+    if gone.last() != Some(&doc.entries.len()) {
+        splices.push(append(&doc, Kind::Attempts, &attempts::render(attempt)));
+    }
+    let expected = marks.len() - gone.len();
+    checked(splice(text, splices)?, |file| file.attempts.len() == expected)
+}
+
+/// Add a row to the Iteration Log.
+pub fn log_iteration(text: &str, row: &LogRow) -> Result<String, EditError> {
+    let doc = Doc::read(text)?;
+    let number = row.iteration.to_string();
+    let line = |columns: &[String]| {
+        let cells = columns.iter().map(|c| view::escape(view::cell(row, &number, c)));
+        cells.fold(String::from("|"), |line, cell| format!("{line} {cell} |"))
+    };
+    let change = match view::log_tables(&doc).last() {
+        Some(table) => lines::insert(text, table.range.end, &[line(&view::columns(&doc, table))]),
+        None => {
+            let [head, rule] = empty_log();
+            append(&doc, Kind::Log, &[head, rule, line(&view::COLUMNS.map(str::to_owned))])
+        }
+    };
+    let expected = view::log(&doc).len() + 1;
+    checked(splice(text, vec![change])?, |file| file.log.len() == expected)
+}
+
+/// Make the Completed section list exactly `done`. Other text in it stays.
+pub fn set_completed(text: &str, done: &[String]) -> Result<String, EditError> {
+    let doc = Doc::read(text)?;
+    let done: Vec<String> =
+        done.iter().map(|d| lines::one_line(d)).filter(|d| !d.is_empty()).collect();
+    let new: Vec<String> = done.iter().map(|d| format!("- [x] {d}")).collect();
+    let body = doc.section(Kind::Completed).map_or(0..0, |s| s.body.clone());
+    let items = doc.outline.items.get(doc.outline.items_in(&body)).unwrap_or_default();
+    let mut old = items.iter().filter(|i| i.parent.is_none()).map(|i| i.range.clone());
+    let mut splices = Vec::new();
+    match old.next() {
+        Some(first) => {
+            splices.push(lines::insert(text, lines::line_start(text, first.start), &new));
+            splices.push(Splice::remove(lines::line_start(text, first.start)..first.end));
+        }
+        None if new.is_empty() => {}
+        None => splices.push(append(&doc, Kind::Completed, &new)),
+    }
+    splices.extend(old.map(|range| lines::remove(text, range)));
+    checked(splice(text, splices)?, |file| file.completed == done)
+}
+
+/// Make `status` the text of the Status section.
+pub fn set_status(text: &str, status: &str) -> Result<String, EditError> {
+    let doc = Doc::read(text)?;
+    let wanted: Vec<String> = status.trim().lines().map(str::to_owned).collect();
+    let old = doc.section(Kind::Status).map(|s| view::prose_range(&doc, &s.body));
+    let change = match old.filter(|range| !range.is_empty()) {
+        Some(range) => {
+            let mut change = lines::insert(text, range.start, &wanted);
+            change.range = range;
+            change
+        }
+        None => append(&doc, Kind::Status, &wanted),
+    };
+    let headings = doc.outline.headings.len() + usize::from(doc.section(Kind::Status).is_none());
+    let new = splice(text, vec![change])?;
+    if Doc::read(&new).map_err(|_| swallowed())?.outline.headings.len() != headings {
+        return Err(swallowed());
+    }
+    checked(new, |file| file.status.lines().eq(wanted.iter().map(|l| l.trim_end_matches('\r'))))
+}
+
+/// The head of the Iteration Log's table.
+pub(super) fn empty_log() -> [String; 2] {
+    let head = view::COLUMNS.iter().fold(String::from("|"), |line, c| format!("{line} {c} |"));
+    [head, "|---".repeat(view::COLUMNS.len()) + "|"]
+}
+
+/// New lines at the end of a section, which is created when it is missing.
+pub(super) fn append(doc: &Doc<'_>, kind: Kind, new: &[String]) -> Splice {
+    if let Some(section) = doc.section(kind) {
+        return lines::insert_block(doc.text, doc.content_end(section.body.clone()), new);
+    }
+    let head = [kind.heading(), String::new()];
+    lines::insert_block(doc.text, doc.place_for(kind), &[&head, new].concat())
+}
+
+/// `text`, when it says what it should.
+fn checked(text: String, is_right: impl Fn(&ProgressFile) -> bool) -> Result<String, EditError> {
+    match view::read(&text) {
+        Ok(file) if is_right(&file) => Ok(text),
+        _ => Err(swallowed()),
+    }
+}
