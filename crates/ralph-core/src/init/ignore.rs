@@ -3,8 +3,8 @@
 /// Stands above the rules.
 const HEADING: &str = "# what ralph writes while it runs";
 
-/// The rules, from the root of the project.
-const RULES: [&str; 8] = [
+/// The rules. The last one is for the unfinished files that a crash may leave beside any other.
+const RULES: [&str; 9] = [
     "/ralph/.agent-session",
     "/.ralph/state.json",
     "/.ralph/handoffs/",
@@ -13,6 +13,7 @@ const RULES: [&str; 8] = [
     "/.ralph/logs/",
     "/.ralph/*.lock",
     "/build/ralph-logs/",
+    ".ralph-tmp-*",
 ];
 
 /// Folders with files of ralph that belong into git, and what is lost when git ignores them.
@@ -72,7 +73,7 @@ mod tests {
             text.starts_with("# what ralph writes while it runs\n/ralph/.agent-session\n"),
             "{text}"
         );
-        assert!(text.ends_with("/build/ralph-logs/\n"), "{text}");
+        assert!(text.ends_with("/build/ralph-logs/\n.ralph-tmp-*\n"), "{text}");
         assert_eq!(text.lines().count(), RULES.len() + 1);
     }
 
@@ -84,7 +85,7 @@ mod tests {
         assert_eq!(
             added,
             "\n# what ralph writes while it runs\n/.ralph/handoffs/\n/.ralph/context/\n/.ralph/control/\n\
-             /.ralph/*.lock\n/build/ralph-logs/\n"
+             /.ralph/*.lock\n/build/ralph-logs/\n.ralph-tmp-*\n"
         );
     }
 
