@@ -4,25 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::stack::Found;
-
-/// What a gate looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Checks {
-    /// Behaviour.
-    Test,
-    /// Style.
-    Lint,
-}
-
-impl Checks {
-    /// The word in `ralph.toml`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Test => "test",
-            Self::Lint => "lint",
-        }
-    }
-}
+use crate::config::GateKind;
 
 /// A gate of the new configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +13,8 @@ pub struct Gate {
     pub name: String,
     /// The shell command.
     pub command: String,
-    /// What it looks at.
-    pub checks: Checks,
+    /// What it checks.
+    pub kind: GateKind,
     /// Whether a failure fails the attempt; absent: the strategy decides.
     pub required: Option<bool>,
 }
@@ -199,7 +181,7 @@ fn gates_text(out: &mut String, gates: &[Gate]) {
         let mut values = vec![
             ("name", quote(&gate.name)),
             ("command", quote(&gate.command)),
-            ("kind", quote(gate.checks.as_str())),
+            ("kind", quote(gate.kind.as_str())),
         ];
         values.extend(gate.required.map(|required| ("required", required.to_string())));
         keys(out, &values);

@@ -22,7 +22,7 @@ mod setup;
 mod stack;
 mod tree;
 
-pub use draft::{Checks, Gate};
+pub use draft::Gate;
 pub use ignore::with_rules;
 pub use setup::{IgnoreRules, InTheWay, NewFile, Problem, Request, Setup, Wanted, set_up};
 pub use stack::Found;

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::config::{Tier, parse_layer, resolve};
 use crate::init::fixture::{created, init, tree};
 use crate::init::with_rules;
 
@@ -63,6 +64,20 @@ command = "cargo test"
 kind = "test"
 "#
     );
+}
+
+#[test]
+fn the_loader_reads_the_gates_that_were_found() {
+    let package = r#"{"scripts": {"lint": "eslint .", "test": "jest"}}"#;
+    let setup = init(&[("package.json", package), ("go.mod", "")]);
+    let layer = parse_layer(Tier::Project, "ralph.toml", created(&setup, "ralph.toml")).unwrap();
+    let config = resolve([&layer]).unwrap().config;
+    assert_eq!(config.limits.stage_timeout.map(|t| t.get().as_secs()), Some(30 * 60));
+    assert_eq!(config.gates.len(), 4);
+    for (read, found) in config.gates.iter().zip(&setup.gates) {
+        assert_eq!((&read.name, &read.command), (&found.name, &found.command));
+        assert_eq!((read.kind, read.required), (Some(found.kind), found.required));
+    }
 }
 
 #[test]
@@ -157,6 +172,8 @@ fn any_project() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         "test:\n\tx\n",
         "RALPH_MODE=\"x\"\n",
         "target/\r\n",
+        "RALPH_MODE=handoff-only\nRALPH_VALIDATION_COMMANDS=(\"\" a a 'b\"')\nRALPH_MODEL=''\n",
+        "RALPH_PLAN_FILE=x.json\nRALPH_CONTEXT_AGENT_MODEL=m\nRALPH_MAX_ITERATIONS=0\nif x\n",
         ".ralph/\n",
         r#"{"scripts": {"test": "a\u0001\"b", "lint": "x"}}"#,
         r#"{"passes": [{"name": "a\nb", "prompt_template": "'\"\\"}], "context_agent": {"model": "\u007f"}}"#,
@@ -170,13 +187,15 @@ fn any_project() -> impl Strategy<Value = Vec<(&'static str, String)>> {
 
 proptest! {
     #[test]
-    fn init_overwrites_nothing_writes_sound_toml_and_has_nothing_to_do_twice(files in any_project()) {
+    fn init_overwrites_nothing_writes_a_sound_configuration_and_has_nothing_to_do_twice(files in any_project()) {
         let files: Vec<_> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
         let before = tree(&files);
         let setup = set_up(&before, &Request::default()).unwrap();
         if let Some(config) = setup.create.iter().find(|file| file.path == "ralph.toml") {
-            let parsed = toml_edit::Document::parse(config.text.as_str());
-            prop_assert!(parsed.is_ok(), "{}\n{parsed:?}", config.text);
+            let layer = parse_layer(Tier::Project, "ralph.toml", &config.text);
+            prop_assert!(layer.is_ok(), "{}\n{layer:?}", config.text);
+            let resolved = resolve([&layer.unwrap()]);
+            prop_assert!(resolved.is_ok(), "{}\n{resolved:?}", config.text);
         }
         let after = carried_out(&before, &setup);
         let again = set_up(&after, &Request::default()).unwrap();

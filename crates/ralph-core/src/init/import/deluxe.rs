@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::text;
+use crate::config::Trigger;
 use crate::init::draft::{Draft, quote};
 use crate::init::manifest::Look;
 use crate::init::tree::{Tree, is_mcp, join};
@@ -57,6 +58,11 @@ pub(in crate::init) fn import(look: &mut Look<'_>, draft: &mut Draft) -> Vec<Str
     let mut imported = Vec::new();
     if conf.is_none() && agents.is_none() && !look.tree.has_file(".ralph/ralph.sh") {
         return imported;
+    }
+    if let Some(path) = conf
+        && super::conf::import(look, draft, &path)
+    {
+        imported.push(path);
     }
     if let Some(path) = agents
         && let Some(file) = look.json::<Agents>(&path)
@@ -154,7 +160,7 @@ fn passes(look: &mut Look<'_>, draft: &mut Draft, path: &str, passes: Vec<Pass>)
 fn refusal(pass: &Pass, names: &[String]) -> Option<&'static str> {
     if text(Some(pass.name.clone())).is_none() || names.contains(&pass.name) {
         Some("has no name of its own")
-    } else if pass.trigger.as_deref().is_some_and(|word| !is_trigger(word)) {
+    } else if text(pass.trigger.clone()).is_some_and(|word| Trigger::from_word(&word).is_none()) {
         Some("has a trigger that is none of always, on_success, on_failure, periodic:N")
     } else if pass.max_turns == Some(0) {
         Some("has no turns")
@@ -163,11 +169,6 @@ fn refusal(pass: &Pass, names: &[String]) -> Option<&'static str> {
     } else {
         None
     }
-}
-
-fn is_trigger(word: &str) -> bool {
-    let periodic = word.strip_prefix("periodic:").and_then(|n| n.parse::<u32>().ok());
-    matches!(word, "" | "always" | "on_success" | "on_failure") || periodic.is_some_and(|n| n > 0)
 }
 
 /// The lists of MCP servers stay where they are; a stage is given one only if it names servers.

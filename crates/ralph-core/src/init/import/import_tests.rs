@@ -14,6 +14,48 @@ const AGENTS: &str = r#"{
   ]
 }"#;
 
+const CONF: &str = r#"#!/bin/bash
+# Ralph Deluxe
+RALPH_MODE="handoff-plus-index"
+RALPH_MAX_ITERATIONS=25
+RALPH_VALIDATION_COMMANDS=(
+  "bats tests/"
+  "shellcheck *.sh"
+)
+RALPH_CONTEXT_AGENT_MODEL="opus"
+RALPH_COMPACTION_INTERVAL=7
+RALPH_MODEL=$(pick-a-model)
+MY_OWN=1
+"#;
+
+#[test]
+fn a_conf_becomes_keys_and_gates() {
+    let setup = init(&[
+        (".ralph/config/ralph.conf", CONF),
+        (".ralph/config/agents.json", AGENTS),
+        ("plan.json", "{}"),
+        ("Cargo.toml", ""),
+    ]);
+    let text = created(&setup, "ralph.toml");
+    for part in [
+        "\nmode = \"handoff-plus-index\"\n",
+        "\nmax_iterations = 25\n",
+        "\nmin_delay = \"30s\"\n",
+        "\nplan = \"plan.json\"\n",
+        "\n[memory]\ncompaction_interval = 7\n",
+        "\n[stages.context]\nmodel = \"opus\"\nmax_turns = 25\n",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(gates(&setup), ["bats tests/: bats tests/", "shellcheck *.sh: shellcheck *.sh"]);
+    assert_eq!(setup.gates[1].kind, crate::config::GateKind::Lint);
+    let problems: Vec<_> = setup.problems.iter().map(ToString::to_string).collect();
+    assert!(problems[0].starts_with(".ralph/config/ralph.conf:11: "), "{problems:?}");
+    assert!(problems[1].starts_with(".ralph/config/ralph.conf:12: MY_OWN"), "{problems:?}");
+    assert_eq!(problems.len(), 2, "{problems:?}");
+    assert_eq!(setup.imported[0], ".ralph/config/ralph.conf");
+}
+
 #[test]
 fn agents_become_passes_and_the_context_stage() {
     let setup = init(&[

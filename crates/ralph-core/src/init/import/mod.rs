@@ -3,6 +3,7 @@
 //! Their files are read and never changed. Whatever has a key here becomes that key; what has none
 //! is named in the notes; a damaged file is reported with its line, and the rest goes on.
 
+mod conf;
 pub(super) mod deluxe;
 pub(super) mod wiggum;
 

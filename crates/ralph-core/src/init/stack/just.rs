@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Checks, Offer, Offers};
+use super::{GateKind, Offer, Offers};
 use crate::init::manifest::Look;
 
 /// One recipe.
@@ -24,7 +24,8 @@ pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
     let file = look.tree.names(folder).find(is_justfile)?.to_owned();
     let recipes = recipes(look.text(&file).unwrap_or_default());
     let mut gates: Vec<Offer> = Vec::new();
-    for (role, checks) in [("lint", Checks::Lint), ("test", Checks::Test), ("check", Checks::Test)]
+    for (role, kind) in
+        [("lint", GateKind::Lint), ("test", GateKind::Test), ("check", GateKind::Test)]
     {
         let Some(recipe) = recipes.get(role) else { continue };
         if recipe.wants_arguments {
@@ -38,7 +39,7 @@ pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
         }
         let command = format!("just {role}");
         let recipe = if alone { recipe.body.clone() } else { Vec::new() };
-        gates.push(Offer { checks, recipe, ..Offer::test(role, command.clone()) }.spelt([command]));
+        gates.push(Offer { kind, recipe, ..Offer::test(role, command.clone()) }.spelt([command]));
     }
     Some(Offers { evidence: file, gates })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Checks, Offer, Offers, evidence};
+use super::{GateKind, Offer, Offers, evidence};
 use crate::init::manifest::Look;
 
 /// One explicit rule, or several of the same target put together.
@@ -19,7 +19,8 @@ pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
     let rules = rules(look.text(&file).unwrap_or_default());
     let phony = rules.get(".PHONY").map(|rule| &rule.needs);
     let mut gates: Vec<Offer> = Vec::new();
-    for (role, checks) in [("lint", Checks::Lint), ("test", Checks::Test), ("check", Checks::Test)]
+    for (role, kind) in
+        [("lint", GateKind::Lint), ("test", GateKind::Test), ("check", GateKind::Test)]
     {
         let Some(rule) = rules.get(role) else { continue };
         let is_phony = phony.is_some_and(|phony| phony.contains(role));
@@ -37,7 +38,7 @@ pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
         }
         let command = format!("make {role}");
         let recipe = if alone { rule.recipe.clone() } else { Vec::new() };
-        gates.push(Offer { checks, recipe, ..Offer::test(role, command.clone()) }.spelt([command]));
+        gates.push(Offer { kind, recipe, ..Offer::test(role, command.clone()) }.spelt([command]));
     }
     Some(Offers { evidence: file, gates })
 }

@@ -17,9 +17,10 @@ mod node;
 mod python;
 mod rust;
 
-use super::draft::{Checks, Gate};
+use super::draft::Gate;
 use super::manifest::Look;
 use super::tree::{Tree, join};
+use crate::config::GateKind;
 
 /// A stack that was found and the gates it led to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ pub struct Found {
 struct Offer {
     role: &'static str,
     command: String,
-    checks: Checks,
+    kind: GateKind,
     required: Option<bool>,
     /// How the same command may be spelt in a Makefile or a justfile.
     spellings: Vec<String>,
@@ -51,7 +52,7 @@ impl Offer {
         Self {
             role,
             command,
-            checks: Checks::Test,
+            kind: GateKind::Test,
             required: None,
             spellings: Vec::new(),
             recipe: Vec::new(),
@@ -59,7 +60,7 @@ impl Offer {
     }
 
     fn lint(role: &'static str, command: impl Into<String>) -> Self {
-        Self { checks: Checks::Lint, ..Self::test(role, command) }
+        Self { kind: GateKind::Lint, ..Self::test(role, command) }
     }
 
     fn spelt<S: Into<String>>(mut self, spellings: impl IntoIterator<Item = S>) -> Self {
@@ -131,7 +132,7 @@ impl Names {
             self.taken.push(name.clone());
             self.commands.push((offer.command.clone(), spellings));
             let command = inside(folder, &offer.command);
-            Gate { name, command, checks: offer.checks, required: offer.required }
+            Gate { name, command, kind: offer.kind, required: offer.required }
         });
         Found { stack, evidence: offers.evidence, gates: gates.collect() }
     }

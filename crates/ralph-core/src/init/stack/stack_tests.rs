@@ -72,9 +72,9 @@ fn the_declared_package_manager_beats_the_lock_file() {
 #[test]
 fn nodes_lint_gate_reports_without_stopping_a_task() {
     let setup = init(&[("package.json", SCRIPTS)]);
-    let required: Vec<_> = setup.gates.iter().map(|gate| (gate.checks, gate.required)).collect();
-    let test = (Checks::Test, None);
-    assert_eq!(required, [test, (Checks::Lint, Some(false)), test, test]);
+    let required: Vec<_> = setup.gates.iter().map(|gate| (gate.kind, gate.required)).collect();
+    let test = (GateKind::Test, None);
+    assert_eq!(required, [test, (GateKind::Lint, Some(false)), test, test]);
 }
 
 #[test]
