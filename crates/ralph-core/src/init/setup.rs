@@ -194,6 +194,13 @@ fn configuration(look: &mut Look<'_>, setup: &mut Setup, request: &Request) -> D
         draft.gates = Gates::Found(setup.found.clone());
     }
     setup.gates = draft.gates.list();
+    match &draft.gates {
+        Gates::InThePlan(file) => look.note(format!("the gates are the qualityGates of {file}")),
+        _ if setup.gates.is_empty() => {
+            look.note(format!("no gates were found: {CONFIG} shows how to write one"));
+        }
+        _ => {}
+    }
     draft
 }
 

@@ -117,7 +117,8 @@ fn a_plan_of_ralph_deluxe_becomes_the_plan() {
     let stranger =
         init(&[("plan.json", "{}"), ("agents.json", r#"{"mine": 1}"#), ("mcp-x.json", "{}")]);
     assert!(!created(&stranger, "ralph.toml").contains("\nplan ="));
-    assert!(stranger.imported.is_empty() && stranger.notes.is_empty());
+    assert!(stranger.imported.is_empty());
+    assert_eq!(stranger.notes, ["no gates were found: ralph.toml shows how to write one"]);
 }
 
 #[test]
