@@ -16,6 +16,7 @@
 pub mod config;
 pub mod format;
 pub mod ids;
+pub mod init;
 pub mod json;
 pub mod lines;
 pub mod plan;

@@ -17,6 +17,7 @@ pub mod plan_file;
 pub mod project;
 pub mod specs;
 pub mod store;
+pub mod survey;
 
 pub use file_error::FileError;
 pub use project::Project;

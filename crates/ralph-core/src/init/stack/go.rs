@@ -1,0 +1,16 @@
+//! Go: vet and test.
+
+use super::{Offer, Offers, at};
+use crate::init::manifest::Look;
+
+/// What the go tool offers in `folder`.
+pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
+    let manifest = at(folder, "go.mod");
+    look.tree.has_file(&manifest).then(|| Offers {
+        evidence: manifest,
+        gates: vec![
+            Offer::lint("lint", "go vet ./...").spelt(["go vet"]),
+            Offer::test("test", "go test ./...").spelt(["go test"]),
+        ],
+    })
+}
