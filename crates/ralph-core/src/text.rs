@@ -76,6 +76,19 @@ pub fn position(text: &str, offset: usize) -> Pos {
     }
 }
 
+/// How many bytes the byte order mark takes that a text may begin with.
+pub fn bom_len(text: &str) -> usize {
+    text.strip_prefix('\u{feff}').map_or(0, |rest| text.len() - rest.len())
+}
+
+/// The line end that a text uses: that of its first line.
+pub fn newline(text: &str) -> &'static str {
+    match text.split_once('\n') {
+        Some((line, _)) if line.ends_with('\r') => "\r\n",
+        _ => "\n",
+    }
+}
+
 /// The name in `known` that somebody who typed `word` most likely meant, if one is near enough.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (word.chars().count() / 3).max(1);
@@ -132,6 +145,19 @@ mod tests {
     fn positions_count_characters_not_bytes() {
         assert_eq!(position("ä\nöü", 5), Pos { line: 2, column: 2 });
         assert_eq!(position("", 7), Pos { line: 1, column: 1 });
+    }
+
+    #[test]
+    fn only_one_byte_order_mark_at_the_start_counts() {
+        assert_eq!(bom_len("\u{feff}\u{feff}a"), 3);
+        assert_eq!(bom_len("a\u{feff}"), 0);
+    }
+
+    #[test]
+    fn the_first_line_decides_about_line_ends() {
+        assert_eq!(newline("a\r\nb\n"), "\r\n");
+        assert_eq!(newline("a\nb\r\n"), "\n");
+        assert_eq!(newline("a\rb"), "\n");
     }
 
     #[test]

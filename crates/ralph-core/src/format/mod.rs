@@ -83,6 +83,12 @@ impl ParseError {
     pub fn new(line: usize, message: impl Into<String>) -> Self {
         Self { line, column: None, message: message.into() }
     }
+
+    /// An error at a byte of the file's text.
+    pub fn at(text: &str, offset: usize, message: impl Into<String>) -> Self {
+        let pos = crate::text::position(text, offset);
+        Self { line: pos.line, column: Some(pos.column), message: message.into() }
+    }
 }
 
 /// A change that this format or this file cannot take.
