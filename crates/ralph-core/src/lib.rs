@@ -14,6 +14,7 @@
 //! ```
 
 pub mod config;
+pub mod convert;
 pub mod format;
 pub mod ids;
 pub mod init;

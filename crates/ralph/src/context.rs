@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use ralph_core::config;
 use ralph_core::format::{self, Codec, EditError, Format};
 use ralph_core::lines;
-use ralph_core::plan::{Edit, Id, Plan, PlanConfig};
+use ralph_core::plan::{Edit, Id, Plan};
 use ralph_host::clock::Clock;
-use ralph_host::config_load;
+use ralph_host::config_load::{ProjectText, Sources};
 use ralph_host::ids::Ids;
 use ralph_host::plan_file::plan_file;
 use ralph_host::project::Project;
@@ -52,10 +52,10 @@ impl Context {
         }
         let project = Project::discover(&directory)
             .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
-        let clock = Clock::from_env()
-            .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
-        let ids = Ids::from_env()
-            .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+        let clock =
+            Clock::from_env().map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+        let ids =
+            Ids::from_env().map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
         let store = Store::new(project.state_dir(), Holder::this_process(clock.stamp()));
         Ok(Self { project, directory, clock, ids: RefCell::new(ids), store })
     }
@@ -98,23 +98,18 @@ impl Context {
         let flag = args.plan.as_deref().map(|p| self.directory.join(p));
         let configured = match &flag {
             Some(_) => None,
-            None => self.resolved("", &PlanConfig::default())?.config.plan.map(PathBuf::from),
+            None => {
+                let sources = self.config_sources(ProjectText::OnDisk)?;
+                sources.without_plan().map_err(config_error)?.config.plan.map(PathBuf::from)
+            }
         };
         plan_file(&self.project, flag.as_deref(), configured.as_deref())
             .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))
     }
 
-    /// The configuration with the origin of each value; `plan` is the layer of the plan's own
-    /// settings, and `shown` the plan's name.
-    pub(crate) fn resolved(
-        &self,
-        shown: &str,
-        plan: &PlanConfig,
-    ) -> Result<config::Resolved, CommandError> {
-        let resolved = config_load::load(self.project.root(), shown, plan, std::env::vars_os())
-            .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
-        resolved.warnings.iter().for_each(out::warn);
-        Ok(resolved)
+    /// The layers of the configuration, with what `ralph.toml` says or would say.
+    pub(crate) fn config_sources(&self, project: ProjectText<'_>) -> Result<Sources, CommandError> {
+        Sources::read(self.project.root(), project, std::env::vars_os(), &[]).map_err(config_error)
     }
 
     /// Read the plan. A plan that does not exist yet is an empty one.
@@ -193,6 +188,11 @@ pub(crate) struct Changed {
     pub(crate) before: Plan,
     /// As it is now.
     pub(crate) after: Plan,
+}
+
+/// All that is wrong with the configuration, one line each.
+pub(crate) fn config_error(errors: config::ConfigErrors) -> CommandError {
+    CommandError::new(errors.to_string()).hint("`ralph config show` lists all keys")
 }
 
 fn missing_plan(shown: &str) -> CommandError {

@@ -70,7 +70,8 @@ impl From<StoreError> for CommandError {
 
 /// A panic is a mistake in ralph: say so in one line, without a backtrace.
 pub(crate) fn report_panic(info: &std::panic::PanicHookInfo<'_>) {
-    let place = info.location().map(|l| format!(" at {}:{}", l.file(), l.line())).unwrap_or_default();
+    let place =
+        info.location().map(|l| format!(" at {}:{}", l.file(), l.line())).unwrap_or_default();
     let what = info.payload_as_str().unwrap_or("unknown cause");
     let mut stderr = std::io::stderr().lock();
     let _ = writeln!(stderr, "error: ralph made a mistake{place}: {what}");

@@ -59,6 +59,18 @@ impl Format {
         }
     }
 
+    /// The format that a file of this name should have, if the name says so.
+    pub fn from_file_name(path: &str) -> Option<Self> {
+        let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
+        match name.rsplit_once('.')?.1 {
+            "jsonl" => Some(Self::Jsonl),
+            "md" => Some(Self::Progress),
+            "json" if name.contains("implementation") => Some(Self::Implementation),
+            "json" => Some(Self::Deluxe),
+            _ => None,
+        }
+    }
+
     /// Whether accepted, failed and skipped tasks leave the file and a record stays behind.
     pub fn buries_tasks(self) -> bool {
         self == Self::Jsonl
@@ -149,4 +161,14 @@ pub trait Codec {
         taken: &dyn Fn(&Id) -> bool,
         random: &mut dyn FnMut() -> String,
     ) -> Id;
+}
+
+/// The codec of a format.
+pub fn codec(format: Format) -> &'static dyn Codec {
+    match format {
+        Format::Jsonl => &jsonl::Jsonl,
+        Format::Deluxe => &deluxe::Deluxe,
+        Format::Progress => &progress::Progress,
+        Format::Implementation => &implementation::Implementation,
+    }
 }

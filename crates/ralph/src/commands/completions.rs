@@ -40,7 +40,8 @@ pub(crate) fn run(args: &CompletionsArgs) -> Result<ExitCode, CommandError> {
 pub(crate) fn man(args: &ManArgs) -> Result<ExitCode, CommandError> {
     match &args.directory {
         Some(directory) => {
-            let wrong = |e| CommandError::new(format!("cannot write to {}: {e}", directory.display()));
+            let wrong =
+                |e| CommandError::new(format!("cannot write to {}: {e}", directory.display()));
             std::fs::create_dir_all(directory).map_err(wrong)?;
             clap_mangen::generate_to(Cli::command(), directory).map_err(wrong)?;
             out::line(format!("Wrote the manual pages to {}", directory.display()))?;

@@ -4,10 +4,11 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use ralph_core::config::{self, Resolved, Shown, Tier, Value};
+use ralph_host::config_load::ProjectText;
 use serde_json::json;
 
 use crate::args::PlanArgs;
-use crate::context::Context;
+use crate::context::{Context, config_error};
 use crate::error::CommandError;
 use crate::out::{self, Render};
 
@@ -71,13 +72,16 @@ pub(crate) fn run(context: &Context, args: ConfigArgs) -> Result<ExitCode, Comma
 
 /// All layers, the plan's own record included when there is a plan.
 fn resolved(context: &Context, plan: &PlanArgs) -> Result<Resolved, CommandError> {
-    let file = context.read_plan(plan);
-    match file {
-        Ok(file) => context.resolved(&file.shown, &file.plan.config),
-        // Settings can be looked at before there is any plan; a damaged configuration cannot.
-        Err(_) if plan.plan.is_none() => context.resolved("", &Default::default()),
-        Err(error) => Err(error),
-    }
+    let sources = context.config_sources(ProjectText::OnDisk)?;
+    let resolved = match context.read_plan(plan) {
+        Ok(file) => sources.with_plan(&file.shown, &file.plan.config),
+        // Settings can be looked at where there is no plan, or none that can be read.
+        Err(_) if plan.plan.is_none() => sources.without_plan(),
+        Err(error) => return Err(error),
+    };
+    let resolved = resolved.map_err(config_error)?;
+    resolved.warnings.iter().for_each(out::warn);
+    Ok(resolved)
 }
 
 fn show(rows: &[Shown], render: Render) -> Result<(), CommandError> {
@@ -95,9 +99,9 @@ fn show(rows: &[Shown], render: Render) -> Result<(), CommandError> {
 }
 
 fn get(resolved: &Resolved, key: &str, render: Render) -> Result<(), CommandError> {
-    let shown = resolved.get(key).map_err(|e| {
-        CommandError::new(e.to_string()).hint("`ralph config show` lists all keys")
-    })?;
+    let shown = resolved
+        .get(key)
+        .map_err(|e| CommandError::new(e.to_string()).hint("`ralph config show` lists all keys"))?;
     match (render, &shown.value) {
         (Render::Json, _) => out::json(&as_json(&shown)),
         (Render::People, Some(value)) => out::line(value.to_string()),
@@ -112,6 +116,9 @@ fn set_key(context: &Context, key: &str, value: &str, render: Render) -> Result<
     context.change_text(&path, |text| {
         let new = config::set(&shown, text.unwrap_or_default(), key, value)
             .map_err(|e| CommandError::new(e.to_string()).hint("nothing was changed"))?;
+        // A value may be right alone and wrong beside the others.
+        let sources = context.config_sources(ProjectText::Instead(&new))?;
+        sources.without_plan().map_err(config_error)?;
         Ok((new, ()))
     })?;
     match render {

@@ -109,8 +109,8 @@ fn report(
     Ok(())
 }
 
-/// What to call the project in a new plan.
-pub(super) fn project_name(context: &Context) -> String {
+/// What to call the project: its directory's name.
+pub(crate) fn project_name(context: &Context) -> String {
     let name = context.project.root().file_name().map(Path::new);
     name.map_or_else(|| "plan".to_owned(), |n| n.display().to_string())
 }

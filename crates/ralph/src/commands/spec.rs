@@ -116,7 +116,10 @@ pub(crate) fn existing_spec(context: &Context, typed: &str) -> Result<String, Co
 /// The specs of the project, sorted.
 pub(crate) fn spec_names(context: &Context) -> Result<Vec<String>, CommandError> {
     specs::list(&context.project.specs_dir()).map_err(|e| {
-        CommandError::new(format!("cannot list {}: {e}", context.show(&context.project.specs_dir())))
+        CommandError::new(format!(
+            "cannot list {}: {e}",
+            context.show(&context.project.specs_dir())
+        ))
     })
 }
 

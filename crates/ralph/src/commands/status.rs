@@ -114,6 +114,8 @@ fn describe(item: &Item<'_>) -> String {
     match item {
         Item::Task(t) => format!("{}  {}", t.id, out::clean(&t.name)),
         Item::Issue(i) => format!("{}  {}", i.id, out::clean(&i.desc)),
-        Item::Stuck(t, why) => format!("{}  {} [{}]", t.id, out::clean(&t.name), out::clean(&why.to_string())),
+        Item::Stuck(t, why) => {
+            format!("{}  {} [{}]", t.id, out::clean(&t.name), out::clean(&why.to_string()))
+        }
     }
 }

@@ -229,7 +229,8 @@ impl Tasks<'_> {
                     Ok(TaskInput { spec, ..input })
                 })
                 .collect::<Result<Vec<_>, CommandError>>()?;
-            add::add(plan, codec, &inputs, &mut self.context.random()).map_err(|e| refused(&e, plan))
+            add::add(plan, codec, &inputs, &mut self.context.random())
+                .map_err(|e| refused(&e, plan))
         })?;
         let old: BTreeSet<&Id> = changed.before.tasks.iter().map(|t| &t.id).collect();
         let new: Vec<&Task> = changed.after.tasks.iter().filter(|t| !old.contains(&t.id)).collect();
@@ -256,9 +257,8 @@ impl Tasks<'_> {
         let mut accepted = Vec::new();
         let changed = self.context.change_plan(self.plan, |plan, _| {
             let edits = match &id {
-                Some(id) => {
-                    verbs::accept(plan, &Id::new(id.as_str()), &at).map_err(|e| refused(&e, plan))?
-                }
+                Some(id) => verbs::accept(plan, &Id::new(id.as_str()), &at)
+                    .map_err(|e| refused(&e, plan))?,
                 None => verbs::accept_all(plan, &at),
             };
             accepted.extend(edits.iter().filter_map(|e| match e {
@@ -345,7 +345,8 @@ impl Tasks<'_> {
         let id = Id::new(id);
         let lookup = plan::Lookup::new(&file.plan);
         let task = lookup.task(&id).ok_or_else(|| {
-            let history = lookup.tombstone(&id).map(|_| "`ralph log` shows what became of it".into());
+            let history =
+                lookup.tombstone(&id).map(|_| "`ralph log` shows what became of it".into());
             refused(&Refusal::NoTask(id.clone()), &file.plan).maybe_hint(history)
         })?;
         if self.render == Render::Json {
@@ -455,8 +456,9 @@ fn running(plan: &Plan) -> Result<Id, CommandError> {
 
 fn only_done(plan: &Plan, reason: &str) -> Result<Id, CommandError> {
     if plan.task(&Id::new(reason)).is_some() {
-        return Err(CommandError::usage(format!("a reason is missing for {reason}"))
-            .hint(format!("for example: ralph task reject {reason} \"no test for the empty file\"")));
+        return Err(CommandError::usage(format!("a reason is missing for {reason}")).hint(
+            format!("for example: ralph task reject {reason} \"no test for the empty file\""),
+        ));
     }
     let claimed = |t: &&Task| match t.state {
         State::Done => true,
@@ -475,7 +477,8 @@ fn choose(why: &str, usage: &str, tasks: &[&Task]) -> CommandError {
     const MOST: usize = 20;
     let mut error = CommandError::new(format!("{why}; say which task: ralph {usage}"));
     for task in tasks.iter().take(MOST) {
-        error = error.hint(format!("{}  {}  {}", task.id, task.state.word(), out::clean(&task.name)));
+        error =
+            error.hint(format!("{}  {}  {}", task.id, task.state.word(), out::clean(&task.name)));
     }
     if tasks.len() > MOST {
         error = error.hint(format!("… and {} more: ralph task list", tasks.len() - MOST));

@@ -243,10 +243,7 @@ impl<'a> Batch<'a> {
         match same.as_slice() {
             [] => Err(EditError::Unknown(id.clone())),
             [one] => Ok(*one),
-            [one, other, ..] => {
-                let lines = (one.line(), other.line());
-                Err(EditError::Ambiguous { id: id.clone(), lines })
-            }
+            _ => Err(EditError::Ambiguous(id.clone())),
         }
     }
 
