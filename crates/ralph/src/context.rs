@@ -217,17 +217,16 @@ fn decode<'b>(shown: &str, bytes: &'b [u8]) -> Result<&'b str, CommandError> {
 }
 
 fn parse(path: &Path, shown: &str, text: &str) -> Result<(Format, Plan), CommandError> {
-    let wrong = |e: format::ParseError| {
-        let place = match e.column {
-            Some(column) => format!("{shown}:{}:{column}", e.line),
-            None => format!("{shown}:{}", e.line),
-        };
-        CommandError::new(format!("{place}: {}", e.message))
-            .hint("nothing was changed; mend that line and try again")
-    };
-    let format = format::detect(&path.to_string_lossy(), text).map_err(wrong)?;
-    let plan = format::codec(format).parse(text).map_err(wrong)?;
+    let format = format::detect(&path.to_string_lossy(), text).map_err(|e| parse_error(shown, &e))?;
+    let plan = format::codec(format).parse(text).map_err(|e| parse_error(shown, &e))?;
     Ok((format, plan))
+}
+
+/// A file that cannot be read, with the place.
+pub(crate) fn parse_error(shown: &str, error: &format::ParseError) -> CommandError {
+    let column = error.column.map(|c| format!(":{c}")).unwrap_or_default();
+    CommandError::new(format!("{shown}:{}{column}: {}", error.line, error.message))
+        .hint("nothing was changed; mend that line and try again")
 }
 
 fn edit_error(shown: &str, error: &EditError) -> CommandError {

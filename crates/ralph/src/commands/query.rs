@@ -7,6 +7,7 @@ use ralph_core::{plan, view};
 use serde_json::Value;
 
 use crate::args::PlanArgs;
+use crate::commands::inbox;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out;
@@ -58,7 +59,10 @@ pub(crate) fn run(context: &Context, args: &QueryArgs) -> Result<ExitCode, Comma
         Some(Question::Tasks { done: true }) => out::json(&view::done_tasks(&read()?))?,
         Some(Question::Tasks { done: false }) => out::json(&view::tasks(&read()?))?,
         Some(Question::Issues) => out::json(&view::issues(&read()?))?,
-        Some(Question::Inbox) => out::json(&super::inbox::read(context)?.to_json())?,
+        Some(Question::Inbox) => {
+            let text = inbox::read(context)?;
+            out::json(&inbox::parse(context, &text)?.to_json().into())?;
+        }
         None => out::json(&view::summary(&read()?, iteration(context)?))?,
     }
     Ok(ExitCode::SUCCESS)

@@ -31,14 +31,15 @@ pub(crate) struct StatusArgs {
 /// Run it.
 pub(crate) fn run(context: &Context, args: &StatusArgs) -> Result<ExitCode, CommandError> {
     let file = context.read_plan(&args.plan)?;
-    let inbox = super::inbox::read(context)?;
+    let text = super::inbox::read(context)?;
+    let inbox = super::inbox::parse(context, &text)?;
     let iteration = super::query::iteration(context)?;
     let tally = Tally::of(&file.plan);
     if Render::from_flag(args.json) == Render::Json {
         let mut value = view::summary(&file.plan, iteration);
         value["plan"] = json!(file.shown);
         value["tally"] = json!(tally);
-        value["inbox"] = inbox.to_json();
+        value["inbox"] = inbox.to_json().into();
         out::json(&value)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -55,14 +56,13 @@ pub(crate) fn run(context: &Context, args: &StatusArgs) -> Result<ExitCode, Comm
     if issues > 0 {
         rows.push(vec!["Issues:".to_owned(), format!("{issues} open")]);
     }
-    if !inbox.records().is_empty() {
-        let n = |status| inbox.records().iter().filter(|r| r.status == status).count();
+    if !inbox.entries().is_empty() {
         let text = format!(
             "{} pending, {} active, {} done, {} failed",
-            n(Status::Pending),
-            n(Status::Active),
-            n(Status::Done),
-            n(Status::Failed)
+            inbox.count(Status::Pending),
+            inbox.count(Status::Active),
+            inbox.count(Status::Done),
+            inbox.count(Status::Failed)
         );
         rows.push(vec!["Inbox:".to_owned(), text]);
     }
