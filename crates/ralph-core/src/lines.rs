@@ -55,6 +55,15 @@ pub fn lines(text: &str) -> impl Iterator<Item = Line> {
     })
 }
 
+/// The line end that must come first when something is appended to `text`, if its last line has none.
+pub fn missing_end(text: &str) -> &'static str {
+    match text.get(bom_len(text)..) {
+        None | Some("") => "",
+        Some(rest) if rest.ends_with('\n') => "",
+        Some(_) => crate::text::newline(text),
+    }
+}
+
 /// A line that holds a record.
 #[derive(Clone, Debug)]
 pub struct Record<'t> {

@@ -24,6 +24,15 @@ fn lines_keep_their_place_whatever_their_ends() {
 }
 
 #[test]
+fn only_an_open_last_line_needs_an_end_before_an_append() {
+    for (text, end) in
+        [("", ""), ("\u{feff}", ""), ("a\n", ""), ("a", "\n"), ("a\r\nb", "\r\n"), ("a\n ", "\n")]
+    {
+        assert_eq!(missing_end(text), end, "{text:?}");
+    }
+}
+
+#[test]
 fn blank_lines_are_not_records_but_count() {
     let text = "\n  \r\n{\"t\":\"note\"}\n\n{\"t\":\"x\"}";
     let found: Vec<_> = records(text).map(Result::unwrap).collect();

@@ -41,7 +41,7 @@ pub fn parse_in(text: &str, range: Range<usize>) -> Parsed<Node> {
 
 /// Decode what stands between the quotes of a string that was read. Borrows when nothing is escaped.
 pub(super) fn unescape(inner: &str) -> Cow<'_, str> {
-    let Some(first) = inner.find('\\') else { return Cow::Borrowed(inner) };
+    let Some(first) = inner.bytes().position(|b| b == b'\\') else { return Cow::Borrowed(inner) };
     let (plain, mut rest) = inner.split_at(first);
     let mut out = String::with_capacity(inner.len());
     out.push_str(plain);
@@ -139,7 +139,10 @@ impl Reader<'_> {
     fn word(&mut self, word: &str, kind: Kind) -> Parsed<Kind> {
         let end = self.pos + word.len();
         if self.bytes.get(self.pos..end) != Some(word.as_bytes()) {
-            return self.fail(format!("expected a value; did you mean `{word}`?"));
+            return match self.bytes[self.pos..].starts_with(&word.as_bytes()[..2]) {
+                true => self.fail(format!("expected a value; did you mean `{word}`?")),
+                false => self.fail("expected a value"),
+            };
         }
         self.pos = end;
         Ok(kind)

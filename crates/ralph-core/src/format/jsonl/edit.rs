@@ -285,9 +285,10 @@ impl<'a> Batch<'a> {
         new.append(&mut self.tail);
         if !new.is_empty() {
             let newline = text::newline(self.text);
-            let open = self.lines.last().is_some_and(|last| !last.is_closed())
-                && self.removed_end != Some(self.text.len());
-            let start = if open { newline } else { "" };
+            let start = match self.removed_end == Some(self.text.len()) {
+                true => "",
+                false => lines::missing_end(self.text),
+            };
             let records: String = new.iter().flat_map(|r| [r.as_str(), newline]).collect();
             self.splices.push(Splice::insert(self.text.len(), format!("{start}{records}")));
         }
