@@ -234,7 +234,7 @@ fn edit_error(shown: &str, error: &EditError) -> CommandError {
         EditError::Unsupported { .. } => {
             Some("`ralph convert` writes the plan in another format".to_owned())
         }
-        EditError::Ambiguous(..) => Some("`ralph validate` shows the lines involved".to_owned()),
+        EditError::Ambiguous { .. } => Some("`ralph validate` shows the lines involved".to_owned()),
         _ => None,
     };
     CommandError::new(format!("{shown}: {error}")).maybe_hint(hint)

@@ -371,8 +371,9 @@ fn edits_of_unknown_ambiguous_or_taken_ids_are_refused() {
         r#"{"tasks":[{"id":"a","title":"1"},{"id":"a","title":"2"},{"id":"b","title":"3"}]}"#;
     assert_eq!(plan(twice).tasks.len(), 3);
     let fails = |edit: Edit| Deluxe.edit(twice, &[edit]).unwrap_err();
-    assert_eq!(fails(reject("a", "x")), EditError::Ambiguous("a".into()));
-    assert_eq!(fails(add(named("c", "C"), Some("a"))), EditError::Ambiguous("a".into()));
+    let ambiguous = EditError::Ambiguous { id: "a".into(), lines: (1, 1) };
+    assert_eq!(fails(reject("a", "x")), ambiguous);
+    assert_eq!(fails(add(named("c", "C"), Some("a"))), ambiguous);
     assert_eq!(fails(Edit::UpdateTask(named("z", "Z"))), EditError::Unknown("z".into()));
     assert_eq!(fails(add(named("b", "B"), None)), EditError::Taken("b".into()));
     let both = [add(named("c", "1"), None), add(named("c", "2"), None)];

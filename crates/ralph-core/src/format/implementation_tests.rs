@@ -482,7 +482,8 @@ fn edits_of_unknown_ambiguous_or_taken_ids_are_refused() {
     let twice = "{\"specs\":[{\"id\":\"s\",\"tasks\":[{\"id\":\"a\",\"description\":\"1\"},\n\
         {\"id\":\"b\",\"description\":\"2\"}]},\n{\"id\":\"s\",\"tasks\":[{\"id\":\"a\",\"description\":\"3\"}]}]}";
     let fails = |edit: Edit| Implementation.edit(twice, &[edit]).unwrap_err();
-    assert_eq!(fails(accept("a")), EditError::Ambiguous("a".into()));
+    let ambiguous = EditError::Ambiguous { id: "a".into(), lines: (1, 3) };
+    assert_eq!(fails(accept("a")), ambiguous);
     assert_eq!(fails(accept("z")), EditError::Unknown("z".into()));
     let b = named("b", "B", Some("t"));
     assert_eq!(fails(add(b.clone())), EditError::Taken("b".into()));

@@ -3,7 +3,7 @@
 //! Each format names its members in a [`Keys`] table and says how it spells states; reading, the
 //! effect of an edit on a task, and the comparison that leaves equal members alone are the same.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
@@ -200,8 +200,9 @@ pub(super) fn unsupported(edit: &Edit) -> Option<&'static str> {
 
 /// Where each id stands: tasks of the file by their place in the plan, new ones by `P`.
 pub(super) struct Places<'p, P> {
+    tasks: &'p [Task],
     first: BTreeMap<&'p Id, usize>,
-    again: BTreeSet<&'p Id>,
+    again: BTreeMap<&'p Id, usize>,
     new: BTreeMap<&'p Id, P>,
 }
 
@@ -217,21 +218,24 @@ impl<'p, P: Copy> Places<'p, P> {
     /// The places in `tasks`.
     pub(super) fn of(tasks: &'p [Task]) -> Self {
         let mut first = BTreeMap::new();
-        let mut again = BTreeSet::new();
+        let mut again = BTreeMap::new();
         for (i, task) in tasks.iter().enumerate() {
             if *first.entry(&task.id).or_insert(i) != i {
-                again.insert(&task.id);
+                again.entry(&task.id).or_insert(i);
             }
         }
-        Self { first, again, new: BTreeMap::new() }
+        Self { tasks, first, again, new: BTreeMap::new() }
     }
 
     /// The one task of the file with this id.
     pub(super) fn find(&self, id: &Id) -> Result<usize, EditError> {
-        match self.first.get(id) {
-            Some(_) if self.again.contains(id) => Err(EditError::Ambiguous(id.clone())),
-            Some(&at) => Ok(at),
-            None => Err(EditError::Unknown(id.clone())),
+        match (self.first.get(id), self.again.get(id)) {
+            (Some(&at), None) => Ok(at),
+            (Some(&at), Some(&other)) => {
+                let lines = (self.tasks[at].line, self.tasks[other].line);
+                Err(EditError::Ambiguous { id: id.clone(), lines })
+            }
+            (None, _) => Err(EditError::Unknown(id.clone())),
         }
     }
 

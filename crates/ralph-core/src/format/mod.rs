@@ -123,8 +123,13 @@ pub enum EditError {
     #[error("no task or issue {0}")]
     Unknown(Id),
     /// Several live records have this id, so nobody can say which one is meant.
-    #[error("{0} stands for more than one task or issue; give each its own id")]
-    Ambiguous(Id),
+    #[error("{id} stands on line {} and on line {}: give one of them another id", lines.0, lines.1)]
+    Ambiguous {
+        /// The id.
+        id: Id,
+        /// The lines of the first two.
+        lines: (usize, usize),
+    },
     /// A new record has the id of one that is there.
     #[error("the id {0} is taken")]
     Taken(Id),
@@ -172,3 +177,5 @@ pub fn codec(format: Format) -> &'static dyn Codec {
         Format::Implementation => &implementation::Implementation,
     }
 }
+#[cfg(test)]
+mod data_props_tests;

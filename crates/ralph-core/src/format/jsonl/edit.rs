@@ -243,7 +243,10 @@ impl<'a> Batch<'a> {
         match same.as_slice() {
             [] => Err(EditError::Unknown(id.clone())),
             [one] => Ok(*one),
-            _ => Err(EditError::Ambiguous(id.clone())),
+            [one, other, ..] => {
+                let lines = (one.line(), other.line());
+                Err(EditError::Ambiguous { id: id.clone(), lines })
+            }
         }
     }
 
