@@ -98,7 +98,7 @@ mod tests {
         let p = TestProject::new("/bin/sh")
             .file("Cargo.toml", [0xff, 0xfe])
             .link("package.json", "nowhere")
-            .file("go.mod", vec![b'x'; 16 * 1024 * 1024 + 1]);
+            .file("setup.cfg", vec![b'x'; 16 * 1024 * 1024 + 1]);
         p.run(["-c", "mkfifo Makefile"]).ok();
         let tree = tree(&p);
         let why = |path: &str| match tree.get(path) {
@@ -107,7 +107,7 @@ mod tests {
         };
         assert_eq!(why("Cargo.toml"), "it is not UTF-8 text");
         assert_eq!(why("package.json"), "no such file or directory");
-        assert_eq!(why("go.mod"), "it is larger than 16 MiB");
+        assert_eq!(why("setup.cfg"), "it is larger than 16 MiB");
         assert_eq!(why("Makefile"), "it is not a regular file");
     }
 

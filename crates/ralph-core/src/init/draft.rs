@@ -66,7 +66,7 @@ const BACKEND: &str = "
 ";
 
 const MAX_COST: &str = "\
-# Most dollars to spend in one run. Absent: no limit.
+# Most dollars to spend. Absent: no limit.
 # max_cost = 10.0
 ";
 

@@ -117,7 +117,7 @@ pub fn set_up(tree: &Tree, request: &Request) -> Result<Setup, InTheWay> {
     let mut look = Look::new(tree);
     let is_new = tree.get(CONFIG).is_none();
     specs(&mut look, &mut setup);
-    plan(&mut look, &mut setup, request, is_new);
+    plan(&mut look, &mut setup, request);
     ignore_rules(&mut look, &mut setup);
     if is_new {
         let draft = configuration(&mut look, &mut setup, request);
@@ -151,7 +151,7 @@ fn specs(look: &mut Look<'_>, setup: &mut Setup) {
 }
 
 /// The plan that was asked for.
-fn plan(look: &mut Look<'_>, setup: &mut Setup, request: &Request, is_new: bool) {
+fn plan(look: &mut Look<'_>, setup: &mut Setup, request: &Request) {
     let Some((format, text)) = &request.plan else { return };
     let path = format.file_name();
     if look.tree.get(path).is_some() {
@@ -159,7 +159,7 @@ fn plan(look: &mut Look<'_>, setup: &mut Setup, request: &Request, is_new: bool)
         return;
     }
     setup.create.push(NewFile { path: path.to_owned(), text: text.clone() });
-    if !is_new {
+    if look.tree.get(CONFIG).is_some() {
         look.note(format!(
             "{CONFIG} stays as it is: `ralph config set plan {path}` makes {path} the plan"
         ));

@@ -46,7 +46,7 @@ fn the_configuration_is_short_and_says_what_was_found() {
 [limits]
 # Longest time of one backend run.
 stage_timeout = "30m"
-# Most dollars to spend in one run. Absent: no limit.
+# Most dollars to spend. Absent: no limit.
 # max_cost = 10.0
 
 # Gates: commands that ralph itself runs to decide whether a task is done.

@@ -51,7 +51,7 @@ const NOT_OURS: [&str; 18] = [
 ];
 
 /// Files that are read wherever a stack may be.
-const MANIFESTS: [&str; 11] = [
+const MANIFESTS: [&str; 9] = [
     "Cargo.toml",
     "rust-toolchain.toml",
     "rust-toolchain",
@@ -61,8 +61,6 @@ const MANIFESTS: [&str; 11] = [
     "tox.ini",
     "mypy.ini",
     ".mypy.ini",
-    "go.mod",
-    "pytest.ini",
 ];
 
 /// Files that are read at the root only. The names of just's file are spelt in any case.

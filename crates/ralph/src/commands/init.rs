@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use ralph_core::format::{self, Format};
-use ralph_core::init::{self, IgnoreRules, Request, Setup};
+use ralph_core::init::{self, Gate, IgnoreRules, Request, Setup};
 use ralph_host::FileError;
 use ralph_host::store::{self, Created};
 use ralph_host::survey::survey;
@@ -86,7 +86,7 @@ fn ask(setup: &Setup) -> Result<(), CommandError> {
     if read.is_ok_and(|bytes| bytes > 0) && agrees(&answer) {
         return Ok(());
     }
-    Err(CommandError::new("nothing was changed, as you wished"))
+    Err(CommandError::new("stopped at your word; nothing was changed"))
 }
 
 fn agrees(answer: &str) -> bool {
@@ -162,7 +162,7 @@ impl Done {
     fn report(&self, context: &Context) -> Result<(), CommandError> {
         let setup = &self.setup;
         if self.created.is_empty() && self.changed.is_empty() {
-            out::line("Everything is already there; nothing was changed.")?;
+            out::line(format!("Everything is already there{}; nothing was changed.", place(context)))?;
         } else {
             out::table(&self.rows(context)).into_iter().try_for_each(out::line)?;
         }
@@ -182,12 +182,23 @@ impl Done {
         section(&mut rows, "Imported:", setup.imported.iter().cloned());
         let found = setup.found.iter().map(|f| format!("{} ({})", f.stack, f.evidence));
         section(&mut rows, "Found:", found);
-        let gates = setup.gates.iter().map(|gate| vec![gate.name.clone(), gate.command.clone()]);
-        section(&mut rows, "Gates:", out::table(&gates.collect::<Vec<_>>()));
+        section(&mut rows, "Gates:", out::table(&setup.gates.iter().map(gate).collect::<Vec<_>>()));
         section(&mut rows, "Note:", setup.notes.iter().cloned());
         section(&mut rows, "Next:", [next_step(context).to_owned()]);
         rows
     }
+}
+
+/// Where the project is, when that is not where the command was started.
+fn place(context: &Context) -> String {
+    let root = context.project.root();
+    if root == context.directory { String::new() } else { format!(" in {}", root.display()) }
+}
+
+/// Name and command; an imported gate has nothing but its command.
+fn gate(gate: &Gate) -> Vec<String> {
+    let command = Some(gate.command.clone()).filter(|command| *command != gate.name);
+    [gate.name.clone()].into_iter().chain(command).collect()
 }
 
 fn next_step(context: &Context) -> &'static str {

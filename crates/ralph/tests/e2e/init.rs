@@ -306,6 +306,7 @@ fn it_sets_up_the_project_and_not_the_directory_it_is_started_in() {
     let root = p.root().display().to_string();
     p.command(["init"]).dir("src/deep").run().ok().stdout_has(&format!("Project:  {root}\n"));
     assert!(p.exists("ralph.toml") && !p.exists("src/deep/ralph.toml"));
+    p.command(["init"]).dir("src").run().ok().stdout_has(&format!("already there in {root};"));
 }
 
 #[test]

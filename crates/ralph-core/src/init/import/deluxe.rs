@@ -54,7 +54,7 @@ struct Pass {
 pub(in crate::init) fn import(look: &mut Look<'_>, draft: &mut Draft) -> Vec<String> {
     let conf = find(look.tree, "ralph.conf");
     let agents =
-        find(look.tree, "agents.json").filter(|path| is_ours(look.tree, path, conf.is_some()));
+        find(look.tree, "agents.json").filter(|path| conf.is_some() || is_ours(look.tree, path));
     let mut imported = Vec::new();
     if conf.is_none() && agents.is_none() && !look.tree.has_file(".ralph/ralph.sh") {
         return imported;
@@ -90,13 +90,13 @@ fn find(tree: &Tree, name: &str) -> Option<String> {
 }
 
 /// Whether `agents.json` is Ralph Deluxe's: other programs use the name, too, at the root.
-fn is_ours(tree: &Tree, path: &str, is_deluxe: bool) -> bool {
+fn is_ours(tree: &Tree, path: &str) -> bool {
     let looks_so = || {
         let value: Value =
             tree.text(path).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
         value.get("passes").is_some() || value.get("context_agent").is_some()
     };
-    is_deluxe || path.contains('/') || looks_so()
+    path.contains('/') || looks_so()
 }
 
 fn context_agent(look: &mut Look<'_>, draft: &mut Draft, path: &str, agent: Option<ContextAgent>) {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{GateKind, Offer, Offers, evidence};
+use super::{GateKind, Offer, Offers};
 use crate::init::manifest::Look;
 
 /// One explicit rule, or several of the same target put together.
@@ -15,7 +15,7 @@ pub(super) struct Rule {
 /// What the Makefile at the root offers.
 pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
     // In the order in which GNU make looks.
-    let file = evidence(look, folder, &["GNUmakefile", "makefile", "Makefile"])?;
+    let file = look.tree.first(folder, &["GNUmakefile", "makefile", "Makefile"])?;
     let rules = rules(look.text(&file).unwrap_or_default());
     let phony = rules.get(".PHONY").map(|rule| &rule.needs);
     let mut gates: Vec<Offer> = Vec::new();

@@ -19,7 +19,7 @@ mod rust;
 
 use super::draft::Gate;
 use super::manifest::Look;
-use super::tree::{Tree, join};
+use super::tree::Tree;
 use crate::config::GateKind;
 
 /// A stack that was found and the gates it led to.
@@ -213,16 +213,6 @@ fn shell_word(word: &str) -> String {
 fn tame(folder: &str) -> String {
     let fine = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
     folder.chars().map(fine).collect()
-}
-
-/// The path of the first of `names` in `folder`.
-fn evidence(look: &Look<'_>, folder: &str, names: &[&str]) -> Option<String> {
-    look.tree.first(folder, names)
-}
-
-/// `folder/name`.
-fn at(folder: &str, name: &str) -> String {
-    join(folder, name)
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::{Offer, Offers, at};
+use super::{Offer, Offers};
 use crate::init::manifest::Look;
-use crate::init::tree::Tree;
+use crate::init::tree::{Tree, join};
 
 /// Roles in the order in which they run, and the scripts that may fill them.
 const ROLES: [(&str, &[&str]); 4] = [
@@ -26,7 +26,7 @@ const LOCKS: [(&str, &str); 6] = [
 
 /// What package.json offers in `folder`.
 pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
-    let manifest = at(folder, "package.json");
+    let manifest = join(folder, "package.json");
     if !look.tree.has_file(&manifest) {
         return None;
     }
@@ -66,7 +66,7 @@ fn manager(tree: &Tree, folder: &str, package: &Value) -> &'static str {
     if let Some(known) = ["npm", "pnpm", "yarn", "bun"].into_iter().find(|m| *m == declared) {
         return known;
     }
-    let locked = |folder: &str| LOCKS.iter().find(|(lock, _)| tree.has_file(&at(folder, lock)));
+    let locked = |folder: &str| LOCKS.iter().find(|(lock, _)| tree.has_file(&join(folder, lock)));
     locked(folder).or_else(|| locked("")).map_or("npm", |(_, manager)| manager)
 }
 

@@ -1,7 +1,8 @@
 //! Python: pytest, ruff and mypy where the project has tests or configuration for them.
 
-use super::{Offer, Offers, at, evidence};
+use super::{Offer, Offers};
 use crate::init::manifest::{Look, ini_section, table};
+use crate::init::tree::join;
 
 /// Files that say "this is a Python project".
 const MANIFESTS: [&str; 9] = [
@@ -26,9 +27,9 @@ const RUNNERS: [(&str, &str); 4] = [
 
 /// What Python's tools offer in `folder`.
 pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
-    let evidence = evidence(look, folder, &MANIFESTS)?;
+    let evidence = look.tree.first(folder, &MANIFESTS)?;
     let tools = Tools::read(look, folder);
-    let prefix = RUNNERS.iter().find(|(lock, _)| look.tree.has_file(&at(folder, lock)));
+    let prefix = RUNNERS.iter().find(|(lock, _)| look.tree.has_file(&join(folder, lock)));
     let prefix = prefix.map_or("", |(_, prefix)| prefix);
     let mut gates = Vec::new();
     if let Some(command) = tools.mypy {
@@ -53,10 +54,10 @@ struct Tools {
 impl Tools {
     fn read(look: &mut Look<'_>, folder: &str) -> Self {
         let has = |look: &Look<'_>, names: &[&str]| look.tree.first(folder, names).is_some();
-        let pyproject = look.toml(&at(folder, "pyproject.toml"));
+        let pyproject = look.toml(&join(folder, "pyproject.toml"));
         let tool = |path| pyproject.as_ref().and_then(|document| table(document, path));
         let ini = |name: &str, section| {
-            look.tree.text(&at(folder, name)).and_then(|text| ini_section(text, section))
+            look.tree.text(&join(folder, name)).and_then(|text| ini_section(text, section))
         };
         // mypy wants to be told what to check, on the command line or in its configuration.
         let names_files = |lines: &[&str]| {
@@ -92,7 +93,7 @@ fn has_tests(look: &Look<'_>, folder: &str) -> bool {
         name.ends_with("_test.py") || (name.starts_with("test_") && name.ends_with(".py"))
     };
     let in_tests = ["tests", "test"].into_iter().any(|tests| {
-        let tests = at(folder, tests);
+        let tests = join(folder, tests);
         look.tree.names(&tests).any(|name| name.ends_with(".py"))
     });
     in_tests || look.tree.names(folder).any(is_test)

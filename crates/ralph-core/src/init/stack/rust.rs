@@ -1,11 +1,12 @@
 //! Rust: `cargo test` or nextest, and clippy where the project has asked for it.
 
-use super::{Offer, Offers, at};
+use super::{Offer, Offers};
 use crate::init::manifest::{Look, table};
+use crate::init::tree::join;
 
 /// What Cargo offers in `folder`.
 pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
-    let manifest = at(folder, "Cargo.toml");
+    let manifest = join(folder, "Cargo.toml");
     if !look.tree.has_file(&manifest) {
         return None;
     }
@@ -18,7 +19,7 @@ pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
         let command = format!("cargo clippy{all} --all-targets -- -D warnings");
         gates.push(Offer::lint("lint", command).spelt(["cargo clippy"]));
     }
-    let nextest = look.tree.has_file(&at(folder, ".config/nextest.toml"));
+    let nextest = look.tree.has_file(&join(folder, ".config/nextest.toml"));
     let runner = if nextest { "cargo nextest run" } else { "cargo test" };
     gates.push(
         Offer::test("test", format!("{runner}{all}")).spelt(["cargo test", "cargo nextest run"]),
@@ -32,7 +33,7 @@ fn uses_clippy(look: &mut Look<'_>, folder: &str) -> bool {
         return true;
     }
     // The old name may also hold nothing but a channel, which is not TOML and no problem.
-    let pinned = ["rust-toolchain.toml", "rust-toolchain"].map(|name| at(folder, name));
+    let pinned = ["rust-toolchain.toml", "rust-toolchain"].map(|name| join(folder, name));
     let texts = pinned.iter().filter_map(|path| look.tree.text(path));
     texts.filter_map(|text| toml_edit::Document::parse(text).ok()).any(|document| {
         let components =
