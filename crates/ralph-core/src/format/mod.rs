@@ -8,7 +8,10 @@
 //! text without edits is returned byte for byte. Nobody keeps a second representation that could
 //! drift: after an edit the new text is parsed again, before it reaches the disk.
 
+pub mod deluxe;
 pub mod jsonl;
+mod members;
+mod numbering;
 
 use std::fmt;
 
