@@ -9,6 +9,7 @@
 //! drift: after an edit the new text is parsed again, before it reaches the disk.
 
 pub mod deluxe;
+pub mod implementation;
 pub mod jsonl;
 mod members;
 mod numbering;
