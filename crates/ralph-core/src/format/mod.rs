@@ -9,12 +9,15 @@
 //! drift: after an edit the new text is parsed again, before it reaches the disk.
 
 pub mod deluxe;
+mod detect;
 pub mod implementation;
 pub mod jsonl;
 mod members;
 mod numbering;
 
 use std::fmt;
+
+pub use detect::detect;
 
 use crate::plan::{Edit, Id, Plan};
 
