@@ -210,11 +210,13 @@ impl<'a> Editor<'a> {
 
     /// Join as `between` does, but without blank lines; `entry` is one that stays in line.
     fn joint_like(&self, between: &str, entry: &Range<usize>) -> Joint {
-        let indent = line_indent(self.text, entry.start);
+        // Asked for only where a line end is near: in a file of one line it would be looked for in
+        // all of it.
+        let indent = || line_indent(self.text, entry.start).to_owned();
         let (separator, layout) = match between.matches('\n').count() {
             0 => (between.to_owned(), Layout::Flat),
-            1 => (between.to_owned(), Layout::Pretty(indent.to_owned())),
-            _ => (format!(",{}{indent}", self.style.newline), Layout::Pretty(indent.to_owned())),
+            1 => (between.to_owned(), Layout::Pretty(indent())),
+            _ => (format!(",{}{}", self.style.newline, indent()), Layout::Pretty(indent())),
         };
         Joint { separator, layout, open: String::new(), close: String::new() }
     }
