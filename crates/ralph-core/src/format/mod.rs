@@ -154,3 +154,6 @@ pub trait Codec {
         random: &mut dyn FnMut() -> String,
     ) -> Id;
 }
+
+#[cfg(test)]
+mod data_props_tests;
