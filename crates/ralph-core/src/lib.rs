@@ -1,4 +1,3 @@
-//! x
 //! The pure heart of ralph: values in, values out.
 //!
 //! # Theory of operation

@@ -31,8 +31,6 @@ pub(crate) struct Context {
 
 /// A plan as it is on disk now.
 pub(crate) struct PlanFile {
-    /// Its path.
-    pub(crate) path: PathBuf,
     /// Its path as people should see it.
     pub(crate) shown: String,
     /// What it says.
@@ -121,7 +119,7 @@ impl Context {
             return Err(missing_plan(&shown));
         }
         let (_, plan) = parse(&path, &shown, &text.unwrap_or_default())?;
-        Ok(PlanFile { path, shown, plan })
+        Ok(PlanFile { shown, plan })
     }
 
     /// Read any file of the ledger as text; an unfinished last line of a .jsonl file is left out.

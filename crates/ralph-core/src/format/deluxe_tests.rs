@@ -388,7 +388,7 @@ fn damage_is_an_error_with_its_place() {
     assert_eq!(error("{\"tasks\": {}}"), "1:11: `tasks` must be an array, not an object");
     let tasks = |members: &str| error(&format!("{{\"tasks\": [\n  {{{members}}}\n]}}"));
     assert_eq!(tasks("\"title\": \"x\""), "2:3: `id` is missing");
-    assert_eq!(tasks("\"id\": 1, \"title\": \"x\""), "2:10: `id` must be a string, not a number");
+    assert_eq!(tasks("\"id\": 1, \"title\": \"x\""), "2:10: `id` must be a string, not 1");
     assert_eq!(tasks("\"id\": \" \", \"title\": \"x\""), "2:10: `id` must be a word, not \" \"");
     assert_eq!(tasks("\"id\": \"a\""), "2:3: `title` is missing");
     assert_eq!(

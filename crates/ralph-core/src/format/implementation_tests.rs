@@ -502,19 +502,19 @@ fn damage_is_an_error_with_its_place() {
     assert_eq!(spec("\"name\": \"x\""), "2:3: `id` is missing");
     assert_eq!(
         spec("\"id\": \"a\", \"priority\": 1.5"),
-        "2:27: `priority` must be a whole number, not a number"
+        "2:27: `priority` must be a whole number, not 1.5"
     );
     assert_eq!(
         spec("\"id\": \"a\", \"status\": \"done\""),
         "2:25: `status` must be pending, in_progress, completed, blocked or failed, not \"done\""
     );
-    assert_eq!(spec("\"id\": \"a\", \"tasks\": 1"), "2:24: `tasks` must be an array, not a number");
+    assert_eq!(spec("\"id\": \"a\", \"tasks\": 1"), "2:24: `tasks` must be an array, not 1");
     let task = |members: &str| spec(&format!("\"id\": \"a\", \"tasks\": [\n{{{members}}}]"));
     assert_eq!(task("\"id\": \"\""), "3:8: `id` must be a word, not \"\"");
     assert_eq!(task("\"id\": \"x\""), "3:1: `description` is missing");
     assert_eq!(
         task("\"id\": \"x\", \"description\": \"d\", \"skipped\": 1"),
-        "3:44: `skipped` must be true, false or the reason, not a number"
+        "3:44: `skipped` must be true, false or the reason, not 1"
     );
     assert_eq!(
         error("{\"qualityGates\": [1], \"specs\": []}"),

@@ -7,7 +7,6 @@ mod concurrency;
 mod config;
 mod convert;
 mod inbox;
-mod invariants;
 mod prioritization;
 mod query;
 mod spec;
