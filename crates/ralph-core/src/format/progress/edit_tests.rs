@@ -325,6 +325,27 @@ fn marks_follow_a_task_when_an_equal_one_is_put_before_it() {
 }
 
 #[test]
+fn a_deleted_task_does_not_leave_its_state_to_an_equal_one() {
+    let text = retire("## Tasks\n- [ ] same\n- [ ] same\n", "same", Retirement::Skipped, None);
+    let new = retire(&text, "same", Retirement::Deleted, None);
+    assert_eq!(plan(&new).tasks[0].state, State::Pending);
+    assert!(new.contains("- Tried: same\n- Result: skipped\n"));
+
+    let text = retire("## Tasks\n- [ ] a\n- [ ] b\n", "a", Retirement::Skipped, None);
+    let gone = retire(&text, "a", Retirement::Deleted, None);
+    assert!(gone.contains("- Tried: t-"));
+    assert_eq!(task(&edited(&gone, add("a", None)), "a").state, State::Pending);
+    assert_eq!(task(&updated(&gone, "b", |t| t.name = "a".into()), "a").state, State::Pending);
+}
+
+#[test]
+fn text_below_a_deleted_task_stays_apart_from_the_task_above() {
+    let text = "## Tasks\n- [ ] a\n- [ ] b\n  ```\ntext\n";
+    let new = retire(text, "b", Retirement::Deleted, None);
+    assert_eq!(new, "## Tasks\n- [ ] a\n\ntext\n");
+}
+
+#[test]
 fn what_the_format_cannot_hold_is_refused_by_name() {
     let change = |change: fn(&mut Task)| {
         let mut task = task(FULL, "Retry");

@@ -64,7 +64,8 @@ impl Outline {
         let base = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS;
         let mut walk = Walk { text, out: Self::default(), open: Vec::new(), foreign: 0 };
-        let parser = Parser::new_ext(lines::at(text, base..text.len()), options);
+        let source = lines::plain_ends(lines::at(text, base..text.len()));
+        let parser = Parser::new_ext(&source, options);
         for (event, range) in parser.into_offset_iter() {
             walk.event(&event, range.start + base..range.end + base);
         }
