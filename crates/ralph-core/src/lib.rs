@@ -1,9 +1,10 @@
+//! x
 //! The pure heart of ralph: values in, values out.
 //!
 //! # Theory of operation
 //!
 //! Nothing here opens a file, starts a process, reads a clock, rolls a die or waits. A *codec*
-//! ([`format`]) turns the text of a plan file into a [`plan::Plan`], and a list of [`plan::Edit`]s
+//! ([`mod@format`]) turns the text of a plan file into a [`plan::Plan`], and a list of [`plan::Edit`]s
 //! plus the old text into the new text, changing only the bytes that must change. Between the two,
 //! the functions of [`plan`] decide: which stage a plan is in, which task comes next, what a verdict
 //! does. The host crate does the reading, locking and writing around them.
@@ -12,6 +13,16 @@
 //! text --parse--> Plan --decide--> [Edit] --edit--> text'   (text' is parsed again before it is written)
 //! ```
 
+pub mod age;
+pub mod config;
+pub mod convert;
 pub mod format;
+pub mod ids;
+pub mod inbox;
+pub mod init;
+pub mod json;
+pub mod lines;
 pub mod plan;
+pub mod spec;
 pub mod text;
+pub mod view;

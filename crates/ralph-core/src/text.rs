@@ -76,6 +76,41 @@ pub fn position(text: &str, offset: usize) -> Pos {
     }
 }
 
+/// Lines of places that are asked for in file order, so that the text is counted only once.
+pub struct LineCounter<'t> {
+    text: &'t str,
+    counted: usize,
+    line: usize,
+}
+
+impl<'t> LineCounter<'t> {
+    /// Start at the first line.
+    pub fn new(text: &'t str) -> Self {
+        Self { text, counted: 0, line: 1 }
+    }
+
+    /// The line of `offset`, which must not be before the one asked for last.
+    pub fn line(&mut self, offset: usize) -> usize {
+        let between = self.text.as_bytes().get(self.counted..offset).unwrap_or_default();
+        self.line += between.iter().filter(|&&b| b == b'\n').count();
+        self.counted = self.counted.max(offset);
+        self.line
+    }
+}
+
+/// How many bytes the byte order mark takes that a text may begin with.
+pub fn bom_len(text: &str) -> usize {
+    text.strip_prefix('\u{feff}').map_or(0, |rest| text.len() - rest.len())
+}
+
+/// The line end that a text uses: that of its first line.
+pub fn newline(text: &str) -> &'static str {
+    match text.split_once('\n') {
+        Some((line, _)) if line.ends_with('\r') => "\r\n",
+        _ => "\n",
+    }
+}
+
 /// The name in `known` that somebody who typed `word` most likely meant, if one is near enough.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (word.chars().count() / 3).max(1);
@@ -132,6 +167,26 @@ mod tests {
     fn positions_count_characters_not_bytes() {
         assert_eq!(position("ä\nöü", 5), Pos { line: 2, column: 2 });
         assert_eq!(position("", 7), Pos { line: 1, column: 1 });
+    }
+
+    #[test]
+    fn lines_are_counted_on_from_the_last_place() {
+        let mut lines = LineCounter::new("a\nb\n\nc");
+        assert_eq!([0, 1, 2, 2, 5].map(|offset| lines.line(offset)), [1, 1, 2, 2, 4]);
+        assert_eq!(lines.line(99), 4);
+    }
+
+    #[test]
+    fn only_one_byte_order_mark_at_the_start_counts() {
+        assert_eq!(bom_len("\u{feff}\u{feff}a"), 3);
+        assert_eq!(bom_len("a\u{feff}"), 0);
+    }
+
+    #[test]
+    fn the_first_line_decides_about_line_ends() {
+        assert_eq!(newline("a\r\nb\n"), "\r\n");
+        assert_eq!(newline("a\nb\r\n"), "\n");
+        assert_eq!(newline("a\rb"), "\n");
     }
 
     #[test]

@@ -1,1 +1,23 @@
 //! The thin shell around the core: the only code that touches the world.
+//!
+//! # Theory of operation
+//!
+//! One room per kind of touching. [`project`] looks where a project is and which files it has,
+//! without starting git. [`store`] is the only writer of ledger files: every change is made under
+//! one short lock, and is either one appended record or a whole new file put in place at once.
+//! [`clock`] and [`ids`] are the only sources of time and chance. Nothing here prints: what went
+//! wrong is an error value with a `hint()` that says what to do about it.
+
+pub mod clock;
+pub mod config_load;
+pub mod file_error;
+mod git_dir;
+pub mod ids;
+pub mod plan_file;
+pub mod project;
+pub mod specs;
+pub mod store;
+pub mod survey;
+
+pub use file_error::FileError;
+pub use project::Project;

@@ -1,3 +1,25 @@
 //! ralph: drives coding agents through specs until the work is proven done.
+//!
+//! # Theory of operation
+//!
+//! `args` is what was typed; each file of `commands` says what it means here, asks the pure core for
+//! edits, and lets the host write them. A command returns its exit code or a [`error::CommandError`].
 
-fn main() {}
+mod args;
+mod commands;
+mod context;
+mod error;
+mod out;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(error::report_panic));
+    std::panic::catch_unwind(|| match commands::run(args::Cli::parse()) {
+        Ok(code) => code,
+        Err(error) => error.report(),
+    })
+    .unwrap_or(ExitCode::FAILURE)
+}

@@ -8,9 +8,17 @@
 //! text without edits is returned byte for byte. Nobody keeps a second representation that could
 //! drift: after an edit the new text is parsed again, before it reaches the disk.
 
+pub mod deluxe;
+mod detect;
+pub mod implementation;
+pub mod jsonl;
+mod members;
+mod numbering;
 pub mod progress;
 
 use std::fmt;
+
+pub use detect::detect;
 
 use crate::plan::{Edit, Id, Plan};
 
@@ -51,6 +59,18 @@ impl Format {
         }
     }
 
+    /// The format that a file of this name should have, if the name says so.
+    pub fn from_file_name(path: &str) -> Option<Self> {
+        let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
+        match name.rsplit_once('.')?.1 {
+            "jsonl" => Some(Self::Jsonl),
+            "md" => Some(Self::Progress),
+            "json" if name.contains("implementation") => Some(Self::Implementation),
+            "json" => Some(Self::Deluxe),
+            _ => None,
+        }
+    }
+
     /// Whether accepted, failed and skipped tasks leave the file and a record stays behind.
     pub fn buries_tasks(self) -> bool {
         self == Self::Jsonl
@@ -85,6 +105,12 @@ impl ParseError {
     pub fn new(line: usize, message: impl Into<String>) -> Self {
         Self { line, column: None, message: message.into() }
     }
+
+    /// An error at a byte of the file's text.
+    pub fn at(text: &str, offset: usize, message: impl Into<String>) -> Self {
+        let pos = crate::text::position(text, offset);
+        Self { line: pos.line, column: Some(pos.column), message: message.into() }
+    }
 }
 
 /// A change that this format or this file cannot take.
@@ -96,6 +122,17 @@ pub enum EditError {
     /// No such task or issue.
     #[error("no task or issue {0}")]
     Unknown(Id),
+    /// Several live records have this id, so nobody can say which one is meant.
+    #[error("{id} stands on line {} and on line {}: give one of them another id", lines.0, lines.1)]
+    Ambiguous {
+        /// The id.
+        id: Id,
+        /// The lines of the first two.
+        lines: (usize, usize),
+    },
+    /// A new record has the id of one that is there.
+    #[error("the id {0} is taken")]
+    Taken(Id),
     /// The format has no place for this.
     #[error("{format} cannot hold {what}")]
     Unsupported {
@@ -130,3 +167,15 @@ pub trait Codec {
         random: &mut dyn FnMut() -> String,
     ) -> Id;
 }
+
+/// The codec of a format.
+pub fn codec(format: Format) -> &'static dyn Codec {
+    match format {
+        Format::Jsonl => &jsonl::Jsonl,
+        Format::Deluxe => &deluxe::Deluxe,
+        Format::Progress => &progress::Progress,
+        Format::Implementation => &implementation::Implementation,
+    }
+}
+#[cfg(test)]
+mod data_props_tests;

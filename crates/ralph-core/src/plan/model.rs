@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::format::Format;
 
 /// The name of a task or an issue, unique in its plan.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Id(String);
 
@@ -189,12 +189,6 @@ pub struct Task {
     pub phase: Option<String>,
     /// Line in the plan file, from 1; 0 for a task that is not in a file yet.
     pub line: usize,
-}
-
-impl Default for Id {
-    fn default() -> Self {
-        Self(String::new())
-    }
 }
 
 /// A question or bug that must be investigated before it is work.

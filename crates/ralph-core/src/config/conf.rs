@@ -1,0 +1,146 @@
+//! Ralph Deluxe's `ralph.conf`: a shell file that is read here and never executed.
+//!
+//! Only plain assignments mean something: `NAME=value`, with quotes, `export`, and arrays over
+//! several lines. Whatever would need a shell (commands, expansions, blocks) is reported with its
+//! line and skipped as a whole, so that an assignment inside an `if` is not taken for a setting.
+
+use std::collections::BTreeMap;
+
+use super::env::{Variable, gates_from_commands, lookup, read};
+use super::keys::{KeyRef, Reading, keys};
+use super::layer::mismatch;
+use super::shell::Scanner;
+use super::value::Value;
+
+/// The value of an assignment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConfValue {
+    /// `NAME=text`
+    Text(String),
+    /// `NAME=( "a" "b" )`
+    List(Vec<String>),
+}
+
+/// One assignment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    /// The variable.
+    pub name: String,
+    /// What it is set to.
+    pub value: ConfValue,
+    /// Line, from 1.
+    pub line: usize,
+}
+
+/// Something that would need a shell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// Line, from 1.
+    pub line: usize,
+    /// What it is.
+    pub what: String,
+}
+
+/// What a `ralph.conf` says, and what of it was passed over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Conf {
+    /// In file order; a later one of the same name wins.
+    pub assignments: Vec<Assignment>,
+    /// In file order.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Read a `ralph.conf`. Any text is fine: what is not an assignment is listed as skipped.
+pub fn parse_conf(text: &str) -> Conf {
+    let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+    let mut scanner = Scanner::new(&text);
+    let mut conf = Conf::default();
+    while let Some(line) = scanner.next_statement() {
+        match scanner.assignments() {
+            Ok(found) => conf.assignments.extend(found),
+            Err(what) => conf.skipped.push(Skipped { line, what }),
+        }
+    }
+    conf
+}
+
+/// A `ralph.toml` made from a `ralph.conf`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Imported {
+    /// The text of the file.
+    pub text: String,
+    /// What a person should know: what was left out, and why.
+    pub notes: Vec<String>,
+}
+
+/// The pause between iterations that Ralph Deluxe makes when its file does not say otherwise.
+const DELUXE_MIN_DELAY: &str = "30";
+
+/// The `ralph.toml` that says what this `ralph.conf` says.
+pub fn conf_to_toml(conf: &Conf) -> Imported {
+    let mut notes: Vec<String> = conf
+        .skipped
+        .iter()
+        .map(|skipped| format!("line {}: {}, left out", skipped.line, skipped.what))
+        .collect();
+    let mut values: BTreeMap<String, (KeyRef, Value)> = BTreeMap::new();
+    let implied = Assignment {
+        name: "RALPH_MIN_DELAY_SECONDS".to_owned(),
+        value: ConfValue::Text(DELUXE_MIN_DELAY.to_owned()),
+        line: 0,
+    };
+    for assignment in std::iter::once(&implied).chain(&conf.assignments) {
+        let Assignment { name, value, line } = assignment;
+        let left_out = match lookup(name) {
+            None => Some("nothing in ralph.toml corresponds to it".to_owned()),
+            Some(Variable::Unused(why)) => Some(why.to_owned()),
+            Some(Variable::Key(..)) if *value == ConfValue::Text(String::new()) => None,
+            Some(Variable::Key(key, reading)) => match convert(&key, reading, value) {
+                Ok(value) => values.insert(key.path(), (key, value)).and(None),
+                Err(message) => Some(message),
+            },
+        };
+        notes.extend(left_out.map(|why| format!("line {line}: {name} was left out: {why}")));
+    }
+    Imported { text: write(&values), notes }
+}
+
+fn convert(key: &KeyRef, reading: Reading, value: &ConfValue) -> Result<Value, String> {
+    match value {
+        ConfValue::Text(text) => read(key, reading, Some(text)),
+        ConfValue::List(list) if reading == Reading::Commands => {
+            Ok(gates_from_commands(list.clone()))
+        }
+        ConfValue::List(list) => {
+            let kind = &key.key.kind;
+            kind.accept_list(list.clone()).ok_or_else(|| mismatch(kind, &list.join(" ")))
+        }
+    }
+}
+
+/// TOML text: top-level keys, then tables, then lists of tables.
+fn write(values: &BTreeMap<String, (KeyRef, Value)>) -> String {
+    let mut top = String::new();
+    let mut tables: BTreeMap<&str, String> = BTreeMap::new();
+    let mut lists = String::new();
+    let in_table_order =
+        keys().flat_map(|key| values.iter().filter(|(_, (at, _))| at.key.path == key.path));
+    for (path, (_, value)) in in_table_order {
+        match (value, path.rsplit_once('.')) {
+            (Value::Records(records), _) => {
+                for record in records {
+                    lists.push_str(&format!("\n[[{path}]]\n"));
+                    for (name, value) in record.iter() {
+                        lists.push_str(&format!("{name} = {}\n", value.to_toml()));
+                    }
+                }
+            }
+            (value, None) => top.push_str(&format!("{path} = {}\n", value.to_toml())),
+            (value, Some((table, leaf))) => {
+                let text = tables.entry(table).or_insert_with(|| format!("\n[{table}]\n"));
+                text.push_str(&format!("{leaf} = {}\n", value.to_toml()));
+            }
+        }
+    }
+    top + &tables.into_values().collect::<String>() + &lists
+}

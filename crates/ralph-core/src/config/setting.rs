@@ -1,0 +1,147 @@
+//! The bridge between checked values and the Rust types that the rest of ralph reads.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use super::value::{Kind, Value};
+
+/// A Rust type that a key can have.
+pub trait Setting: Sized {
+    /// What the key accepts.
+    const KIND: Kind;
+
+    /// The typed value. `None` only when `value` did not come from a check by `KIND`.
+    fn from_value(value: &Value) -> Option<Self>;
+
+    /// The value as the table shows it; `None` is a key that is absent.
+    fn to_value(&self) -> Option<Value>;
+}
+
+macro_rules! setting {
+    ($type:ty, $kind:expr, $pattern:pat => $read:expr, |$this:ident| $write:expr) => {
+        impl Setting for $type {
+            const KIND: Kind = $kind;
+
+            fn from_value(value: &Value) -> Option<Self> {
+                match value {
+                    $pattern => $read,
+                    _ => None,
+                }
+            }
+
+            fn to_value(&self) -> Option<Value> {
+                let $this = self;
+                Some($write)
+            }
+        }
+    };
+}
+pub(super) use setting;
+
+setting!(bool, Kind::Bool, Value::Bool(yes) => Some(*yes), |this| Value::Bool(*this));
+setting!(u32, Kind::Whole { min: 0 }, Value::Whole(n) => (*n).try_into().ok(), |this| Value::Whole((*this).into()));
+setting!(NonZeroU32, Kind::Whole { min: 1 },
+    Value::Whole(n) => u32::try_from(*n).ok().and_then(Self::new), |this| Value::Whole(this.get().into()));
+setting!(String, Kind::Text, Value::Text(text) => Some(text.clone()), |this| Value::Text(this.clone()));
+setting!(Vec<String>, Kind::List, Value::List(list) => Some(list.clone()), |this| Value::List(this.clone()));
+setting!(Duration, Kind::Duration { min: Duration::ZERO },
+    Value::Duration(d) => Some(*d), |this| Value::Duration(*this));
+
+impl<T: Setting> Setting for Option<T> {
+    const KIND: Kind = T::KIND;
+
+    fn from_value(value: &Value) -> Option<Self> {
+        T::from_value(value).map(Some)
+    }
+
+    fn to_value(&self) -> Option<Value> {
+        self.as_ref().and_then(Setting::to_value)
+    }
+}
+
+/// A share: from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Ratio(f64);
+
+impl Ratio {
+    /// A hundredth part each; more than 100 is the whole.
+    pub const fn percent(hundredths: u8) -> Self {
+        Self(if hundredths > 100 { 1.0 } else { hundredths as f64 / 100.0 })
+    }
+
+    /// The share as a number.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+/// An amount of money: finite, not negative.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Dollars(f64);
+
+impl Dollars {
+    /// The amount as a number.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+/// A limit of time: never zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Timeout(Duration);
+
+impl Timeout {
+    /// This many minutes; none counts as one.
+    pub const fn minutes(minutes: u16) -> Self {
+        Self(Duration::from_secs(if minutes == 0 { 60 } else { minutes as u64 * 60 }))
+    }
+
+    /// The limit as a duration.
+    pub fn get(self) -> Duration {
+        self.0
+    }
+}
+
+setting!(Ratio, Kind::Ratio, Value::Number(n) => Some(Self(*n)), |this| Value::Number(this.0));
+setting!(Dollars, Kind::Dollars, Value::Number(n) => Some(Self(*n)), |this| Value::Number(this.0));
+setting!(Timeout, Kind::Duration { min: Duration::from_millis(1) },
+    Value::Duration(d) => Some(Self(*d)), |this| Value::Duration(this.0));
+
+/// When an agent pass runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    /// After every iteration.
+    Always,
+    /// When the gates were green.
+    OnSuccess,
+    /// When a gate failed.
+    OnFailure,
+    /// After every n-th iteration.
+    Periodic(NonZeroU32),
+}
+
+impl Trigger {
+    /// The trigger that a word stands for.
+    pub fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "always" => Some(Self::Always),
+            "on_success" => Some(Self::OnSuccess),
+            "on_failure" => Some(Self::OnFailure),
+            _ => word.strip_prefix("periodic:")?.parse().ok().map(Self::Periodic),
+        }
+    }
+}
+
+impl fmt::Display for Trigger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Always => f.pad("always"),
+            Self::OnSuccess => f.pad("on_success"),
+            Self::OnFailure => f.pad("on_failure"),
+            Self::Periodic(n) => write!(f, "periodic:{n}"),
+        }
+    }
+}
+
+setting!(Trigger, Kind::Trigger, Value::Text(word) => Self::from_word(word), |this| Value::Text(this.to_string()));

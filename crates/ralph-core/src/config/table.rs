@@ -1,0 +1,387 @@
+//! The key table: every key of `ralph.toml`, its type, its default and its meaning, once.
+//!
+//! Everything else is derived: the structs that other code reads, the names and checks of files and
+//! variables, and the reference page. A new key is one line here (and the test that it does
+//! something).
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use super::keys::{Alias, Key, Reading, Section, record, section};
+use super::setting::{Dollars, Ratio, Setting, Timeout, Trigger, setting};
+use super::value::{Absent, Field, Kind, Record, Value};
+use super::words::{
+    BackendKind, Claim, CommitScope, GateKind, GateStrategy, Judges, LogLevel, Mode, NotifyKind,
+    NotifyOn, OnDirty, OnFailure, StageName, VerifyWorkspace, gate_kind,
+};
+
+/// All groups of keys, in the order of the reference page.
+pub(super) static SECTIONS: &[&[Key]] =
+    &[CONFIG, BUILD, CONSTRUCT, AGENT, LIMITS, MEMORY, BACKEND, PRICES, STAGE, WORKTREE, RETENTION];
+
+const fn at_least_one(number: u32) -> NonZeroU32 {
+    match NonZeroU32::new(number) {
+        Some(number) => number,
+        None => NonZeroU32::MIN,
+    }
+}
+
+section! {
+    /// The whole configuration.
+    Config, CONFIG = "" {
+        /// The backend to use; absent: the first one installed of claude, codex, gemini, opencode.
+        backend: Option<String> = None;
+        /// Backends to go on with, in this order, while the chosen one waits for a usage limit.
+        fallback_backends: Vec<String> = Vec::new();
+        /// The model to ask a backend for; absent: the backend's own choice.
+        model: Option<String> = None;
+        /// The model for backends that can switch by themselves when the first one is overloaded.
+        fallback_model: Option<String> = None;
+        /// Whether backends may act without asking for permission.
+        skip_permissions: bool = true;
+        /// Most turns of one backend run, unless its stage or task says otherwise; absent: no limit.
+        max_turns: Option<NonZeroU32> = None, "RALPH_DEFAULT_MAX_TURNS" Plain;
+        /// Whether backends that take MCP servers are offered ralph's own tools.
+        mcp_tools: bool = false;
+        /// Whether a backend whose cost is unknown may run although `limits.max_cost` is set.
+        allow_unknown_cost: bool = false;
+        /// The plan file; absent: `ralph/plan.jsonl`, else the one plan file found.
+        plan: Option<String> = None, "RALPH_PLAN_FILE" Plain;
+        /// What a prompt remembers: the last handoff, the knowledge index too, or what a context agent prepares.
+        mode: Mode = Mode::HandoffOnly;
+        /// Most iterations of one run, for `build` and `construct` both; absent: each has its own.
+        max_iterations: Option<NonZeroU32> = None;
+        /// Attempts after the first: 2 means at most three backend runs for a task.
+        max_retries: u32 = 2;
+        /// Pause between two backend runs.
+        min_delay: Duration = Duration::ZERO, "RALPH_MIN_DELAY_SECONDS" Seconds;
+        /// What one commit holds; absent: a task, and a spec in `ralph agent` and for implementation.json.
+        commit: Option<CommitScope> = None;
+        /// The word that commit subjects start with.
+        commit_prefix: String = "ralph".to_owned();
+        /// Whether landed work is committed; otherwise it stays in the tree, uncommitted.
+        auto_commit: bool = true;
+        /// Whether a loop that ends commits what is left of its own files.
+        commit_ledger: bool = true;
+        /// Your uncommitted changes at the start: keep them beside ralph's work, commit them, or do not start.
+        on_dirty: OnDirty = OnDirty::Snapshot;
+        /// Which gates must be green: all; or tests alone, with lint shown or not run. A gate's own `required` wins.
+        gate_strategy: GateStrategy = GateStrategy::Strict, "RALPH_VALIDATION_STRATEGY" Plain;
+        /// Commands that ralph runs to decide whether an attempt counts; none: the plan's `qualityGates`.
+        gates: Vec<Gate> = Vec::new(), "RALPH_VALIDATION_COMMANDS" Commands;
+        /// A change of tests, build manifests or CI files is named in the verdict, or fails the attempt.
+        judges: Judges = Judges::List;
+        /// Whether a landing beside your uncommitted changes is gated again without them.
+        regate_landed: bool = false;
+        /// Where verifiers work: in the shared tree, or each in a worktree of its own.
+        verify_workspace: VerifyWorkspace = VerifyWorkspace::Shared;
+        /// Whether agent passes run at all.
+        passes_enabled: bool = true, "RALPH_AGENT_PASSES_ENABLED" Plain;
+        /// Extra agents that look at an iteration's result; they advise and never stop the loop.
+        passes: Vec<Pass> = Vec::new();
+        /// Who is told what happens; nobody by default.
+        notify: Vec<Notify> = Vec::new();
+        /// Patterns of secrets to hide in streams and logs, beside the usual shapes of keys.
+        redact: Vec<String> = Vec::new();
+        /// How much is logged.
+        log_level: LogLevel = LogLevel::Info;
+        /// The log file, relative to the project.
+        log_file: String = ".ralph/logs/ralph.log".to_owned();
+    }
+    and {
+        /// `[build]`
+        build: Build,
+        /// `[construct]`
+        construct: Construct,
+        /// `[agent]`
+        agent: Agent,
+        /// `[limits]`
+        limits: Limits,
+        /// `[memory]`
+        memory: Memory,
+        /// `[backends.NAME]`
+        backends: BTreeMap<String, Backend>,
+        /// `[stages.NAME]`
+        stages: BTreeMap<StageName, Stage>,
+        /// `[worktree]`
+        worktree: Worktree,
+        /// `[retention]`
+        retention: Retention,
+    }
+}
+
+section! {
+    /// `[build]`: the loop over tasks.
+    Build, BUILD = "build." {
+        /// Most attempts of one `ralph build`. A top-level `max_iterations` of the same layer wins.
+        max_iterations: NonZeroU32 = at_least_one(50);
+        /// Most entries kept under "Recent Attempts" in progress.md.
+        recent_attempts: u32 = 5;
+    }
+}
+
+section! {
+    /// `[construct]`: the loop over stages.
+    Construct, CONSTRUCT = "construct." {
+        /// Most cycles of one `ralph construct`. A top-level `max_iterations` of the same layer wins.
+        max_iterations: NonZeroU32 = at_least_one(10);
+    }
+}
+
+section! {
+    /// `[agent]`: the loop over the inbox.
+    Agent, AGENT = "agent." {
+        /// The changes of a spec that failed become a stash entry, or go away (salvaged first).
+        on_failure: OnFailure = OnFailure::Stash;
+    }
+}
+
+section! {
+    /// `[limits]`: what stops a backend run.
+    Limits, LIMITS = "limits." {
+        /// Longest time of one backend run; absent: 5m, and 10m in `ralph build`.
+        stage_timeout: Option<Timeout> = None;
+        /// Longest silence of a backend while no tool call is open.
+        idle_timeout: Timeout = Timeout::minutes(10);
+        /// Most dollars to spend; absent: no limit.
+        max_cost: Option<Dollars> = None;
+        /// Share of the context that is worth a warning.
+        context_warn: Ratio = Ratio::percent(70);
+        /// Share of the context at which it is compacted.
+        context_compact: Ratio = Ratio::percent(85);
+        /// Share of the context at which a run is stopped.
+        context_kill: Ratio = Ratio::percent(95);
+    }
+}
+
+impl Limits {
+    /// Longest time of one backend run in `ralph build`.
+    pub fn build_timeout(&self) -> Duration {
+        self.stage_timeout.unwrap_or(Timeout::minutes(10)).get()
+    }
+
+    /// Longest time of one backend run in every other loop.
+    pub fn construct_timeout(&self) -> Duration {
+        self.stage_timeout.unwrap_or(Timeout::minutes(5)).get()
+    }
+}
+
+section! {
+    /// `[memory]`: handoffs and the knowledge index.
+    Memory, MEMORY = "memory." {
+        /// Most tokens of a prompt in mode `handoff-only`, counted as characters / 4.
+        context_budget_tokens: NonZeroU32 = at_least_one(8000), "RALPH_CONTEXT_BUDGET_TOKENS" Plain;
+        /// Most tokens of a prompt in mode `handoff-plus-index`.
+        context_budget_tokens_hpi: NonZeroU32 = at_least_one(16000), "RALPH_CONTEXT_BUDGET_TOKENS_HPI" Plain;
+        /// Iterations after which the knowledge index is brought up to date.
+        compaction_interval: u32 = 5, "RALPH_COMPACTION_INTERVAL" Plain;
+        /// Bytes of handoffs after which the knowledge index is brought up to date.
+        compaction_threshold_bytes: u32 = 32000, "RALPH_COMPACTION_THRESHOLD_BYTES" Plain;
+        /// Most turns of the indexer.
+        compaction_max_turns: NonZeroU32 = at_least_one(10), "RALPH_COMPACTION_MAX_TURNS" Plain;
+        /// Share of a task's words known from recent handoffs, below which the task counts as new ground.
+        novelty_overlap_threshold: Ratio = Ratio::percent(25), "RALPH_NOVELTY_OVERLAP_THRESHOLD" Plain;
+        /// How many handoffs count as recent.
+        novelty_recent_handoffs: u32 = 3, "RALPH_NOVELTY_RECENT_HANDOFFS" Plain;
+    }
+}
+
+section! {
+    /// `[backends.NAME]`: a program that writes code.
+    Backend, BACKEND = "backends.*." {
+        /// How to talk to it; absent: what the name says (claude, codex, gemini, opencode, sim).
+        kind: Option<BackendKind> = None;
+        /// The program: a name on PATH or a path; absent: the usual one of its kind.
+        program: Option<String> = None;
+        /// Extra arguments.
+        args: Vec<String> = Vec::new();
+        /// The model to ask for.
+        model: Option<String> = None;
+        /// Kind `command`: program and arguments, with `{prompt_file}` and `{model}` filled in.
+        command: Vec<String> = Vec::new();
+        /// Kind `command`: it prints `<TASK_DONE>` to say that a task is done, or exits with 0; absent: marker.
+        claim: Option<Claim> = None;
+    }
+    and {
+        /// `[backends.NAME.prices]`
+        prices: Prices,
+    }
+}
+
+section! {
+    /// `[backends.NAME.prices]`: dollars per million tokens, for a backend that reports only tokens.
+    Prices, PRICES = "backends.*.prices." {
+        /// Tokens sent.
+        input: Option<Dollars> = None;
+        /// Tokens received.
+        output: Option<Dollars> = None;
+        /// Tokens sent that the provider still had; absent: as `input`.
+        cache_read: Option<Dollars> = None;
+        /// Tokens sent that the provider keeps for later; absent: as `input`.
+        cache_write: Option<Dollars> = None;
+    }
+}
+
+section! {
+    /// `[stages.NAME]`: plan, investigate, build, verify, decompose, context, index or review.
+    Stage, STAGE = "stages.*." {
+        /// The backend of this stage.
+        backend: Option<String> = None;
+        /// The model of this stage.
+        model: Option<String> = None;
+        /// Longest time of one backend run in this stage.
+        timeout: Option<Timeout> = None;
+        /// Most turns of one backend run in this stage.
+        max_turns: Option<NonZeroU32> = None;
+        /// A file with the MCP servers this stage may use, relative to the project; absent: none.
+        mcp_config: Option<String> = None;
+    }
+}
+
+section! {
+    /// `[worktree]`: how a detached worktree is made usable, for `verify_workspace = "worktree"`.
+    Worktree, WORKTREE = "worktree." {
+        /// A shell command to run in it first.
+        setup: Option<String> = None;
+        /// Paths of the project to link into it.
+        link: Vec<String> = Vec::new();
+    }
+}
+
+section! {
+    /// `[retention]`: how long ralph keeps what it saved.
+    Retention, RETENTION = "retention." {
+        /// How long rolled-back work stays under `refs/ralph/`.
+        salvage: Timeout = Timeout::minutes(30 * 24 * 60);
+        /// How many stage logs stay under `build/ralph-logs/`.
+        logs: NonZeroU32 = at_least_one(500);
+    }
+}
+
+record! {
+    /// `[[gates]]`: a command that ralph itself runs to decide whether an attempt counts.
+    Gate {
+        /// A short name, used once.
+        name: String;
+        /// The shell command.
+        command: String;
+        /// test or lint; absent: guessed from the command.
+        kind: Option<GateKind> = None;
+        /// Whether a failure fails the attempt; absent: `gate_strategy` decides.
+        required: Option<bool> = None;
+        /// Longest time it may take.
+        timeout: Timeout = Timeout::minutes(10);
+    }
+}
+
+impl Gate {
+    /// What it checks: as configured, else as guessed.
+    pub fn checks(&self) -> GateKind {
+        self.kind.unwrap_or_else(|| gate_kind(&self.command))
+    }
+}
+
+record! {
+    /// `[[passes]]`: an extra agent that looks at an iteration's result.
+    Pass {
+        /// A short name, used once.
+        name: String;
+        /// Whether it runs.
+        enabled: bool = true;
+        /// The model to ask for; absent: as for the stage `review`.
+        model: Option<String> = None;
+        /// When it runs.
+        trigger: Trigger = Trigger::Always;
+        /// Most turns.
+        max_turns: Option<NonZeroU32> = None;
+        /// The file with its prompt.
+        prompt_template: String;
+        /// The file with the JSON Schema of its answer.
+        schema: Option<String> = None;
+        /// The file with the MCP servers it may use.
+        mcp_config: Option<String> = None;
+        /// Whether it is kept from changing the tree.
+        read_only: bool = true;
+    }
+}
+
+record! {
+    /// `[[notify]]`: somebody to tell.
+    Notify {
+        /// How.
+        kind: NotifyKind;
+        /// What about.
+        on: Vec<NotifyOn> = NotifyOn::ALL.to_vec();
+        /// Kind `command`: the shell command.
+        command: Option<String> = None;
+        /// The environment variable that holds the address, which is a secret: not the address itself.
+        url_env: Option<String> = None;
+    }
+}
+
+impl Config {
+    /// The settings of a stage; all absent when the stage is not configured.
+    pub fn stage(&self, stage: StageName) -> Stage {
+        self.stages.get(&stage).cloned().unwrap_or_default()
+    }
+}
+
+impl Section for Config {
+    fn find<'a>(config: &'a Config, _: &str) -> Option<&'a Self> {
+        Some(config)
+    }
+
+    fn make<'a>(config: &'a mut Config, _: &str) -> Option<&'a mut Self> {
+        Some(config)
+    }
+}
+
+macro_rules! plain_section {
+    ($($type:ident $field:ident),+ $(,)?) => { $(
+        impl Section for $type {
+            fn find<'a>(config: &'a Config, _: &str) -> Option<&'a Self> {
+                Some(&config.$field)
+            }
+
+            fn make<'a>(config: &'a mut Config, _: &str) -> Option<&'a mut Self> {
+                Some(&mut config.$field)
+            }
+        }
+    )+ };
+}
+
+plain_section!(
+    Build build, Construct construct, Agent agent, Limits limits, Memory memory,
+    Worktree worktree, Retention retention,
+);
+
+impl Section for Backend {
+    fn find<'a>(config: &'a Config, slot: &str) -> Option<&'a Self> {
+        config.backends.get(slot)
+    }
+
+    fn make<'a>(config: &'a mut Config, slot: &str) -> Option<&'a mut Self> {
+        Some(config.backends.entry(slot.to_owned()).or_default())
+    }
+}
+
+impl Section for Prices {
+    fn find<'a>(config: &'a Config, slot: &str) -> Option<&'a Self> {
+        config.backends.get(slot).map(|backend| &backend.prices)
+    }
+
+    fn make<'a>(config: &'a mut Config, slot: &str) -> Option<&'a mut Self> {
+        Some(&mut Backend::make(config, slot)?.prices)
+    }
+}
+
+impl Section for Stage {
+    fn find<'a>(config: &'a Config, slot: &str) -> Option<&'a Self> {
+        config.stages.get(&StageName::from_word(slot)?)
+    }
+
+    fn make<'a>(config: &'a mut Config, slot: &str) -> Option<&'a mut Self> {
+        Some(config.stages.entry(StageName::from_word(slot)?).or_default())
+    }
+}

@@ -1,0 +1,267 @@
+//! implementation.json: specs with their tasks inside.
+//!
+//! Tasks stay where they are whatever happens to them, except that a deleted one goes away. A spec's
+//! status follows from its tasks, but is written only when an edit changes what follows: a word that
+//! somebody chose stays until then. Members the original program does not know (`dependsOn`,
+//! `priority` of a task, …) are written only when they say something.
+
+mod edit;
+mod specs;
+
+use serde_json::{Value, json};
+
+use crate::format::members::{self, Keys, Values};
+use crate::format::{Codec, EditError, Format, ParseError, numbering};
+use crate::json::{self, Editor, Fields, JsonError, MemberChange, Node};
+use crate::plan::{Edit, Gate, Id, Plan, SpecEntry, State, Task};
+use crate::text::{self, LineCounter};
+use specs::SpecNames;
+
+/// The codec of implementation.json.
+#[derive(Clone, Copy, Debug)]
+pub struct Implementation;
+
+const KEYS: Keys = Keys {
+    name: "description",
+    notes: "notes",
+    skills: "skills",
+    needs_docs: "needsDocs",
+    libraries: "libraries",
+    accept: "acceptanceCriteria",
+    deps: "dependsOn",
+    max_turns: "maxTurns",
+    retries: "retryCount",
+    max_retries: "maxRetries",
+    priority: "priority",
+    auto_priority: "autoPriority",
+    parent: "parent",
+    created_from: "createdFrom",
+    phase: "phase",
+    done_at: "completedAt",
+    reject: "reject",
+};
+
+/// The words of `status`, of specs and tasks alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    Pending,
+    InProgress,
+    Completed,
+    Blocked,
+    Failed,
+}
+
+impl Status {
+    const ALL: [Self; 5] =
+        [Self::Pending, Self::InProgress, Self::Completed, Self::Blocked, Self::Failed];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::InProgress => "in_progress",
+            Self::Completed => "completed",
+            Self::Blocked => "blocked",
+            Self::Failed => "failed",
+        }
+    }
+
+    fn read(fields: &Fields<'_, '_>) -> Result<Option<Self>, JsonError> {
+        let expected = "pending, in_progress, completed, blocked or failed";
+        fields.word("status", expected, |word| Self::ALL.into_iter().find(|s| s.word() == word))
+    }
+}
+
+impl Codec for Implementation {
+    fn parse(&self, text: &str) -> Result<Plan, ParseError> {
+        Ok(File::read(text)?.plan)
+    }
+
+    fn edit(&self, text: &str, edits: &[Edit]) -> Result<String, EditError> {
+        edit::edit(&File::read(text)?, edits)
+    }
+
+    fn empty(&self, title: &str, now: &str) -> String {
+        let mut root = json!({"version": 1, "updatedAt": now, "updatedBy": "ralph"});
+        if let Some(root) = root.as_object_mut() {
+            if !title.is_empty() {
+                root.insert("name".into(), title.into());
+            }
+            root.insert("specs".into(), json!([]));
+        }
+        format!("{root:#}\n")
+    }
+
+    fn fresh_id(
+        &self,
+        plan: &Plan,
+        spec: Option<&str>,
+        taken: &dyn Fn(&Id) -> bool,
+        _random: &mut dyn FnMut() -> String,
+    ) -> Id {
+        let names = SpecNames::of(&plan.specs);
+        let name = spec.map_or_else(|| specs::default_name(plan), str::to_owned);
+        // Which of several specs is meant matters when the task is added, not for its number.
+        let known = names.resolve(&name).ok().flatten().and_then(|at| plan.specs.get(at));
+        let spec_id =
+            known.map_or_else(|| names.unused(specs::slug(&name)), |spec| spec.id.clone());
+        numbering::next(&format!("{spec_id}-"), 1, plan.tasks.iter().map(|t| &t.id), taken)
+    }
+}
+
+/// The text with `updatedAt` and `updatedBy` set: who writes a plan says so in it.
+pub fn stamp(text: &str, at: &str, by: &str) -> Result<String, EditError> {
+    let file = File::read(text)?;
+    let set = |key: &str, value: &str| MemberChange::Set(key.into(), value.into());
+    let splices = Editor::new(text, &file.root)
+        .object(&file.root, &[set("updatedAt", at), set("updatedBy", by)])
+        .map_err(|e| e.in_text(text))?;
+    Ok(text::splice(text, splices)?)
+}
+
+/// A file that was read. Spec `i` of the plan is item `i` of `specs`.
+struct File<'t> {
+    text: &'t str,
+    root: Node,
+    plan: Plan,
+    /// Where each task of the plan stands: which spec, and which item of its `tasks`.
+    places: Vec<(usize, usize)>,
+}
+
+impl<'t> File<'t> {
+    fn read(text: &'t str) -> Result<Self, ParseError> {
+        let read = || {
+            let root = json::parse_file(text)?;
+            let (plan, places) = read_plan(text, &root)?;
+            Ok(Self { text, root, plan, places })
+        };
+        read().map_err(|e: JsonError| e.in_text(text))
+    }
+}
+
+/// The plan, and for each of its tasks the spec and the item it stands in.
+fn read_plan(text: &str, root: &Node) -> Result<(Plan, Vec<(usize, usize)>), JsonError> {
+    let fields = Fields::new(text, root)?;
+    let mut plan = Plan::empty(Format::Implementation);
+    plan.title = fields.string("name")?;
+    for gate in members::items(&fields, "qualityGates")?.unwrap_or_default() {
+        plan.gates.push(read_gate(text, gate)?);
+    }
+    let Some(specs) = members::items(&fields, "specs")? else { return fields.missing("specs") };
+    let mut places = Vec::new();
+    let mut lines = LineCounter::new(text);
+    for (s, node) in specs.iter().enumerate() {
+        let fields = Fields::new(text, node)?;
+        let spec = read_spec(text, &fields)?;
+        for (i, node) in members::items(&fields, "tasks")?.unwrap_or_default().iter().enumerate() {
+            let line = lines.line(node.span.start);
+            let spec = Some(spec.id.clone());
+            plan.tasks.push(Task { spec, line, ..read_task(text, node)? });
+            places.push((s, i));
+        }
+        plan.specs.push(spec);
+    }
+    Ok((plan, places))
+}
+
+fn read_gate(text: &str, node: &Node) -> Result<Gate, JsonError> {
+    if let Some(command) = node.str(text) {
+        let command = command.into_owned();
+        return Ok(Gate { name: gate_name(&command), command, required: None });
+    }
+    let fields = Fields::new(text, node)?;
+    let command = fields.required("command")?.into_owned();
+    let name = fields.string("name")?.unwrap_or_else(|| gate_name(&command));
+    Ok(Gate { name, command, required: fields.bool("required")? })
+}
+
+/// What a command is called for short: its last word that is not an option.
+fn gate_name(command: &str) -> String {
+    let mut words = command.split_whitespace();
+    words.rfind(|word| !word.starts_with('-')).unwrap_or(command).to_owned()
+}
+
+fn read_spec(text: &str, fields: &Fields<'_, '_>) -> Result<SpecEntry, JsonError> {
+    let priority = match fields.get("priority") {
+        Some(node) => match node.i64(text) {
+            None => return fields.wrong("priority", node, "a whole number"),
+            priority => priority,
+        },
+        None => None,
+    };
+    Ok(SpecEntry {
+        id: members::own_id(fields)?,
+        file: fields.string("file")?,
+        name: fields.string("name")?,
+        priority,
+        context: fields.string("context")?,
+        accept: fields.strings("acceptanceCriteria")?,
+        status: Status::read(fields)?.map(|status| status.word().to_owned()),
+    })
+}
+
+fn read_task(text: &str, node: &Node) -> Result<Task, JsonError> {
+    let fields = Fields::new(text, node)?;
+    let blocked = fields.string("blockedReason")?.unwrap_or_default();
+    let failed = fields.string("failedReason")?;
+    let state = match Status::read(&fields)?.unwrap_or(Status::Pending) {
+        _ if is_skipped(text, &fields)? => State::Skipped,
+        Status::Pending => State::Pending,
+        Status::InProgress => State::Running,
+        Status::Completed => State::Accepted,
+        Status::Blocked => State::Blocked(blocked),
+        Status::Failed => State::Failed(failed),
+    };
+    Ok(Task { state, ..members::read(&fields, &KEYS)? })
+}
+
+/// `skipped` is true, or says why.
+fn is_skipped(text: &str, fields: &Fields<'_, '_>) -> Result<bool, JsonError> {
+    let Some(node) = fields.get("skipped") else { return Ok(false) };
+    match (node.bool(), node.str(text)) {
+        (Some(skipped), _) => Ok(skipped),
+        (None, Some(reason)) => Ok(!reason.is_empty()),
+        (None, None) => fields.wrong("skipped", node, "true, false or the reason"),
+    }
+}
+
+/// The members of a task's state. Skipping leaves the others as they are, except that a task that
+/// was `in_progress` or is new becomes `pending`: no other program should wait for it.
+fn state_values(old: Option<&State>, new: &State, skip_reason: Option<String>) -> Values {
+    let (status, blocked, failed) = match new {
+        State::Pending | State::Killed(_) => (Status::Pending, None, None),
+        State::Running => (Status::InProgress, None, None),
+        State::Done | State::Accepted => (Status::Completed, None, None),
+        State::Blocked(reason) => (Status::Blocked, Some(reason), None),
+        State::Failed(reason) => (Status::Failed, None, reason.as_ref()),
+        State::Skipped => {
+            let skipped = ("skipped", skip_reason.map_or(true.into(), Value::from));
+            let idle = matches!(old, None | Some(State::Running));
+            let status = idle.then(|| ("status", Status::Pending.word().into()));
+            return status.into_iter().chain([skipped]).collect();
+        }
+    };
+    let text = |reason: Option<&String>| {
+        reason.filter(|r| !r.is_empty()).map_or(Value::Null, |r| r.as_str().into())
+    };
+    vec![
+        ("status", status.word().into()),
+        ("blockedReason", text(blocked)),
+        ("failedReason", text(failed)),
+        ("skipped", Value::Null),
+    ]
+}
+
+/// A task that was not in the file: the original's members first, then ours, none that says nothing.
+fn new_task(task: &Task) -> Value {
+    let nothing = members::values(&Task::default(), &KEYS);
+    let mut values = members::values(task, &KEYS);
+    let rest = values.split_off(1).into_iter().filter(|value| !nothing.contains(value));
+    let mut state = state_values(None, &task.state, None);
+    let reasons = state.split_off(1);
+    let head = std::iter::once(("id", task.id.as_str().into())).chain(values).chain(state);
+    members::object(head.chain(rest).chain(reasons))
+}
+
+#[cfg(test)]
+#[path = "implementation_tests.rs"]
+mod tests;

@@ -1,0 +1,63 @@
+//! plan.jsonl: one record a line, each with its kind in `t`.
+//!
+//! # Theory of operation
+//!
+//! Live tasks and issues are lines that are edited in place; what is over leaves the file as a line
+//! and stays behind as a tombstone at the end. Records of unknown kind, and `stage` and `note`, are
+//! read past and kept. An edit that only adds gives the old text with lines behind it, so that the
+//! host can append instead of rewriting.
+
+mod edit;
+mod read;
+mod write;
+
+use super::{Codec, EditError, ParseError};
+use crate::ids;
+use crate::plan::{Edit, Id, Plan};
+
+/// The codec of plan.jsonl.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Jsonl;
+
+impl Codec for Jsonl {
+    fn parse(&self, text: &str) -> Result<Plan, ParseError> {
+        read::plan(text)
+    }
+
+    fn edit(&self, text: &str, edits: &[Edit]) -> Result<String, EditError> {
+        edit::edit(text, edits)
+    }
+
+    /// Nothing: the first record makes the file.
+    fn empty(&self, _title: &str, _now: &str) -> String {
+        String::new()
+    }
+
+    fn fresh_id(
+        &self,
+        _plan: &Plan,
+        _spec: Option<&str>,
+        taken: &dyn Fn(&Id) -> bool,
+        random: &mut dyn FnMut() -> String,
+    ) -> Id {
+        fresh("t-", taken, random)
+    }
+}
+
+/// An id for a new issue: `i-` and four characters, more when those collide.
+pub fn fresh_issue_id(taken: &dyn Fn(&Id) -> bool, random: &mut dyn FnMut() -> String) -> Id {
+    fresh("i-", taken, random)
+}
+
+fn fresh(prefix: &str, taken: &dyn Fn(&Id) -> bool, random: &mut dyn FnMut() -> String) -> Id {
+    // All 36¹⁰ ids can only be taken by a `taken` that always says so.
+    let found = ids::fresh(prefix, 4..=10, &|id| taken(&Id::new(id)), random);
+    Id::new(found.unwrap_or_else(|| format!("{prefix}{}", random())))
+}
+
+#[cfg(test)]
+mod edit_tests;
+#[cfg(test)]
+mod property_tests;
+#[cfg(test)]
+mod read_tests;

@@ -1,0 +1,328 @@
+//! The inbox: a queue of specs, first in, first out, in a file of one record a line.
+//!
+//! # Theory of operation
+//!
+//! [`Inbox::parse`] reads the file strictly and keeps the text; every change is a method that gives
+//! the new text, with only its own lines changed, and leaves writing to the host. So nothing can be
+//! edited that was not read without an error before. Records of another kind and unknown fields are
+//! kept.
+
+use serde_json::{Map, Value, json};
+
+use crate::format::ParseError;
+use crate::ids;
+use crate::json::{Editor, Fields, JsonError, MemberChange};
+use crate::lines::{self, Record};
+use crate::text;
+
+/// Where a queued spec stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    /// Waiting.
+    Pending,
+    /// An agent works on it.
+    Active,
+    /// Finished.
+    Done,
+    /// Given up.
+    Failed,
+}
+
+impl Status {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Pending, Self::Active, Self::Done, Self::Failed];
+
+    /// The word in the file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Active => "active",
+            Self::Done => "done",
+            Self::Failed => "failed",
+        }
+    }
+
+    fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|s| s.as_str() == word)
+    }
+}
+
+/// A new status with what belongs to it. Times are RFC 3339.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Back into the queue, as if it had never been started.
+    Pending,
+    /// An agent begins.
+    Active {
+        /// When.
+        at: String,
+    },
+    /// An agent finished.
+    Done {
+        /// When.
+        at: String,
+    },
+    /// An agent gave up.
+    Failed {
+        /// When.
+        at: String,
+        /// Why.
+        error: String,
+    },
+}
+
+/// A queued spec.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// `q-` and four of a-z, 0-9.
+    pub id: String,
+    /// The spec's file name.
+    pub spec: String,
+    /// Where it stands.
+    pub status: Status,
+    /// When it was queued.
+    pub added_at: String,
+    /// When an agent began.
+    pub started_at: Option<String>,
+    /// When an agent finished or gave up.
+    pub completed_at: Option<String>,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// Line in the file, from 1.
+    pub line: usize,
+}
+
+/// A change of the queue that cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InboxError {
+    /// Nothing has this id or spec.
+    #[error("the inbox has no {0}")]
+    Unknown(String),
+    /// An agent works on it.
+    #[error("{spec} ({id}) is active: stop the agent first")]
+    Active {
+        /// Its id.
+        id: String,
+        /// Its spec.
+        spec: String,
+    },
+    /// Its line cannot be changed: a mistake in ralph, not in the file.
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+    /// Two changes want the same bytes: a mistake in ralph, not in the file.
+    #[error(transparent)]
+    Overlap(#[from] text::Overlap),
+}
+
+impl InboxError {
+    fn active(entry: &Entry) -> Self {
+        Self::Active { id: entry.id.clone(), spec: entry.spec.clone() }
+    }
+}
+
+/// The queue of one file.
+#[derive(Clone, Debug)]
+pub struct Inbox<'t> {
+    text: &'t str,
+    entries: Vec<Entry>,
+    /// The record of each entry.
+    records: Vec<Record<'t>>,
+}
+
+impl<'t> Inbox<'t> {
+    /// Read the file's text.
+    pub fn parse(text: &'t str) -> Result<Self, ParseError> {
+        let mut inbox = Self { text, entries: Vec::new(), records: Vec::new() };
+        for record in lines::records(text) {
+            let record = record?;
+            if record.kind == "inbox" {
+                let fields = Fields::new(text, &record.node).map_err(|e| e.in_text(text))?;
+                let entry = entry(&fields, record.line.number).map_err(|e| e.in_text(text))?;
+                inbox.entries.push(entry);
+                inbox.records.push(record);
+            }
+        }
+        inbox.check_ids()?;
+        Ok(inbox)
+    }
+
+    fn check_ids(&self) -> Result<(), ParseError> {
+        let mut sorted: Vec<&Entry> = self.entries.iter().collect();
+        sorted.sort_by(|a, b| (&a.id, a.line).cmp(&(&b.id, b.line)));
+        match sorted.windows(2).find(|pair| pair[0].id == pair[1].id) {
+            None => Ok(()),
+            Some(pair) => {
+                let message = format!("the id {} stands on line {} too", pair[1].id, pair[0].line);
+                Err(ParseError::new(pair[1].line, message))
+            }
+        }
+    }
+
+    /// All entries in queue order.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The entry that is worked on next.
+    pub fn first_pending(&self) -> Option<&Entry> {
+        self.entries.iter().find(|e| e.status == Status::Pending)
+    }
+
+    /// The entry with this id.
+    pub fn find(&self, id: &str) -> Option<&Entry> {
+        self.entries.iter().find(|e| e.id == id)
+    }
+
+    /// The entry that makes queueing this spec again pointless: it waits or is worked on.
+    pub fn queued(&self, spec: &str) -> Option<&Entry> {
+        let waits = |e: &&Entry| matches!(e.status, Status::Pending | Status::Active);
+        self.entries.iter().filter(waits).find(|e| e.spec == spec)
+    }
+
+    /// How many entries have this status.
+    pub fn count(&self, status: Status) -> usize {
+        self.entries.iter().filter(|e| e.status == status).count()
+    }
+
+    /// The entry that `remove` takes for an id or a spec's name: of a spec, the first that is not
+    /// active.
+    pub fn removable(&self, id_or_spec: &str) -> Result<&Entry, InboxError> {
+        let meant = |e: &&Entry| e.id == id_or_spec || e.spec == id_or_spec;
+        let mut same = self.entries.iter().filter(meant).peekable();
+        let first = same.peek().copied();
+        match (same.find(|e| e.status != Status::Active), first) {
+            (Some(entry), _) => Ok(entry),
+            (None, Some(active)) => Err(InboxError::active(active)),
+            (None, None) => Err(InboxError::Unknown(id_or_spec.to_owned())),
+        }
+    }
+
+    /// An id that no entry has; `None` when all are taken. `random` gives four new base-36
+    /// characters at each call.
+    pub fn fresh_id(&self, random: &mut dyn FnMut() -> String) -> Option<String> {
+        ids::fresh("q-", 4..=4, &|id| self.find(id).is_some(), random)
+    }
+
+    /// The text with a new pending entry at its end; it begins with the old text.
+    pub fn add(&self, id: &str, spec: &str, at: &str) -> String {
+        let record =
+            json!({"t": "inbox", "id": id, "spec": spec, "added_at": at, "status": "pending"});
+        let (old, end) = (self.text, lines::missing_end(self.text));
+        format!("{old}{end}{record}{}", text::newline(old))
+    }
+
+    /// The text without this entry.
+    pub fn remove(&self, id: &str) -> Result<String, InboxError> {
+        match self.find(id) {
+            None => Err(InboxError::Unknown(id.to_owned())),
+            Some(entry) if entry.status == Status::Active => Err(InboxError::active(entry)),
+            Some(_) => Ok(self.without(|e| e.id == id)),
+        }
+    }
+
+    /// The text without pending entries, and how many there were.
+    pub fn clear(&self) -> (String, usize) {
+        (self.without(|e| e.status == Status::Pending), self.count(Status::Pending))
+    }
+
+    /// The text with another status for this entry.
+    pub fn set_status(&self, id: &str, change: &Change) -> Result<String, InboxError> {
+        let entry = self.entries.iter().position(|e| e.id == id);
+        let entry = entry.ok_or_else(|| InboxError::Unknown(id.to_owned()))?;
+        let node = &self.records[entry].node;
+        let splices = Editor::new(self.text, node)
+            .object(node, &members(change))
+            .map_err(|e| e.in_text(self.text))?;
+        Ok(text::splice(self.text, splices)?)
+    }
+
+    fn without(&self, gone: impl Fn(&Entry) -> bool) -> String {
+        let both = self.entries.iter().zip(&self.records);
+        let ranges = both.filter(|(entry, _)| gone(entry)).map(|(_, r)| r.line.with_end());
+        let mut out = String::with_capacity(self.text.len());
+        let mut done = 0;
+        for range in ranges {
+            out.push_str(&self.text[done..range.start]);
+            done = range.end;
+        }
+        out + &self.text[done..]
+    }
+
+    /// All entries for `ralph query inbox`: known fields first, then the unknown ones.
+    pub fn to_json(&self) -> Vec<Value> {
+        self.records.iter().map(|record| self.entry_json(record)).collect()
+    }
+
+    fn entry_json(&self, record: &Record<'_>) -> Value {
+        const FIRST: [&str; 7] =
+            ["id", "spec", "status", "added_at", "started_at", "completed_at", "error"];
+        let Value::Object(mut old) = record.node.to_value(self.text) else { return Value::Null };
+        old.shift_remove("t");
+        let known = FIRST.iter().filter_map(|&key| Some((key.to_owned(), old.shift_remove(key)?)));
+        let mut all: Map<String, Value> = known.collect();
+        all.append(&mut old);
+        Value::Object(all)
+    }
+}
+
+fn entry(fields: &Fields<'_, '_>, line: usize) -> Result<Entry, JsonError> {
+    let status = fields.word("status", "pending, active, done or failed", Status::from_word)?;
+    Ok(Entry {
+        id: id(fields)?,
+        spec: fields.required("spec")?.into_owned(),
+        status: match status {
+            Some(status) => status,
+            None => fields.missing("status")?,
+        },
+        added_at: fields.required("added_at")?.into_owned(),
+        started_at: fields.string("started_at")?,
+        completed_at: fields.string("completed_at")?,
+        error: fields.string("error")?,
+        line,
+    })
+}
+
+fn id(fields: &Fields<'_, '_>) -> Result<String, JsonError> {
+    let id = fields.word("id", "`q-` and four of a-z and 0-9", |id| {
+        let word = id.strip_prefix("q-")?;
+        let fits =
+            word.len() == 4 && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+        fits.then(|| id.to_owned())
+    })?;
+    match id {
+        Some(id) => Ok(id),
+        None => fields.missing("id"),
+    }
+}
+
+/// The members that a new status sets and clears.
+fn members(change: &Change) -> Vec<MemberChange> {
+    let set = |key: &str, value: &str| MemberChange::Set(key.to_owned(), value.into());
+    let remove = |key: &str| MemberChange::Remove(key.to_owned());
+    match change {
+        Change::Pending => vec![
+            set("status", Status::Pending.as_str()),
+            remove("started_at"),
+            remove("completed_at"),
+            remove("error"),
+        ],
+        Change::Active { at } => vec![
+            set("status", Status::Active.as_str()),
+            set("started_at", at),
+            remove("completed_at"),
+            remove("error"),
+        ],
+        Change::Done { at } => {
+            vec![set("status", Status::Done.as_str()), set("completed_at", at), remove("error")]
+        }
+        Change::Failed { at, error } => vec![
+            set("status", Status::Failed.as_str()),
+            set("completed_at", at),
+            set("error", error),
+        ],
+    }
+}
+
+#[cfg(test)]
+#[path = "inbox_tests.rs"]
+mod tests;

@@ -1,0 +1,205 @@
+//! The text of a new `ralph.toml`: short, and only what a person will want to change.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::stack::Found;
+use crate::config::GateKind;
+
+/// A gate of the new configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// A name that no other gate has.
+    pub name: String,
+    /// The shell command.
+    pub command: String,
+    /// What it checks.
+    pub kind: GateKind,
+    /// Whether a failure fails the attempt; absent: the strategy decides.
+    pub required: Option<bool>,
+}
+
+/// Where the gates of the new configuration come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Gates {
+    /// Nobody has said yet.
+    None,
+    /// From the stacks of the project.
+    Found(Vec<Found>),
+    /// From a file of another program: its path, and the commands.
+    Imported(String, Vec<Gate>),
+    /// They stay in the plan file.
+    InThePlan(String),
+}
+
+impl Gates {
+    /// Those that the file will have.
+    pub(super) fn list(&self) -> Vec<Gate> {
+        match self {
+            Self::Found(found) => found.iter().flat_map(|f| &f.gates).cloned().collect(),
+            Self::Imported(_, gates) => gates.clone(),
+            Self::None | Self::InThePlan(_) => Vec::new(),
+        }
+    }
+}
+
+/// Settings by table (`""` is the top), each a key and its value in TOML.
+pub(super) type Settings = BTreeMap<String, Vec<(String, String)>>;
+
+/// Everything that goes into a new `ralph.toml`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Draft {
+    settings: Settings,
+    /// `[[passes]]`, each a list of keys and values in TOML.
+    pub(super) passes: Vec<Vec<(&'static str, String)>>,
+    /// `[[gates]]`.
+    pub(super) gates: Gates,
+}
+
+const HEAD: &str = "\
+# How ralph works in this project. `ralph config show` lists every key, its value and its origin.
+";
+
+const BACKEND: &str = "
+# The program that writes code: claude, codex, gemini, opencode. Absent: the first one installed.
+# backend = \"claude\"
+";
+
+const MAX_COST: &str = "\
+# Most dollars to spend. Absent: no limit.
+# max_cost = 10.0
+";
+
+const GATES: &str = "
+# Gates: commands that ralph itself runs to decide whether a task is done.
+# kind is test or lint; required = false reports a failure without stopping the task.
+";
+
+const NO_GATES: &str = "\
+# None were found. Without a gate nothing proves that the work is done, so write one:
+#
+# [[gates]]
+# name = \"test\"
+# command = \"make test\"
+# kind = \"test\"
+";
+
+impl Draft {
+    /// A configuration that says nothing yet.
+    pub(super) fn new() -> Self {
+        Self { settings: Settings::new(), passes: Vec::new(), gates: Gates::None }
+    }
+
+    /// Whether the key has a value.
+    pub(super) fn has(&self, table: &str, key: &str) -> bool {
+        self.settings.get(table).is_some_and(|keys| keys.iter().any(|(name, _)| name == key))
+    }
+
+    /// Whether some key has this value in TOML.
+    pub(super) fn is_set_to(&self, value: &str) -> bool {
+        self.settings.values().flatten().any(|(_, set)| set == value)
+    }
+
+    /// Give a key its value in TOML, unless it has one already.
+    pub(super) fn set(&mut self, table: &str, key: &str, value: impl Into<String>) {
+        if !self.has(table, key) {
+            let keys = self.settings.entry(table.to_owned()).or_default();
+            keys.push((key.to_owned(), value.into()));
+        }
+    }
+
+    /// The text of the file.
+    pub(super) fn text(&self) -> String {
+        let mut out = HEAD.to_owned();
+        if !self.has("", "backend") {
+            out.push_str(BACKEND);
+        }
+        if let Some(top) = self.settings.get("") {
+            out.push('\n');
+            keys(&mut out, top);
+        }
+        self.limits(&mut out);
+        for (table, values) in
+            self.settings.iter().filter(|(t, _)| !["", "limits"].contains(&&***t))
+        {
+            let _ = writeln!(out, "\n[{table}]");
+            keys(&mut out, values);
+        }
+        self.gates(&mut out);
+        for pass in &self.passes {
+            out.push_str("\n[[passes]]\n");
+            keys(&mut out, pass);
+        }
+        out
+    }
+
+    fn limits(&self, out: &mut String) {
+        out.push_str("\n[limits]\n");
+        if !self.has("limits", "stage_timeout") {
+            out.push_str("# Longest time of one backend run.\nstage_timeout = \"30m\"\n");
+        }
+        if let Some(values) = self.settings.get("limits") {
+            keys(out, values);
+        }
+        if !self.has("limits", "max_cost") {
+            out.push_str(MAX_COST);
+        }
+    }
+
+    fn gates(&self, out: &mut String) {
+        out.push_str(GATES);
+        match &self.gates {
+            Gates::None => out.push_str(NO_GATES),
+            Gates::Found(found) if found.iter().all(|f| f.gates.is_empty()) => {
+                out.push_str(NO_GATES)
+            }
+            Gates::Found(found) => {
+                for Found { stack, evidence, gates } in found.iter().filter(|f| !f.gates.is_empty())
+                {
+                    let _ = writeln!(out, "\n# {stack}, because of {}", one_line(evidence));
+                    gates_text(out, gates);
+                }
+            }
+            Gates::Imported(file, gates) => {
+                let _ = writeln!(out, "\n# From {}", one_line(file));
+                gates_text(out, gates);
+            }
+            Gates::InThePlan(file) => {
+                let _ = writeln!(
+                    out,
+                    "# They are the qualityGates of {}. A [[gates]] here would replace them all.",
+                    one_line(file)
+                );
+            }
+        }
+    }
+}
+
+fn gates_text(out: &mut String, gates: &[Gate]) {
+    for (n, gate) in gates.iter().enumerate() {
+        out.push_str(if n == 0 { "[[gates]]\n" } else { "\n[[gates]]\n" });
+        let mut values = vec![
+            ("name", quote(&gate.name)),
+            ("command", quote(&gate.command)),
+            ("kind", quote(gate.kind.as_str())),
+        ];
+        values.extend(gate.required.map(|required| ("required", required.to_string())));
+        keys(out, &values);
+    }
+}
+
+fn keys<K: AsRef<str>>(out: &mut String, values: &[(K, String)]) {
+    for (key, value) in values {
+        let _ = writeln!(out, "{} = {value}", key.as_ref());
+    }
+}
+
+/// A path in a comment; a line end in it would end the comment.
+fn one_line(text: &str) -> String {
+    text.replace(char::is_control, "?")
+}
+
+/// Text as a TOML string.
+pub(super) fn quote(text: &str) -> String {
+    toml_edit::Value::from(text).to_string()
+}

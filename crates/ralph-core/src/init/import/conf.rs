@@ -1,0 +1,53 @@
+//! `ralph.conf`: [`crate::config`] knows what it means; here its settings join the others.
+
+use toml_edit::{ArrayOfTables, Document, Item};
+
+use crate::config::{conf_to_toml, gate_kind, parse_conf};
+use crate::init::draft::{Draft, Gate, Gates};
+use crate::init::manifest::Look;
+
+/// Settings of the file at `path`; whether it could be read.
+pub(super) fn import(look: &mut Look<'_>, draft: &mut Draft, path: &str) -> bool {
+    let Some(text) = look.text(path) else { return false };
+    let imported = conf_to_toml(&parse_conf(text));
+    for note in &imported.notes {
+        let (line, message) = with_line(note);
+        look.problem(path, line, message);
+    }
+    let Ok(document) = Document::parse(imported.text.as_str()) else { return false };
+    let mut open = vec![(String::new(), document.as_item())];
+    while let Some((name, item)) = open.pop() {
+        let Some(table) = item.as_table_like() else { continue };
+        for (key, item) in table.iter() {
+            match item {
+                Item::Value(value) => draft.set(&name, key, value.to_string().trim()),
+                Item::ArrayOfTables(list) if name.is_empty() && key == "gates" => {
+                    draft.gates = Gates::Imported(path.to_owned(), gates(list));
+                }
+                Item::Table(_) if name.is_empty() => open.push((key.to_owned(), item)),
+                Item::Table(_) => open.push((format!("{name}.{key}"), item)),
+                _ => {}
+            }
+        }
+    }
+    true
+}
+
+fn gates(list: &ArrayOfTables) -> Vec<Gate> {
+    let text =
+        |item: Option<&Item>| Some(item?.as_str()?.to_owned()).filter(|t| !t.trim().is_empty());
+    let commands =
+        list.iter().filter_map(|gate| Some((text(gate.get("name"))?, text(gate.get("command"))?)));
+    commands
+        .map(|(name, command)| Gate { kind: gate_kind(&command), name, command, required: None })
+        .collect()
+}
+
+/// `line 3: what`, taken apart.
+fn with_line(note: &str) -> (Option<usize>, &str) {
+    let parts = note.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
+    match parts.and_then(|(line, what)| Some((line.parse().ok()?, what))) {
+        Some((line, what)) => (Some(line), what),
+        None => (None, note),
+    }
+}

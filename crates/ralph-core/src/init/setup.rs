@@ -1,0 +1,224 @@
+//! The answer to `ralph init`: what to write, what stays, what to say.
+
+use std::fmt;
+
+use super::draft::{Draft, Gates};
+use super::manifest::Look;
+use super::stack::Found;
+use super::tree::{Entry, Tree};
+use super::{Gate, draft, ignore, import, stack};
+use crate::format::Format;
+
+/// What was asked for beyond the usual.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// A plan of this format, with the text of an empty one.
+    pub plan: Option<(Format, String)>,
+}
+
+/// A file to create. Whoever creates it must not replace one that appeared meanwhile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewFile {
+    /// From the root of the project.
+    pub path: String,
+    /// All of it.
+    pub text: String,
+}
+
+/// What is wrong with a file of the project; the rest is done without it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// From the root of the project.
+    pub file: String,
+    /// Line, from 1, where one is known.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}: {}", self.file, self.message),
+            None => write!(f, "{}: {}", self.file, self.message),
+        }
+    }
+}
+
+/// The state of an existing `.gitignore`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IgnoreRules {
+    /// Nothing to do: it has them all, cannot be read, or is among the files to create.
+    #[default]
+    Done,
+    /// It lacks some: [`super::with_rules`] adds them.
+    Lacking,
+}
+
+/// What `ralph init` will do, and what it found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Setup {
+    /// Files to create; `ralph.toml` is the last, so that a run that was cut short starts over.
+    pub create: Vec<NewFile>,
+    /// Whether `.gitignore` has to change.
+    pub ignore: IgnoreRules,
+    /// What is there already and stays as it is.
+    pub kept: Vec<String>,
+    /// The stacks of the project; looked for only when there is no `ralph.toml` yet.
+    pub found: Vec<Found>,
+    /// The gates that the new `ralph.toml` has.
+    pub gates: Vec<Gate>,
+    /// Files of other programs whose settings were taken over.
+    pub imported: Vec<String>,
+    /// What people should know.
+    pub notes: Vec<String>,
+    /// Files that could not be used.
+    pub problems: Vec<Problem>,
+}
+
+impl Setup {
+    /// Whether nothing is left to do.
+    pub fn is_done(&self) -> bool {
+        self.create.is_empty() && self.ignore == IgnoreRules::Done
+    }
+}
+
+/// A file where a folder has to be, or the other way round.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{} is in the way: ralph needs {} there", self.path, self.needed())]
+pub struct InTheWay {
+    /// From the root of the project.
+    pub path: String,
+    /// What has to be there.
+    pub wanted: Wanted,
+}
+
+/// What has to be at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// A file.
+    File,
+    /// A folder.
+    Folder,
+}
+
+impl InTheWay {
+    fn needed(&self) -> &'static str {
+        match self.wanted {
+            Wanted::File => "a file",
+            Wanted::Folder => "a folder",
+        }
+    }
+}
+
+/// What to do to the project so that ralph can work in it.
+pub fn set_up(tree: &Tree, request: &Request) -> Result<Setup, InTheWay> {
+    let mut setup = Setup::default();
+    let mut look = Look::new(tree);
+    let is_new = tree.get(CONFIG).is_none();
+    specs(&mut look, &mut setup);
+    plan(&mut look, &mut setup, request);
+    ignore_rules(&mut look, &mut setup);
+    if is_new {
+        let draft = configuration(&mut look, &mut setup, request);
+        setup.create.push(NewFile { path: CONFIG.to_owned(), text: draft.text() });
+    } else {
+        setup.kept.push(CONFIG.to_owned());
+    }
+    setup.problems = look.problems;
+    // Who runs init again wants to hear that all is well, not the advice of the first time.
+    if !setup.is_done() {
+        setup.notes = look.notes;
+    }
+    check(tree, &setup)?;
+    Ok(setup)
+}
+
+const CONFIG: &str = "ralph.toml";
+const IGNORE: &str = ".gitignore";
+const SPECS: &str = "ralph/specs";
+
+/// The specs folder, with the specs of another program when they are not there yet.
+fn specs(look: &mut Look<'_>, setup: &mut Setup) {
+    setup.create.extend(import::wiggum::specs(look, SPECS));
+    let is_there = look.tree.names(SPECS).next().is_some();
+    if is_there {
+        setup.kept.push(format!("{SPECS}/"));
+    } else if setup.create.is_empty() {
+        // Git does not keep an empty folder.
+        setup.create.push(NewFile { path: format!("{SPECS}/.gitkeep"), text: String::new() });
+    }
+}
+
+/// The plan that was asked for.
+fn plan(look: &mut Look<'_>, setup: &mut Setup, request: &Request) {
+    let Some((format, text)) = &request.plan else { return };
+    let path = format.file_name();
+    if look.tree.get(path).is_some() {
+        setup.kept.push(path.to_owned());
+        return;
+    }
+    setup.create.push(NewFile { path: path.to_owned(), text: text.clone() });
+    if look.tree.get(CONFIG).is_some() {
+        look.note(format!(
+            "{CONFIG} stays as it is: `ralph config set plan {path}` makes {path} the plan"
+        ));
+    }
+}
+
+fn ignore_rules(look: &mut Look<'_>, setup: &mut Setup) {
+    if look.tree.get(IGNORE).is_none() {
+        let text = ignore::with_rules("").unwrap_or_default();
+        setup.create.push(NewFile { path: IGNORE.to_owned(), text });
+        return;
+    }
+    let Some(text) = look.text(IGNORE) else { return };
+    look.notes.extend(ignore::notes(text));
+    if ignore::with_rules(text).is_some() {
+        setup.ignore = IgnoreRules::Lacking;
+    } else {
+        setup.kept.push(IGNORE.to_owned());
+    }
+}
+
+/// What the new `ralph.toml` says.
+fn configuration(look: &mut Look<'_>, setup: &mut Setup, request: &Request) -> Draft {
+    let mut draft = Draft::new();
+    if let Some((format, _)) = &request.plan {
+        draft.set("", "plan", draft::quote(format.file_name()));
+    }
+    setup.imported.extend(import::deluxe::import(look, &mut draft));
+    setup.imported.extend(import::wiggum::import(look, &mut draft));
+    if draft.gates == Gates::None {
+        setup.found = stack::detect(look);
+        draft.gates = Gates::Found(setup.found.clone());
+    }
+    setup.gates = draft.gates.list();
+    match &draft.gates {
+        Gates::InThePlan(file) => look.note(format!("the gates are the qualityGates of {file}")),
+        _ if setup.gates.is_empty() => {
+            look.note(format!("no gates were found: {CONFIG} shows how to write one"));
+        }
+        _ => {}
+    }
+    draft
+}
+
+/// Whether everything can be created where it belongs.
+fn check(tree: &Tree, setup: &Setup) -> Result<(), InTheWay> {
+    let paths = setup.create.iter().map(|file| file.path.as_str()).chain([CONFIG, IGNORE]);
+    for path in paths {
+        let above = path.match_indices('/').map(|(at, _)| &path[..at]);
+        if let Some(file) = above.into_iter().find(|folder| tree.has_file(folder)) {
+            return Err(InTheWay { path: file.to_owned(), wanted: Wanted::Folder });
+        }
+        if tree.get(path) == Some(&Entry::Folder) {
+            return Err(InTheWay { path: path.to_owned(), wanted: Wanted::File });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "setup_tests.rs"]
+mod tests;

@@ -1,0 +1,205 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::config::{Tier, parse_layer, resolve};
+use crate::init::fixture::{created, init, tree};
+use crate::init::with_rules;
+
+/// The project after init has done what it said.
+fn carried_out(tree: &Tree, setup: &Setup) -> Tree {
+    let mut after = tree.clone();
+    for file in &setup.create {
+        assert_eq!(tree.get(&file.path), None, "{} would be overwritten", file.path);
+        for (at, _) in file.path.match_indices('/') {
+            after.add(&file.path[..at], Entry::Folder);
+        }
+        after.add(file.path.clone(), Entry::Text(file.text.clone()));
+    }
+    if setup.ignore == IgnoreRules::Lacking {
+        let text = with_rules(tree.text(".gitignore").unwrap()).unwrap();
+        after.add(".gitignore", Entry::Text(text));
+    }
+    after
+}
+
+fn paths(setup: &Setup) -> Vec<&str> {
+    setup.create.iter().map(|file| file.path.as_str()).collect()
+}
+
+#[test]
+fn an_empty_folder_gets_specs_ignore_rules_and_a_configuration() {
+    let setup = init(&[]);
+    assert_eq!(paths(&setup), ["ralph/specs/.gitkeep", ".gitignore", "ralph.toml"]);
+    assert!(setup.kept.is_empty());
+}
+
+#[test]
+fn the_configuration_is_short_and_says_what_was_found() {
+    let setup = init(&[("Cargo.toml", ""), ("clippy.toml", "")]);
+    assert_eq!(
+        created(&setup, "ralph.toml"),
+        r#"# How ralph works in this project. `ralph config show` lists every key, its value and its origin.
+
+# The program that writes code: claude, codex, gemini, opencode. Absent: the first one installed.
+# backend = "claude"
+
+[limits]
+# Longest time of one backend run.
+stage_timeout = "30m"
+# Most dollars to spend. Absent: no limit.
+# max_cost = 10.0
+
+# Gates: commands that ralph itself runs to decide whether a task is done.
+# kind is test or lint; required = false reports a failure without stopping the task.
+
+# Rust, because of Cargo.toml
+[[gates]]
+name = "lint"
+command = "cargo clippy --all-targets -- -D warnings"
+kind = "lint"
+
+[[gates]]
+name = "test"
+command = "cargo test"
+kind = "test"
+"#
+    );
+}
+
+#[test]
+fn the_loader_reads_the_gates_that_were_found() {
+    let package = r#"{"scripts": {"lint": "eslint .", "test": "jest"}}"#;
+    let setup = init(&[("package.json", package), ("go.mod", "")]);
+    let layer = parse_layer(Tier::Project, "ralph.toml", created(&setup, "ralph.toml")).unwrap();
+    let config = resolve([&layer]).unwrap().config;
+    assert_eq!(config.limits.stage_timeout.map(|t| t.get().as_secs()), Some(30 * 60));
+    assert_eq!(config.gates.len(), 4);
+    for (read, found) in config.gates.iter().zip(&setup.gates) {
+        assert_eq!((&read.name, &read.command), (&found.name, &found.command));
+        assert_eq!((read.kind, read.required), (Some(found.kind), found.required));
+    }
+}
+
+#[test]
+fn without_a_stack_the_configuration_says_what_to_write() {
+    let setup = init(&[("README.md", "")]);
+    let text = created(&setup, "ralph.toml");
+    assert!(text.contains("# None were found.") && text.contains("# [[gates]]\n"), "{text}");
+    assert!(setup.gates.is_empty());
+}
+
+#[test]
+fn what_is_there_is_kept() {
+    let setup = init(&[
+        ("ralph.toml", ""),
+        ("ralph/specs/a.md", ""),
+        ("Cargo.toml", ""),
+        (".gitignore", "a"),
+    ]);
+    assert_eq!(paths(&setup), [""; 0]);
+    assert_eq!(setup.kept, ["ralph/specs/", "ralph.toml"]);
+    assert_eq!(setup.ignore, IgnoreRules::Lacking);
+}
+
+#[test]
+fn a_plan_of_another_format_is_made_and_becomes_the_plan() {
+    let request = Request { plan: Some((Format::Progress, "# Progress\n".to_owned())) };
+    let new = set_up(&tree(&[]), &request).unwrap();
+    assert_eq!(created(&new, "progress.md"), "# Progress\n");
+    assert!(created(&new, "ralph.toml").contains("\nplan = \"progress.md\"\n"));
+
+    let kept = set_up(&tree(&[("progress.md", "mine")]), &request).unwrap();
+    assert!(kept.kept.contains(&"progress.md".to_owned()));
+    assert!(created(&kept, "ralph.toml").contains("\nplan = \"progress.md\"\n"));
+
+    let configured = set_up(&tree(&[("ralph.toml", "")]), &request).unwrap();
+    assert!(
+        configured.notes[0].contains("`ralph config set plan progress.md`"),
+        "{:?}",
+        configured.notes
+    );
+}
+
+#[test]
+fn an_unreadable_ignore_file_is_left_alone_and_named() {
+    let mut tree = tree(&[]);
+    tree.add(".gitignore", Entry::Unreadable("not UTF-8 text".to_owned()));
+    let setup = set_up(&tree, &Request::default()).unwrap();
+    assert_eq!(setup.ignore, IgnoreRules::Done);
+    assert!(!paths(&setup).contains(&".gitignore"));
+    assert_eq!(setup.problems[0].to_string(), ".gitignore: not UTF-8 text");
+}
+
+#[test]
+fn a_file_where_a_folder_must_be_stops_everything() {
+    let error = set_up(&tree(&[("ralph", "")]), &Request::default()).unwrap_err();
+    assert_eq!(error.to_string(), "ralph is in the way: ralph needs a folder there");
+    let error = set_up(&tree(&[("ralph.toml/", "")]), &Request::default()).unwrap_err();
+    assert_eq!(error.to_string(), "ralph.toml is in the way: ralph needs a file there");
+}
+
+/// Files that init looks at, with contents that mean something and contents that do not.
+fn any_project() -> impl Strategy<Value = Vec<(&'static str, String)>> {
+    let names = proptest::sample::subsequence(
+        vec![
+            "Cargo.toml",
+            "package.json",
+            "Makefile",
+            "justfile",
+            "pyproject.toml",
+            "go.mod",
+            ".gitignore",
+            "ralph.toml",
+            "plan.json",
+            "ralph.conf",
+            "agents.json",
+            "web/package.json",
+            ".ralph/config/agents.json",
+            ".ralph/config/ralph.conf",
+            ".ralph/config/mcp-context.json",
+            ".ralph-wiggum/config.json",
+            ".ralph-wiggum/implementation.json",
+            ".ralph-wiggum/specs/a.md",
+        ],
+        0..8,
+    );
+    let texts = proptest::sample::select(vec![
+        "",
+        "{}",
+        "[]",
+        "\u{feff}{}",
+        "[workspace]",
+        "test:\n\tx\n",
+        "RALPH_MODE=\"x\"\n",
+        "target/\r\n",
+        "RALPH_MODE=handoff-only\nRALPH_VALIDATION_COMMANDS=(\"\" a a 'b\"')\nRALPH_MODEL=''\n",
+        "RALPH_PLAN_FILE=x.json\nRALPH_CONTEXT_AGENT_MODEL=m\nRALPH_MAX_ITERATIONS=0\nif x\n",
+        ".ralph/\n",
+        r#"{"scripts": {"test": "a\u0001\"b", "lint": "x"}}"#,
+        r#"{"passes": [{"name": "a\nb", "prompt_template": "'\"\\"}], "context_agent": {"model": "\u007f"}}"#,
+        r#"{"config": {"agents": {"plan": {"agent": "claude", "model": "\u0000"}, "build": null}}}"#,
+        r#"{"mcpServers": {"a": 1}, "qualityGates": ["x"]}"#,
+    ]);
+    (names, proptest::collection::vec(texts, 8)).prop_map(|(names, texts)| {
+        names.into_iter().zip(texts).map(|(name, text)| (name, text.to_owned())).collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn init_overwrites_nothing_writes_a_sound_configuration_and_has_nothing_to_do_twice(files in any_project()) {
+        let files: Vec<_> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+        let before = tree(&files);
+        let setup = set_up(&before, &Request::default()).unwrap();
+        if let Some(config) = setup.create.iter().find(|file| file.path == "ralph.toml") {
+            let layer = parse_layer(Tier::Project, "ralph.toml", &config.text);
+            prop_assert!(layer.is_ok(), "{}\n{layer:?}", config.text);
+            let resolved = resolve([&layer.unwrap()]);
+            prop_assert!(resolved.is_ok(), "{}\n{resolved:?}", config.text);
+        }
+        let after = carried_out(&before, &setup);
+        let again = set_up(&after, &Request::default()).unwrap();
+        prop_assert!(again.is_done(), "{again:#?}");
+        prop_assert!(again.notes.is_empty() && again.problems.is_empty(), "{again:#?}");
+    }
+}

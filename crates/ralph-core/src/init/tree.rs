@@ -1,0 +1,203 @@
+//! A project as `ralph init` sees it: names, and the text of a few files.
+
+use std::collections::BTreeMap;
+
+/// One name in a [`Tree`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A directory.
+    Folder,
+    /// A file whose text nobody needs.
+    File,
+    /// A file with its text.
+    Text(String),
+    /// A file that could not be read as text, and why.
+    Unreadable(String),
+}
+
+/// Names and texts of a project, by path from its root with `/` between the parts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tree {
+    entries: BTreeMap<String, Entry>,
+}
+
+/// Folders deeper than one level that hold something to import or to keep.
+const DEEPER: [&str; 4] =
+    [".ralph/config", ".ralph/templates", ".ralph-wiggum/specs", "ralph/specs"];
+
+/// Hidden folders that are looked into nevertheless.
+const HIDDEN: [&str; 3] = [".config", ".ralph", ".ralph-wiggum"];
+
+/// Folders whose contents are made, borrowed or only for show: their manifests are not the project's.
+const NOT_OURS: [&str; 18] = [
+    "node_modules",
+    "target",
+    "vendor",
+    "third_party",
+    "dist",
+    "build",
+    "out",
+    "venv",
+    "env",
+    "__pycache__",
+    "example",
+    "examples",
+    "fixtures",
+    "testdata",
+    "fuzz",
+    "benches",
+    "docs",
+    "doc",
+];
+
+/// Files that are read wherever a stack may be.
+const MANIFESTS: [&str; 9] = [
+    "Cargo.toml",
+    "rust-toolchain.toml",
+    "rust-toolchain",
+    "package.json",
+    "pyproject.toml",
+    "setup.cfg",
+    "tox.ini",
+    "mypy.ini",
+    ".mypy.ini",
+];
+
+/// Files that are read at the root only. The names of just's file are spelt in any case.
+const AT_THE_ROOT: [&str; 8] = [
+    ".gitignore",
+    "Makefile",
+    "makefile",
+    "GNUmakefile",
+    "justfile",
+    ".justfile",
+    "ralph.conf",
+    "agents.json",
+];
+
+impl Tree {
+    /// Whether the folder (`""` is the root) is worth listing.
+    pub fn looks_into(folder: &str) -> bool {
+        if folder.is_empty() || DEEPER.contains(&folder) {
+            return true;
+        }
+        if folder.contains('/') || NOT_OURS.contains(&folder) {
+            return false;
+        }
+        !folder.starts_with('.') || HIDDEN.contains(&folder)
+    }
+
+    /// Whether the text of the file decides something.
+    pub fn wants(path: &str) -> bool {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        match folder {
+            ".ralph/config" => name == "ralph.conf" || name == "agents.json" || is_mcp(name),
+            ".ralph-wiggum" => name == "implementation.json" || name == "config.json",
+            ".ralph-wiggum/specs" => name.ends_with(".md"),
+            "" if AT_THE_ROOT.contains(&name) || is_mcp(name) => true,
+            "" if name.eq_ignore_ascii_case("justfile") => true,
+            _ => !folder.contains('/') && MANIFESTS.contains(&name),
+        }
+    }
+
+    /// Add or replace a name.
+    pub fn add(&mut self, path: impl Into<String>, entry: Entry) {
+        self.entries.insert(path.into(), entry);
+    }
+
+    /// What is at `path`.
+    pub fn get(&self, path: &str) -> Option<&Entry> {
+        self.entries.get(path)
+    }
+
+    /// Whether `path` is a file.
+    pub fn has_file(&self, path: &str) -> bool {
+        self.get(path).is_some_and(|entry| *entry != Entry::Folder)
+    }
+
+    /// Whether `path` is a folder.
+    pub fn has_folder(&self, path: &str) -> bool {
+        self.get(path) == Some(&Entry::Folder)
+    }
+
+    /// The text of `path`, if it is there and could be read.
+    pub fn text(&self, path: &str) -> Option<&str> {
+        match self.get(path)? {
+            Entry::Text(text) => Some(text.strip_prefix('\u{feff}').unwrap_or(text)),
+            _ => None,
+        }
+    }
+
+    /// The names in `folder` (`""` is the root), in order.
+    pub fn names<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = &'a str> {
+        let start = join(folder, "");
+        self.entries.keys().filter_map(move |path| {
+            let name = path.strip_prefix(start.as_str())?;
+            (!name.is_empty() && !name.contains('/')).then_some(name)
+        })
+    }
+
+    /// The first of `names` that is a file in `folder`, as a path.
+    pub(super) fn first(&self, folder: &str, names: &[&str]) -> Option<String> {
+        names.iter().map(|name| join(folder, name)).find(|path| self.has_file(path))
+    }
+}
+
+/// Whether the name is one of Ralph Deluxe's lists of MCP servers.
+pub(super) fn is_mcp(name: &str) -> bool {
+    name.starts_with("mcp-") && name.ends_with(".json")
+}
+
+/// `folder/name`, or just the name at the root.
+pub(super) fn join(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_folders_that_may_hold_the_projects_own_code_are_looked_into() {
+        for yes in ["", "web", "src-tauri", ".config", ".ralph", ".ralph/config", "ralph/specs"] {
+            assert!(Tree::looks_into(yes), "{yes}");
+        }
+        for no in [".git", "node_modules", "fuzz", ".venv", "web/src", ".ralph/handoffs"] {
+            assert!(!Tree::looks_into(no), "{no}");
+        }
+    }
+
+    #[test]
+    fn only_files_that_decide_something_are_read() {
+        for yes in [
+            "package.json",
+            "web/package.json",
+            "Justfile",
+            ".gitignore",
+            "mcp-context.json",
+            ".ralph/config/ralph.conf",
+            ".ralph-wiggum/specs/a.md",
+        ] {
+            assert!(Tree::wants(yes), "{yes}");
+        }
+        for no in [
+            "README.md",
+            "web/Makefile",
+            "web/src/package.json",
+            "ralph/specs/a.md",
+            "web/.gitignore",
+        ] {
+            assert!(!Tree::wants(no), "{no}");
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_one_folder() {
+        let mut tree = Tree::default();
+        for path in ["a", "a/b", "a/b/c", "ab"] {
+            tree.add(path, Entry::File);
+        }
+        assert_eq!(tree.names("").collect::<Vec<_>>(), ["a", "ab"]);
+        assert_eq!(tree.names("a").collect::<Vec<_>>(), ["b"]);
+    }
+}

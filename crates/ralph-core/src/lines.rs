@@ -1,0 +1,138 @@
+//! Files of one JSON record a line (plan.jsonl, inbox.jsonl), read strictly.
+//!
+//! # Theory of operation
+//!
+//! A reader that skips what it does not understand loses it at the next write, so every line must be
+//! a JSON object with a `t`; blank lines, a byte order mark and both kinds of line end are fine and
+//! stay. The one exception is made before the text is read: the last line, when it has no line end
+//! and is not JSON, is an append that never finished. [`decode`] leaves it out and says where it
+//! begins, so that the host can move it away and report it.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::format::ParseError;
+use crate::json::{self, Fields, Node};
+use crate::text::bom_len;
+
+/// One line of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Which line, from 1.
+    pub number: usize,
+    /// Its bytes without the line end (and without a byte order mark).
+    pub span: Range<usize>,
+    /// Where the next line begins.
+    pub end: usize,
+}
+
+impl Line {
+    /// Its bytes with the line end.
+    pub fn with_end(&self) -> Range<usize> {
+        self.span.start..self.end
+    }
+
+    /// Whether it has a line end; only the last line of a text may have none.
+    pub fn is_closed(&self) -> bool {
+        self.span.end < self.end
+    }
+}
+
+/// The lines of a text. A text that ends with a line end has no empty last line.
+pub fn lines(text: &str) -> impl Iterator<Item = Line> {
+    let mut start = bom_len(text);
+    let mut number = 0;
+    std::iter::from_fn(move || {
+        let rest = text.get(start..).filter(|rest| !rest.is_empty())?;
+        let (line, end) = match rest.split_once('\n') {
+            Some((line, _)) => (line.strip_suffix('\r').unwrap_or(line), line.len() + 1),
+            None => (rest, rest.len()),
+        };
+        number += 1;
+        let found = Line { number, span: start..start + line.len(), end: start + end };
+        start = found.end;
+        Some(found)
+    })
+}
+
+/// The line end that must come first when something is appended to `text`, if its last line has none.
+pub fn missing_end(text: &str) -> &'static str {
+    match text.get(bom_len(text)..) {
+        None | Some("") => "",
+        Some(rest) if rest.ends_with('\n') => "",
+        Some(_) => crate::text::newline(text),
+    }
+}
+
+/// A line that holds a record.
+#[derive(Clone, Debug)]
+pub struct Record<'t> {
+    /// Where it stands.
+    pub line: Line,
+    /// Its `t`: what kind of record it is.
+    pub kind: Cow<'t, str>,
+    /// All of it; spans count in the whole text.
+    pub node: Node,
+}
+
+/// The records of a text, blank lines left out.
+pub fn records(text: &str) -> impl Iterator<Item = Result<Record<'_>, ParseError>> {
+    let full = |line: &Line| text.get(line.span.clone()).is_some_and(|l| !is_blank(l));
+    lines(text).filter(full).map(|line| {
+        let read = || {
+            let node = json::parse_in(text, line.span.clone())?;
+            let kind = Fields::new(text, &node)?.required("t")?;
+            Ok((kind, node))
+        };
+        let (kind, node) = read().map_err(|e: json::JsonError| e.in_text(text))?;
+        Ok(Record { line, kind, node })
+    })
+}
+
+fn is_blank(line: &str) -> bool {
+    line.bytes().all(|b| matches!(b, b' ' | b'\t' | b'\r'))
+}
+
+/// The text of a file, and where its unfinished last line begins, which is not part of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decoded<'b> {
+    /// Everything that was acknowledged.
+    pub text: &'b str,
+    /// The first byte of the torn line, when there is one.
+    pub torn: Option<usize>,
+}
+
+/// The bytes of a file as text. Bytes that are not UTF-8 are an error with their line, except for a
+/// character cut in half by a torn last line.
+pub fn decode(bytes: &[u8]) -> Result<Decoded<'_>, ParseError> {
+    let torn = torn_tail(bytes);
+    let whole = &bytes[..torn.unwrap_or(bytes.len())];
+    match std::str::from_utf8(whole) {
+        Ok(text) => Ok(Decoded { text, torn }),
+        Err(error) => {
+            let (good, bad) = whole.split_at(error.valid_up_to());
+            let byte = bad.first().copied().unwrap_or_default();
+            let good = String::from_utf8_lossy(good);
+            let message = format!("byte 0x{byte:02x} is not UTF-8 text");
+            Err(ParseError::at(&good, good.len(), message))
+        }
+    }
+}
+
+/// Where the torn last line begins: one without its line end that is not JSON.
+pub fn torn_tail(bytes: &[u8]) -> Option<usize> {
+    let start = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |n| n + 1);
+    match std::str::from_utf8(&bytes[start..]) {
+        Ok(tail) => {
+            let bom = if start == 0 { bom_len(tail) } else { 0 };
+            let tail = &tail[bom..];
+            (!is_blank(tail) && json::parse(tail).is_err()).then_some(start + bom)
+        }
+        // Half a character at the very end was cut off; anything else is damage.
+        Err(error) => error.error_len().is_none().then_some(start),
+    }
+}
+
+#[cfg(test)]
+#[path = "lines_tests.rs"]
+mod tests;

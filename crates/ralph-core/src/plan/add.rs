@@ -1,0 +1,138 @@
+//! New tasks: ids that do not exist yet, and dependencies between them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::edit::Edit;
+use super::graph;
+use super::input::TaskInput;
+use super::model::{Id, Plan, Task};
+use super::verbs::Refusal;
+use crate::format::Codec;
+use crate::text::nearest;
+
+/// Turn typed-in tasks into edits. Inside the batch a dependency may name another task of it by the
+/// `id` it was given (kept when it is a proper id, a mere label otherwise) or by its exact name.
+pub fn add(
+    plan: &Plan,
+    codec: &dyn Codec,
+    inputs: &[TaskInput],
+    random: &mut dyn FnMut() -> String,
+) -> Result<Vec<Edit>, Refusal> {
+    let ids = choose_ids(plan, codec, inputs, random)?;
+    let labels = labels(inputs, &ids);
+    let mut tasks = Vec::with_capacity(inputs.len());
+    for (input, id) in inputs.iter().zip(&ids) {
+        let mut task = Task { id: id.clone(), spec: plan.current_spec.clone(), ..Task::default() };
+        input.apply_to(&mut task).map_err(|e| Refusal::Invalid(e.0))?;
+        for dep in input.deps.iter().flatten() {
+            task.deps.push(resolve(plan, &labels, dep, &task.name)?);
+        }
+        tasks.push(task);
+    }
+    let all: Vec<&Task> = plan.tasks.iter().chain(&tasks).collect();
+    if let Some(cycle) = graph::cycles(&all).first() {
+        let path: Vec<&str> = cycle.iter().chain(cycle.first()).map(Id::as_str).collect();
+        return Err(Refusal::Invalid(format!("dependency cycle: {}", path.join(" → "))));
+    }
+    Ok(tasks.into_iter().map(|task| Edit::AddTask { task, after: None }).collect())
+}
+
+/// Dependencies given for an existing task must exist and must not close a circle.
+pub fn change_deps(plan: &Plan, task: &mut Task, deps: &[String]) -> Result<(), Refusal> {
+    let found: Result<Vec<Id>, Refusal> =
+        deps.iter().map(|dep| resolve(plan, &BTreeMap::new(), dep, &task.name)).collect();
+    task.deps = found?;
+    let all: Vec<&Task> = plan.tasks.iter().filter(|t| t.id != task.id).chain([&*task]).collect();
+    match graph::cycles(&all).first() {
+        None => Ok(()),
+        Some(cycle) => {
+            let path: Vec<&str> = cycle.iter().chain(cycle.first()).map(Id::as_str).collect();
+            Err(Refusal::Invalid(format!("dependency cycle: {}", path.join(" → "))))
+        }
+    }
+}
+
+fn choose_ids(
+    plan: &Plan,
+    codec: &dyn Codec,
+    inputs: &[TaskInput],
+    random: &mut dyn FnMut() -> String,
+) -> Result<Vec<Id>, Refusal> {
+    let mut used: BTreeSet<Id> = plan
+        .tasks
+        .iter()
+        .map(|t| &t.id)
+        .chain(plan.issues.iter().map(|i| &i.id))
+        .chain(plan.tombstones.iter().map(|t| &t.id))
+        .cloned()
+        .collect();
+    let mut ids: Vec<Option<Id>> = Vec::with_capacity(inputs.len());
+    // Given ids first, so that no new one takes a name that a later task of the batch brings along.
+    for input in inputs {
+        let given = input.id.as_deref().filter(|id| is_proper_id(id, plan)).map(Id::new);
+        if let Some(id) = &given
+            && !used.insert(id.clone())
+        {
+            return Err(Refusal::Invalid(format!("the id {id} is already in use")));
+        }
+        ids.push(given);
+    }
+    let mut chosen = Vec::with_capacity(ids.len());
+    for (given, input) in ids.into_iter().zip(inputs) {
+        let id = given.unwrap_or_else(|| {
+            let spec = input.spec.as_deref().or(plan.current_spec.as_deref());
+            codec.fresh_id(plan, spec, &|id| used.contains(id), random)
+        });
+        used.insert(id.clone());
+        chosen.push(id);
+    }
+    Ok(chosen)
+}
+
+/// Ids given by people or other tools are kept: `t-1a2b` in plan.jsonl, anything that looks like
+/// one word with a digit elsewhere.
+pub fn is_proper_id(id: &str, plan: &Plan) -> bool {
+    let word =
+        |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    if plan.format == crate::format::Format::Jsonl {
+        return match id.split_once('-') {
+            Some((kind, rest)) => {
+                kind.len() == 1
+                    && kind.bytes().all(|b| b.is_ascii_lowercase())
+                    && (4..=10).contains(&rest.len())
+                    && word(rest)
+            }
+            None => false,
+        };
+    }
+    id.len() > 1
+        && id.bytes().any(|b| b.is_ascii_alphabetic())
+        && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+}
+
+fn labels<'i>(inputs: &'i [TaskInput], ids: &[Id]) -> BTreeMap<&'i str, Id> {
+    let mut labels = BTreeMap::new();
+    let by_name = inputs.iter().zip(ids).filter_map(|(i, id)| Some((i.name.as_deref()?, id)));
+    let by_label = inputs.iter().zip(ids).filter_map(|(i, id)| Some((i.id.as_deref()?, id)));
+    // A label outranks a name that happens to be the same.
+    for (label, id) in by_name.chain(by_label) {
+        labels.insert(label, id.clone());
+    }
+    labels
+}
+
+fn resolve(plan: &Plan, labels: &BTreeMap<&str, Id>, dep: &str, name: &str) -> Result<Id, Refusal> {
+    if let Some(id) = labels.get(dep) {
+        return Ok(id.clone());
+    }
+    let id = Id::new(dep);
+    if plan.task(&id).is_some() || plan.tombstones.iter().any(|t| t.id == id) {
+        return Ok(id);
+    }
+    let known = plan.tasks.iter().map(|t| t.id.as_str()).chain(labels.keys().copied());
+    let hint = match nearest(dep, known) {
+        Some(near) => format!(" (did you mean {near}?)"),
+        None => String::new(),
+    };
+    Err(Refusal::Invalid(format!("`{name}` depends on {dep}, which does not exist{hint}")))
+}

@@ -1,0 +1,181 @@
+//! Amendments: changes of the plan that a backend proposes in its handoff, behind guard rails.
+
+use serde_json::{Map, Value};
+
+use super::add::{self, change_deps};
+use super::edit::{Edit, Retirement};
+use super::input::TaskInput;
+use super::model::{Id, Plan, State, Task};
+use super::verbs;
+use crate::format::{Codec, EditError};
+
+/// Most amendments of one handoff; a longer list is refused as a whole.
+pub const MAX_AMENDMENTS: usize = 3;
+
+/// What became of one proposed amendment, for the audit log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// What it wanted: `add`, `modify`, `remove`, or whatever it said.
+    pub action: String,
+    /// The task concerned, where that is known.
+    pub id: Option<Id>,
+    /// Refused, and why; `None` when it was made.
+    pub refused: Option<String>,
+}
+
+/// Make the amendments one after the other, each on the result of the ones before. A bad one is
+/// skipped, the others go on; too many at once are all refused.
+pub fn amend(
+    codec: &dyn Codec,
+    text: &str,
+    amendments: &[Value],
+    current: Option<&Id>,
+    at: &str,
+    random: &mut dyn FnMut() -> String,
+) -> Result<(String, Vec<Outcome>), EditError> {
+    let mut text = text.to_owned();
+    let too_many = amendments.len() > MAX_AMENDMENTS;
+    let mut outcomes = Vec::with_capacity(amendments.len());
+    for amendment in amendments {
+        let plan = codec.parse(&text)?;
+        let mut outcome = Outcome {
+            action: amendment["action"].as_str().unwrap_or("?").to_owned(),
+            id: amendment["task_id"].as_str().or(amendment["task"]["id"].as_str()).map(Id::new),
+            refused: None,
+        };
+        let decided = if too_many {
+            Err(format!("more than {MAX_AMENDMENTS} amendments at once"))
+        } else {
+            judge(&plan, codec, amendment, current, at, random)
+        };
+        let made = decided.and_then(|edits| {
+            let next = codec.edit(&text, &edits).map_err(|e| e.to_string())?;
+            codec.parse(&next).map_err(|e| e.to_string())?;
+            Ok((next, edits))
+        });
+        match made {
+            Ok((next, edits)) => {
+                text = next;
+                if let Some(Edit::AddTask { task, .. }) = edits.first() {
+                    outcome.id = Some(task.id.clone());
+                }
+            }
+            Err(why) => outcome.refused = Some(why),
+        }
+        outcomes.push(outcome);
+    }
+    Ok((text, outcomes))
+}
+
+/// The guard rails: what a backend may change, decided for one amendment.
+fn judge(
+    plan: &Plan,
+    codec: &dyn Codec,
+    amendment: &Value,
+    current: Option<&Id>,
+    at: &str,
+    random: &mut dyn FnMut() -> String,
+) -> Result<Vec<Edit>, String> {
+    match amendment["action"].as_str() {
+        Some("add") => judge_add(plan, codec, amendment, random),
+        Some("modify") => judge_modify(plan, amendment, current),
+        Some("remove") => judge_remove(plan, amendment, current, at),
+        Some(other) => Err(format!("unknown action `{other}`; known are add, modify, remove")),
+        None => Err("an amendment needs an `action`: add, modify or remove".into()),
+    }
+}
+
+fn judge_add(
+    plan: &Plan,
+    codec: &dyn Codec,
+    amendment: &Value,
+    random: &mut dyn FnMut() -> String,
+) -> Result<Vec<Edit>, String> {
+    let object = amendment["task"].as_object().ok_or("`add` needs a `task`")?;
+    let input = TaskInput::from_object(object).map_err(|e| e.0)?;
+    if input.name.as_deref().is_none_or(|n| n.trim().is_empty()) {
+        return Err("a new task needs a title".into());
+    }
+    if input.notes.is_none() && input.accept.is_none() {
+        return Err("a new task needs a description".into());
+    }
+    let mut edits = add::add(plan, codec, &[input], random).map_err(|e| e.to_string())?;
+    if let Some(id) = amendment["after"].as_str() {
+        let id = Id::new(id);
+        plan.task(&id).ok_or_else(|| format!("`after` names {id}, which does not exist"))?;
+        if let Some(Edit::AddTask { after, .. }) = edits.first_mut() {
+            *after = Some(id);
+        }
+    }
+    Ok(edits)
+}
+
+fn judge_modify(plan: &Plan, amendment: &Value, current: Option<&Id>) -> Result<Vec<Edit>, String> {
+    let task = named(plan, amendment)?;
+    let changes = amendment["changes"].as_object().ok_or("`modify` needs `changes`")?;
+    let mut new = task.clone();
+    if let Some(status) = changes.get("status") {
+        new.state = judge_status(task, status, current)?;
+    }
+    let rest: Map<String, Value> = changes
+        .iter()
+        .filter(|(k, _)| *k != "status")
+        .map(|(k, v)| (k.clone(), v.clone()))
+        .collect();
+    if rest.contains_key("id") {
+        return Err("the id of a task cannot change".into());
+    }
+    let input = TaskInput::from_object(&rest).map_err(|e| e.0)?;
+    // In `changes` a description is one, also for tasks that have nothing else to go by.
+    let input = match (rest.contains_key("description"), plan.format) {
+        (true, crate::format::Format::Deluxe) if !rest.contains_key("title") => {
+            TaskInput { notes: input.name.clone(), name: None, ..input }
+        }
+        _ => input,
+    };
+    input.apply_to(&mut new).map_err(|e| e.0)?;
+    if let Some(deps) = &input.deps {
+        change_deps(plan, &mut new, deps).map_err(|e| e.to_string())?;
+    }
+    if new == *task {
+        return Err("nothing would change".into());
+    }
+    Ok(vec![Edit::UpdateTask(new)])
+}
+
+/// A backend may reopen or skip other tasks. Done is what ralph proves, nobody claims it here.
+fn judge_status(task: &Task, status: &Value, current: Option<&Id>) -> Result<State, String> {
+    if current == Some(&task.id) {
+        return Err("the status of the current task is not the agent's to change".into());
+    }
+    match status.as_str() {
+        Some("pending") if matches!(task.state, State::Done | State::Accepted) => {
+            Err("done work is not reopened by an amendment".into())
+        }
+        Some("pending") => Ok(State::Pending),
+        Some("blocked") if task.state.is_open() => Ok(State::Blocked("by an amendment".into())),
+        Some(word) => Err(format!("an amendment cannot set the status `{word}`")),
+        None => Err("`status` must be a text".into()),
+    }
+}
+
+fn judge_remove(
+    plan: &Plan,
+    amendment: &Value,
+    current: Option<&Id>,
+    at: &str,
+) -> Result<Vec<Edit>, String> {
+    let task = named(plan, amendment)?;
+    if current == Some(&task.id) {
+        return Err("the current task cannot remove itself".into());
+    }
+    let reason = amendment["reason"].as_str();
+    let edits = verbs::delete(plan, &task.id, reason, at).map_err(|e| e.to_string())?;
+    debug_assert!(matches!(edits[..], [Edit::Retire { how: Retirement::Deleted, .. }]));
+    Ok(edits)
+}
+
+fn named<'p>(plan: &'p Plan, amendment: &Value) -> Result<&'p Task, String> {
+    let id = amendment["task_id"].as_str().ok_or("the amendment needs a `task_id`")?;
+    plan.task(&Id::new(id)).ok_or_else(|| format!("no task {id}"))
+}

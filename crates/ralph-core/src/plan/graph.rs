@@ -1,0 +1,120 @@
+//! The dependency graph: order, depth and cycles, without recursion.
+
+use std::collections::BTreeMap;
+
+use super::model::{Id, Task};
+
+/// Who depends on whom among a set of tasks. Nodes are positions in the slice it was made from;
+/// dependencies outside the set are left out.
+#[derive(Debug)]
+pub(super) struct Graph {
+    /// For each task, those that it needs.
+    pub(super) needs: Vec<Vec<usize>>,
+    /// For each task, those that need it.
+    pub(super) needed_by: Vec<Vec<usize>>,
+    /// All tasks that are not part of or behind a cycle, each after those that it needs.
+    pub(super) order: Vec<usize>,
+}
+
+impl Graph {
+    /// Build the graph of `tasks`. Of two tasks with one id the first counts.
+    pub(super) fn new(tasks: &[&Task]) -> Self {
+        let mut at: BTreeMap<&str, usize> = BTreeMap::new();
+        for (i, task) in tasks.iter().enumerate() {
+            at.entry(task.id.as_str()).or_insert(i);
+        }
+        let mut needs = vec![Vec::new(); tasks.len()];
+        let mut needed_by = vec![Vec::new(); tasks.len()];
+        for (i, task) in tasks.iter().enumerate() {
+            let mut deps: Vec<usize> =
+                task.deps.iter().filter_map(|d| at.get(d.as_str()).copied()).collect();
+            deps.sort_unstable();
+            deps.dedup();
+            for &d in &deps {
+                needed_by[d].push(i);
+            }
+            needs[i] = deps;
+        }
+        let order = order(&needs, &needed_by);
+        Self { needs, needed_by, order }
+    }
+
+    /// For each task, the length of the longest chain of tasks that wait for it, itself not counted.
+    /// Tasks in or behind a cycle count as 0.
+    pub(super) fn depth_below(&self) -> Vec<usize> {
+        let mut below = vec![0; self.needs.len()];
+        for &i in self.order.iter().rev() {
+            below[i] = self.needed_by[i].iter().map(|&d| below[d] + 1).max().unwrap_or(0);
+        }
+        below
+    }
+
+    /// For each task, the length of the longest chain of tasks that it waits for.
+    pub(super) fn depth_above(&self) -> Vec<usize> {
+        let mut above = vec![0; self.needs.len()];
+        for &i in &self.order {
+            above[i] = self.needs[i].iter().map(|&d| above[d] + 1).max().unwrap_or(0);
+        }
+        above
+    }
+
+    /// Cycles, each as the positions along it. Every task on some cycle's knot is reached, though
+    /// a knot of several cycles is reported by one of them.
+    pub(super) fn cycles(&self) -> Vec<Vec<usize>> {
+        const FREE: usize = usize::MAX;
+        let mut open = vec![true; self.needs.len()];
+        for &i in &self.order {
+            open[i] = false;
+        }
+        let mut walked_by = vec![FREE; self.needs.len()];
+        let mut cycles = Vec::new();
+        for start in 0..self.needs.len() {
+            if !open[start] || walked_by[start] != FREE {
+                continue;
+            }
+            // Each node left needs another one that is left, so a walk ends where it has been.
+            let mut path = Vec::new();
+            let mut here = start;
+            while walked_by[here] == FREE {
+                walked_by[here] = start;
+                path.push(here);
+                match self.needs[here].iter().find(|&&d| open[d]) {
+                    Some(&d) => here = d,
+                    None => break,
+                }
+            }
+            if walked_by[here] == start
+                && let Some(from) = path.iter().position(|&p| p == here)
+            {
+                cycles.push(path.split_off(from));
+            }
+        }
+        cycles
+    }
+}
+
+/// Kahn's algorithm; what it cannot order is in or behind a cycle.
+fn order(needs: &[Vec<usize>], needed_by: &[Vec<usize>]) -> Vec<usize> {
+    let mut missing: Vec<usize> = needs.iter().map(Vec::len).collect();
+    let mut order: Vec<usize> = (0..needs.len()).filter(|&i| missing[i] == 0).collect();
+    let mut head = 0;
+    while let Some(&i) = order.get(head) {
+        head += 1;
+        for &d in &needed_by[i] {
+            missing[d] -= 1;
+            if missing[d] == 0 {
+                order.push(d);
+            }
+        }
+    }
+    order
+}
+
+/// The ids along each cycle among `tasks`.
+pub fn cycles(tasks: &[&Task]) -> Vec<Vec<Id>> {
+    Graph::new(tasks)
+        .cycles()
+        .into_iter()
+        .map(|cycle| cycle.into_iter().map(|i| tasks[i].id.clone()).collect())
+        .collect()
+}

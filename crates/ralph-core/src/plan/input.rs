@@ -1,0 +1,258 @@
+//! Tasks as people and agents type them: JSON with any of the four formats' field names.
+
+use serde_json::{Map, Value};
+
+use super::model::{Id, Priority, Task};
+use crate::text::nearest;
+
+/// A typed-in task that cannot be taken, in plain words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InputError(pub String);
+
+/// What somebody said about a task: only the fields that were given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskInput {
+    /// An id to keep, or a label that other tasks of the same batch refer to.
+    pub id: Option<String>,
+    /// One line that says what to do.
+    pub name: Option<String>,
+    /// The spec it belongs to.
+    pub spec: Option<String>,
+    /// Whatever helps.
+    pub notes: Option<String>,
+    /// Acceptance criteria.
+    pub accept: Option<Vec<String>>,
+    /// Ids, or labels and names of tasks in the same batch.
+    pub deps: Option<Vec<String>>,
+    /// How soon. `Some(None)` takes a priority away.
+    pub priority: Option<Option<Priority>>,
+    /// The task it was split from.
+    pub parent: Option<String>,
+    /// The issue it came from.
+    pub created_from: Option<String>,
+    /// progress.md's phase.
+    pub phase: Option<String>,
+    /// Skill files.
+    pub skills: Option<Vec<String>>,
+    /// Libraries it needs.
+    pub libraries: Option<Vec<String>>,
+    /// Whether documentation is fetched first.
+    pub needs_docs: Option<bool>,
+    /// Turns a backend may take.
+    pub max_turns: Option<u32>,
+    /// Retries allowed.
+    pub max_retries: Option<u32>,
+}
+
+/// The names a field goes by. The first is ours.
+const FIELDS: [(&str, &[&str]); 15] = [
+    ("id", &["id"]),
+    ("name", &["name", "title"]),
+    ("spec", &["spec"]),
+    ("notes", &["notes", "description", "details"]),
+    ("accept", &["accept", "acceptance_criteria", "acceptanceCriteria", "criteria"]),
+    ("deps", &["deps", "depends_on", "dependsOn", "dependencies"]),
+    ("priority", &["priority"]),
+    ("parent", &["parent"]),
+    ("created_from", &["created_from", "createdFrom"]),
+    ("phase", &["phase"]),
+    ("skills", &["skills"]),
+    ("libraries", &["libraries"]),
+    ("needs_docs", &["needs_docs", "needsDocs"]),
+    ("max_turns", &["max_turns", "maxTurns"]),
+    ("max_retries", &["max_retries", "maxRetries"]),
+];
+
+/// Fields that only ralph sets; they may stand in a task copied from elsewhere and say nothing.
+const IGNORED: [&str; 5] = ["t", "s", "status", "order", "state"];
+
+impl TaskInput {
+    /// Read the text of one JSON object.
+    pub fn from_text(text: &str) -> Result<Self, InputError> {
+        match read_json(text)? {
+            Value::Object(object) => Self::from_object(&object),
+            _ => Err(wrong("a task", "a JSON object")),
+        }
+    }
+
+    /// Read one JSON object.
+    pub fn from_object(object: &Map<String, Value>) -> Result<Self, InputError> {
+        let mut input = Self::default();
+        let only_description = !object.contains_key("name") && !object.contains_key("title");
+        for (key, value) in object {
+            if IGNORED.contains(&key.as_str()) {
+                continue;
+            }
+            let field = FIELDS.iter().find(|(_, names)| names.contains(&key.as_str()));
+            let field = match field {
+                // implementation.json's tasks have a description and no name.
+                Some((_, names)) if only_description && names.contains(&"description") => {
+                    if key == "description" { "name" } else { "notes" }
+                }
+                Some((field, _)) => field,
+                None => return Err(unknown_field(key)),
+            };
+            input.take(field, key, value)?;
+        }
+        Ok(input)
+    }
+
+    fn take(&mut self, field: &str, key: &str, value: &Value) -> Result<(), InputError> {
+        match field {
+            "id" => self.id = Some(one_line(key, text(key, value)?)?),
+            "name" => self.name = Some(one_line(key, text(key, value)?)?),
+            "spec" => self.spec = Some(one_line(key, text(key, value)?)?),
+            "notes" => self.notes = Some(text(key, value)?),
+            "accept" => self.accept = Some(texts(key, value)?),
+            "deps" => self.deps = Some(texts(key, value)?),
+            "priority" => self.priority = Some(priority(value)?),
+            "parent" => self.parent = Some(one_line(key, text(key, value)?)?),
+            "created_from" => self.created_from = Some(one_line(key, text(key, value)?)?),
+            "phase" => self.phase = Some(one_line(key, text(key, value)?)?),
+            "skills" => self.skills = Some(texts(key, value)?),
+            "libraries" => self.libraries = Some(texts(key, value)?),
+            "needs_docs" => {
+                self.needs_docs = Some(value.as_bool().ok_or_else(|| wrong(key, "true or false"))?)
+            }
+            "max_turns" => self.max_turns = Some(number(key, value)?),
+            _ => self.max_retries = Some(number(key, value)?),
+        }
+        Ok(())
+    }
+
+    /// Write what was said into a task. Dependencies are resolved by the caller, since they may be
+    /// labels; ids of a task never change.
+    pub fn apply_to(&self, task: &mut Task) -> Result<(), InputError> {
+        if let Some(name) = &self.name {
+            if name.trim().is_empty() {
+                return Err(InputError("a task needs a name".into()));
+            }
+            task.name = name.trim().to_owned();
+        }
+        set(&mut task.spec, &self.spec);
+        set(&mut task.notes, &self.notes);
+        set(&mut task.phase, &self.phase);
+        if let Some(accept) = &self.accept {
+            task.accept.clone_from(accept);
+        }
+        if let Some(priority) = self.priority {
+            task.priority = priority;
+            task.auto_priority = None;
+        }
+        if let Some(parent) = &self.parent {
+            task.parent = Some(Id::new(parent.as_str()));
+        }
+        if let Some(issue) = &self.created_from {
+            task.created_from = Some(Id::new(issue.as_str()));
+        }
+        if let Some(skills) = &self.skills {
+            task.skills.clone_from(skills);
+        }
+        if let Some(libraries) = &self.libraries {
+            task.libraries.clone_from(libraries);
+        }
+        task.needs_docs = self.needs_docs.unwrap_or(task.needs_docs);
+        task.max_turns = self.max_turns.or(task.max_turns);
+        task.max_retries = self.max_retries.or(task.max_retries);
+        Ok(())
+    }
+}
+
+/// An empty text takes the old value away.
+fn set(slot: &mut Option<String>, said: &Option<String>) {
+    if let Some(said) = said {
+        *slot = (!said.is_empty()).then(|| said.clone());
+    }
+}
+
+/// Read the argument of `ralph task add`: an object, an array of objects, or a plain name.
+pub fn read_tasks(argument: &str) -> Result<Vec<TaskInput>, InputError> {
+    let trimmed = argument.trim();
+    if trimmed.is_empty() {
+        return Err(InputError("a task needs a name".into()));
+    }
+    if !trimmed.starts_with(['{', '[']) {
+        return Ok(vec![TaskInput {
+            name: Some(one_line("name", trimmed.to_owned())?),
+            ..TaskInput::default()
+        }]);
+    }
+    let items = match read_json(trimmed)? {
+        Value::Array(items) => items,
+        other => vec![other],
+    };
+    if items.is_empty() {
+        return Err(InputError("the array has no tasks in it".into()));
+    }
+    let several = items.len() > 1;
+    items
+        .iter()
+        .enumerate()
+        .map(|(i, item)| {
+            let object = item.as_object().ok_or_else(|| wrong("a task", "a JSON object"));
+            object
+                .and_then(TaskInput::from_object)
+                .and_then(|input| match &input.name {
+                    Some(name) if !name.trim().is_empty() => Ok(input),
+                    _ => Err(InputError("a task needs a name".into())),
+                })
+                .map_err(|e| if several { InputError(format!("task {}: {e}", i + 1)) } else { e })
+        })
+        .collect()
+}
+
+/// The strict reader: duplicate keys are a mistake that serde_json would hide.
+fn read_json(text: &str) -> Result<Value, InputError> {
+    match crate::json::parse(text) {
+        Ok(node) => Ok(node.to_value(text)),
+        Err(e) => Err(InputError(format!("not valid JSON: {e}"))),
+    }
+}
+
+fn unknown_field(key: &str) -> InputError {
+    let names = FIELDS.iter().flat_map(|(_, names)| names.iter().copied());
+    match nearest(key, names) {
+        Some(near) => InputError(format!("unknown field `{key}` (did you mean `{near}`?)")),
+        None => {
+            let known: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
+            InputError(format!("unknown field `{key}`; a task has {}", known.join(", ")))
+        }
+    }
+}
+
+fn wrong(key: &str, expected: &str) -> InputError {
+    InputError(format!("`{key}` must be {expected}"))
+}
+
+fn text(key: &str, value: &Value) -> Result<String, InputError> {
+    value.as_str().map(str::to_owned).ok_or_else(|| wrong(key, "a text"))
+}
+
+fn one_line(key: &str, text: String) -> Result<String, InputError> {
+    if text.contains(['\n', '\r']) {
+        return Err(InputError(format!("`{key}` must be one line; longer text goes into `notes`")));
+    }
+    Ok(text)
+}
+
+fn texts(key: &str, value: &Value) -> Result<Vec<String>, InputError> {
+    match value {
+        Value::String(one) => Ok(vec![one.clone()]),
+        Value::Array(items) => items.iter().map(|item| text(key, item)).collect(),
+        Value::Null => Ok(Vec::new()),
+        _ => Err(wrong(key, "a text or an array of texts")),
+    }
+}
+
+fn number(key: &str, value: &Value) -> Result<u32, InputError> {
+    value.as_u64().and_then(|n| u32::try_from(n).ok()).ok_or_else(|| wrong(key, "a whole number"))
+}
+
+fn priority(value: &Value) -> Result<Option<Priority>, InputError> {
+    if value.is_null() {
+        return Ok(None);
+    }
+    let word = value.as_str().map(str::to_lowercase).unwrap_or_default();
+    Priority::from_word(&word).map(Some).ok_or_else(|| wrong("priority", "high, medium or low"))
+}

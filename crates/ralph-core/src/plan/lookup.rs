@@ -1,0 +1,114 @@
+//! Finding records: scope, and what became of an id.
+
+use std::collections::BTreeMap;
+
+use super::model::{Id, Issue, Plan, State, Task, Tombstone, TombstoneKind};
+
+/// What became of the task that had an id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate<'p> {
+    /// It is in the plan.
+    Live(&'p Task),
+    /// It was verified and buried.
+    Accepted,
+    /// It was given up and buried.
+    Failed,
+    /// It was skipped or deleted.
+    Skipped,
+    /// Nobody has heard of it.
+    Unknown,
+}
+
+/// Whose word is enough for a dependency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// Only accepted work counts: `ralph build`.
+    Verified,
+    /// Claimed work counts too, since VERIFY comes later: construct.
+    Claimed,
+}
+
+impl Fate<'_> {
+    /// Whether a dependency on this task is satisfied.
+    pub fn satisfies(self, trust: Trust) -> bool {
+        match self {
+            Self::Live(task) => match task.state {
+                State::Accepted => true,
+                State::Done => trust == Trust::Claimed,
+                _ => false,
+            },
+            Self::Accepted => true,
+            Self::Failed | Self::Skipped | Self::Unknown => false,
+        }
+    }
+}
+
+/// Ids to records, built once for many questions.
+#[derive(Debug)]
+pub struct Lookup<'p> {
+    live: BTreeMap<&'p str, &'p Task>,
+    buried: BTreeMap<&'p str, &'p Tombstone>,
+}
+
+impl<'p> Lookup<'p> {
+    /// Index a plan. Of two live tasks with one id the first counts; validation reports the other.
+    pub fn new(plan: &'p Plan) -> Self {
+        let mut live = BTreeMap::new();
+        for task in &plan.tasks {
+            live.entry(task.id.as_str()).or_insert(task);
+        }
+        // The last record about an id is the one that holds.
+        let buried = plan.tombstones.iter().map(|t| (t.id.as_str(), t)).collect();
+        Self { live, buried }
+    }
+
+    /// What became of `id`. A live task outranks the history of earlier ones with its id.
+    pub fn fate(&self, id: &Id) -> Fate<'p> {
+        if let Some(task) = self.live.get(id.as_str()) {
+            return Fate::Live(task);
+        }
+        match self.buried.get(id.as_str()).map(|t| t.kind) {
+            Some(TombstoneKind::Accept) => Fate::Accepted,
+            Some(TombstoneKind::Reject) => Fate::Failed,
+            Some(TombstoneKind::Delete) => Fate::Skipped,
+            None => Fate::Unknown,
+        }
+    }
+
+    /// The live task with this id.
+    pub fn task(&self, id: &Id) -> Option<&'p Task> {
+        self.live.get(id.as_str()).copied()
+    }
+
+    /// The last record about a task that left the plan.
+    pub fn tombstone(&self, id: &Id) -> Option<&'p Tombstone> {
+        self.buried.get(id.as_str()).copied()
+    }
+}
+
+impl Plan {
+    /// Whether a record of this spec is in scope: stage, selection and completion see only these.
+    pub fn in_scope(&self, spec: Option<&str>) -> bool {
+        match (&self.current_spec, spec) {
+            (Some(current), Some(spec)) => current == spec,
+            _ => true,
+        }
+    }
+
+    /// The live tasks in scope, in file order.
+    pub fn scoped_tasks(&self) -> impl Iterator<Item = &Task> {
+        self.tasks.iter().filter(|t| self.in_scope(t.spec.as_deref()))
+    }
+
+    /// The open issues in scope, in file order.
+    pub fn scoped_issues(&self) -> impl Iterator<Item = &Issue> {
+        self.issues.iter().filter(|i| self.in_scope(i.spec.as_deref()))
+    }
+
+    /// Whether any record, live or past, has this id.
+    pub fn knows(&self, id: &Id) -> bool {
+        self.task(id).is_some()
+            || self.issue(id).is_some()
+            || self.tombstones.iter().any(|t| t.id == *id)
+    }
+}

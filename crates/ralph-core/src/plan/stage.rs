@@ -1,0 +1,89 @@
+//! The stage of a plan: computed, never stored.
+
+use std::fmt;
+
+use super::lookup::Trust;
+use super::model::{Issue, Plan, State, Task};
+use super::select::{Obstacle, obstacles, runnable};
+
+/// What construct would do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// Break down what was killed.
+    Decompose,
+    /// Turn issues into tasks.
+    Investigate,
+    /// Work on tasks.
+    Build,
+    /// Check what is claimed to be done.
+    Verify,
+    /// Nothing is left.
+    Complete,
+    /// Work is left, and none of it can go on.
+    Blocked,
+}
+
+impl Stage {
+    /// The word that `ralph query stage` prints.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Decompose => "DECOMPOSE",
+            Self::Investigate => "INVESTIGATE",
+            Self::Build => "BUILD",
+            Self::Verify => "VERIFY",
+            Self::Complete => "COMPLETE",
+            Self::Blocked => "BLOCKED",
+        }
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// Something a stage works on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item<'p> {
+    /// A task to build, verify or break down.
+    Task(&'p Task),
+    /// An issue to investigate or break down.
+    Issue(&'p Issue),
+    /// A task that cannot go on, and why.
+    Stuck(&'p Task, Obstacle),
+}
+
+/// The stage of the records in scope.
+pub fn stage(plan: &Plan) -> Stage {
+    next(plan).0
+}
+
+/// The stage and everything it would work on, the first thing first.
+pub fn next(plan: &Plan) -> (Stage, Vec<Item<'_>>) {
+    let killed_tasks =
+        plan.scoped_tasks().filter(|t| matches!(t.state, State::Killed(_))).map(Item::Task);
+    let killed_issues = plan.scoped_issues().filter(|i| i.kill.is_some()).map(Item::Issue);
+    let killed: Vec<_> = killed_tasks.chain(killed_issues).collect();
+    if !killed.is_empty() {
+        return (Stage::Decompose, killed);
+    }
+    let issues: Vec<_> = plan.scoped_issues().map(Item::Issue).collect();
+    if !issues.is_empty() {
+        return (Stage::Investigate, issues);
+    }
+    let ready: Vec<_> = runnable(plan, Trust::Claimed).into_iter().map(Item::Task).collect();
+    if !ready.is_empty() {
+        return (Stage::Build, ready);
+    }
+    let claimed: Vec<_> =
+        plan.scoped_tasks().filter(|t| t.state == State::Done).map(Item::Task).collect();
+    if !claimed.is_empty() {
+        return (Stage::Verify, claimed);
+    }
+    let stuck: Vec<_> = obstacles(plan, Trust::Claimed)
+        .into_iter()
+        .map(|(task, why)| Item::Stuck(task, why))
+        .collect();
+    if stuck.is_empty() { (Stage::Complete, stuck) } else { (Stage::Blocked, stuck) }
+}

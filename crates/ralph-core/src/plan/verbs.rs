@@ -1,0 +1,206 @@
+//! What one may do to a task or an issue, with the refusals that keep a plan honest.
+//!
+//! Each verb looks at the plan and answers with edits or with a [`Refusal`]; nothing here writes.
+
+use super::edit::{Edit, Retirement};
+use super::lookup::Lookup;
+use super::model::{Id, Issue, Plan, State, Task, TombstoneKind};
+
+/// Why a verb does not apply.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// No such task.
+    #[error("no task {0}")]
+    NoTask(Id),
+    /// No such issue.
+    #[error("no issue {0}")]
+    NoIssue(Id),
+    /// The task has left the plan.
+    #[error("task {id} was {fate} and is no longer in the plan")]
+    Buried {
+        /// Which one.
+        id: Id,
+        /// `accepted`, `failed` or `skipped`.
+        fate: &'static str,
+    },
+    /// The verb needs another state.
+    #[error("task {id} is {state}, so it cannot be {verb}")]
+    WrongState {
+        /// Which one.
+        id: Id,
+        /// Where it stands.
+        state: &'static str,
+        /// What was asked for, as a participle.
+        verb: &'static str,
+    },
+    /// Others need it.
+    #[error("task {id} is needed by {}", list(.by))]
+    Needed {
+        /// Which one.
+        id: Id,
+        /// By whom.
+        by: Vec<Id>,
+    },
+    /// The words that were given make no sense.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+fn list(ids: &[Id]) -> String {
+    ids.iter().map(Id::as_str).collect::<Vec<_>>().join(", ")
+}
+
+fn live<'p>(plan: &'p Plan, id: &Id) -> Result<&'p Task, Refusal> {
+    if let Some(task) = plan.task(id) {
+        return Ok(task);
+    }
+    Err(match Lookup::new(plan).tombstone(id).map(|t| t.kind) {
+        Some(TombstoneKind::Accept) => Refusal::Buried { id: id.clone(), fate: "accepted" },
+        Some(TombstoneKind::Reject) => Refusal::Buried { id: id.clone(), fate: "failed" },
+        Some(TombstoneKind::Delete) => Refusal::Buried { id: id.clone(), fate: "skipped" },
+        None => Refusal::NoTask(id.clone()),
+    })
+}
+
+fn wrong_state(task: &Task, verb: &'static str) -> Refusal {
+    Refusal::WrongState { id: task.id.clone(), state: task.state.word(), verb }
+}
+
+/// The task is claimed to be done. Formats that do not tell claimed from verified take it as
+/// accepted.
+pub fn done(plan: &Plan, id: &Id, at: &str) -> Result<Vec<Edit>, Refusal> {
+    let task = live(plan, id)?;
+    if !task.state.is_open() {
+        return Err(wrong_state(task, "marked done"));
+    }
+    if !plan.format.knows_claims() {
+        return Ok(vec![retire(id, Retirement::Accepted, None, at)]);
+    }
+    Ok(vec![Edit::UpdateTask(Task {
+        state: State::Done,
+        done_at: Some(at.to_owned()),
+        reject: None,
+        ..task.clone()
+    })])
+}
+
+/// The task is verified.
+pub fn accept(plan: &Plan, id: &Id, at: &str) -> Result<Vec<Edit>, Refusal> {
+    let task = live(plan, id)?;
+    if task.state != State::Done {
+        return Err(wrong_state(task, "accepted"));
+    }
+    Ok(vec![retire(id, Retirement::Accepted, None, at)])
+}
+
+/// All claimed tasks in scope are verified.
+pub fn accept_all(plan: &Plan, at: &str) -> Vec<Edit> {
+    plan.scoped_tasks()
+        .filter(|t| t.state == State::Done)
+        .map(|t| retire(&t.id, Retirement::Accepted, None, at))
+        .collect()
+}
+
+/// What was claimed (or, where claims are not told apart, accepted) is not good enough.
+pub fn reject(plan: &Plan, id: &Id, reason: &str, at: &str) -> Result<Vec<Edit>, Refusal> {
+    let task = live(plan, id)?;
+    let rejectable = match task.state {
+        State::Done => true,
+        State::Accepted => !plan.format.knows_claims(),
+        _ => false,
+    };
+    if !rejectable {
+        return Err(wrong_state(task, "rejected"));
+    }
+    if reason.trim().is_empty() {
+        return Err(Refusal::Invalid("a rejection needs a reason".into()));
+    }
+    Ok(vec![Edit::Reject { id: id.clone(), reason: reason.to_owned(), at: at.to_owned() }])
+}
+
+/// Leave the task out.
+pub fn skip(plan: &Plan, id: &Id, reason: Option<&str>, at: &str) -> Result<Vec<Edit>, Refusal> {
+    let task = live(plan, id)?;
+    if matches!(task.state, State::Accepted | State::Skipped) {
+        return Err(wrong_state(task, "skipped"));
+    }
+    Ok(vec![retire(id, Retirement::Skipped, reason, at)])
+}
+
+/// Take the task out of the file. Done work stays, and so does what others need.
+pub fn delete(plan: &Plan, id: &Id, reason: Option<&str>, at: &str) -> Result<Vec<Edit>, Refusal> {
+    let task = live(plan, id)?;
+    if matches!(task.state, State::Done | State::Accepted) {
+        return Err(wrong_state(task, "deleted"));
+    }
+    let by: Vec<Id> =
+        plan.tasks.iter().filter(|t| t.deps.contains(id)).map(|t| t.id.clone()).collect();
+    if !by.is_empty() {
+        return Err(Refusal::Needed { id: id.clone(), by });
+    }
+    Ok(vec![retire(id, Retirement::Deleted, reason, at)])
+}
+
+/// The task cannot go on.
+pub fn block(plan: &Plan, id: &Id, reason: &str) -> Result<Vec<Edit>, Refusal> {
+    let task = live(plan, id)?;
+    if !task.state.is_open() {
+        return Err(wrong_state(task, "blocked"));
+    }
+    Ok(vec![Edit::UpdateTask(Task { state: State::Blocked(reason.to_owned()), ..task.clone() })])
+}
+
+/// Try again: whatever stopped the task is forgotten, its retries are counted from zero, and a
+/// failed or skipped task comes back.
+pub fn retry(plan: &Plan, id: &Id) -> Result<Vec<Edit>, Refusal> {
+    let fresh = |task: &Task| Task { state: State::Pending, retries: 0, ..task.clone() };
+    if let Some(task) = plan.task(id) {
+        return match task.state {
+            State::Pending if task.retries == 0 => Err(wrong_state(task, "retried")),
+            State::Done | State::Accepted => Err(wrong_state(task, "retried")),
+            _ => Ok(vec![Edit::UpdateTask(fresh(task))]),
+        };
+    }
+    let buried = Lookup::new(plan).tombstone(id).and_then(|t| t.task.as_deref());
+    match buried {
+        Some(task) => Ok(vec![Edit::AddTask { task: fresh(task), after: None }]),
+        None => Err(live(plan, id).err().unwrap_or_else(|| Refusal::NoTask(id.clone()))),
+    }
+}
+
+/// Give up on the task. Where failed tasks leave the plan, an issue takes its place.
+pub fn fail(plan: &Plan, id: &Id, reason: &str, at: &str, issue: Id) -> Result<Vec<Edit>, Refusal> {
+    let task = live(plan, id)?;
+    if !task.state.is_open() && task.state != State::Done {
+        return Err(wrong_state(task, "failed"));
+    }
+    let mut edits = vec![retire(id, Retirement::Failed, Some(reason), at)];
+    if plan.format.buries_tasks() {
+        edits.push(Edit::AddIssue(Issue {
+            id: issue,
+            desc: format!("task {id} failed: {}: {reason}", task.name),
+            spec: task.spec.clone(),
+            priority: task.priority,
+            created_from: Some(id.clone()),
+            ..Issue::default()
+        }));
+    }
+    Ok(edits)
+}
+
+/// The issue was dealt with. Tasks that were blocked because of it can go on.
+pub fn resolve_issue(plan: &Plan, id: &Id) -> Result<Vec<Edit>, Refusal> {
+    let issue = plan.issue(id).ok_or_else(|| Refusal::NoIssue(id.clone()))?;
+    let mut edits = vec![Edit::RemoveIssue(id.clone())];
+    let blocked = issue.created_from.as_ref().and_then(|task| plan.task(task));
+    if let Some(task) = blocked
+        && matches!(task.state, State::Blocked(_))
+    {
+        edits.push(Edit::UpdateTask(Task { state: State::Pending, ..task.clone() }));
+    }
+    Ok(edits)
+}
+
+fn retire(id: &Id, how: Retirement, reason: Option<&str>, at: &str) -> Edit {
+    Edit::Retire { id: id.clone(), how, reason: reason.map(str::to_owned), at: at.to_owned() }
+}

@@ -1,0 +1,181 @@
+//! Reading the configuration: two files and the environment become layers of the core.
+//!
+//! Which plan file is in use is itself configured, and the plan's config record is a layer between
+//! the files and the environment. So the sources are read once ([`Sources::read`]), and resolved as
+//! often as needed: without a plan to learn which one it is, then with its record.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use ralph_core::config::{
+    ConfigErrors, Flag, Layer, Origin, Problem, Resolved, Tier, env_layer, flag_layer, parse_layer,
+    plan_layer, resolve,
+};
+use ralph_core::plan::PlanConfig;
+
+/// The name of the project's configuration file.
+pub const PROJECT_FILE: &str = "ralph.toml";
+
+/// No configuration is longer than this; whatever is, is another file.
+const LONGEST_FILE: u64 = 1024 * 1024;
+
+/// Everything but the plan that the configuration is made of.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    files: Vec<Layer>,
+    above: Vec<Layer>,
+}
+
+/// The text of the project's configuration.
+#[derive(Clone, Copy, Debug)]
+pub enum ProjectText<'t> {
+    /// What the file says.
+    OnDisk,
+    /// What the file would say.
+    Instead(&'t str),
+}
+
+impl Sources {
+    /// Read the user's file, the project's file, the variables and the options. All that is wrong in
+    /// any of them is reported together.
+    pub fn read(
+        root: &Path,
+        project: ProjectText<'_>,
+        env: impl IntoIterator<Item = (OsString, OsString)>,
+        flags: &[Flag],
+    ) -> Result<Self, ConfigErrors> {
+        let vars: Vec<_> = env.into_iter().collect();
+        let user = user_file(&vars).map(|path| {
+            let label = path.display().to_string();
+            read_layer(Tier::User, &path, &label)
+        });
+        let project = match project {
+            ProjectText::OnDisk => {
+                read_layer(Tier::Project, &root.join(PROJECT_FILE), PROJECT_FILE)
+            }
+            ProjectText::Instead(text) => parse_layer(Tier::Project, PROJECT_FILE, text),
+        };
+        let mut problems = Vec::new();
+        let mut keep = |layer: Result<Layer, ConfigErrors>| match layer {
+            Ok(layer) => Some(layer),
+            Err(errors) => {
+                problems.extend(errors.0);
+                None
+            }
+        };
+        let files = user.into_iter().chain([project]).filter_map(&mut keep).collect();
+        let above =
+            [env_layer(vars), flag_layer(flags)].into_iter().filter_map(&mut keep).collect();
+        if problems.is_empty() { Ok(Self { files, above }) } else { Err(ConfigErrors(problems)) }
+    }
+
+    /// The configuration before any plan is known.
+    pub fn without_plan(&self) -> Result<Resolved, ConfigErrors> {
+        resolve(self.files.iter().chain(&self.above))
+    }
+
+    /// The configuration with the record of a plan; `file` is how messages call that plan.
+    pub fn with_plan(&self, file: &str, plan: &PlanConfig) -> Result<Resolved, ConfigErrors> {
+        let plan = plan_layer(file, plan)?;
+        resolve(self.files.iter().chain([&plan]).chain(&self.above))
+    }
+}
+
+/// The configuration of the project at `root`, all at once.
+pub fn load(
+    root: &Path,
+    plan: (&str, &PlanConfig),
+    env: impl IntoIterator<Item = (OsString, OsString)>,
+    flags: &[Flag],
+) -> Result<Resolved, ConfigErrors> {
+    Sources::read(root, ProjectText::OnDisk, env, flags)?.with_plan(plan.0, plan.1)
+}
+
+/// Where the user's own configuration is, if there is a place for it.
+pub fn user_file(env: &[(OsString, OsString)]) -> Option<PathBuf> {
+    let var = |name: &str| {
+        let value = env.iter().find(|(key, _)| key == name).map(|(_, value)| PathBuf::from(value));
+        // A relative directory would depend on where ralph was started: the XDG rules ignore it.
+        value.filter(|path| path.is_absolute())
+    };
+    let directory = var("XDG_CONFIG_HOME").or_else(|| Some(var("HOME")?.join(".config")))?;
+    Some(directory.join("ralph").join("config.toml"))
+}
+
+/// The layer of one file; a file that is not there sets nothing.
+fn read_layer(tier: Tier, path: &Path, label: &str) -> Result<Layer, ConfigErrors> {
+    match read_config_text(tier, path, label)? {
+        Some(text) => parse_layer(tier, label, &text),
+        None => Ok(Layer::default()),
+    }
+}
+
+/// The text of a configuration file, `None` when there is none; `label` is how messages call it.
+pub fn read_config_text(
+    tier: Tier,
+    path: &Path,
+    label: &str,
+) -> Result<Option<String>, ConfigErrors> {
+    let problem = |line: Option<usize>, message: String| {
+        ConfigErrors(vec![Problem::new(Origin { tier, name: label.into(), line }, message)])
+    };
+    let bytes = match read_bytes(path) {
+        Ok(bytes) => bytes,
+        Err(Unreadable::Absent) => return Ok(None),
+        Err(Unreadable::Because(why)) => return Err(problem(None, why)),
+    };
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) => {
+            let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
+            Err(problem(Some(line), "this is not valid UTF-8: save the file as UTF-8".to_owned()))
+        }
+    }
+}
+
+enum Unreadable {
+    Absent,
+    Because(String),
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>, Unreadable> {
+    let because = |error: io::Error| Unreadable::Because(format!("cannot be read: {error}"));
+    // The kind of file is asked first: opening a pipe would wait for somebody to write to it.
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if is_absent(&error) => {
+            return Err(match fs::symlink_metadata(path) {
+                Ok(_) => {
+                    Unreadable::Because("this is a link to a file that does not exist".to_owned())
+                }
+                Err(_) => Unreadable::Absent,
+            });
+        }
+        Err(error) => return Err(because(error)),
+    };
+    if metadata.is_dir() {
+        return Err(Unreadable::Because("this is a directory, not a file".to_owned()));
+    }
+    if !metadata.is_file() {
+        return Err(Unreadable::Because("this is not an ordinary file".to_owned()));
+    }
+    let file = fs::File::open(path).map_err(because)?;
+    let mut bytes = Vec::new();
+    file.take(LONGEST_FILE + 1).read_to_end(&mut bytes).map_err(because)?;
+    if bytes.len() as u64 > LONGEST_FILE {
+        let message = "this is longer than 1 MiB, which no configuration is".to_owned();
+        return Err(Unreadable::Because(message));
+    }
+    Ok(bytes)
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+#[cfg(test)]
+#[path = "config_load_tests.rs"]
+mod tests;

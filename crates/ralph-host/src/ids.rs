@@ -1,0 +1,90 @@
+//! The only place that rolls dice.
+//!
+//! # Theory of operation
+//!
+//! [`Ids`] is made once in `main`. The environment variable `RALPH_SEED` (a whole number) makes
+//! every word predictable; it exists for tests. Whoever makes an id asks whether it is taken, so
+//! that equal seeds in many processes still give different ids.
+
+use std::ffi::OsStr;
+
+/// The environment variable that makes chance predictable.
+pub const SEED_VARIABLE: &str = "RALPH_SEED";
+
+const LETTERS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+
+/// A source of random words.
+#[derive(Clone, Debug)]
+pub struct Ids {
+    dice: fastrand::Rng,
+}
+
+/// `RALPH_SEED` is not a number.
+#[derive(Debug, thiserror::Error)]
+#[error("{SEED_VARIABLE} is not a whole number: {value}")]
+pub struct SeedError {
+    value: String,
+}
+
+impl SeedError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        Some("unset it, or give a number such as 1".to_owned())
+    }
+}
+
+impl Ids {
+    /// Real chance, unless `RALPH_SEED` is set.
+    pub fn from_env() -> Result<Self, SeedError> {
+        Self::from_value(std::env::var_os(SEED_VARIABLE).as_deref())
+    }
+
+    /// The same words every time.
+    pub fn seeded(seed: u64) -> Self {
+        Self { dice: fastrand::Rng::with_seed(seed) }
+    }
+
+    fn from_value(value: Option<&OsStr>) -> Result<Self, SeedError> {
+        let Some(value) = value.filter(|v| !v.is_empty()) else {
+            return Ok(Self { dice: fastrand::Rng::new() });
+        };
+        let text = value.to_string_lossy();
+        match text.parse() {
+            Ok(seed) => Ok(Self::seeded(seed)),
+            Err(_) => Err(SeedError { value: text.into_owned() }),
+        }
+    }
+
+    /// A new word of `length` characters out of `0-9a-z`.
+    pub fn word(&mut self, length: usize) -> String {
+        (0..length).map(|_| char::from(LETTERS[self.dice.usize(..LETTERS.len())])).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_seeds_give_equal_words() {
+        let words = |seed| -> Vec<String> {
+            let mut ids = Ids::seeded(seed);
+            (0..20).map(|_| ids.word(4)).collect()
+        };
+        assert_eq!(words(7), words(7));
+        assert_ne!(words(7), words(8));
+    }
+
+    #[test]
+    fn words_are_base_36_and_as_long_as_asked() {
+        let word = Ids::from_value(None).unwrap().word(500);
+        assert_eq!(word.len(), 500);
+        assert!(word.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_lowercase()), "{word}");
+    }
+
+    #[test]
+    fn a_seed_that_is_no_number_is_refused_by_name() {
+        let error = Ids::from_value(Some(OsStr::new("lucky"))).unwrap_err();
+        assert_eq!(error.to_string(), "RALPH_SEED is not a whole number: lucky");
+    }
+}

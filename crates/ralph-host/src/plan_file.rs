@@ -1,0 +1,85 @@
+//! Which file is the plan.
+//!
+//! # Theory of operation
+//!
+//! What was typed beats what is configured, and both beat looking around. The native plan wins
+//! over the files of other tools; of those there must be exactly one, because guessing between two
+//! plans would put tasks where nobody looks for them.
+
+use std::path::{Path, PathBuf};
+
+use crate::project::{Project, is_there};
+
+/// Where other tools, and projects without a `ralph/` directory, keep their plan.
+const ELSEWHERE: [&str; 5] = [
+    "plan.json",
+    "progress.md",
+    "implementation.json",
+    ".ralph-wiggum/implementation.json",
+    "plan.jsonl",
+];
+
+/// It is not clear which file is the plan.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanFileError {
+    /// There is none, and nobody said that this is a project.
+    #[error("there is no plan in {}", root.display())]
+    NotAProject {
+        /// Where ralph looked.
+        root: PathBuf,
+    },
+    /// There are several.
+    #[error("{} has more than one plan file: {}", root.display(), found.join(", "))]
+    Several {
+        /// Where ralph looked.
+        root: PathBuf,
+        /// What it found, relative to `root`.
+        found: Vec<&'static str>,
+    },
+}
+
+impl PlanFileError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::NotAProject { .. } => {
+                Some("`ralph init` makes this directory a project".to_owned())
+            }
+            Self::Several { found, .. } => {
+                found.first().map(|first| format!("say which one you mean: `--plan {first}`"))
+            }
+        }
+    }
+}
+
+/// The plan file of `project`: `flag` (relative to the current directory), else `configured`
+/// (relative to the root), else the native plan, else the one that is found. The file need not
+/// exist.
+pub fn plan_file(
+    project: &Project,
+    flag: Option<&Path>,
+    configured: Option<&Path>,
+) -> Result<PathBuf, PlanFileError> {
+    if let Some(flag) = flag {
+        return Ok(flag.to_owned());
+    }
+    if let Some(configured) = configured {
+        return Ok(project.root().join(configured));
+    }
+    let native = project.plan_jsonl();
+    if is_there(&native) {
+        return Ok(native);
+    }
+    let root = project.root().to_owned();
+    let found: Vec<_> = ELSEWHERE.into_iter().filter(|name| is_there(&root.join(name))).collect();
+    match found.as_slice() {
+        [one] => Ok(root.join(one)),
+        [] if project.is_initialised() => Ok(native),
+        [] => Err(PlanFileError::NotAProject { root }),
+        _ => Err(PlanFileError::Several { root, found }),
+    }
+}
+
+#[cfg(test)]
+#[path = "plan_file_tests.rs"]
+mod tests;

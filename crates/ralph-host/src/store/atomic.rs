@@ -1,0 +1,103 @@
+//! Two ways to change a file that survive a crash: put a whole new one in place, or add to its end.
+
+use std::fs::{File, Metadata, OpenOptions, Permissions, remove_file};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use std::path::Path;
+
+use super::target::{Target, directory_of};
+use crate::file_error::{Action, FileError};
+
+/// How the names of unfinished files begin, for ignore rules. A crash may leave one behind; nobody
+/// reads it.
+pub const TEMP_PREFIX: &str = ".ralph-tmp-";
+
+/// Permission bits, with the special ones.
+const MODE_BITS: u32 = 0o7777;
+
+/// Put `bytes` in the place of the file `path`, all at once. Links are followed and stay; the
+/// permissions of the old file stay. On error nothing has changed.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let target = Target::resolve(Action::Write, path)?;
+    replace_target(&target, bytes).map_err(FileError::io(Action::Write, path))
+}
+
+fn replace_target(target: &Target, bytes: &[u8]) -> io::Result<()> {
+    let mode = match &target.meta {
+        Some(old) => {
+            // A rename needs no permission on the file itself, but whoever took away the
+            // permission to write meant it.
+            OpenOptions::new().write(true).open(&target.path)?;
+            old.mode() & MODE_BITS
+        }
+        None => 0o666,
+    };
+    // Opened before anything changes: what cannot be synced is not started.
+    let directory = File::open(target.directory())?;
+    let mut temp = tempfile::Builder::new()
+        .prefix(TEMP_PREFIX)
+        .permissions(Permissions::from_mode(mode))
+        .tempfile_in(target.directory())?;
+    temp.write_all(bytes)?;
+    if let Some(old) = &target.meta {
+        keep_owner_and_mode(temp.as_file(), old)?;
+    }
+    temp.as_file().sync_data()?;
+    temp.persist(&target.path).map_err(|e| e.error)?;
+    directory.sync_all()
+}
+
+/// Make the new file look like the old one. Only root may give files away, so a refusal is not an
+/// error; without this, one `sudo ralph` would lock the user out of the plan.
+fn keep_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {
+    let new = file.metadata()?;
+    if new.gid() != old.gid() {
+        let _refused = fchown(file, None, Some(old.gid()));
+    }
+    if new.uid() != old.uid() {
+        let _refused = fchown(file, Some(old.uid()), None);
+    }
+    file.set_permissions(Permissions::from_mode(old.mode() & MODE_BITS))
+}
+
+/// Add `bytes` to the end of the file `path`, making it if it is not there. On error the file is
+/// as long as it was.
+pub fn append(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let target = Target::resolve(Action::Write, path)?;
+    append_target(&target, bytes).map_err(FileError::io(Action::Write, path))
+}
+
+fn append_target(target: &Target, bytes: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().append(true).create(true).open(&target.path)?;
+    let old_length = file.metadata()?.len();
+    let written = file.write_all(bytes).and_then(|()| file.sync_data());
+    if let Err(e) = written {
+        // Should this fail as well, a torn last line is left, which the next reader moves away.
+        let _torn = file.set_len(old_length).and_then(|()| file.sync_data());
+        if target.meta.is_none() {
+            let _empty = remove_file(&target.path);
+        }
+        return Err(e);
+    }
+    if target.meta.is_none() { sync_directory(target.directory()) } else { Ok(()) }
+}
+
+/// Make the directory that `path` is to be in, if only that one is missing. More missing levels
+/// are more likely a mistyped path.
+pub(super) fn make_directory_for(path: &Path) -> Result<(), FileError> {
+    let directory = directory_of(path);
+    match std::fs::create_dir(directory) {
+        Ok(()) => sync_directory(directory_of(directory)),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(e) => Err(e),
+    }
+    .map_err(FileError::io(Action::Write, path))
+}
+
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+#[cfg(test)]
+#[path = "atomic_tests.rs"]
+mod tests;

@@ -1,0 +1,263 @@
+//! Reading a ledger file, and changing it without anybody losing anything.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::lock::{Holder, LEDGER_WAIT, LedgerLock, LockError};
+use super::{atomic, target};
+use crate::FileError;
+
+/// Finds where the torn last line of a file of records begins, if its last line is torn.
+pub type TornTail = fn(&[u8]) -> Option<usize>;
+
+/// What a ledger file is made of, which decides how it may be written.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// One text; always written as a whole.
+    Document,
+    /// One record a line; a single new record may be appended.
+    Records(TornTail),
+}
+
+impl Kind {
+    fn torn_at(self, bytes: &[u8]) -> Option<usize> {
+        match self {
+            Self::Document => None,
+            Self::Records(torn_tail) => torn_tail(bytes).filter(|&at| at < bytes.len()),
+        }
+    }
+}
+
+/// An unfinished last line that was found, for a warning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Torn {
+    /// The file it was in.
+    pub path: PathBuf,
+    /// How many bytes it had.
+    pub bytes: usize,
+    /// Where it was moved; `None` when nothing can be written here and it is only ignored.
+    pub moved_to: Option<PathBuf>,
+}
+
+impl fmt::Display for Torn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        write!(f, "{path}: the last line is unfinished (a write was interrupted); ")?;
+        match &self.moved_to {
+            Some(place) => write!(f, "it was moved to {}", place.display()),
+            None => f.write_str("it is ignored"),
+        }
+    }
+}
+
+/// What reading gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Read<T> {
+    /// What the caller made of the bytes.
+    pub value: T,
+    /// An unfinished last line that the caller did not see.
+    pub torn: Option<Torn>,
+}
+
+/// How a change reached the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrote {
+    /// It was none.
+    Nothing,
+    /// One record was added to the end.
+    Appended,
+    /// The file was written anew, or for the first time.
+    Replaced,
+}
+
+/// What a change gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Updated<T> {
+    /// What the caller returned beside the text.
+    pub value: T,
+    /// How it reached the disk.
+    pub wrote: Wrote,
+    /// An unfinished last line that the caller did not see.
+    pub torn: Option<Torn>,
+}
+
+/// A ledger file that cannot be read or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Somebody else is changing it, or it cannot be locked.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The file itself refuses.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+impl StoreError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Lock(e) => e.hint(),
+            Self::File(e) => e.hint(),
+        }
+    }
+}
+
+/// The ledger files of one worktree.
+#[derive(Clone, Debug)]
+pub struct Store {
+    state_dir: PathBuf,
+    holder: Holder,
+    patience: Duration,
+}
+
+impl Store {
+    /// The store whose locks are in `state_dir`; `holder` is how others see us while we hold one.
+    pub fn new(state_dir: impl Into<PathBuf>, holder: Holder) -> Self {
+        Self { state_dir: state_dir.into(), holder, patience: LEDGER_WAIT }
+    }
+
+    /// The right to change ledger files, for changes that span several of them.
+    pub fn lock(&self) -> Result<LedgerLock, LockError> {
+        LedgerLock::acquire(&self.state_dir, &self.holder, self.patience)
+    }
+
+    /// Read `path` and let `parse` make something of it (`None`: there is no such file).
+    ///
+    /// Takes no lock unless the last line is unfinished: that may be an append which is going on
+    /// right now. If it is still unfinished under the lock and the rest can be parsed, it is moved
+    /// away; where nothing can be locked or written, it is only ignored.
+    pub fn read<T, E: From<StoreError>>(
+        &self,
+        path: &Path,
+        kind: Kind,
+        parse: impl Fn(Option<&[u8]>) -> Result<T, E>,
+    ) -> Result<Read<T>, E> {
+        let bytes = target::read(path).map_err(StoreError::from)?;
+        let Some(mut found) = Tail::of(kind, bytes.as_deref()) else {
+            return Ok(Read { value: parse(bytes.as_deref())?, torn: None });
+        };
+        let again;
+        let lock = match self.lock() {
+            Ok(lock) => {
+                again = target::read(path).map_err(StoreError::from)?;
+                match Tail::of(kind, again.as_deref()) {
+                    Some(tail) => found = tail,
+                    None => return Ok(Read { value: parse(again.as_deref())?, torn: None }),
+                }
+                Some(lock)
+            }
+            Err(LockError::Io { .. }) => None,
+            Err(e) => return Err(StoreError::from(e).into()),
+        };
+        let value = parse(Some(found.whole))?;
+        let moved_to = lock.and_then(|_held| found.move_away(path, found.whole).ok());
+        Ok(Read { value, torn: Some(found.report(path, moved_to)) })
+    }
+
+    /// Change `path` under the lock; see [`update`].
+    pub fn update<T, E: From<StoreError>>(
+        &self,
+        path: &Path,
+        kind: Kind,
+        change: impl FnOnce(Option<&[u8]>) -> Result<(String, T), E>,
+    ) -> Result<Updated<T>, E> {
+        let lock = self.lock().map_err(StoreError::from)?;
+        update(&lock, path, kind, change)
+    }
+}
+
+/// Change `path`: `change` gets its bytes (`None`: there is no such file) without an unfinished
+/// last line, and returns the whole new text and whatever else the caller wants back. If it
+/// returns an error, nothing is written.
+pub fn update<T, E: From<StoreError>>(
+    _proof: &LedgerLock,
+    path: &Path,
+    kind: Kind,
+    change: impl FnOnce(Option<&[u8]>) -> Result<(String, T), E>,
+) -> Result<Updated<T>, E> {
+    let old = target::read(path).map_err(StoreError::from)?;
+    let tail = Tail::of(kind, old.as_deref());
+    let (new, value) = change(tail.as_ref().map_or(old.as_deref(), |t| Some(t.whole)))?;
+    let write = || match &tail {
+        None => Ok((write(path, kind, old.as_deref(), new.as_bytes())?, None)),
+        Some(tail) => {
+            let place = tail.move_away(path, new.as_bytes())?;
+            Ok((Wrote::Replaced, Some(tail.report(path, Some(place)))))
+        }
+    };
+    let (wrote, torn) = write().map_err(|e: FileError| StoreError::from(e))?;
+    Ok(Updated { value, wrote, torn })
+}
+
+/// Put `new` where `old` was with as little writing as is safe.
+fn write(path: &Path, kind: Kind, old: Option<&[u8]>, new: &[u8]) -> Result<Wrote, FileError> {
+    let Some(old) = old else {
+        if new.is_empty() {
+            return Ok(Wrote::Nothing);
+        }
+        atomic::make_directory_for(path)?;
+        atomic::replace(path, new)?;
+        return Ok(Wrote::Replaced);
+    };
+    if old == new {
+        return Ok(Wrote::Nothing);
+    }
+    if let Kind::Records(_) = kind
+        && let Some(rest) = new.strip_prefix(old)
+        && is_one_record(old, rest)
+    {
+        atomic::append(path, rest)?;
+        return Ok(Wrote::Appended);
+    }
+    atomic::replace(path, new)?;
+    Ok(Wrote::Replaced)
+}
+
+/// Whether `rest` adds exactly one line to `old`. Several records are not appended: a crash could
+/// let some of them through.
+fn is_one_record(old: &[u8], rest: &[u8]) -> bool {
+    let line = if old.is_empty() || old.ends_with(b"\n") {
+        rest
+    } else {
+        // The last line has no newline yet, so the new text must begin with it.
+        match rest.strip_prefix(b"\n").or_else(|| rest.strip_prefix(b"\r\n")) {
+            Some(line) => line,
+            None => return false,
+        }
+    };
+    line.iter().position(|&b| b == b'\n').is_some_and(|at| at + 1 == line.len())
+}
+
+/// A file's bytes, cut where its unfinished last line begins.
+struct Tail<'a> {
+    whole: &'a [u8],
+    torn: &'a [u8],
+}
+
+impl<'a> Tail<'a> {
+    fn of(kind: Kind, bytes: Option<&'a [u8]>) -> Option<Self> {
+        let bytes = bytes?;
+        let (whole, torn) = bytes.split_at_checked(kind.torn_at(bytes)?)?;
+        Some(Self { whole, torn })
+    }
+
+    /// Keep the unfinished line in `<file>.torn`, on a line of its own, and only then let `new` take
+    /// the file's place.
+    fn move_away(&self, path: &Path, new: &[u8]) -> Result<PathBuf, FileError> {
+        let mut place = path.as_os_str().to_owned();
+        place.push(".torn");
+        let place = PathBuf::from(place);
+        atomic::append(&place, &[self.torn, b"\n"].concat())?;
+        atomic::replace(path, new)?;
+        Ok(place)
+    }
+
+    fn report(&self, path: &Path, moved_to: Option<PathBuf>) -> Torn {
+        Torn { path: path.to_owned(), bytes: self.torn.len(), moved_to }
+    }
+}
+
+#[cfg(test)]
+#[path = "ledger_tests.rs"]
+mod tests;

@@ -1,0 +1,233 @@
+//! Two locks per worktree, owned by the operating system and released by death.
+//!
+//! # Theory of operation
+//!
+//! `ledger.lock` is held for milliseconds around one read-modify-write; whoever finds it taken
+//! waits its turn, but not for ever. `run.lock` is held for the life of a loop; whoever finds it
+//! taken is told by whom. The files stay where they are when nobody holds them: removing a lock
+//! file lets two processes lock two different files of the same name. What is written in them is
+//! for the message alone, so a stale pid can never block anybody.
+
+use std::fmt;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use crate::file_error::{Action, io_hint, is_read_only, words};
+
+/// How long a command waits for its turn before it gives up.
+pub const LEDGER_WAIT: Duration = Duration::from_secs(60);
+
+/// Longest command line worth showing.
+const LONGEST_COMMAND: usize = 200;
+
+/// Who holds a lock, for messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Process id.
+    pub pid: u32,
+    /// When it started, RFC 3339.
+    pub started: String,
+    /// What was typed.
+    pub command: String,
+}
+
+impl Holder {
+    /// This process.
+    pub fn this_process(started: impl Into<String>) -> Self {
+        let words: Vec<String> = std::env::args_os()
+            .enumerate()
+            .map(|(n, word)| match Path::new(&word).file_name() {
+                Some(name) if n == 0 => name.to_string_lossy().into_owned(),
+                _ => word.to_string_lossy().into_owned(),
+            })
+            .collect();
+        let mut command: String = words.join(" ").chars().take(LONGEST_COMMAND).collect();
+        command = command.replace(char::is_control, " ");
+        Self { pid: std::process::id(), started: started.into(), command }
+    }
+
+    /// Write the name into a lock file. It is for messages only, so failing at it is no reason not
+    /// to have the lock.
+    fn write_to(&self, mut file: &File) {
+        let text = format!("{}\n{}\n{}\n", self.pid, self.started, self.command);
+        let _unnamed = file.set_len(0).and_then(|()| file.write_all(text.as_bytes()));
+    }
+
+    /// What the lock file at `path` says, if it says anything sensible.
+    fn read_from(path: &Path) -> Option<Self> {
+        let text = fs::read(path).ok()?;
+        let text = String::from_utf8_lossy(&text);
+        let mut lines = text.lines();
+        Some(Self {
+            pid: lines.next()?.parse().ok()?,
+            started: lines.next()?.to_owned(),
+            command: lines.next()?.to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "pid {} (`{}`, since {})", self.pid, self.command, self.started)
+    }
+}
+
+/// A lock that could not be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// A loop runs in this worktree.
+    #[error("already running, {}", who(holder.as_ref()))]
+    AlreadyRunning {
+        /// Which one, where it said so.
+        holder: Option<Holder>,
+    },
+    /// Another command holds the ledger and does not let go.
+    #[error("waited {} s for the plan, which is in use by {}", waited.as_secs(), who(holder.as_ref()))]
+    Busy {
+        /// Which one, where it said so.
+        holder: Option<Holder>,
+        /// How long we waited.
+        waited: Duration,
+    },
+    /// The lock file, or the directory for it, cannot be made or locked.
+    #[error("cannot lock {}: {}", path.display(), words(source))]
+    Io {
+        /// The lock file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+fn who(holder: Option<&Holder>) -> String {
+    holder.map_or_else(|| "a process that did not say its name".to_owned(), Holder::to_string)
+}
+
+impl LockError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::AlreadyRunning { holder } => Some(match holder {
+                Some(h) => format!("wait until it is done, or stop it: `kill {}`", h.pid),
+                None => "wait until it is done, or stop it".to_owned(),
+            }),
+            Self::Busy { holder, .. } => Some(match holder {
+                Some(h) => format!(
+                    "try again; if that process hangs, `kill {}` sets the plan free at once",
+                    h.pid
+                ),
+                None => "try again; the plan is free as soon as that process ends".to_owned(),
+            }),
+            Self::Io { path, source } if is_read_only(source) => Some(format!(
+                "changes need a lock in {}: make that directory and the files in it writable",
+                path.parent().unwrap_or(path).display()
+            )),
+            Self::Io { path, source } => io_hint(Action::Write, path, source),
+        }
+    }
+}
+
+/// The right to change ledger files; dropping it gives it back.
+#[derive(Debug)]
+pub struct LedgerLock {
+    _held: Held,
+}
+
+impl LedgerLock {
+    /// Take the ledger lock of `state_dir`, waiting at most `limit` for it.
+    pub fn acquire(state_dir: &Path, holder: &Holder, limit: Duration) -> Result<Self, LockError> {
+        let path = state_dir.join("ledger.lock");
+        let file = open(state_dir, &path)?;
+        let file = match file.try_lock() {
+            Ok(()) => file,
+            Err(TryLockError::WouldBlock) => wait(file, &path, limit)?,
+            Err(TryLockError::Error(source)) => return Err(LockError::Io { path, source }),
+        };
+        holder.write_to(&file);
+        Ok(Self { _held: Held(file) })
+    }
+}
+
+/// The right to be the one loop of this worktree; dropping it gives it back.
+#[derive(Debug)]
+pub struct RunLock {
+    _held: Held,
+}
+
+impl RunLock {
+    /// Take the run lock of `state_dir`, or say who has it.
+    pub fn acquire(state_dir: &Path, holder: &Holder) -> Result<Self, LockError> {
+        let path = state_dir.join("run.lock");
+        let file = open(state_dir, &path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(LockError::AlreadyRunning { holder: Holder::read_from(&path) });
+            }
+            Err(TryLockError::Error(source)) => return Err(LockError::Io { path, source }),
+        }
+        holder.write_to(&file);
+        Ok(Self { _held: Held(file) })
+    }
+}
+
+/// A locked file. It is unlocked by name and not just closed: a child that another thread is
+/// starting at this moment has a copy of it until its program is loaded.
+#[derive(Debug)]
+struct Held(File);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _closing_unlocks_too = self.0.unlock();
+    }
+}
+
+/// Open a lock file. The standard library opens files close-on-exec, so no child inherits it and
+/// keeps the lock alive after us.
+fn open(state_dir: &Path, path: &Path) -> Result<File, LockError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    match options.open(path) {
+        // One level only: when the git directory itself is gone, it must not come back empty.
+        Err(e) if e.kind() == ErrorKind::NotFound => match fs::create_dir(state_dir) {
+            Err(e) if e.kind() != ErrorKind::AlreadyExists => Err(e),
+            _ => options.open(path),
+        },
+        other => other,
+    }
+    .map_err(|source| LockError::Io { path: path.to_owned(), source })
+}
+
+/// Wait for the lock in a thread of its own, because the blocking call has no time limit. When
+/// nobody waits any more, the thread's message is dropped and with it the file and the lock.
+fn wait(file: File, path: &Path, limit: Duration) -> Result<File, LockError> {
+    let (done, turn) = mpsc::sync_channel(1);
+    let io_error = |source| LockError::Io { path: path.to_owned(), source };
+    thread::Builder::new()
+        .name("ledger-lock".to_owned())
+        .spawn(move || {
+            let _nobody_waits = done.send(lock(&file).map(|()| file));
+        })
+        .map_err(io_error)?;
+    match turn.recv_timeout(limit) {
+        Ok(outcome) => outcome.map_err(io_error),
+        Err(_) => Err(LockError::Busy { holder: Holder::read_from(path), waited: limit }),
+    }
+}
+
+fn lock(file: &File) -> io::Result<()> {
+    loop {
+        match file.lock() {
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "lock_tests.rs"]
+mod tests;

@@ -1,0 +1,27 @@
+//! The only writer of ledger files.
+//!
+//! # Theory of operation
+//!
+//! A change is read, decided and written under one lock that is held for milliseconds
+//! ([`LedgerLock`]), so that many short commands and a long loop can share a plan. There are two
+//! ways to write. A single record at the end of a file of records is *appended* with one write and
+//! a sync; if the machine dies in the middle, the file ends in a line without its newline, which
+//! the next reader recognises, keeps in `<file>.torn`, and goes on without. Everything else is a
+//! *replacement*: a new file beside the old one, synced, then renamed over it, so that a reader
+//! sees the old text or the new one and nothing between. An error of any kind leaves the file as it
+//! was, byte for byte. A file that must not exist yet is *created*, and never over another one.
+//!
+//! Locks belong to the operating system and go away with the process that held them; the pid
+//! written into the lock file is there for the message only.
+
+mod atomic;
+mod create;
+mod ledger;
+mod lock;
+mod target;
+
+pub use atomic::{TEMP_PREFIX, append, replace};
+pub use create::{Created, create};
+pub use ledger::{Kind, Read, Store, StoreError, Torn, TornTail, Updated, Wrote, update};
+pub use lock::{Holder, LEDGER_WAIT, LedgerLock, LockError, RunLock};
+pub use target::read;

@@ -1,0 +1,53 @@
+//! What was typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::commands;
+
+/// Drives coding agents through specs until the work is proven done.
+///
+/// A plan is a file of tasks; `ralph` keeps it in any of four formats. Every command finds the
+/// project from the current directory upwards.
+#[derive(Debug, Parser)]
+#[command(name = "ralph", version, propagate_version = true, after_help = FIRST_STEPS)]
+pub(crate) struct Cli {
+    /// Work as if started in this directory
+    #[arg(short = 'C', long = "directory", value_name = "DIR", global = true)]
+    pub(crate) directory: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const FIRST_STEPS: &str = "\
+First steps:
+  ralph init
+  ralph task add '{\"name\": \"Add a parser\", \"accept\": \"`cargo test parser` passes\"}'
+  ralph status";
+
+/// One variant a command, in the order of the help.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Init(commands::init::InitArgs),
+    Status(commands::status::StatusArgs),
+    Task(commands::task::TaskArgs),
+    Issue(commands::issue::IssueArgs),
+    Spec(commands::spec::SpecArgs),
+    Inbox(commands::inbox::InboxArgs),
+    Query(commands::query::QueryArgs),
+    Log(commands::log::LogArgs),
+    Validate(commands::validate::ValidateArgs),
+    Convert(commands::convert::ConvertArgs),
+    Config(commands::config::ConfigArgs),
+    Completions(commands::completions::CompletionsArgs),
+    Man(commands::completions::ManArgs),
+}
+
+/// Which plan file.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct PlanArgs {
+    /// The plan file; its format is detected [default: ralph/plan.jsonl, else the one found]
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) plan: Option<PathBuf>,
+}

@@ -1,0 +1,137 @@
+//! `ralph config`: the settings, and where each comes from.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use ralph_core::config::{self, Resolved, Shown, Tier, Value};
+use ralph_host::config_load::ProjectText;
+use serde_json::json;
+
+use crate::args::PlanArgs;
+use crate::context::{Context, config_error};
+use crate::error::CommandError;
+use crate::out::{self, Render};
+
+/// Show and change the configuration
+///
+/// Layers, the later ones win: defaults, your own file (~/.config/ralph/config.toml), the project's
+/// ralph.toml, the plan's config record, RALPH_* variables, options.
+///
+/// Examples:
+///   ralph config show
+///   ralph config get limits.stage_timeout
+///   ralph config set max_retries 3
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ConfigArgs {
+    #[command(flatten)]
+    plan: PlanArgs,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Show every key with its value and where that comes from
+    Show {
+        /// Only keys that are set somewhere
+        #[arg(long)]
+        set: bool,
+    },
+    /// Print the value of one key
+    Get {
+        /// For example max_retries or limits.stage_timeout
+        key: String,
+    },
+    /// Set a key in ralph.toml, keeping its comments and order
+    Set {
+        /// For example max_retries or limits.stage_timeout
+        key: String,
+        /// The value, as on a command line: 3, true, 30m, a text
+        value: String,
+    },
+}
+
+/// Run it.
+pub(crate) fn run(context: &Context, args: ConfigArgs) -> Result<ExitCode, CommandError> {
+    let render = Render::from_flag(args.json);
+    match args.action {
+        Action::Show { set } => {
+            let mut rows = resolved(context, &args.plan)?.show();
+            rows.retain(|row| !set || row.origin.tier != Tier::Default);
+            show(&rows, render)?;
+        }
+        Action::Get { key } => get(&resolved(context, &args.plan)?, &key, render)?,
+        Action::Set { key, value } => set_key(context, &key, &value, render)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// All layers, the plan's own record included when there is a plan.
+fn resolved(context: &Context, plan: &PlanArgs) -> Result<Resolved, CommandError> {
+    let sources = context.config_sources(ProjectText::OnDisk)?;
+    let resolved = match context.read_plan(plan) {
+        Ok(file) => sources.with_plan(&file.shown, &file.plan.config),
+        // Settings can be looked at where there is no plan, or none that can be read.
+        Err(_) if plan.plan.is_none() => sources.without_plan(),
+        Err(error) => return Err(error),
+    };
+    let resolved = resolved.map_err(config_error)?;
+    resolved.warnings.iter().for_each(out::warn);
+    Ok(resolved)
+}
+
+fn show(rows: &[Shown], render: Render) -> Result<(), CommandError> {
+    if render == Render::Json {
+        return out::json(&rows.iter().map(as_json).collect());
+    }
+    let rows: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| {
+            let value = row.value.as_ref().map_or_else(|| "-".to_owned(), Value::to_string);
+            vec![row.key.clone(), out::clean(&value), format!("({})", row.origin)]
+        })
+        .collect();
+    out::table(&rows).into_iter().try_for_each(out::line)
+}
+
+fn get(resolved: &Resolved, key: &str, render: Render) -> Result<(), CommandError> {
+    let shown = resolved
+        .get(key)
+        .map_err(|e| CommandError::new(e.to_string()).hint("`ralph config show` lists all keys"))?;
+    match (render, &shown.value) {
+        (Render::Json, _) => out::json(&as_json(&shown)),
+        (Render::People, Some(value)) => out::line(value.to_string()),
+        (Render::People, None) => Err(CommandError::new(format!("`{key}` is not set"))
+            .hint(format!("for example: ralph config set {key} …"))),
+    }
+}
+
+fn set_key(context: &Context, key: &str, value: &str, render: Render) -> Result<(), CommandError> {
+    let path = context.project.ralph_toml();
+    let shown = context.show(&path);
+    context.change_text(&path, |text| {
+        let new = config::set(&shown, text.unwrap_or_default(), key, value)
+            .map_err(|e| CommandError::new(e.to_string()).hint("nothing was changed"))?;
+        // A value may be right alone and wrong beside the others.
+        let sources = context.config_sources(ProjectText::Instead(&new))?;
+        sources.without_plan().map_err(config_error)?;
+        Ok((new, ()))
+    })?;
+    match render {
+        Render::Json => out::json(&json!({ "key": key, "value": value, "file": shown })),
+        Render::People => out::line(format!("{shown}: {key} = {value}")),
+    }
+}
+
+fn as_json(shown: &Shown) -> serde_json::Value {
+    json!({
+        "key": shown.key,
+        "value": shown.value,
+        "layer": shown.origin.tier,
+        "origin": shown.origin.to_string(),
+    })
+}

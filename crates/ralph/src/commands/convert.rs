@@ -1,0 +1,116 @@
+//! `ralph convert`: a plan in another format.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use ralph_core::convert::convert;
+use ralph_core::format::Format;
+use serde_json::json;
+
+use crate::args::PlanArgs;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::out::{self, Render};
+
+/// Write a plan in another format, and say what that cannot hold
+///
+/// Both formats are known from the files: plan.jsonl, plan.json, progress.md, implementation.json.
+/// The original stays as it is.
+///
+/// Examples:
+///   ralph convert plan.json ralph/plan.jsonl
+///   ralph convert ralph/plan.jsonl todo.json --to implementation
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ConvertArgs {
+    /// The plan to read
+    input: PathBuf,
+    /// The file to write, or - for standard output
+    output: PathBuf,
+    /// The format to write [default: from the output's name]
+    #[arg(long, value_name = "FORMAT", value_parser = ["jsonl", "deluxe", "progress", "implementation"])]
+    to: Option<String>,
+    /// Replace the output if it exists
+    #[arg(long)]
+    force: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Run it.
+pub(crate) fn run(context: &Context, args: &ConvertArgs) -> Result<ExitCode, CommandError> {
+    let format = target(args)?;
+    let file = context.read_plan(&PlanArgs { plan: Some(args.input.clone()) })?;
+    let title = project_name(context);
+    let converted = convert(&file.plan, format, &title, &context.now())
+        .map_err(|e| CommandError::new(format!("cannot convert {}: {e}", file.shown)))?;
+    let to_stdout = args.output.as_os_str() == "-";
+    if to_stdout {
+        out::raw(&converted.text)?;
+    } else {
+        write(context, args, &converted.text)?;
+    }
+    report(context, args, format, file.plan.tasks.len(), &converted.lost)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn target(args: &ConvertArgs) -> Result<Format, CommandError> {
+    if let Some(name) = &args.to {
+        let known = Format::ALL.into_iter().find(|f| f.name() == name);
+        return known.ok_or_else(|| CommandError::usage(format!("unknown format {name}")));
+    }
+    Format::from_file_name(&args.output.to_string_lossy()).ok_or_else(|| {
+        CommandError::usage(format!("{}: which format is that?", args.output.display()))
+            .hint("name it with --to jsonl, deluxe, progress or implementation")
+    })
+}
+
+fn write(context: &Context, args: &ConvertArgs, text: &str) -> Result<(), CommandError> {
+    let path = context.directory.join(&args.output);
+    context.change_text(&path, |old| {
+        if old.is_some() && !args.force {
+            return Err(CommandError::new(format!("{} exists already", context.show(&path)))
+                .hint("--force replaces it"));
+        }
+        Ok((text.to_owned(), ()))
+    })
+}
+
+fn report(
+    context: &Context,
+    args: &ConvertArgs,
+    format: Format,
+    tasks: usize,
+    lost: &[String],
+) -> Result<(), CommandError> {
+    let stdout_is_data = args.output.as_os_str() == "-";
+    let shown = context.show(&context.directory.join(&args.output));
+    match (Render::from_flag(args.json), stdout_is_data) {
+        (Render::Json, false) => {
+            return out::json(&json!({
+                "output": shown,
+                "format": format.name(),
+                "tasks": tasks,
+                "lost": lost,
+            }));
+        }
+        (Render::People, false) => {
+            out::line(format!("Wrote {shown} ({format}): {}", out::count(tasks, "task")))?;
+        }
+        (_, true) => {}
+    }
+    if lost.is_empty() {
+        return Ok(());
+    }
+    out::note(format!("{format} cannot hold:"));
+    lost.iter().for_each(|l| out::note(format!("  {}", out::clean(l))));
+    Ok(())
+}
+
+/// What to call the project: its directory's name.
+pub(crate) fn project_name(context: &Context) -> String {
+    let name = context.project.root().file_name().map(Path::new);
+    name.map_or_else(|| "plan".to_owned(), |n| n.display().to_string())
+}

@@ -1,0 +1,163 @@
+//! `ralph inbox`: the queue of specs.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use ralph_core::age;
+use ralph_core::inbox::{Entry, Inbox, InboxError, Status};
+use ralph_core::spec;
+use serde_json::json;
+
+use crate::commands::spec::existing_spec;
+use crate::context::{Context, parse_error};
+use crate::error::CommandError;
+use crate::out::{self, Render};
+
+/// The queue of specs that `ralph agent` works through, first in, first out
+///
+/// Without an action: list it.
+///
+/// Examples:
+///   ralph inbox add feature-x.md
+///   ralph inbox
+///   ralph inbox remove q-a1b2
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct InboxArgs {
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Show all records
+    List,
+    /// Queue a spec of ralph/specs/
+    Add {
+        /// The spec's file name, for example feature-x.md
+        spec: String,
+    },
+    /// Take a spec out of the queue, unless it is being worked on
+    Remove {
+        /// A record's id, or a spec (its first record that is not active)
+        #[arg(value_name = "ID|SPEC")]
+        which: String,
+    },
+    /// Take all pending specs out of the queue
+    Clear,
+}
+
+/// Run it.
+pub(crate) fn run(context: &Context, args: InboxArgs) -> Result<ExitCode, CommandError> {
+    let render = Render::from_flag(args.json);
+    match args.action {
+        None | Some(Action::List) => list(context, render)?,
+        Some(Action::Add { spec }) => add(context, &spec, render)?,
+        Some(Action::Remove { which }) => remove(context, &which, render)?,
+        Some(Action::Clear) => clear(context, render)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(context: &Context, render: Render) -> Result<(), CommandError> {
+    let text = read(context)?;
+    let inbox = parse(context, &text)?;
+    if render == Render::Json {
+        return out::json(&inbox.to_json().into());
+    }
+    let entries = inbox.entries();
+    let end = if entries.is_empty() { "" } else { ":" };
+    out::line(format!("Inbox ({} specs){end}", entries.len()))?;
+    let now = context.now();
+    let width = entries.iter().map(|e| e.spec.chars().count()).max().unwrap_or(0).max(16);
+    for entry in entries {
+        let (status, spec) = (entry.status.as_str(), out::clean(&entry.spec));
+        let when = when(entry, &now);
+        out::line(format!("  {}  {status:<8}  {spec:<width$}  ({when})", entry.id))?;
+    }
+    Ok(())
+}
+
+/// What last happened to an entry, and how long ago.
+fn when(entry: &Entry, now: &str) -> String {
+    let (word, at) = match entry.status {
+        Status::Pending => ("added", Some(&entry.added_at)),
+        Status::Active => ("started", entry.started_at.as_ref()),
+        Status::Done => ("done", entry.completed_at.as_ref()),
+        Status::Failed => ("failed", entry.completed_at.as_ref()),
+    };
+    let ago = at.and_then(|at| age::ago(at, now)).map(|ago| format!(" {ago}"));
+    let why = entry.error.as_ref().map(|e| format!(": {}", out::clean(e)));
+    format!("{word}{}{}", ago.unwrap_or_default(), why.unwrap_or_default())
+}
+
+fn add(context: &Context, typed: &str, render: Render) -> Result<(), CommandError> {
+    let spec = existing_spec(context, typed)?;
+    let at = context.now();
+    let id = change(context, |inbox| {
+        if let Some(entry) = inbox.queued(&spec) {
+            let (id, status) = (&entry.id, entry.status.as_str());
+            return Err(CommandError::new(format!("{spec} is already in the inbox: {id}, {status}"))
+                .hint("`ralph inbox` shows it"));
+        }
+        let id = inbox.fresh_id(&mut context.random()).ok_or_else(|| {
+            CommandError::new("the inbox has no free ids left")
+                .hint("remove records that are done: `ralph inbox remove ID`")
+        })?;
+        Ok((inbox.add(&id, &spec, &at), id))
+    })?;
+    match render {
+        Render::Json => {
+            out::json(&json!({ "id": id, "spec": spec, "status": "pending", "added_at": at }))
+        }
+        Render::People => out::line(format!("Queued: {id} {spec}")),
+    }
+}
+
+fn remove(context: &Context, which: &str, render: Render) -> Result<(), CommandError> {
+    let entry = change(context, |inbox| {
+        let typed = inbox.find(which).map(|e| e.id.clone()).or_else(|| spec::name(which).ok());
+        let found = inbox.removable(typed.as_deref().unwrap_or(which));
+        let entry = found.map_err(|e| match e {
+            InboxError::Unknown(_) => CommandError::new(format!("the inbox has no {which}"))
+                .hint("`ralph inbox` shows what it has"),
+            other => CommandError::new(other.to_string()),
+        })?;
+        let text = inbox.remove(&entry.id).map_err(|e| CommandError::new(e.to_string()))?;
+        Ok((text, entry.clone()))
+    })?;
+    match render {
+        Render::Json => out::json(&json!({ "id": entry.id, "spec": entry.spec })),
+        Render::People => out::line(format!("Removed: {} {}", entry.id, out::clean(&entry.spec))),
+    }
+}
+
+fn clear(context: &Context, render: Render) -> Result<(), CommandError> {
+    let cleared = change(context, |inbox| Ok(inbox.clear()))?;
+    match render {
+        Render::Json => out::json(&json!({ "cleared": cleared })),
+        Render::People => out::line(format!("Cleared {cleared} pending specs")),
+    }
+}
+
+fn change<T>(
+    context: &Context,
+    decide: impl FnOnce(&Inbox<'_>) -> Result<(String, T), CommandError>,
+) -> Result<T, CommandError> {
+    context.change_text(&context.project.inbox(), |text| {
+        decide(&parse(context, text.unwrap_or_default())?)
+    })
+}
+
+/// The text of the inbox; one that does not exist is empty.
+pub(crate) fn read(context: &Context) -> Result<String, CommandError> {
+    Ok(context.read_text(&context.project.inbox())?.unwrap_or_default())
+}
+
+/// Read its text strictly.
+pub(crate) fn parse<'t>(context: &Context, text: &'t str) -> Result<Inbox<'t>, CommandError> {
+    Inbox::parse(text).map_err(|e| parse_error(&context.show(&context.project.inbox()), &e))
+}

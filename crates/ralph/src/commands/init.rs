@@ -1,0 +1,239 @@
+//! `ralph init`: make a directory a project of ralph.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+use ralph_core::format::{self, Format};
+use ralph_core::init::{self, Gate, IgnoreRules, Request, Setup};
+use ralph_host::FileError;
+use ralph_host::store::{self, Created};
+use ralph_host::survey::survey;
+use serde_json::{Value, json};
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::out::{self, Render};
+
+/// Set a project up: a folder for specs, ralph.toml with quality gates, ignore rules
+///
+/// The gates are commands of the stacks that are found: Rust, Node, Python, Go, Make, Just. The
+/// settings of a Ralph Deluxe project or a .ralph-wiggum/ folder are taken over. What is there
+/// already is never overwritten, so running it again does no harm.
+///
+/// Examples:
+///   ralph init
+///   ralph init --yes --format progress
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct InitArgs {
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+    /// Also write an empty plan of this format
+    #[arg(long, value_name = "FORMAT", value_parser = ["implementation", "progress", "deluxe"])]
+    format: Option<String>,
+    /// Print JSON (and do not ask)
+    #[arg(long)]
+    json: bool,
+}
+
+const IGNORE: &str = ".gitignore";
+
+/// Run it.
+pub(crate) fn run(context: &Context, args: &InitArgs) -> Result<ExitCode, CommandError> {
+    let root = context.project.root();
+    let tree = survey(root).map_err(file_error)?;
+    let setup = init::set_up(&tree, &request(context, args)).map_err(|in_the_way| {
+        CommandError::new(in_the_way.to_string())
+            .hint(format!("move {} away, then run `ralph init` again", in_the_way.path))
+    })?;
+    let render = Render::from_flag(args.json);
+    if !args.yes && !setup.is_done() && render == Render::People && is_asked() {
+        ask(&setup)?;
+    }
+    let done = carry_out(root, setup)?;
+    match render {
+        Render::Json => out::json(&done.to_json(root))?,
+        Render::People => done.report(context)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn request(context: &Context, args: &InitArgs) -> Request {
+    let wanted = Format::ALL.into_iter().find(|f| Some(f.name()) == args.format.as_deref());
+    let empty = |format| {
+        format::codec(format).empty(&super::convert::project_name(context), &context.now())
+    };
+    Request { plan: wanted.map(|format| (format, empty(format))) }
+}
+
+/// Whether somebody sits there who can answer.
+fn is_asked() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Show what will be written and stop unless the person agrees.
+fn ask(setup: &Setup) -> Result<(), CommandError> {
+    let new = setup.create.iter().map(|file| format!("create {}", file.path));
+    let ignore = (setup.ignore == IgnoreRules::Lacking).then(|| format!("add rules to {IGNORE}"));
+    new.chain(ignore).for_each(|what| out::note(format!("  {}", out::clean(&what))));
+    // Nobody can be told that stderr is gone.
+    let _ = write!(io::stderr(), "Do this? [Y/n] ");
+    let mut answer = String::new();
+    let read = io::stdin().read_line(&mut answer);
+    if read.is_ok_and(|bytes| bytes > 0) && agrees(&answer) {
+        return Ok(());
+    }
+    Err(CommandError::new("stopped at your word; nothing was changed"))
+}
+
+fn agrees(answer: &str) -> bool {
+    matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes")
+}
+
+/// What was done.
+struct Done {
+    created: Vec<String>,
+    changed: Vec<String>,
+    setup: Setup,
+}
+
+/// Write what is missing. A file that appeared since we looked counts as kept.
+fn carry_out(root: &Path, mut setup: Setup) -> Result<Done, CommandError> {
+    let mut created = Vec::new();
+    let mut changed = Vec::new();
+    // Before the configuration, which comes last: without it the next run starts over.
+    if setup.ignore == IgnoreRules::Lacking && add_ignore_rules(&root.join(IGNORE))? {
+        changed.push(IGNORE.to_owned());
+    }
+    for file in std::mem::take(&mut setup.create) {
+        match store::create(&root.join(&file.path), file.text.as_bytes()).map_err(file_error)? {
+            Created::New => created.push(file.path),
+            Created::AlreadyThere => setup.kept.push(file.path),
+        }
+    }
+    Ok(Done { created, changed, setup })
+}
+
+fn add_ignore_rules(path: &Path) -> Result<bool, CommandError> {
+    let bytes = store::read(path).map_err(file_error)?.unwrap_or_default();
+    let Some(text) = String::from_utf8(bytes).ok().and_then(|text| init::with_rules(&text)) else {
+        return Ok(false);
+    };
+    store::replace(path, text.as_bytes()).map_err(file_error)?;
+    Ok(true)
+}
+
+fn file_error(error: FileError) -> CommandError {
+    let hint = error.hint();
+    CommandError::new(error.to_string()).maybe_hint(hint)
+}
+
+impl Done {
+    fn to_json(&self, root: &Path) -> Value {
+        let setup = &self.setup;
+        json!({
+            "root": root.display().to_string(),
+            "created": self.created,
+            "changed": self.changed,
+            "kept": setup.kept,
+            "imported": setup.imported,
+            "found": setup.found.iter().map(|found| json!({
+                "stack": found.stack,
+                "evidence": found.evidence,
+            })).collect::<Vec<_>>(),
+            "gates": setup.gates.iter().map(|gate| json!({
+                "name": gate.name,
+                "command": gate.command,
+                "kind": gate.kind.as_str(),
+                "required": gate.required,
+            })).collect::<Vec<_>>(),
+            "notes": setup.notes,
+            "problems": setup.problems.iter().map(|problem| json!({
+                "file": problem.file,
+                "line": problem.line,
+                "message": problem.message,
+            })).collect::<Vec<_>>(),
+        })
+    }
+
+    fn report(&self, context: &Context) -> Result<(), CommandError> {
+        let setup = &self.setup;
+        if self.created.is_empty() && self.changed.is_empty() {
+            out::line(format!("Everything is already there{}; nothing was changed.", place(context)))?;
+        } else {
+            out::table(&self.rows(context)).into_iter().try_for_each(out::line)?;
+        }
+        setup.problems.iter().for_each(|problem| out::warn(out::clean(&problem.to_string())));
+        Ok(())
+    }
+
+    fn rows(&self, context: &Context) -> Vec<Vec<String>> {
+        let setup = &self.setup;
+        let mut rows = Vec::new();
+        if context.project.root() != context.directory {
+            section(&mut rows, "Project:", [context.project.root().display().to_string()]);
+        }
+        section(&mut rows, "Created:", self.created.iter().cloned());
+        section(&mut rows, "Changed:", self.changed.iter().map(|f| format!("{f} (rules added)")));
+        section(&mut rows, "Kept:", setup.kept.iter().cloned());
+        section(&mut rows, "Imported:", setup.imported.iter().cloned());
+        let found = setup.found.iter().map(|f| format!("{} ({})", f.stack, f.evidence));
+        section(&mut rows, "Found:", found);
+        section(&mut rows, "Gates:", out::table(&setup.gates.iter().map(gate).collect::<Vec<_>>()));
+        section(&mut rows, "Note:", setup.notes.iter().cloned());
+        section(&mut rows, "Next:", [next_step(context).to_owned()]);
+        rows
+    }
+}
+
+/// Where the project is, when that is not where the command was started.
+fn place(context: &Context) -> String {
+    let root = context.project.root();
+    if root == context.directory { String::new() } else { format!(" in {}", root.display()) }
+}
+
+/// Name and command; an imported gate has nothing but its command.
+fn gate(gate: &Gate) -> Vec<String> {
+    let command = Some(gate.command.clone()).filter(|command| *command != gate.name);
+    [gate.name.clone()].into_iter().chain(command).collect()
+}
+
+fn next_step(context: &Context) -> &'static str {
+    if context.project.git_dir().is_none() {
+        "`git init`: ralph works in git repositories"
+    } else {
+        "write a spec into ralph/specs/, or `ralph task add \"…\"`"
+    }
+}
+
+/// Rows of a table: the label once, then one line an item.
+fn section(rows: &mut Vec<Vec<String>>, label: &str, items: impl IntoIterator<Item = String>) {
+    for (n, item) in items.into_iter().enumerate() {
+        let label = if n == 0 { label } else { "" };
+        rows.push(vec![label.to_owned(), out::clean(&item)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_yes_or_an_empty_line_agrees() {
+        for yes in ["\n", "y\n", "Yes\r\n", " YES "] {
+            assert!(agrees(yes), "{yes:?}");
+        }
+        for no in ["n\n", "no", "what?\n", "yep\n"] {
+            assert!(!agrees(no), "{no:?}");
+        }
+    }
+
+    #[test]
+    fn unfinished_files_are_ignored_by_git() {
+        let rules = init::with_rules("").unwrap();
+        assert!(rules.lines().any(|rule| rule == format!("{}*", store::TEMP_PREFIX)), "{rules}");
+    }
+}

@@ -1,0 +1,120 @@
+//! `ralph issue`: questions and bugs to be investigated.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use ralph_core::plan::{Edit, Id, Issue, Priority, verbs};
+use ralph_core::view;
+use serde_json::json;
+
+use crate::args::PlanArgs;
+use crate::commands::task::refused;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::out::{self, Render};
+
+/// Keep the questions and bugs that must be investigated before they are work
+///
+/// Examples:
+///   ralph issue add "the parser test is flaky on CI"
+///   ralph issue list
+///   ralph issue done i-1a2b
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct IssueArgs {
+    #[command(flatten)]
+    plan: PlanArgs,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Add an issue
+    Add {
+        /// What is asked or wrong
+        description: String,
+        /// How soon; tasks made from it inherit this
+        #[arg(long, value_parser = ["high", "medium", "low"])]
+        priority: Option<String>,
+    },
+    /// List the open issues of the current spec
+    List,
+    /// The issue was dealt with: take it out of the plan
+    Done {
+        /// The issue
+        id: String,
+    },
+}
+
+/// Run it.
+pub(crate) fn run(context: &Context, args: IssueArgs) -> Result<ExitCode, CommandError> {
+    let render = Render::from_flag(args.json);
+    match args.action {
+        Action::Add { description, priority } => {
+            add(context, &args.plan, &description, priority.as_deref(), render)?;
+        }
+        Action::List => list(context, &args.plan, render)?,
+        Action::Done { id } => done(context, &args.plan, &Id::new(id), render)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn add(
+    context: &Context,
+    plan: &PlanArgs,
+    description: &str,
+    priority: Option<&str>,
+    render: Render,
+) -> Result<(), CommandError> {
+    if description.trim().is_empty() {
+        return Err(CommandError::usage("an issue needs a description"));
+    }
+    let mut added = Issue::default();
+    context.change_plan(plan, |plan, _| {
+        added = Issue {
+            id: context.fresh_id('i', plan),
+            desc: description.trim().to_owned(),
+            spec: plan.current_spec.clone(),
+            priority: priority.and_then(Priority::from_word),
+            ..Issue::default()
+        };
+        Ok(vec![Edit::AddIssue(added.clone())])
+    })?;
+    match render {
+        Render::Json => out::json(&view::issue(&added)),
+        Render::People => out::line(format!("Added: {} {}", added.id, out::clean(&added.desc))),
+    }
+}
+
+fn list(context: &Context, plan: &PlanArgs, render: Render) -> Result<(), CommandError> {
+    let plan = context.read_plan(plan)?.plan;
+    if render == Render::Json {
+        return out::json(&view::issues(&plan));
+    }
+    let rows: Vec<Vec<String>> = plan
+        .scoped_issues()
+        .map(|i| {
+            let priority = i.priority.map_or("-", Priority::as_str);
+            vec![i.id.to_string(), priority.to_owned(), out::clean(&i.desc)]
+        })
+        .collect();
+    if rows.is_empty() {
+        return out::line("No open issues.");
+    }
+    out::table(&rows).into_iter().try_for_each(out::line)
+}
+
+fn done(context: &Context, plan: &PlanArgs, id: &Id, render: Render) -> Result<(), CommandError> {
+    let changed = context.change_plan(plan, |plan, _| {
+        verbs::resolve_issue(plan, id).map_err(|e| refused(&e, plan))
+    })?;
+    let desc = changed.before.issue(id).map(|i| out::clean(&i.desc)).unwrap_or_default();
+    match render {
+        Render::Json => out::json(&json!({ "id": id, "desc": desc })),
+        Render::People => out::line(format!("Done: {id} {desc}")),
+    }
+}

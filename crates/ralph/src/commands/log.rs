@@ -1,0 +1,111 @@
+//! `ralph log`: what became of tasks.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use ralph_core::age;
+use ralph_core::plan::{Plan, State, TombstoneKind};
+use serde_json::{Value, json};
+
+use crate::args::PlanArgs;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::out::{self, Render};
+
+/// Show the history: tasks that were accepted, rejected or left out, newest first
+///
+/// Examples:
+///   ralph log
+///   ralph log -n 5 --json
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct LogArgs {
+    #[command(flatten)]
+    plan: PlanArgs,
+    /// At most this many
+    #[arg(short = 'n', long = "number", value_name = "N")]
+    number: Option<usize>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// One line of history.
+struct Entry {
+    what: &'static str,
+    id: String,
+    name: String,
+    reason: Option<String>,
+    at: Option<String>,
+}
+
+/// Run it.
+pub(crate) fn run(context: &Context, args: &LogArgs) -> Result<ExitCode, CommandError> {
+    let file = context.read_plan(&args.plan)?;
+    let entries: Vec<Entry> =
+        history(&file.plan).into_iter().rev().take(args.number.unwrap_or(usize::MAX)).collect();
+    if Render::from_flag(args.json) == Render::Json {
+        out::json(&entries.iter().map(as_json).collect())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if entries.is_empty() {
+        out::line("No task was accepted or rejected yet.")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let now = context.now();
+    let rows: Vec<Vec<String>> = entries
+        .iter()
+        .map(|e| {
+            let when = e.at.as_deref().and_then(|at| age::ago(at, &now)).unwrap_or("-".into());
+            let reason = e.reason.as_deref().map(|r| format!(": {}", out::clean(r)));
+            let text = format!("{}{}", out::clean(&e.name), reason.unwrap_or_default());
+            vec![e.id.clone(), e.what.to_owned(), when, text]
+        })
+        .collect();
+    out::table(&rows).into_iter().try_for_each(out::line)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Oldest first. Formats that keep no history show how finished tasks stand.
+fn history(plan: &Plan) -> Vec<Entry> {
+    if plan.format.buries_tasks() {
+        return plan
+            .tombstones
+            .iter()
+            .map(|t| Entry {
+                what: match t.kind {
+                    TombstoneKind::Accept => "accepted",
+                    TombstoneKind::Reject => "rejected",
+                    TombstoneKind::Delete => "left out",
+                },
+                id: t.id.to_string(),
+                name: t.name.clone().unwrap_or_default(),
+                reason: t.reason.clone(),
+                at: t.at.clone(),
+            })
+            .collect();
+    }
+    plan.tasks
+        .iter()
+        .filter_map(|t| {
+            let (what, reason) = match &t.state {
+                State::Accepted => ("accepted", None),
+                State::Failed(reason) => ("failed", reason.clone()),
+                State::Skipped => ("left out", None),
+                _ => ("rejected", Some(t.reject.clone()?)),
+            };
+            let (id, name) = (t.id.to_string(), t.name.clone());
+            Some(Entry { what, id, name, reason, at: t.done_at.clone() })
+        })
+        .collect()
+}
+
+fn as_json(entry: &Entry) -> Value {
+    json!({
+        "event": entry.what,
+        "id": entry.id,
+        "name": entry.name,
+        "reason": entry.reason,
+        "at": entry.at,
+    })
+}

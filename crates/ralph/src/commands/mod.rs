@@ -1,0 +1,40 @@
+//! One file a command. The doc comment of its argument type is its help.
+
+pub(crate) mod completions;
+pub(crate) mod config;
+pub(crate) mod convert;
+pub(crate) mod inbox;
+pub(crate) mod init;
+pub(crate) mod issue;
+pub(crate) mod log;
+pub(crate) mod query;
+pub(crate) mod spec;
+pub(crate) mod status;
+pub(crate) mod task;
+pub(crate) mod validate;
+
+use std::process::ExitCode;
+
+use crate::args::{Cli, Command};
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Run what was typed.
+pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
+    let here = cli.directory.as_deref();
+    match cli.command {
+        Command::Init(args) => init::run(&Context::open(here)?, &args),
+        Command::Status(args) => status::run(&Context::open(here)?, &args),
+        Command::Task(args) => task::run(&Context::open(here)?, args),
+        Command::Issue(args) => issue::run(&Context::open(here)?, args),
+        Command::Spec(args) => spec::run(&Context::open(here)?, args),
+        Command::Inbox(args) => inbox::run(&Context::open(here)?, args),
+        Command::Query(args) => query::run(&Context::open(here)?, &args),
+        Command::Log(args) => log::run(&Context::open(here)?, &args),
+        Command::Validate(args) => validate::run(&Context::open(here)?, &args),
+        Command::Convert(args) => convert::run(&Context::open(here)?, &args),
+        Command::Config(args) => config::run(&Context::open(here)?, args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => completions::man(&args),
+    }
+}

@@ -1,0 +1,84 @@
+//! `ralph query`: answers for scripts and agents.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use ralph_core::{plan, view};
+use serde_json::Value;
+
+use crate::args::PlanArgs;
+use crate::commands::inbox;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::out;
+
+/// Answer a question about the plan, as JSON or one bare word
+///
+/// Without a question: everything in one object.
+///
+/// Examples:
+///   ralph query stage
+///   ralph query tasks --done
+///   ralph query next | jq -r .item.id
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct QueryArgs {
+    #[command(flatten)]
+    plan: PlanArgs,
+    #[command(subcommand)]
+    question: Option<Question>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Question {
+    /// The stage: INVESTIGATE, BUILD, VERIFY, DECOMPOSE, COMPLETE or BLOCKED
+    Stage,
+    /// The number of the current iteration; 0 before the first run
+    Iteration,
+    /// What comes next: {"action", "item", "items"}
+    Next,
+    /// Tasks: {"pending": […], "done": […]}
+    Tasks {
+        /// Only the array of tasks that are claimed to be done
+        #[arg(long)]
+        done: bool,
+    },
+    /// Open issues, as an array
+    Issues,
+    /// All records of the inbox, as an array
+    Inbox,
+}
+
+/// Run it.
+pub(crate) fn run(context: &Context, args: &QueryArgs) -> Result<ExitCode, CommandError> {
+    let read = || context.read_plan(&args.plan).map(|file| file.plan);
+    match &args.question {
+        Some(Question::Stage) => out::line(plan::stage(&read()?).as_str())?,
+        Some(Question::Iteration) => out::line(iteration(context)?.to_string())?,
+        Some(Question::Next) => out::json(&view::next_action(&read()?))?,
+        Some(Question::Tasks { done: true }) => out::json(&view::done_tasks(&read()?))?,
+        Some(Question::Tasks { done: false }) => out::json(&view::tasks(&read()?))?,
+        Some(Question::Issues) => out::json(&view::issues(&read()?))?,
+        Some(Question::Inbox) => {
+            let text = inbox::read(context)?;
+            out::json(&inbox::parse(context, &text)?.to_json().into())?;
+        }
+        None => out::json(&view::summary(&read()?, iteration(context)?))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The loop's iteration, from the runtime state; 0 when no loop has run here.
+pub(crate) fn iteration(context: &Context) -> Result<u64, CommandError> {
+    let path = context.project.state_json();
+    let Some(text) = context.read_text(&path)? else { return Ok(0) };
+    let damaged = || {
+        CommandError::new(format!("{}: not a state file of ralph", context.show(&path)))
+            .hint("it is only a view: delete it, and the next run writes it again")
+    };
+    let state: Value = serde_json::from_str(&text).map_err(|_| damaged())?;
+    match &state["current_iteration"] {
+        Value::Null if state.is_object() => Ok(0),
+        value => value.as_u64().ok_or_else(damaged),
+    }
+}

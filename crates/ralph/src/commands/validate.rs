@@ -1,0 +1,63 @@
+//! `ralph validate`: what is wrong with a plan.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use ralph_core::plan::{self, Severity};
+use serde_json::json;
+
+use crate::args::PlanArgs;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::out::{self, Render};
+
+/// Check the plan: cycles, missing dependencies, duplicate ids, vague criteria
+///
+/// Prints one line for each finding, with file and line. Ends with 1 when there are errors;
+/// warnings alone end with 0.
+///
+/// Examples:
+///   ralph validate
+///   ralph validate --plan plan.json --json
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ValidateArgs {
+    #[command(flatten)]
+    plan: PlanArgs,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Run it.
+pub(crate) fn run(context: &Context, args: &ValidateArgs) -> Result<ExitCode, CommandError> {
+    let file = context.read_plan(&args.plan)?;
+    let findings = plan::validate(&file.plan);
+    let errors = findings.iter().filter(|f| f.severity == Severity::Error).count();
+    let code = if errors > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS };
+    if Render::from_flag(args.json) == Render::Json {
+        out::json(&json!({ "plan": file.shown, "findings": findings }))?;
+        return Ok(code);
+    }
+    for finding in &findings {
+        let word = match finding.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        let message = out::clean(&finding.message);
+        out::line(format!("{}:{}: {word}: {message}", file.shown, finding.line))?;
+    }
+    let tasks = out::count(file.plan.tasks.len(), "task");
+    let issues = out::count(file.plan.issues.len(), "issue");
+    let summary = match (errors, findings.len() - errors) {
+        (0, 0) => format!("{}: {tasks}, {issues}, nothing wrong", file.shown),
+        (errors, warnings) => format!(
+            "{}: {}, {}",
+            file.shown,
+            out::count(errors, "error"),
+            out::count(warnings, "warning")
+        ),
+    };
+    out::line(summary)?;
+    Ok(code)
+}

@@ -1,0 +1,241 @@
+//! Where a command works: the project, the clock, and one way to read and one to change a plan.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use ralph_core::config;
+use ralph_core::format::{self, Codec, EditError, Format};
+use ralph_core::lines;
+use ralph_core::plan::{Edit, Id, Plan};
+use ralph_host::clock::Clock;
+use ralph_host::config_load::{ProjectText, Sources};
+use ralph_host::ids::Ids;
+use ralph_host::plan_file::plan_file;
+use ralph_host::project::Project;
+use ralph_host::store::{Holder, Kind, Store, Torn};
+
+use crate::args::PlanArgs;
+use crate::error::CommandError;
+use crate::out;
+
+/// What every command needs.
+pub(crate) struct Context {
+    /// The project around the current directory.
+    pub(crate) project: Project,
+    /// The directory the command was started in, or `-C`.
+    pub(crate) directory: PathBuf,
+    clock: Clock,
+    ids: RefCell<Ids>,
+    store: Store,
+}
+
+/// A plan as it is on disk now.
+pub(crate) struct PlanFile {
+    /// Its path.
+    pub(crate) path: PathBuf,
+    /// Its path as people should see it.
+    pub(crate) shown: String,
+    /// What it says.
+    pub(crate) plan: Plan,
+}
+
+impl Context {
+    /// Find the project.
+    pub(crate) fn open(directory: Option<&Path>) -> Result<Self, CommandError> {
+        let directory = match directory {
+            Some(dir) => std::path::absolute(dir),
+            None => std::env::current_dir(),
+        }
+        .map_err(|e| CommandError::new(format!("cannot find the current directory: {e}")))?;
+        if !directory.is_dir() {
+            return Err(CommandError::new(format!("{} is not a directory", directory.display())));
+        }
+        let project = Project::discover(&directory)
+            .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+        let clock =
+            Clock::from_env().map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+        let ids =
+            Ids::from_env().map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+        let store = Store::new(project.state_dir(), Holder::this_process(clock.stamp()));
+        Ok(Self { project, directory, clock, ids: RefCell::new(ids), store })
+    }
+
+    /// The time now, RFC 3339.
+    pub(crate) fn now(&self) -> String {
+        self.clock.stamp()
+    }
+
+    /// A source of random base-36 words.
+    pub(crate) fn random(&self) -> impl FnMut() -> String + '_ {
+        || self.ids.borrow_mut().word(4)
+    }
+
+    /// A new id `<kind>-xxxx` that nothing in `plan` has.
+    pub(crate) fn fresh_id(&self, kind: char, plan: &Plan) -> Id {
+        let mut length = 4;
+        loop {
+            for _ in 0..16 {
+                let id = Id::new(format!("{kind}-{}", self.ids.borrow_mut().word(length)));
+                if !plan.knows(&id) {
+                    return id;
+                }
+            }
+            length += 1;
+        }
+    }
+
+    /// A path as people should see it: relative to where they are, when it is below.
+    pub(crate) fn show(&self, path: &Path) -> String {
+        let shown = path
+            .strip_prefix(&self.directory)
+            .or_else(|_| path.strip_prefix(self.project.root()))
+            .unwrap_or(path);
+        shown.display().to_string()
+    }
+
+    /// Which plan file the command is about.
+    pub(crate) fn plan_path(&self, args: &PlanArgs) -> Result<PathBuf, CommandError> {
+        let flag = args.plan.as_deref().map(|p| self.directory.join(p));
+        let configured = match &flag {
+            Some(_) => None,
+            None => {
+                let sources = self.config_sources(ProjectText::OnDisk)?;
+                sources.without_plan().map_err(config_error)?.config.plan.map(PathBuf::from)
+            }
+        };
+        plan_file(&self.project, flag.as_deref(), configured.as_deref())
+            .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))
+    }
+
+    /// The layers of the configuration, with what `ralph.toml` says or would say.
+    pub(crate) fn config_sources(&self, project: ProjectText<'_>) -> Result<Sources, CommandError> {
+        Sources::read(self.project.root(), project, std::env::vars_os(), &[]).map_err(config_error)
+    }
+
+    /// Read the plan. A plan that does not exist yet is an empty one.
+    pub(crate) fn read_plan(&self, args: &PlanArgs) -> Result<PlanFile, CommandError> {
+        let path = self.plan_path(args)?;
+        let shown = self.show(&path);
+        let text = self.read_text(&path)?;
+        if text.is_none() && args.plan.is_some() {
+            return Err(missing_plan(&shown));
+        }
+        let (_, plan) = parse(&path, &shown, &text.unwrap_or_default())?;
+        Ok(PlanFile { path, shown, plan })
+    }
+
+    /// Read any file of the ledger as text; an unfinished last line of a .jsonl file is left out.
+    pub(crate) fn read_text(&self, path: &Path) -> Result<Option<String>, CommandError> {
+        let shown = self.show(path);
+        let read = self.store.read(path, kind(path), |bytes| {
+            bytes.map(|bytes| decode(&shown, bytes).map(str::to_owned)).transpose()
+        })?;
+        self.warn_torn(read.torn);
+        Ok(read.value)
+    }
+
+    /// Change any file of the ledger under its lock. `decide` gets the text (`None`: there is no
+    /// such file) and gives the new one.
+    pub(crate) fn change_text<T>(
+        &self,
+        path: &Path,
+        decide: impl FnOnce(Option<&str>) -> Result<(String, T), CommandError>,
+    ) -> Result<T, CommandError> {
+        let shown = self.show(path);
+        let updated = self.store.update(path, kind(path), |bytes| {
+            decide(bytes.map(|bytes| decode(&shown, bytes)).transpose()?)
+        })?;
+        self.warn_torn(updated.torn);
+        Ok(updated.value)
+    }
+
+    fn warn_torn(&self, torn: Option<Torn>) {
+        if let Some(torn) = torn {
+            out::warn(torn.to_string());
+        }
+    }
+
+    /// Change the plan: under the ledger's lock, read it, let `decide` choose edits, make them,
+    /// read the result back, and only then write it.
+    pub(crate) fn change_plan(
+        &self,
+        args: &PlanArgs,
+        decide: impl FnOnce(&Plan, &dyn Codec) -> Result<Vec<Edit>, CommandError>,
+    ) -> Result<Changed, CommandError> {
+        let path = self.plan_path(args)?;
+        let shown = self.show(&path);
+        if args.plan.is_some() && !path.exists() {
+            return Err(missing_plan(&shown));
+        }
+        self.change_text(&path, |text| {
+            let text = text.unwrap_or_default();
+            let (format, before) = parse(&path, &shown, text)?;
+            let codec = format::codec(format);
+            let edits = decide(&before, codec)?;
+            let new = codec.edit(text, &edits).map_err(|e| edit_error(&shown, &e))?;
+            let after = codec.parse(&new).map_err(|e| {
+                CommandError::new(format!("{shown}: this change would damage the plan: {e}"))
+                    .hint("nothing was written; please report this")
+            })?;
+            Ok((new, Changed { before, after }))
+        })
+    }
+}
+
+/// A plan before and after a change.
+pub(crate) struct Changed {
+    /// As it was.
+    pub(crate) before: Plan,
+    /// As it is now.
+    pub(crate) after: Plan,
+}
+
+/// All that is wrong with the configuration, one line each.
+pub(crate) fn config_error(errors: config::ConfigErrors) -> CommandError {
+    CommandError::new(errors.to_string()).hint("`ralph config show` lists all keys")
+}
+
+fn missing_plan(shown: &str) -> CommandError {
+    CommandError::new(format!("there is no plan file {shown}"))
+        .hint("`ralph init --format …` or `ralph convert` makes one")
+}
+
+/// Whether single records are appended, and an unfinished last line is forgiven.
+fn kind(path: &Path) -> Kind {
+    match path.extension() {
+        Some(extension) if extension == "jsonl" => Kind::Records(lines::torn_tail),
+        _ => Kind::Document,
+    }
+}
+
+fn decode<'b>(shown: &str, bytes: &'b [u8]) -> Result<&'b str, CommandError> {
+    std::str::from_utf8(bytes).map_err(|e| {
+        let line = bytes[..e.valid_up_to()].iter().filter(|&&b| b == b'\n').count() + 1;
+        CommandError::new(format!("{shown}:{line}: this is not UTF-8 text"))
+            .hint("nothing was changed; restore the file from git or a backup")
+    })
+}
+
+fn parse(path: &Path, shown: &str, text: &str) -> Result<(Format, Plan), CommandError> {
+    let format = format::detect(&path.to_string_lossy(), text).map_err(|e| parse_error(shown, &e))?;
+    let plan = format::codec(format).parse(text).map_err(|e| parse_error(shown, &e))?;
+    Ok((format, plan))
+}
+
+/// A file that cannot be read, with the place.
+pub(crate) fn parse_error(shown: &str, error: &format::ParseError) -> CommandError {
+    let column = error.column.map(|c| format!(":{c}")).unwrap_or_default();
+    CommandError::new(format!("{shown}:{}{column}: {}", error.line, error.message))
+        .hint("nothing was changed; mend that line and try again")
+}
+
+fn edit_error(shown: &str, error: &EditError) -> CommandError {
+    let hint = match error {
+        EditError::Unsupported { .. } => {
+            Some("`ralph convert` writes the plan in another format".to_owned())
+        }
+        EditError::Ambiguous { .. } => Some("`ralph validate` shows the lines involved".to_owned()),
+        _ => None,
+    };
+    CommandError::new(format!("{shown}: {error}")).maybe_hint(hint)
+}

@@ -1,0 +1,79 @@
+//! The one error that commands end in: what, where, what to do, and the exit code.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use ralph_host::store::StoreError;
+
+/// What kind of end it is; decides the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Something is wrong: 1.
+    Failure,
+    /// The command line is wrong: 2.
+    Usage,
+}
+
+/// A command that could not do what it was asked.
+#[derive(Debug)]
+pub(crate) struct CommandError {
+    kind: Kind,
+    message: String,
+    hints: Vec<String>,
+}
+
+impl CommandError {
+    /// Something is wrong.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { kind: Kind::Failure, message: message.into(), hints: Vec::new() }
+    }
+
+    /// The command line is wrong.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self { kind: Kind::Usage, ..Self::new(message) }
+    }
+
+    /// Add what to do about it.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Add what to do about it, if there is something.
+    pub(crate) fn maybe_hint(self, hint: Option<String>) -> Self {
+        match hint {
+            Some(hint) => self.hint(hint),
+            None => self,
+        }
+    }
+
+    /// Tell the person, and give the exit code.
+    pub(crate) fn report(self) -> ExitCode {
+        let mut stderr = std::io::stderr().lock();
+        // Nobody can be told that stderr is gone.
+        let _ = writeln!(stderr, "error: {}", self.message);
+        for hint in &self.hints {
+            let _ = writeln!(stderr, "hint: {hint}");
+        }
+        match self.kind {
+            Kind::Failure => ExitCode::from(1),
+            Kind::Usage => ExitCode::from(2),
+        }
+    }
+}
+
+impl From<StoreError> for CommandError {
+    fn from(error: StoreError) -> Self {
+        Self::new(error.to_string()).maybe_hint(error.hint())
+    }
+}
+
+/// A panic is a mistake in ralph: say so in one line, without a backtrace.
+pub(crate) fn report_panic(info: &std::panic::PanicHookInfo<'_>) {
+    let place =
+        info.location().map(|l| format!(" at {}:{}", l.file(), l.line())).unwrap_or_default();
+    let what = info.payload_as_str().unwrap_or("unknown cause");
+    let mut stderr = std::io::stderr().lock();
+    let _ = writeln!(stderr, "error: ralph made a mistake{place}: {what}");
+    let _ = writeln!(stderr, "hint: please report this line; no file was left half written");
+}

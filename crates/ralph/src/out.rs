@@ -1,0 +1,86 @@
+//! Printing: data to stdout, words for people to stderr when stdout is data.
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+use crate::error::CommandError;
+
+/// Print one line. A reader that went away (`ralph log | head`) is not an error.
+pub(crate) fn line(text: impl AsRef<str>) -> Result<(), CommandError> {
+    let mut stdout = io::stdout().lock();
+    let written = writeln!(stdout, "{}", text.as_ref()).and_then(|()| stdout.flush());
+    match written {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(e) => Err(CommandError::new(format!("cannot write to standard output: {e}"))),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Print one JSON value on one line.
+pub(crate) fn json(value: &Value) -> Result<(), CommandError> {
+    line(value.to_string())
+}
+
+/// Say something beside the data.
+pub(crate) fn warn(text: impl AsRef<str>) {
+    // Nobody can be told that stderr is gone.
+    let _ = writeln!(io::stderr(), "warning: {}", text.as_ref());
+}
+
+/// Lines of a table with aligned columns, two spaces apart; the last column is not padded.
+pub(crate) fn table(rows: &[Vec<String>]) -> Vec<String> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |c: usize| {
+        rows.iter().filter_map(|r| r.get(c)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    rows.iter()
+        .map(|row| {
+            let mut text = String::new();
+            for (c, cell) in row.iter().enumerate() {
+                let pad = widths[c].saturating_sub(cell.chars().count()) + 2;
+                text.push_str(cell);
+                text.extend(std::iter::repeat_n(' ', pad));
+            }
+            text.trim_end().to_owned()
+        })
+        .collect()
+}
+
+/// `1 task`, `2 tasks`.
+pub(crate) fn count(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
+/// Who reads the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Render {
+    /// Words, aligned.
+    People,
+    /// JSON on standard output.
+    Json,
+}
+
+impl Render {
+    /// What `--json` asks for.
+    pub(crate) fn from_flag(json: bool) -> Self {
+        if json { Self::Json } else { Self::People }
+    }
+}
+
+/// A text from a file, safe to show: control characters cannot move the cursor or change colours.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// Print a text as it is.
+pub(crate) fn raw(text: &str) -> Result<(), CommandError> {
+    line(text.strip_suffix('\n').unwrap_or(text))
+}
+
+/// Say something to the person beside the data.
+pub(crate) fn note(text: impl AsRef<str>) {
+    // Nobody can be told that stderr is gone.
+    let _ = writeln!(io::stderr(), "{}", text.as_ref());
+}

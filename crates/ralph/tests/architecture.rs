@@ -1,0 +1,218 @@
+//! The fences of ARCHITECTURE.md that neither the compiler nor clippy can check.
+#![expect(clippy::panic, reason = "a test that cannot look must fail")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Crates that would let the core wait, spawn or touch files.
+const NOT_IN_CORE: [&str; 13] = [
+    "async-std",
+    "axum",
+    "fastrand",
+    "futures-executor",
+    "mio",
+    "nix",
+    "notify",
+    "rand",
+    "rustix",
+    "smol",
+    "tempfile",
+    "tokio",
+    "ureq",
+];
+
+/// What the core may not even name. `Path` is fine: it is a value.
+const NOT_NAMED_IN_CORE: [&str; 9] = [
+    "std::env",
+    "std::fs",
+    "std::io",
+    "std::net",
+    "std::process",
+    "std::thread",
+    "std::time",
+    "HashMap",
+    "HashSet",
+];
+
+/// Methods that clippy must forbid everywhere but in the rooms below.
+const FORBIDDEN_METHODS: [&str; 6] = [
+    "std::process::Command::new",
+    "std::fs::write",
+    "std::fs::File::create",
+    "std::fs::rename",
+    "std::time::SystemTime::now",
+    "jiff::Timestamp::now",
+];
+
+/// The rooms that may lift clippy's fence, each for its own kind of touching.
+const ROOMS: [&str; 5] = [
+    "crates/ralph-host/src/clock.rs",
+    "crates/ralph-host/src/git.rs",
+    "crates/ralph-host/src/proc/",
+    "crates/ralph-host/src/store/",
+    "crates/ralph-testkit/",
+];
+
+const LONG: usize = 500;
+const TOO_LONG: usize = 700;
+
+#[test]
+fn the_core_depends_on_nothing_that_waits_or_touches_files() {
+    let tree = run(
+        env!("CARGO"),
+        &["tree", "--offline", "-p", "ralph-core", "-e", "normal", "--prefix", "none"],
+    );
+    let names: Vec<&str> = tree.lines().filter_map(|l| l.split_whitespace().next()).collect();
+    assert!(names.contains(&"ralph-core"), "cargo tree printed something else:\n{tree}");
+    let bad: Vec<_> = names.iter().filter(|n| NOT_IN_CORE.contains(n)).collect();
+    assert!(bad.is_empty(), "ralph-core must stay pure, but depends on {bad:?}");
+}
+
+#[test]
+fn the_core_names_no_module_of_the_outside_world() {
+    let mut bad = Vec::new();
+    for (path, text) in sources().into_iter().filter(|(p, _)| is_code_of("ralph-core", p)) {
+        for (number, line) in without_tests(&text).lines().enumerate() {
+            let code = line.split("//").next().unwrap_or_default();
+            if let Some(word) = NOT_NAMED_IN_CORE.iter().find(|w| code.contains(**w)) {
+                bad.push(format!("{path}:{}: {word}", number + 1));
+            }
+        }
+    }
+    assert!(bad.is_empty(), "the core takes values and returns values:\n{}", bad.join("\n"));
+}
+
+#[test]
+fn clippy_forbids_touching_the_world_and_every_crate_obeys_it() {
+    let clippy = read("clippy.toml");
+    for method in FORBIDDEN_METHODS {
+        let entry = format!("path = \"{method}\"");
+        assert!(clippy.contains(&entry), "clippy.toml no longer forbids {method}");
+    }
+    for manifest in tracked().iter().filter(|p| p.starts_with("crates/") && is_manifest(p)) {
+        let lints = read(manifest).contains("[lints]\nworkspace = true");
+        assert!(lints, "{manifest} does not take the workspace's lints");
+    }
+}
+
+#[test]
+fn only_the_rooms_made_for_it_lift_the_fence() {
+    let bad: Vec<String> = sources()
+        .into_iter()
+        .filter(|(path, _)| !is_test(path) && !ROOMS.iter().any(|room| path.starts_with(room)))
+        .filter(|(_, text)| text.contains("clippy::disallowed_methods"))
+        .map(|(path, _)| path)
+        .collect();
+    assert!(bad.is_empty(), "spawn, write and tell the time through ralph-host's rooms: {bad:?}");
+}
+
+#[test]
+fn no_tracked_file_holds_a_path_of_somebodys_machine() {
+    let private = private_paths();
+    let mut bad = Vec::new();
+    for path in tracked() {
+        let bytes = fs::read(root().join(&path)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        for (number, line) in text.lines().enumerate() {
+            if let Some(found) = private.iter().find(|p| line.contains(p.as_str())) {
+                bad.push(format!("{path}:{}: {found}", number + 1));
+            }
+        }
+    }
+    assert!(bad.is_empty(), "these paths mean nothing on another machine:\n{}", bad.join("\n"));
+}
+
+#[test]
+fn no_source_file_grows_past_seven_hundred_lines() {
+    let mut sizes: Vec<(usize, String)> = sources()
+        .into_iter()
+        .filter(|(path, _)| path.contains("/src/"))
+        .map(|(path, text)| (text.lines().count(), path))
+        .filter(|(lines, _)| *lines > LONG)
+        .collect();
+    sizes.sort_unstable();
+    for (lines, path) in &sizes {
+        eprintln!("{path} has {lines} lines: think about a second file");
+    }
+    let bad: Vec<_> = sizes.into_iter().filter(|(lines, _)| *lines > TOO_LONG).collect();
+    assert!(bad.is_empty(), "split these: {bad:?}");
+}
+
+/// Every Rust file under `crates/` that git knows or would take, with its text.
+fn sources() -> Vec<(String, String)> {
+    let rust = |p: &String| p.starts_with("crates/") && p.ends_with(".rs");
+    let found: Vec<_> = tracked()
+        .into_iter()
+        .filter(rust)
+        .map(|path| {
+            let text = read(&path);
+            (path, text)
+        })
+        .collect();
+    assert!(found.len() > 5, "the sources were not found");
+    found
+}
+
+/// Files that are in the repository or about to be, relative to its root.
+fn tracked() -> Vec<String> {
+    // A build server may run as another user than the one who made the checkout.
+    let ours = ["-c", "safe.directory=*"];
+    let what = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+    let list = run("git", &[&ours[..], &what[..]].concat());
+    let files = list.split('\0').filter(|p| !p.is_empty()).map(str::to_owned);
+    // A file deleted but not yet staged is still in git's list.
+    files.filter(|p| root().join(p).is_file()).collect()
+}
+
+fn is_manifest(path: &str) -> bool {
+    Path::new(path).file_name().is_some_and(|name| name == "Cargo.toml")
+}
+
+fn is_code_of(krate: &str, path: &str) -> bool {
+    path.starts_with(&format!("crates/{krate}/src/")) && !is_test(path)
+}
+
+/// The part of a file before its inline test module.
+fn without_tests(text: &str) -> &str {
+    text.split("\nmod tests {").next().unwrap_or_default()
+}
+
+fn is_test(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').collect();
+    parts.iter().any(|p| ["tests", "benches"].contains(p))
+        || parts.last().is_some_and(|name| name.ends_with("_tests.rs"))
+}
+
+/// Home directories in general, and this machine's in particular.
+fn private_paths() -> Vec<String> {
+    // In pieces, so that this file does not find itself.
+    let general = [["/ho", "me/"], ["/Us", "ers/"], ["/ro", "ot/"]];
+    let here = [Some(root()), std::env::var_os("HOME").map(PathBuf::from)];
+    let long_enough = |p: &PathBuf| p.components().count() > 2;
+    let here = here.into_iter().flatten().filter(long_enough);
+    general.iter().map(|p| p.concat()).chain(here.map(|p| p.display().to_string())).collect()
+}
+
+fn root() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
+    root.unwrap_or_else(|| panic!("the crate is not two levels below the root")).to_owned()
+}
+
+fn read(path: &str) -> String {
+    let full = root().join(path);
+    fs::read_to_string(&full).unwrap_or_else(|e| panic!("cannot read {path}: {e}"))
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test may ask cargo and git")]
+fn run(program: &str, args: &[&str]) -> String {
+    let mut command = Command::new(program);
+    command.args(args).current_dir(root());
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+        command.env_remove(name);
+    }
+    let output = command.output().unwrap_or_else(|e| panic!("cannot run {program}: {e}"));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program} {args:?} failed:\n{stderr}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}

@@ -1,0 +1,112 @@
+//! `ralph status`, `ralph log`, and what every command has in common.
+
+use ralph_testkit::project;
+use serde_json::json;
+
+const PLAN: &str = r#"{"t":"spec","spec":"a.md"}
+{"t":"task","id":"t-aaaa","spec":"a.md","name":"Read","s":"p"}
+{"t":"task","id":"t-bbbb","spec":"a.md","name":"Print","s":"p","deps":["t-aaaa"]}
+{"t":"task","id":"t-cccc","spec":"a.md","name":"Sign","s":"p","blocked":"no key"}
+{"t":"reject","id":"t-aaaa","name":"Read","reason":"no test","at":"2025-01-20T09:30:00Z"}
+{"t":"accept","id":"t-zzzz","name":"Start","done_at":"2025-01-20T10:00:00Z","at":"2025-01-20T10:20:00Z"}
+"#;
+
+#[test]
+fn status_says_where_the_plan_stands() {
+    let p = project!().git_init().file("ralph/plan.jsonl", PLAN);
+    p.run(["status"]).ok().stdout(
+        "Plan:   ralph/plan.jsonl
+Spec:   a.md
+Stage:  BUILD: tasks are ready
+Tasks:  2 pending, 1 accepted, 1 blocked
+Next:   t-aaaa  Read
+",
+    );
+    let json = p.run(["status", "--json"]).ok().json();
+    assert_eq!(json["tally"]["accepted"], 1);
+    assert_eq!(json["stage"], "BUILD");
+}
+
+#[test]
+fn a_blocked_plan_says_what_is_in_the_way_and_is_never_complete() {
+    let p = project!().git_init().file(
+        "ralph/plan.jsonl",
+        "{\"t\":\"task\",\"id\":\"t-cccc\",\"name\":\"Sign\",\"s\":\"p\",\"blocked\":\"no key\"}\n",
+    );
+    p.run(["status"])
+        .ok()
+        .stdout_has("Stage:  BLOCKED: work is left, but none of it can go on")
+        .stdout_has("Stuck:  t-cccc  Sign [blocked: no key]");
+}
+
+#[test]
+fn log_shows_the_history_newest_first() {
+    let p = project!().git_init().file("ralph/plan.jsonl", PLAN);
+    p.run(["log"]).ok().stdout(
+        "t-zzzz  accepted  10m ago  Start
+t-aaaa  rejected  1h ago   Read: no test
+",
+    );
+    p.run(["log", "-n", "1"]).ok().stdout("t-zzzz  accepted  10m ago  Start\n");
+    assert_eq!(
+        p.run(["log", "--json"]).ok().json()[1],
+        json!({"event": "rejected", "id": "t-aaaa", "name": "Read", "reason": "no test", "at": "2025-01-20T09:30:00Z"})
+    );
+}
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    let p = project!();
+    for command in [
+        "init", "status", "task", "issue", "spec", "inbox", "query", "log", "validate", "convert",
+        "config", "completions", "man",
+    ] {
+        let help = p.run([command, "--help"]).ok().stdout;
+        assert!(help.contains("Example"), "ralph {command} --help has no example:\n{help}");
+        assert!(help.contains(&format!("ralph {command}")), "{help}");
+    }
+    for command in [
+        "add", "done", "accept", "reject", "prioritize", "list", "show", "edit", "skip", "block",
+        "retry", "delete",
+    ] {
+        p.run(["task", command, "--help"]).ok().stdout_has("Example");
+    }
+}
+
+#[test]
+fn a_wrong_command_line_ends_with_2() {
+    let p = project!().git_init();
+    p.run(["tsk"]).fails(2).stderr_has("task");
+    p.run(["task", "add"]).fails(2);
+    p.run(["query", "stage", "--plna", "x"]).fails(2).stderr_has("--plan");
+}
+
+#[test]
+fn version_completions_and_manual_pages_are_printed() {
+    let p = project!();
+    p.run(["--version"]).ok().stdout(&format!("ralph {}\n", env!("CARGO_PKG_VERSION")));
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        p.run(["completions", shell]).ok().stdout_has("ralph").stdout_has("prioritize");
+    }
+    p.run(["man"]).ok().stdout_has(".TH ralph 1");
+    p.run(["man", "pages"]).ok();
+    assert!(p.exists("pages/ralph.1") && p.exists("pages/ralph-task-prioritize.1"));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_not_an_error() {
+    use std::io::Read;
+    use std::process::{Command, Stdio};
+    let p = project!().git_init().file("ralph/plan.jsonl", PLAN.repeat(1));
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ralph"))
+        .args(["completions", "zsh"])
+        .current_dir(p.root())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""));
+}

@@ -1,0 +1,195 @@
+#!/usr/bin/env bash
+# Checks everything that must hold before a change lands, on a machine that has only a Rust
+# toolchain. Stops at the first step that fails and names it. A step that cannot run here is named
+# in the summary; it never just disappears.
+#
+#   scripts/test.sh           everything
+#   FAST=1 scripts/test.sh    without the dependency rules and the fuzzing
+#
+# FUZZ_SECONDS (5) is the time each fuzz target gets.
+
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# A git hook hands these down, and tests that make repositories of their own would hit this one.
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_COMMON_DIR GIT_PREFIX
+
+PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
+FAST="${FAST:-0}"
+FUZZ_SECONDS="${FUZZ_SECONDS:-5}"
+
+# ---- steps ---------------------------------------------------------------------------------------
+
+current="start"
+started=0
+report=()
+skipped=()
+
+# step NAME COMMAND…: a failing command ends the script, and the trap below says in which step.
+step() {
+    current="$1"
+    started=$SECONDS
+    printf '\n==> %s\n' "$current"
+    shift
+    "$@"
+    report+=("$(printf '%5d s  %s' $((SECONDS - started)) "$current")")
+}
+
+# skip NAME REASON
+skip() {
+    printf '\n==> %s: skipped, %s\n' "$1" "$2"
+    report+=("$(printf '%5s    %s: %s' 'skip' "$1" "$2")")
+    skipped+=("$1")
+}
+
+summary() {
+    local code=$?
+    printf '\n==> summary\n'
+    if ((${#report[@]})); then
+        printf '%s\n' "${report[@]}"
+    fi
+    if ((code != 0)); then
+        printf '%5d s  %s: FAILED (exit code %d)\n' $((SECONDS - started)) "$current" "$code"
+        printf 'failed: %s\n' "$current"
+    elif ((${#skipped[@]})); then
+        printf 'passed in %d s, with %d skipped as listed\n' "$SECONDS" "${#skipped[@]}"
+    else
+        printf 'passed in %d s\n' "$SECONDS"
+    fi
+}
+trap summary EXIT
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# ---- set-up --------------------------------------------------------------------------------------
+
+# system_tool COMMAND PACKAGE…: install it when it is missing and we may.
+system_tool() {
+    local command="$1"
+    shift
+    have "$command" && return 0
+    if [[ "$(id -u)" != 0 ]] || ! have apt-get; then
+        printf 'there is no %s here, and this script cannot install it (package: %s)\n' "$command" "$*"
+        return 1
+    fi
+    printf 'installing %s\n' "$*"
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y "$@" >/dev/null
+}
+
+# cargo_tool NAME VERSION: the installed one whatever its version, else the pinned one. Built
+# without optimisation: these tools are not what takes the time, compiling them is.
+cargo_tool() {
+    have "cargo-$1" && return 0
+    printf 'installing cargo-%s %s\n' "$1" "$2"
+    CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug --version "$2" "cargo-$1"
+}
+
+component() {
+    cargo "$1" --version >/dev/null 2>&1 && return 0
+    have rustup && rustup component add "$2"
+}
+
+# The parts that only one step needs may be missing; that step is then skipped by name.
+set_up() {
+    if ! have cargo; then
+        printf 'there is no cargo on the PATH: install Rust with rustup, then run this again\n'
+        return 1
+    fi
+    cargo --version
+    system_tool cc gcc libc6-dev
+    system_tool git git
+    component fmt rustfmt || true
+    component clippy clippy || true
+    cargo_tool nextest 0.9.143 || true
+    if [[ "$FAST" != 1 ]]; then
+        cargo_tool deny 0.20.2 || true
+        cargo_tool fuzz 0.13.2 || true
+        system_tool c++ g++ || true
+    fi
+}
+
+# ---- what the steps do ---------------------------------------------------------------------------
+
+format() {
+    cargo fmt --all --check
+    cargo fmt --manifest-path fuzz/Cargo.toml --check
+}
+
+documentation() {
+    RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" cargo doc --locked --workspace --no-deps --quiet
+}
+
+fuzz() {
+    # No sanitizer: ralph has no unsafe code, and without one cargo-fuzz works on stable Rust.
+    cargo fuzz build --sanitizer none
+    local target log
+    for target in $(cargo fuzz list); do
+        log="fuzz/target/$target.log"
+        mkdir -p "fuzz/corpus/$target"
+        # New finds go to the first directory, which git ignores; the seeds are only read.
+        if ! cargo fuzz run --sanitizer none "$target" "fuzz/corpus/$target" "fuzz/seeds/$target" -- \
+            -max_total_time="$FUZZ_SECONDS" -timeout=60 -print_final_stats=1 >"$log" 2>&1; then
+            tail -n 100 "$log"
+            printf 'the fuzz target %s found something\n' "$target"
+            return 1
+        fi
+        printf '%-16s %s inputs\n' "$target" "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")"
+    done
+}
+
+# ---- all of it -----------------------------------------------------------------------------------
+
+step "set-up" set_up
+
+if cargo fmt --version >/dev/null 2>&1; then
+    step "format" format
+else
+    skip "format" "rustfmt is not installed (rustup component add rustfmt)"
+fi
+
+if cargo clippy --version >/dev/null 2>&1; then
+    step "lint" cargo clippy --locked --workspace --all-targets -- -D warnings
+else
+    skip "lint" "clippy is not installed (rustup component add clippy)"
+fi
+
+if have cargo-nextest; then
+    step "tests" cargo nextest run --locked --workspace
+else
+    skip "nextest" "cargo-nextest could not be installed; the same tests run with cargo test"
+    step "tests" cargo test --locked --workspace --lib --bins --tests
+fi
+
+step "doctests" cargo test --locked --workspace --doc
+step "documentation" documentation
+
+if [[ "$FAST" == 1 ]]; then
+    skip "dependency rules" "FAST=1"
+    skip "advisories" "FAST=1"
+elif have cargo-deny; then
+    step "dependency rules" cargo deny check bans licenses sources
+    # The advisory database lives on a host that a build machine may not reach, and a test must not
+    # fail because of the network. So it is used where somebody has fetched it: `cargo deny fetch`.
+    if compgen -G "${CARGO_HOME:-$HOME/.cargo}/advisory-dbs/*/.git" >/dev/null; then
+        step "advisories" cargo deny --offline check advisories
+    else
+        skip "advisories" "no advisory database here (cargo deny fetch gets it)"
+    fi
+else
+    skip "dependency rules" "cargo-deny could not be installed"
+    skip "advisories" "cargo-deny could not be installed"
+fi
+
+if [[ "$FAST" == 1 ]]; then
+    skip "fuzz" "FAST=1"
+elif ! have cargo-fuzz; then
+    skip "fuzz" "cargo-fuzz could not be installed"
+elif ! have c++; then
+    skip "fuzz" "there is no C++ compiler for libFuzzer (package: g++)"
+else
+    step "fuzz" fuzz
+fi
+
+step "release build" cargo build --locked --release
+# Benchmarks are run, not judged: a number measured on a busy machine proves nothing.
+step "benchmarks run" cargo bench --locked --workspace --bench startup --bench scale -- --quick
