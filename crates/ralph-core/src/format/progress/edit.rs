@@ -147,6 +147,9 @@ impl<'d> Batch<'d> {
 
     fn update(&mut self, task: &Task) -> Result<(), EditError> {
         let n = self.touch(&task.id)?;
+        if let State::Killed(_) = task.state {
+            return Err(unsupported("killed tasks"));
+        }
         let wanted = Wanted::of(task)?;
         let old = &self.doc.tasks[n].task;
         let same_body = wanted.notes == old.notes && wanted.accept == old.accept;
