@@ -5,7 +5,7 @@
 //! Attempts that name a task whose id changes are changed with it. At the end the new text is read
 //! again: if a task is not there as it should be, there is an error and no text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::add::Additions;
 use super::attempts::{self, Attempt, Verdict};
@@ -51,6 +51,8 @@ struct Batch<'d> {
     names: Vec<Option<String>>,
     additions: Additions<'d>,
     marks: Vec<NewMark>,
+    /// The tasks that were there and that an edit is about.
+    touched: BTreeSet<usize>,
     /// The state words that the touched tasks must have in the end.
     states: BTreeMap<Who, &'static str>,
 }
@@ -64,6 +66,7 @@ impl<'d> Batch<'d> {
             names: doc.tasks.iter().map(|t| Some(t.task.name.clone())).collect(),
             additions: Additions::new(doc),
             marks: Vec::new(),
+            touched: BTreeSet::new(),
             states: BTreeMap::new(),
         }
     }
@@ -72,13 +75,20 @@ impl<'d> Batch<'d> {
         self.index.get(id).copied().ok_or_else(|| EditError::Unknown(id.clone()))
     }
 
+    /// The task that an edit is about.
+    fn touch(&mut self, id: &Id) -> Result<usize, EditError> {
+        let n = self.find(id)?;
+        self.touched.insert(n);
+        Ok(n)
+    }
+
     fn take(&mut self, edit: &Edit) -> Result<(), EditError> {
         match edit {
             Edit::AddTask { task, after } => self.add(task, after.as_ref()),
             Edit::UpdateTask(task) => self.update(task),
             Edit::Retire { id, how, reason, .. } => self.retire(id, *how, reason.clone()),
             Edit::Reject { id, reason, .. } => {
-                let n = self.find(id)?;
+                let n = self.touch(id)?;
                 self.set_marks(n, Tick::Open, None);
                 self.mark(Who::Old(n), Verdict::Rejected, Some(reason.clone()));
                 self.states.insert(Who::Old(n), State::Pending.word());
@@ -106,22 +116,40 @@ impl<'d> Batch<'d> {
     }
 
     fn retire(&mut self, id: &Id, how: Retirement, why: Option<String>) -> Result<(), EditError> {
-        let n = self.find(id)?;
+        let n = self.touch(id)?;
         match how {
             Retirement::Accepted => self.set_state(n, &State::Accepted, None),
             Retirement::Failed => self.set_state(n, &State::Failed(None), why),
             Retirement::Skipped => self.set_state(n, &State::Skipped, why),
             Retirement::Deleted => {
-                let item = self.doc.tasks[n].item.clone();
-                self.splices.push(lines::remove(self.doc.text, item));
+                self.splices.push(self.removal(n));
                 self.names[n] = None;
             }
         }
         Ok(())
     }
 
+    /// The task's lines taken away. A blank line stays where the text below would become part of
+    /// the item above.
+    fn removal(&self, n: usize) -> Splice {
+        let (text, item) = (self.doc.text, self.doc.tasks[n].item.clone());
+        let below = item.end..lines::line_end(text, item.end);
+        let line = lines::at(text, below.clone());
+        let joins = !lines::is_blank(line)
+            && !line.starts_with('#')
+            && self.doc.outline.items_in(&below).is_empty();
+        let mut removal = lines::remove(text, item);
+        if joins {
+            removal.new = lines::eol(text).to_owned();
+        }
+        removal
+    }
+
     fn update(&mut self, task: &Task) -> Result<(), EditError> {
-        let n = self.find(&task.id)?;
+        let n = self.touch(&task.id)?;
+        if let State::Killed(_) = task.state {
+            return Err(unsupported("killed tasks"));
+        }
         let wanted = Wanted::of(task)?;
         let old = &self.doc.tasks[n].task;
         let same_body = wanted.notes == old.notes && wanted.accept == old.accept;
@@ -211,14 +239,27 @@ impl<'d> Batch<'d> {
         let after = self.after();
         self.rename_in_attempts(&after);
         self.write_marks(&after);
-        let new = splice(self.doc.text, self.splices)?;
+        let new = splice(self.doc.text, std::mem::take(&mut self.splices))?;
         let read = Doc::read(&new).map_err(|_| swallowed())?;
         let as_wanted = read.tasks.len() == after.len()
-            && read.tasks.iter().zip(&after).all(|(span, slot)| {
-                let state = self.states.get(&slot.who);
-                span.task.name == slot.name && state.is_none_or(|s| span.task.state.word() == *s)
-            });
+            && read.tasks.iter().zip(&after).all(|(span, slot)| self.is_right(&span.task, slot));
         if as_wanted { Ok(new) } else { Err(swallowed()) }
+    }
+
+    /// Whether `task`, read from the new text, is what it should be: as wanted, or as it was.
+    fn is_right(&self, task: &Task, slot: &Slot) -> bool {
+        let state = task.state.word();
+        let as_wanted = self.states.get(&slot.who).is_none_or(|wanted| *wanted == state);
+        let as_it_was = match slot.who {
+            Who::Old(n) if !self.touched.contains(&n) => {
+                let old = &self.doc.tasks[n].task;
+                state == old.state.word()
+                    && (&task.notes, &task.accept, &task.phase)
+                        == (&old.notes, &old.accept, &old.phase)
+            }
+            _ => true,
+        };
+        task.name == slot.name && as_wanted && as_it_was
     }
 
     /// The tasks after the batch, in file order, with their ids.
@@ -236,21 +277,25 @@ impl<'d> Batch<'d> {
         places.map(|((_, who, name), id)| Slot { who, name, id }).collect()
     }
 
-    /// Let entries follow the tasks whose ids change.
+    /// Let entries follow the tasks whose ids change. Where another task takes over the id of one
+    /// that is gone, the id is taken out of the old entries: they are history.
     fn rename_in_attempts(&mut self, after: &[Slot]) {
-        let mut moved: BTreeMap<&Id, &Id> = BTreeMap::new();
-        for slot in after {
-            if let Who::Old(n) = slot.who
-                && self.doc.tasks[n].task.id != slot.id
-            {
-                moved.insert(&self.doc.tasks[n].task.id, &slot.id);
-            }
-        }
+        let now: BTreeMap<Who, &Id> = after.iter().map(|s| (s.who, &s.id)).collect();
+        let used: BTreeSet<&Id> = after.iter().map(|s| &s.id).collect();
         for entry in &self.doc.entries {
-            let old = entry.mark.as_ref().map(|m| &m.id);
-            if let Some((old, new)) = old.and_then(|old| Some((old, moved.get(old)?))) {
-                let range = entry.tried_at..entry.tried_at + old.as_str().len();
-                self.splices.push(Splice::replace(range, new.as_str()));
+            let Some(old) = entry.mark.as_ref().map(|m| &m.id) else { continue };
+            let end = entry.tried_at + old.as_str().len();
+            match self.index.get(old).and_then(|n| now.get(&Who::Old(*n))) {
+                Some(&new) if new != old => {
+                    self.splices.push(Splice::replace(entry.tried_at..end, new.as_str()));
+                }
+                None if used.contains(old) => {
+                    let rest = lines::at(self.doc.text, end..lines::line_end(self.doc.text, end));
+                    let name = rest.trim_start_matches([' ', '\t', '—', '–', '-']);
+                    let end = end + rest.len() - name.len();
+                    self.splices.push(Splice::remove(entry.tried_at..end));
+                }
+                _ => {}
             }
         }
     }

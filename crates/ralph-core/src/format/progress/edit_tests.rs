@@ -2,7 +2,7 @@
 
 use super::testing::{FULL, changes, edited, id, names, plan, task, try_edit, updated};
 use super::{Codec, EditError, Progress, task_id};
-use crate::plan::{Edit, Id, Issue, Priority, Retirement, State, Task};
+use crate::plan::{Edit, Id, Issue, Kill, KillReason, Priority, Retirement, State, Task};
 
 const AT: &str = "2026-01-18T10:00:00Z";
 
@@ -18,6 +18,10 @@ fn retire(text: &str, name: &str, how: Retirement, reason: Option<&str>) -> Stri
 
 fn reject(text: &str, name: &str, reason: &str) -> String {
     edited(text, Edit::Reject { id: id(text, name), reason: reason.into(), at: AT.into() })
+}
+
+fn killed() -> State {
+    State::Killed(Kill { reason: KillReason::Timeout, log: None })
 }
 
 fn refusal(text: &str, edit: Edit) -> String {
@@ -273,6 +277,13 @@ fn every_field_that_has_a_place_comes_back_from_a_new_task() {
 }
 
 #[test]
+fn a_killed_task_that_is_added_is_still_to_be_done() {
+    let task = Task { name: "a".into(), state: killed(), ..Task::default() };
+    let new = edited("# Progress: x\n", Edit::AddTask { task, after: None });
+    assert_eq!(plan(&new).tasks[0].state, State::Pending);
+}
+
+#[test]
 fn a_batch_is_worked_out_against_one_text() {
     let batch = [
         Edit::Retire {
@@ -325,6 +336,27 @@ fn marks_follow_a_task_when_an_equal_one_is_put_before_it() {
 }
 
 #[test]
+fn a_deleted_task_does_not_leave_its_state_to_an_equal_one() {
+    let text = retire("## Tasks\n- [ ] same\n- [ ] same\n", "same", Retirement::Skipped, None);
+    let new = retire(&text, "same", Retirement::Deleted, None);
+    assert_eq!(plan(&new).tasks[0].state, State::Pending);
+    assert!(new.contains("- Tried: same\n- Result: skipped\n"));
+
+    let text = retire("## Tasks\n- [ ] a\n- [ ] b\n", "a", Retirement::Skipped, None);
+    let gone = retire(&text, "a", Retirement::Deleted, None);
+    assert!(gone.contains("- Tried: t-"));
+    assert_eq!(task(&edited(&gone, add("a", None)), "a").state, State::Pending);
+    assert_eq!(task(&updated(&gone, "b", |t| t.name = "a".into()), "a").state, State::Pending);
+}
+
+#[test]
+fn text_below_a_deleted_task_stays_apart_from_the_task_above() {
+    let text = "## Tasks\n- [ ] a\n- [ ] b\n  ```\ntext\n";
+    let new = retire(text, "b", Retirement::Deleted, None);
+    assert_eq!(new, "## Tasks\n- [ ] a\n\ntext\n");
+}
+
+#[test]
 fn what_the_format_cannot_hold_is_refused_by_name() {
     let change = |change: fn(&mut Task)| {
         let mut task = task(FULL, "Retry");
@@ -335,6 +367,7 @@ fn what_the_format_cannot_hold_is_refused_by_name() {
     assert_eq!(change(|t| t.deps = vec![Id::new("t-x")]), "progress.md cannot hold dependencies");
     assert_eq!(change(|t| t.retries = 3), "progress.md cannot hold a chosen number of retries");
     assert_eq!(change(|t| t.phase = None), "progress.md cannot hold a move to another phase");
+    assert_eq!(change(|t| t.state = killed()), "progress.md cannot hold killed tasks");
     assert_eq!(change(|t| t.name = " \n".into()), "progress.md cannot hold a task without a name");
     assert!(change(|t| t.name = "a [BLOCKED]".into()).ends_with("ends in the mark [BLOCKED]"));
     assert!(change(|t| t.name = "a\0".into()).starts_with("progress.md cannot hold this text"));

@@ -1,5 +1,6 @@
 //! Lines and blank space, the way markdown sees them: a line ends in `\n`, `\r\n` or `\r`.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::text::Splice;
@@ -65,10 +66,28 @@ fn blank_before(text: &str, offset: usize) -> bool {
 
 /// The line end this text uses.
 pub(super) fn eol(text: &str) -> &'static str {
-    match text.find('\n') {
-        Some(n) if at(text, 0..n).ends_with('\r') => "\r\n",
+    match text.find(ENDS).map(|n| at(text, n..text.len())) {
+        Some(rest) if rest.starts_with("\r\n") => "\r\n",
+        Some(rest) if rest.starts_with('\r') => "\r",
         _ => "\n",
     }
+}
+
+/// The same text, byte for byte, but with `\n` for each `\r` that is a line end of its own: the
+/// parser is not at one with itself about those.
+pub(super) fn plain_ends(text: &str) -> Cow<'_, str> {
+    let (mut out, mut done) = (String::new(), 0);
+    for (n, _) in text.match_indices('\r') {
+        if !at(text, n + 1..text.len()).starts_with('\n') {
+            out.extend([at(text, done..n), "\n"]);
+            done = n + 1;
+        }
+    }
+    if done == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(at(text, done..text.len()));
+    Cow::Owned(out)
 }
 
 /// New lines at `offset`, which is the start of a line or the end of a text that may lack its last

@@ -8,6 +8,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::lines;
+use crate::text::bom_len;
 
 /// More quotation or list marks than this at the start of one line are not a plan, and the
 /// markdown rules make every following line pay for each of them.
@@ -61,10 +62,11 @@ pub(super) struct Outline {
 impl Outline {
     /// The outline of `text`.
     pub(super) fn of(text: &str) -> Self {
-        let base = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        let base = bom_len(text);
         let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS;
         let mut walk = Walk { text, out: Self::default(), open: Vec::new(), foreign: 0 };
-        let parser = Parser::new_ext(lines::at(text, base..text.len()), options);
+        let source = lines::plain_ends(lines::at(text, base..text.len()));
+        let parser = Parser::new_ext(&source, options);
         for (event, range) in parser.into_offset_iter() {
             walk.event(&event, range.start + base..range.end + base);
         }

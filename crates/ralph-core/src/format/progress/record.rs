@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::attempts::{self, Attempt, Mark};
 use super::doc::{Doc, Kind};
+use super::outline::Outline;
 use super::view::{self, LogRow, ProgressFile};
 use super::{lines, swallowed};
 use crate::format::EditError;
@@ -32,7 +33,7 @@ pub fn add_attempt(text: &str, attempt: &Attempt, keep: usize) -> Result<String,
         splices.push(append(&doc, Kind::Attempts, &attempts::render(attempt)));
     }
     let expected = marks.len() - gone.len();
-    checked(splice(text, splices)?, |file| file.attempts.len() == expected)
+    checked(&doc, splice(text, splices)?, |file| file.attempts.len() == expected)
 }
 
 /// Add a row to the Iteration Log.
@@ -51,7 +52,7 @@ pub fn log_iteration(text: &str, row: &LogRow) -> Result<String, EditError> {
         }
     };
     let expected = view::log(&doc).len() + 1;
-    checked(splice(text, vec![change])?, |file| file.log.len() == expected)
+    checked(&doc, splice(text, vec![change])?, |file| file.log.len() == expected)
 }
 
 /// Make the Completed section list exactly `done`. Other text in it stays.
@@ -73,7 +74,7 @@ pub fn set_completed(text: &str, done: &[String]) -> Result<String, EditError> {
         None => splices.push(append(&doc, Kind::Completed, &new)),
     }
     splices.extend(old.map(|range| lines::remove(text, range)));
-    checked(splice(text, splices)?, |file| file.completed == done)
+    checked(&doc, splice(text, splices)?, |file| file.completed == done)
 }
 
 /// Make `status` the text of the Status section.
@@ -91,10 +92,12 @@ pub fn set_status(text: &str, status: &str) -> Result<String, EditError> {
     };
     let headings = doc.outline.headings.len() + usize::from(doc.section(Kind::Status).is_none());
     let new = splice(text, vec![change])?;
-    if Doc::read(&new).map_err(|_| swallowed())?.outline.headings.len() != headings {
+    if Outline::of(&new).headings.len() != headings {
         return Err(swallowed());
     }
-    checked(new, |file| file.status.lines().eq(wanted.iter().map(|l| l.trim_end_matches('\r'))))
+    checked(&doc, new, |file| {
+        file.status.lines().eq(wanted.iter().map(|l| l.trim_end_matches('\r')))
+    })
 }
 
 /// The head of the Iteration Log's table.
@@ -112,10 +115,15 @@ pub(super) fn append(doc: &Doc<'_>, kind: Kind, new: &[String]) -> Splice {
     lines::insert_block(doc.text, doc.place_for(kind), &[&head, new].concat())
 }
 
-/// `text`, when it says what it should.
-fn checked(text: String, is_right: impl Fn(&ProgressFile) -> bool) -> Result<String, EditError> {
-    match view::read(&text) {
-        Ok(file) if is_right(&file) => Ok(text),
-        _ => Err(swallowed()),
-    }
+/// `text`, when it says what it should and its tasks are those of `old`.
+fn checked(
+    old: &Doc<'_>,
+    text: String,
+    is_right: impl FnOnce(&ProgressFile) -> bool,
+) -> Result<String, EditError> {
+    let new = Doc::read(&text).map_err(|_| swallowed())?;
+    let same_tasks =
+        old.tasks.iter().map(|t| &t.task.name).eq(new.tasks.iter().map(|t| &t.task.name));
+    let is_right = same_tasks && is_right(&view::of(new));
+    if is_right { Ok(text) } else { Err(swallowed()) }
 }

@@ -8,7 +8,7 @@ use super::outline::Item;
 use super::{ident, lines};
 use crate::format::ParseError;
 use crate::plan::{State, Task};
-use crate::text::position;
+use crate::text::{LineCounter, position};
 
 /// A task and the places of its parts.
 pub(super) struct TaskSpan {
@@ -54,10 +54,11 @@ pub(super) fn fill(doc: &mut Doc<'_>) -> Result<(), ParseError> {
     for (region, range) in doc.regions.iter_mut().zip(ranges) {
         region.tasks = range;
     }
-    number(doc.text, &mut tasks);
     let ids = ident::assign(tasks.iter().map(|t| lines::at(doc.text, t.name.clone())));
     let histories = attempts::histories(&doc.entries);
+    let mut counter = LineCounter::new(doc.text);
     for (span, id) in tasks.iter_mut().zip(ids) {
+        span.task.line = counter.line(span.item.start);
         if let Some(history) = histories.get(&id) {
             span.task.retries = history.rejections;
             span.task.reject = history.rejected.map(str::to_owned);
@@ -75,16 +76,6 @@ pub(super) fn fill(doc: &mut Doc<'_>) -> Result<(), ParseError> {
     }
     doc.tasks = tasks;
     Ok(())
-}
-
-/// Set the line numbers, in one pass over the text.
-fn number(text: &str, tasks: &mut [TaskSpan]) {
-    let (mut line, mut counted) = (1, 0);
-    for span in tasks {
-        line += lines::at(text, counted..span.item.start).matches('\n').count();
-        counted = counted.max(span.item.start);
-        span.task.line = line;
-    }
 }
 
 /// The tasks among the items of `range`.

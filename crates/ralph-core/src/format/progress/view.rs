@@ -43,15 +43,19 @@ pub struct LogRow {
 
 /// Read everything but the tasks.
 pub fn read(text: &str) -> Result<ProgressFile, ParseError> {
-    let doc = Doc::read(text)?;
-    Ok(ProgressFile {
+    Doc::read(text).map(of)
+}
+
+/// Everything but the tasks.
+pub(super) fn of(doc: Doc<'_>) -> ProgressFile {
+    ProgressFile {
         status: prose(&doc, Kind::Status),
         analysis: prose(&doc, Kind::Analysis),
         testing_strategy: prose(&doc, Kind::Testing),
         completed: completed(&doc),
         log: log(&doc),
         attempts: doc.entries.into_iter().map(|e| e.attempt).collect(),
-    })
+    }
 }
 
 /// Where the text of a section stands, without blank lines and rules around it.

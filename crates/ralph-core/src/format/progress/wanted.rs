@@ -24,14 +24,14 @@ impl Wanted {
             return Err(unsupported("a task whose name ends in the mark [BLOCKED]"));
         }
         let state = match &task.state {
-            State::Pending | State::Running => State::Pending,
+            // A run and its end are not in the file; the task is still to be done.
+            State::Pending | State::Running | State::Killed(_) => State::Pending,
             State::Done | State::Accepted => State::Accepted,
             State::Blocked(reason) => State::Blocked(bracketed(reason)),
             State::Failed(reason) => {
                 State::Failed(reason.as_deref().map(lines::one_line).filter(|r| !r.is_empty()))
             }
             State::Skipped => State::Skipped,
-            State::Killed(_) => return Err(unsupported("killed tasks")),
         };
         let accept = task.accept.iter().map(|a| lines::one_line(a)).filter(|a| !a.is_empty());
         Ok(Self {
