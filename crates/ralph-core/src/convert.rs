@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::format::{EditError, Format, codec};
-use crate::plan::{Edit, Id, Plan, Task, Tombstone, TombstoneKind};
+use crate::plan::{Edit, Id, Plan, Task, TombstoneKind};
 
 /// A converted plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub fn convert(plan: &Plan, to: Format, title: &str, now: &str) -> Result<Conver
     let mut text = codec.empty(title, now);
     let mut lost = Vec::new();
 
-    let tasks = all_tasks(plan);
+    let tasks = plan.all_tasks();
     let edits: Vec<Edit> =
         tasks.iter().map(|t| Edit::AddTask { task: t.clone(), after: None }).collect();
     text = codec.edit(&text, &edits)?;
@@ -48,36 +48,9 @@ pub fn convert(plan: &Plan, to: Format, title: &str, now: &str) -> Result<Conver
     }
 
     let back = codec.parse(&text)?;
-    lost.extend(task_losses(&tasks, &all_tasks(&back)));
+    lost.extend(task_losses(&tasks, &back.all_tasks()));
     lost.extend(plan_losses(plan, &back));
     Ok(Converted { text, lost })
-}
-
-/// Live tasks and those that left the plan, as tasks again.
-fn all_tasks(plan: &Plan) -> Vec<Task> {
-    let lookup = crate::plan::Lookup::new(plan);
-    let buried = plan.tombstones.iter().filter(|stone| {
-        lookup.task(&stone.id).is_none()
-            && lookup.tombstone(&stone.id).is_some_and(|last| std::ptr::eq(last, *stone))
-    });
-    buried.map(exhume).chain(plan.tasks.iter().cloned()).collect()
-}
-
-fn exhume(stone: &Tombstone) -> Task {
-    use crate::plan::State;
-    let mut task = stone.task.as_deref().cloned().unwrap_or_else(|| Task {
-        id: stone.id.clone(),
-        name: stone.name.clone().unwrap_or_else(|| stone.id.to_string()),
-        spec: stone.spec.clone(),
-        done_at: stone.done_at.clone(),
-        ..Task::default()
-    });
-    task.state = match stone.kind {
-        TombstoneKind::Accept => State::Accepted,
-        TombstoneKind::Reject => State::Failed(stone.reason.clone()),
-        TombstoneKind::Delete => State::Skipped,
-    };
-    task
 }
 
 fn describe(edit: &Edit, what: &str) -> String {

@@ -119,9 +119,14 @@ pub fn decode(bytes: &[u8]) -> Result<Decoded<'_>, ParseError> {
     }
 }
 
-/// Where the torn last line begins: one without its line end that is not JSON.
+/// Where the torn last line begins: one without its line end that is not JSON. A file that is
+/// nothing but such a line must at least begin like a record, or it is another kind of file.
 pub fn torn_tail(bytes: &[u8]) -> Option<usize> {
     let start = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |n| n + 1);
+    let head = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    if start == 0 && !head.starts_with(b"{") {
+        return None;
+    }
     match std::str::from_utf8(&bytes[start..]) {
         Ok(tail) => {
             let bom = if start == 0 { bom_len(tail) } else { 0 };

@@ -128,3 +128,10 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_file_that_never_held_a_record_is_not_torn() {
+    for bytes in [&b"\x7fELF\x02"[..], b"# Plan", "\u{feff}text".as_bytes(), b"\0\0\0"] {
+        assert_eq!(torn_tail(bytes), None);
+    }
+}

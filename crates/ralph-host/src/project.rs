@@ -66,12 +66,15 @@ impl Project {
                 configured = Some(dir);
                 break;
             }
-            if marked.is_some() {
-                continue;
+            // A repository is a whole: what stands above it, in a shared folder perhaps, may not
+            // say which commands run in it.
+            if git_dir::of(dir)?.is_some() {
+                marked = marked.or(Some(dir));
+                break;
             }
-            if has_ledger(dir) || git_dir::of(dir)?.is_some() {
+            if marked.is_none() && has_ledger(dir) {
                 marked = Some(dir);
-            } else if git_dir::is_git_dir(dir) {
+            } else if marked.is_none() && git_dir::is_git_dir(dir) {
                 return Err(no_working_files(dir));
             }
         }

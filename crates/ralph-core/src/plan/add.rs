@@ -22,7 +22,13 @@ pub fn add(
     let labels = labels(inputs, &ids);
     let mut tasks = Vec::with_capacity(inputs.len());
     for (input, id) in inputs.iter().zip(&ids) {
-        let mut task = Task { id: id.clone(), spec: plan.current_spec.clone(), ..Task::default() };
+        let mut task = Task {
+            id: id.clone(),
+            spec: plan.current_spec.clone(),
+            // Nobody adds to the top of a file that has phases.
+            phase: plan.tasks.last().and_then(|last| last.phase.clone()),
+            ..Task::default()
+        };
         input.apply_to(&mut task).map_err(|e| Refusal::Invalid(e.0))?;
         for dep in input.deps.iter().flatten() {
             task.deps.push(resolve(plan, &labels, dep, &task.name)?);

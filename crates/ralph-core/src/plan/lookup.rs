@@ -105,10 +105,38 @@ impl Plan {
         self.issues.iter().filter(|i| self.in_scope(i.spec.as_deref()))
     }
 
+    /// Every task there ever was, as far as the file remembers: first those that left the plan,
+    /// each in the state in which it did, then the live ones.
+    pub fn all_tasks(&self) -> Vec<Task> {
+        let lookup = Lookup::new(self);
+        let buried = self.tombstones.iter().filter(|stone| {
+            lookup.task(&stone.id).is_none()
+                && lookup.tombstone(&stone.id).is_some_and(|last| std::ptr::eq(last, *stone))
+        });
+        buried.map(exhume).chain(self.tasks.iter().cloned()).collect()
+    }
+
     /// Whether any record, live or past, has this id.
     pub fn knows(&self, id: &Id) -> bool {
         self.task(id).is_some()
             || self.issue(id).is_some()
             || self.tombstones.iter().any(|t| t.id == *id)
     }
+}
+
+/// The task that a tombstone stands for.
+fn exhume(stone: &Tombstone) -> Task {
+    let mut task = stone.task.as_deref().cloned().unwrap_or_else(|| Task {
+        id: stone.id.clone(),
+        name: stone.name.clone().unwrap_or_else(|| stone.id.to_string()),
+        spec: stone.spec.clone(),
+        done_at: stone.done_at.clone(),
+        ..Task::default()
+    });
+    task.state = match stone.kind {
+        TombstoneKind::Accept => State::Accepted,
+        TombstoneKind::Reject => State::Failed(stone.reason.clone()),
+        TombstoneKind::Delete => State::Skipped,
+    };
+    task
 }

@@ -115,7 +115,7 @@ fn set_key(context: &Context, key: &str, value: &str, render: Render) -> Result<
     let shown = context.show(&path);
     context.change_text(&path, |text| {
         let new = config::set(&shown, text.unwrap_or_default(), key, value)
-            .map_err(|e| CommandError::new(e.to_string()).hint("nothing was changed"))?;
+            .map_err(|e| CommandError::new(format!("`{key}`: {e}")).hint("nothing was changed"))?;
         // A value may be right alone and wrong beside the others.
         let sources = context.config_sources(ProjectText::Instead(&new))?;
         sources.without_plan().map_err(config_error)?;

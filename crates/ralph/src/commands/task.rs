@@ -306,15 +306,15 @@ impl Tasks<'_> {
     fn list(&self, which: Which) -> Result<(), CommandError> {
         let file = self.context.read_plan(self.plan)?;
         let plan = &file.plan;
-        let shown: Vec<&Task> = match which {
-            Which::All => plan.tasks.iter().collect(),
+        let shown: Vec<Task> = match which {
+            Which::All => plan.all_tasks(),
             Which::Open => {
                 let unfinished = |t: &&Task| !matches!(t.state, State::Accepted | State::Skipped);
-                plan.scoped_tasks().filter(unfinished).collect()
+                plan.scoped_tasks().filter(unfinished).cloned().collect()
             }
         };
         if self.render == Render::Json {
-            return out::json(&shown.iter().map(|t| view::task(t)).collect());
+            return out::json(&shown.iter().map(view::task).collect());
         }
         if shown.is_empty() {
             return out::line(format!("No open tasks in {}.", file.shown));
@@ -324,16 +324,12 @@ impl Tasks<'_> {
             .iter()
             .map(|t| {
                 let why = plan::obstacle(t, &lookup, plan::Trust::Claimed);
-                let note = match (&t.state, why) {
-                    (State::Blocked(_) | State::Failed(_), Some(why)) => format!("  [{why}]"),
-                    (_, Some(why)) => format!("  [{why}]"),
-                    _ => String::new(),
-                };
+                let note = why.map(|w| format!("  [{}]", out::clean(&w.to_string())));
                 vec![
                     t.id.to_string(),
                     t.state.word().to_owned(),
                     t.priority.map_or("-", Priority::as_str).to_owned(),
-                    format!("{}{note}", out::clean(&t.name)),
+                    format!("{}{}", out::clean(&t.name), note.unwrap_or_default()),
                 ]
             })
             .collect();

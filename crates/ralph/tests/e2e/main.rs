@@ -2,6 +2,12 @@
 //!
 //! One test program, since linking a dozen of them would take longer than running them.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test may end in a panic and start programs"
+)]
+
 mod bad_input;
 mod concurrency;
 mod config;

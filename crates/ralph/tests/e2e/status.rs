@@ -97,7 +97,7 @@ fn version_completions_and_manual_pages_are_printed() {
 fn a_reader_that_goes_away_is_not_an_error() {
     use std::io::Read;
     use std::process::{Command, Stdio};
-    let p = project!().git_init().file("ralph/plan.jsonl", PLAN.repeat(1));
+    let p = project!().git_init().file("ralph/plan.jsonl", PLAN);
     let mut child = Command::new(env!("CARGO_BIN_EXE_ralph"))
         .args(["completions", "zsh"])
         .current_dir(p.root())
