@@ -23,10 +23,16 @@ fn the_nearest_ralph_toml_is_the_root() {
 }
 
 #[test]
-fn a_ralph_toml_beats_a_nearer_ledger_and_a_nearer_repository() {
+fn a_ralph_toml_beats_a_nearer_ledger() {
     let p = place().file("ralph.toml", "").file("a/ralph/plan.jsonl", "").dir("a/b");
-    p.git(["init", "-q", "a/b"]).ok();
     assert_eq!(discover(&p, "a/b").root(), p.root());
+}
+
+#[test]
+fn a_ralph_toml_above_a_repository_says_nothing_about_it() {
+    let p = place().file("ralph.toml", "").dir("a/b");
+    p.git(["init", "-q", "a"]).ok();
+    assert_eq!(discover(&p, "a/b").root(), p.path("a"));
 }
 
 #[test]
