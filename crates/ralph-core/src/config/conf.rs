@@ -109,7 +109,7 @@ fn convert(key: &KeyRef, reading: Reading, value: &ConfValue) -> Result<Value, S
     match value {
         ConfValue::Text(text) => read(key, reading, Some(text)),
         ConfValue::List(list) if reading == Reading::Commands => {
-            Ok(gates_from_commands(list.clone()))
+            gates_from_commands(Some(list.clone()))
         }
         ConfValue::List(list) => {
             let kind = &key.key.kind;

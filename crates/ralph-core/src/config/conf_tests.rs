@@ -52,6 +52,16 @@ RALPH_VALIDATION_COMMANDS=(
 "#;
 
 #[test]
+fn gate_commands_that_could_not_be_read_back_are_not_imported() {
+    let text = |conf: &str| conf_to_toml(&parse_conf(conf)).text;
+    let blank = text("RALPH_VALIDATION_COMMANDS=(' ' 'make check')");
+    assert!(blank.ends_with("[[gates]]\nname = \"make check\"\ncommand = \"make check\"\n"));
+    let damaged = conf_to_toml(&parse_conf("RALPH_VALIDATION_COMMANDS=('make\0check')"));
+    assert!(!damaged.text.contains("gates"));
+    assert!(damaged.notes[0].starts_with("line 1: RALPH_VALIDATION_COMMANDS was left out: "));
+}
+
+#[test]
 fn the_shipped_file_becomes_a_ralph_toml() {
     let conf = parse_conf(SHIPPED);
     assert_eq!(conf.skipped, []);

@@ -122,17 +122,17 @@ pub(super) fn read(key: &KeyRef, reading: Reading, text: Option<&str>) -> Result
             .filter(|duration| *duration <= LONGEST)
             .map(Value::Duration)
             .ok_or_else(|| format!("expected a whole number of seconds, found `{}`", text.trim())),
-        Reading::Commands => plain_list(text).map(gates_from_commands).ok_or_else(|| {
-            "expected gate commands as a JSON array of texts or one per line".to_owned()
-        }),
+        Reading::Commands => gates_from_commands(plain_list(text)),
     }
 }
 
-/// Gates that are nothing but commands; the command is the name, and one given twice counts once.
-pub(super) fn gates_from_commands(commands: Vec<String>) -> Value {
+/// Gates that are nothing but commands; the command is the name, one given twice counts once, and
+/// a blank one would run nothing.
+pub(super) fn gates_from_commands(commands: Option<Vec<String>>) -> Result<Value, String> {
+    let expected = || "expected gate commands as a JSON array of texts or one per line".to_owned();
     let mut records: Vec<Record> = Vec::new();
-    for command in commands {
-        let text = Value::Text(command);
+    for command in commands.ok_or_else(expected)?.iter().filter(|c| !c.trim().is_empty()) {
+        let text = Kind::Text.accept_text(command).ok_or_else(expected)?;
         let mut record = Record::default();
         record.push("name", text.clone());
         record.push("command", text);
@@ -140,7 +140,7 @@ pub(super) fn gates_from_commands(commands: Vec<String>) -> Value {
             records.push(record);
         }
     }
-    Value::Records(records)
+    Ok(Value::Records(records))
 }
 
 fn doubled(entries: &[Entry]) -> Vec<Problem> {

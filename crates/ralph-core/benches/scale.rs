@@ -1,0 +1,115 @@
+//! How reading, choosing and prioritising grow with the plan.
+//!
+//! The plan is one deep graph: each task needs the one before it, one half-way back, and every tenth
+//! one the very first; the lines stand in a scrambled order. What counts is the growth from the
+//! smallest plan: divided by the growth of n·log n it should stay near 1 or below.
+//!
+//! ```text
+//! cargo bench -p ralph-core --bench scale               1,000 to 100,000 tasks, best of 7
+//! cargo bench -p ralph-core --bench scale -- --quick    1,000 and 10,000 tasks, once
+//! ```
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use ralph_core::format::{Format, codec};
+use ralph_core::plan::{Trust, next_task, prioritize, stage};
+
+const STEPS: [&str; 5] = ["parse", "stage", "select", "prioritise", "write"];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let quick = std::env::args().any(|a| a == "--quick");
+    let (sizes, rounds) =
+        if quick { (&[1_000, 10_000][..], 1) } else { (&[1_000, 10_000, 100_000][..], 7) };
+    println!(
+        "best of {rounds}; in brackets the growth from {} tasks over that of n·log n",
+        sizes[0]
+    );
+    print!("{:>8}", "tasks");
+    for name in STEPS.iter().chain(&["all"]) {
+        print!("  {name:>20}");
+    }
+    println!();
+    let mut first: Option<Vec<Duration>> = None;
+    for &n in sizes {
+        let text = plan_text(n)?;
+        let times = best_of(rounds, &text)?;
+        let base = first.get_or_insert_with(|| times.clone());
+        print!("{n:>8}");
+        for (&time, &base) in times.iter().zip(base.iter()) {
+            let growth = time.as_secs_f64() / base.as_secs_f64() / (n_log_n(n) / n_log_n(sizes[0]));
+            print!("  {:>20}", format!("{time:.2?} ({growth:.2})"));
+        }
+        println!();
+    }
+    Ok(())
+}
+
+/// The shortest time of each step and of all together.
+fn best_of(rounds: usize, text: &str) -> Result<Vec<Duration>, Box<dyn Error>> {
+    let mut best = vec![Duration::MAX; STEPS.len() + 1];
+    for _ in 0..rounds {
+        let mut times = Vec::new();
+        run(text, &mut times)?;
+        times.push(times.iter().sum());
+        for (best, time) in best.iter_mut().zip(times) {
+            *best = time.min(*best);
+        }
+    }
+    Ok(best)
+}
+
+fn run(text: &str, times: &mut Vec<Duration>) -> Result<(), Box<dyn Error>> {
+    let codec = codec(Format::Jsonl);
+    let start = Instant::now();
+    let plan = codec.parse(black_box(text))?;
+    times.push(start.elapsed());
+
+    let start = Instant::now();
+    black_box(stage(&plan));
+    times.push(start.elapsed());
+
+    let start = Instant::now();
+    let next = next_task(&plan, Trust::Claimed).map(|t| t.name.clone());
+    times.push(start.elapsed());
+    if next.as_deref() != Some("Do part 0") {
+        return Err(format!("the first task should be next, not {next:?}").into());
+    }
+
+    let start = Instant::now();
+    let prioritized = prioritize(&plan, None);
+    times.push(start.elapsed());
+
+    let start = Instant::now();
+    black_box(codec.edit(text, &prioritized.edits)?);
+    times.push(start.elapsed());
+    Ok(())
+}
+
+/// `n` is a power of ten, so multiplying by a prime visits every task once.
+fn plan_text(n: usize) -> Result<String, std::fmt::Error> {
+    let mut text = String::from("{\"t\":\"spec\",\"spec\":\"bench.md\"}\n");
+    for line in 0..n {
+        let i = line * 7_919 % n;
+        let mut deps = String::new();
+        if i > 0 {
+            write!(deps, "\"t-{:06}\",\"t-{:06}\"", i - 1, i / 2)?;
+        }
+        if i > 0 && i.is_multiple_of(10) {
+            write!(deps, ",\"t-{:06}\"", 0)?;
+        }
+        writeln!(
+            text,
+            "{{\"t\":\"task\",\"id\":\"t-{i:06}\",\"spec\":\"bench.md\",\"name\":\"Do part {i}\",\
+             \"s\":\"p\",\"accept\":\"part {i} is there\",\"deps\":[{deps}]}}"
+        )?;
+    }
+    Ok(text)
+}
+
+fn n_log_n(n: usize) -> f64 {
+    let n = n as f64;
+    n * n.log2()
+}
