@@ -49,7 +49,12 @@ fn verb() -> impl Strategy<Value = Verb> {
 }
 
 /// The edits a verb asks for; `None` when it does not apply, which is as good an answer.
-fn decide(verb: &Verb, plan: &Plan, codec: &dyn Codec, random: &mut dyn FnMut() -> String) -> Option<Vec<Edit>> {
+fn decide(
+    verb: &Verb,
+    plan: &Plan,
+    codec: &dyn Codec,
+    random: &mut dyn FnMut() -> String,
+) -> Option<Vec<Edit>> {
     let ids: Vec<Id> = {
         let buried = plan.tombstones.iter().map(|t| t.id.clone());
         let all: BTreeSet<Id> = plan.tasks.iter().map(|t| t.id.clone()).chain(buried).collect();
@@ -62,7 +67,8 @@ fn decide(verb: &Verb, plan: &Plan, codec: &dyn Codec, random: &mut dyn FnMut() 
                 Format::Progress => Vec::new(),
                 _ => deps.iter().filter_map(|n| Some(pick(*n)?.to_string())).collect(),
             };
-            let input = TaskInput { name: Some(name.clone()), deps: Some(deps), ..TaskInput::default() };
+            let input =
+                TaskInput { name: Some(name.clone()), deps: Some(deps), ..TaskInput::default() };
             add::add(plan, codec, &[input], random).ok()
         }
         Verb::Done(n) => verbs::done(plan, &pick(*n)?, AT).ok(),
@@ -129,7 +135,8 @@ fn check(before: &Plan, after: &Plan, verb: &Verb) -> Result<(), TestCaseError> 
         prop_assert!(next.deps.iter().all(|d| lookup.fate(d).satisfies(Trust::Claimed)));
         prop_assert!(!matches!(lookup.fate(&next.id), Fate::Unknown));
     }
-    let open = after.scoped_tasks().any(|t| t.state.is_open() || matches!(t.state, State::Failed(_)));
+    let open =
+        after.scoped_tasks().any(|t| t.state.is_open() || matches!(t.state, State::Failed(_)));
     prop_assert!(!(open && stage(after).as_str() == "COMPLETE"), "open work is never complete");
     Ok(())
 }
@@ -151,7 +158,9 @@ fn run(format: Format, verbs: &[Verb]) -> Result<(), TestCaseError> {
             .parse(&next)
             .map_err(|e| TestCaseError::fail(format!("after {verb:?}: {e}\n{next}")))?;
         check(&before, &after, verb).map_err(|e| {
-            TestCaseError::fail(format!("{format} after {verb:?}: {e}\nbefore:\n{text}\nafter:\n{next}"))
+            TestCaseError::fail(format!(
+                "{format} after {verb:?}: {e}\nbefore:\n{text}\nafter:\n{next}"
+            ))
         })?;
         if edits.is_empty() {
             prop_assert_eq!(&next, &text, "no edit, no change");

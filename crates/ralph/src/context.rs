@@ -215,7 +215,8 @@ fn decode<'b>(shown: &str, bytes: &'b [u8]) -> Result<&'b str, CommandError> {
 }
 
 fn parse(path: &Path, shown: &str, text: &str) -> Result<(Format, Plan), CommandError> {
-    let format = format::detect(&path.to_string_lossy(), text).map_err(|e| parse_error(shown, &e))?;
+    let format =
+        format::detect(&path.to_string_lossy(), text).map_err(|e| parse_error(shown, &e))?;
     let plan = format::codec(format).parse(text).map_err(|e| parse_error(shown, &e))?;
     Ok((format, plan))
 }

@@ -100,8 +100,10 @@ fn add(context: &Context, typed: &str, render: Render) -> Result<(), CommandErro
     let id = change(context, |inbox| {
         if let Some(entry) = inbox.queued(&spec) {
             let (id, status) = (&entry.id, entry.status.as_str());
-            return Err(CommandError::new(format!("{spec} is already in the inbox: {id}, {status}"))
-                .hint("`ralph inbox` shows it"));
+            return Err(CommandError::new(format!(
+                "{spec} is already in the inbox: {id}, {status}"
+            ))
+            .hint("`ralph inbox` shows it"));
         }
         let id = inbox.fresh_id(&mut context.random()).ok_or_else(|| {
             CommandError::new("the inbox has no free ids left")

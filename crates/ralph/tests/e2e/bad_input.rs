@@ -33,18 +33,27 @@ fn a_damaged_line_stops_everything_and_names_the_line() {
         ("[1]", 2),
         ("plain text", 2),
     ] {
-        refuses(&plan(format!("{TASK}{bad}\n{TASK}")), "ralph/plan.jsonl", &format!("ralph/plan.jsonl:{line}"));
+        refuses(
+            &plan(format!("{TASK}{bad}\n{TASK}")),
+            "ralph/plan.jsonl",
+            &format!("ralph/plan.jsonl:{line}"),
+        );
     }
 }
 
 #[test]
 fn invalid_utf8_names_the_line() {
-    refuses(&plan([TASK.as_bytes(), b"{\"t\":\"\xff\"}\n"].concat()), "ralph/plan.jsonl", "ralph/plan.jsonl:2");
+    refuses(
+        &plan([TASK.as_bytes(), b"{\"t\":\"\xff\"}\n"].concat()),
+        "ralph/plan.jsonl",
+        "ralph/plan.jsonl:2",
+    );
 }
 
 #[test]
 fn a_binary_file_is_refused() {
-    let noise: Vec<u8> = (0..4096u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let noise: Vec<u8> =
+        (0..4096u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     for name in ["plan.json", "progress.md", "implementation.json", "plan.jsonl"] {
         let with_newlines = [&noise[..], b"\n", &noise[..], b"\n"].concat();
         refuses(&project!().git_init().file(name, with_newlines), name, name);
@@ -91,7 +100,11 @@ fn a_last_line_without_newline_that_is_whole_is_a_record() {
 #[test]
 fn a_hundred_megabytes_are_read_and_changed_correctly() {
     let note = "x".repeat(1_000_000);
-    let line = |id: u32| format!("{{\"t\":\"task\",\"id\":\"t-{id:04}\",\"name\":\"A\",\"s\":\"p\",\"notes\":\"{note}\"}}\n");
+    let line = |id: u32| {
+        format!(
+            "{{\"t\":\"task\",\"id\":\"t-{id:04}\",\"name\":\"A\",\"s\":\"p\",\"notes\":\"{note}\"}}\n"
+        )
+    };
     let text: String = (0..100).map(line).collect();
     let p = plan(&text);
     p.run(["query", "stage"]).ok().stdout("BUILD\n");
@@ -103,7 +116,10 @@ fn a_hundred_megabytes_are_read_and_changed_correctly() {
 
 #[test]
 fn a_symlinked_plan_stays_a_link_and_its_target_changes() {
-    let p = project!().git_init().file("elsewhere/real.jsonl", TASK).link("ralph/plan.jsonl", "../elsewhere/real.jsonl");
+    let p = project!()
+        .git_init()
+        .file("elsewhere/real.jsonl", TASK)
+        .link("ralph/plan.jsonl", "../elsewhere/real.jsonl");
     p.run(["task", "done", "t-aaaa"]).ok();
     assert!(fs::symlink_metadata(p.path("ralph/plan.jsonl")).unwrap().is_symlink());
     assert!(p.read("elsewhere/real.jsonl").contains("\"s\":\"d\""));
@@ -129,8 +145,12 @@ fn a_read_only_project_can_be_read_and_says_why_it_cannot_be_changed() {
 
 #[test]
 fn a_full_disk_is_an_error_and_leaves_the_plan_as_it_was() {
-    let Some(disk) = SmallDisk::mount("a_full_disk_is_an_error_and_leaves_the_plan_as_it_was", 512) else { return };
-    let p = TestProject::inside(env!("CARGO_BIN_EXE_ralph"), disk.path()).file("ralph/plan.jsonl", TASK);
+    let Some(disk) = SmallDisk::mount("a_full_disk_is_an_error_and_leaves_the_plan_as_it_was", 512)
+    else {
+        return;
+    };
+    let p = TestProject::inside(env!("CARGO_BIN_EXE_ralph"), disk.path())
+        .file("ralph/plan.jsonl", TASK);
     p.run(["query", "stage"]).ok();
     p.run(["task", "edit", "t-aaaa", "--notes", "makes the lock file"]).ok();
     let before = p.read("ralph/plan.jsonl");
@@ -139,7 +159,8 @@ fn a_full_disk_is_an_error_and_leaves_the_plan_as_it_was() {
     p.run(["task", "add", &long]).fails(1).stdout("").stderr_has("ralph/plan.jsonl");
     p.run(["task", "edit", "t-aaaa", "--notes", &long]).fails(1).stderr_has("ralph/plan.jsonl");
     assert_eq!(p.read("ralph/plan.jsonl"), before);
-    let left: Vec<_> = fs::read_dir(p.path("ralph")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    let left: Vec<_> =
+        fs::read_dir(p.path("ralph")).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left, ["plan.jsonl"], "no temporary file stays behind");
     disk.free();
     p.run(["task", "add", &long]).ok();
@@ -183,8 +204,15 @@ fn a_detached_head_and_a_linked_worktree_are_no_problem() {
 
 #[test]
 fn several_plan_files_are_listed_and_one_can_be_chosen() {
-    let p = project!().git_init().file("plan.json", "{\"tasks\":[]}").file("progress.md", "# Progress: x\n\n## Tasks\n");
-    p.run(["query", "stage"]).fails(1).stderr_has("plan.json").stderr_has("progress.md").stderr_has("--plan");
+    let p = project!()
+        .git_init()
+        .file("plan.json", "{\"tasks\":[]}")
+        .file("progress.md", "# Progress: x\n\n## Tasks\n");
+    p.run(["query", "stage"])
+        .fails(1)
+        .stderr_has("plan.json")
+        .stderr_has("progress.md")
+        .stderr_has("--plan");
     p.run(["query", "stage", "--plan", "plan.json"]).ok().stdout("COMPLETE\n");
     p.run(["--directory", "..", "query", "stage", "--plan", "project/plan.json"]).ok();
     p.run(["query", "stage", "--plan", "none.json"]).fails(1).stderr_has("none.json");

@@ -51,20 +51,29 @@ fn what_the_target_cannot_hold_is_said() {
     for part in ["issue i-iiii", "dependencies", "priority", "ids of"] {
         assert!(lost.contains(part), "{part} is not in {lost}");
     }
-    p.run(["convert", "in.jsonl", "plan.json"]).ok().stderr_has("plan.json cannot hold:").stderr_has("why?");
+    p.run(["convert", "in.jsonl", "plan.json"])
+        .ok()
+        .stderr_has("plan.json cannot hold:")
+        .stderr_has("why?");
 }
 
 #[test]
 fn the_native_format_loses_nothing_of_the_others() {
     let deluxe = r#"{"tasks":[{"id":"T-001","title":"A","description":"d","status":"pending","skills":["s"],"needs_docs":true,"libraries":["l"],"acceptance_criteria":["c"],"depends_on":[],"max_turns":7,"retry_count":1,"max_retries":4}]}"#;
     let p = project!().git_init().file("plan.json", deluxe);
-    assert_eq!(p.run(["convert", "plan.json", "out.jsonl", "--json"]).ok().json()["lost"], json!([]));
+    assert_eq!(
+        p.run(["convert", "plan.json", "out.jsonl", "--json"]).ok().json()["lost"],
+        json!([])
+    );
 }
 
 #[test]
 fn an_existing_file_is_kept_unless_told_otherwise() {
     let p = project!().git_init().file("in.jsonl", JSONL).file("plan.json", "mine");
-    p.run(["convert", "in.jsonl", "plan.json"]).fails(1).stderr_has("exists already").stderr_has("--force");
+    p.run(["convert", "in.jsonl", "plan.json"])
+        .fails(1)
+        .stderr_has("exists already")
+        .stderr_has("--force");
     assert_eq!(p.read("plan.json"), "mine");
     p.run(["convert", "in.jsonl", "plan.json", "--force"]).ok();
     p.run(["convert", "in.jsonl", "what.txt"]).fails(2).stderr_has("--to");

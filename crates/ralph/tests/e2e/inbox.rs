@@ -4,9 +4,9 @@ use ralph_testkit::{NOW, TestProject, project};
 use serde_json::{Value, json};
 
 fn with_specs(names: &[&str]) -> TestProject {
-    names.iter().fold(project!().git_init(), |p, name| {
-        p.file(format!("ralph/specs/{name}"), "# A spec\n")
-    })
+    names
+        .iter()
+        .fold(project!().git_init(), |p, name| p.file(format!("ralph/specs/{name}"), "# A spec\n"))
 }
 
 fn records(project: &TestProject) -> Vec<Value> {
@@ -30,7 +30,9 @@ fn add_creates_a_pending_record_in_inbox_jsonl() {
     assert!(rest.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()), "{id}");
     assert_eq!(
         records(&p),
-        [json!({"t": "inbox", "id": id, "spec": "feature-x.md", "added_at": NOW, "status": "pending"})]
+        [
+            json!({"t": "inbox", "id": id, "spec": "feature-x.md", "added_at": NOW, "status": "pending"})
+        ]
     );
 }
 
@@ -38,7 +40,8 @@ fn add_creates_a_pending_record_in_inbox_jsonl() {
 fn add_appends_and_leaves_earlier_bytes_alone() {
     let p = with_specs(&["a.md", "b.md"]);
     // Other spacing, an unknown field, an unknown kind of record: none of it is ours to touch.
-    let before = record("q-a1b2", "a.md", "done", r#", "by": "me""#) + "{\"t\": \"memo\",\"x\":1}\n";
+    let before =
+        record("q-a1b2", "a.md", "done", r#", "by": "me""#) + "{\"t\": \"memo\",\"x\":1}\n";
     p.write("ralph/inbox.jsonl", &before);
     p.run(["inbox", "add", "b.md"]).ok();
     assert!(p.read("ralph/inbox.jsonl").starts_with(&before));
@@ -48,10 +51,9 @@ fn add_appends_and_leaves_earlier_bytes_alone() {
 #[test]
 fn add_fails_with_an_error_if_the_spec_file_does_not_exist() {
     let p = with_specs(&["feature-x.md"]);
-    p.run(["inbox", "add", "feature-y.md"])
-        .fails(1)
-        .stdout("")
-        .stderr("error: spec not found: ralph/specs/feature-y.md\nhint: did you mean feature-x.md?\n");
+    p.run(["inbox", "add", "feature-y.md"]).fails(1).stdout("").stderr(
+        "error: spec not found: ralph/specs/feature-y.md\nhint: did you mean feature-x.md?\n",
+    );
     assert!(!p.exists("ralph/inbox.jsonl"));
 }
 
@@ -64,7 +66,8 @@ fn add_refuses_a_name_outside_the_specs_folder() {
 #[test]
 fn add_refuses_a_spec_that_is_pending_or_active_and_names_its_id() {
     for status in ["pending", "active"] {
-        let p = with_specs(&["a.md"]).file("ralph/inbox.jsonl", record("q-a1b2", "a.md", status, ""));
+        let p =
+            with_specs(&["a.md"]).file("ralph/inbox.jsonl", record("q-a1b2", "a.md", status, ""));
         p.run(["inbox", "add", "a.md"]).fails(1).stderr_has("q-a1b2").stderr_has(status);
         assert_eq!(records(&p).len(), 1);
     }
@@ -92,7 +95,12 @@ Inbox (3 specs):
 #[test]
 fn list_shows_when_and_why_a_spec_ended() {
     let text = record("q-a1b2", "a.md", "done", r#", "completed_at": "2025-01-20T10:25:00Z""#)
-        + &record("q-c3d4", "b.md", "failed", r#", "error": "no tasks", "completed_at": "2025-01-19T10:30:00Z""#);
+        + &record(
+            "q-c3d4",
+            "b.md",
+            "failed",
+            r#", "error": "no tasks", "completed_at": "2025-01-19T10:30:00Z""#,
+        );
     let p = with_specs(&[]).file("ralph/inbox.jsonl", text);
     p.run(["inbox"]).ok().stdout(
         "Inbox (2 specs):
@@ -191,7 +199,9 @@ fn json_output_is_data_alone() {
 fn a_damaged_inbox_stops_every_command_and_nothing_is_rewritten() {
     let damaged = record("q-a1b2", "a.md", "pending", "") + "{\"t\":\"inbox\", oops}\n";
     let p = with_specs(&["b.md"]).file("ralph/inbox.jsonl", &damaged);
-    for args in [&["inbox"][..], &["inbox", "add", "b.md"], &["inbox", "clear"], &["query", "inbox"]] {
+    for args in
+        [&["inbox"][..], &["inbox", "add", "b.md"], &["inbox", "clear"], &["query", "inbox"]]
+    {
         p.run(args).fails(1).stdout("").stderr_has("ralph/inbox.jsonl:2");
     }
     assert_eq!(p.read("ralph/inbox.jsonl"), damaged);

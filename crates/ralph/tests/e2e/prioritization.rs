@@ -13,7 +13,10 @@ fn plan_of(tasks: Value) -> TestProject {
 }
 
 fn priorities(p: &TestProject) -> Vec<(String, String)> {
-    let mut found: Vec<(String, String)> = p.run(["task", "list", "--json"]).ok().json()
+    let mut found: Vec<(String, String)> = p
+        .run(["task", "list", "--json"])
+        .ok()
+        .json()
         .as_array()
         .unwrap()
         .iter()
@@ -51,9 +54,9 @@ fn prioritization_considers_dependencies_complexity_and_critical_path() {
     ]));
     p.run(["task", "prioritize"]).ok();
     let expected = [
-        ("Add a type", "high"),      // small, and two tasks wait for it
-        ("Check the file", "high"),  // on the longest chain
-        ("Log errors", "medium"),    // standard work
+        ("Add a type", "high"),       // small, and two tasks wait for it
+        ("Check the file", "high"),   // on the longest chain
+        ("Log errors", "medium"),     // standard work
         ("Print the file", "medium"), // the end of the chain unblocks nobody
         ("Read the file", "high"),
         ("Tidy the comments", "low"), // nice to have
@@ -80,7 +83,12 @@ fn a_computed_priority_follows_the_plan_and_a_hand_edit_stays() {
     p.run(["task", "prioritize"]).ok();
     assert_eq!(priorities(&p)[0].1, "medium");
     let id = p.run(["task", "list", "--json"]).json()[0]["id"].as_str().unwrap().to_owned();
-    p.run(["task", "add", &json!([{"name": "C", "deps": [id]}, {"name": "D", "deps": [id]}]).to_string()]).ok();
+    p.run([
+        "task",
+        "add",
+        &json!([{"name": "C", "deps": [id]}, {"name": "D", "deps": [id]}]).to_string(),
+    ])
+    .ok();
     p.run(["task", "prioritize"]).ok();
     assert_eq!(priorities(&p)[0].1, "high", "two tasks wait for it now");
     // Somebody edits the file by hand.

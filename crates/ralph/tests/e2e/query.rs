@@ -8,10 +8,12 @@ fn with_plan(lines: &[&str]) -> TestProject {
 }
 
 const A: &str = r#"{"t":"task","id":"t-aaaa","name":"A","s":"p"}"#;
-const B: &str = r#"{"t":"task","id":"t-bbbb","name":"B","s":"p","deps":["t-aaaa"],"priority":"high"}"#;
+const B: &str =
+    r#"{"t":"task","id":"t-bbbb","name":"B","s":"p","deps":["t-aaaa"],"priority":"high"}"#;
 const D: &str = r#"{"t":"task","id":"t-dddd","name":"D","s":"d","done_at":"2025-01-20T10:00:00Z"}"#;
 const I: &str = r#"{"t":"issue","id":"i-iiii","desc":"why?"}"#;
-const K: &str = r#"{"t":"task","id":"t-kkkk","name":"K","s":"p","kill_reason":"timeout","kill_log":"x.log"}"#;
+const K: &str =
+    r#"{"t":"task","id":"t-kkkk","name":"K","s":"p","kill_reason":"timeout","kill_log":"x.log"}"#;
 const X: &str = r#"{"t":"task","id":"t-xxxx","name":"X","s":"p","deps":["t-none"]}"#;
 
 #[test]

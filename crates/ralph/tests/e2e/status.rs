@@ -58,16 +58,37 @@ t-aaaa  rejected  1h ago   Read: no test
 fn every_command_has_help_with_an_example() {
     let p = project!();
     for command in [
-        "init", "status", "task", "issue", "spec", "inbox", "query", "log", "validate", "convert",
-        "config", "completions", "man",
+        "init",
+        "status",
+        "task",
+        "issue",
+        "spec",
+        "inbox",
+        "query",
+        "log",
+        "validate",
+        "convert",
+        "config",
+        "completions",
+        "man",
     ] {
         let help = p.run([command, "--help"]).ok().stdout;
         assert!(help.contains("Example"), "ralph {command} --help has no example:\n{help}");
         assert!(help.contains(&format!("ralph {command}")), "{help}");
     }
     for command in [
-        "add", "done", "accept", "reject", "prioritize", "list", "show", "edit", "skip", "block",
-        "retry", "delete",
+        "add",
+        "done",
+        "accept",
+        "reject",
+        "prioritize",
+        "list",
+        "show",
+        "edit",
+        "skip",
+        "block",
+        "retry",
+        "delete",
     ] {
         p.run(["task", command, "--help"]).ok().stdout_has("Example");
     }

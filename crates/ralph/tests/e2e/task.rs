@@ -25,7 +25,8 @@ fn a_plain_name_becomes_a_pending_task_with_an_id() {
 #[test]
 fn all_fields_of_a_json_task_are_kept() {
     let p = project!().git_init();
-    let id = add(&p, r#"{"name": "A", "notes": "n", "accept": "`make` passes", "priority": "high"}"#);
+    let id =
+        add(&p, r#"{"name": "A", "notes": "n", "accept": "`make` passes", "priority": "high"}"#);
     assert_eq!(
         records(&p),
         [json!({"t": "task", "id": id, "name": "A", "s": "p", "notes": "n",
@@ -54,7 +55,9 @@ fn a_given_id_of_the_right_shape_is_kept_and_never_taken_twice() {
     p.run(["task", "add", r#"{"id": "t-abcd", "name": "B"}"#]).fails(1).stderr_has("t-abcd");
     p.run(["task", "done", "t-abcd"]).ok();
     p.run(["task", "accept"]).ok();
-    p.run(["task", "add", r#"{"id": "t-abcd", "name": "B"}"#]).fails(1).stderr_has("already in use");
+    p.run(["task", "add", r#"{"id": "t-abcd", "name": "B"}"#])
+        .fails(1)
+        .stderr_has("already in use");
 }
 
 #[test]
@@ -118,7 +121,9 @@ fn accept_without_an_id_takes_all_done_tasks_and_no_pending_one() {
     let ids: Vec<String> = ["A", "B", "C"].iter().map(|n| add(&p, n)).collect();
     p.run(["task", "done", &ids[0]]).ok();
     p.run(["task", "done", &ids[2]]).ok();
-    p.run(["task", "accept"]).ok().stdout(&format!("Accepted: {} A\nAccepted: {} C\n", ids[0], ids[2]));
+    p.run(["task", "accept"])
+        .ok()
+        .stdout(&format!("Accepted: {} A\nAccepted: {} C\n", ids[0], ids[2]));
     p.run(["task", "accept"]).ok().stdout("Nothing to accept: no task is done.\n");
     p.run(["task", "accept", &ids[1]]).fails(1).stderr_has("is pending");
 }
@@ -209,7 +214,9 @@ fn edit_changes_only_what_is_said() {
 fn an_unknown_id_names_the_nearest_one() {
     let p = project!().git_init();
     add(&p, r#"{"id": "t-abcd", "name": "A"}"#);
-    p.run(["task", "done", "t-abdc"]).fails(1).stderr("error: no task t-abdc\nhint: did you mean t-abcd?\n");
+    p.run(["task", "done", "t-abdc"])
+        .fails(1)
+        .stderr("error: no task t-abdc\nhint: did you mean t-abcd?\n");
 }
 
 #[test]
@@ -251,7 +258,10 @@ fn the_verbs_work_on_implementation_json() {
     let value: Value = serde_json::from_str(&p.read("implementation.json")).unwrap();
     let tasks = &value["specs"][0]["tasks"];
     assert_eq!(tasks[0]["status"], "completed");
-    assert_eq!((&tasks[1]["status"], &tasks[1]["blockedReason"]), (&json!("blocked"), &json!("no key")));
+    assert_eq!(
+        (&tasks[1]["status"], &tasks[1]["blockedReason"]),
+        (&json!("blocked"), &json!("no key"))
+    );
     assert_eq!(p.run(["query", "stage"]).ok().stdout, "BLOCKED\n");
 }
 
