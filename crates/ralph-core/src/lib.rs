@@ -13,6 +13,7 @@
 //! ```
 
 pub mod age;
+pub mod backend;
 pub mod config;
 pub mod convert;
 pub mod format;

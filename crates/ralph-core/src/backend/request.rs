@@ -1,0 +1,109 @@
+//! What is asked of a backend, and how it is started.
+
+use serde_json::Value;
+
+/// How much a backend may do without asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Permissions {
+    /// Everything: the attempt is a transaction, and gates decide.
+    Bypass,
+    /// Whatever the program's own settings allow.
+    Default,
+    /// Look, but change nothing, as far as the program can be told so.
+    ReadOnly,
+}
+
+/// Whether a run begins a session or continues one.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Session<'a> {
+    /// A new one.
+    New,
+    /// Continue the session with this id.
+    Resume {
+        /// The id.
+        id: &'a str,
+        /// What the session had used before: several programs report totals of the whole session.
+        before: Spent,
+    },
+}
+
+/// What a run has used. `None` is "nobody said", which is not 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spent {
+    /// Dollars.
+    pub cost: Option<f64>,
+    /// Tokens read, those from a cache included.
+    pub input: Option<u64>,
+    /// Of these, tokens from a cache.
+    pub cached: Option<u64>,
+    /// Tokens written.
+    pub output: Option<u64>,
+    /// Turns taken.
+    pub turns: Option<u64>,
+}
+
+impl Spent {
+    /// What was used since `before`, field by field; never below zero.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        let whole = |now: Option<u64>, then: Option<u64>| {
+            now.map(|now| now.saturating_sub(then.unwrap_or(0)))
+        };
+        Self {
+            cost: self.cost.map(|now| (now - before.cost.unwrap_or(0.0)).max(0.0)),
+            input: whole(self.input, before.input),
+            cached: whole(self.cached, before.cached),
+            output: whole(self.output, before.output),
+            turns: whole(self.turns, before.turns),
+        }
+    }
+}
+
+/// One run of a backend.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request<'a> {
+    /// What to do. Always goes to standard input: arguments have a size limit and show in `ps`.
+    pub prompt: &'a str,
+    /// Added to the program's own system prompt.
+    pub system: Option<&'a str>,
+    /// Which model.
+    pub model: Option<&'a str>,
+    /// Most turns.
+    pub max_turns: Option<u32>,
+    /// What it may do without asking.
+    pub permissions: Permissions,
+    /// MCP servers, as `{"mcpServers": {…}}`. `None` gives none.
+    pub mcp: Option<&'a Value>,
+    /// A JSON Schema for the answer.
+    pub schema: Option<&'a Value>,
+    /// New or continued.
+    pub session: Session<'a>,
+    /// Most dollars for this run.
+    pub budget: Option<f64>,
+    /// A directory for the files of this run, as an absolute path without a final slash.
+    pub scratch: &'a str,
+    /// Whether the program will run as root, which some refuse unless told that it is meant.
+    pub as_root: bool,
+}
+
+/// A file that must exist before the program starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScratchFile {
+    /// Absolute path, below the request's `scratch`.
+    pub path: String,
+    /// What is in it.
+    pub text: String,
+}
+
+/// How to start a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Invocation {
+    /// Arguments after the program's name.
+    pub args: Vec<String>,
+    /// Variables to set.
+    pub env: Vec<(String, String)>,
+    /// Written to standard input, which is then closed.
+    pub stdin: String,
+    /// Files to write first.
+    pub files: Vec<ScratchFile>,
+}
