@@ -144,7 +144,9 @@ impl Outcome {
         Some(match self {
             Self::Success => return None,
             Self::MaxTurns => "raise `max_turns`, or make the task smaller".into(),
-            Self::ContextLimit => "make the task smaller; `ralph construct` does that by itself".into(),
+            Self::ContextLimit => {
+                "make the task smaller; `ralph construct` does that by itself".into()
+            }
             Self::Budget => "raise `limits.max_cost`, or make the task smaller".into(),
             Self::RateLimit { .. } => {
                 "wait for the reset, or set another backend in `fallback_backends`".into()
@@ -153,17 +155,24 @@ impl Outcome {
                 format!("log in: start `{backend}` once by hand and follow what it says")
             }
             Self::NotInstalled => {
-                format!("install {backend}, or say where it is: `[backends.{backend}] program = \"…\"`")
+                format!(
+                    "install {backend}, or say where it is: `[backends.{backend}] program = \"…\"`"
+                )
             }
             Self::PermissionDenied { .. } => {
-                "set `skip_permissions = true`, or allow these tools in the program's own settings".into()
+                "set `skip_permissions = true`, or allow these tools in the program's own settings"
+                    .into()
             }
             Self::ApiError { .. } => "try again later; the program's own log says more".into(),
             Self::Crash { .. } | Self::NoOutput | Self::Malformed { .. } => {
-                format!("look at the log of the run; `{backend} --version` shows whether it works at all")
+                format!(
+                    "look at the log of the run; `{backend} --version` shows whether it works at all"
+                )
             }
             Self::Timeout => "raise `limits.stage_timeout`, or make the task smaller".into(),
-            Self::Idle => "raise `limits.idle_timeout` if the program may be silent that long".into(),
+            Self::Idle => {
+                "raise `limits.idle_timeout` if the program may be silent that long".into()
+            }
             Self::Cancelled => return None,
         })
     }
