@@ -84,3 +84,12 @@ pub(crate) fn note(text: impl AsRef<str>) {
     // Nobody can be told that stderr is gone.
     let _ = writeln!(io::stderr(), "{}", text.as_ref());
 }
+
+/// A text from a file, safe to show and at most `most` characters long.
+pub(crate) fn clip(text: &str, most: usize) -> String {
+    let text = clean(text);
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

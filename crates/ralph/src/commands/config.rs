@@ -92,7 +92,7 @@ fn show(rows: &[Shown], render: Render) -> Result<(), CommandError> {
         .iter()
         .map(|row| {
             let value = row.value.as_ref().map_or_else(|| "-".to_owned(), Value::to_string);
-            vec![row.key.clone(), out::clean(&value), format!("({})", row.origin)]
+            vec![row.key.clone(), out::clip(&value, 48), format!("({})", row.origin)]
         })
         .collect();
     out::table(&rows).into_iter().try_for_each(out::line)

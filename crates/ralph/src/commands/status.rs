@@ -46,7 +46,7 @@ pub(crate) fn run(context: &Context, args: &StatusArgs) -> Result<ExitCode, Comm
     let (stage, items) = plan::next(&file.plan);
     let mut rows = vec![
         vec!["Plan:".to_owned(), file.shown.clone()],
-        vec!["Stage:".to_owned(), explain(stage, iteration)],
+        vec!["Stage:".to_owned(), explain(stage, &tally, iteration)],
         vec!["Tasks:".to_owned(), tasks(&tally)],
     ];
     if let Some(spec) = &file.plan.current_spec {
@@ -81,12 +81,13 @@ pub(crate) fn run(context: &Context, args: &StatusArgs) -> Result<ExitCode, Comm
     Ok(ExitCode::SUCCESS)
 }
 
-fn explain(stage: Stage, iteration: u64) -> String {
+fn explain(stage: Stage, tally: &Tally, iteration: u64) -> String {
     let words = match stage {
         Stage::Decompose => "killed work must be broken down",
         Stage::Investigate => "issues must become tasks",
         Stage::Build => "tasks are ready",
         Stage::Verify => "claimed work must be checked",
+        Stage::Complete if tally.total() == 0 => "there are no tasks yet; `ralph task add` adds one",
         Stage::Complete => "nothing is left to do",
         Stage::Blocked => "work is left, but none of it can go on",
     };
