@@ -87,7 +87,9 @@ fn explain(stage: Stage, tally: &Tally, iteration: u64) -> String {
         Stage::Investigate => "issues must become tasks",
         Stage::Build => "tasks are ready",
         Stage::Verify => "claimed work must be checked",
-        Stage::Complete if tally.total() == 0 => "there are no tasks yet; `ralph task add` adds one",
+        Stage::Complete if tally.total() == 0 => {
+            "there are no tasks yet; `ralph task add` adds one"
+        }
         Stage::Complete => "nothing is left to do",
         Stage::Blocked => "work is left, but none of it can go on",
     };

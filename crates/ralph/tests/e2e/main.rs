@@ -15,6 +15,7 @@ mod convert;
 mod inbox;
 mod prioritization;
 mod query;
+mod readme;
 mod spec;
 mod status;
 mod task;
