@@ -162,7 +162,10 @@ impl Done {
     fn report(&self, context: &Context) -> Result<(), CommandError> {
         let setup = &self.setup;
         if self.created.is_empty() && self.changed.is_empty() {
-            out::line(format!("Everything is already there{}; nothing was changed.", place(context)))?;
+            out::line(format!(
+                "Everything is already there{}; nothing was changed.",
+                place(context)
+            ))?;
         } else {
             out::table(&self.rows(context)).into_iter().try_for_each(out::line)?;
         }

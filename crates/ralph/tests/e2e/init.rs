@@ -1,11 +1,16 @@
 //! `ralph init`: what it finds, what it writes, and what it leaves alone.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends in a panic")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use ralph_testkit::{TestProject, project};
 use serde_json::Value;
+
+/// Paths and texts.
+type Files = &'static [(&'static str, &'static str)];
 
 /// Every file below the project but git's own, with its bytes.
 fn tree(p: &TestProject) -> BTreeMap<String, Vec<u8>> {
@@ -118,7 +123,7 @@ fn what_ralph_writes_while_it_runs_is_ignored_and_the_rest_is_not() {
 
 #[test]
 fn each_stack_gets_its_gates() {
-    let cases: &[(&[(&str, &str)], &[&str])] = &[
+    let cases: &[(Files, &[&str])] = &[
         (&[("Cargo.toml", "[package]\n")], &["test: cargo test"]),
         (
             &[

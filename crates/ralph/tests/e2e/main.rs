@@ -7,6 +7,7 @@ mod concurrency;
 mod config;
 mod convert;
 mod inbox;
+mod init;
 mod invariants;
 mod prioritization;
 mod query;
