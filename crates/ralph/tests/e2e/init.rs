@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use ralph_testkit::{TestProject, project};
+use ralph_testkit::{SmallDisk, TestProject, project};
 use serde_json::Value;
 
 /// Paths and texts.
@@ -334,6 +334,20 @@ fn a_directory_that_cannot_be_written_is_an_error_and_stays_as_it_was() {
     p.mode("", 0o555);
     p.run(["init"]).fails(1).stderr_has("permission denied").stderr_has("hint: ");
     assert_eq!(tree(&p), before);
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_the_next_run_finishes_the_work() {
+    let name = "a_full_disk_is_an_error_and_the_next_run_finishes_the_work";
+    let Some(disk) = SmallDisk::mount(name, 64) else { return };
+    let p = TestProject::inside(env!("CARGO_BIN_EXE_ralph"), disk.path()).file(".gitignore", "a\n");
+    disk.fill();
+    p.run(["init"]).fails(1).stderr_has("the disk is full").stderr_has("hint: make room");
+    assert_eq!(p.read(".gitignore"), "a\n");
+    assert!(!p.exists("ralph.toml"));
+    disk.free();
+    p.run(["init"]).ok().stdout_has("ralph.toml");
+    p.run(["init"]).ok().stdout_has("nothing was changed");
 }
 
 #[test]
