@@ -13,6 +13,7 @@ mod concurrency;
 mod config;
 mod convert;
 mod inbox;
+mod init;
 mod prioritization;
 mod query;
 mod readme;
