@@ -15,6 +15,7 @@ mod git_dir;
 pub mod ids;
 pub mod plan_file;
 pub mod project;
+pub mod sim;
 pub mod specs;
 pub mod store;
 pub mod survey;

@@ -17,6 +17,7 @@
 mod event;
 mod outcome;
 mod request;
+pub mod sim;
 
 pub use event::{
     CompactionTrigger, Context, Event, LimitStatus, Money, RateLimit, ToolStatus, Usage,
