@@ -13,10 +13,12 @@
 //! ```
 
 pub mod age;
+pub mod answer;
 pub mod backend;
 pub mod config;
 pub mod convert;
 pub mod format;
+pub mod handoff;
 pub mod ids;
 pub mod inbox;
 pub mod init;
