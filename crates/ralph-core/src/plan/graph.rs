@@ -1,7 +1,6 @@
 //! The dependency graph: order, depth and cycles, without recursion.
 
-use std::collections::BTreeMap;
-
+use super::index::Index;
 use super::model::{Id, Task};
 
 /// Who depends on whom among a set of tasks. Nodes are positions in the slice it was made from;
@@ -19,15 +18,12 @@ pub(super) struct Graph {
 impl Graph {
     /// Build the graph of `tasks`. Of two tasks with one id the first counts.
     pub(super) fn new(tasks: &[&Task]) -> Self {
-        let mut at: BTreeMap<&str, usize> = BTreeMap::new();
-        for (i, task) in tasks.iter().enumerate() {
-            at.entry(task.id.as_str()).or_insert(i);
-        }
+        let at = Index::new(tasks.iter().enumerate().map(|(i, t)| (t.id.as_str(), i)));
         let mut needs = vec![Vec::new(); tasks.len()];
         let mut needed_by = vec![Vec::new(); tasks.len()];
         for (i, task) in tasks.iter().enumerate() {
             let mut deps: Vec<usize> =
-                task.deps.iter().filter_map(|d| at.get(d.as_str()).copied()).collect();
+                task.deps.iter().filter_map(|d| at.get(d.as_str())).collect();
             deps.sort_unstable();
             deps.dedup();
             for &d in &deps {
