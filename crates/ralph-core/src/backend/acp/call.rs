@@ -9,7 +9,7 @@ use crate::backend::ToolStatus;
 
 /// What two agents call the tool call that is a compaction.
 const COMPACTION: &str = "Compact conversation";
-/// Most characters of a command's output that are kept.
+/// Most bytes that are kept of what a tool gave back; the log of the run has all of it.
 const OUTPUT: usize = 64 << 10;
 
 /// What of a call has become an event.
@@ -34,8 +34,8 @@ pub(super) struct Call {
     kind: Option<ToolKind>,
     input: Option<Value>,
     path: Option<String>,
-    text: Option<String>,
-    raw_output: Option<Value>,
+    text: String,
+    /// What a command has written so far, where an agent gives that in pieces.
     output: String,
 }
 
@@ -45,10 +45,9 @@ impl Call {
         let meta = |path: [&str; 2]| {
             update.meta.as_ref()?.get(path[0])?.get(path[1])?.as_str().map(str::to_owned)
         };
-        if let Some(output) = meta(["terminal_output_delta", "data"])
-            && self.output.len() + output.len() <= OUTPUT
-        {
+        if let Some(output) = meta(["terminal_output_delta", "data"]) {
             self.output.push_str(&output);
+            shorten(&mut self.output);
         }
         let tool_name = update.meta.as_ref().and_then(|meta| meta.get("toolName")?.as_str());
         let tool_name = tool_name.map(str::to_owned).or_else(|| meta(["claudeCode", "toolName"]));
@@ -58,11 +57,6 @@ impl Call {
         replace(&mut self.title, fields.title);
         replace(&mut self.kind, fields.kind);
         replace(&mut self.input, fields.raw_input.filter(is_something));
-        if fields.raw_output.is_some() {
-            // What was shown before is not what came out.
-            self.text = None;
-        }
-        replace(&mut self.raw_output, fields.raw_output);
         let mut text = String::new();
         for content in fields.content.as_deref().unwrap_or_default() {
             match content {
@@ -77,7 +71,13 @@ impl Call {
                 _ => {}
             }
         }
-        replace(&mut self.text, fields.content.map(|_| text));
+        if text.is_empty() {
+            text = fields.raw_output.as_ref().map(output).unwrap_or_default();
+        }
+        if !text.is_empty() {
+            shorten(&mut text);
+            self.text = text;
+        }
         let location = fields.locations.and_then(|all| Some(all.first()?.path.clone()));
         if let Some(path) = location {
             self.path.get_or_insert_with(|| path.to_string_lossy().into_owned());
@@ -130,17 +130,7 @@ impl Call {
 
     /// What it gave back.
     pub(super) fn text(&self) -> String {
-        if let Some(text) = self.text.as_ref().filter(|text| !text.is_empty()) {
-            return text.clone();
-        }
-        match &self.raw_output {
-            Some(Value::String(text)) => text.clone(),
-            Some(output) => ["content", "output", "text", "stdout", "error"]
-                .iter()
-                .find_map(|name| output.get(name)?.as_str())
-                .map_or_else(|| output.to_string(), str::to_owned),
-            None => self.output.clone(),
-        }
+        if self.text.is_empty() { self.output.clone() } else { self.text.clone() }
     }
 
     /// Whether this is the agent compacting its context.
@@ -161,6 +151,26 @@ impl Call {
     pub(super) fn forget(&mut self) {
         *self = Self { told: self.told, ..Self::default() };
     }
+}
+
+/// What a raw output says, in the members where agents put it.
+fn output(raw: &Value) -> String {
+    match raw {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        _ => ["content", "output", "text", "stdout", "error"]
+            .iter()
+            .find_map(|name| raw.get(name)?.as_str())
+            .map_or_else(|| raw.to_string(), str::to_owned),
+    }
+}
+
+fn shorten(text: &mut String) {
+    let mut end = text.len().min(OUTPUT);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.truncate(end);
 }
 
 fn replace<T>(old: &mut Option<T>, new: Option<T>) {

@@ -121,6 +121,8 @@ impl Client {
     fn message(&mut self, message: Message, raw: &str, events: &mut Vec<Event>) {
         let unknown = || Event::Unknown(raw.to_owned());
         match message {
+            // Nobody listens any more.
+            Message::Request { .. } if self.end.is_some() => events.push(unknown()),
             Message::Request { id, method, params } => {
                 if method == CLIENT_METHOD_NAMES.session_request_permission {
                     self.permission(&id, &params, events);
@@ -131,19 +133,13 @@ impl Client {
                 }
             }
             Message::Notification { method, params } => {
-                let update = params.get("update").filter(|_| self.is_ours(&params));
-                match update.filter(|_| method == CLIENT_METHOD_NAMES.session_update) {
-                    Some(update) if self.is_prompted() => {
-                        if self.turn.update(update, events) == Understood::No {
-                            events.push(unknown());
-                        }
-                    }
-                    update => {
-                        if let Some(update) = update {
-                            self.turn.before(update);
-                        }
-                        events.push(unknown());
-                    }
+                let known = method == CLIENT_METHOD_NAMES.session_update && self.is_ours(&params);
+                let understood = match params.get("update").filter(|_| known) {
+                    Some(update) => self.update(update, events),
+                    None => Understood::No,
+                };
+                if understood == Understood::No {
+                    events.push(unknown());
                 }
             }
             Message::Response { id, result } => match self.open.take() {
@@ -163,9 +159,15 @@ impl Client {
         session.is_some() && session == self.session.as_deref().or(self.resume.as_deref())
     }
 
-    /// Whether the prompt is open, or was: what is used may be told after the answer.
-    fn is_prompted(&self) -> bool {
-        self.end.is_some() || matches!(self.open, Some((_, Step::Prompt)))
+    fn update(&mut self, update: &Value, events: &mut Vec<Event>) -> Understood {
+        match &self.open {
+            _ if self.end.is_some() => self.turn.after(update, events),
+            Some((_, Step::Prompt)) => self.turn.update(update, events),
+            _ => {
+                self.turn.before(update);
+                Understood::No
+            }
+        }
     }
 
     fn permission(&mut self, id: &Value, params: &Value, events: &mut Vec<Event>) {

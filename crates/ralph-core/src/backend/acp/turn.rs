@@ -112,12 +112,12 @@ impl Turn {
     pub(super) fn update(&mut self, update: &Value, events: &mut Vec<Event>) -> Understood {
         match SessionUpdate::deserialize(update) {
             Ok(SessionUpdate::AgentMessageChunk(chunk)) => self.text(&chunk, events),
-            Ok(SessionUpdate::AgentThoughtChunk(chunk)) => match chunk.content {
-                ContentBlock::Text(text) => {
-                    events.push(Event::Thinking(text.text));
+            Ok(SessionUpdate::AgentThoughtChunk(chunk)) => match text_of(&chunk) {
+                Some(text) => {
+                    events.push(Event::Thinking(text.to_owned()));
                     Understood::Yes
                 }
-                _ => Understood::No,
+                None => Understood::No,
             },
             Ok(SessionUpdate::ToolCall(call)) => {
                 self.tool(call.into(), Moment::First, events);
@@ -143,17 +143,29 @@ impl Turn {
         }
     }
 
+    /// An update after the answer: only what was used may still be told.
+    pub(super) fn after(&mut self, update: &Value, events: &mut Vec<Event>) -> Understood {
+        match SessionUpdate::deserialize(update) {
+            Ok(SessionUpdate::UsageUpdate(update)) => {
+                self.usage(&update, events);
+                Understood::Yes
+            }
+            _ => Understood::No,
+        }
+    }
+
     fn text(&mut self, chunk: &ContentChunk, events: &mut Vec<Event>) -> Understood {
         if let Some(usage) = chunk.meta.as_ref().and_then(|meta| meta.get("usage"))
             && let Some(used) = self.meter.piece(usage)
         {
+            // One call to the model has ended with this piece.
+            self.apart |= text_of(chunk).is_some_and(str::is_empty);
             events.push(Event::Context(Context { used, window: self.window }));
         }
-        let ContentBlock::Text(text) = &chunk.content else {
+        let Some(text) = text_of(chunk) else {
             self.apart = true;
             return Understood::No;
         };
-        let text = text.text.as_str();
         if text.is_empty() {
             return Understood::Yes;
         }
@@ -303,6 +315,13 @@ enum Moment {
 fn dollars(update: &UsageUpdate) -> Option<f64> {
     let cost = update.cost.as_ref()?;
     (cost.currency.eq_ignore_ascii_case("usd") && cost.amount >= 0.0).then_some(cost.amount)
+}
+
+fn text_of(chunk: &ContentChunk) -> Option<&str> {
+    match &chunk.content {
+        ContentBlock::Text(text) => Some(&text.text),
+        _ => None,
+    }
 }
 
 /// Cuts the beginning off a text that has grown too long.

@@ -1,6 +1,6 @@
 //! Tokens and dollars, out of four places where agents put them.
 
-use agent_client_protocol_schema::v1::PromptResponse;
+use agent_client_protocol_schema::v1::{self as schema, PromptResponse};
 use serde_json::Value;
 
 use super::agents::Tokens;
@@ -84,17 +84,7 @@ impl Meter {
     /// The `_meta.usage` of a piece of text: one call to the model. Returns all its tokens.
     pub(super) fn piece(&mut self, usage: &Value) -> Option<u64> {
         let spent = count(usage)?.spent();
-        let sum = self.pieces.unwrap_or_default();
-        let add = |a: Option<u64>, b: Option<u64>| match (a, b) {
-            (None, None) => None,
-            (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
-        };
-        self.pieces = Some(Spent {
-            input: add(sum.input, spent.input),
-            cached: add(sum.cached, spent.cached),
-            output: add(sum.output, spent.output),
-            ..Spent::default()
-        });
+        self.pieces = Some(sum(self.pieces.unwrap_or_default(), spent));
         add(spent.input, spent.output)
     }
 
@@ -102,18 +92,10 @@ impl Meter {
     pub(super) fn answer(&mut self, response: &PromptResponse, tokens: Tokens) {
         let quota = response.meta.as_ref().and_then(|meta| meta.get("quota"));
         let spent = match &response.usage {
-            Some(_) if tokens == Tokens::LastStep => None,
-            Some(usage) => Some(
-                Count {
-                    total: Some(usage.total_tokens),
-                    input: usage.input_tokens,
-                    output: usage.output_tokens,
-                    cached_read: usage.cached_read_tokens,
-                    cached_write: usage.cached_write_tokens,
-                    thought: usage.thought_tokens.unwrap_or(0),
-                }
-                .spent(),
-            ),
+            _ if tokens == Tokens::LastStep => None,
+            // By model it has also the calls that the agent made beside the conversation.
+            _ if quota.is_some_and(has_models) => quota.and_then(of_models),
+            Some(usage) => Some(of_usage(usage)),
             None => quota.and_then(|quota| count(quota.get("token_count")?)).map(Count::spent),
         };
         self.answer = match tokens {
@@ -143,6 +125,46 @@ impl Meter {
             cached: spent.cached.unwrap_or(0),
             output: spent.output.unwrap_or(0),
         })
+    }
+}
+
+fn of_usage(usage: &schema::Usage) -> Spent {
+    let count = Count {
+        total: Some(usage.total_tokens),
+        input: usage.input_tokens,
+        output: usage.output_tokens,
+        cached_read: usage.cached_read_tokens,
+        cached_write: usage.cached_write_tokens,
+        thought: usage.thought_tokens.unwrap_or(0),
+    };
+    count.spent()
+}
+
+/// The tokens of `_meta.quota.model_usage`, over all models; all must be there.
+fn of_models(quota: &Value) -> Option<Spent> {
+    let models = quota.get("model_usage")?.as_array()?;
+    models.iter().try_fold(Spent::default(), |total, model| {
+        Some(sum(total, count(model.get("token_count")?)?.spent()))
+    })
+}
+
+fn has_models(quota: &Value) -> bool {
+    quota.get("model_usage").and_then(Value::as_array).is_some_and(|models| !models.is_empty())
+}
+
+fn sum(a: Spent, b: Spent) -> Spent {
+    Spent {
+        input: add(a.input, b.input),
+        cached: add(a.cached, b.cached),
+        output: add(a.output, b.output),
+        ..Spent::default()
+    }
+}
+
+fn add(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (None, None) => None,
+        (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
     }
 }
 
