@@ -24,7 +24,7 @@ pub(super) fn read(line: &[u8]) -> Option<Vec<Message>> {
     let value = serde_json::from_slice(line)
         .or_else(|_| serde_json::from_str(&String::from_utf8_lossy(line)));
     match value.ok()? {
-        Value::Array(batch) => Some(batch.into_iter().map(message).collect()),
+        Value::Array(batch) if !batch.is_empty() => Some(batch.into_iter().map(message).collect()),
         value => Some(vec![message(value)]),
     }
 }
