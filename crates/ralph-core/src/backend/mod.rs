@@ -13,8 +13,12 @@
 //! Request --invocation--> Invocation --(host runs it)--> lines --reader--> Events
 //!                                                          exit --reader--> Outcome
 //! ```
+//!
+//! Most programs read a prompt and then only talk. With those that hold a dialogue ([`acp`]) the
+//! reader also says what to write back ([`Reader::outgoing`]).
 
 mod claude;
+pub mod acp;
 mod event;
 pub mod failure;
 mod outcome;
@@ -54,10 +58,10 @@ pub struct Supports {
 /// One backend program as a pure translator.
 pub trait Driver: Send + Sync {
     /// The name in `ralph.toml` and on the command line.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// The program that is looked for on the PATH.
-    fn program(&self) -> &'static str;
+    fn program(&self) -> &str;
 
     /// What it can do.
     fn supports(&self) -> Supports;
@@ -107,4 +111,20 @@ pub trait Reader: Send {
 
     /// What the run has used so far.
     fn spent(&self) -> Spent;
+
+    /// What to write to standard input now: at the start after the invocation's own text, and then
+    /// after each line. Only a program that is talked with has something here.
+    fn outgoing(&mut self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Whether standard input must stay open for more. It is closed as soon as this is false and
+    /// all is written.
+    fn wants_input(&self) -> bool {
+        false
+    }
+
+    /// Asks the program in its own protocol to stop, through [`Reader::outgoing`]; whoever calls
+    /// this still ends the process after the usual grace. Most programs know no such request.
+    fn cancel(&mut self) {}
 }
