@@ -14,14 +14,30 @@
 //!                                                          exit --reader--> Outcome
 //! ```
 
+mod codex;
+mod codex_args;
+mod command;
 mod event;
 pub mod failure;
+mod gemini;
+mod heard;
+mod mcp;
+mod opencode;
 mod outcome;
 mod request;
 
+#[cfg(test)]
+mod conformance_tests;
+
+use crate::config::BackendKind;
+
+pub use codex::Codex;
+pub use command::CommandDriver;
 pub use event::{
     CompactionTrigger, Context, Event, LimitStatus, Money, RateLimit, ToolStatus, Usage,
 };
+pub use gemini::Gemini;
+pub use opencode::OpenCode;
 pub use outcome::{Ending, Exit, Outcome, Stop};
 pub use request::{Invocation, Permissions, Request, ScratchFile, Session, Spent};
 
@@ -49,10 +65,10 @@ pub struct Supports {
 /// One backend program as a pure translator.
 pub trait Driver: Send + Sync {
     /// The name in `ralph.toml` and on the command line.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// The program that is looked for on the PATH.
-    fn program(&self) -> &'static str;
+    fn program(&self) -> &str;
 
     /// What it can do.
     fn supports(&self) -> Supports;
@@ -67,6 +83,27 @@ pub trait Driver: Send + Sync {
     fn compaction(&self, session: &str, focus: &str) -> Option<CompactionRun> {
         let _ = (session, focus);
         None
+    }
+}
+
+/// The driver of a kind that has one without any configuration.
+pub fn driver(kind: BackendKind) -> Option<&'static dyn Driver> {
+    match kind {
+        BackendKind::Codex => Some(&Codex),
+        BackendKind::Gemini => Some(&Gemini),
+        BackendKind::Opencode => Some(&OpenCode),
+        BackendKind::Claude | BackendKind::Acp | BackendKind::Command | BackendKind::Sim => None,
+    }
+}
+
+/// The prompt for a program that takes no instructions beside it: they go first, marked as such.
+pub(crate) fn system_in_prompt(system: Option<&str>, prompt: &str) -> String {
+    match system {
+        None => prompt.to_owned(),
+        Some(system) => format!(
+            "=== INSTRUCTIONS FOR THE WHOLE RUN ===\n{}\n=== END OF INSTRUCTIONS ===\n\n{prompt}",
+            system.trim_end()
+        ),
     }
 }
 
