@@ -84,7 +84,7 @@ impl Driver for Codex {
         Box::new(CodexReader {
             wants_json: request.schema.is_some(),
             before,
-            heard: Heard::default(),
+            heard: Heard::new(request.permissions),
             answer: Tail::default(),
             structured: None,
             session: None,

@@ -57,7 +57,8 @@ pub(super) fn mcp(request: &Request<'_>, run: &mut Invocation) {
 }
 
 /// The settings of one server. A program with an environment of its own is started by a shell that
-/// reads it from a file; headers are named by variables.
+/// reads it from a file; headers are named by variables, whose names have `TOKEN` in them because
+/// codex keeps such variables from its tools.
 fn settings(
     n: usize,
     server: &Server<'_>,
@@ -80,7 +81,7 @@ fn settings(
             let mut settings = vec![("url", quoted(url))];
             let mut named = Vec::new();
             for (i, (header, value)) in headers.iter().enumerate() {
-                let variable = format!("RALPH_MCP_{n}_HEADER_{i}");
+                let variable = format!("RALPH_MCP_TOKEN_{n}_{i}");
                 named.push(format!("{} = {}", quoted(header), quoted(&variable)));
                 run.env.push((variable, (*value).to_owned()));
             }

@@ -210,10 +210,10 @@ impl Driver for CommandDriver {
         run
     }
 
-    fn reader(&self, _request: &Request<'_>) -> Box<dyn Reader> {
+    fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
         Box::new(CommandReader {
             claim: self.claim,
-            heard: Heard::default(),
+            heard: Heard::new(request.permissions),
             answer: Tail::default(),
             structured: None,
             session: None,

@@ -3,21 +3,24 @@
 //! `init`, then pieces of assistant text, tool uses and their results, then one `result` with the
 //! tokens of this run. A failed call ends in a `result` with an error, and the exit code is the HTTP
 //! status modulo 256. Retries are told on standard error only. There is no option for instructions,
-//! MCP servers or a number of turns: instructions go before the prompt, the other two into a
-//! settings file of the lowest rank, which the user's own settings override.
+//! so they go before the prompt. MCP servers and a number of turns can only be set in the user's or
+//! the project's settings, or in a system file that must belong to root: none of them is ralph's.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::heard::{
     End, Failure, Heard, Tail, for_people, last_lines, number, object, of_model, of_our_doing, text,
 };
 use super::{
-    Driver, Ending, Event, Exit, Invocation, Outcome, Permissions, Reader, Request, ScratchFile,
-    Session, Spent, Supports, ToolStatus, Usage,
+    Driver, Ending, Event, Exit, Invocation, Outcome, Permissions, Reader, Request, Session, Spent,
+    Supports, ToolStatus, Usage,
 };
 
 /// Statuses that a provider answers with and that an exit code can stand for.
 const STATUSES: [u16; 14] = [400, 401, 402, 403, 404, 408, 413, 429, 500, 502, 503, 504, 522, 529];
+
+/// The tools that change something.
+const CHANGING: [&str; 3] = ["write_file", "replace", "run_shell_command"];
 
 /// Exit codes with a meaning of their own.
 const NO_CREDENTIALS: i32 = 41;
@@ -43,8 +46,8 @@ impl Driver for Gemini {
             resume: true,
             cost: false,
             context: false,
-            mcp: true,
-            max_turns: true,
+            mcp: false,
+            max_turns: false,
             budget: false,
             compaction: false,
         }
@@ -62,8 +65,9 @@ impl Driver for Gemini {
         match request.permissions {
             Permissions::Bypass => run.args.push("--yolo".to_owned()),
             Permissions::Default => {}
+            // The tools that change something are then not offered at all.
             Permissions::ReadOnly => {
-                run.args.extend(["--approval-mode", "plan"].map(str::to_owned));
+                run.args.extend(["--approval-mode", "default"].map(str::to_owned));
             }
         }
         if let Some(model) = request.model {
@@ -72,32 +76,20 @@ impl Driver for Gemini {
         if let Session::Resume { id, .. } = &request.session {
             run.args.extend(["--resume".to_owned(), (*id).to_owned()]);
         }
-        if let Some(settings) = settings(request) {
-            let path = format!("{}/gemini-settings.json", request.scratch);
-            run.env.push(("GEMINI_CLI_SYSTEM_DEFAULTS_PATH".to_owned(), path.clone()));
-            run.files.push(ScratchFile { path, text: settings.to_string() });
-        }
         run
     }
 
-    fn reader(&self, _request: &Request<'_>) -> Box<dyn Reader> {
-        Box::new(GeminiReader::default())
+    fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
+        Box::new(GeminiReader {
+            heard: Heard::new(request.permissions),
+            answer: Tail::default(),
+            in_message: false,
+            session: None,
+            spent: Spent::default(),
+        })
     }
 }
 
-/// What only a settings file can say.
-fn settings(request: &Request<'_>) -> Option<Value> {
-    let mut settings = Map::new();
-    if let Some(turns) = request.max_turns {
-        settings.insert("model".to_owned(), json!({ "maxSessionTurns": turns }));
-    }
-    if let Some(servers) = request.mcp.and_then(|mcp| mcp.get("mcpServers")) {
-        settings.insert("mcpServers".to_owned(), servers.clone());
-    }
-    (!settings.is_empty()).then_some(Value::Object(settings))
-}
-
-#[derive(Default)]
 struct GeminiReader {
     heard: Heard,
     answer: Tail,
@@ -205,9 +197,9 @@ impl GeminiReader {
     fn tool_result(&mut self, event: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
         let id = text(event, "tool_id")?;
         let error = object(event, "error");
-        if error.and_then(|error| text(error, "type")) == Some("policy_violation") {
-            // An id is made of the tool's name and a number of the call.
-            let tool = id.split("__call_").next().unwrap_or(id);
+        // An id is made of the tool's name and a number of the call.
+        let tool = id.rsplit_once("__").map_or(id, |(tool, _)| tool);
+        if is_denial(tool, error.and_then(|error| text(error, "type"))) {
             let reason = error.and_then(|error| text(error, "message")).map(for_people);
             self.heard.deny(tool);
             events.push(Event::Denied { tool: tool.to_owned(), reason });
@@ -269,6 +261,16 @@ fn api_error(message: &str) -> Failure {
         return Failure::Model { message: for_people(&message), status };
     }
     Failure::Model { message: for_people(message), status: None }
+}
+
+/// Whether a tool failed because it may not be used. Those that change something are not even known
+/// in a run without `--yolo`.
+fn is_denial(tool: &str, error: Option<&str>) -> bool {
+    match error {
+        Some("policy_violation") => true,
+        Some("tool_not_registered") => CHANGING.contains(&tool),
+        _ => false,
+    }
 }
 
 /// The HTTP status that an exit code stands for.

@@ -8,20 +8,19 @@
 use serde_json::{Map, Value};
 
 use super::failure::judge_text;
-use super::{Ending, Event, Exit, Outcome, Stop};
+use super::{Ending, Event, Exit, Outcome, Permissions, Stop};
 
 /// Most characters of a message that is kept for people.
 const MESSAGE: usize = 2000;
 /// Most names of denied tools that are kept.
 const DENIED: usize = 32;
 /// Last lines of standard error that may say why a program gave up.
-const LAST_LINES: usize = 3;
+const LAST_LINES: usize = 2;
 
 /// What a program said about its own end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     /// Nothing yet.
-    #[default]
     Open,
     /// It is done.
     Done,
@@ -61,8 +60,9 @@ pub(super) fn of_model(message: &str, status: Option<u16>) -> Outcome {
 }
 
 /// What has been heard of a run, as far as the judgement needs it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Heard {
+    permissions: Permissions,
     /// What the program said about its end.
     pub(super) end: End,
     /// What it said went wrong.
@@ -73,6 +73,18 @@ pub(super) struct Heard {
 }
 
 impl Heard {
+    /// Nothing yet, of a run with these permissions.
+    pub(super) fn new(permissions: Permissions) -> Self {
+        Self {
+            permissions,
+            end: End::Open,
+            failure: None,
+            denied: Vec::new(),
+            understood: false,
+            stray: None,
+        }
+    }
+
     /// The JSON object of a line. Anything else is kept as it came, and is no event.
     pub(super) fn object(
         &mut self,
@@ -103,9 +115,12 @@ impl Heard {
         events.push(Event::Unknown(text));
     }
 
-    /// Notes that a tool was denied.
+    /// Notes that a tool was denied. Who asked for looking only has asked for that.
     pub(super) fn deny(&mut self, tool: &str) {
-        if self.denied.len() < DENIED && self.denied.iter().all(|known| known != tool) {
+        if self.permissions != Permissions::ReadOnly
+            && self.denied.len() < DENIED
+            && self.denied.iter().all(|known| known != tool)
+        {
             self.denied.push(tool.to_owned());
         }
     }
@@ -157,14 +172,19 @@ pub(super) fn gave_up(ending: Ending, stderr: &str, stray: Option<&str>) -> Outc
     {
         return outcome;
     }
-    let message = last.lines().last().or(stray).unwrap_or("it said nothing").to_owned();
+    let message = last.lines().last().or(stray).unwrap_or("it gave no reason").to_owned();
     Outcome::Crash { ending, message }
 }
 
-/// The last lines of standard error that say something, for people.
+/// The last lines of standard error that say something, for people. Places in the program's own
+/// code do not.
 pub(super) fn last_lines(stderr: &str) -> String {
-    let mut lines: Vec<&str> =
-        stderr.lines().rev().filter(|line| !line.trim().is_empty()).take(LAST_LINES).collect();
+    let says = |line: &&str| {
+        let line = line.trim();
+        !line.trim_matches(['{', '}', ' ']).is_empty()
+            && !["at ", "note: run with"].iter().any(|start| line.starts_with(start))
+    };
+    let mut lines: Vec<&str> = stderr.lines().rev().filter(says).take(LAST_LINES).collect();
     lines.reverse();
     for_people(&lines.join("\n"))
 }

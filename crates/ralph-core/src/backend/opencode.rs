@@ -83,8 +83,7 @@ impl Driver for OpenCode {
 
     fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
         Box::new(OpenCodeReader {
-            permissions: request.permissions,
-            heard: Heard::default(),
+            heard: Heard::new(request.permissions),
             answer: Tail::default(),
             message: None,
             session: None,
@@ -121,7 +120,6 @@ enum Price {
 }
 
 struct OpenCodeReader {
-    permissions: Permissions,
     heard: Heard,
     answer: Tail,
     /// The message that the answer is a part of.
@@ -233,10 +231,7 @@ impl OpenCodeReader {
         events.push(Event::ToolCall { id: id.to_owned(), name: name.to_owned(), input });
         let error = text(state, "error");
         if let Some(reason) = error.filter(|error| is_denial(error)) {
-            // Who asked for looking only has asked for this.
-            if self.permissions != Permissions::ReadOnly {
-                self.heard.deny(name);
-            }
+            self.heard.deny(name);
             let reason = Some(for_people(reason));
             events.push(Event::Denied { tool: name.to_owned(), reason });
         }
