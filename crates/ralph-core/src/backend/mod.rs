@@ -19,17 +19,33 @@
 
 mod claude;
 pub mod acp;
+mod codex;
+mod codex_args;
+mod command;
 mod event;
 pub mod failure;
+mod gemini;
+mod heard;
+mod mcp;
+mod opencode;
 mod outcome;
 mod price;
 mod request;
 mod wire;
 
+#[cfg(test)]
+mod conformance_tests;
+
+use crate::config::BackendKind;
+
 pub use claude::Claude;
+pub use codex::Codex;
+pub use command::CommandDriver;
 pub use event::{
     CompactionTrigger, Context, Event, LimitStatus, Money, RateLimit, ToolStatus, Usage,
 };
+pub use gemini::Gemini;
+pub use opencode::OpenCode;
 pub use price::{Reports, cost, may_start};
 pub use outcome::{Ending, Exit, Outcome, Stop};
 pub use request::{Invocation, Permissions, Request, ScratchFile, Session, Spent};
@@ -76,6 +92,27 @@ pub trait Driver: Send + Sync {
     fn compaction(&self, session: &str, focus: &str) -> Option<CompactionRun> {
         let _ = (session, focus);
         None
+    }
+}
+
+/// The driver of a kind that has one without any configuration.
+pub fn driver(kind: BackendKind) -> Option<&'static dyn Driver> {
+    match kind {
+        BackendKind::Codex => Some(&Codex),
+        BackendKind::Gemini => Some(&Gemini),
+        BackendKind::Opencode => Some(&OpenCode),
+        BackendKind::Claude | BackendKind::Acp | BackendKind::Command | BackendKind::Sim => None,
+    }
+}
+
+/// The prompt for a program that takes no instructions beside it: they go first, marked as such.
+pub(crate) fn system_in_prompt(system: Option<&str>, prompt: &str) -> String {
+    match system {
+        None => prompt.to_owned(),
+        Some(system) => format!(
+            "=== INSTRUCTIONS FOR THE WHOLE RUN ===\n{}\n=== END OF INSTRUCTIONS ===\n\n{prompt}",
+            system.trim_end()
+        ),
     }
 }
 
