@@ -16,6 +16,7 @@ pub mod ids;
 pub mod plan_file;
 pub mod proc;
 pub mod project;
+pub mod sim;
 pub mod specs;
 pub mod store;
 pub mod survey;

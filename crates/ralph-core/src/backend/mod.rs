@@ -32,6 +32,7 @@ mod outcome;
 mod price;
 mod request;
 mod wire;
+pub mod sim;
 
 #[cfg(test)]
 mod conformance_tests;
@@ -98,10 +99,12 @@ pub trait Driver: Send + Sync {
 /// The driver of a kind that has one without any configuration.
 pub fn driver(kind: BackendKind) -> Option<&'static dyn Driver> {
     match kind {
+        BackendKind::Claude => Some(&Claude),
         BackendKind::Codex => Some(&Codex),
         BackendKind::Gemini => Some(&Gemini),
         BackendKind::Opencode => Some(&OpenCode),
-        BackendKind::Claude | BackendKind::Acp | BackendKind::Command | BackendKind::Sim => None,
+        BackendKind::Sim => Some(&sim::Sim),
+        BackendKind::Acp | BackendKind::Command => None,
     }
 }
 
