@@ -1,6 +1,6 @@
 //! The scripted model server by hand: `ralph-model SCENARIO.json [PORT]`.
 //!
-//! Prints its address, then one line for each call until standard input is closed.
+//! Prints its address, then each call as a line of JSON, until standard input is closed.
 
 use std::io::{self, Read};
 use std::process::ExitCode;
@@ -36,8 +36,7 @@ fn run() -> Result<(), String> {
     while !end.is_finished() {
         let requests = server.requests();
         for request in requests.iter().skip(shown) {
-            let rule = request.rule.as_deref().unwrap_or("-");
-            println!("{} {} rule {rule}, step {}", request.method, request.path, request.step);
+            println!("{}", request.to_json());
         }
         shown = requests.len();
         thread::sleep(Duration::from_millis(50));

@@ -49,7 +49,8 @@ pub struct Step {
     pub usage: Usage,
     /// Go wrong instead.
     pub fault: Option<Fault>,
-    /// Go wrong only this many times, then give the answer. Without it: always.
+    /// Go wrong only this many times, then give the answer; calls without tools are spared.
+    /// Without it: always.
     pub times: Option<u32>,
 }
 

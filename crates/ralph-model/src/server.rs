@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
+use crate::conversation::Conversation;
 use crate::http::{self, Call};
 use crate::protocol::{Ask, Protocol, Refusal, Trouble};
 use crate::scenario::{Due, Fault, Scenario};
@@ -34,6 +35,20 @@ pub struct Request {
     pub rule: Option<String>,
     /// Which of its steps, from 0.
     pub step: usize,
+}
+
+impl Request {
+    /// All of it in one value, for looking at.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "method": self.method,
+            "path": self.path,
+            "rule": self.rule,
+            "step": self.step,
+            "headers": self.headers,
+            "body": self.body,
+        })
+    }
 }
 
 /// A running server. It ends when this is dropped.
@@ -121,16 +136,18 @@ impl Shared {
     }
 
     /// The fault of this step, unless it has gone wrong often enough.
-    fn fault<'a>(&self, due: &Due<'a>) -> Option<&'a Fault> {
+    fn fault<'a>(&self, talk: &Conversation, due: &Due<'a>) -> Option<&'a Fault> {
         let step = due.step?;
         let fault = step.fault.as_ref()?;
-        let mut state = self.state();
-        let seen = state.faults.entry(due.place).or_default();
-        if step.times.is_some_and(|times| *seen >= times) {
+        let Some(times) = step.times else { return Some(fault) };
+        // A side call (a title for the session) must not use up what is meant for the work.
+        if talk.tools.is_empty() {
             return None;
         }
+        let mut state = self.state();
+        let seen = state.faults.entry(due.place).or_default();
         *seen += 1;
-        Some(fault)
+        (*seen <= times).then_some(fault)
     }
 }
 
@@ -165,9 +182,7 @@ fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
     let result = match Call::read(&mut connection) {
         Ok(Some(call)) => answer(&mut connection, &call, shared),
         Ok(None) => Ok(()),
-        Err(e) => {
-            http::write_json(&mut connection, 400, &[], &json!({"error": e.to_string()}))
-        }
+        Err(e) => http::write_json(&mut connection, 400, &[], &json!({"error": e.to_string()})),
     };
     let _closed_already = connection.0.get_ref().shutdown(Shutdown::Both);
     shared.state().open.remove(&number);
@@ -199,7 +214,7 @@ fn answer(to: &mut Connection, call: &Call, shared: &Shared) -> io::Result<()> {
     let number = state.answers;
     drop(state);
     let answer = Answer::new(number, &talk, due.as_ref());
-    match due.as_ref().and_then(|due| shared.fault(due)) {
+    match due.as_ref().and_then(|due| shared.fault(&talk, due)) {
         Some(fault) => go_wrong(to, protocol, &answer, fault, shared),
         None if streaming => {
             http::begin_stream(to)?;

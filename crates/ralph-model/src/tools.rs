@@ -17,6 +17,7 @@ pub(crate) fn write(talk: &Conversation, path: &str, content: &str) -> Part {
         // codex
         "apply_patch" if tool.input == ToolInput::Free => Some(patch(path, content).into()),
         "apply_patch" => Some(json!({"input": patch(path, content)})),
+        "exec" => Some(script("apply_patch", &patch(path, content).into())),
         _ => None,
     };
     pick(talk, input).unwrap_or_else(|| {
@@ -37,6 +38,7 @@ pub(crate) fn shell(talk: &Conversation, command: &str) -> Part {
         "exec_command" => Some(json!({"cmd": command})),
         "shell_command" => Some(json!({"command": command})),
         "shell" => Some(json!({"command": ["bash", "-c", command]})),
+        "exec" => Some(script("exec_command", &json!({"cmd": command}))),
         _ => None,
     };
     pick(talk, input).unwrap_or_else(|| Part::Text(format!("I would run: {command}")))
@@ -65,6 +67,11 @@ fn pick(talk: &Conversation, input: impl Fn(&Tool) -> Option<Value>) -> Option<P
         let input = input(tool)?;
         Some(Part::Call(Call { name: tool.name.clone(), input, kind: tool.input }))
     })
+}
+
+/// Newer models of codex have one tool, which runs JavaScript that uses the others.
+fn script(tool: &str, input: &Value) -> Value {
+    format!("text(await tools.{tool}({input}));\n").into()
 }
 
 /// A patch in codex's own form that adds one file.

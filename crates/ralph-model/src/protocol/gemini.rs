@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Trouble, data};
+use super::{Trouble, data, pieces};
 use crate::answer::{Answer, Part};
 use crate::conversation::{Conversation, Entry, Tool, ToolInput, list_of, text_of};
 
@@ -31,21 +31,23 @@ pub(super) fn read(path: &str, body: &Value) -> Conversation {
     talk
 }
 
-/// One event per part: this protocol does not stream inside a part.
 pub(super) fn frames(answer: &Answer) -> Vec<String> {
-    let last = answer.parts.len().saturating_sub(1);
-    let mut frames: Vec<String> = Vec::new();
+    let mut parts: Vec<Value> = Vec::new();
     for (index, part) in answer.parts.iter().enumerate() {
-        let mut value = body(answer, vec![json_part(answer, index, part)]);
-        if index != last
-            && let Some(candidate) =
-                value.pointer_mut("/candidates/0").and_then(Value::as_object_mut)
-        {
-            candidate.remove("finishReason");
+        match part {
+            Part::Text(text) => parts.extend(pieces(text).map(|text| json!({"text": text}))),
+            other => parts.push(json_part(answer, index, other)),
         }
-        frames.push(data(&value));
     }
-    frames
+    let last = parts.len().saturating_sub(1);
+    let frame = |(index, part): (usize, Value)| {
+        let mut value = body(answer, vec![part]);
+        if index != last {
+            value["candidates"][0]["finishReason"] = Value::Null;
+        }
+        data(&value)
+    };
+    parts.into_iter().enumerate().map(frame).collect()
 }
 
 pub(super) fn whole(answer: &Answer) -> Value {
@@ -68,7 +70,19 @@ pub(super) fn refusal(trouble: Trouble) -> Value {
         ),
         Trouble::Status(status) => ("UNAVAILABLE", format!("the scenario says {status}")),
     };
-    json!({"error": {"code": trouble.status(), "message": message, "status": status}})
+    let mut error = json!({"code": trouble.status(), "message": message, "status": status});
+    if let Trouble::UsageLimit(_) = trouble {
+        // The quota of the day: the program gives up at once instead of trying for minutes. There
+        // is no place for the time of the reset.
+        error["details"] = json!([{
+            "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+            "violations": [{
+                "quotaMetric": "generativelanguage.googleapis.com/generate_requests",
+                "quotaId": "GenerateRequestsPerDayPerProjectPerModel",
+            }],
+        }]);
+    }
+    json!({"error": error})
 }
 
 fn body(answer: &Answer, parts: Vec<Value>) -> Value {

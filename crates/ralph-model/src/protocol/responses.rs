@@ -32,14 +32,21 @@ pub(super) fn read(body: &Value) -> Conversation {
     talk
 }
 
-fn tools(value: &Value) -> impl Iterator<Item = Tool> {
-    list_of(value, "tools").iter().map(|tool| Tool {
+/// The tools in a value; some models get theirs in groups.
+fn tools(value: &Value) -> Vec<Tool> {
+    let all = list_of(value, "tools").iter();
+    all.flat_map(|tool| match text_of(tool, "type") {
+        "namespace" => list_of(tool, "tools"),
+        _ => std::slice::from_ref(tool),
+    })
+    .map(|tool| Tool {
         name: text_of(tool, "name").into(),
         input: match text_of(tool, "type") {
             "custom" => ToolInput::Free,
             _ => ToolInput::Json,
         },
     })
+    .collect()
 }
 
 pub(super) fn frames(answer: &Answer) -> Vec<String> {
