@@ -65,7 +65,7 @@ enum Action {
     ///
     /// Example: ralph task reject t-1a2b "no test for the empty file"
     Reject {
-        /// [ID] REASON; the id may be left out when exactly one task is done
+        /// The reason, with the id before it unless exactly one task is done
         #[arg(value_name = "ID|REASON", num_args = 1..=2, required = true)]
         words: Vec<String>,
     },
