@@ -124,8 +124,8 @@ fuzz() {
     cargo fuzz build --sanitizer none
     local target log
     for target in $(cargo fuzz list); do
-        log="fuzz/target/$target.log"
-        mkdir -p "fuzz/corpus/$target"
+        log="fuzz/artifacts/$target.log"
+        mkdir -p "fuzz/corpus/$target" fuzz/artifacts
         # New finds go to the first directory, which git ignores; the seeds are only read.
         if ! cargo fuzz run --sanitizer none "$target" "fuzz/corpus/$target" "fuzz/seeds/$target" -- \
             -max_total_time="$FUZZ_SECONDS" -timeout=60 -print_final_stats=1 >"$log" 2>&1; then

@@ -83,7 +83,7 @@ fn task_losses(meant: &[Task], got: &[Task]) -> Vec<String> {
     }
     let mut lines: Vec<String> = lost.iter().map(|(fields, ids)| tell(fields, ids)).collect();
     if renamed > 0 {
-        lines.push(format!("the ids of {renamed} tasks (the target makes its own)"));
+        lines.push(format!("ids of tasks ({renamed}; the target makes its own)"));
     }
     lines
 }
@@ -100,32 +100,32 @@ fn tell(fields: &[&str], ids: &[&Id]) -> String {
 }
 
 fn differences(meant: &Task, got: &Task) -> Vec<&'static str> {
+    // What nobody said cannot get lost: a target may fill in a spec or a phase of its own.
+    fn kept<T: PartialEq>(meant: &Option<T>, got: &Option<T>) -> bool {
+        meant.is_none() || meant == got
+    }
     let ids = |ids: &[Id]| ids.iter().cloned().collect::<BTreeSet<_>>();
-    let mut fields = Vec::new();
-    let mut check = |same: bool, field: &'static str| {
-        if !same {
-            fields.push(field);
-        }
-    };
-    check(meant.name == got.name, "name");
-    check(meant.state == got.state, "state");
-    check(meant.spec == got.spec, "spec");
-    check(meant.notes == got.notes, "notes");
-    check(meant.accept == got.accept, "acceptance criteria");
-    check(ids(&meant.deps) == ids(&got.deps), "dependencies");
-    check(meant.priority == got.priority, "priority");
-    check(meant.retries == got.retries, "retry count");
-    check(meant.max_retries == got.max_retries, "max retries");
-    check(meant.max_turns == got.max_turns, "max turns");
-    check(meant.skills == got.skills, "skills");
-    check(meant.libraries == got.libraries, "libraries");
-    check(meant.needs_docs == got.needs_docs, "needs_docs");
-    check(meant.parent == got.parent, "parent");
-    check(meant.created_from == got.created_from, "created_from");
-    check(meant.done_at == got.done_at, "done_at");
-    check(meant.reject == got.reject, "last rejection");
-    check(meant.phase == got.phase, "phase");
-    fields
+    let checks = [
+        (meant.name == got.name, "name"),
+        (meant.state == got.state, "state"),
+        (kept(&meant.spec, &got.spec), "spec"),
+        (kept(&meant.notes, &got.notes), "notes"),
+        (meant.accept == got.accept, "acceptance criteria"),
+        (ids(&meant.deps) == ids(&got.deps), "dependencies"),
+        (kept(&meant.priority, &got.priority), "priority"),
+        (meant.retries == got.retries, "retry count"),
+        (kept(&meant.max_retries, &got.max_retries), "max retries"),
+        (kept(&meant.max_turns, &got.max_turns), "max turns"),
+        (meant.skills == got.skills, "skills"),
+        (meant.libraries == got.libraries, "libraries"),
+        (meant.needs_docs == got.needs_docs, "needs_docs"),
+        (kept(&meant.parent, &got.parent), "parent"),
+        (kept(&meant.created_from, &got.created_from), "created_from"),
+        (kept(&meant.done_at, &got.done_at), "done_at"),
+        (kept(&meant.reject, &got.reject), "last rejection"),
+        (kept(&meant.phase, &got.phase), "phase"),
+    ];
+    checks.into_iter().filter(|(same, _)| !same).map(|(_, field)| field).collect()
 }
 
 fn plan_losses(meant: &Plan, got: &Plan) -> Vec<String> {
@@ -144,7 +144,7 @@ fn plan_losses(meant: &Plan, got: &Plan) -> Vec<String> {
             .count()
     };
     if rejections(meant) > rejections(got) {
-        lost.push(format!("the history of {} rejections", rejections(meant) - rejections(got)));
+        lost.push(format!("history of rejections ({})", rejections(meant) - rejections(got)));
     }
     let described = |plan: &Plan| {
         plan.specs.iter().filter(|s| s.context.is_some() || !s.accept.is_empty()).count()

@@ -84,3 +84,8 @@ pub(crate) fn note(text: impl AsRef<str>) {
     // Nobody can be told that stderr is gone.
     let _ = writeln!(io::stderr(), "{}", text.as_ref());
 }
+
+/// A text from a file, safe to show and at most `most` characters long.
+pub(crate) fn clip(text: &str, most: usize) -> String {
+    ralph_core::text::clip(&clean(text), most)
+}

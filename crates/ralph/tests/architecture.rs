@@ -47,10 +47,12 @@ const FORBIDDEN_METHODS: [&str; 6] = [
 ];
 
 /// The rooms that may lift clippy's fence, each for its own kind of touching.
-const ROOMS: [&str; 5] = [
+const ROOMS: [&str; 6] = [
     "crates/ralph-host/src/clock.rs",
     "crates/ralph-host/src/git.rs",
     "crates/ralph-host/src/proc/",
+    // Another program in the same binary: the simulated backend.
+    "crates/ralph-host/src/sim",
     "crates/ralph-host/src/store/",
     "crates/ralph-testkit/",
 ];

@@ -28,6 +28,7 @@ const TOO_LONG: &[&str] = &[
     "exceeded the model's context",
     "context window is full",
     "exceed context limit",
+    "context exceeds model limit",
     "input token count exceeds",
     "exceeds the maximum number of tokens",
     "reduce the length of the messages",

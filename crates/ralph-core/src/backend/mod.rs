@@ -13,7 +13,12 @@
 //! Request --invocation--> Invocation --(host runs it)--> lines --reader--> Events
 //!                                                          exit --reader--> Outcome
 //! ```
+//!
+//! Most programs read a prompt and then only talk. With those that hold a dialogue ([`acp`]) the
+//! reader also says what to write back ([`Reader::outgoing`]).
 
+mod claude;
+pub mod acp;
 mod codex;
 mod codex_args;
 mod command;
@@ -24,13 +29,17 @@ mod heard;
 mod mcp;
 mod opencode;
 mod outcome;
+mod price;
 mod request;
+mod wire;
+pub mod sim;
 
 #[cfg(test)]
 mod conformance_tests;
 
 use crate::config::BackendKind;
 
+pub use claude::Claude;
 pub use codex::Codex;
 pub use command::CommandDriver;
 pub use event::{
@@ -38,6 +47,7 @@ pub use event::{
 };
 pub use gemini::Gemini;
 pub use opencode::OpenCode;
+pub use price::{Reports, cost, may_start};
 pub use outcome::{Ending, Exit, Outcome, Stop};
 pub use request::{Invocation, Permissions, Request, ScratchFile, Session, Spent};
 
@@ -89,10 +99,12 @@ pub trait Driver: Send + Sync {
 /// The driver of a kind that has one without any configuration.
 pub fn driver(kind: BackendKind) -> Option<&'static dyn Driver> {
     match kind {
+        BackendKind::Claude => Some(&Claude),
         BackendKind::Codex => Some(&Codex),
         BackendKind::Gemini => Some(&Gemini),
         BackendKind::Opencode => Some(&OpenCode),
-        BackendKind::Claude | BackendKind::Acp | BackendKind::Command | BackendKind::Sim => None,
+        BackendKind::Sim => Some(&sim::Sim),
+        BackendKind::Acp | BackendKind::Command => None,
     }
 }
 
@@ -139,4 +151,20 @@ pub trait Reader: Send {
 
     /// What the run has used so far.
     fn spent(&self) -> Spent;
+
+    /// What to write to standard input now: at the start after the invocation's own text, and then
+    /// after each line. Only a program that is talked with has something here.
+    fn outgoing(&mut self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Whether standard input must stay open for more. It is closed as soon as this is false and
+    /// all is written.
+    fn wants_input(&self) -> bool {
+        false
+    }
+
+    /// Asks the program in its own protocol to stop, through [`Reader::outgoing`]; whoever calls
+    /// this still ends the process after the usual grace. Most programs know no such request.
+    fn cancel(&mut self) {}
 }

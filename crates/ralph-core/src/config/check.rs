@@ -72,14 +72,21 @@ fn fields_of(kind: BackendKind, backend: &Backend) -> (Vec<&'static str>, Vec<&'
     let has_command = !backend.command.is_empty();
     if kind == BackendKind::Command {
         let needed = if has_command { vec![] } else { vec!["command"] };
-        let useless = [("program", backend.program.is_some()), ("args", !backend.args.is_empty())];
+        let useless = [
+            ("program", backend.program.is_some()),
+            ("args", !backend.args.is_empty()),
+            ("mode", backend.mode.is_some()),
+        ];
         return (needed, set_ones(&useless));
     }
     let needed = match kind {
         BackendKind::Acp if backend.program.is_none() => vec!["program"],
         _ => vec![],
     };
-    (needed, set_ones(&[("command", has_command), ("claim", backend.claim.is_some())]))
+    let has_mode = backend.mode.is_some() && kind != BackendKind::Acp;
+    let useless =
+        [("command", has_command), ("claim", backend.claim.is_some()), ("mode", has_mode)];
+    (needed, set_ones(&useless))
 }
 
 fn set_ones(fields: &[(&'static str, bool)]) -> Vec<&'static str> {

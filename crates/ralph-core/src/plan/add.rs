@@ -10,8 +10,9 @@ use super::verbs::Refusal;
 use crate::format::Codec;
 use crate::text::nearest;
 
-/// Turn typed-in tasks into edits. Inside the batch a dependency may name another task of it by the
-/// `id` it was given (kept when it is a proper id, a mere label otherwise) or by its exact name.
+/// Turn typed-in tasks into edits. A dependency is an id or the exact name of a task; inside the
+/// batch also the `id` another task was given, which is kept when it is a proper one and is a mere
+/// label otherwise.
 pub fn add(
     plan: &Plan,
     codec: &dyn Codec,
@@ -134,6 +135,10 @@ fn resolve(plan: &Plan, labels: &BTreeMap<&str, Id>, dep: &str, name: &str) -> R
     let id = Id::new(dep);
     if plan.task(&id).is_some() || plan.tombstones.iter().any(|t| t.id == id) {
         return Ok(id);
+    }
+    let mut named = plan.tasks.iter().filter(|t| t.name == dep);
+    if let (Some(task), None) = (named.next(), named.next()) {
+        return Ok(task.id.clone());
     }
     let known = plan.tasks.iter().map(|t| t.id.as_str()).chain(labels.keys().copied());
     let hint = match nearest(dep, known) {

@@ -1,7 +1,8 @@
 //! The dependency graph: order, depth and cycles, without recursion.
 
-use std::collections::BTreeMap;
+use std::ops::Index;
 
+use super::index;
 use super::model::{Id, Task};
 
 /// Who depends on whom among a set of tasks. Nodes are positions in the slice it was made from;
@@ -9,32 +10,81 @@ use super::model::{Id, Task};
 #[derive(Debug)]
 pub(super) struct Graph {
     /// For each task, those that it needs.
-    pub(super) needs: Vec<Vec<usize>>,
+    pub(super) needs: Lists,
     /// For each task, those that need it.
-    pub(super) needed_by: Vec<Vec<usize>>,
+    pub(super) needed_by: Lists,
     /// All tasks that are not part of or behind a cycle, each after those that it needs.
     pub(super) order: Vec<usize>,
+}
+
+/// A list for each task, all of them in one piece of memory: a large graph is walked in random order.
+#[derive(Debug, Default)]
+pub(super) struct Lists {
+    /// Where each list ends.
+    ends: Vec<usize>,
+    all: Vec<usize>,
+}
+
+impl Lists {
+    fn push(&mut self, list: &[usize]) {
+        self.all.extend_from_slice(list);
+        self.ends.push(self.all.len());
+    }
+
+    /// How many lists there are.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The length of each list.
+    pub(super) fn lengths(&self) -> impl Iterator<Item = usize> {
+        (0..self.len()).map(|i| self[i].len())
+    }
+
+    /// For each place, in order, the lists that it is in.
+    fn turned(&self) -> Self {
+        let mut starts = vec![0; self.len() + 1];
+        for &i in &self.all {
+            starts[i + 1] += 1;
+        }
+        for i in 0..self.len() {
+            starts[i + 1] += starts[i];
+        }
+        // Filling a list moves its start to its end, which is what is kept.
+        let mut all = vec![0; self.all.len()];
+        for list in 0..self.len() {
+            for &i in &self[list] {
+                all[starts[i]] = list;
+                starts[i] += 1;
+            }
+        }
+        starts.pop();
+        Self { ends: starts, all }
+    }
+}
+
+impl Index<usize> for Lists {
+    type Output = [usize];
+
+    fn index(&self, list: usize) -> &[usize] {
+        let start = list.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.all[start..self.ends[list]]
+    }
 }
 
 impl Graph {
     /// Build the graph of `tasks`. Of two tasks with one id the first counts.
     pub(super) fn new(tasks: &[&Task]) -> Self {
-        let mut at: BTreeMap<&str, usize> = BTreeMap::new();
-        for (i, task) in tasks.iter().enumerate() {
-            at.entry(task.id.as_str()).or_insert(i);
-        }
-        let mut needs = vec![Vec::new(); tasks.len()];
-        let mut needed_by = vec![Vec::new(); tasks.len()];
-        for (i, task) in tasks.iter().enumerate() {
+        let at = index::Index::new(tasks.iter().enumerate().map(|(i, t)| (t.id.as_str(), i)));
+        let mut needs = Lists::default();
+        for task in tasks {
             let mut deps: Vec<usize> =
-                task.deps.iter().filter_map(|d| at.get(d.as_str()).copied()).collect();
+                task.deps.iter().filter_map(|d| at.get(d.as_str())).collect();
             deps.sort_unstable();
             deps.dedup();
-            for &d in &deps {
-                needed_by[d].push(i);
-            }
-            needs[i] = deps;
+            needs.push(&deps);
         }
+        let needed_by = needs.turned();
         let order = order(&needs, &needed_by);
         Self { needs, needed_by, order }
     }
@@ -94,8 +144,8 @@ impl Graph {
 }
 
 /// Kahn's algorithm; what it cannot order is in or behind a cycle.
-fn order(needs: &[Vec<usize>], needed_by: &[Vec<usize>]) -> Vec<usize> {
-    let mut missing: Vec<usize> = needs.iter().map(Vec::len).collect();
+fn order(needs: &Lists, needed_by: &Lists) -> Vec<usize> {
+    let mut missing: Vec<usize> = needs.lengths().collect();
     let mut order: Vec<usize> = (0..needs.len()).filter(|&i| missing[i] == 0).collect();
     let mut head = 0;
     while let Some(&i) = order.get(head) {

@@ -1,7 +1,6 @@
 //! Finding records: scope, and what became of an id.
 
-use std::collections::BTreeMap;
-
+use super::index::Index;
 use super::model::{Id, Issue, Plan, State, Task, Tombstone, TombstoneKind};
 
 /// What became of the task that had an id.
@@ -46,19 +45,16 @@ impl Fate<'_> {
 /// Ids to records, built once for many questions.
 #[derive(Debug)]
 pub struct Lookup<'p> {
-    live: BTreeMap<&'p str, &'p Task>,
-    buried: BTreeMap<&'p str, &'p Tombstone>,
+    live: Index<'p, &'p Task>,
+    buried: Index<'p, &'p Tombstone>,
 }
 
 impl<'p> Lookup<'p> {
     /// Index a plan. Of two live tasks with one id the first counts; validation reports the other.
     pub fn new(plan: &'p Plan) -> Self {
-        let mut live = BTreeMap::new();
-        for task in &plan.tasks {
-            live.entry(task.id.as_str()).or_insert(task);
-        }
+        let live = Index::new(plan.tasks.iter().map(|t| (t.id.as_str(), t)));
         // The last record about an id is the one that holds.
-        let buried = plan.tombstones.iter().map(|t| (t.id.as_str(), t)).collect();
+        let buried = Index::new(plan.tombstones.iter().rev().map(|t| (t.id.as_str(), t)));
         Self { live, buried }
     }
 
@@ -77,12 +73,12 @@ impl<'p> Lookup<'p> {
 
     /// The live task with this id.
     pub fn task(&self, id: &Id) -> Option<&'p Task> {
-        self.live.get(id.as_str()).copied()
+        self.live.get(id.as_str())
     }
 
     /// The last record about a task that left the plan.
     pub fn tombstone(&self, id: &Id) -> Option<&'p Tombstone> {
-        self.buried.get(id.as_str()).copied()
+        self.buried.get(id.as_str())
     }
 }
 

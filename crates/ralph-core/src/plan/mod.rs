@@ -10,6 +10,7 @@ pub mod add;
 mod amend;
 mod edit;
 mod graph;
+mod index;
 mod input;
 mod lookup;
 mod model;

@@ -88,7 +88,7 @@ fn ranks(tasks: &[&Task], graph: &Graph) -> Vec<Priority> {
     let below = graph.depth_below();
     let above = graph.depth_above();
     let longest = (0..tasks.len()).map(|i| above[i] + below[i]).max().unwrap_or(0);
-    let most_dependants = graph.needed_by.iter().map(Vec::len).max().unwrap_or(0);
+    let most_dependants = graph.needed_by.lengths().max().unwrap_or(0);
     let mut ranks: Vec<Priority> = (0..tasks.len())
         .map(|i| {
             let task = tasks[i];

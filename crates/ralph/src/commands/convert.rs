@@ -52,7 +52,7 @@ pub(crate) fn run(context: &Context, args: &ConvertArgs) -> Result<ExitCode, Com
     } else {
         write(context, args, &converted.text)?;
     }
-    report(context, args, format, file.plan.tasks.len(), &converted.lost)?;
+    report(context, args, format, file.plan.all_tasks().len(), &converted.lost)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -97,7 +97,9 @@ fn report(
             }));
         }
         (Render::People, false) => {
-            out::line(format!("Wrote {shown} ({format}): {}", out::count(tasks, "task")))?;
+            let named = args.output.file_name().is_some_and(|n| n == format.file_name());
+            let kind = if named { String::new() } else { format!(" as {format}") };
+            out::line(format!("Wrote {shown}{kind}: {}", out::count(tasks, "task")))?;
         }
         (_, true) => {}
     }

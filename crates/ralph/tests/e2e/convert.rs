@@ -48,7 +48,7 @@ fn what_the_target_cannot_hold_is_said() {
     let p = project!().git_init().file("in.jsonl", JSONL);
     let run = p.run(["convert", "in.jsonl", "progress.md", "--json"]).ok();
     let lost = run.json()["lost"].to_string();
-    for part in ["issue i-iiii", "dependencies", "priority", "ids of"] {
+    for part in ["issue i-iiii", "dependencies", "priority", "ids of tasks"] {
         assert!(lost.contains(part), "{part} is not in {lost}");
     }
     p.run(["convert", "in.jsonl", "plan.json"])
