@@ -112,7 +112,8 @@ fn instructions_too_long_for_an_argument_go_before_the_prompt() {
 
 #[test]
 fn a_resumed_session_counts_only_its_own_tokens() {
-    let before = Spent { input: Some(4000), cached: Some(700), output: Some(100), ..Spent::default() };
+    let before =
+        Spent { input: Some(4000), cached: Some(700), output: Some(100), ..Spent::default() };
     let request = Request { session: Session::Resume { id: "x", before }, ..request() };
     let (reader, events) = read(&Codex, &request, EDIT.as_bytes());
     let spent = reader.spent();
