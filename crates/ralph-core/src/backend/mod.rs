@@ -15,6 +15,7 @@
 //! ```
 
 mod event;
+pub mod failure;
 mod outcome;
 mod price;
 mod request;
