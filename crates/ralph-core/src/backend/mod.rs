@@ -14,12 +14,15 @@
 //!                                                          exit --reader--> Outcome
 //! ```
 
+mod claude;
 mod event;
 pub mod failure;
 mod outcome;
 mod price;
 mod request;
+mod wire;
 
+pub use claude::Claude;
 pub use event::{
     CompactionTrigger, Context, Event, LimitStatus, Money, RateLimit, ToolStatus, Usage,
 };
