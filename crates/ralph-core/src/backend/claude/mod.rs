@@ -153,3 +153,7 @@ fn mcp(call: &mut Invocation, request: &Request<'_>) {
     }
 }
 
+#[cfg(test)]
+mod reader_tests;
+#[cfg(test)]
+mod tests;
