@@ -150,10 +150,8 @@ fn the_exit_code_is_the_end_and_the_claim_decides_what_silence_means() {
 #[test]
 fn a_failure_is_judged_by_its_last_words() {
     let failed = Exit::code(3);
-    let crash = |message: &str| Outcome::Crash {
-        ending: Ending::Code(3),
-        message: message.to_owned(),
-    };
+    let crash =
+        |message: &str| Outcome::Crash { ending: Ending::Code(3), message: message.to_owned() };
     assert_eq!(ended(Claim::Exit, "hm", failed, "boom\n\n"), crash("boom"));
     assert_eq!(ended(Claim::Exit, "hm\noops\n", failed, ""), crash("oops"));
     assert_eq!(ended(Claim::Exit, "", failed, ""), crash("it gave no reason"));

@@ -61,9 +61,8 @@ fn pieces_are_one_answer_until_a_tool_comes_between() {
 
 #[test]
 fn an_exit_code_stands_for_a_status() {
-    let ended = |code, stderr: &str| {
-        read(&Gemini, &request(), b"").0.outcome(&Exit::code(code), stderr)
-    };
+    let ended =
+        |code, stderr: &str| read(&Gemini, &request(), b"").0.outcome(&Exit::code(code), stderr);
     for (code, status) in [(244, 500), (17, 529), (144, 400), (247, 503), (148, 404)] {
         let expected = Outcome::ApiError { status: Some(status), message: "no luck".into() };
         assert_eq!(ended(code, "no luck\n"), expected);
@@ -89,7 +88,9 @@ fn missing_credentials_are_told_in_its_own_words() {
     let stderr = "YOLO mode is enabled.\nSet the GEMINI_API_KEY variable.\nThen try again!\n";
     assert_eq!(
         read(&Gemini, &request(), b"").0.outcome(&Exit::code(41), stderr),
-        Outcome::NotLoggedIn { message: "Set the GEMINI_API_KEY variable.\nThen try again!".into() }
+        Outcome::NotLoggedIn {
+            message: "Set the GEMINI_API_KEY variable.\nThen try again!".into()
+        }
     );
 }
 

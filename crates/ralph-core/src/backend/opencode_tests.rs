@@ -116,7 +116,9 @@ fn a_step_that_stopped_is_not_yet_the_end() {
 #[test]
 fn texts_of_one_message_are_one_answer() {
     let said = |message: &str, text: &str| {
-        format!(r#"{{"type":"text","sessionID":"s","part":{{"messageID":"{message}","text":"{text}"}}}}"#)
+        format!(
+            r#"{{"type":"text","sessionID":"s","part":{{"messageID":"{message}","text":"{text}"}}}}"#
+        )
     };
     let stream = [said("m1", "old"), said("m2", "one"), said("m2", "two")].join("\n");
     let (reader, _) = read(&OpenCode, &request(), stream.as_bytes());
