@@ -34,7 +34,7 @@ fn a_new_run_reads_the_prompt_from_standard_input() {
 
 #[test]
 fn everything_a_request_can_say_is_passed_on() {
-    let schema = json!({ "type": "object" });
+    let schema = json!({ "properties": { "a": { "type": "string" } } });
     let mcp = json!({ "mcpServers": {
         "plain": { "command": "ralph", "args": ["mcp", "a \"b\""] },
         "with env": { "command": "server", "args": ["-v"], "env": { "TOKEN": "it's", "no-name": "x" } },
@@ -90,7 +90,10 @@ fn everything_a_request_can_say_is_passed_on() {
         files,
         [
             ("/run/scratch/mcp-1.env", "export TOKEN='it'\\''s'\n"),
-            ("/run/scratch/schema.json", r#"{"type":"object"}"#),
+            (
+                "/run/scratch/schema.json",
+                r#"{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["a"],"additionalProperties":false}"#,
+            ),
         ]
     );
 }
@@ -150,7 +153,7 @@ fn tools_of_every_kind_are_told() {
 
 #[test]
 fn the_last_message_is_the_structured_answer_if_one_was_asked_for() {
-    let schema = json!({});
+    let schema = json!({ "properties": { "fully_complete": { "type": "boolean" } } });
     let asked = Request { schema: Some(&schema), ..request() };
     let (reader, _) = read(&Codex, &asked, TOOLS.as_bytes());
     assert_eq!(reader.structured(), Some(&json!({ "fully_complete": true })));

@@ -32,6 +32,8 @@ mod outcome;
 mod price;
 mod request;
 pub mod sim;
+mod reset;
+mod strict;
 mod wire;
 
 #[cfg(test)]
@@ -50,6 +52,7 @@ pub use opencode::OpenCode;
 pub use outcome::{Ending, Exit, Outcome, Stop};
 pub use price::{Reports, cost, may_start};
 pub use request::{Invocation, Permissions, Request, ScratchFile, Session, Spent};
+pub use reset::reset_on_the_clock;
 
 /// What a backend can do by itself; the rest ralph does around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
