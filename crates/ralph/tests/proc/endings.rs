@@ -120,7 +120,9 @@ fn jobs_at_the_same_time_do_not_disturb_each_other() {
     std::thread::scope(|scope| {
         let jobs: Vec<_> = (0..8)
             .map(|code| {
-                let job = stage.sh(&format!("(sleep 300 &) ; setsid sleep 300 & sleep 0.{code}; echo {code}; exit {code}"));
+                let job = stage.sh(&format!(
+                    "(sleep 300 &) ; setsid sleep 300 & sleep 0.{code}; echo {code}; exit {code}"
+                ));
                 let runner = &stage.runner;
                 scope.spawn(move || {
                     let mut lines = Vec::new();

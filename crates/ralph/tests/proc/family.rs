@@ -99,10 +99,10 @@ fn a_family_that_keeps_forking_is_ended() {
 #[test]
 fn a_stopped_process_is_ended_too() {
     let stage = Stage::new();
-    let finished = stage.watch(
-        &stage.sh("sh -c 'kill -STOP $$' & echo up; sleep 300"),
-        &mut |_: Line<'_>| Step::Stop(Stop::Cancelled),
-    );
+    let finished = stage
+        .watch(&stage.sh("sh -c 'kill -STOP $$' & echo up; sleep 300"), &mut |_: Line<'_>| {
+            Step::Stop(Stop::Cancelled)
+        });
     assert_eq!(finished.exit.stopped, Some(Stop::Cancelled));
 }
 
@@ -114,8 +114,7 @@ fn survivors_are_found_by_their_mark_and_killed() {
     // Nobody of ours: as if ralph and its supervisor had both been killed.
     let mut stray = std::process::Command::new("sh");
     stray.args(["-c", "setsid sleep 300 & echo $! > pid; exec sleep 300"]);
-    let mut stray =
-        stray.current_dir(stage.place.path()).env("RALPH_RUN", &run).spawn().unwrap();
+    let mut stray = stray.current_dir(stage.place.path()).env("RALPH_RUN", &run).spawn().unwrap();
     until_there(&started);
     until("both sleepers", || {
         (survivors(&run).iter().filter(|s| s.name == "sleep").count() == 2).then_some(())

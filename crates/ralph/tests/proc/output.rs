@@ -89,7 +89,9 @@ fn a_program_that_writes_much_before_it_reads_gets_its_input() {
 #[test]
 fn a_program_that_does_not_read_its_input_is_not_at_fault() {
     let stage = Stage::new();
-    for script in ["exec 0<&-; sleep 0.1; echo done", "echo done", "head -c 10 >/dev/null; echo done"] {
+    for script in
+        ["exec 0<&-; sleep 0.1; echo done", "echo done", "head -c 10 >/dev/null; echo done"]
+    {
         let mut job = stage.sh(script);
         job.stdin = Stdin::Bytes(vec![b'i'; 3_000_000]);
         let (finished, lines) = stage.run(&job);
