@@ -22,8 +22,8 @@ mod request;
 pub use event::{
     CompactionTrigger, Context, Event, LimitStatus, Money, RateLimit, ToolStatus, Usage,
 };
-pub use price::{Reports, cost, may_start};
 pub use outcome::{Ending, Exit, Outcome, Stop};
+pub use price::{Reports, cost, may_start};
 pub use request::{Invocation, Permissions, Request, ScratchFile, Session, Spent};
 
 /// What a backend can do by itself; the rest ralph does around it.
