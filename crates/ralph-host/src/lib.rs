@@ -14,6 +14,7 @@ pub mod file_error;
 mod git_dir;
 pub mod ids;
 pub mod plan_file;
+pub mod proc;
 pub mod project;
 pub mod specs;
 pub mod store;

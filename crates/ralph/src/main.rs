@@ -16,6 +16,10 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
+    // Not a command: it is how ralph starts itself to watch over the processes of a run.
+    if let Some(code) = ralph_host::proc::supervise_if_asked() {
+        return code;
+    }
     std::panic::set_hook(Box::new(error::report_panic));
     std::panic::catch_unwind(|| match commands::run(args::Cli::parse()) {
         Ok(code) => code,
