@@ -31,8 +31,8 @@ mod opencode;
 mod outcome;
 mod price;
 mod request;
-pub mod sim;
 mod reset;
+pub mod sim;
 mod strict;
 mod wire;
 
