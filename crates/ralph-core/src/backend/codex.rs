@@ -3,8 +3,8 @@
 //! One *turn* is one run: it ends in `turn.completed` or `turn.failed`. `error` events before that
 //! are retries ("Reconnecting... 2/5") or the reason of the failure that follows. What the agent
 //! does comes as items that start and complete. Tokens are totals of the whole session, so what an
-//! earlier run used is taken off. Neither cost nor context is reported. A schema goes in as a file,
-//! and the last message is then JSON, which codex itself does not check.
+//! earlier run used is taken off. Neither cost nor context is reported. A schema goes in as a file, in
+//! the form that [`strict`] makes of it; the last message is then JSON, which codex does not check.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use super::codex_args::{self, Instructions};
 use super::heard::{End, Failure, Heard, Tail, for_people, number, object, text};
 use super::{
     Driver, Event, Exit, Invocation, Outcome, Reader, Request, ScratchFile, Session, Spent,
-    Supports, ToolStatus, Usage,
+    Supports, ToolStatus, Usage, strict,
 };
 
 /// Tools at work that are remembered; beyond that a start is not paired with its end.
@@ -67,7 +67,7 @@ impl Driver for Codex {
             }
         }
         codex_args::mcp(request, &mut run);
-        if let Some(schema) = request.schema {
+        if let Some(schema) = request.schema.and_then(strict::strict) {
             let path = format!("{}/schema.json", request.scratch);
             run.args.extend(["--output-schema".to_owned(), path.clone()]);
             run.files.push(ScratchFile { path, text: schema.to_string() });
@@ -82,7 +82,7 @@ impl Driver for Codex {
             Session::Resume { before, .. } => *before,
         };
         Box::new(CodexReader {
-            wants_json: request.schema.is_some(),
+            schema: request.schema.cloned(),
             before,
             heard: Heard::new(request.permissions),
             answer: Tail::default(),
@@ -95,7 +95,7 @@ impl Driver for Codex {
 }
 
 struct CodexReader {
-    wants_json: bool,
+    schema: Option<Value>,
     before: Spent,
     heard: Heard,
     answer: Tail,
@@ -178,8 +178,9 @@ impl CodexReader {
         // What had gone wrong before has been got over.
         self.heard.failure = None;
         self.heard.end = End::Done;
-        if self.wants_json {
+        if let Some(schema) = &self.schema {
             self.structured = serde_json::from_str(self.answer.as_str().trim()).ok();
+            self.structured.iter_mut().for_each(|answer| strict::loosen(answer, schema));
         }
         if let Some(usage) = object(event, "usage") {
             let total = Spent {

@@ -70,6 +70,16 @@ pub(super) struct Heard {
     denied: Vec<String>,
     understood: bool,
     stray: Option<String>,
+    last: Line,
+}
+
+/// What a line was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    /// JSON.
+    Whole,
+    /// Not JSON, or not all of it.
+    Broken,
 }
 
 impl Heard {
@@ -82,6 +92,7 @@ impl Heard {
             denied: Vec::new(),
             understood: false,
             stray: None,
+            last: Line::Whole,
         }
     }
 
@@ -95,8 +106,10 @@ impl Heard {
             return None;
         }
         if let Ok(Value::Object(object)) = serde_json::from_slice(line) {
+            self.last = Line::Whole;
             return Some(object);
         }
+        self.last = Line::Broken;
         self.stray(line, events);
         None
     }
@@ -139,19 +152,25 @@ impl Heard {
         let clean = exit.ending == Ending::Code(0) || exit.stopped == Some(Stop::Lingered);
         match (self.end, exit.ending) {
             (End::Done, _) if clean => Outcome::Success,
-            (_, Ending::Code(0)) => self.cut_short(),
+            (_, Ending::Code(0)) => self.cut_short(stderr),
             (_, ending) => gave_up(ending, stderr, self.stray.as_deref()),
         }
     }
 
     /// A clean exit without a word about the end.
-    fn cut_short(&self) -> Outcome {
-        match &self.stray {
-            _ if self.understood => {
-                Outcome::Malformed { message: "it stopped before it said that it was done".into() }
+    fn cut_short(&self, stderr: &str) -> Outcome {
+        let malformed = |message: &str| Outcome::Malformed { message: message.to_owned() };
+        match (&self.stray, self.last) {
+            (_, Line::Broken) if self.understood => {
+                malformed("its last line is not whole, and it did not say that it was done")
             }
-            Some(stray) => Outcome::Malformed { message: stray.clone() },
-            None => Outcome::NoOutput,
+            _ if self.understood => {
+                let last = last_lines(stderr);
+                let said = last.lines().last().unwrap_or("it did not say that it was done");
+                Outcome::Crash { ending: Ending::Code(0), message: said.to_owned() }
+            }
+            (Some(stray), _) => malformed(stray),
+            (None, _) => Outcome::NoOutput,
         }
     }
 }

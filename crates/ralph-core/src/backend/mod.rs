@@ -17,8 +17,8 @@
 //! Most programs read a prompt and then only talk. With those that hold a dialogue ([`acp`]) the
 //! reader also says what to write back ([`Reader::outgoing`]).
 
-mod claude;
 pub mod acp;
+mod claude;
 mod codex;
 mod codex_args;
 mod command;
@@ -31,8 +31,10 @@ mod opencode;
 mod outcome;
 mod price;
 mod request;
-mod wire;
+mod reset;
 pub mod sim;
+mod strict;
+mod wire;
 
 #[cfg(test)]
 mod conformance_tests;
@@ -47,9 +49,10 @@ pub use event::{
 };
 pub use gemini::Gemini;
 pub use opencode::OpenCode;
-pub use price::{Reports, cost, may_start};
 pub use outcome::{Ending, Exit, Outcome, Stop};
+pub use price::{Reports, cost, may_start};
 pub use request::{Invocation, Permissions, Request, ScratchFile, Session, Spent};
+pub use reset::reset_on_the_clock;
 
 /// What a backend can do by itself; the rest ralph does around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -47,7 +47,7 @@ use serde_json::Value;
 
 use super::{
     CompactionRun, Driver, Ending, Event, Exit, Invocation, Outcome, Permissions, Reader, Request,
-    ScratchFile, Session, Spent, Stop, Supports,
+    ScratchFile, Session, Spent, Stop, Supports, Usage,
 };
 
 /// The hidden command of the ralph binary that is this backend.
@@ -113,8 +113,8 @@ impl Driver for Sim {
         Invocation { args, env: Vec::new(), stdin: request.prompt.to_owned(), files }
     }
 
-    fn reader(&self, _request: &Request<'_>) -> Box<dyn Reader> {
-        Box::new(SimReader::default())
+    fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
+        Box::new(SimReader { permissions: Some(request.permissions), ..SimReader::default() })
     }
 
     fn compaction(&self, session: &str, focus: &str) -> Option<CompactionRun> {
@@ -126,6 +126,7 @@ impl Driver for Sim {
 /// Reads the output of one run.
 #[derive(Debug, Default)]
 struct SimReader {
+    permissions: Option<Permissions>,
     session: Option<String>,
     answer: String,
     spent: Spent,
@@ -172,11 +173,18 @@ impl SimReader {
         }
     }
 
+    /// Tokens of the run so far.
+    fn used(&self) -> Usage {
+        let Spent { input, cached, output, .. } = self.spent;
+        let [input, cached, output] = [input, cached, output].map(Option::unwrap_or_default);
+        Usage { input, cached, output }
+    }
+
     /// A run that did not get to its last line.
     fn cut_short(&self, ending: Ending, stderr: &str) -> Outcome {
         let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
         match (ending, &self.garbage, last) {
-            (Ending::Signal(_), _, _) | (Ending::Code(1..), None, _) => Outcome::Crash {
+            (Ending::Signal(_) | Ending::Code(1..), _, _) => Outcome::Crash {
                 ending,
                 message: last.unwrap_or("it ended in its work").to_owned(),
             },
@@ -196,7 +204,11 @@ impl Reader for SimReader {
         match Line::parse(line) {
             Some(line) => {
                 self.note(&line);
-                events.push(line.into_event());
+                events.push(match line.into_event() {
+                    // A line is about one message, an event about the run.
+                    Event::Usage(_) => Event::Usage(self.used()),
+                    event => event,
+                });
             }
             None => {
                 let text = String::from_utf8_lossy(line);
@@ -224,7 +236,10 @@ impl Reader for SimReader {
         };
         let message = finished.message.clone().unwrap_or_default();
         match finished.result {
-            Verdict::Success if !self.denied.is_empty() => {
+            // Who asked for looking only has asked for being denied the rest.
+            Verdict::Success
+                if !self.denied.is_empty() && self.permissions != Some(Permissions::ReadOnly) =>
+            {
                 Outcome::PermissionDenied { tools: self.denied.clone() }
             }
             // Its own end no longer counts once we had to end it after its last word.

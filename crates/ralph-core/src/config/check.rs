@@ -4,7 +4,8 @@ use super::keys::unknown;
 use super::layer::Problem;
 use super::resolve::Resolved;
 use super::table::Backend;
-use super::words::{BackendKind, NotifyKind};
+use super::words::{BackendKind, Claim, NotifyKind};
+use crate::backend::CommandDriver;
 
 /// Everything that is wrong between keys.
 pub(super) fn check(resolved: &Resolved) -> Vec<Problem> {
@@ -52,6 +53,9 @@ fn backends(resolved: &Resolved) -> Vec<Problem> {
             problems.push(problem(resolved, &[&set], message));
             continue;
         };
+        if let Some(message) = template(name, kind, backend) {
+            problems.push(problem(resolved, &[&path("command")], message));
+        }
         let (needed, useless) = fields_of(kind, backend);
         for field in needed {
             let set = resolved.first_of(&format!("backends.{name}."));
@@ -65,6 +69,16 @@ fn backends(resolved: &Resolved) -> Vec<Problem> {
         }
     }
     problems
+}
+
+/// What is wrong with the template of a command.
+fn template(name: &str, kind: BackendKind, backend: &Backend) -> Option<String> {
+    if kind != BackendKind::Command || backend.command.is_empty() {
+        return None;
+    }
+    let claim = backend.claim.unwrap_or(Claim::Marker);
+    let message = CommandDriver::new(name, &backend.command, claim).err()?;
+    Some(format!("[backends.{name}]: {message}"))
 }
 
 /// The fields that a backend lacks, and those it has for nothing.

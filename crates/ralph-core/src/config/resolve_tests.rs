@@ -155,6 +155,10 @@ fn rules_between_keys_are_checked_and_blame_the_line_that_broke_them() {
             "ralph.toml:4: `program` means nothing for a backend of kind command",
         ),
         (
+            "[backends.m]\nkind = 'command'\ncommand = ['m', '{promptfile}']\n",
+            "ralph.toml:3: [backends.m]: unknown placeholder `{promptfile}`: did you mean `{prompt_file}`?",
+        ),
+        (
             "[[gates]]\nname='a'\ncommand='a'\n[[gates]]\nname='a'\ncommand='b'\n",
             "ralph.toml:1: two of the gates are called `a`",
         ),

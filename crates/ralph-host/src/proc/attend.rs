@@ -108,7 +108,7 @@ impl<'a> Attend<'a> {
     }
 
     /// Stay until it is over.
-    pub(super) fn to_the_end(mut self) -> Result<Finished, ProcError> {
+    pub(super) fn until_the_end(mut self) -> Result<Finished, ProcError> {
         loop {
             let now = Instant::now();
             self.check(now)?;
@@ -276,7 +276,8 @@ impl Drop for Attend<'_> {
     /// Also when the watch panicked: the job does not outlive the call.
     fn drop(&mut self) {
         if self.gone.is_none() {
-            let _lost = self.link.ask(&Ask::End { job: self.spawn.job, grace: Duration::ZERO }, &[]);
+            let _lost =
+                self.link.ask(&Ask::End { job: self.spawn.job, grace: Duration::ZERO }, &[]);
         }
         self.link.forget(self.spawn.job);
         self.mailbox.close();

@@ -3,7 +3,7 @@ use super::*;
 const ME: i32 = 100;
 
 fn process(pid: i32, parent: i32, group: i32) -> Process {
-    Process { pid, parent, group, started: u64::try_from(pid).unwrap() * 10, dead: false }
+    Process { pid, parent, group, started: u64::from(pid.unsigned_abs()) * 10, dead: false }
 }
 
 fn pids(sorted: &BTreeMap<u64, Vec<Process>>, job: u64) -> Vec<i32> {
@@ -16,7 +16,8 @@ fn no_marks(_: &[i32]) -> BTreeMap<i32, u64> {
 
 #[test]
 fn a_lone_job_owns_whatever_is_below_the_supervisor() {
-    let all = [process(200, ME, 200), process(201, 200, 1), process(300, ME, 300), process(9, 1, 9)];
+    let all =
+        [process(200, ME, 200), process(201, 200, 1), process(300, ME, 300), process(9, 1, 9)];
     let sorted = sort(&all, ME, &Roots::from([(200, 1)]), &BTreeMap::new(), no_marks);
     assert_eq!(pids(&sorted, 1), [200, 201, 300]);
 }

@@ -60,8 +60,9 @@ impl Runner {
             return Ok(not_found());
         };
         let tee = match &job.log {
-            Some(path) => Tee::open(path)
-                .map_err(|source| ProcError::Log { path: path.clone(), source })?,
+            Some(path) => {
+                Tee::open(path).map_err(|source| ProcError::Log { path: path.clone(), source })?
+            }
             None => Tee::none(),
         };
         let number = self.jobs.fetch_add(1, Ordering::Relaxed);
@@ -78,7 +79,7 @@ impl Runner {
             settle: job.bounds.settle,
             grace: job.bounds.grace,
         };
-        Attend::start(self.link()?, &self.run, job, watch, spawn, tee)?.to_the_end()
+        Attend::start(self.link()?, &self.run, job, watch, spawn, tee)?.until_the_end()
     }
 
     /// The supervisor, which is started when there is none or none any more.
