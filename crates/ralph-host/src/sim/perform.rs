@@ -27,7 +27,7 @@ use crate::clock::Clock;
 const SHOWN: usize = 4000;
 
 /// What a giant line is made of.
-const CHUNK: [u8; 65536] = [b'x'; 65536];
+static CHUNK: [u8; 65536] = [b'x'; 65536];
 
 /// Do it all, and give the exit code.
 pub(super) fn perform(performance: &Performance, clock: Clock) -> ExitCode {
