@@ -258,8 +258,8 @@ impl Record {
     }
 
     fn check_context(&mut self, event: &Event, decisions: &[Decision]) {
-        if let Event::Context(context) = event {
-            let lowest = self.lowest_since_warning.get_or_insert(context.used);
+        // Before the first warning there is nothing to fall below.
+        if let (Event::Context(context), Some(lowest)) = (event, &mut self.lowest_since_warning) {
             *lowest = (*lowest).min(context.used);
         }
         for decision in decisions {

@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(word("@agentclientprotocol/codex-acp"), Some("codex"));
         assert_eq!(word("OpenCode"), Some("opencode"));
         assert_eq!(word("Copilot"), Some("copilot"));
-        assert_eq!(word("/home/claude/bin/other"), None);
+        assert_eq!(word("/opt/claude/bin/other"), None);
         assert_eq!(word("--acp"), None);
     }
 }
