@@ -267,7 +267,8 @@ impl Record {
                 Decision::Compact => {
                     assert!(!self.asked, "asked twice for one compaction");
                     self.asked = true;
-                    self.lowest_since_warning = Some(u64::MAX);
+                    // After a compaction a new warning is news.
+                    self.lowest_since_warning = None;
                 }
                 Decision::Warn(text) if text.contains("pressure") => {
                     let lowest = self.lowest_since_warning.unwrap_or(0);
