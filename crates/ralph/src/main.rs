@@ -21,6 +21,7 @@ fn main() -> ExitCode {
         return code;
     }
     std::panic::set_hook(Box::new(error::report_panic));
+    // Nor is this one: it is the simulated backend, another program in the same binary.
     let mut hidden = std::env::args_os().skip(1);
     if hidden.next().is_some_and(|word| word == ralph_core::backend::sim::COMMAND) {
         return ralph_host::sim::main(hidden);

@@ -16,5 +16,6 @@ mod endings;
 mod family;
 mod killed;
 mod output;
+mod sim;
 mod stage;
 mod stops;

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::handoff::{Handoff, MIN_FREEFORM};
 
 const TASK: &str = "## Current Task\n\n**ID**: t-a1b2\n";
 
@@ -202,23 +203,12 @@ fn a_handoff_has_every_field_and_takes_the_scenarios() {
         { claim = 'not_complete', why = 'half', handoff = { summary = 'mine {task}' } },\n]";
     let ops = ops(text, TASK, &Ask { shape: Shape::Structured, ..ask() });
     let handoff = finished(&ops).and_then(|f| f.structured.clone()).unwrap_or_default();
-    for field in [
-        "deviations",
-        "bugs_encountered",
-        "architectural_notes",
-        "unfinished_business",
-        "recommendations",
-        "plan_amendments",
-        "tests_added",
-        "constraints_discovered",
-    ] {
-        assert!(handoff[field].is_array(), "{field} in {handoff}");
-    }
+    let read: Result<Handoff, _> = serde_json::from_value(handoff.clone());
+    assert!(read.is_ok_and(|read| read.freeform.chars().count() >= MIN_FREEFORM), "{handoff}");
     assert_eq!(handoff["task_completed"]["fully_complete"], json!(false));
     assert_eq!(handoff["task_completed"]["task_id"], json!("t-a1b2"));
     assert_eq!(handoff["files_touched"], json!([{ "path": "a.txt", "action": "modified" }]));
     assert_eq!(handoff["summary"], json!("mine t-a1b2"));
-    assert!(handoff["freeform"].as_str().is_some_and(|text| text.len() >= 50), "{handoff}");
     let said: Option<Value> = serde_json::from_str(texts(&ops)[0]).ok();
     assert_eq!(said, Some(handoff), "the text is the same JSON");
 }

@@ -38,7 +38,11 @@ fn every_fault_ends_in_its_outcome() {
             Fault::HoldStdout => continue,
             _ => (run(&stage, *fault), false),
         };
-        let _killed = strays(&stage.mark);
+        let left = strays(&stage.mark).len();
+        if cfg!(target_os = "linux") {
+            let expected = if *fault == Fault::Orphans { 3 } else { 0 };
+            assert_eq!(left, expected, "{}", fault.word());
+        }
         let expected = match fault {
             Fault::Crash | Fault::Abort | Fault::EarlyExit => "crash",
             Fault::Hang | Fault::Stubborn | Fault::Flood => "timeout",
@@ -66,6 +70,15 @@ fn a_crash_leaves_half_of_a_file() {
         let crash = matches!(seen.outcome(), Outcome::Crash { ending: Ending::Signal(s), .. } if s == signal);
         assert!(crash, "{:?}", seen.outcome());
     }
+}
+
+#[test]
+fn a_stubborn_one_does_not_end_on_sigterm() {
+    let stage = Stage::new();
+    let line = "{\"event\":\"text\",\"text\":\"still here\"}";
+    let rule = "[[rule]]\nsteps = [{ run = 'kill -TERM $PPID' }, { say = 'still here' }, \
+                { fault = 'stubborn' }]";
+    assert_eq!(stage.run_until(rule, &[line]).status.signal(), Some(9));
 }
 
 #[test]
