@@ -247,6 +247,20 @@ fn without_the_bypass_a_question_is_refused() {
 }
 
 #[test]
+fn a_refused_call_is_over_even_if_the_agent_does_not_say_so() {
+    let mut request = request("p");
+    request.permissions = Permissions::Default;
+    let mut talk = Talk::prompted(&request);
+    talk.ask(json!(1), "edit");
+    talk.update(&json!({"sessionUpdate": "tool_call_update", "toolCallId": "c1",
+        "status": "failed"}));
+    let results = talk.events.iter().filter(|event| {
+        matches!(event, Event::ToolResult { id, status: ToolStatus::Failed, .. } if id == "c1")
+    });
+    assert_eq!(results.count(), 1);
+}
+
+#[test]
 fn who_may_only_look_and_gives_up_when_refused_was_denied() {
     let mut request = request("p");
     request.permissions = Permissions::ReadOnly;
