@@ -84,6 +84,8 @@ static AGENTS: &[Agent] = &[
         tell: Tell::ThreadStatus,
         ..PLAIN
     },
+    // It names a session's file by the minute: one that is continued within the minute in which it
+    // began is overwritten, and it then says "Invalid session identifier".
     Agent {
         word: "gemini",
         tokens: Tokens::Turn,

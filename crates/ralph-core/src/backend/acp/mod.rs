@@ -118,9 +118,12 @@ impl Driver for Acp {
 }
 
 #[cfg(test)]
-#[path = "acp_tests.rs"]
-mod tests;
-
+mod acp_tests;
 #[cfg(test)]
-#[path = "props_tests.rs"]
 mod props_tests;
+#[cfg(test)]
+mod setup_tests;
+#[cfg(test)]
+mod talk_tests;
+#[cfg(test)]
+mod turn_tests;
