@@ -258,8 +258,8 @@ impl Record {
     }
 
     fn check_context(&mut self, event: &Event, decisions: &[Decision]) {
-        if let Event::Context(context) = event {
-            let lowest = self.lowest_since_warning.get_or_insert(context.used);
+        // Before the first warning there is nothing to fall below.
+        if let (Event::Context(context), Some(lowest)) = (event, &mut self.lowest_since_warning) {
             *lowest = (*lowest).min(context.used);
         }
         for decision in decisions {
@@ -267,7 +267,8 @@ impl Record {
                 Decision::Compact => {
                     assert!(!self.asked, "asked twice for one compaction");
                     self.asked = true;
-                    self.lowest_since_warning = Some(u64::MAX);
+                    // After a compaction a new warning is news.
+                    self.lowest_since_warning = None;
                 }
                 Decision::Warn(text) if text.contains("pressure") => {
                     let lowest = self.lowest_since_warning.unwrap_or(0);

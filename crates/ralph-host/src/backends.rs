@@ -4,7 +4,8 @@
 //!
 //! ```text
 //! Request --driver--> Invocation --runner--> lines --reader--> events --> monitor --> stop?
-//!                                                                    \--> whoever listens
+//!                               ^                      |             \--> whoever listens
+//!                               \----- what to say ----/
 //! ```
 //!
 //! Everything is decided elsewhere. The driver knows the program, the monitor the limits, the runner
@@ -112,15 +113,20 @@ pub fn run_backend(
     for (name, value) in invocation.env.iter().chain(call.env) {
         job = job.env(name, value);
     }
-    if !invocation.stdin.is_empty() {
-        job.stdin = Stdin::Bytes(invocation.stdin.into_bytes());
-    }
+    let mut reader = call.driver.reader(&request);
+    let mut stdin = invocation.stdin.into_bytes();
+    stdin.extend(reader.outgoing());
+    job.stdin = match reader.wants_input() {
+        true => Stdin::Open(stdin),
+        false if stdin.is_empty() => Stdin::Nothing,
+        false => Stdin::Bytes(stdin),
+    };
     job.log = call.log.map(Path::to_owned);
     job.bounds = Bounds { timeout: None, idle: None, ..call.bounds };
     job.cancel = call.cancel.clone();
     monitor.begin(0);
     let mut listening = Listening {
-        reader: call.driver.reader(&request),
+        reader,
         monitor,
         listener,
         on_compact: call.on_compact,
@@ -148,10 +154,18 @@ struct Listening<'a> {
 }
 
 impl Watch for Listening<'_> {
-    fn line(&mut self, line: Line<'_>, _: &Input) -> Step {
+    fn line(&mut self, line: Line<'_>, input: &Input) -> Step {
         let now = millis(self.started.elapsed());
         let mut events = std::mem::take(&mut self.events);
         self.reader.line(line.bytes, &mut events);
+        let outgoing = self.reader.outgoing();
+        if !outgoing.is_empty() {
+            // A program that does not read falls silent, and that has its own limit.
+            let _unread = input.send(outgoing);
+        }
+        if !self.reader.wants_input() {
+            input.close();
+        }
         if events.is_empty() {
             self.monitor.on_sign_of_life(now);
         }

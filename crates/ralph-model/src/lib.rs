@@ -3,9 +3,9 @@
 //! # Theory of operation
 //!
 //! An agent program sends the whole conversation with every call, so the server needs no memory of
-//! it: each call is read into a [`Conversation`](conversation::Conversation), whatever the
+//! it: each call is read into a `Conversation`, whatever the
 //! protocol. The [`Scenario`] says which rule speaks and which of its steps is due; the step becomes
-//! an [`Answer`](answer::Answer), and the protocol writes that as a stream or as one body. Faults
+//! an `Answer`, and the protocol writes that as a stream or as one body. Faults
 //! are steps too. The server listens on loopback only, keeps every call for the test to look at
 //! (without keys), and is gone with all its threads when it is dropped.
 //!

@@ -1,5 +1,6 @@
 //! The ACP dialogue with a real process on the other side.
 
+#![allow(clippy::unwrap_used, reason = "a test may end in a panic")]
 #![expect(clippy::disallowed_methods, reason = "the test starts the agent itself")]
 
 use std::fs;

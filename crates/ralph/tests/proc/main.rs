@@ -12,6 +12,7 @@
 )]
 
 mod backends;
+mod dialogue;
 mod endings;
 mod family;
 mod killed;

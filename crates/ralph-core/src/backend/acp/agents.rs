@@ -84,6 +84,8 @@ static AGENTS: &[Agent] = &[
         tell: Tell::ThreadStatus,
         ..PLAIN
     },
+    // It names a session's file by the minute: one that is continued within the minute in which it
+    // began is overwritten, and it then says "Invalid session identifier".
     Agent {
         word: "gemini",
         tokens: Tokens::Turn,
@@ -140,7 +142,7 @@ mod tests {
         assert_eq!(word("@agentclientprotocol/codex-acp"), Some("codex"));
         assert_eq!(word("OpenCode"), Some("opencode"));
         assert_eq!(word("Copilot"), Some("copilot"));
-        assert_eq!(word("/home/claude/bin/other"), None);
+        assert_eq!(word("/opt/claude/bin/other"), None);
         assert_eq!(word("--acp"), None);
     }
 }

@@ -176,6 +176,7 @@ impl Client {
             events.push(Event::Unknown(params.to_string()));
             return;
         };
+        let call_id = call.tool_call_id.to_string();
         let (tool, kind, title) = self.turn.asked(call, events);
         let options = params.get("options").and_then(Value::as_array).into_iter().flatten();
         let options: Vec<_> = options.filter_map(|o| Deserialize::deserialize(o).ok()).collect();
@@ -188,6 +189,7 @@ impl Client {
                 self.denied.push(tool.clone());
             }
             events.push(Event::Denied { tool, reason: title });
+            self.turn.refused(&call_id, events);
         }
     }
 

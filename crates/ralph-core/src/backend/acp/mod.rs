@@ -10,14 +10,14 @@
 //! initialize → session/new | session/resume | session/load → mode, permissions, model → session/prompt → end
 //! ```
 //!
-//! While the prompt is open the agent reports (`session/update`, [`turn`]) and asks for permission,
-//! which is answered by the request's policy ([`permission`]). Files and terminals are not offered:
+//! While the prompt is open the agent reports (`session/update`, `turn`) and asks for permission,
+//! which is answered by the request's policy (`permission`). Files and terminals are not offered:
 //! an agent that is offered them writes through its client, and some do so badly. Whatever else an
 //! agent asks for is answered with "method not found", so that it never waits for ralph.
 //!
 //! The words on the wire are the official schema crate's types; the state machine is ours (see the
 //! ADR on ACP). What the protocol leaves open differs from agent to agent, and all of that is in one
-//! table ([`agents`]).
+//! table (`agents`).
 //!
 //! **What ACP cannot say.** There is no structured answer, no limit of turns or money, no event for
 //! retries or usage limits. An agent may report a failed turn as `end_turn`, like a good one; where
@@ -118,9 +118,12 @@ impl Driver for Acp {
 }
 
 #[cfg(test)]
-#[path = "acp_tests.rs"]
-mod tests;
-
+mod acp_tests;
 #[cfg(test)]
-#[path = "props_tests.rs"]
 mod props_tests;
+#[cfg(test)]
+mod setup_tests;
+#[cfg(test)]
+mod talk_tests;
+#[cfg(test)]
+mod turn_tests;

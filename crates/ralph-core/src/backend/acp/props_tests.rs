@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::tests::{options, request};
+use super::talk_tests::{options, request};
 use super::*;
 use crate::backend::{Event, Exit, Outcome, Spent};
 

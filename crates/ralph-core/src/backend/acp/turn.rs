@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::agents::{Agent, FirstWord, Tell};
 use super::call::{Call, Told};
 use super::usage::Meter;
-use crate::backend::{CompactionTrigger, Context, Event, Money};
+use crate::backend::{CompactionTrigger, Context, Event, Money, ToolStatus};
 
 /// Most characters that are kept of an answer; of a longer one its end is kept.
 const ANSWER: usize = 4 << 20;
@@ -206,6 +206,16 @@ impl Turn {
         let call = self.calls.get(&id);
         let kind = call.map_or(ToolKind::Other, Call::kind);
         (call.map_or_else(String::new, Call::name), kind, call.and_then(Call::title))
+    }
+
+    /// The tool was refused. Not every agent says that the call is over then.
+    pub(super) fn refused(&mut self, id: &str, events: &mut Vec<Event>) {
+        if let Some(call) = self.calls.get_mut(id).filter(|call| call.told == Told::Call) {
+            call.told = Told::Result;
+            call.forget();
+            let (status, text) = (ToolStatus::Failed, "not allowed".to_owned());
+            events.push(Event::ToolResult { id: id.to_owned(), status, text });
+        }
     }
 
     fn tool(&mut self, update: ToolCallUpdate, moment: Moment, events: &mut Vec<Event>) {
