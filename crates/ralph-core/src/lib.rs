@@ -17,6 +17,7 @@ pub mod answer;
 pub mod backend;
 pub mod config;
 pub mod convert;
+pub mod cycle;
 pub mod digest;
 pub mod format;
 pub mod handoff;

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::format::Format;
 
 /// The name of a task or an issue, unique in its plan.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Id(String);
 
@@ -36,7 +36,7 @@ impl From<&str> for Id {
 }
 
 /// How soon a task should be done. `High` sorts first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Priority {
     /// Unblocks others or was asked for.
@@ -67,7 +67,7 @@ impl Priority {
 }
 
 /// Why a run of a task was killed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KillReason {
     /// It ran longer than its stage may.
@@ -92,7 +92,7 @@ impl KillReason {
 }
 
 /// A killed run: why, and where its log is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kill {
     /// Why it was killed.
     pub reason: KillReason,
@@ -101,7 +101,7 @@ pub struct Kill {
 }
 
 /// Where a task stands.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum State {
     /// To be done.
     #[default]
@@ -143,8 +143,9 @@ impl State {
     }
 }
 
-/// The unit of agent work.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The unit of agent work. As JSON it is for ralph's own journal; plan files have codecs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Task {
     /// Unique in the plan.
     pub id: Id,

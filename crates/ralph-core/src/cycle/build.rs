@@ -1,0 +1,235 @@
+//! What the build loop does next, and how it ends.
+
+use crate::plan::{Id, Plan, State, Task, Trust, next_task, obstacles};
+
+use super::breaker::Tripped;
+
+/// What a run may use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Most iterations.
+    pub iterations: u32,
+    /// Most dollars.
+    pub cost: Option<f64>,
+    /// Whether the loop ends after one attempt.
+    pub once: bool,
+}
+
+/// How far a run has come.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// Iterations that count.
+    pub iterations: u32,
+    /// Dollars spent.
+    pub cost: f64,
+    /// How the attempt of `--once` ended, once it has.
+    pub once: Option<OnceEnd>,
+    /// The breaker's word.
+    pub tripped: Option<Tripped>,
+    /// A signal came.
+    pub signal: Option<Signal>,
+    /// Somebody asked the loop to stop after this attempt.
+    pub stop_asked: bool,
+    /// The only task to work on.
+    pub only: Option<Id>,
+}
+
+/// How the attempt of `--once` ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnceEnd {
+    /// Its work landed.
+    Landed,
+    /// It did not.
+    Failed,
+}
+
+/// Which signal asked for the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// SIGINT.
+    Interrupt,
+    /// SIGTERM.
+    Terminate,
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Work on this task.
+    Run(Box<Task>),
+    /// End the loop.
+    End(End),
+}
+
+/// How a loop ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum End {
+    /// Every task is accepted or skipped.
+    Complete,
+    /// What is left cannot run; one line a task says why.
+    Blocked {
+        /// `id: why`.
+        why: Vec<String>,
+    },
+    /// All iterations are used.
+    MaxIterations(u32),
+    /// The money is used up.
+    MaxCost {
+        /// The limit.
+        limit: f64,
+        /// What was spent.
+        spent: f64,
+    },
+    /// `--once` has had its attempt.
+    Once(OnceEnd),
+    /// A signal came.
+    Interrupted(Signal),
+    /// Somebody asked for it.
+    Stopped,
+    /// The breaker tripped.
+    Breaker(Tripped),
+    /// A usage limit, and nobody wants to wait.
+    UsageLimit {
+        /// What the backend said, with the time of the reset.
+        reason: String,
+    },
+    /// Nothing would go better with the next task.
+    Backend {
+        /// Why, with what to do.
+        reason: String,
+        /// What to do about it.
+        advice: Option<String>,
+    },
+    /// progress.md says that all is done, and tasks are open.
+    FalseDone,
+    /// Somebody paused the loop, or a person has to decide.
+    Paused {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Decide what comes next. The order matters: what is finished is finished, even when a limit was
+/// reached by finishing it.
+pub fn next_step(plan: &Plan, limits: &Limits, progress: &Progress) -> Step {
+    let open = remaining(plan) > 0;
+    if !open {
+        return Step::End(End::Complete);
+    }
+    if let Some(signal) = progress.signal {
+        return Step::End(End::Interrupted(signal));
+    }
+    if let Some(end) = progress.once {
+        return Step::End(End::Once(end));
+    }
+    if progress.stop_asked {
+        return Step::End(End::Stopped);
+    }
+    if let Some(tripped) = &progress.tripped {
+        return Step::End(End::Breaker(tripped.clone()));
+    }
+    if plan.says_done {
+        return Step::End(End::FalseDone);
+    }
+    let task = match &progress.only {
+        Some(id) => crate::plan::runnable(plan, Trust::Verified).into_iter().find(|t| t.id == *id),
+        None => next_task(plan, Trust::Verified),
+    };
+    let Some(task) = task else { return Step::End(blocked(plan, progress.only.as_ref())) };
+    if progress.iterations >= limits.iterations {
+        return Step::End(End::MaxIterations(limits.iterations));
+    }
+    if let Some(limit) = limits.cost.filter(|limit| progress.cost >= *limit) {
+        return Step::End(End::MaxCost { limit, spent: progress.cost });
+    }
+    Step::Run(Box::new(task.clone()))
+}
+
+fn blocked(plan: &Plan, only: Option<&Id>) -> End {
+    let mut why: Vec<String> = obstacles(plan, Trust::Verified)
+        .into_iter()
+        .filter(|(task, _)| only.is_none_or(|id| task.id == *id))
+        .map(|(task, obstacle)| format!("{}: {obstacle}", task.id))
+        .collect();
+    if let (Some(id), true) = (only, why.is_empty()) {
+        // The one task that was asked for is out of the way: that is what was wanted.
+        match plan.task(id).map(|t| &t.state) {
+            None | Some(State::Accepted | State::Skipped | State::Done) => return End::Complete,
+            Some(state) => why.push(format!("{id}: {}", state.word())),
+        }
+    }
+    End::Blocked { why }
+}
+
+/// Tasks that are neither accepted nor skipped. A buried failure is an open issue instead.
+pub fn remaining(plan: &Plan) -> usize {
+    let open = plan.scoped_tasks().filter(|t| !matches!(t.state, State::Accepted | State::Skipped));
+    open.count() + buried_failures(plan)
+}
+
+/// Tasks that failed and left the file: each has left an issue behind.
+fn buried_failures(plan: &Plan) -> usize {
+    if !plan.format.buries_tasks() {
+        return 0;
+    }
+    plan.scoped_issues().filter(|issue| issue.created_from.is_some()).count()
+}
+
+impl End {
+    /// The word of the state file.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Blocked { .. } | Self::FalseDone | Self::Breaker(_) => "blocked",
+            Self::MaxIterations(_) => "max_iterations_reached",
+            Self::MaxCost { .. } => "max_cost_reached",
+            Self::Once(_) | Self::Stopped => "stopped",
+            Self::Interrupted(_) => "interrupted",
+            Self::UsageLimit { .. } => "usage_limit",
+            Self::Backend { .. } => "backend_unusable",
+            Self::Paused { .. } => "paused",
+        }
+    }
+
+    /// The reason in words, without what remains.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Complete => "all tasks complete".into(),
+            Self::Blocked { .. } => "no task can run".into(),
+            Self::MaxIterations(n) => format!("max iterations ({n}) reached"),
+            Self::MaxCost { limit, spent } => {
+                format!("max cost (${limit:.2}) reached, ${spent:.2} spent")
+            }
+            Self::Once(OnceEnd::Landed) => "one attempt, and it landed".into(),
+            Self::Once(OnceEnd::Failed) => "one attempt, and it failed".into(),
+            Self::Interrupted(Signal::Interrupt) => "interrupted".into(),
+            Self::Interrupted(Signal::Terminate) => "terminated".into(),
+            Self::Stopped => "asked to stop".into(),
+            Self::Breaker(tripped) => format!("no progress: {}", tripped.reason),
+            Self::UsageLimit { reason } => format!("usage limit: {reason}"),
+            Self::Backend { reason, .. } => format!("the backend cannot be used: {reason}"),
+            Self::FalseDone => "the plan says RALPH_DONE, and tasks are open".into(),
+            Self::Paused { reason } => format!("paused: {reason}"),
+        }
+    }
+}
+
+/// The program's exit code.
+pub fn exit_code(end: &End) -> u8 {
+    match end {
+        End::Complete | End::Once(OnceEnd::Landed) => 0,
+        End::Backend { .. } => 1,
+        End::Blocked { .. }
+        | End::Breaker(_)
+        | End::FalseDone
+        | End::Once(OnceEnd::Failed)
+        | End::Paused { .. } => 3,
+        End::MaxIterations(_) | End::MaxCost { .. } | End::UsageLimit { .. } | End::Stopped => 4,
+        End::Interrupted(Signal::Interrupt) => 130,
+        End::Interrupted(Signal::Terminate) => 143,
+    }
+}
+
+#[cfg(test)]
+#[path = "build_tests.rs"]
+mod tests;

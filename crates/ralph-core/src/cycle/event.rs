@@ -1,0 +1,123 @@
+//! The event stream of seed tools: a view of the journal, one line a record that people care about.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::history::{Fate, History};
+use super::record::{Entry, Record};
+
+/// One line of `events.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Event {
+    /// When, RFC 3339.
+    pub timestamp: String,
+    /// What kind.
+    pub event: String,
+    /// In words.
+    pub message: String,
+    /// The numbers and ids.
+    pub metadata: Value,
+}
+
+/// The events of one record. `history` holds everything up to and with it.
+pub fn event_of(entry: &Entry, history: &History) -> Vec<Event> {
+    let event = |event: &str, message: String, metadata: Value| Event {
+        timestamp: entry.at.clone(),
+        event: event.to_owned(),
+        message,
+        metadata,
+    };
+    match &entry.record {
+        Record::RunStarted(run) => vec![event(
+            "orchestrator_start",
+            format!("ralph {} on {}", run.command, run.plan),
+            json!({ "run": run.run, "mode": run.mode, "plan": run.plan }),
+        )],
+        Record::RunEnded { end, message, remaining } => vec![event(
+            "orchestrator_end",
+            message.clone(),
+            json!({ "status": end, "remaining": remaining, "cost_usd": history.cost }),
+        )],
+        Record::AttemptStarted(started) => vec![event(
+            "iteration_start",
+            format!("Starting iteration {}", started.iteration),
+            json!({
+                "iteration": started.iteration, "task_id": started.task, "attempt": started.attempt,
+                "retry": started.retries, "backend": started.backend,
+            }),
+        )],
+        Record::BackendEnded(end) => vec![event(
+            "backend_end",
+            end.message.clone(),
+            json!({
+                "attempt": end.attempt, "outcome": end.outcome, "cost_usd": end.cost,
+                "changed_files": end.changed, "duration_ms": end.took_ms,
+            }),
+        )],
+        Record::Judged(verdict) => {
+            let red: Vec<&str> =
+                verdict.checks.iter().filter(|c| !c.passed).map(|c| c.name.as_str()).collect();
+            let (word, message) = match (verdict.passed, red.is_empty()) {
+                (true, true) => ("validation_pass", "gates passed".to_owned()),
+                (true, false) => ("validation_pass", format!("tolerated: {}", red.join(", "))),
+                (false, _) => ("validation_fail", format!("gates failed: {}", red.join(", "))),
+            };
+            let metadata = json!({
+                "attempt": verdict.attempt, "checks": verdict.checks,
+                "unproven": verdict.unproven, "judges": verdict.judges,
+            });
+            vec![event(word, message, metadata)]
+        }
+        Record::Landed { attempt, .. } | Record::RolledBack { attempt, .. } => {
+            iteration_end(entry, history, attempt).into_iter().collect()
+        }
+        Record::Waiting { until, backend, reason, attempt } => vec![event(
+            "waiting",
+            format!("usage limit of {backend}: {reason}"),
+            json!({ "attempt": attempt, "until": until, "backend": backend }),
+        )],
+        Record::Waited => vec![event("wait_end", "the wait is over".into(), json!({}))],
+        Record::Command { id, command, argument } => {
+            let word = match command.as_str() {
+                "inject-note" => "note",
+                "skip-task" => "skip_task",
+                other => other,
+            };
+            let message = argument.clone().unwrap_or_else(|| command.clone());
+            vec![event(word, message, json!({ "command": command, "id": id }))]
+        }
+        Record::Noted { event: word, message, details } => {
+            vec![event(word, message.clone(), details.clone())]
+        }
+        Record::LandIntent(_) | Record::FailIntent(_) => Vec::new(),
+    }
+}
+
+fn iteration_end(entry: &Entry, history: &History, attempt: &str) -> Option<Event> {
+    let view = history.attempts.iter().rev().find(|v| v.started.attempt == attempt)?;
+    let started = &view.started;
+    let (result, message, mut metadata) = match &view.fate {
+        Fate::Landed { commit, landing, proof } => (
+            "landed",
+            "landed".to_owned(),
+            json!({ "commit": commit, "landing": landing, "proof": proof }),
+        ),
+        Fate::Failed { failure, salvage } => (
+            "failed",
+            failure.message.clone(),
+            json!({ "failure": failure.kind, "salvage": salvage }),
+        ),
+        Fate::Limited => ("limited", "usage limit".to_owned(), json!({})),
+        Fate::Open => return None,
+    };
+    metadata["iteration"] = json!(started.iteration);
+    metadata["task_id"] = json!(started.task);
+    metadata["attempt"] = json!(attempt);
+    metadata["result"] = json!(result);
+    Some(Event {
+        timestamp: entry.at.clone(),
+        event: "iteration_end".into(),
+        message: format!("Iteration {}: {message}", started.iteration),
+        metadata,
+    })
+}

@@ -1,0 +1,315 @@
+//! What the journal's records add up to.
+
+use std::collections::BTreeMap;
+
+use super::judge::{Claimed, Failure, FailureKind, Proof};
+use super::record::{
+    BackendEnd, Entry, FailIntent, LandIntent, Landing, Record, RunStart, Started, Verdict,
+};
+
+/// How often a crash may interrupt a task before that counts.
+const FREE_CRASHES: u32 = 3;
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fate {
+    /// It has not.
+    Open,
+    /// Its work is where it belongs.
+    Landed {
+        /// The commit, unless nothing was committed.
+        commit: Option<String>,
+        /// How the task was left.
+        landing: Landing,
+        /// How far it is proven.
+        proof: Proof,
+    },
+    /// It was rolled back.
+    Failed {
+        /// Why.
+        failure: Failure,
+        /// The ref that keeps its work.
+        salvage: Option<String>,
+    },
+    /// It met a usage limit and was rolled back, uncounted.
+    Limited,
+}
+
+/// One attempt as `ralph attempts` shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AttemptView {
+    /// How it began.
+    pub started: Started,
+    /// When.
+    pub at: String,
+    /// When it ended.
+    pub ended_at: Option<String>,
+    /// How the backend ended.
+    pub backend: Option<BackendEnd>,
+    /// What the gates said.
+    pub verdict: Option<Verdict>,
+    /// How it ended.
+    pub fate: Fate,
+    /// What the retry's prompt said about it.
+    pub context: String,
+}
+
+/// How far an attempt that is under way has come.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Phase {
+    /// A backend may be running.
+    Running,
+    /// The backend has ended.
+    Ended(Box<BackendEnd>),
+    /// The work is being landed.
+    Landing(Box<LandIntent>),
+    /// The work is being rolled back.
+    RollingBack(Box<FailIntent>),
+}
+
+/// An attempt that is under way, or was when a crash came.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenAttempt {
+    /// How it began.
+    pub started: Started,
+    /// How the backend ended, once it has.
+    pub ended: Option<BackendEnd>,
+    /// How far it has come.
+    pub phase: Phase,
+}
+
+/// A wait that is under way, or was when ralph ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Until when, seconds since 1970.
+    pub until: i64,
+    /// Which backend.
+    pub backend: String,
+    /// What it said.
+    pub reason: String,
+}
+
+/// What the records add up to.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    /// The last run.
+    pub run: Option<RunStart>,
+    /// When it began.
+    pub run_at: Option<String>,
+    /// How it ended: the word, `None` while it goes on or after a crash.
+    pub run_end: Option<String>,
+    /// The highest iteration number ever used.
+    pub iteration: u32,
+    /// Iterations of the last run that count towards its limit, earlier ones that it continued included.
+    pub counted: u32,
+    /// The last task that was worked on.
+    pub last_task: Option<String>,
+    /// What the last run has spent, as far as that is known.
+    pub cost: f64,
+    /// Whether some of its cost is unknown.
+    pub cost_unknown: bool,
+    /// Everything that was ever spent here.
+    pub total_cost: f64,
+    /// The attempt under way.
+    pub open: Option<OpenAttempt>,
+    /// The wait under way.
+    pub wait: Option<Wait>,
+    /// Every attempt, oldest first.
+    pub attempts: Vec<AttemptView>,
+    /// Commands that were carried out.
+    pub commands: Vec<String>,
+    /// Notes of the operator that no prompt has had yet.
+    pub notes: Vec<String>,
+    /// Interruptions in a row, by task.
+    crashes: BTreeMap<String, u32>,
+}
+
+impl History {
+    /// Read records, oldest first.
+    pub fn of<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Self {
+        let mut history = Self::default();
+        for entry in entries {
+            history.add(entry);
+        }
+        history
+    }
+
+    /// One more record.
+    pub fn add(&mut self, entry: &Entry) {
+        match &entry.record {
+            Record::RunStarted(run) => {
+                self.counted = run.counted;
+                self.run = Some(run.clone());
+                self.run_at = Some(entry.at.clone());
+                self.run_end = None;
+                self.cost = 0.0;
+                self.cost_unknown = false;
+            }
+            Record::RunEnded { end, .. } => self.run_end = Some(end.clone()),
+            Record::AttemptStarted(started) => self.begin(started, &entry.at),
+            Record::BackendEnded(end) => self.backend_ended(end),
+            Record::Judged(verdict) => {
+                if let Some(view) = self.view(&verdict.attempt) {
+                    view.verdict = Some(verdict.clone());
+                }
+            }
+            Record::LandIntent(intent) => {
+                self.advance(&intent.attempt, Phase::Landing(Box::new(intent.clone())));
+            }
+            Record::Landed { attempt, commit } => self.landed(attempt, commit.as_ref(), &entry.at),
+            Record::FailIntent(intent) => {
+                self.advance(&intent.attempt, Phase::RollingBack(Box::new(intent.clone())));
+            }
+            Record::RolledBack { attempt, salvage } => {
+                self.rolled_back(attempt, salvage.as_ref(), &entry.at);
+            }
+            Record::Waiting { until, backend, reason, .. } => {
+                let (backend, reason) = (backend.clone(), reason.clone());
+                self.wait = Some(Wait { until: *until, backend, reason });
+            }
+            Record::Waited => self.wait = None,
+            Record::Command { id, command, argument } => {
+                self.commands.push(id.clone());
+                if command == "inject-note" {
+                    self.notes.extend(argument.clone());
+                }
+            }
+            Record::Noted { .. } => {}
+        }
+    }
+
+    fn begin(&mut self, started: &Started, at: &str) {
+        if started.iteration > self.iteration {
+            self.counted += 1;
+        }
+        self.iteration = self.iteration.max(started.iteration);
+        self.last_task = Some(started.task.clone());
+        self.notes.clear();
+        self.open =
+            Some(OpenAttempt { started: started.clone(), ended: None, phase: Phase::Running });
+        self.attempts.push(AttemptView {
+            started: started.clone(),
+            at: at.to_owned(),
+            ended_at: None,
+            backend: None,
+            verdict: None,
+            fate: Fate::Open,
+            context: String::new(),
+        });
+    }
+
+    fn backend_ended(&mut self, end: &BackendEnd) {
+        match end.cost {
+            Some(cost) => {
+                self.cost += cost;
+                self.total_cost += cost;
+            }
+            None => self.cost_unknown = true,
+        }
+        if let Some(view) = self.view(&end.attempt) {
+            view.backend = Some(end.clone());
+        }
+        self.advance(&end.attempt, Phase::Ended(Box::new(end.clone())));
+        if let Some(open) = self.open.as_mut().filter(|o| o.started.attempt == end.attempt) {
+            open.ended = Some(end.clone());
+        }
+    }
+
+    fn advance(&mut self, attempt: &str, phase: Phase) {
+        if let Some(open) = self.open.as_mut().filter(|o| o.started.attempt == attempt) {
+            open.phase = phase;
+        }
+    }
+
+    fn landed(&mut self, attempt: &str, commit: Option<&String>, at: &str) {
+        let Some(open) = self.open.take_if(|o| o.started.attempt == attempt) else { return };
+        let (landing, proof) = match &open.phase {
+            Phase::Landing(intent) => (intent.landing, intent.proof),
+            _ => (Landing::Complete, Proof::Unproven),
+        };
+        self.crashes.remove(&open.started.task);
+        if let Some(view) = self.view(attempt) {
+            view.ended_at = Some(at.to_owned());
+            view.fate = Fate::Landed { commit: commit.cloned(), landing, proof };
+        }
+    }
+
+    fn rolled_back(&mut self, attempt: &str, salvage: Option<&String>, at: &str) {
+        let Some(open) = self.open.take_if(|o| o.started.attempt == attempt) else { return };
+        let intent = match open.phase {
+            Phase::RollingBack(intent) => Some(intent),
+            _ => None,
+        };
+        let crashed = intent.as_ref().is_none_or(|i| i.failure.kind == FailureKind::Interrupted);
+        if crashed && open.ended.is_none() {
+            *self.crashes.entry(open.started.task.clone()).or_default() += 1;
+        }
+        let Some(view) = self.view(attempt) else { return };
+        view.ended_at = Some(at.to_owned());
+        view.fate = match intent {
+            Some(intent) => {
+                view.context = intent.context;
+                Fate::Failed { failure: intent.failure, salvage: salvage.cloned() }
+            }
+            None => Fate::Limited,
+        };
+    }
+
+    /// The attempt with this id; the newest come first, since they are asked for most.
+    fn view(&mut self, attempt: &str) -> Option<&mut AttemptView> {
+        self.attempts.iter_mut().rev().find(|view| view.started.attempt == attempt)
+    }
+
+    /// Attempts on a task, oldest first.
+    pub fn of_task<'h>(
+        &'h self,
+        task: &'h str,
+    ) -> impl DoubleEndedIterator<Item = &'h AttemptView> {
+        self.attempts.iter().filter(move |view| view.started.task == task)
+    }
+
+    /// Whether one more crash during this task is forgiven.
+    pub fn crash_is_free(&self, task: &str) -> bool {
+        self.crashes.get(task).copied().unwrap_or(0) < FREE_CRASHES
+    }
+
+    /// Attempts of the last run, oldest first.
+    pub fn of_run(&self) -> impl DoubleEndedIterator<Item = &AttemptView> {
+        let run = self.run.as_ref().map(|r| r.run.as_str()).unwrap_or_default();
+        self.attempts.iter().filter(move |view| view.started.run == run)
+    }
+
+    /// What failed on this task since it last landed, newest last: the approaches not to repeat.
+    pub fn failures<'h>(&'h self, task: &'h str) -> Vec<(&'h AttemptView, &'h Failure)> {
+        let mut found: Vec<_> = self
+            .of_task(task)
+            .rev()
+            .take_while(|view| !matches!(view.fate, Fate::Landed { .. }))
+            .filter_map(|view| match &view.fate {
+                Fate::Failed { failure, .. } if failure.kind != FailureKind::Interrupted => {
+                    Some((view, failure))
+                }
+                _ => None,
+            })
+            .collect();
+        found.reverse();
+        found
+    }
+
+    /// Whether the last landing of a task was a part of it.
+    pub fn partly_done(&self, task: &str) -> bool {
+        let last = self.of_task(task).rev().find(|v| matches!(v.fate, Fate::Landed { .. }));
+        last.is_some_and(|view| {
+            matches!(view.fate, Fate::Landed { landing: Landing::Partial | Landing::Stalled, .. })
+        })
+    }
+
+    /// Whether the newest finished attempt was a claim that counted.
+    pub fn last_claim(&self) -> Option<&Claimed> {
+        self.attempts.last()?.backend.as_ref().map(|end| &end.claimed)
+    }
+}
+
+#[cfg(test)]
+#[path = "history_tests.rs"]
+mod tests;

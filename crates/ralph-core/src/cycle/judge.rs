@@ -1,0 +1,282 @@
+//! Whether an attempt counts: a claim, green gates and a changed tree, or a reason why not.
+
+use serde::{Deserialize, Serialize};
+
+use crate::backend::Outcome;
+
+/// What an agent says about its task, in its decoded words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "claim", rename_all = "snake_case")]
+pub enum Claimed {
+    /// It is done.
+    Done {
+        /// Why nothing had to be changed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        no_change_needed: Option<String>,
+    },
+    /// A part of it is done.
+    Partial,
+    /// It cannot go on.
+    Blocked {
+        /// Why.
+        reason: String,
+    },
+    /// A person has to decide something.
+    NeedsHuman {
+        /// What.
+        reason: String,
+    },
+    /// It says nothing that counts.
+    #[default]
+    Nothing,
+}
+
+/// How far a landed result is proven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Proof {
+    /// Gates were green.
+    Proven,
+    /// There was no gate, or old and new failures could not be told apart.
+    Unproven,
+    /// Nothing had to be changed, and gates were green.
+    NoChange,
+}
+
+/// What is known about the gates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Result {
+    /// They were not run: something else decides already.
+    NotRun,
+    /// Those that count are green.
+    Green,
+    /// Green as far as anybody can tell.
+    Unproven,
+    /// One that counts is red.
+    Red,
+}
+
+/// Everything the judgement of an attempt depends on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evidence<'a> {
+    /// How the backend ended.
+    pub outcome: &'a Outcome,
+    /// What it claims.
+    pub claimed: &'a Claimed,
+    /// How many paths it changed.
+    pub changed: usize,
+    /// Paths that it must not change and did (specs, prompts, configuration, submodules).
+    pub forbidden: &'a [String],
+    /// Tests or other judges that were changed although that is forbidden here.
+    pub judges: &'a [String],
+    /// The gates.
+    pub gates: Result,
+    /// Whether gates or tree advanced since the last attempt on this task.
+    pub advanced: bool,
+}
+
+/// Why an attempt failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// A gate is red.
+    Gates,
+    /// Nothing changed.
+    NoChange,
+    /// No claim, or an answer nobody can read.
+    BadOutput,
+    /// It took too long.
+    Timeout,
+    /// It fell silent.
+    Idle,
+    /// Its context was full.
+    ContextLimit,
+    /// It used all its turns.
+    MaxTurns,
+    /// The money was used up.
+    Budget,
+    /// The program or its model failed.
+    Backend,
+    /// It changed what it must not change.
+    Forbidden,
+    /// It changed judges, and that is forbidden here.
+    Judges,
+    /// A hook of the repository refused the commit.
+    Hook,
+    /// Somebody ended it; not counted.
+    Interrupted,
+    /// It cannot go on; the task is blocked, nothing is counted.
+    Blocked,
+    /// Its result does not fit the user's own changes; the task is blocked, nothing is counted.
+    Conflict,
+}
+
+impl FailureKind {
+    /// Whether a retry is spent.
+    pub fn counts(self) -> bool {
+        !matches!(self, Self::Interrupted | Self::Blocked | Self::Conflict | Self::Budget)
+    }
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Gates => "gates failed",
+            Self::NoChange => "nothing changed",
+            Self::BadOutput => "no claim that counts",
+            Self::Timeout => "took too long",
+            Self::Idle => "fell silent",
+            Self::ContextLimit => "context full",
+            Self::MaxTurns => "out of turns",
+            Self::Budget => "out of money",
+            Self::Backend => "backend failed",
+            Self::Forbidden => "changed what it must not",
+            Self::Judges => "changed its judges",
+            Self::Hook => "commit refused by a hook",
+            Self::Interrupted => "interrupted",
+            Self::Blocked => "blocked",
+            Self::Conflict => "conflict with your changes",
+        }
+    }
+}
+
+/// A failed attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What kind.
+    pub kind: FailureKind,
+    /// In words, with what a person needs to know.
+    pub message: String,
+    /// Equal for equal failures, whatever numbers and times are in them.
+    #[serde(default)]
+    pub fingerprint: String,
+}
+
+impl Failure {
+    /// A failure whose message is its fingerprint.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        let message = message.into();
+        let fingerprint = format!("{kind:?}: {message}");
+        Self { kind, message, fingerprint }
+    }
+}
+
+/// What becomes of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Run the gates, then ask again.
+    Gate,
+    /// Land it.
+    Land {
+        /// How the task is left.
+        landing: super::Landing,
+        /// How far it is proven.
+        proof: Proof,
+    },
+    /// Roll it back.
+    Fail(Failure),
+    /// Roll it back and try again at this time, uncounted.
+    Wait {
+        /// Seconds since 1970, where the backend said so.
+        until: Option<i64>,
+        /// What it said.
+        reason: String,
+    },
+    /// Roll it back and end the loop: nothing would go better with the next task.
+    Stop {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Decide about an attempt.
+pub fn judge(evidence: &Evidence<'_>) -> Decision {
+    if let Some(decision) = of_outcome(evidence.outcome) {
+        return decision;
+    }
+    match evidence.claimed {
+        Claimed::Blocked { reason } => {
+            return Decision::Fail(Failure::new(FailureKind::Blocked, reason.clone()));
+        }
+        Claimed::NeedsHuman { reason } => {
+            let message = format!("a person has to decide: {reason}");
+            return Decision::Fail(Failure::new(FailureKind::Blocked, message));
+        }
+        Claimed::Nothing => {
+            let message = "it ended without saying that the task is done, blocked or partly done";
+            return Decision::Fail(Failure::new(FailureKind::BadOutput, message));
+        }
+        Claimed::Done { .. } | Claimed::Partial => {}
+    }
+    if !evidence.forbidden.is_empty() {
+        let message = format!("it changed {}", evidence.forbidden.join(", "));
+        return Decision::Fail(Failure::new(FailureKind::Forbidden, message));
+    }
+    if !evidence.judges.is_empty() {
+        let message = format!("it changed {}", evidence.judges.join(", "));
+        return Decision::Fail(Failure::new(FailureKind::Judges, message));
+    }
+    of_work(evidence)
+}
+
+/// The outcome decides, unless the backend ended as it should.
+fn of_outcome(outcome: &Outcome) -> Option<Decision> {
+    let kind = match outcome {
+        Outcome::Success => return None,
+        Outcome::RateLimit { resets_at, message } => {
+            return Some(Decision::Wait { until: *resets_at, reason: message.clone() });
+        }
+        Outcome::NotLoggedIn { .. } | Outcome::NotInstalled | Outcome::PermissionDenied { .. } => {
+            return Some(Decision::Stop { reason: outcome.to_string() });
+        }
+        Outcome::MaxTurns => FailureKind::MaxTurns,
+        Outcome::ContextLimit => FailureKind::ContextLimit,
+        Outcome::Budget => FailureKind::Budget,
+        Outcome::Timeout => FailureKind::Timeout,
+        Outcome::Idle => FailureKind::Idle,
+        Outcome::Cancelled => FailureKind::Interrupted,
+        Outcome::ApiError { .. }
+        | Outcome::Crash { .. }
+        | Outcome::NoOutput
+        | Outcome::Malformed { .. } => FailureKind::Backend,
+    };
+    let fingerprint = format!("{}", outcome.word());
+    Some(Decision::Fail(Failure { kind, message: outcome.to_string(), fingerprint }))
+}
+
+/// A claim was made and nothing forbidden was done: tree and gates decide.
+fn of_work(evidence: &Evidence<'_>) -> Decision {
+    use super::Landing;
+    let no_change = match evidence.claimed {
+        Claimed::Done { no_change_needed: Some(why) } if !why.trim().is_empty() => true,
+        _ => false,
+    };
+    if evidence.changed == 0 && !no_change {
+        let message = "it says that it worked on the task, and no file changed";
+        return Decision::Fail(Failure::new(FailureKind::NoChange, message));
+    }
+    let complete = matches!(evidence.claimed, Claimed::Done { .. });
+    let proof = match evidence.gates {
+        Result::NotRun => return Decision::Gate,
+        Result::Red => {
+            return Decision::Fail(Failure::new(FailureKind::Gates, "gates failed"));
+        }
+        // Without a change and without a green gate there is nothing but its word.
+        Result::Unproven if evidence.changed == 0 => {
+            let message = "it says that nothing has to be changed, and no gate can confirm it";
+            return Decision::Fail(Failure::new(FailureKind::NoChange, message));
+        }
+        Result::Green if evidence.changed == 0 => Proof::NoChange,
+        Result::Green => Proof::Proven,
+        Result::Unproven => Proof::Unproven,
+    };
+    let landing = match (complete, evidence.advanced) {
+        (true, _) => Landing::Complete,
+        (false, true) => Landing::Partial,
+        (false, false) => Landing::Stalled,
+    };
+    Decision::Land { landing, proof }
+}
+
+#[cfg(test)]
+#[path = "judge_tests.rs"]
+mod tests;

@@ -1,0 +1,32 @@
+//! The loops as pure decisions: what is written down, what follows from it, what comes next.
+//!
+//! # Theory of operation
+//!
+//! ```text
+//! records --History--> where we are --step--> what to do --(host does it)--> records
+//! ```
+//!
+//! The journal is a list of [`Record`]s: intents before something changes, facts after it has. It is
+//! the only memory of a loop. [`History`] is what they add up to; after a crash the same records give
+//! the same history, and [`recover()`] says how an attempt that was under way is brought to its end.
+//! [`judge()`] decides about an attempt, [`next_step`] about the loop. None of them looks at the world:
+//! what the world is like comes in as values.
+
+mod breaker;
+mod build;
+mod event;
+mod history;
+mod judge;
+mod record;
+mod recover;
+
+pub use breaker::{Breaker, Tripped};
+pub use build::{End, Limits, OnceEnd, Progress, Signal, Step, exit_code, next_step, remaining};
+pub use event::{Event, event_of};
+pub use history::{AttemptView, Fate, History, OpenAttempt, Phase, Wait};
+pub use judge::{Claimed, Decision, Evidence, Failure, FailureKind, Proof, Result, judge};
+pub use record::{
+    BackendEnd, Base, CheckLine, Entry, FailIntent, LandIntent, Landing, Record, RunStart, Started,
+    Verdict,
+};
+pub use recover::{Facts, Recovery, TreeIs, recover};

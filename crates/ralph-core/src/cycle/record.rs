@@ -1,0 +1,249 @@
+//! What the journal holds: one record a line, intents before something changes and facts after it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::judge::{Failure, Proof};
+use crate::plan::Task;
+
+/// One line of the journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// When, RFC 3339.
+    pub at: String,
+    /// What.
+    #[serde(flatten)]
+    pub record: Record,
+}
+
+/// Something that happened or is about to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "snake_case")]
+pub enum Record {
+    /// A loop began.
+    RunStarted(RunStart),
+    /// A loop ended.
+    RunEnded {
+        /// Its end, as [`super::End::word`] says it.
+        end: String,
+        /// In words.
+        message: String,
+        /// Tasks that are left.
+        remaining: usize,
+    },
+    /// Intent: a backend is about to run. What the tree was like is in it.
+    AttemptStarted(Started),
+    /// The backend has ended and what it left behind is saved.
+    BackendEnded(BackendEnd),
+    /// The gates were run.
+    Judged(Verdict),
+    /// Intent: the work is about to be put where it belongs.
+    LandIntent(LandIntent),
+    /// The work is where it belongs.
+    Landed {
+        /// Which attempt.
+        attempt: String,
+        /// The commit, unless nothing was committed.
+        commit: Option<String>,
+    },
+    /// Intent: the work is about to be rolled back.
+    FailIntent(FailIntent),
+    /// The tree is as it was before the attempt.
+    RolledBack {
+        /// Which attempt.
+        attempt: String,
+        /// The ref that keeps what was removed.
+        salvage: Option<String>,
+    },
+    /// Nothing can be done before a point in time.
+    Waiting {
+        /// Which attempt met the limit.
+        attempt: String,
+        /// Until when, seconds since 1970.
+        until: i64,
+        /// Which backend.
+        backend: String,
+        /// What it said.
+        reason: String,
+    },
+    /// The wait is over.
+    Waited,
+    /// A command of the operator was carried out; its id is not carried out again.
+    Command {
+        /// The id, unique for ever.
+        id: String,
+        /// What: pause, resume, skip-task …
+        command: String,
+        /// Its text or task.
+        argument: Option<String>,
+    },
+    /// Something worth telling that decides nothing.
+    Noted {
+        /// One of the words of the event stream.
+        event: String,
+        /// In words.
+        message: String,
+        /// More of it.
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        details: Value,
+    },
+}
+
+/// A loop began.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunStart {
+    /// The run's id; refs and processes carry it.
+    pub run: String,
+    /// build, construct or agent.
+    pub command: String,
+    /// The plan file, relative to the root.
+    pub plan: String,
+    /// The memory mode.
+    pub mode: String,
+    /// Iterations of earlier runs that count towards the limit (`--resume`).
+    #[serde(default)]
+    pub counted: u32,
+}
+
+/// A backend is about to run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Started {
+    /// The attempt's id, unique for ever.
+    pub attempt: String,
+    /// The run it belongs to.
+    pub run: String,
+    /// Its number, which is never used again.
+    pub iteration: u32,
+    /// The task.
+    pub task: String,
+    /// The task's name, for people.
+    pub name: String,
+    /// Failed attempts on this task before.
+    pub retries: u32,
+    /// The backend's name.
+    pub backend: String,
+    /// The model asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What the tree was like; only the git room reads it.
+    pub base: Base,
+    /// The hash of the plan file as ralph last wrote or read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_hash: Option<String>,
+    /// The stage log, relative to the root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+}
+
+/// A value that the core keeps for the host without looking into it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Base(pub Value);
+
+/// How the backend's run went.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BackendEnd {
+    /// Which attempt.
+    pub attempt: String,
+    /// The outcome's word.
+    pub outcome: String,
+    /// The outcome in words.
+    pub message: String,
+    /// Dollars; absent when nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// Tokens in and out, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<(u64, u64)>,
+    /// Its session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// What it claims.
+    pub claimed: super::judge::Claimed,
+    /// One line about what was done.
+    #[serde(default)]
+    pub summary: String,
+    /// What it changed; only the git room reads it.
+    pub changes: Base,
+    /// How many paths it changed, the ledger left out.
+    pub changed: usize,
+    /// Whether its answer could be read as a handoff (deletes the old failure context).
+    #[serde(default)]
+    pub handoff: Option<String>,
+    /// How long it took, in milliseconds.
+    #[serde(default)]
+    pub took_ms: u64,
+}
+
+/// One gate of a verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CheckLine {
+    /// The gate.
+    pub name: String,
+    /// Whether it was green.
+    pub passed: bool,
+    /// Whether its failures were there before.
+    #[serde(default)]
+    pub preexisting: bool,
+}
+
+/// What the gates said.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Which attempt.
+    pub attempt: String,
+    /// Whether the attempt may land as far as gates go.
+    pub passed: bool,
+    /// Each gate.
+    pub checks: Vec<CheckLine>,
+    /// Why the result is not proven, where it is not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unproven: Vec<String>,
+    /// Changes to tests, manifests and CI, one line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judges: Vec<String>,
+    /// The file with the whole result, relative to the root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<String>,
+}
+
+/// How a landed attempt leaves its task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Landing {
+    /// Finished.
+    Complete,
+    /// A part of it is done; the task stays pending.
+    Partial,
+    /// A part of it is done and nothing advanced, so it counts as a retry.
+    Stalled,
+}
+
+/// The work is about to be put where it belongs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LandIntent {
+    /// Which attempt.
+    pub attempt: String,
+    /// How the task is left.
+    pub landing: Landing,
+    /// How far the result is proven.
+    pub proof: Proof,
+    /// One line for the commit.
+    pub summary: String,
+    /// The task as it was, to go back to when the commit is refused.
+    pub task: Task,
+}
+
+/// The work is about to be rolled back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FailIntent {
+    /// Which attempt.
+    pub attempt: String,
+    /// Why.
+    pub failure: Failure,
+    /// What the retry's prompt says about it.
+    #[serde(default)]
+    pub context: String,
+    /// The task's retries afterwards.
+    pub retries: u32,
+}
