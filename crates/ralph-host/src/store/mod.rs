@@ -16,12 +16,14 @@
 
 mod atomic;
 mod create;
+mod journal;
 mod ledger;
 mod lock;
 mod target;
 
 pub use atomic::{TEMP_PREFIX, append, replace};
 pub use create::{Created, create};
+pub use journal::{Durability, Journal, JournalError, read_history};
 pub use ledger::{Kind, Read, Store, StoreError, Torn, TornTail, Updated, Wrote, update};
 pub use lock::{Holder, LEDGER_WAIT, LedgerLock, LockError, RunLock};
 pub use target::read;

@@ -1,0 +1,5 @@
+//! The main flow.
+
+mod notice;
+
+pub use notice::{Listener, Notice, Tally};

@@ -1,0 +1,158 @@
+//! What a loop tells whoever looks at it. Nothing is decided from it.
+
+use ralph_core::backend::Event as BackendEvent;
+use ralph_core::cycle::{End, Failure, Landing, Proof};
+use ralph_core::plan::Task;
+
+/// How many tasks are where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Accepted or skipped.
+    pub done: usize,
+    /// All of them.
+    pub total: usize,
+    /// Failed or blocked.
+    pub stuck: usize,
+}
+
+/// One thing a loop tells.
+#[derive(Clone, Debug)]
+pub enum Notice<'a> {
+    /// The loop begins.
+    Started {
+        /// The run's id.
+        run: &'a str,
+        /// The plan file, as people call it.
+        plan: &'a str,
+        /// The backend.
+        backend: &'a str,
+        /// The gates, by name.
+        gates: &'a [String],
+        /// Where the tasks stand.
+        tally: Tally,
+    },
+    /// Something that an earlier run left was brought to its end.
+    Recovered(&'a str),
+    /// Something a person should know.
+    Warning(&'a str),
+    /// An attempt begins.
+    Attempt {
+        /// Its id.
+        attempt: &'a str,
+        /// Its number.
+        iteration: u32,
+        /// The task.
+        task: &'a Task,
+        /// Failed attempts before.
+        retries: u32,
+        /// Most of them.
+        max_retries: u32,
+        /// The backend.
+        backend: &'a str,
+        /// The model asked for.
+        model: Option<&'a str>,
+        /// Where the tasks stand.
+        tally: Tally,
+        /// Where its output goes.
+        log: &'a str,
+    },
+    /// The backend said something.
+    Backend(&'a BackendEvent),
+    /// The monitor said something.
+    Monitor(&'a str),
+    /// The backend has ended.
+    BackendEnded {
+        /// How, in words.
+        outcome: &'a str,
+        /// Paths it changed.
+        changed: usize,
+        /// Dollars, where known.
+        cost: Option<f64>,
+        /// How long it took.
+        took_ms: u64,
+    },
+    /// A gate begins.
+    GateStarted {
+        /// Its name.
+        name: &'a str,
+        /// Whether it runs on the tree before the attempt, to tell old failures from new ones.
+        baseline: bool,
+    },
+    /// A gate ended.
+    GateEnded {
+        /// Its name.
+        name: &'a str,
+        /// Whether it was green.
+        passed: bool,
+        /// Its failures were there before.
+        preexisting: bool,
+        /// How long it took.
+        took_ms: u64,
+    },
+    /// The work landed.
+    Landed {
+        /// The task.
+        task: &'a Task,
+        /// The commit.
+        commit: Option<&'a str>,
+        /// How the task is left.
+        landing: Landing,
+        /// How far it is proven.
+        proof: Proof,
+        /// One line.
+        summary: &'a str,
+        /// What else to know: tests that were changed, gates that prove nothing …
+        remarks: &'a [String],
+        /// Where the tasks stand now.
+        tally: Tally,
+    },
+    /// The attempt was rolled back.
+    Failed {
+        /// The task.
+        task: &'a Task,
+        /// Why.
+        failure: &'a Failure,
+        /// Attempts that are left for this task; `None` when it is given up or blocked.
+        left: Option<u32>,
+        /// The ref that keeps its work.
+        salvage: Option<&'a str>,
+        /// The first lines of what went wrong.
+        detail: &'a str,
+    },
+    /// The loop waits; told about once a second.
+    Waiting {
+        /// What for.
+        reason: &'a str,
+        /// Seconds left.
+        seconds: u64,
+    },
+    /// A signal came, and the attempt goes on to its end.
+    Stopping,
+    /// The loop ended.
+    Ended {
+        /// Why.
+        end: &'a End,
+        /// Tasks that are left.
+        remaining: usize,
+        /// Tasks that landed in this run.
+        landed: usize,
+        /// Attempts of this run.
+        attempts: usize,
+        /// Dollars of this run, where known.
+        cost: Option<f64>,
+        /// How long it took.
+        took_ms: u64,
+    },
+}
+
+/// Whoever looks at a loop.
+pub trait Listener {
+    /// Something happened. Called from the loop's own thread.
+    fn hear(&mut self, notice: Notice<'_>);
+}
+
+impl<F: FnMut(Notice<'_>)> Listener for F {
+    fn hear(&mut self, notice: Notice<'_>) {
+        self(notice);
+    }
+}

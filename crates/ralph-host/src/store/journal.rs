@@ -1,0 +1,147 @@
+//! The journal of a worktree: what the loops decided and did, oldest first.
+//!
+//! # Theory of operation
+//!
+//! One JSON record a line in `journal.jsonl`, in the git directory, where no clean-up reaches. Only
+//! the holder of the run lock writes it. An intent is synced before anything happens because of it; a
+//! fact that git or the ledger shows anyway is not. A last line without its end was never
+//! acknowledged, so it is cut off; any other damage stops ralph, because what happened before is not
+//! guessed.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use ralph_core::cycle::{Entry, History, Record};
+
+use super::target;
+use crate::file_error::{Action, FileError};
+
+/// The journal's name in the state directory.
+const NAME: &str = "journal.jsonl";
+
+/// Whether a record must be on the disk before anything else happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// It must.
+    Synced,
+    /// It may be lost with the machine's power: something else shows the same.
+    Eventual,
+}
+
+/// An open journal.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+}
+
+/// A journal that cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// The file refuses.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A line makes no sense.
+    #[error("{}:{line}: this is no record of ralph's journal: {message}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// Why.
+        message: String,
+    },
+}
+
+impl JournalError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::File(e) => e.hint(),
+            Self::Damaged { path, .. } => Some(format!(
+                "nothing was changed; move {} away to start with an empty history (what is landed \
+                 is in git)",
+                path.display()
+            )),
+        }
+    }
+}
+
+/// Read the journal of a state directory without changing it.
+pub fn read_history(state_dir: &Path) -> Result<History, JournalError> {
+    let path = state_dir.join(NAME);
+    Ok(load(&path)?.0)
+}
+
+/// What the file says, and how many of its bytes are whole lines.
+fn load(path: &Path) -> Result<(History, u64), JournalError> {
+    let bytes = target::read(path)?.unwrap_or_default();
+    let whole = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
+    let mut history = History::default();
+    let damaged = |line: usize, e: &serde_json::Error| JournalError::Damaged {
+        path: path.to_owned(),
+        line,
+        message: e.to_string(),
+    };
+    for (n, line) in bytes[..whole].split(|&b| b == b'\n').enumerate() {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let entry: Entry = serde_json::from_slice(line).map_err(|e| damaged(n + 1, &e))?;
+        history.add(&entry);
+    }
+    Ok((history, u64::try_from(whole).unwrap_or(u64::MAX)))
+}
+
+impl Journal {
+    /// Open the journal of a state directory for writing. Only the holder of the run lock may.
+    pub fn open(state_dir: &Path) -> Result<(Self, History), JournalError> {
+        let path = state_dir.join(NAME);
+        let (history, whole) = load(&path)?;
+        let file = open(&path, whole).map_err(FileError::io(Action::Write, &path))?;
+        Ok((Self { path, file }, history))
+    }
+
+    /// Add a record.
+    pub fn append(
+        &mut self,
+        at: String,
+        record: Record,
+        durability: Durability,
+    ) -> Result<Entry, FileError> {
+        let entry = Entry { at, record };
+        self.write(&entry, durability).map_err(FileError::io(Action::Write, &self.path))?;
+        Ok(entry)
+    }
+
+    fn write(&mut self, entry: &Entry, durability: Durability) -> io::Result<()> {
+        let mut line = serde_json::to_vec(entry)?;
+        line.push(b'\n');
+        let old_length = self.file.metadata()?.len();
+        let written = self.file.write_all(&line).and_then(|()| match durability {
+            Durability::Synced => self.file.sync_data(),
+            Durability::Eventual => Ok(()),
+        });
+        if written.is_err() {
+            // Should this fail as well, the next start cuts the torn line off.
+            let _torn = self.file.set_len(old_length);
+        }
+        written
+    }
+}
+
+fn open(path: &Path, whole: u64) -> io::Result<File> {
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory)?;
+    }
+    let file = OpenOptions::new().append(true).create(true).open(path)?;
+    if file.metadata()?.len() > whole {
+        file.set_len(whole)?;
+    }
+    Ok(file)
+}
+
+#[cfg(test)]
+#[path = "journal_tests.rs"]
+mod tests;

@@ -1,0 +1,50 @@
+use ralph_core::cycle::RunStart;
+
+use super::*;
+
+fn start(run: &str) -> Record {
+    Record::RunStarted(RunStart { run: run.into(), command: "build".into(), ..RunStart::default() })
+}
+
+fn stamp() -> String {
+    "2025-01-20T10:30:00Z".into()
+}
+
+#[test]
+fn what_was_written_is_read_back_in_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut journal, history) = Journal::open(dir.path()).unwrap();
+    assert_eq!(history.run, None);
+    journal.append(stamp(), start("one"), Durability::Synced).unwrap();
+    journal.append(stamp(), start("two"), Durability::Eventual).unwrap();
+    let history = read_history(dir.path()).unwrap();
+    assert_eq!(history.run.unwrap().run, "two");
+}
+
+#[test]
+fn a_torn_last_line_is_cut_off_and_the_next_record_stands_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut journal, _) = Journal::open(dir.path()).unwrap();
+    journal.append(stamp(), start("one"), Durability::Synced).unwrap();
+    let path = dir.path().join(NAME);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let whole = bytes.clone();
+    bytes.extend(b"{\"at\":\"2025");
+    super::super::replace(&path, &bytes).unwrap();
+    let (mut journal, history) = Journal::open(dir.path()).unwrap();
+    assert_eq!(history.run.unwrap().run, "one");
+    assert_eq!(std::fs::read(&path).unwrap(), whole);
+    journal.append(stamp(), start("two"), Durability::Synced).unwrap();
+    assert_eq!(read_history(dir.path()).unwrap().run.unwrap().run, "two");
+}
+
+#[test]
+fn a_damaged_line_in_the_middle_stops_with_its_number_and_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(NAME);
+    super::super::replace(&path, b"\n{\"at\":1}\n{}\n").unwrap();
+    let error = Journal::open(dir.path()).unwrap_err();
+    assert!(error.to_string().contains("journal.jsonl:2:"), "{error}");
+    assert!(error.hint().is_some());
+    assert_eq!(std::fs::read(&path).unwrap(), b"\n{\"at\":1}\n{}\n");
+}
