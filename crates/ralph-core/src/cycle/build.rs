@@ -151,6 +151,10 @@ fn blocked(plan: &Plan, only: Option<&Id>) -> End {
         .filter(|(task, _)| only.is_none_or(|id| task.id == *id))
         .map(|(task, obstacle)| format!("{}: {obstacle}", task.id))
         .collect();
+    if only.is_none() && plan.format.buries_tasks() {
+        let failed = plan.scoped_issues().filter(|issue| issue.created_from.is_some());
+        why.extend(failed.map(|issue| format!("{}: {}", issue.id, issue.desc)));
+    }
     if let (Some(id), true) = (only, why.is_empty()) {
         // The one task that was asked for is out of the way: that is what was wanted.
         match plan.task(id).map(|t| &t.state) {

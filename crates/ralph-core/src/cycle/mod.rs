@@ -17,6 +17,7 @@ mod build;
 mod event;
 mod history;
 mod judge;
+pub mod ledger;
 mod record;
 mod recover;
 

@@ -1,0 +1,208 @@
+//! What an attempt writes into the plan, in whatever format it is: text in, text out.
+//!
+//! Each function does nothing when the plan says it already, so that a recovery may call it again.
+
+use crate::format::progress::{self, Attempt, LogRow};
+use crate::format::{EditError, Format, codec, implementation};
+use crate::plan::{Edit, Fate, Id, Lookup, Plan, Retirement, State, Task, verbs};
+
+use super::judge::{Failure, FailureKind};
+use super::record::Landing;
+
+/// Who is written as the author of implementation.json.
+const AUTHOR: &str = "build-mode";
+
+/// What the plan is told about an attempt.
+#[derive(Clone, Debug)]
+pub struct Note<'a> {
+    /// The task.
+    pub task: &'a Id,
+    /// The attempt's number.
+    pub iteration: u32,
+    /// When it began, as the log shows it.
+    pub started: &'a str,
+    /// How long it took, as the log shows it.
+    pub took: &'a str,
+    /// One line about what was done.
+    pub summary: &'a str,
+    /// Now, RFC 3339.
+    pub at: &'a str,
+    /// How many Recent Attempts are kept.
+    pub keep: usize,
+}
+
+/// A failed attempt, as the plan is told about it.
+#[derive(Clone, Debug)]
+pub struct Defeat<'a> {
+    /// Why.
+    pub failure: &'a Failure,
+    /// The task's retries afterwards.
+    pub retries: u32,
+    /// Most of them.
+    pub max_retries: u32,
+    /// An unused id, for formats in which an issue takes the place of a failed task.
+    pub issue: Id,
+}
+
+/// A backend is about to work on the task: formats that can say so do.
+pub fn begin(format: Format, text: &str, task: &Id, at: &str) -> Result<String, EditError> {
+    if !matches!(format, Format::Deluxe | Format::Implementation) {
+        return Ok(text.to_owned());
+    }
+    let codec = codec(format);
+    let plan = codec.parse(text)?;
+    match plan.task(task) {
+        Some(task) if task.state == State::Pending => {
+            let running = Task { state: State::Running, ..task.clone() };
+            stamp(format, codec.edit(text, &[Edit::UpdateTask(running)])?, at)
+        }
+        _ => Ok(text.to_owned()),
+    }
+}
+
+/// The attempt's work has landed.
+pub fn land(format: Format, text: &str, landing: Landing, note: &Note<'_>) -> Result<String, EditError> {
+    let codec = codec(format);
+    let plan = codec.parse(text)?;
+    let Some(task) = open_task(&plan, note.task) else { return Ok(text.to_owned()) };
+    let edits = match landing {
+        Landing::Complete => vec![Edit::Retire {
+            id: task.id.clone(),
+            how: Retirement::Accepted,
+            reason: None,
+            at: note.at.to_owned(),
+        }],
+        Landing::Partial => reopen(task),
+        Landing::Stalled => vec![Edit::Reject {
+            id: task.id.clone(),
+            reason: "a part landed, and nothing advanced".to_owned(),
+            at: note.at.to_owned(),
+        }],
+    };
+    let mut new = codec.edit(text, &edits)?;
+    if format == Format::Progress {
+        let done = landing == Landing::Complete;
+        let result = if done { "done" } else { "partly done" };
+        new = progress_record(&new, task, note, result, usize::from(done))?;
+    }
+    stamp(format, new, note.at)
+}
+
+/// The attempt was rolled back.
+pub fn fail(
+    format: Format,
+    text: &str,
+    defeat: &Defeat<'_>,
+    note: &Note<'_>,
+) -> Result<String, EditError> {
+    let codec = codec(format);
+    let plan = codec.parse(text)?;
+    let Some(task) = open_task(&plan, note.task) else { return Ok(text.to_owned()) };
+    let failure = defeat.failure;
+    let reason = format!("{}: {}", failure.kind.words(), failure.message);
+    let edits = match failure.kind {
+        FailureKind::Blocked | FailureKind::Conflict => {
+            if matches!(task.state, State::Blocked(_)) {
+                return Ok(text.to_owned());
+            }
+            verbs::block(&plan, &task.id, &failure.message).unwrap_or_default()
+        }
+        kind if !kind.counts() => reopen(task),
+        _ if defeat.retries > defeat.max_retries => {
+            verbs::fail(&plan, &task.id, &reason, note.at, defeat.issue.clone()).unwrap_or_default()
+        }
+        _ if task.retries >= defeat.retries => reopen(task),
+        _ => vec![Edit::Reject { id: task.id.clone(), reason, at: note.at.to_owned() }],
+    };
+    if edits.is_empty() {
+        return Ok(text.to_owned());
+    }
+    let mut new = codec.edit(text, &edits)?;
+    if format == Format::Progress {
+        new = log_row(&new, note, failure.kind.words(), 0)?;
+    }
+    stamp(format, new, note.at)
+}
+
+/// A landing that was written down did not happen: the task is open again.
+pub fn undo(format: Format, text: &str, before: &Task, at: &str) -> Result<String, EditError> {
+    let codec = codec(format);
+    let plan = codec.parse(text)?;
+    let open = Task { state: State::Pending, ..before.clone() };
+    let edit = match Lookup::new(&plan).fate(&before.id) {
+        Fate::Live(task) if task.state == State::Accepted => Edit::UpdateTask(open),
+        Fate::Accepted => Edit::AddTask { task: open, after: None },
+        _ => return Ok(text.to_owned()),
+    };
+    stamp(format, codec.edit(text, &[edit])?, at)
+}
+
+/// The file's own word that everything is done, where the format has one.
+pub fn complete(format: Format, text: &str) -> Result<String, EditError> {
+    let plan = codec(format).parse(text)?;
+    let finished = !plan.tasks.is_empty()
+        && plan.tasks.iter().all(|t| matches!(t.state, State::Accepted | State::Skipped));
+    if format != Format::Progress || plan.says_done || !finished {
+        return Ok(text.to_owned());
+    }
+    progress::set_status(text, "RALPH_DONE")
+}
+
+/// The task, unless it is finished already.
+fn open_task<'p>(plan: &'p Plan, id: &Id) -> Option<&'p Task> {
+    plan.task(id).filter(|t| t.state.is_open())
+}
+
+/// The edit that takes a running mark away, if there is one.
+fn reopen(task: &Task) -> Vec<Edit> {
+    match task.state {
+        State::Running => vec![Edit::UpdateTask(Task { state: State::Pending, ..task.clone() })],
+        _ => Vec::new(),
+    }
+}
+
+fn stamp(format: Format, text: String, at: &str) -> Result<String, EditError> {
+    match format {
+        Format::Implementation => implementation::stamp(&text, at, AUTHOR),
+        _ => Ok(text),
+    }
+}
+
+fn progress_record(
+    text: &str,
+    task: &Task,
+    note: &Note<'_>,
+    result: &str,
+    completed: usize,
+) -> Result<String, EditError> {
+    let attempt = Attempt {
+        iteration: note.iteration,
+        tried: format!("{} — {}", task.id, task.name),
+        result: format!("{result}: {}", note.summary),
+        next: None,
+    };
+    let text = progress::add_attempt(text, &attempt, note.keep)?;
+    let done: Vec<String> = (completed > 0).then(|| task.name.clone()).into_iter().collect();
+    let text = progress::set_completed(&text, &done)?;
+    log_row(&text, note, note.summary, completed)
+}
+
+fn log_row(
+    text: &str,
+    note: &Note<'_>,
+    notes: &str,
+    completed: usize,
+) -> Result<String, EditError> {
+    let row = LogRow {
+        iteration: note.iteration,
+        started: note.started.to_owned(),
+        duration: note.took.to_owned(),
+        tasks_completed: completed.to_string(),
+        notes: notes.to_owned(),
+    };
+    progress::log_iteration(text, &row)
+}
+
+#[cfg(test)]
+#[path = "ledger_tests.rs"]
+mod tests;

@@ -1,0 +1,124 @@
+use super::*;
+
+const AT: &str = "2025-01-20T10:30:00Z";
+
+fn text(format: Format) -> &'static str {
+    match format {
+        Format::Jsonl => "{\"t\":\"task\",\"id\":\"t-1a2b\",\"name\":\"one\",\"s\":\"p\"}\n",
+        Format::Deluxe => {
+            "{\"tasks\":[{\"id\":\"t-1a2b\",\"title\":\"one\",\"status\":\"pending\"}]}\n"
+        }
+        Format::Progress => "# Progress: x\n\n## Status\n\nIn progress\n\n## Tasks\n\n- [ ] one\n",
+        Format::Implementation => {
+            "{\"specs\":[{\"id\":\"s\",\"name\":\"S\",\"tasks\":[{\"id\":\"t-1a2b\",\
+             \"description\":\"one\",\"status\":\"pending\"}]}]}\n"
+        }
+    }
+}
+
+fn only(format: Format, text: &str) -> Option<Task> {
+    codec(format).parse(text).unwrap().tasks.into_iter().next()
+}
+
+fn id(format: Format) -> Id {
+    only(format, text(format)).unwrap().id
+}
+
+fn note(task: &Id) -> Note<'_> {
+    let (started, took, summary) = ("2025-01-20 10:30", "4m 2s", "wrote it");
+    Note { task, iteration: 3, started, took, summary, at: AT, keep: 5 }
+}
+
+fn defeat(failure: &Failure, retries: u32) -> Defeat<'_> {
+    Defeat { failure, retries, max_retries: 2, issue: "i-zzzz".into() }
+}
+
+#[test]
+fn a_landed_task_is_accepted_in_every_format_and_landing_it_again_changes_nothing() {
+    for format in Format::ALL {
+        let id = id(format);
+        let begun = begin(format, text(format), &id, AT).unwrap();
+        let landed = land(format, &begun, Landing::Complete, &note(&id)).unwrap();
+        let plan = codec(format).parse(&landed).unwrap();
+        assert!(Lookup::new(&plan).fate(&id).satisfies(crate::plan::Trust::Verified), "{landed}");
+        assert_eq!(land(format, &landed, Landing::Complete, &note(&id)).unwrap(), landed);
+    }
+}
+
+#[test]
+fn formats_that_have_a_word_for_it_say_that_a_task_is_worked_on() {
+    for format in [Format::Deluxe, Format::Implementation] {
+        let begun = begin(format, text(format), &id(format), AT).unwrap();
+        assert!(begun.contains("in_progress"), "{begun}");
+        let failure = Failure::new(FailureKind::Interrupted, "ended");
+        let back = fail(format, &begun, &defeat(&failure, 0), &note(&id(format))).unwrap();
+        assert_eq!(only(format, &back).unwrap().state, State::Pending, "{back}");
+    }
+}
+
+#[test]
+fn failures_count_until_the_limit_and_then_the_task_is_given_up() {
+    for format in Format::ALL {
+        let id = id(format);
+        let failure = Failure::new(FailureKind::Gates, "test is red");
+        let mut now = text(format).to_owned();
+        for retries in 1..=2 {
+            now = fail(format, &now, &defeat(&failure, retries), &note(&id)).unwrap();
+            let again = fail(format, &now, &defeat(&failure, retries), &note(&id)).unwrap();
+            assert_eq!(again, now, "a failure that is written down is not counted twice");
+            let task = only(format, &now).unwrap();
+            assert_eq!((task.retries, task.state), (retries, State::Pending), "{now}");
+        }
+        now = fail(format, &now, &defeat(&failure, 3), &note(&id)).unwrap();
+        let plan = codec(format).parse(&now).unwrap();
+        match plan.task(&id) {
+            Some(task) => assert!(matches!(task.state, State::Failed(_)), "{now}"),
+            None => assert_eq!(Lookup::new(&plan).fate(&id), Fate::Failed, "{now}"),
+        }
+    }
+}
+
+#[test]
+fn a_blocked_task_keeps_its_retries_and_says_why() {
+    for format in Format::ALL {
+        let id = id(format);
+        let failure = Failure::new(FailureKind::Blocked, "needs a key");
+        let now = fail(format, text(format), &defeat(&failure, 0), &note(&id)).unwrap();
+        let task = only(format, &now).unwrap();
+        assert_eq!(task.state, State::Blocked("needs a key".into()), "{now}");
+        assert_eq!(task.retries, 0);
+    }
+}
+
+#[test]
+fn an_undone_landing_leaves_the_task_as_it_was() {
+    for format in Format::ALL {
+        let before = only(format, text(format)).unwrap();
+        let landed = land(format, text(format), Landing::Complete, &note(&before.id)).unwrap();
+        let back = undo(format, &landed, &before, AT).unwrap();
+        let task = only(format, &back).unwrap();
+        assert_eq!((task.id, task.state), (before.id.clone(), State::Pending), "{back}");
+        assert_eq!(undo(format, text(format), &before, AT).unwrap(), text(format));
+    }
+}
+
+#[test]
+fn implementation_json_says_who_wrote_it_and_when() {
+    let format = Format::Implementation;
+    let landed = land(format, text(format), Landing::Complete, &note(&"t-1a2b".into())).unwrap();
+    assert!(landed.contains("\"updatedBy\":\"build-mode\""), "{landed}");
+    assert!(landed.contains("\"updatedAt\":\"2025-01-20T10:30:00Z\""), "{landed}");
+}
+
+#[test]
+fn progress_md_gets_an_attempt_a_log_row_with_the_true_time_and_at_last_its_marker() {
+    let format = Format::Progress;
+    let id = id(format);
+    let landed = land(format, text(format), Landing::Complete, &note(&id)).unwrap();
+    assert!(landed.contains("| 3 | 2025-01-20 10:30 | 4m 2s | 1 | wrote it |"), "{landed}");
+    assert!(landed.contains("- Result: done: wrote it"), "{landed}");
+    assert!(!codec(format).parse(&landed).unwrap().says_done);
+    let complete = complete(format, &landed).unwrap();
+    assert!(codec(format).parse(&complete).unwrap().says_done, "{complete}");
+    assert_eq!(super::complete(format, text(format)).unwrap(), text(format));
+}
