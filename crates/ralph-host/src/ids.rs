@@ -13,6 +13,9 @@ pub const SEED_VARIABLE: &str = "RALPH_SEED";
 
 const LETTERS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
+/// The digits of a ULID: no letter that looks like another one.
+const CROCKFORD: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
 /// A source of random words.
 #[derive(Clone, Debug)]
 pub struct Ids {
@@ -55,6 +58,14 @@ impl Ids {
         }
     }
 
+    /// A new id that sorts by time: a ULID, 26 characters.
+    pub fn ulid(&mut self, now: jiff::Timestamp) -> String {
+        let millis = u128::try_from(now.as_millisecond()).unwrap_or(0) & ((1 << 48) - 1);
+        let number = (millis << 80) | (self.dice.u128(..) >> 48);
+        let digit = |n: u32| char::from(CROCKFORD[((number >> (5 * n)) & 31) as usize]);
+        (0..26).rev().map(digit).collect()
+    }
+
     /// A new word of `length` characters out of `0-9a-z`.
     pub fn word(&mut self, length: usize) -> String {
         (0..length).map(|_| char::from(LETTERS[self.dice.usize(..LETTERS.len())])).collect()
@@ -73,6 +84,16 @@ mod tests {
         };
         assert_eq!(words(7), words(7));
         assert_ne!(words(7), words(8));
+    }
+
+    #[test]
+    fn ulids_sort_by_time_and_differ_at_the_same_time() {
+        let mut ids = Ids::seeded(1);
+        let at = |s: i64| jiff::Timestamp::from_second(s).unwrap();
+        let (old, new, twin) = (ids.ulid(at(1)), ids.ulid(at(2)), ids.ulid(at(2)));
+        assert!(old < new && old < twin && new != twin, "{old} {new} {twin}");
+        assert_eq!(old.len(), 26);
+        assert!(old.starts_with("000000000"), "{old}");
     }
 
     #[test]

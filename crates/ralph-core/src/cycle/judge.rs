@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::backend::Outcome;
+use crate::plan::Task;
 
 /// What an agent says about its task, in its decoded words.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -275,6 +276,34 @@ fn of_work(evidence: &Evidence<'_>) -> Decision {
         (false, false) => Landing::Stalled,
     };
     Decision::Land { landing, proof }
+}
+
+/// Sources that a person writes: a backend that changes one fails, unless its task names the path.
+const SOURCES: [&str; 6] = [
+    "ralph.toml",
+    "ralph.conf",
+    "ralph/specs/",
+    "ralph/prompts/",
+    ".ralph/templates/",
+    ".ralph/skills/",
+];
+
+/// The changed paths that this task does not allow to change.
+pub fn forbidden(paths: impl IntoIterator<Item = String>, task: &Task) -> Vec<String> {
+    let words = || {
+        let notes = task.notes.iter();
+        std::iter::once(&task.name).chain(notes).chain(&task.accept)
+    };
+    paths
+        .into_iter()
+        .filter(|path| {
+            SOURCES.iter().any(|s| match s.strip_suffix('/') {
+                Some(directory) => path == directory || path.starts_with(s),
+                None => path == s,
+            })
+        })
+        .filter(|path| !words().any(|text| text.contains(path.as_str())))
+        .collect()
 }
 
 #[cfg(test)]

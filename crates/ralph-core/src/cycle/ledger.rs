@@ -3,7 +3,7 @@
 //! Each function does nothing when the plan says it already, so that a recovery may call it again.
 
 use crate::format::progress::{self, Attempt, LogRow};
-use crate::format::{EditError, Format, codec, implementation};
+use crate::format::{EditError, Format, codec, detect, implementation};
 use crate::plan::{Edit, Fate, Id, Lookup, Plan, Retirement, State, Task, verbs};
 
 use super::judge::{Failure, FailureKind};
@@ -61,7 +61,12 @@ pub fn begin(format: Format, text: &str, task: &Id, at: &str) -> Result<String, 
 }
 
 /// The attempt's work has landed.
-pub fn land(format: Format, text: &str, landing: Landing, note: &Note<'_>) -> Result<String, EditError> {
+pub fn land(
+    format: Format,
+    text: &str,
+    landing: Landing,
+    note: &Note<'_>,
+) -> Result<String, EditError> {
     let codec = codec(format);
     let plan = codec.parse(text)?;
     let Some(task) = open_task(&plan, note.task) else { return Ok(text.to_owned()) };
@@ -135,6 +140,57 @@ pub fn undo(format: Format, text: &str, before: &Task, at: &str) -> Result<Strin
         _ => return Ok(text.to_owned()),
     };
     stamp(format, codec.edit(text, &[edit])?, at)
+}
+
+/// The mark of a running task goes away.
+pub fn unmark(format: Format, text: &str, task: &Id, at: &str) -> Result<String, EditError> {
+    let codec = codec(format);
+    let plan = codec.parse(text)?;
+    match plan.task(task).map(reopen) {
+        Some(edits) if !edits.is_empty() => stamp(format, codec.edit(text, &edits)?, at),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+/// What stays of a plan that was edited by hand while a backend ran: new tasks and new words, but no
+/// task that went away and no state that changed. `None`: it cannot be read, so nothing of it stays.
+pub fn reconcile(name: &str, before: &str, after: &str) -> Option<String> {
+    let format = detect(name, before).ok()?;
+    let codec = codec(format);
+    let (old, new) = (codec.parse(before).ok()?, codec.parse(after).ok()?);
+    if new.format != old.format || !old.tombstones.iter().all(|t| new.tombstones.contains(t)) {
+        return None;
+    }
+    let mut edits = Vec::new();
+    for task in &old.tasks {
+        match new.task(&task.id) {
+            None => edits.push(Edit::AddTask { task: task.clone(), after: None }),
+            Some(now) if now.state != task.state || now.retries != task.retries => {
+                let (state, retries) = (task.state.clone(), task.retries);
+                edits.push(Edit::UpdateTask(Task { state, retries, ..now.clone() }));
+            }
+            Some(_) => {}
+        }
+    }
+    // A record of the past that ralph did not write is no past.
+    if new.tombstones.len() != old.tombstones.len() || new.accepted_specs != old.accepted_specs {
+        return None;
+    }
+    let claimed = |t: &&Task| old.task(&t.id).is_none() && !t.state.is_open();
+    if new.tasks.iter().any(|t| claimed(&t)) || edits.iter().any(reburies) {
+        return None;
+    }
+    let text = if edits.is_empty() { after.to_owned() } else { codec.edit(after, &edits).ok()? };
+    codec.parse(&text).ok()?;
+    Some(text)
+}
+
+/// Finished tasks are put back as they were, not by an edit.
+fn reburies(edit: &Edit) -> bool {
+    match edit {
+        Edit::UpdateTask(task) | Edit::AddTask { task, .. } => !task.state.is_open(),
+        _ => false,
+    }
 }
 
 /// The file's own word that everything is done, where the format has one.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::judge::{Failure, Proof};
+use crate::backend::Outcome;
 use crate::plan::Task;
 
 /// One line of the journal.
@@ -127,9 +128,6 @@ pub struct Started {
     pub model: Option<String>,
     /// What the tree was like; only the git room reads it.
     pub base: Base,
-    /// The hash of the plan file as ralph last wrote or read it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub plan_hash: Option<String>,
     /// The stage log, relative to the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
@@ -149,6 +147,9 @@ pub struct BackendEnd {
     pub outcome: String,
     /// The outcome in words.
     pub message: String,
+    /// The outcome itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<Outcome>,
     /// Dollars; absent when nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,

@@ -1,5 +1,86 @@
-//! The main flow.
+//! The main flow: what the core decides is done here, step by step, and written down before and after.
+//!
+//! # Theory of operation
+//!
+//! ```text
+//! build:    open → recover → start → (next → attempt)* → finish
+//! attempt:  checkpoint → prompt → backend → collect → judge → gates → judge → land | roll back
+//! journal:  AttemptStarted          BackendEnded              Judged   LandIntent … Landed
+//!                                                                      FailIntent … RolledBack
+//! ```
+//!
+//! Every record that something depends on is synced before it happens ([`crate::store::Journal`]).
+//! Whatever ralph was doing when it ended, the next start reads the journal, looks at git, asks
+//! [`ralph_core::cycle::recover`], and does that. Nothing in this room decides about tasks: it
+//! performs, and reports what happened.
 
+mod attempt;
+mod backend;
+mod error;
+mod gating;
+mod guard;
+mod landing;
+mod material;
 mod notice;
+mod plan;
+mod recovery;
+mod session;
+mod signals;
+mod wait;
 
+pub use error::DriveError;
 pub use notice::{Listener, Notice, Tally};
+pub use session::{ATTEMPT_VARIABLE, Options, Setup};
+pub use signals::Signals;
+
+use ralph_core::cycle::{Breaker, End, Fate, Limits, OnceEnd, Progress, Step, next_step};
+
+use crate::proc::Runner;
+use session::Session;
+
+/// Work on a plan, one task at a time, until nothing is left or something says stop.
+pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<End, DriveError> {
+    let runner = Runner::new(setup.ids.ulid(setup.clock.now()));
+    let mut session = Session::open(setup, &runner, listener)?;
+    session.recover()?;
+    session.start()?;
+    let end = loop {
+        match session.next()? {
+            Step::Run(task) => session.attempt(*task)?,
+            Step::End(end) => break end,
+        }
+    };
+    session.finish(&end)?;
+    Ok(end)
+}
+
+impl Session<'_> {
+    /// What comes next, from the plan as it is now and from what this run has done.
+    fn next(&mut self) -> Result<Step, DriveError> {
+        if let Some(end) = self.ending.take() {
+            return Ok(Step::End(end));
+        }
+        let loaded = self.read_plan()?;
+        let limits = Limits {
+            iterations: self.config.build.max_iterations.get(),
+            cost: self.config.limits.max_cost.map(ralph_core::config::Dollars::get),
+            once: self.options.once,
+        };
+        let last = self.history.of_run().next_back().map(|view| &view.fate);
+        let once = match last {
+            Some(Fate::Landed { .. }) if limits.once => Some(OnceEnd::Landed),
+            Some(Fate::Failed { .. }) if limits.once => Some(OnceEnd::Failed),
+            _ => None,
+        };
+        let progress = Progress {
+            iterations: self.history.counted,
+            cost: self.history.cost,
+            once,
+            tripped: Breaker::look(self.history.of_run()),
+            signal: self.signals.first(),
+            stop_asked: false,
+            only: self.options.task.clone(),
+        };
+        Ok(next_step(&loaded.plan, &limits, &progress))
+    }
+}

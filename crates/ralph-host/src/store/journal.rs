@@ -111,7 +111,9 @@ impl Journal {
         durability: Durability,
     ) -> Result<Entry, FileError> {
         let entry = Entry { at, record };
+        crate::crash::point();
         self.write(&entry, durability).map_err(FileError::io(Action::Write, &self.path))?;
+        crate::crash::point();
         Ok(entry)
     }
 

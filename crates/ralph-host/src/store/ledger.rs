@@ -117,6 +117,11 @@ impl Store {
         Self { state_dir: state_dir.into(), holder, patience: LEDGER_WAIT }
     }
 
+    /// How others see us.
+    pub fn holder(&self) -> &Holder {
+        &self.holder
+    }
+
     /// The right to change ledger files, for changes that span several of them.
     pub fn lock(&self) -> Result<LedgerLock, LockError> {
         LedgerLock::acquire(&self.state_dir, &self.holder, self.patience)

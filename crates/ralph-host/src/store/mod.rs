@@ -20,6 +20,7 @@ mod journal;
 mod ledger;
 mod lock;
 mod target;
+mod view;
 
 pub use atomic::{TEMP_PREFIX, append, replace};
 pub use create::{Created, create};
@@ -27,3 +28,4 @@ pub use journal::{Durability, Journal, JournalError, read_history};
 pub use ledger::{Kind, Read, Store, StoreError, Torn, TornTail, Updated, Wrote, update};
 pub use lock::{Holder, LEDGER_WAIT, LedgerLock, LockError, RunLock};
 pub use target::read;
+pub use view::{add_to_view, drop_view, put_view};

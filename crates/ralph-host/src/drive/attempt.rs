@@ -1,0 +1,194 @@
+//! One attempt: a transaction around a backend's run.
+
+use jiff::Timestamp;
+use ralph_core::cycle::{
+    BackendEnd, Base, Decision, End, Evidence, Failure, FailureKind, Fate, Record, Result as Gates,
+    Started, forbidden, judge, ledger,
+};
+use ralph_core::plan::{Plan, Task};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::error::DriveError;
+use super::notice::Notice;
+use super::session::{Session, tally};
+use crate::choice::Chosen;
+use crate::git::{AttemptRef, Changes, Checkpoint};
+use crate::store::Durability;
+
+/// An attempt that has begun.
+pub(super) struct Begun {
+    /// As the journal has it.
+    pub(super) started: Started,
+    /// The task.
+    pub(super) task: Task,
+    /// The tree as it was.
+    pub(super) base: Checkpoint,
+    /// When it began.
+    pub(super) at: Timestamp,
+}
+
+/// An attempt whose backend has ended.
+pub(super) struct Ended {
+    /// As the journal has it.
+    pub(super) end: BackendEnd,
+    /// What it changed.
+    pub(super) changes: Changes,
+}
+
+impl Session<'_> {
+    /// Work on a task once.
+    pub(super) fn attempt(&mut self, task: Task) -> Result<(), DriveError> {
+        let Some(backend) = self.free_backend()? else { return Ok(()) };
+        self.pause_between()?;
+        let (begun, plan, text) = self.begin(task, backend)?;
+        let ended = self.work(&begun, &plan, &text, backend)?;
+        self.conclude(&begun, &ended)
+    }
+
+    /// The checkpoint, and the intent to run a backend.
+    fn begin(
+        &mut self,
+        task: Task,
+        backend: usize,
+    ) -> Result<(Begun, Plan, String), DriveError> {
+        let at = self.clock.now();
+        let attempt = self.ids.ulid(at);
+        let iteration = self.next_iteration(&task);
+        let reference = AttemptRef { run: self.run.clone(), attempt: attempt.clone() };
+        let base = self.repo.checkpoint(&reference, self.config.on_dirty)?;
+        let chosen = self.backend(backend);
+        let stamp = at.strftime("%Y%m%d-%H%M%S");
+        let started = Started {
+            attempt,
+            run: self.run.clone(),
+            iteration,
+            task: task.id.to_string(),
+            name: task.name.clone(),
+            retries: task.retries,
+            backend: chosen.name.clone(),
+            model: chosen.model.clone(),
+            base: Base(to_value(&base)),
+            log: Some(format!("build/ralph-logs/ralph-{stamp}-build-{iteration}.log")),
+        };
+        self.record(Record::AttemptStarted(started.clone()), Durability::Synced)?;
+        let now = self.clock.stamp();
+        let (_, text) =
+            self.plan.change(|format, text| ledger::begin(format, text, &task.id, &now))?;
+        let plan = self.read_plan()?.plan;
+        self.listener.hear(Notice::Attempt {
+            attempt: &started.attempt,
+            iteration,
+            task: &task,
+            retries: task.retries,
+            max_retries: max_retries(&task, self.config.max_retries),
+            backend: &started.backend,
+            model: started.model.as_deref(),
+            tally: tally(&plan),
+            log: started.log.as_deref().unwrap_or_default(),
+        });
+        Ok((Begun { started, task, base, at }, plan, text))
+    }
+
+    /// A new number, unless a usage limit interrupted the last attempt on this very task.
+    fn next_iteration(&self, task: &Task) -> u32 {
+        let last = self.history.attempts.last();
+        let again = last.is_some_and(|view| {
+            view.fate == Fate::Limited && view.started.task == task.id.as_str()
+        });
+        let highest = self.history.iteration.max(self.highest_handoff());
+        if again { self.history.iteration } else { highest + 1 }
+    }
+
+    /// From the backend's end to the attempt's: judge, gate, land or roll back.
+    pub(super) fn conclude(&mut self, begun: &Begun, ended: &Ended) -> Result<(), DriveError> {
+        let mut gates = Gates::NotRun;
+        let mut context = String::new();
+        loop {
+            match self.judge(begun, ended, gates) {
+                Decision::Gate => {
+                    let gated = self.gate(begun, ended)?;
+                    gates = gated.result;
+                    context = gated.context;
+                }
+                Decision::Land { landing, proof } => {
+                    return self.land(begun, ended, landing, proof);
+                }
+                Decision::Fail(failure) => {
+                    let failure = self.with_gates(failure, &context);
+                    return self.roll_back(begun, Some(&ended.changes), failure, context);
+                }
+                Decision::Wait { until, reason } => return self.limit(begun, ended, until, &reason),
+                Decision::Stop { reason } => {
+                    let advice =
+                        ended.end.result.as_ref().and_then(|o| o.advice(&begun.started.backend));
+                    let failure = Failure::new(FailureKind::Interrupted, reason.clone());
+                    self.roll_back(begun, Some(&ended.changes), failure, String::new())?;
+                    self.ending = Some(End::Backend { reason, advice });
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn judge(&self, begun: &Begun, ended: &Ended, gates: Gates) -> Decision {
+        let Some(outcome) = &ended.end.result else {
+            let message = "how the backend ended is not known";
+            return Decision::Fail(Failure::new(FailureKind::Interrupted, message));
+        };
+        let paths = ended.changes.paths.iter().map(|change| change.path.to_string());
+        let mut forbidden = forbidden(paths, &begun.task);
+        forbidden.extend(ended.changes.submodules.iter().map(|path| {
+            format!("{path} (a submodule: its changes are still there, ralph does not undo them)")
+        }));
+        judge(&Evidence {
+            outcome,
+            claimed: &ended.end.claimed,
+            changed: ended.end.changed,
+            forbidden: &forbidden,
+            judges: &[],
+            gates,
+            advanced: ended.end.changed > 0,
+        })
+    }
+
+    /// A failure of gates is known by what they said.
+    fn with_gates(&self, failure: Failure, context: &str) -> Failure {
+        match (&failure.kind, &self.red) {
+            (FailureKind::Gates | FailureKind::Judges, Some(red)) if !context.is_empty() => {
+                Failure {
+                    message: red.message.clone(),
+                    fingerprint: red.fingerprint.clone(),
+                    ..failure
+                }
+            }
+            _ => failure,
+        }
+    }
+
+    /// The backend at this place: the chosen one is first, then those that may stand in for it.
+    pub(super) fn backend(&self, place: usize) -> &Chosen {
+        match place.checked_sub(1).and_then(|n| self.choice.fallbacks.get(n)) {
+            Some(fallback) => fallback,
+            None => &self.choice.chosen,
+        }
+    }
+}
+
+/// Attempts after the first.
+pub(super) fn max_retries(task: &Task, configured: u32) -> u32 {
+    task.max_retries.unwrap_or(configured)
+}
+
+/// A value for the journal. Ours always can be written.
+pub(super) fn to_value(value: &impl Serialize) -> serde_json::Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+/// A value from the journal.
+pub(super) fn from_value<T: DeserializeOwned>(base: &Base, what: &str) -> Result<T, DriveError> {
+    serde_json::from_value(base.0.clone()).map_err(|e| DriveError::Ask {
+        message: format!("the journal's {what} cannot be read: {e}"),
+        hint: "it was written by another version of ralph: finish the run with that one".into(),
+    })
+}

@@ -1,0 +1,254 @@
+//! The backend's run within an attempt: prompt in, claim and changes out.
+
+
+use ralph_core::backend::{Outcome, Permissions, Request, Session as Talk, Spent, cost};
+use ralph_core::claim::{self, Claim, Reply, Said};
+use ralph_core::config::{Dollars, StageName};
+use ralph_core::cycle::{BackendEnd, Base, Claimed, Record};
+use ralph_core::handoff;
+use ralph_core::limits::{Decision, Limits, Monitor};
+use ralph_core::plan::Plan;
+use ralph_core::text::clip;
+use serde_json::Value;
+
+use super::attempt::{Begun, Ended, to_value};
+use super::error::DriveError;
+use super::notice::Notice;
+use super::session::{ATTEMPT_VARIABLE, Session};
+use crate::backends::{Call, Heard, OnCompact, RunReport, run_backend};
+use crate::choice::{self, Chosen};
+use crate::proc::Bounds;
+use crate::store::{Durability, put_view};
+
+/// Longest summary of an attempt, in characters.
+const LONGEST_SUMMARY: usize = 72;
+
+/// How a run is talked to.
+struct Ask<'t> {
+    prompt: &'t str,
+    session: Talk<'t>,
+}
+
+impl Session<'_> {
+    /// Prompt, run, listen, collect; the result is in the journal when this returns.
+    pub(super) fn work(
+        &mut self,
+        begun: &Begun,
+        plan: &Plan,
+        text: &str,
+        backend: usize,
+    ) -> Result<Ended, DriveError> {
+        let prompt = self.prompt(begun, plan, text)?;
+        self.keep_prompt(begun, &prompt.text)?;
+        let mut monitor = Monitor::new(self.limits());
+        let ask = Ask { prompt: &prompt.text, session: Talk::New };
+        let mut report = self.ask(begun, backend, ask, &mut monitor)?;
+        let mut spent = report.spent;
+        let mut reply = self.hear(begun, plan, &report);
+        if let Some((question, id)) = self.repair(backend, &report, &reply) {
+            let session = Talk::Resume { id: &id, before: spent };
+            let ask = Ask { prompt: &question, session };
+            let again = self.ask(begun, backend, ask, &mut monitor)?;
+            spent = add(spent, again.spent);
+            let second = self.hear(begun, plan, &again);
+            if second.claim != Claim::None {
+                (reply, report) = (second, again);
+            }
+        }
+        self.guard_plan(text, begun.started.iteration)?;
+        let changes = self.repo.collect(&begun.base)?;
+        let handoff = self.keep_handoff(begun, &reply, &changes, &report.outcome)?;
+        let prices = self.backend(backend).settings.prices.clone();
+        let changed = changes.paths.len();
+        let end = BackendEnd {
+            attempt: begun.started.attempt.clone(),
+            outcome: report.outcome.word().to_owned(),
+            message: report.outcome.to_string(),
+            result: Some(report.outcome.clone()),
+            cost: cost(&spent, &prices),
+            tokens: spent.input.zip(spent.output),
+            session: report.session.clone(),
+            claimed: claimed(&reply),
+            summary: summary(&reply, begun),
+            changes: Base(to_value(&changes)),
+            changed,
+            handoff,
+            took_ms: u64::try_from(report.finished.elapsed.as_millis()).unwrap_or(u64::MAX),
+            ..BackendEnd::default()
+        };
+        self.record(Record::BackendEnded(end.clone()), Durability::Synced)?;
+        self.tell_ended(&end);
+        Ok(Ended { end, changes })
+    }
+
+    fn tell_ended(&mut self, end: &BackendEnd) {
+        self.listener.hear(Notice::BackendEnded {
+            outcome: &end.message,
+            changed: end.changed,
+            cost: end.cost,
+            took_ms: end.took_ms,
+        });
+    }
+
+    /// What this run may use: the budget is what is left of it.
+    fn limits(&self) -> Limits {
+        let stage = self.config.stage(StageName::Build);
+        let timeout = stage.timeout.map_or(self.config.limits.build_timeout(), |t| t.get());
+        let mut limits = Limits::of(&self.config.limits, timeout);
+        limits.max_cost = self.budget();
+        limits
+    }
+
+    fn budget(&self) -> Option<f64> {
+        let limit = self.config.limits.max_cost.map(Dollars::get)?;
+        Some((limit - self.history.cost).max(0.0))
+    }
+
+    /// One run of the backend.
+    fn ask(
+        &mut self,
+        begun: &Begun,
+        backend: usize,
+        ask: Ask<'_>,
+        monitor: &mut Monitor,
+    ) -> Result<RunReport, DriveError> {
+        let root = self.project.root().to_owned();
+        let log = begun.started.log.as_ref().map(|log| root.join(log));
+        let scratch = self.project.state_dir();
+        let schema = handoff::schema();
+        let mcp = self.mcp()?;
+        let stage = self.config.stage(StageName::Build);
+        let max_turns = begun.task.max_turns.or(stage.max_turns.or(self.config.max_turns).map(u32::from));
+        let permissions = match self.config.skip_permissions {
+            true => Permissions::Bypass,
+            false => Permissions::Default,
+        };
+        let budget = self.budget();
+        let env = [(ATTEMPT_VARIABLE.to_owned(), begun.started.attempt.clone())];
+        let Self { choice, listener, signals, runner, .. } = self;
+        let chosen: &Chosen = match backend.checked_sub(1).and_then(|n| choice.fallbacks.get(n)) {
+            Some(fallback) => fallback,
+            None => &choice.chosen,
+        };
+        let supports = chosen.driver.supports();
+        let call = Call {
+            driver: &*chosen.driver,
+            program: Some(&chosen.program),
+            args: &chosen.args,
+            env: &env,
+            request: Request {
+                prompt: ask.prompt,
+                system: None,
+                model: chosen.model.as_deref(),
+                max_turns,
+                permissions,
+                mcp: mcp.as_ref(),
+                schema: supports.schema.then_some(&schema),
+                session: ask.session,
+                budget,
+                scratch: "",
+                as_root: choice::is_root(),
+            },
+            cwd: &root,
+            scratch: &scratch,
+            log: log.as_deref(),
+            on_compact: OnCompact::GoOn,
+            bounds: Bounds::default(),
+            cancel: signals.cancel().clone(),
+        };
+        let mut told = false;
+        let mut hear = |heard: Heard<'_>| {
+            if signals.first().is_some() && !std::mem::replace(&mut told, true) {
+                listener.hear(Notice::Stopping);
+            }
+            match heard {
+                Heard::Event(event) => listener.hear(Notice::Backend(event)),
+                Heard::Decision(Decision::Warn(text)) => listener.hear(Notice::Monitor(text)),
+                Heard::Decision(Decision::Compact) => {
+                    listener.hear(Notice::Monitor("the context is to be compacted"));
+                }
+                Heard::Decision(Decision::Stop(_)) => {}
+            }
+        };
+        Ok(run_backend(runner, &call, monitor, &mut hear)?)
+    }
+
+    /// The MCP servers that the stage may use.
+    fn mcp(&mut self) -> Result<Option<Value>, DriveError> {
+        let Some(file) = self.config.stage(StageName::Build).mcp_config else { return Ok(None) };
+        let path = self.project.root().join(&file);
+        let bytes = crate::store::read(&path)?.unwrap_or_default();
+        serde_json::from_slice(&bytes).map(Some).map_err(|e| DriveError::Ask {
+            message: format!("{file}: not a configuration of MCP servers: {e}"),
+            hint: "mend it, or remove `[stages.build] mcp_config`".into(),
+        })
+    }
+
+    fn hear(&self, begun: &Begun, plan: &Plan, report: &RunReport) -> Reply {
+        claim::hear(&Said {
+            text: &report.answer,
+            structured: report.structured.as_ref(),
+            task: &begun.task,
+            format: plan.format,
+            iteration: begun.started.iteration,
+        })
+    }
+
+    /// The one question that is asked when an answer cannot be read.
+    fn repair(&self, backend: usize, report: &RunReport, reply: &Reply) -> Option<(String, String)> {
+        let can = self.backend(backend).driver.supports().resume;
+        if report.outcome != Outcome::Success || reply.claim != Claim::None || !can {
+            return None;
+        }
+        let problem = reply.problem.as_ref()?;
+        Some((problem.repair_request(&handoff::schema()), report.session.clone()?))
+    }
+
+    /// The prompt beside the log, for `ralph show`.
+    fn keep_prompt(&mut self, begun: &Begun, prompt: &str) -> Result<(), DriveError> {
+        let Some(log) = &begun.started.log else { return Ok(()) };
+        let path = self.project.root().join(log).with_extension("prompt.md");
+        Ok(put_view(&path, prompt.as_bytes())?)
+    }
+}
+
+fn claimed(reply: &Reply) -> Claimed {
+    match &reply.claim {
+        Claim::Done => {
+            Claimed::Done { no_change_needed: reply.no_change_needed().map(str::to_owned) }
+        }
+        Claim::Partial => Claimed::Partial,
+        Claim::Blocked { reason } => Claimed::Blocked { reason: reason.clone() },
+        Claim::NeedsHuman { reason } => Claimed::NeedsHuman { reason: reason.clone() },
+        Claim::RalphDone | Claim::None => Claimed::Nothing,
+    }
+}
+
+/// One line about the attempt: the agent's own, else the task's name.
+fn summary(reply: &Reply, begun: &Begun) -> String {
+    let own = reply.handoff.as_ref().map(|h| match h.summary.trim() {
+        "" => h.task_completed.summary.trim(),
+        summary => summary,
+    });
+    let line = own.filter(|s| !s.is_empty()).unwrap_or(&begun.task.name);
+    clip(&line.split_whitespace().collect::<Vec<_>>().join(" "), LONGEST_SUMMARY)
+}
+
+fn add(one: Spent, two: Spent) -> Spent {
+    let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
+        (None, None) => None,
+        (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
+    };
+    let cost = match (one.cost, two.cost) {
+        (None, None) => None,
+        (a, b) => Some(a.unwrap_or(0.0) + b.unwrap_or(0.0)),
+    };
+    Spent {
+        cost,
+        input: sum(one.input, two.input),
+        cached: sum(one.cached, two.cached),
+        output: sum(one.output, two.output),
+        turns: sum(one.turns, two.turns),
+    }
+}
+

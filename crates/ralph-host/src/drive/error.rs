@@ -1,0 +1,85 @@
+//! Why a loop could not go on at all. What goes wrong with a task is not an error but a result.
+
+use crate::FileError;
+use crate::choice::ChoiceError;
+use crate::git::GitError;
+use crate::proc::ProcError;
+use crate::store::{JournalError, LockError, StoreError};
+
+/// A loop that cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    /// There is no repository.
+    #[error("{0} is not in a git repository")]
+    NoRepository(String),
+    /// It was started by a backend that ralph itself started.
+    #[error("a loop cannot be started from inside an attempt ({0})")]
+    Nested(String),
+    /// Something was found that ralph will not decide alone.
+    #[error("{message}")]
+    Ask {
+        /// What was found.
+        message: String,
+        /// What to do.
+        hint: String,
+    },
+    /// The plan cannot be used.
+    #[error("{place}: {message}")]
+    Plan {
+        /// The file, and the line where one is known.
+        place: String,
+        /// What is wrong.
+        message: String,
+        /// What to do.
+        hint: String,
+    },
+    /// The prompt cannot be made.
+    #[error("{0}")]
+    Prompt(String),
+    /// No backend can be used.
+    #[error(transparent)]
+    Choice(#[from] ChoiceError),
+    /// Git refuses.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// A process could not be run.
+    #[error(transparent)]
+    Proc(#[from] ProcError),
+    /// A ledger file refuses.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Another loop runs.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The journal refuses.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A file refuses.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+impl DriveError {
+    /// Something is wrong with the plan.
+    pub(super) fn plan(place: &str, message: &str, hint: &str) -> Self {
+        let (place, message, hint) = (place.to_owned(), message.to_owned(), hint.to_owned());
+        Self::Plan { place, message, hint }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::NoRepository(_) => Some("`git init` makes one: ralph keeps work in git".into()),
+            Self::Nested(_) => Some("a backend may use `ralph task` and `ralph query`".into()),
+            Self::Ask { hint, .. } | Self::Plan { hint, .. } => Some(hint.clone()),
+            Self::Prompt(_) => None,
+            Self::Choice(e) => e.hint(),
+            Self::Git(e) => e.hint(),
+            Self::Proc(e) => e.hint(),
+            Self::Store(e) => e.hint(),
+            Self::Lock(e) => e.hint(),
+            Self::Journal(e) => e.hint(),
+            Self::File(e) => e.hint(),
+        }
+    }
+}

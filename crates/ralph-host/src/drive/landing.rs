@@ -1,0 +1,288 @@
+//! The two ends of an attempt: its work lands, or the tree goes back to how it was.
+
+use jiff::tz::TimeZone;
+use ralph_core::config::CommitScope;
+use ralph_core::cycle::ledger::{self, Defeat, Note};
+use ralph_core::cycle::{
+    FailIntent, Failure, FailureKind, LandIntent, Landing, Proof, Record,
+};
+use ralph_core::plan::{Id, Task};
+
+use super::attempt::{Begun, Ended, max_retries};
+use super::error::DriveError;
+use super::notice::Notice;
+use super::session::{Session, tally};
+use crate::crash;
+use crate::git::{Changes, CommitMessage, LandError, Target};
+use crate::store::{Durability, put_view};
+
+/// Where the reason of the last failure is for people and tools.
+const FAILURE_CONTEXT: &str = ".ralph/context/failure-context.md";
+
+impl Session<'_> {
+    /// Put the work where it belongs: intent, ledger, commit, fact.
+    pub(super) fn land(
+        &mut self,
+        begun: &Begun,
+        ended: &Ended,
+        landing: Landing,
+        proof: Proof,
+    ) -> Result<(), DriveError> {
+        let intent = LandIntent {
+            attempt: begun.started.attempt.clone(),
+            landing,
+            proof,
+            summary: ended.end.summary.clone(),
+            task: begun.task.clone(),
+        };
+        self.record(Record::LandIntent(intent.clone()), Durability::Synced)?;
+        self.land_now(begun, ended, &intent)
+    }
+
+    /// The landing after its intent; a recovery begins here.
+    pub(super) fn land_now(
+        &mut self,
+        begun: &Begun,
+        ended: &Ended,
+        intent: &LandIntent,
+    ) -> Result<(), DriveError> {
+        let (before, after) = self.write_landing(begun, ended, intent)?;
+        crash::point();
+        let committed = match self.config.auto_commit {
+            true => self.commit(begun, ended, intent).map(Some),
+            false => Ok(None),
+        };
+        match committed {
+            Ok(commit) => {
+                crash::point();
+                self.landed(begun, ended, intent, commit)
+            }
+            Err(refusal) => {
+                let failure = self.refused(refusal)?;
+                let now = self.clock.stamp();
+                self.plan.put_back(&before, &after, |format, text| {
+                    ledger::undo(format, text, &intent.task, &now)
+                })?;
+                let context = failure.message.clone();
+                self.roll_back(begun, Some(&ended.changes), failure, context)
+            }
+        }
+    }
+
+    /// The plan says that the task is done, and the logs say how.
+    fn write_landing(
+        &mut self,
+        begun: &Begun,
+        ended: &Ended,
+        intent: &LandIntent,
+    ) -> Result<(String, String), DriveError> {
+        let times = Times::now(self, begun);
+        let note = times.note(&begun.task.id, begun.started.iteration, &intent.summary, self.keep());
+        let (before, mut after) =
+            self.plan.change(|format, text| ledger::land(format, text, intent.landing, &note))?;
+        if let Some(amended) = self.amend(begun, ended, &after)? {
+            after = amended;
+        }
+        Ok((before, after))
+    }
+
+    fn keep(&self) -> usize {
+        usize::try_from(self.config.build.recent_attempts).unwrap_or(usize::MAX)
+    }
+
+    fn commit(
+        &mut self,
+        begun: &Begun,
+        ended: &Ended,
+        intent: &LandIntent,
+    ) -> Result<String, LandError> {
+        let started = &begun.started;
+        let prefix = &self.config.commit_prefix;
+        let message = CommitMessage {
+            subject: format!(
+                "{prefix}[{}]: {} — {}",
+                started.iteration, started.task, intent.summary
+            ),
+            body: String::new(),
+            trailers: vec![
+                ("Ralph-Task".into(), started.task.clone()),
+                ("Ralph-Run".into(), started.run.clone()),
+            ],
+        };
+        let target = match self.scope() {
+            CommitScope::Task => Target::Head,
+            CommitScope::Spec => Target::Spec,
+        };
+        self.repo.land(&begun.base, &ended.changes, &message, target).map(|l| l.commit.to_string())
+    }
+
+    /// What one commit holds.
+    pub(super) fn scope(&self) -> CommitScope {
+        self.config.commit.unwrap_or(CommitScope::Task)
+    }
+
+    /// Why the commit was refused; what is no refusal is an error.
+    fn refused(&mut self, refusal: LandError) -> Result<Failure, DriveError> {
+        Ok(match refusal {
+            LandError::Hook { output } => {
+                Failure::new(FailureKind::Hook, format!("a hook refused the commit:\n{output}"))
+            }
+            LandError::Conflict { paths, apply, .. } => {
+                let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
+                let message = format!(
+                    "its work does not fit your uncommitted changes in {}; commit yours, then: {apply}",
+                    paths.join(", ")
+                );
+                Failure::new(FailureKind::Conflict, message)
+            }
+            LandError::HeadMoved { .. } => Failure::new(
+                FailureKind::Interrupted,
+                "somebody committed or changed the branch while it ran",
+            ),
+            LandError::Git(e) => return Err(e.into()),
+        })
+    }
+
+    fn landed(
+        &mut self,
+        begun: &Begun,
+        ended: &Ended,
+        intent: &LandIntent,
+        commit: Option<String>,
+    ) -> Result<(), DriveError> {
+        let attempt = begun.started.attempt.clone();
+        self.record(Record::Landed { attempt, commit: commit.clone() }, Durability::Eventual)?;
+        let plan = self.read_plan()?.plan;
+        let view = self.history.attempts.last();
+        let verdict = view.and_then(|view| view.verdict.as_ref());
+        let mut remarks: Vec<String> = verdict.map(|v| v.judges.clone()).unwrap_or_default();
+        if let Some(verdict) = verdict.filter(|_| intent.proof == Proof::Unproven) {
+            remarks.extend(verdict.unproven.iter().map(|why| format!("unproven: {why}")));
+        }
+        remarks.extend(ended.changes.remarks());
+        let notice = Notice::Landed {
+            task: &begun.task,
+            commit: commit.as_deref(),
+            landing: intent.landing,
+            proof: intent.proof,
+            summary: &intent.summary,
+            remarks: &remarks,
+            tally: tally(&plan),
+        };
+        self.listener.hear(notice);
+        Ok(())
+    }
+
+    /// Put the tree back, keep what was there under a ref, and write the failure down.
+    pub(super) fn roll_back(
+        &mut self,
+        begun: &Begun,
+        changes: Option<&Changes>,
+        failure: Failure,
+        context: String,
+    ) -> Result<(), DriveError> {
+        let counts = failure.kind.counts() || !self.is_free(&begun.task, &failure);
+        let retries = begun.started.retries + u32::from(counts);
+        let attempt = begun.started.attempt.clone();
+        let intent = FailIntent { attempt, failure, context, retries };
+        self.record(Record::FailIntent(intent.clone()), Durability::Synced)?;
+        self.roll_back_now(begun, changes, &intent)
+    }
+
+    /// An interruption is forgiven a few times.
+    fn is_free(&self, task: &Task, failure: &Failure) -> bool {
+        failure.kind != FailureKind::Interrupted || self.history.crash_is_free(task.id.as_str())
+    }
+
+    /// The roll-back after its intent; a recovery begins here.
+    pub(super) fn roll_back_now(
+        &mut self,
+        begun: &Begun,
+        changes: Option<&Changes>,
+        intent: &FailIntent,
+    ) -> Result<(), DriveError> {
+        let collected;
+        let changes = match changes {
+            Some(changes) => changes,
+            None => {
+                collected = self.repo.collect(&begun.base)?;
+                &collected
+            }
+        };
+        let rolled = self.repo.roll_back(&begun.base, changes)?;
+        crash::point();
+        let max = max_retries(&begun.task, self.config.max_retries);
+        let issue = self.fresh_issue()?;
+        let times = Times::now(self, begun);
+        let note = times.note(&begun.task.id, begun.started.iteration, "", self.keep());
+        let (failure, retries) = (&intent.failure, intent.retries);
+        let defeat = Defeat { failure, retries, max_retries: max, issue };
+        self.plan.change(|format, text| ledger::fail(format, text, &defeat, &note))?;
+        crash::point();
+        if failure.kind.counts() {
+            let text = match intent.context.as_str() {
+                "" => format!("### {}\n\n{}\n", failure.kind.words(), failure.message),
+                context => context.to_owned(),
+            };
+            put_view(&self.project.root().join(FAILURE_CONTEXT), text.as_bytes())?;
+        }
+        let salvage = rolled.salvage.as_ref().map(ToString::to_string);
+        self.record(
+            Record::RolledBack { attempt: intent.attempt.clone(), salvage: salvage.clone() },
+            Durability::Eventual,
+        )?;
+        for remark in rolled.remarks() {
+            self.warn(&remark);
+        }
+        let blocked = matches!(failure.kind, FailureKind::Blocked | FailureKind::Conflict);
+        let left = (!blocked && retries <= max).then(|| max.saturating_sub(retries) + 1);
+        self.listener.hear(Notice::Failed {
+            task: &begun.task,
+            failure,
+            left,
+            salvage: salvage.as_deref(),
+            detail: &intent.context,
+        });
+        Ok(())
+    }
+
+    /// An id for the issue that may take the place of a failed task.
+    fn fresh_issue(&mut self) -> Result<Id, DriveError> {
+        let plan = self.read_plan()?.plan;
+        let mut length = 4;
+        loop {
+            for _ in 0..16 {
+                let id = Id::new(format!("i-{}", self.ids.word(length)));
+                if !plan.knows(&id) {
+                    return Ok(id);
+                }
+            }
+            length += 1;
+        }
+    }
+}
+
+/// Times as the plan shows them.
+struct Times {
+    started: String,
+    took: String,
+    at: String,
+}
+
+impl Times {
+
+    fn now(session: &Session<'_>, begun: &Begun) -> Self {
+        let seconds = session.clock.now().duration_since(begun.at).as_secs().max(0);
+        let started = begun.at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M").to_string();
+        let took = match (seconds / 60, seconds % 60) {
+            (0, s) => format!("{s}s"),
+            (m, s) => format!("{m}m {s}s"),
+        };
+        Self { started, took, at: session.clock.stamp() }
+    }
+
+    fn note<'t>(&'t self, task: &'t Id, iteration: u32, summary: &'t str, keep: usize) -> Note<'t> {
+        let Self { started, took, at } = self;
+        Note { task, iteration, started, took, summary, at, keep }
+    }
+}

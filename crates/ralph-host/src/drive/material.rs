@@ -1,0 +1,162 @@
+//! What a prompt is made of, gathered from the plan, the history and a few files.
+
+use ralph_core::config::Mode;
+use ralph_core::cycle::{AttemptView, Failure, FailureKind};
+use ralph_core::format::{Format, progress};
+use ralph_core::gate::Need;
+use ralph_core::plan::{Plan, State, Task};
+use ralph_core::prompt::{
+    GateCommand, GateFailure, Material, Prompt, Rejection, Setback, SetbackKind, Spec, assemble,
+};
+use serde_json::Value;
+
+use super::attempt::Begun;
+use super::error::DriveError;
+use super::session::Session;
+
+impl Session<'_> {
+    /// The prompt for an attempt. `text` is the plan's.
+    pub(super) fn prompt(
+        &mut self,
+        begun: &Begun,
+        plan: &Plan,
+        text: &str,
+    ) -> Result<Prompt, DriveError> {
+        let dirty = begun.base.dirty.iter().map(|dirty| dirty.path.to_string()).collect();
+        let material = self.material(&begun.task, plan, text, dirty)?;
+        let memory = &self.config.memory;
+        let budget = match self.config.mode {
+            Mode::HandoffOnly => memory.context_budget_tokens,
+            Mode::HandoffPlusIndex | Mode::AgentOrchestrated => memory.context_budget_tokens_hpi,
+        };
+        let templates = self.files().templates().map_err(|e| DriveError::Prompt(e.to_string()))?;
+        let budget = usize::try_from(budget.get()).unwrap_or(usize::MAX);
+        assemble(&material, &templates, budget).map_err(|e| DriveError::Prompt(e.to_string()))
+    }
+
+    fn material(
+        &mut self,
+        task: &Task,
+        plan: &Plan,
+        text: &str,
+        dirty_files: Vec<String>,
+    ) -> Result<Material, DriveError> {
+        let mut material = Material::new(plan.format, self.plan.shown.clone(), task.clone());
+        material.mode = self.config.mode;
+        material.spec = spec_of(plan, task, text);
+        material.completed = completed(plan, task);
+        material.gates = self.gate_commands();
+        material.dirty_files = dirty_files;
+        material.operator_notes = self.history.notes.clone();
+        if plan.format == Format::Progress {
+            material.recent_attempts =
+                progress::read(text).map(|file| file.attempts).unwrap_or_default();
+        }
+        self.add_failures(task, &mut material);
+        self.add_memory(task, &mut material)?;
+        Ok(material)
+    }
+
+    fn gate_commands(&self) -> Vec<GateCommand> {
+        let command = |gate: &ralph_core::gate::Gate| GateCommand {
+            name: gate.name.clone(),
+            command: gate.command.clone(),
+            required: gate.need == Need::Required,
+        };
+        self.gates.iter().map(command).collect()
+    }
+
+    /// What went wrong with this task before.
+    fn add_failures(&self, task: &Task, material: &mut Material) {
+        let failures = self.history.failures(task.id.as_str());
+        material.rejections = failures
+            .iter()
+            .map(|(view, failure)| Rejection {
+                tried: view.backend.as_ref().map(|b| b.summary.clone()).unwrap_or_default(),
+                why: failure.message.clone(),
+            })
+            .collect();
+        let Some((view, failure)) = failures.last() else {
+            // A fresh clone has no history, but the plan remembers.
+            material.rejections.extend(task.reject.iter().map(|why| Rejection {
+                tried: "an earlier attempt".into(),
+                why: why.clone(),
+            }));
+            return;
+        };
+        material.gate_failures = self.red_gates(view);
+        if material.gate_failures.is_empty() {
+            material.setbacks.push(setback(view, failure));
+        }
+    }
+
+    /// The gates that failed in an attempt, from the report that is on disk.
+    fn red_gates(&self, view: &AttemptView) -> Vec<GateFailure> {
+        let report = view.verdict.as_ref().filter(|v| !v.passed).and_then(|v| v.report.as_ref());
+        let bytes = report.and_then(|path| {
+            crate::store::read(&self.project.root().join(path)).ok().flatten()
+        });
+        let report: Value = bytes.and_then(|b| serde_json::from_slice(&b).ok()).unwrap_or_default();
+        let checks = report["checks"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let text = |check: &Value, key: &str| check[key].as_str().unwrap_or_default().to_owned();
+        checks
+            .iter()
+            .filter(|check| check["passed"] == false && check["preexisting"] != true)
+            .map(|check| GateFailure {
+                name: text(check, "name"),
+                command: text(check, "command"),
+                output: match text(check, "excerpt") {
+                    excerpt if excerpt.is_empty() => text(check, "output"),
+                    excerpt => excerpt,
+                },
+                log: check["log"].as_str().map(str::to_owned),
+            })
+            .collect()
+    }
+}
+
+fn setback(view: &AttemptView, failure: &Failure) -> Setback {
+    let kind = match failure.kind {
+        FailureKind::Timeout => SetbackKind::Timeout,
+        FailureKind::Idle => SetbackKind::Idle,
+        FailureKind::ContextLimit => SetbackKind::ContextLimit,
+        FailureKind::MaxTurns => SetbackKind::MaxTurns,
+        FailureKind::NoChange => SetbackKind::NoChange,
+        FailureKind::Backend => SetbackKind::Crash,
+        FailureKind::BadOutput => SetbackKind::BadOutput,
+        _ => SetbackKind::Rejected,
+    };
+    Setback { kind, detail: failure.message.clone(), log: view.started.log.clone() }
+}
+
+/// The spec a task belongs to, as far as the plan describes it.
+fn spec_of(plan: &Plan, task: &Task, text: &str) -> Spec {
+    if plan.format == Format::Progress {
+        let file = progress::read(text).unwrap_or_default();
+        let context = [file.analysis, file.testing_strategy];
+        let context = context.iter().filter(|t| !t.is_empty()).cloned().collect::<Vec<_>>();
+        let name = plan.title.clone().unwrap_or_default();
+        return Spec { name, context: context.join("\n\n"), ..Spec::default() };
+    }
+    let Some(id) = task.spec.as_deref().or(plan.current_spec.as_deref()) else {
+        return Spec::default();
+    };
+    match plan.specs.iter().find(|spec| spec.id == id) {
+        Some(spec) => Spec {
+            name: spec.name.clone().unwrap_or_else(|| id.to_owned()),
+            file: spec.file.clone().unwrap_or_default(),
+            context: spec.context.clone().unwrap_or_default(),
+            accept: spec.accept.clone(),
+        },
+        None => Spec { name: id.to_owned(), ..Spec::default() },
+    }
+}
+
+/// Complete tasks of the same spec, where the format keeps them together.
+fn completed(plan: &Plan, task: &Task) -> Vec<String> {
+    if plan.format != Format::Implementation {
+        return Vec::new();
+    }
+    let done = plan.tasks.iter().filter(|t| t.spec == task.spec && t.state == State::Accepted);
+    done.map(|t| t.name.clone()).collect()
+}

@@ -1,0 +1,107 @@
+//! The plan file in use: read it, change it under the lock.
+
+use std::path::{Path, PathBuf};
+
+use ralph_core::format::{self, EditError, Format};
+use ralph_core::lines;
+use ralph_core::plan::Plan;
+
+use super::error::DriveError;
+use crate::store::{Kind, Store, Torn};
+
+/// The plan file in use.
+#[derive(Clone, Debug)]
+pub(super) struct PlanFile {
+    /// Where it is.
+    pub(super) path: PathBuf,
+    /// As people call it, and relative to the root where it is below it.
+    pub(super) shown: String,
+    store: Store,
+}
+
+/// A plan as it is on disk.
+#[derive(Clone, Debug)]
+pub(super) struct Loaded {
+    /// Its text.
+    pub(super) text: String,
+    /// What it says.
+    pub(super) plan: Plan,
+    /// An unfinished last line that was moved away.
+    pub(super) torn: Option<Torn>,
+}
+
+impl PlanFile {
+    /// The file at `path`, of the project at `root`.
+    pub(super) fn new(root: &Path, path: PathBuf, store: Store) -> Self {
+        let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+        Self { path, shown, store }
+    }
+
+    fn kind(&self) -> Kind {
+        match self.path.extension() {
+            Some(extension) if extension == "jsonl" => Kind::Records(lines::torn_tail),
+            _ => Kind::Document,
+        }
+    }
+
+    /// Read it.
+    pub(super) fn read(&self) -> Result<Loaded, DriveError> {
+        let read = self.store.read(&self.path, self.kind(), |bytes| {
+            let bytes = bytes.ok_or_else(|| self.missing())?;
+            self.load(bytes)
+        })?;
+        let (text, plan) = read.value;
+        Ok(Loaded { text, plan, torn: read.torn })
+    }
+
+    /// Change it under the lock; `change` gets the format and the text. Returns the text before
+    /// and after.
+    pub(super) fn change(
+        &self,
+        change: impl FnOnce(Format, &str) -> Result<String, EditError>,
+    ) -> Result<(String, String), DriveError> {
+        let updated = self.store.update(&self.path, self.kind(), |bytes| {
+            let (text, plan) = self.load(bytes.ok_or_else(|| self.missing())?)?;
+            let new = change(plan.format, &text).map_err(|e| self.edit(&e))?;
+            format::codec(plan.format).parse(&new).map_err(|e| self.parse(&e))?;
+            Ok::<_, DriveError>((new.clone(), (text, new)))
+        })?;
+        Ok(updated.value)
+    }
+
+    /// Put `before` back if the file still says `after`; otherwise let `mend` change what it says now.
+    pub(super) fn put_back(
+        &self,
+        before: &str,
+        after: &str,
+        mend: impl FnOnce(Format, &str) -> Result<String, EditError>,
+    ) -> Result<(), DriveError> {
+        self.change(|format, text| {
+            if text == after { Ok(before.to_owned()) } else { mend(format, text) }
+        })
+        .map(drop)
+    }
+
+    fn load(&self, bytes: &[u8]) -> Result<(String, Plan), DriveError> {
+        let text = std::str::from_utf8(bytes).map_err(|_| {
+            DriveError::plan(&self.shown, "this is not UTF-8 text", "restore it from git")
+        })?;
+        let format = format::detect(&self.path.to_string_lossy(), text).map_err(|e| self.parse(&e))?;
+        let plan = format::codec(format).parse(text).map_err(|e| self.parse(&e))?;
+        Ok((text.to_owned(), plan))
+    }
+
+    fn parse(&self, error: &format::ParseError) -> DriveError {
+        let place = format!("{}:{}", self.shown, error.line);
+        DriveError::plan(&place, &error.message, "nothing was changed; mend that line and try again")
+    }
+
+    fn edit(&self, error: &EditError) -> DriveError {
+        DriveError::plan(&self.shown, &error.to_string(), "`ralph validate` says more")
+    }
+
+    fn missing(&self) -> DriveError {
+        let hint = "`ralph task add` makes one, or `ralph init`";
+        DriveError::plan(&self.shown, "there is no such plan file", hint)
+    }
+}

@@ -1,0 +1,136 @@
+//! What an earlier run left behind is brought to its end before anything new begins.
+
+use ralph_core::cycle::{Facts, OpenAttempt, Phase, Record, Recovery, TreeIs, recover};
+use ralph_core::plan::{Id, Task};
+
+use super::attempt::{Begun, Ended, from_value};
+use super::error::DriveError;
+use super::notice::Notice;
+use super::session::Session;
+use crate::git::{Changes, Checkpoint, OnBase};
+use crate::proc::mark;
+use crate::store::Durability;
+
+impl Session<'_> {
+    /// Recover, then make sure that the repository can be worked in.
+    pub(super) fn recover(&mut self) -> Result<(), DriveError> {
+        let crashed = self.history.run.clone().filter(|_| self.history.run_end.is_none());
+        if let Some(run) = crashed {
+            let (killed, left) = mark::kill_survivors(&run.run);
+            if killed > 0 {
+                self.tell(&format!("ended {killed} processes of the interrupted run"));
+            }
+            if left > 0 {
+                self.warn(&format!("{left} processes of the interrupted run cannot be ended"));
+            }
+        }
+        if let Some(open) = self.history.open.clone() {
+            self.recover_attempt(&open)?;
+        }
+        self.repo.readiness()?;
+        if let Some(wait) = self.history.wait.clone() {
+            self.resume_wait(wait);
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, text: &str) {
+        self.listener.hear(Notice::Recovered(text));
+    }
+
+    fn recover_attempt(&mut self, open: &OpenAttempt) -> Result<(), DriveError> {
+        let base: Checkpoint = from_value(&open.started.base, "checkpoint")?;
+        let changes: Option<Changes> =
+            open.ended.as_ref().map(|end| from_value(&end.changes, "changes")).transpose()?;
+        self.repo.remove_stale_lock(&base)?;
+        let facts = self.facts(&base, changes.as_ref())?;
+        let begun = Begun {
+            task: self.task_of(open)?,
+            started: open.started.clone(),
+            base,
+            at: self.clock.now(),
+        };
+        let name = format!("iteration {} ({})", open.started.iteration, open.started.task);
+        let ended = open.ended.clone().zip(changes);
+        let ended = ended.map(|(end, changes)| Ended { end, changes });
+        match (recover(open, &facts), ended) {
+            (Recovery::Finish { commit }, _) => {
+                self.tell(&format!("{name} had landed as {commit}; the plan now says so"));
+                self.finish_landing(open, &begun, commit)
+            }
+            (Recovery::Land(intent), Some(ended)) => {
+                self.tell(&format!("{name} had passed its gates; its work is landed now"));
+                self.land_now(&begun, &ended, &intent)
+            }
+            (Recovery::Judge, Some(ended)) => {
+                self.tell(&format!("{name} had ended; its work is judged now"));
+                self.conclude(&begun, &ended)
+            }
+            (Recovery::RollBack(intent), ended) => {
+                self.tell(&format!("{name} was interrupted; the tree is put back"));
+                if !matches!(open.phase, Phase::RollingBack(_)) {
+                    let changes = ended.as_ref().map(|ended| &ended.changes);
+                    return self.roll_back(&begun, changes, intent.failure, intent.context);
+                }
+                self.roll_back_now(&begun, ended.as_ref().map(|e| &e.changes), &intent)
+            }
+            (Recovery::Ask { message }, _) => Err(DriveError::Ask {
+                message,
+                hint: "`ralph show last` has the details; `ralph recover --forget` goes on without it".into(),
+            }),
+            (Recovery::Land(_) | Recovery::Judge, None) => Err(DriveError::Ask {
+                message: format!("the journal says that {name} ended, and not how"),
+                hint: "please report this; `ralph recover --forget` goes on without it".into(),
+            }),
+        }
+    }
+
+    /// Git says it has landed: make the plan and the journal say so too.
+    fn finish_landing(
+        &mut self,
+        open: &OpenAttempt,
+        begun: &Begun,
+        commit: String,
+    ) -> Result<(), DriveError> {
+        self.repo.repair_index(&begun.base)?;
+        if let Phase::Landing(intent) = &open.phase {
+            self.write_plan_landed(begun, intent)?;
+        }
+        let attempt = open.started.attempt.clone();
+        self.record(Record::Landed { attempt, commit: Some(commit) }, Durability::Synced)
+    }
+
+    fn facts(
+        &mut self,
+        base: &Checkpoint,
+        changes: Option<&Changes>,
+    ) -> Result<Facts, DriveError> {
+        let facts = self.repo.facts(base, changes)?;
+        Ok(Facts {
+            landed: facts.landed.map(|oid| oid.to_string()),
+            rewritten: facts.rewritten,
+            tree: match facts.tree {
+                OnBase::Base => TreeIs::Base,
+                OnBase::Result => TreeIs::Result,
+                OnBase::Other => TreeIs::Other,
+            },
+        })
+    }
+
+    /// The task of an open attempt, as the plan has it or as it was remembered.
+    fn task_of(&mut self, open: &OpenAttempt) -> Result<Task, DriveError> {
+        let id = Id::new(open.started.task.clone());
+        let plan = self.read_plan()?.plan;
+        let known = plan.task(&id).cloned();
+        let remembered = match &open.phase {
+            Phase::Landing(intent) => Some(intent.task.clone()),
+            _ => None,
+        };
+        let task = known.or(remembered).unwrap_or_else(|| Task {
+            id,
+            name: open.started.name.clone(),
+            ..Task::default()
+        });
+        Ok(Task { retries: open.started.retries, ..task })
+    }
+}

@@ -1,0 +1,317 @@
+//! Everything a loop has at hand, and the one place where it writes to its journal.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use ralph_core::choice::{Asked, Limited};
+use ralph_core::config::{Config, StageName};
+use ralph_core::cycle::{End, Entry, History, Record, RunStart, event_of, remaining, state_of};
+use ralph_core::gate::{Baselines, Gate};
+use ralph_core::plan::{Id, Plan, State};
+
+use super::error::DriveError;
+use super::notice::{Listener, Notice, Tally};
+use super::plan::{Loaded, PlanFile};
+use super::signals::Signals;
+use crate::choice::{self, Place, StageChoice};
+use crate::clock::Clock;
+use crate::git::{LedgerPaths, Repo};
+use crate::ids::Ids;
+use crate::proc::{Runner, mark};
+use crate::project::Project;
+use crate::store::{Durability, Journal, RunLock, Store, add_to_view, put_view};
+
+/// The variable that tells a program that it runs inside an attempt.
+pub const ATTEMPT_VARIABLE: &str = "RALPH_ATTEMPT";
+
+/// What a loop is given.
+pub struct Setup {
+    /// Where it works.
+    pub project: Project,
+    /// What is configured.
+    pub config: Config,
+    /// The gates, as they were when the loop began.
+    pub gates: Vec<Gate>,
+    /// The plan file.
+    pub plan: PathBuf,
+    /// The time.
+    pub clock: Clock,
+    /// Chance.
+    pub ids: Ids,
+    /// The ledger.
+    pub store: Store,
+    /// What was asked for.
+    pub options: Options,
+    /// What signals ask for.
+    pub signals: Signals,
+}
+
+/// What was asked for on the command line, beyond the configuration.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// One attempt only.
+    pub once: bool,
+    /// Iterations of the last run count towards the limit.
+    pub resume: bool,
+    /// Do not wait for a usage limit.
+    pub no_wait: bool,
+    /// This task only.
+    pub task: Option<Id>,
+    /// This backend.
+    pub backend: Option<String>,
+    /// This model.
+    pub model: Option<String>,
+}
+
+/// What red gates said, in a line for people and one for the breaker.
+#[derive(Clone, Debug)]
+pub(super) struct Red {
+    pub(super) message: String,
+    pub(super) fingerprint: String,
+}
+
+/// A loop under way.
+pub(super) struct Session<'a> {
+    pub(super) project: Project,
+    pub(super) config: Config,
+    pub(super) gates: Vec<Gate>,
+    pub(super) plan: PlanFile,
+    pub(super) clock: Clock,
+    pub(super) ids: Ids,
+    pub(super) options: Options,
+    pub(super) signals: Signals,
+    pub(super) choice: StageChoice,
+    pub(super) runner: &'a Runner,
+    pub(super) repo: Repo<'a>,
+    pub(super) history: History,
+    pub(super) run: String,
+    pub(super) limited: BTreeMap<String, Limited>,
+    pub(super) baselines: Baselines,
+    pub(super) listener: &'a mut dyn Listener,
+    pub(super) began: Timestamp,
+    /// What ends the loop although the plan would go on.
+    pub(super) ending: Option<End>,
+    /// What the gates of the attempt at hand said, when that is not good.
+    pub(super) red: Option<Red>,
+    journal: Journal,
+    told_stopping: bool,
+    _lock: RunLock,
+}
+
+impl<'a> Session<'a> {
+    /// Take the lock, read the journal, and make sure that the work can begin.
+    pub(super) fn open(
+        setup: Setup,
+        runner: &'a Runner,
+        listener: &'a mut dyn Listener,
+    ) -> Result<Self, DriveError> {
+        let Setup { project, config, gates, plan, clock, ids, store, options, signals } = setup;
+        if let Some(outer) = std::env::var_os(ATTEMPT_VARIABLE).filter(|v| !v.is_empty()) {
+            return Err(DriveError::Nested(outer.to_string_lossy().into_owned()));
+        }
+        let Some(git_dir) = project.git_dir() else {
+            return Err(DriveError::NoRepository(project.root().display().to_string()));
+        };
+        let lock = RunLock::acquire(&project.state_dir(), store.holder())?;
+        let (journal, history) = Journal::open(&project.state_dir())?;
+        let plan = PlanFile::new(project.root(), plan, store);
+        let ledger = LedgerPaths::with_plan(&plan.shown);
+        let repo = Repo::open(project.root(), git_dir, runner, &ledger)?;
+        let asked =
+            Asked { backend: options.backend.as_deref(), model: options.model.as_deref() };
+        let path = std::env::var_os("PATH");
+        let place = Place { root: project.root(), cwd: project.root(), path: path.as_deref() };
+        let choice = choice::for_stage(&config, StageName::Build, asked, place)?;
+        Ok(Self {
+            run: runner.run_id().to_owned(),
+            began: clock.now(),
+            limited: BTreeMap::new(),
+            baselines: Baselines::new(),
+            ending: None,
+            red: None,
+            told_stopping: false,
+            _lock: lock,
+            project,
+            config,
+            gates,
+            plan,
+            clock,
+            ids,
+            options,
+            signals,
+            choice,
+            runner,
+            repo,
+            history,
+            listener,
+            journal,
+        })
+    }
+
+    /// Write a record down, and bring the views up to date.
+    pub(super) fn record(
+        &mut self,
+        record: Record,
+        durability: Durability,
+    ) -> Result<(), DriveError> {
+        let entry = self.journal.append(self.clock.stamp(), record, durability)?;
+        self.history.add(&entry);
+        self.show_views(&entry);
+        Ok(())
+    }
+
+    /// Views are made from the journal; that they cannot be written is no reason to stop.
+    fn show_views(&mut self, entry: &Entry) {
+        let events = event_of(entry, &self.history);
+        let mut lines = Vec::new();
+        for event in &events {
+            if serde_json::to_writer(&mut lines, event).is_ok() {
+                lines.push(b'\n');
+            }
+        }
+        let logs = self.project.root().join(".ralph/logs/events.jsonl");
+        let mut problems = Vec::new();
+        if !lines.is_empty() {
+            problems.extend(add_to_view(&logs, &lines).err());
+        }
+        if changes_state(&entry.record) {
+            let text = format!("{:#}\n", state_of(&self.history));
+            problems.extend(put_view(&self.project.state_json(), text.as_bytes()).err());
+        }
+        for problem in problems {
+            self.warn(&problem.to_string());
+        }
+    }
+
+    /// The loop begins.
+    pub(super) fn start(&mut self) -> Result<(), DriveError> {
+        let loaded = self.read_plan()?;
+        let counted = if self.options.resume { self.history.counted } else { 0 };
+        self.record(
+            Record::RunStarted(RunStart {
+                run: self.run.clone(),
+                command: "build".into(),
+                plan: self.plan.shown.clone(),
+                mode: self.config.mode.to_string(),
+                counted,
+            }),
+            Durability::Eventual,
+        )?;
+        let gates: Vec<String> = self.gates.iter().map(|gate| gate.name.clone()).collect();
+        let notice = Notice::Started {
+            run: &self.run,
+            plan: &self.plan.shown,
+            backend: &self.choice.chosen.name,
+            gates: &gates,
+            tally: tally(&loaded.plan),
+        };
+        self.listener.hear(notice);
+        if gates.is_empty() {
+            self.warn(
+                "no gates are configured, so nothing proves the work: set `[[gates]]` in ralph.toml",
+            );
+        }
+        for (name, why) in std::mem::take(&mut self.choice.left_out) {
+            self.warn(&format!("the fallback backend {name} is left out: {why}"));
+        }
+        Ok(())
+    }
+
+    /// The loop ends: say so, and leave the plan committed.
+    pub(super) fn finish(&mut self, end: &End) -> Result<(), DriveError> {
+        let loaded = self.read_plan()?;
+        let remaining = remaining(&loaded.plan);
+        if *end == End::Complete {
+            self.plan.change(ralph_core::cycle::ledger::complete)?;
+        }
+        self.record(
+            Record::RunEnded { end: end.word().into(), message: end.reason(), remaining },
+            Durability::Synced,
+        )?;
+        if self.config.commit_ledger && self.config.auto_commit {
+            let prefix = &self.config.commit_prefix;
+            if let Err(e) = self.repo.commit_ledger(&format!("{prefix}: ledger")) {
+                self.warn(&format!("ralph's own files are not committed: {e}"));
+            }
+        }
+        let (mut landed, mut attempts) = (0, 0);
+        for view in self.history.of_run() {
+            attempts += 1;
+            landed += usize::from(matches!(view.fate, ralph_core::cycle::Fate::Landed { .. }));
+        }
+        let cost = (!self.history.cost_unknown || self.history.cost > 0.0)
+            .then_some(self.history.cost);
+        let took = self.clock.now().duration_since(self.began);
+        self.listener.hear(Notice::Ended {
+            end,
+            remaining,
+            landed,
+            attempts,
+            cost,
+            took_ms: u64::try_from(took.as_millis()).unwrap_or(0),
+        });
+        Ok(())
+    }
+
+    /// Read the plan, and tell when an unfinished line was moved away.
+    pub(super) fn read_plan(&mut self) -> Result<Loaded, DriveError> {
+        let loaded = self.plan.read()?;
+        if let Some(torn) = &loaded.torn {
+            self.warn(&torn.to_string());
+        }
+        Ok(loaded)
+    }
+
+    /// Tell something that a person should know.
+    pub(super) fn warn(&mut self, text: &str) {
+        self.listener.hear(Notice::Warning(text));
+    }
+
+    /// Tell once that a signal came and the attempt goes on.
+    pub(super) fn tell_stopping(&mut self) {
+        if self.signals.first().is_some() && !std::mem::replace(&mut self.told_stopping, true) {
+            self.listener.hear(Notice::Stopping);
+        }
+    }
+
+    /// A path below the root, as it is written into records.
+    pub(super) fn relative(&self, path: &Path) -> String {
+        path.strip_prefix(self.project.root()).unwrap_or(path).display().to_string()
+    }
+
+    /// End every process that an earlier run left behind.
+    pub(super) fn sweep(&mut self, run: &str) {
+        for process in mark::survivors(run) {
+            self.warn(&format!("ended a process of an earlier run: {process}"));
+        }
+    }
+}
+
+/// Where the tasks stand.
+pub(super) fn tally(plan: &Plan) -> Tally {
+    let mut tally = Tally::default();
+    for task in plan.all_tasks() {
+        if !plan.in_scope(task.spec.as_deref()) {
+            continue;
+        }
+        tally.total += 1;
+        match task.state {
+            State::Accepted | State::Skipped => tally.done += 1,
+            State::Failed(_) | State::Blocked(_) => tally.stuck += 1,
+            _ => {}
+        }
+    }
+    tally
+}
+
+fn changes_state(record: &Record) -> bool {
+    matches!(
+        record,
+        Record::RunStarted(_)
+            | Record::RunEnded { .. }
+            | Record::AttemptStarted(_)
+            | Record::Waiting { .. }
+            | Record::Waited
+    )
+}

@@ -1,0 +1,77 @@
+//! SIGINT and SIGTERM: the first one asks, the second one insists, the third one does not wait.
+
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::thread;
+
+use ralph_core::cycle::Signal;
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use crate::proc::Cancel;
+
+/// What signals have asked for so far.
+#[derive(Clone, Debug, Default)]
+pub struct Signals {
+    first: Arc<AtomicU8>,
+    count: Arc<AtomicU8>,
+    cancel: Cancel,
+}
+
+impl Signals {
+    /// Listen from now on, for the life of the program.
+    pub fn listen() -> io::Result<Self> {
+        let signals = Self::default();
+        for (number, signal) in [(SIGINT, Signal::Interrupt), (SIGTERM, Signal::Terminate)] {
+            let (mut here, there) = UnixStream::pair()?;
+            signal_hook::low_level::pipe::register(number, there)?;
+            let signals = signals.clone();
+            thread::Builder::new().name("signals".into()).spawn(move || {
+                let mut byte = [0];
+                while matches!(here.read(&mut byte), Ok(1)) {
+                    signals.take(signal);
+                }
+            })?;
+        }
+        Ok(signals)
+    }
+
+    /// Signals that never come, for callers that handle them otherwise.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    fn take(&self, signal: Signal) {
+        let code = match signal {
+            Signal::Interrupt => 1,
+            Signal::Terminate => 2,
+        };
+        let _later = self.first.compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed);
+        match self.count.fetch_add(1, Ordering::Relaxed) {
+            0 => {}
+            1 => self.cancel.kill(),
+            // The supervisor notices the end and kills what is left; the next start recovers.
+            _ => std::process::exit(if code == 1 { 130 } else { 143 }),
+        }
+    }
+
+    /// The first signal, once it has come.
+    pub fn first(&self) -> Option<Signal> {
+        match self.first.load(Ordering::Relaxed) {
+            0 => None,
+            1 => Some(Signal::Interrupt),
+            _ => Some(Signal::Terminate),
+        }
+    }
+
+    /// Whether a second one has come: everything is to end at once.
+    pub fn insisted(&self) -> bool {
+        self.count.load(Ordering::Relaxed) > 1
+    }
+
+    /// Ends every job that is given it when a second signal comes.
+    pub fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+}

@@ -1,0 +1,117 @@
+//! Waiting: for a usage limit, between two runs, never without an end and never deaf to signals.
+
+use std::thread;
+use std::time::Duration;
+
+use ralph_core::choice::{LEAST_WAIT, Limited, UNKNOWN_WAIT};
+use ralph_core::cycle::{End, Record};
+
+use super::attempt::{Begun, Ended};
+use super::error::DriveError;
+use super::notice::Notice;
+use super::session::Session;
+use crate::choice::Next;
+use crate::store::Durability;
+
+/// How long the loop sleeps before it looks around again.
+const NAP: Duration = Duration::from_millis(200);
+
+impl Session<'_> {
+    /// A backend that is not limited, by its place; `None` when the loop is to look again what to do.
+    pub(super) fn free_backend(&mut self) -> Result<Option<usize>, DriveError> {
+        let now = self.clock.now().as_second();
+        let (place, until) = match self.choice.next(&self.limited, now) {
+            Next::Run(backend) => (self.place_of(&backend.name), None),
+            Next::Wait { backend, until } => (self.place_of(&backend.name), Some(until)),
+        };
+        let Some(until) = until else { return Ok(Some(place)) };
+        let backend = self.backend(place).name.clone();
+        let reason = self.limited.get(&backend).map(|l| l.reason.clone()).unwrap_or_default();
+        self.wait_for_limit(&backend, until, &reason)?;
+        Ok(None)
+    }
+
+    fn place_of(&self, name: &str) -> usize {
+        self.choice.fallbacks.iter().position(|one| one.name == name).map_or(0, |n| n + 1)
+    }
+
+    /// The backend met its limit: the tree goes back, nothing is counted, and it is left alone until
+    /// the limit is lifted.
+    pub(super) fn limit(
+        &mut self,
+        begun: &Begun,
+        ended: &Ended,
+        until: Option<i64>,
+        reason: &str,
+    ) -> Result<(), DriveError> {
+        let rolled = self.repo.roll_back(&begun.base, &ended.changes)?;
+        let now = self.clock.now().as_second();
+        let until = until.unwrap_or(now + UNKNOWN_WAIT).max(now + LEAST_WAIT);
+        let backend = begun.started.backend.clone();
+        let salvage = rolled.salvage.map(|s| s.to_string());
+        self.unmark(&begun.task)?;
+        self.record(
+            Record::RolledBack { attempt: begun.started.attempt.clone(), salvage },
+            Durability::Eventual,
+        )?;
+        let limited = Limited { until, reason: reason.to_owned() };
+        self.limited.insert(backend.clone(), limited);
+        self.warn(&format!("{backend} has met its usage limit: {reason}"));
+        Ok(())
+    }
+
+    /// Wait until a limit is lifted, or end the loop when nobody wants to wait. The wait is written
+    /// down, so that a restart goes on with it.
+    pub(super) fn wait_for_limit(
+        &mut self,
+        backend: &str,
+        until: i64,
+        reason: &str,
+    ) -> Result<(), DriveError> {
+        let attempt = self.history.attempts.last().map(|v| v.started.attempt.clone());
+        if self.options.no_wait {
+            let when = jiff::Timestamp::from_second(until).map(|t| t.to_string());
+            let reason = format!("{reason}; lifted at {}", when.unwrap_or_default());
+            self.ending = Some(End::UsageLimit { reason });
+            return Ok(());
+        }
+        if self.history.wait.is_none() {
+            let (backend, reason) = (backend.to_owned(), reason.to_owned());
+            let attempt = attempt.unwrap_or_default();
+            self.record(Record::Waiting { attempt, until, backend, reason }, Durability::Synced)?;
+        }
+        let mut told = u64::MAX;
+        loop {
+            let left = until.saturating_sub(self.clock.now().as_second());
+            let Ok(seconds) = u64::try_from(left) else { break };
+            if seconds == 0 || self.signals.first().is_some() {
+                break;
+            }
+            if seconds != told {
+                told = seconds;
+                let reason = format!("usage limit of {backend}: {reason}");
+                self.listener.hear(Notice::Waiting { reason: &reason, seconds });
+            }
+            thread::sleep(NAP);
+        }
+        if self.signals.first().is_none() {
+            self.limited.remove(backend);
+            self.record(Record::Waited, Durability::Eventual)?;
+        }
+        Ok(())
+    }
+
+    /// The configured pause between two backend runs.
+    pub(super) fn pause_between(&mut self) -> Result<(), DriveError> {
+        let first = self.history.of_run().next().is_none();
+        let mut left = self.config.min_delay;
+        while !first && !left.is_zero() && self.signals.first().is_none() {
+            let reason = "the pause between two runs (min_delay)";
+            self.listener.hear(Notice::Waiting { reason, seconds: left.as_secs() });
+            let nap = left.min(NAP);
+            thread::sleep(nap);
+            left -= nap;
+        }
+        Ok(())
+    }
+}
