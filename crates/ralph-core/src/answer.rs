@@ -52,8 +52,8 @@ pub fn read_where<T: DeserializeOwned>(
 ) -> Result<T, AnswerError> {
     let mut misfit = None;
     for value in objects(text) {
-        let checked = fit(value)
-            .and_then(|found| check(&found).map(|()| found).map_err(AnswerError::Misfit));
+        let checked =
+            fit(value).and_then(|found| check(&found).map(|()| found).map_err(AnswerError::Misfit));
         match checked {
             Ok(found) => return Ok(found),
             // The nearest miss is the last object, which comes first.

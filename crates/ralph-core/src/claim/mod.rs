@@ -127,9 +127,10 @@ fn of_handoff(handoff: Option<&Handoff>) -> Option<Claim> {
         return Some(Claim::Done);
     }
     let review = handoff.request_human_review.as_ref().filter(|review| review.needed);
-    Some(review.map_or(Claim::Partial, |review| Claim::NeedsHuman {
-        reason: reason(&review.reason),
-    }))
+    Some(
+        review
+            .map_or(Claim::Partial, |review| Claim::NeedsHuman { reason: reason(&review.reason) }),
+    )
 }
 
 /// A reason for people, also when none was given.

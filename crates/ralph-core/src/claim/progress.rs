@@ -27,16 +27,19 @@ pub fn taken_from_progress(reply: &str, task: &Task, iteration: u32) -> Option<T
         let found = plan.tasks.iter().find(same)?;
         let is_about = |a: &&Attempt| {
             a.iteration == iteration
-                && (a.tried.contains(task.id.as_str())
-                    || a.tried.contains(task.name.trim())
+                && (names(&a.tried, task)
                     // A note that names no task at all is on the one that was worked on.
-                    || plan.tasks.iter().all(|t| !a.tried.contains(t.id.as_str())))
+                    || plan.tasks.iter().all(|t| !names(&a.tried, t)))
         };
         Some(Taken {
             ticked: found.state == State::Accepted,
             attempt: file.attempts.iter().rev().find(is_about).cloned(),
         })
     })
+}
+
+fn names(text: &str, task: &Task) -> bool {
+    text.contains(task.id.as_str()) || text.contains(task.name.trim())
 }
 
 /// The progress files in a reply: in code blocks, and from a title in the open to the end.

@@ -16,7 +16,10 @@ pub(super) fn full() -> Material {
         id: Id::new("t-1a2b"),
         name: text("Parse the header"),
         notes: Some(text("Read the first line and split it at the colon.")),
-        accept: vec![text("`parse(\"a: b\")` gives `a` and `b`"), text("an empty line is an error")],
+        accept: vec![
+            text("`parse(\"a: b\")` gives `a` and `b`"),
+            text("an empty line is an error"),
+        ],
         phase: Some(text("Parsing")),
         libraries: vec![text("nom")],
         needs_docs: true,

@@ -121,7 +121,12 @@ impl Templates {
     }
 
     /// Put the text of `file` in a template's place, when it works.
-    pub fn replace(&mut self, template: Template, file: &str, text: &str) -> Result<(), TemplateError> {
+    pub fn replace(
+        &mut self,
+        template: Template,
+        file: &str,
+        text: &str,
+    ) -> Result<(), TemplateError> {
         if text.len() > LONGEST {
             let message = format!("too long for a prompt: more than {LONGEST} bytes");
             return Err(TemplateError { file: file.to_owned(), line: 1, message });
@@ -153,7 +158,11 @@ impl Templates {
     }
 
     /// A template with these values in it.
-    pub(super) fn render(&self, template: Template, values: &Value) -> Result<String, TemplateError> {
+    pub(super) fn render(
+        &self,
+        template: Template,
+        values: &Value,
+    ) -> Result<String, TemplateError> {
         let render = || self.environment.get_template(template.file_name())?.render(values.clone());
         render().map_err(|error| self.explain(template, &error))
     }

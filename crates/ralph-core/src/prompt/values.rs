@@ -20,10 +20,16 @@ const NAMES: usize = 50;
 
 /// The variables of every template, and what they hold.
 pub const VARIABLES: [(&str, &str); 20] = [
-    ("format", "the plan's format: `plan.jsonl`, `plan.json`, `progress.md`, `implementation.json`"),
+    (
+        "format",
+        "the plan's format: `plan.jsonl`, `plan.json`, `progress.md`, `implementation.json`",
+    ),
     ("plan_file", "the plan file, relative to the project"),
     ("mode", "`handoff-only`, `handoff-plus-index` or `agent-orchestrated`"),
-    ("task", "`id`, `title`, `description`, `phase`, `criteria` (a list), `libraries` (a list), `needs_docs`"),
+    (
+        "task",
+        "`id`, `title`, `description`, `phase`, `criteria` (a list), `libraries` (a list), `needs_docs`",
+    ),
     ("spec", "`name`, `file`, `context`; each may be empty"),
     ("completed", "names of complete tasks of the same spec, the newest 50"),
     ("completed_more", "how many more there are"),
@@ -31,10 +37,16 @@ pub const VARIABLES: [(&str, &str); 20] = [
     ("gate_failures", "a list of `name`, `command`, `output` (a code block), `log`"),
     ("setbacks", "a list of `happened`, `detail`, `advice`, `log`"),
     ("rejections", "a list of `tried`, `why`, the newest 10"),
-    ("handoff", "the latest one: `number`, `file`, `task_id`, `summary`, `freeform`, `complete`, `synthetic`"),
+    (
+        "handoff",
+        "the latest one: `number`, `file`, `task_id`, `summary`, `freeform`, `complete`, `synthetic`",
+    ),
     ("constraints", "of the latest handoff: a list of `constraint`, `impact`, `workaround`"),
     ("decisions", "of the latest handoff: a list of texts"),
-    ("partial", "of an attempt that landed in part: `summary`, `left` (a list of `item`, `reason`)"),
+    (
+        "partial",
+        "of an attempt that landed in part: `summary`, `left` (a list of `item`, `reason`)",
+    ),
     ("operator_notes", "a list of texts"),
     ("dirty_files", "files with the user's uncommitted edits, the first 50"),
     ("dirty_more", "how many more there are"),

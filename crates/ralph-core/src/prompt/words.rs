@@ -13,7 +13,9 @@ impl SetbackKind {
             Self::NoChange => "it changed no file",
             Self::Crash => "the program crashed",
             Self::Denied => "it was not allowed to use a tool it asked for",
-            Self::BadOutput => "its answer did not say in a readable way whether the task is complete",
+            Self::BadOutput => {
+                "its answer did not say in a readable way whether the task is complete"
+            }
             Self::Rejected => "it was rejected",
         }
     }
