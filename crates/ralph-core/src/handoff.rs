@@ -56,14 +56,9 @@ pub struct Handoff {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_change_needed: Option<String>,
     /// Made by ralph because the agent left none. No agent is asked for it.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schemars(skip)]
     pub synthetic: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 /// The task and whether it is complete.
