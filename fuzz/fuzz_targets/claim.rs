@@ -2,11 +2,15 @@
 //! them keeps its sections.
 #![no_main]
 
+use std::sync::LazyLock;
+
 use libfuzzer_sys::fuzz_target;
 use ralph_core::claim::{Claim, Said, hear};
 use ralph_core::format::Format;
 use ralph_core::plan::{Id, Task};
 use ralph_core::prompt::{Material, Section, Templates, assemble};
+
+static TEMPLATES: LazyLock<Templates> = LazyLock::new(Templates::embedded);
 
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else { return };
@@ -27,7 +31,7 @@ fuzz_target!(|data: &[u8]| {
         let mut material = Material::new(format, "plan", Task { notes, ..task.clone() });
         material.operator_notes.push(text.to_owned());
         for budget in [usize::MAX, text.len() / 4, 0] {
-            let prompt = match assemble(&material, &Templates::embedded(), budget) {
+            let prompt = match assemble(&material, &TEMPLATES, budget) {
                 Ok(prompt) => prompt,
                 Err(error) => panic!("{error}"),
             };
