@@ -19,6 +19,7 @@ pub mod config;
 pub mod convert;
 pub mod digest;
 pub mod format;
+pub mod gate;
 pub mod handoff;
 pub mod ids;
 pub mod inbox;
