@@ -22,6 +22,7 @@ pub mod cycle;
 pub mod digest;
 pub mod fence;
 pub mod format;
+pub mod gate;
 pub mod handoff;
 pub mod ids;
 pub mod inbox;

@@ -14,6 +14,7 @@ pub mod config_load;
 pub mod crash;
 pub mod drive;
 pub mod file_error;
+pub mod gates;
 mod git_dir;
 pub mod handoff_files;
 pub mod ids;
