@@ -12,6 +12,7 @@ pub mod backends;
 pub mod clock;
 pub mod config_load;
 pub mod file_error;
+pub mod git;
 mod git_dir;
 pub mod ids;
 pub mod plan_file;
