@@ -15,6 +15,7 @@ pub mod crash;
 pub mod drive;
 pub mod file_error;
 pub mod gates;
+pub mod git;
 mod git_dir;
 pub mod handoff_files;
 pub mod ids;

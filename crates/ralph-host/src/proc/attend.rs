@@ -150,6 +150,9 @@ impl<'a> Attend<'a> {
         match stream {
             Stream::Out => {
                 self.stdout_bytes += piece.len() as u64;
+                if self.watch.took(piece) {
+                    return;
+                }
                 let wanted = self.with_lines(|lines, on_line| lines.feed(piece, on_line));
                 self.obey(wanted);
             }

@@ -133,6 +133,13 @@ pub trait Watch {
     /// A line of standard output. After the first `Stop` lines still come, for the record.
     fn line(&mut self, line: Line<'_>, input: &Input) -> Step;
 
+    /// A piece of standard output as it came. Whoever takes it here gets no lines: for programs
+    /// whose output is not made of lines.
+    fn took(&mut self, piece: &[u8]) -> bool {
+        let _ = piece;
+        false
+    }
+
     /// Called again and again while the program runs, whether or not it writes. `elapsed` is the
     /// time since its start.
     fn tick(&mut self, elapsed: Duration) -> Step {
