@@ -137,7 +137,7 @@ impl<'a> Attend<'a> {
             }
             Told::Exited { ending, .. } => {
                 self.ending = Some(ending);
-                let most = self.job.bounds.settle + self.job.bounds.grace + PATIENCE + SLACK;
+                let most = self.spawn.settle + self.spawn.grace + PATIENCE + SLACK;
                 self.overdue = Some(Instant::now() + most);
             }
             Told::Gone { sweep, .. } => self.gone = Some((Instant::now(), sweep)),
@@ -217,7 +217,7 @@ impl<'a> Attend<'a> {
             Step::Continue => {}
             Step::Finished => _ = self.finished.get_or_insert_with(Instant::now),
             Step::Stop(stop) if self.stopped.is_none() => {
-                self.end(stop, self.job.bounds.grace, Urgency::Soon);
+                self.end(stop, self.spawn.grace, Urgency::Soon);
             }
             Step::Stop(_) => {}
         }

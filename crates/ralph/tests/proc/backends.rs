@@ -309,14 +309,24 @@ fn a_context_to_compact_ends_the_run_with_that_reason_or_lets_it_go_on() {
 }
 
 #[test]
-fn silence_ends_a_run_but_not_an_open_tool_call() {
+fn silence_ends_a_run_and_so_does_time() {
     let mut scene = Scene::new();
     scene.limits.idle = Some(Duration::from_millis(200));
-    let report = scene.play("echo say hello; exec sleep 300");
+    let report = scene.play("exec sleep 300");
     assert_eq!(report.outcome, Outcome::Idle);
-    scene.limits.timeout = Some(Duration::from_millis(600));
-    let report = scene.play("echo call Bash; exec sleep 300");
+    assert_eq!(report.ended_by, Some(Decision::Stop(Stop::Idle)));
+    scene.limits = Limits { timeout: Some(Duration::from_millis(200)), ..limits() };
+    let report = scene.play("while :; do echo say still here; sleep 0.01; done");
     assert_eq!(report.outcome, Outcome::Timeout);
+}
+
+#[test]
+fn silence_with_an_open_tool_call_is_not_idleness() {
+    let mut scene = Scene::new();
+    // Only the open call keeps it from being idle: it says nothing for twice the limit.
+    scene.limits.idle = Some(Duration::from_secs(2));
+    let report = scene.play("echo call Bash; sleep 4; echo finished");
+    assert_eq!(report.outcome, Outcome::Success);
 }
 
 #[test]
