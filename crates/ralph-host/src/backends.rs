@@ -112,16 +112,22 @@ pub fn run_backend(
     for (name, value) in invocation.env.iter().chain(call.env) {
         job = job.env(name, value);
     }
-    if !invocation.stdin.is_empty() {
-        job.stdin = Stdin::Bytes(invocation.stdin.into_bytes());
-    }
+    let mut reader = call.driver.reader(&request);
+    let mut first = invocation.stdin.into_bytes();
+    first.extend(reader.outgoing());
+    job.stdin = match (reader.wants_input(), first.is_empty()) {
+        (true, _) => Stdin::Open(first),
+        (false, true) => Stdin::Nothing,
+        (false, false) => Stdin::Bytes(first),
+    };
     job.log = call.log.map(Path::to_owned);
     job.bounds = Bounds { timeout: None, idle: None, ..call.bounds };
     job.cancel = call.cancel.clone();
     monitor.begin(0);
     let mut listening = Listening {
-        reader: call.driver.reader(&request),
+        reader,
         monitor,
+        grace: call.bounds.grace,
         listener,
         on_compact: call.on_compact,
         started: Instant::now(),
@@ -139,6 +145,7 @@ struct Listening<'a> {
     monitor: &'a mut Monitor,
     listener: &'a mut dyn FnMut(Heard<'_>),
     on_compact: OnCompact,
+    grace: Duration,
     started: Instant,
     /// Those of the line at hand; kept for its room.
     events: Vec<Event>,
@@ -148,10 +155,11 @@ struct Listening<'a> {
 }
 
 impl Watch for Listening<'_> {
-    fn line(&mut self, line: Line<'_>, _: &Input) -> Step {
+    fn line(&mut self, line: Line<'_>, input: &Input) -> Step {
         let now = millis(self.started.elapsed());
         let mut events = std::mem::take(&mut self.events);
         self.reader.line(line.bytes, &mut events);
+        self.answer_on(input);
         if events.is_empty() {
             self.monitor.on_sign_of_life(now);
         }
@@ -188,9 +196,31 @@ impl Watch for Listening<'_> {
         }
         step
     }
+
+    /// Only a program that is talked with can be asked.
+    fn stopping(&mut self, stop: Stop, input: &Input) -> Duration {
+        if stop == Stop::Lingered || !self.reader.wants_input() {
+            return Duration::ZERO;
+        }
+        self.reader.cancel();
+        self.answer_on(input);
+        self.grace
+    }
 }
 
 impl Listening<'_> {
+    /// Write what the reader has to say, and hang up when it has nothing more to say.
+    fn answer_on(&mut self, input: &Input) {
+        let words = self.reader.outgoing();
+        if !words.is_empty() {
+            // A program that does not listen any more is about to end, or will be idle.
+            let _unheard = input.send(words);
+        }
+        if !self.reader.wants_input() {
+            input.close();
+        }
+    }
+
     fn take(&mut self, decision: &Decision) -> Step {
         (self.listener)(Heard::Decision(decision));
         match decision {
