@@ -276,7 +276,8 @@ impl Drop for Attend<'_> {
     /// Also when the watch panicked: the job does not outlive the call.
     fn drop(&mut self) {
         if self.gone.is_none() {
-            let _lost = self.link.ask(&Ask::End { job: self.spawn.job, grace: Duration::ZERO }, &[]);
+            let _lost =
+                self.link.ask(&Ask::End { job: self.spawn.job, grace: Duration::ZERO }, &[]);
         }
         self.link.forget(self.spawn.job);
         self.mailbox.close();

@@ -48,9 +48,9 @@ impl ProcError {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Supervisor(_) | Self::Pipes(_) => {
-                Some("the system may be out of processes, memory or open files (`ulimit -a`)".into())
-            }
+            Self::Supervisor(_) | Self::Pipes(_) => Some(
+                "the system may be out of processes, memory or open files (`ulimit -a`)".into(),
+            ),
             Self::Lost => Some("run it again; the work so far is in the log".into()),
             Self::Start { source, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied => Some("make it executable (`chmod +x`)".into()),

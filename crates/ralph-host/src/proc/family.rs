@@ -10,8 +10,9 @@
 //! run, is nobody's; it is ended with the last of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 
 use super::os;
 
@@ -40,14 +41,15 @@ pub(super) type Known = BTreeSet<(i32, u64)>;
 /// The jobs by the pid of their program, which stays here after the program's exit.
 pub(super) type Roots = BTreeMap<i32, u64>;
 
-/// Rounds of stopping before killing. A family that still grows after so many is killed as it is,
-/// and looked at again.
-const ROUNDS: usize = 50;
+/// How long a family may go on growing while it is being stopped. Then it is killed as it is, and
+/// looked at again.
+const FREEZING: Duration = Duration::from_secs(1);
 
 /// The processes below one supervisor.
 #[derive(Debug)]
 pub(super) struct Families {
     me: i32,
+    group: i32,
     run: String,
     seen: BTreeMap<(i32, u64), u64>,
 }
@@ -55,7 +57,8 @@ pub(super) struct Families {
 impl Families {
     pub(super) fn new(run: &str) -> Self {
         let me = rustix::process::getpid().as_raw_nonzero().get();
-        Self { me, run: run.to_owned(), seen: BTreeMap::new() }
+        let group = rustix::process::getpgrp().as_raw_nonzero().get();
+        Self { me, group, run: run.to_owned(), seen: BTreeMap::new() }
     }
 
     /// Look at all processes and sort them by job.
@@ -73,18 +76,34 @@ impl Families {
         sorted
     }
 
+    /// One job's family as prey.
+    pub(super) fn prey(&mut self, job: u64, roots: &Roots) -> Prey {
+        let processes = self.sort(roots).remove(&job).unwrap_or_default();
+        let groups = self.groups(&processes);
+        Prey { processes, groups }
+    }
+
     /// Everything below the supervisor and everything that carries the run's mark.
-    pub(super) fn all(&self, roots: &Roots) -> Vec<Process> {
+    pub(super) fn all(&self, roots: &Roots) -> Prey {
         let all = os::processes();
         let by_pid: BTreeMap<i32, &Process> = all.iter().map(|p| (p.pid, p)).collect();
-        let mut family = super::mark::marked(&self.run, None);
-        family.extend(all.iter().copied().filter(|p| {
+        let is_below = |p: &&Process| {
             let below = top(p, self.me, &by_pid).is_some_and(|top| top.parent == self.me);
             below || roots.contains_key(&p.group)
-        }));
-        family.sort_unstable();
-        family.dedup();
-        family
+        };
+        let mut processes: Vec<Process> = all.iter().filter(is_below).copied().collect();
+        let groups = self.groups(&processes);
+        processes.extend(super::mark::marked(&self.run, None));
+        processes.sort_unstable();
+        processes.dedup_by_key(|p| p.key());
+        Prey { processes, groups }
+    }
+
+    /// The groups of these. The supervisor has a session of its own, so there is nobody else in them
+    /// but descendants of it.
+    fn groups(&self, processes: &[Process]) -> BTreeSet<i32> {
+        let groups = processes.iter().map(|p| p.group);
+        groups.filter(|group| *group > 1 && *group != self.group).collect()
     }
 }
 
@@ -149,24 +168,46 @@ pub(super) fn terminate(family: &[Process], told: &mut Known) {
     }
 }
 
+/// Who is to be killed.
+#[derive(Debug, Default)]
+pub(super) struct Prey {
+    pub(super) processes: Vec<Process>,
+    /// Process groups that nobody else is in. The kernel signals a group in one moment, so that a
+    /// process cannot get away by forking between our looking and our killing.
+    pub(super) groups: BTreeSet<i32>,
+}
+
 /// Kill all that `find` gives. They are stopped first, because a family that forks faster than it
 /// is killed would never end. `killed` collects who was alive to be killed.
-pub(super) fn freeze_and_kill(find: &mut dyn FnMut() -> Vec<Process>, killed: &mut Known) {
+pub(super) fn freeze_and_kill(find: &mut dyn FnMut() -> Prey, killed: &mut Known) {
     let mut stopped: BTreeMap<(i32, u64), Process> = BTreeMap::new();
-    for _ in 0..ROUNDS {
-        let mut new = find();
-        new.retain(|process| stopped.insert(process.key(), *process).is_none());
-        if new.is_empty() {
+    let mut groups = BTreeSet::new();
+    let until = Instant::now() + FREEZING;
+    loop {
+        let mut prey = find();
+        prey.processes.retain(|process| stopped.insert(process.key(), *process).is_none());
+        signal_groups(&prey.groups, Signal::STOP);
+        groups.extend(prey.groups);
+        for process in &prey.processes {
+            os::signal(process, Signal::STOP);
+        }
+        if prey.processes.is_empty() || Instant::now() >= until {
             break;
         }
-        for process in new {
-            os::signal(&process, Signal::STOP);
-        }
     }
+    signal_groups(&groups, Signal::KILL);
     for process in stopped.values() {
+        // One that the group's signal has reached already is a zombie at most, and still there.
         if os::signal(process, Signal::KILL) && !process.dead {
             killed.insert(process.key());
         }
+    }
+}
+
+fn signal_groups(groups: &BTreeSet<i32>, signal: Signal) {
+    for group in groups.iter().filter_map(|group| Pid::from_raw(*group)) {
+        // A group that is empty by now is no error.
+        let _empty = rustix::process::kill_process_group(group, signal);
     }
 }
 

@@ -16,7 +16,8 @@ fn no_marks(_: &[i32]) -> BTreeMap<i32, u64> {
 
 #[test]
 fn a_lone_job_owns_whatever_is_below_the_supervisor() {
-    let all = [process(200, ME, 200), process(201, 200, 1), process(300, ME, 300), process(9, 1, 9)];
+    let all =
+        [process(200, ME, 200), process(201, 200, 1), process(300, ME, 300), process(9, 1, 9)];
     let sorted = sort(&all, ME, &Roots::from([(200, 1)]), &BTreeMap::new(), no_marks);
     assert_eq!(pids(&sorted, 1), [200, 201, 300]);
 }

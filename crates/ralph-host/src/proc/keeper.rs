@@ -19,7 +19,7 @@ use ralph_core::backend::Ending;
 use rustix::io::Errno;
 use rustix::process::{WaitOptions, WaitStatus};
 
-use super::family::{Families, Known, Process, Roots, freeze_and_kill, terminate};
+use super::family::{Families, Known, Prey, Process, Roots, freeze_and_kill, terminate};
 use super::supervise::PATIENCE;
 use super::wire::{Ask, Spawn, Sweep, Told};
 use super::{channel, os};
@@ -176,7 +176,7 @@ impl Keeper {
         let mut gone = Vec::new();
         for (job, kept) in self.jobs.iter_mut().filter(|(_, kept)| kept.phase != Phase::Running) {
             let left = families.remove(job).unwrap_or_default();
-            let mut find = || self.families.sort(&roots).remove(job).unwrap_or_default();
+            let mut find = || self.families.prey(*job, &roots);
             if kept.is_over(&left, now, &mut find) {
                 gone.push(Told::Gone { job: *job, sweep: kept.sweep(left.len()) });
             }
@@ -193,7 +193,7 @@ impl Keeper {
         let _nobody_listens = self.reap(Instant::now());
         let roots = self.roots();
         let mut find = || self.families.all(&roots);
-        if self.childless && find().is_empty() {
+        if self.childless && find().processes.is_empty() {
             return true;
         }
         freeze_and_kill(&mut find, &mut Known::new());
@@ -211,12 +211,7 @@ impl Keeper {
 
 impl Kept {
     /// Do what the hour asks for with those that are `left`. Says whether the job is over.
-    fn is_over(
-        &mut self,
-        left: &[Process],
-        now: Instant,
-        find: &mut dyn FnMut() -> Vec<Process>,
-    ) -> bool {
+    fn is_over(&mut self, left: &[Process], now: Instant, find: &mut dyn FnMut() -> Prey) -> bool {
         if self.exited && left.is_empty() {
             return true;
         }

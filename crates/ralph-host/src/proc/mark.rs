@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::family::{Known, Process, freeze_and_kill};
+use super::family::{Known, Prey, Process, freeze_and_kill};
 use super::os;
 
 /// The variable with the run's id.
@@ -66,7 +66,9 @@ pub(super) fn kill_marked(run: &str, job: Option<u64>) -> (usize, usize) {
     let mut killed = Known::new();
     let until = Instant::now() + PATIENCE;
     loop {
-        freeze_and_kill(&mut || marked(run, job), &mut killed);
+        // Their groups may hold others: nobody knows here who started them.
+        let mut find = || Prey { processes: marked(run, job), ..Prey::default() };
+        freeze_and_kill(&mut find, &mut killed);
         let left = marked(run, job).len();
         if left == 0 || Instant::now() >= until {
             return (killed.len(), left);

@@ -47,8 +47,7 @@ pub(super) fn marks(pids: &[i32]) -> BTreeMap<i32, Mark> {
 
 /// Send a signal to a process.
 pub(super) fn signal(process: &Process, signal: Signal) -> bool {
-    Pid::from_raw(process.pid)
-        .is_some_and(|pid| rustix::process::kill_process(pid, signal).is_ok())
+    Pid::from_raw(process.pid).is_some_and(|pid| rustix::process::kill_process(pid, signal).is_ok())
 }
 
 /// The name of a program, for people.

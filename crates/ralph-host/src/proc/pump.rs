@@ -161,8 +161,7 @@ fn write_all(to: &PipeWriter, stopped: &PipeReader, input: &Input) {
 /// Wait until this pipe is ready; false when it is time to stop.
 fn wait_until(pipe: BorrowedFd<'_>, ready: PollFlags, stopped: &PipeReader) -> bool {
     loop {
-        let mut both =
-            [PollFd::from_borrowed_fd(pipe, ready), PollFd::new(stopped, PollFlags::IN)];
+        let mut both = [PollFd::from_borrowed_fd(pipe, ready), PollFd::new(stopped, PollFlags::IN)];
         match poll(&mut both, None) {
             Ok(_) => return both[1].revents().is_empty(),
             Err(Errno::INTR) => {}
@@ -190,7 +189,8 @@ struct Waiting {
 
 impl Input {
     fn open(first: Vec<u8>) -> Self {
-        let waiting = Waiting { bytes: first.len(), pieces: VecDeque::from([first]), closed: false };
+        let waiting =
+            Waiting { bytes: first.len(), pieces: VecDeque::from([first]), closed: false };
         Self(Arc::new(Queue { waiting: Mutex::new(waiting), changed: Condvar::new() }))
     }
 

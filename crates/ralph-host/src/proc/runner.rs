@@ -60,8 +60,9 @@ impl Runner {
             return Ok(not_found());
         };
         let tee = match &job.log {
-            Some(path) => Tee::open(path)
-                .map_err(|source| ProcError::Log { path: path.clone(), source })?,
+            Some(path) => {
+                Tee::open(path).map_err(|source| ProcError::Log { path: path.clone(), source })?
+            }
             None => Tee::none(),
         };
         let number = self.jobs.fetch_add(1, Ordering::Relaxed);

@@ -87,9 +87,7 @@ impl Told {
         match *self {
             Self::Started { job, pid } => out.tag(1).number(job).number(pid.into()),
             Self::NotStarted { job, errno } => out.tag(2).number(job).signed(errno),
-            Self::Exited { job, ending: Ending::Code(code) } => {
-                out.tag(3).number(job).signed(code)
-            }
+            Self::Exited { job, ending: Ending::Code(code) } => out.tag(3).number(job).signed(code),
             Self::Exited { job, ending: Ending::Signal(signal) } => {
                 out.tag(4).number(job).signed(signal)
             }

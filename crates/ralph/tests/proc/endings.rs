@@ -1,6 +1,7 @@
 //! How a program ended, and why one did not start.
 
 use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt;
 use std::time::Duration;
 
 use ralph_core::backend::{Ending, Exit, Stop};
@@ -49,13 +50,13 @@ fn the_path_that_the_program_will_see_is_the_one_it_is_looked_up_on() {
 fn a_file_that_cannot_be_started_is_an_error_with_its_reason() {
     let stage = Stage::new();
     let plain = stage.place.path().join("plain");
-    std::fs::copy("/etc/hostname", &plain).unwrap();
+    std::fs::OpenOptions::new().write(true).create(true).mode(0o644).open(&plain).unwrap();
     let mut job = stage.sh("");
     job.program = plain.clone().into();
     match stage.runner.run(&job, &mut |_: Line<'_>| Step::Continue) {
         Err(ProcError::Start { program, source }) => {
             assert_eq!(program, plain);
-            assert_eq!(source.kind(), ErrorKind::PermissionDenied);
+            assert_eq!(source.kind(), ErrorKind::PermissionDenied, "{source}");
         }
         other => panic!("{other:?}"),
     }
@@ -120,7 +121,9 @@ fn jobs_at_the_same_time_do_not_disturb_each_other() {
     std::thread::scope(|scope| {
         let jobs: Vec<_> = (0..8)
             .map(|code| {
-                let job = stage.sh(&format!("(sleep 300 &) ; setsid sleep 300 & sleep 0.{code}; echo {code}; exit {code}"));
+                let job = stage.sh(&format!(
+                    "(sleep 300 &) ; setsid sleep 300 & sleep 0.{code}; echo {code}; exit {code}"
+                ));
                 let runner = &stage.runner;
                 scope.spawn(move || {
                     let mut lines = Vec::new();

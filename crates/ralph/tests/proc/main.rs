@@ -5,6 +5,7 @@
 //! a time; limits are generous where they must not be met and short where they must.
 #![cfg(target_os = "linux")]
 
+mod backends;
 mod endings;
 mod family;
 mod killed;

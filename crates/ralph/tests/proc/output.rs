@@ -1,8 +1,9 @@
 //! Input and output: nothing is lost, nothing hangs, nothing grows.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ralph_core::backend::{Exit, Stop};
+use ralph_core::backend::Exit;
 use ralph_host::proc::{Input, Line, Stderr, Stdin, Step, Watch};
 
 use crate::killed::as_another_process;
@@ -20,11 +21,12 @@ fn the_log_holds_every_byte_of_both_streams() {
     let (finished, lines) = stage.run(&stage.python(script));
     let log = stage.log();
     assert_eq!(log.len() as u64, finished.stdout_bytes + finished.stderr_bytes);
+    let logged: BTreeSet<&[u8]> = log.split(|b| *b == b'\n').collect();
     for i in 0..2000 {
-        let line = [format!("out {i} ").as_bytes(), b"\xff\xfe end\n"].concat();
-        assert!(contains(&log, &line), "line {i} is not whole in the log");
+        let line = [format!("out {i} ").as_bytes(), b"\xff\xfe end"].concat();
+        assert!(logged.contains(&line[..]), "line {i} is not whole in the log");
     }
-    assert_eq!(contains_count(&log, b"err "), 2000);
+    assert_eq!(String::from_utf8_lossy(&log).matches("err ").count(), 2000);
     assert_eq!(lines.len(), 2001);
     assert_eq!(lines[7], "out 7 \u{fffd}\u{fffd} end");
     assert_eq!(lines[2000], "no end");
@@ -89,7 +91,9 @@ fn a_program_that_writes_much_before_it_reads_gets_its_input() {
 #[test]
 fn a_program_that_does_not_read_its_input_is_not_at_fault() {
     let stage = Stage::new();
-    for script in ["exec 0<&-; sleep 0.1; echo done", "echo done", "head -c 10 >/dev/null; echo done"] {
+    for script in
+        ["exec 0<&-; sleep 0.1; echo done", "echo done", "head -c 10 >/dev/null; echo done"]
+    {
         let mut job = stage.sh(script);
         job.stdin = Stdin::Bytes(vec![b'i'; 3_000_000]);
         let (finished, lines) = stage.run(&job);
@@ -151,7 +155,7 @@ fn a_line_that_is_too_long_is_cut_and_the_next_one_is_whole() {
     assert_eq!(stage.log().len(), 3_000_006);
 }
 
-/// Half a gigabyte of lines and half a gigabyte in one line, and a watch that is slow at first.
+/// Hundreds of megabytes in lines, as much in one line, and a watch that is slow at first.
 #[test]
 fn endless_output_and_an_endless_line_cost_bounded_memory() {
     let most = as_another_process("output::measured", &[]);
@@ -163,7 +167,8 @@ fn endless_output_and_an_endless_line_cost_bounded_memory() {
 #[ignore = "started by endless_output_and_an_endless_line_cost_bounded_memory"]
 fn measured() {
     let stage = Stage::new();
-    let mut job = stage.sh("yes 'a line' | head -c 500000000; head -c 500000000 /dev/zero");
+    let mut job = stage.sh("yes \"$(head -c 5000 /dev/zero | tr '\\0' x)\" | head -c 300000000; \
+         head -c 300000000 /dev/zero");
     job.log = None;
     let mut lines = 0_u64;
     let finished = stage.watch(&job, &mut |_: Line<'_>| {
@@ -174,7 +179,7 @@ fn measured() {
         Step::Continue
     });
     assert_eq!(finished.exit, Exit::code(0));
-    assert_eq!(finished.stdout_bytes, 1_000_000_000);
+    assert_eq!(finished.stdout_bytes, 600_000_000);
     assert_eq!(finished.cut_lines, 1);
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let most = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).unwrap();
@@ -202,13 +207,4 @@ fn a_panic_in_the_watch_ends_the_job() {
     assert!(std::panic::catch_unwind(run).is_err());
     crate::stage::until_nobody_is_left(stage.runner.run_id());
     assert_eq!(stage.run(&stage.sh("exit 0")).0.exit, Exit::code(0));
-    let _unused = Stop::Timeout;
-}
-
-fn contains(log: &[u8], part: &[u8]) -> bool {
-    log.windows(part.len()).any(|window| window == part)
-}
-
-fn contains_count(log: &[u8], part: &[u8]) -> usize {
-    log.windows(part.len()).filter(|window| *window == part).count()
 }

@@ -47,7 +47,8 @@ fn a_silent_job_is_ended() {
 fn output_of_either_kind_is_not_silence() {
     let stage = Stage::new();
     // Each silence is far below the limit, all of them together far above.
-    let mut job = stage.sh("for i in 1 2 3 4 5 6; do sleep 0.5; echo $i; sleep 0.5; echo $i >&2; done");
+    let mut job =
+        stage.sh("for i in 1 2 3 4 5 6; do sleep 0.5; echo $i; sleep 0.5; echo $i >&2; done");
     job.bounds.idle = Some(Duration::from_secs(5));
     let (finished, lines) = stage.run(&job);
     assert_eq!(finished.exit, Exit::code(0));
@@ -113,7 +114,8 @@ fn a_line_can_stop_a_job_and_the_first_reason_counts() {
 #[test]
 fn lines_after_the_stop_still_reach_the_watch() {
     let stage = Stage::new();
-    let mut job = stage.sh("trap 'echo total cost; exit 0' TERM; echo up; while :; do sleep 0.01; done");
+    let mut job =
+        stage.sh("trap 'echo total cost; exit 0' TERM; echo up; while :; do sleep 0.01; done");
     job.bounds.grace = AGES;
     let mut lines = Vec::new();
     let finished = stage.watch(&job, &mut |line: Line<'_>| {
