@@ -271,7 +271,7 @@ impl Record {
                 }
                 Decision::Warn(text) if text.contains("pressure") => {
                     let lowest = self.lowest_since_warning.unwrap_or(0);
-                    assert!(lowest < 650 || lowest >= 700, "warned again at once: {lowest}");
+                    assert!(!(650..700).contains(&lowest), "warned again at once: {lowest}");
                     self.lowest_since_warning = Some(u64::MAX);
                 }
                 _ => {}

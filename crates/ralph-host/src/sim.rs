@@ -31,8 +31,8 @@ use state::Counters;
 /// The first argument of the helper that starts a process which gets away.
 const STRAY: &str = "stray";
 
-/// Says that SIGTERM is ignored already, and which attempt this is.
-const AGAIN: &str = "--attempt";
+/// Says that SIGTERM is ignored already, and which counter this run is counted in.
+const AGAIN: &str = "--counted";
 
 /// Why the sim did not even begin.
 #[derive(Debug, thiserror::Error)]
@@ -78,18 +78,18 @@ fn run(args: &[OsString]) -> Result<ExitCode, SimError> {
         None => prompt.clone(),
     };
     let counters = Counters::find(options.scratch.as_deref());
-    let choice = choose(&scenario, &matched, &mut |name| match options.attempt {
-        Some(attempt) => attempt.saturating_sub(1),
-        None => counters.get(name),
+    let choice = choose(&scenario, &matched, &mut |name| {
+        let twice = options.counted.as_deref() == Some(name);
+        counters.get(name).saturating_sub(u64::from(twice))
     });
-    if options.attempt.is_none() {
+    if options.counted.is_none() {
         counters
             .set(&choice.counter, choice.attempt)
             .map_err(|source| SimError::State { path: counters.dir(), source })?;
     }
     let performance = expand(&scenario, &choice, &prompt, &options.ask);
-    if performance.sigterm == Sigterm::Ignored && options.attempt.is_none() {
-        return Err(again(args, &prompt, choice.attempt));
+    if performance.sigterm == Sigterm::Ignored && options.counted.is_none() {
+        return Err(again(args, &prompt, &choice.counter));
     }
     Ok(perform::perform(&performance, clock))
 }
@@ -97,7 +97,7 @@ fn run(args: &[OsString]) -> Result<ExitCode, SimError> {
 /// Start again with SIGTERM ignored. That is inherited, and a shell can set it; unsafe code, which
 /// could do it here, is forbidden in this workspace.
 #[expect(clippy::disallowed_methods, reason = "it becomes another process, as a backend may")]
-fn again(args: &[OsString], prompt: &str, attempt: u64) -> SimError {
+fn again(args: &[OsString], prompt: &str, counter: &str) -> SimError {
     let start = || {
         let mut stdin = tempfile::tempfile()?;
         stdin.write_all(prompt.as_bytes())?;
@@ -107,7 +107,7 @@ fn again(args: &[OsString], prompt: &str, attempt: u64) -> SimError {
             .arg(std::env::current_exe()?)
             .arg(COMMAND)
             .args(args)
-            .args([AGAIN, &attempt.to_string()])
+            .args([AGAIN, counter])
             .stdin(Stdio::from(stdin))
             .exec())
     };
@@ -133,7 +133,7 @@ struct Options {
     seed: Option<u64>,
     scratch: Option<PathBuf>,
     system: Option<PathBuf>,
-    attempt: Option<u64>,
+    counted: Option<String>,
 }
 
 impl Options {
@@ -152,7 +152,7 @@ impl Options {
             seed: None,
             scratch: None,
             system: None,
-            attempt: None,
+            counted: None,
         };
         if let Some(seed) = variable("RALPH_SIM_SEED") {
             options.seed = Some(number("RALPH_SIM_SEED", Some(&seed))?);
@@ -180,7 +180,7 @@ impl Options {
             Some("--max-turns") => self.ask.max_turns = Some(number("--max-turns", rest.next())?),
             Some("--budget") => self.ask.budget = Some(number("--budget", rest.next())?),
             Some("--seed") => self.seed = Some(number("--seed", rest.next())?),
-            Some(AGAIN) => self.attempt = Some(number(AGAIN, rest.next())?),
+            Some(AGAIN) => self.counted = Some(text(rest.next()).ok_or(known(AGAIN))?),
             Some("--scenario") => {
                 self.scenario = Some(rest.next().ok_or(known("--scenario"))?.into());
             }

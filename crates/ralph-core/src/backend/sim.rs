@@ -20,6 +20,7 @@ pub mod demo;
 mod expand;
 mod fault;
 mod line;
+mod op;
 mod parse;
 mod scenario;
 mod steps;
@@ -32,9 +33,10 @@ mod reader_tests;
 mod scenario_tests;
 
 pub use choose::{COMPACT, Choice, choose, task_of};
-pub use expand::{Access, Ask, Op, Performance, Shape, expand, path_bytes};
+pub use expand::expand;
 pub use fault::Fault;
 pub use line::{Finished, Limit, Line, Status, Trigger, Verdict};
+pub use op::{Access, Ask, Op, Performance, Shape, path_bytes};
 pub use parse::ScenarioError;
 pub use scenario::{
     Act, Answer, Attempts, Chance, Chaos, Claim, ClaimStep, Escape, Failure, Form, Garbage, Rule,

@@ -147,18 +147,13 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
 }
 
 /// A field that is an object in one event, a list in another, and a string in a third.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Shape<'a, O, L> {
+    #[default]
     Nothing,
     Text(Cow<'a, str>),
     Object(O),
     List(Vec<L>),
-}
-
-impl<O, L> Default for Shape<'_, O, L> {
-    fn default() -> Self {
-        Self::Nothing
-    }
 }
 
 impl<'de: 'a, 'a, O: Deserialize<'de>, L: Deserialize<'de>> Deserialize<'de> for Shape<'a, O, L> {

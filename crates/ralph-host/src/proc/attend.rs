@@ -108,7 +108,7 @@ impl<'a> Attend<'a> {
     }
 
     /// Stay until it is over.
-    pub(super) fn to_the_end(mut self) -> Result<Finished, ProcError> {
+    pub(super) fn until_the_end(mut self) -> Result<Finished, ProcError> {
         loop {
             let now = Instant::now();
             self.check(now)?;

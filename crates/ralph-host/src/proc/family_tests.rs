@@ -3,7 +3,7 @@ use super::*;
 const ME: i32 = 100;
 
 fn process(pid: i32, parent: i32, group: i32) -> Process {
-    Process { pid, parent, group, started: u64::try_from(pid).unwrap() * 10, dead: false }
+    Process { pid, parent, group, started: u64::from(pid.unsigned_abs()) * 10, dead: false }
 }
 
 fn pids(sorted: &BTreeMap<u64, Vec<Process>>, job: u64) -> Vec<i32> {

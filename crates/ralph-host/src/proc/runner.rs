@@ -79,7 +79,7 @@ impl Runner {
             settle: job.bounds.settle,
             grace: job.bounds.grace,
         };
-        Attend::start(self.link()?, &self.run, job, watch, spawn, tee)?.to_the_end()
+        Attend::start(self.link()?, &self.run, job, watch, spawn, tee)?.until_the_end()
     }
 
     /// The supervisor, which is started when there is none or none any more.

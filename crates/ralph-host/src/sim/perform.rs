@@ -27,7 +27,7 @@ use crate::clock::Clock;
 const SHOWN: usize = 4000;
 
 /// What a giant line is made of.
-const CHUNK: [u8; 65536] = [b'x'; 65536];
+static CHUNK: [u8; 65536] = [b'x'; 65536];
 
 /// Do it all, and give the exit code.
 pub(super) fn perform(performance: &Performance, clock: Clock) -> ExitCode {
@@ -106,15 +106,13 @@ impl Stage {
     }
 
     fn flood(&mut self, lines: Option<u64>) -> io::Result<()> {
+        let line = |number| Line::Text { text: format!("line {number} of a flood") }.render();
+        let numbers = 1..=lines.unwrap_or(u64::MAX);
         if self.lines_left.is_some() {
-            // Nothing of a flood can be silent.
-            return self.print(b"");
+            return numbers.map(line).try_for_each(|line| self.print(line.as_bytes()));
         }
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        for number in 1..=lines.unwrap_or(u64::MAX) {
-            let text = format!("line {number} of a flood");
-            out.write_all(Line::Text { text }.render().as_bytes())?;
-        }
+        numbers.map(line).try_for_each(|line| out.write_all(line.as_bytes()))?;
         out.flush()
     }
 

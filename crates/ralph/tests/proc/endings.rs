@@ -50,7 +50,7 @@ fn the_path_that_the_program_will_see_is_the_one_it_is_looked_up_on() {
 fn a_file_that_cannot_be_started_is_an_error_with_its_reason() {
     let stage = Stage::new();
     let plain = stage.place.path().join("plain");
-    std::fs::OpenOptions::new().write(true).create(true).mode(0o644).open(&plain).unwrap();
+    std::fs::OpenOptions::new().write(true).create_new(true).mode(0o644).open(&plain).unwrap();
     let mut job = stage.sh("");
     job.program = plain.clone().into();
     match stage.runner.run(&job, &mut |_: Line<'_>| Step::Continue) {

@@ -81,15 +81,6 @@ fn a_family_that_keeps_forking_is_ended() {
     let stage = Stage::new();
     let relay = "import os, signal, time\n\
         signal.signal(signal.SIGTERM, signal.SIG_IGN)\n\
-<<<<<<< HEAD
-        end = time.time() + 30\n\
-        def child():\n\
-        \x20   while time.time() < end:\n\
-        \x20       os.setsid()if os.getpid() % 2 else None\n\
-        \x20       if os.fork(): time.sleep(0.002); os._exit(0)\n\
-        for _ in range(10):\n\
-        \x20   if os.fork() == 0: child()\n\
-=======
         for _ in range(3):\n\
         \x20   if os.fork() == 0:\n\
         \x20       os.setsid()\n\
@@ -97,7 +88,6 @@ fn a_family_that_keeps_forking_is_ended() {
         \x20           if os.fork(): time.sleep(0.002); os._exit(0)\n\
         \x20       open('got away', 'w')\n\
         \x20       os._exit(0)\n\
->>>>>>> w-runner
         print('forking', flush=True)\n\
         time.sleep(300)";
     let finished =

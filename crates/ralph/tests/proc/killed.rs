@@ -28,7 +28,6 @@ pub(crate) fn as_another_process(test: &str, env: &[(&str, &str)]) -> String {
     measured.unwrap_or_else(|| panic!("{test} measured nothing:\n{out}\n{err}")).1.to_owned()
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test starts itself as the ralph to be killed")]
 fn another_process(test: &str, env: &[(&str, &str)]) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"]);
@@ -155,7 +154,6 @@ fn supervisor_of(ralph: i32) -> i32 {
     children[0]
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test may send signals")]
 fn kill(signal: &str, pid: i32) {
     let mut kill = Command::new("sh");
     kill.args(["-c", "kill -s \"$0\" -- \"$1\"", signal, &pid.to_string()]);

@@ -171,7 +171,7 @@ fn the_dialogue_goes_from_hello_to_the_end_of_the_turn() {
     let mut talk = Talk::prompted(&request);
     assert_eq!(talk.methods(), ["initialize", "session/new", "session/prompt"]);
     assert_eq!(talk.sent[1]["params"], json!({"cwd": "/repo", "mcpServers": []}));
-    let blocks = json!([{"type": "text", "text": "be brief\n\nwrite it"}]);
+    let blocks = json!([{"type": "text", "text": crate::backend::system_in_prompt(Some("be brief"), "write it")}]);
     assert_eq!(talk.sent[2]["params"], json!({"sessionId": "s1", "prompt": blocks}));
     assert!(talk.client.wants_input() && !talk.client.is_finished());
     talk.text("It is ").text("done.").end();
@@ -221,7 +221,7 @@ fn the_bypass_allows_once_and_never_for_ever() {
 }
 
 #[test]
-fn without_the_bypass_a_question_is_refused_and_the_run_is_no_success() {
+fn without_the_bypass_a_question_is_refused() {
     for (permissions, kind, option) in [
         (Permissions::Default, "execute", "no"),
         (Permissions::Default, "read", "no"),
@@ -240,13 +240,19 @@ fn without_the_bypass_a_question_is_refused_and_the_run_is_no_success() {
         talk.end();
         let denied = Event::Denied { tool: "Bash".into(), reason: Some("rm -r build".into()) };
         assert_eq!(talk.events.contains(&denied), option == "no", "{permissions:?} {kind}");
-        let outcome = talk.outcome();
-        if option == "no" {
-            assert_eq!(outcome, Outcome::PermissionDenied { tools: vec!["Bash".into()] });
-        } else {
-            assert_eq!(outcome, Outcome::Success);
-        }
+        let denied = Outcome::PermissionDenied { tools: vec!["Bash".into()] };
+        let is_work = permissions == Permissions::Default;
+        assert_eq!(talk.outcome(), if is_work { denied } else { Outcome::Success });
     }
+}
+
+#[test]
+fn who_may_only_look_and_gives_up_when_refused_was_denied() {
+    let mut request = request("p");
+    request.permissions = Permissions::ReadOnly;
+    let mut talk = Talk::prompted(&request);
+    talk.ask(json!(1), "edit").prompt_answer(&json!({"stopReason": "cancelled"}));
+    assert_eq!(talk.outcome().word(), "permission_denied");
 }
 
 #[test]

@@ -21,7 +21,9 @@ use super::turn::{Turn, Understood};
 use super::usage::Meter;
 use super::wire::{self, Message};
 use super::{Options, Request, Session};
-use crate::backend::{Ending, Event, Exit, Outcome, Permissions, Reader, Spent, failure};
+use crate::backend::{
+    Ending, Event, Exit, Outcome, Permissions, Reader, Spent, failure, system_in_prompt,
+};
 
 /// Most names of denied tools that are kept.
 const DENIED: usize = 32;
@@ -79,10 +81,7 @@ pub struct Client {
 impl Client {
     /// Begins the dialogue for a request; the first line is in [`Reader::outgoing`] at once.
     pub fn new(request: &Request<'_>, options: &Options) -> Self {
-        let prompt = match request.system {
-            Some(system) => format!("{system}\n\n{}", request.prompt),
-            None => request.prompt.to_owned(),
-        };
+        let prompt = system_in_prompt(request.system, request.prompt);
         let (resume, before) = match &request.session {
             Session::New => (None, Spent::default()),
             Session::Resume { id, before } => (Some((*id).to_owned()), *before),
@@ -93,7 +92,7 @@ impl Client {
             mode: options.mode.clone(),
             model: request.model.map(str::to_owned),
             cwd: options.cwd.clone(),
-            servers: request.mcp.map(servers).unwrap_or_default(),
+            servers: servers(request.mcp),
             resume,
             open: None,
             last_id: 0,
@@ -320,6 +319,13 @@ impl Client {
         events.push(Event::Finished);
     }
 
+    /// Whether it was denied what it had to do. Who asked for looking only has asked for denials,
+    /// as long as the agent goes on to its end.
+    fn was_kept_from_work(&self, reason: StopReason) -> bool {
+        let as_asked = self.policy == Permissions::ReadOnly && reason == StopReason::EndTurn;
+        !self.denied.is_empty() && !as_asked
+    }
+
     /// What an end without the agent's word means.
     fn cut_short(&self, ending: Ending, stderr: &str) -> Outcome {
         let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
@@ -374,7 +380,7 @@ impl Reader for Client {
         match &self.end {
             None => self.cut_short(exit.ending, stderr),
             Some(End::Failed(failure)) => failure.outcome(exit.ending),
-            Some(End::Answered(_)) if !self.denied.is_empty() => {
+            Some(End::Answered(reason)) if self.was_kept_from_work(*reason) => {
                 Outcome::PermissionDenied { tools: self.denied.clone() }
             }
             Some(End::Answered(reason)) => match reason {

@@ -1,35 +1,34 @@
-//! MCP servers, from the shape that is usual in settings files to the protocol's.
+//! MCP servers in the protocol's words.
 
 use agent_client_protocol_schema::v1::{
     EnvVariable, HttpHeader, McpServer, McpServerHttp, McpServerSse, McpServerStdio,
 };
 use serde_json::Value;
 
-/// The servers of `{"mcpServers": {name: {command, args, env} | {type, url, headers}}}`. An entry
-/// that is neither a command nor an address is no server.
-pub(super) fn servers(config: &Value) -> Vec<McpServer> {
-    let all = config.get("mcpServers").and_then(Value::as_object);
-    all.into_iter().flatten().filter_map(|(name, server)| one(name, server)).collect()
+use crate::backend::mcp::{self, At, Server};
+
+/// The servers of a request. They go over standard input, so their secrets show in no argument.
+pub(super) fn servers(config: Option<&Value>) -> Vec<McpServer> {
+    let kind = |name: &str| config?.get("mcpServers")?.get(name)?.get("type")?.as_str();
+    mcp::servers(config).into_iter().map(|server| one(&server, kind(server.name))).collect()
 }
 
-fn one(name: &str, server: &Value) -> Option<McpServer> {
-    if let Some(command) = server.get("command").and_then(Value::as_str) {
-        let args = server.get("args").and_then(Value::as_array).into_iter().flatten();
-        let args = args.filter_map(|arg| arg.as_str().map(str::to_owned)).collect();
-        let env = pairs(server, "env").map(|(name, value)| EnvVariable::new(name, value));
-        let server = McpServerStdio::new(name, command).args(args).env(env.collect());
-        return Some(McpServer::Stdio(server));
+fn one(server: &Server<'_>, kind: Option<&str>) -> McpServer {
+    let name = server.name;
+    match &server.at {
+        At::Program { command, args, env } => {
+            let args = args.iter().map(|arg| (*arg).to_owned()).collect();
+            let env = env.iter().map(|(name, value)| EnvVariable::new(*name, *value)).collect();
+            McpServer::Stdio(McpServerStdio::new(name, *command).args(args).env(env))
+        }
+        At::Url { url, headers } => {
+            let headers = headers.iter().map(|(name, value)| HttpHeader::new(*name, *value));
+            let headers = headers.collect();
+            if kind == Some("sse") {
+                McpServer::Sse(McpServerSse::new(name, *url).headers(headers))
+            } else {
+                McpServer::Http(McpServerHttp::new(name, *url).headers(headers))
+            }
+        }
     }
-    let url = server.get("url").and_then(Value::as_str)?;
-    let headers = pairs(server, "headers").map(|(name, value)| HttpHeader::new(name, value));
-    Some(match server.get("type").and_then(Value::as_str) {
-        Some("sse") => McpServer::Sse(McpServerSse::new(name, url).headers(headers.collect())),
-        _ => McpServer::Http(McpServerHttp::new(name, url).headers(headers.collect())),
-    })
-}
-
-/// The texts of an object.
-fn pairs<'a>(server: &'a Value, name: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
-    let object = server.get(name).and_then(Value::as_object);
-    object.into_iter().flatten().filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
 }

@@ -8,6 +8,7 @@
 //! process's exit code adds nothing to it. [`reader`] turns lines into events, [`judge`] the end into
 //! an outcome.
 
+mod account;
 mod events;
 mod judge;
 mod line;

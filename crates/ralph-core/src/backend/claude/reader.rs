@@ -7,13 +7,14 @@
 
 use serde_json::Value;
 
+use super::account::{Account, sum};
 use super::events::{MOST_TEXT, retry, tool_result, tool_results, unknown, window};
 use super::judge;
 use super::line::{Limit, Line, Message, Tokens};
 use crate::backend::wire::{self, Object, Scalar, Shape};
 use crate::backend::{
     CompactionTrigger, Context, Event, Exit, LimitStatus, Money, Outcome, Permissions, RateLimit,
-    Reader, Request, Session, Spent, Usage,
+    Reader, Request, Spent, Usage,
 };
 
 /// Most of an answer that is kept: its end, where markers and JSON stand.
@@ -27,7 +28,6 @@ const MOST_DENIED: usize = 32;
 pub(super) struct ClaudeReader {
     pub(super) permissions: Permissions,
     wants_schema: bool,
-    before: Spent,
     session: Option<String>,
     model: Option<String>,
     window: Option<u64>,
@@ -39,10 +39,7 @@ pub(super) struct ClaudeReader {
     answer_is_old: bool,
     structured: Option<Value>,
     is_started: bool,
-    /// So far, as far as it was told.
-    spent: Spent,
-    /// What the results told, of which there is one per turn.
-    done: Option<Spent>,
+    account: Account,
     pub(super) denied: Vec<String>,
     /// When the limit that was hit is lifted.
     pub(super) resets_at: Option<i64>,
@@ -92,10 +89,7 @@ impl ClaudeReader {
         Self {
             permissions: request.permissions,
             wants_schema: request.schema.is_some(),
-            before: match request.session {
-                Session::New => Spent::default(),
-                Session::Resume { before, .. } => before,
-            },
+            account: Account::new(&request.session),
             session: None,
             model: None,
             window: None,
@@ -105,8 +99,6 @@ impl ClaudeReader {
             answer_is_old: false,
             structured: None,
             is_started: false,
-            spent: Spent::default(),
-            done: None,
             denied: Vec::new(),
             resets_at: None,
             error: None,
@@ -182,14 +174,10 @@ impl ClaudeReader {
         }
         let Some(usage) = usage else { return };
         let cached = usage.cache_read_input_tokens.whole();
-        let Some(input) =
-            sum([usage.input_tokens.whole(), cached, usage.cache_creation_input_tokens.whole()])
-        else {
-            return;
-        };
-        if is_new && self.done.is_none() {
-            self.spent.input = sum([self.spent.input, Some(input)]);
-            self.spent.cached = sum([self.spent.cached, cached]);
+        let created = usage.cache_creation_input_tokens.whole();
+        let Some(input) = sum([usage.input_tokens.whole(), cached, created]) else { return };
+        if is_new {
+            self.account.message(input, cached);
         }
         self.fill(input, events);
     }
@@ -295,8 +283,8 @@ impl ClaudeReader {
     }
 
     fn result(&mut self, line: Line<'_>, events: &mut Vec<Event>) {
-        self.account(&line);
-        let Spent { input, cached, output, cost, .. } = self.spent;
+        self.account.result(&line);
+        let Spent { input, cached, output, cost, .. } = self.account.spent;
         if input.is_some() || output.is_some() {
             let [input, cached, output] = [input, cached, output].map(Option::unwrap_or_default);
             events.push(Event::Usage(Usage { input, cached, output }));
@@ -339,46 +327,6 @@ impl ClaudeReader {
             text: wire::head(said, MOST_TEXT),
         });
         events.push(Event::Finished);
-    }
-
-    /// Adds what this result says to that of earlier turns. `total_cost_usd` is the whole session's
-    /// and `usage` leaves compactions out, so the program's own difference comes first.
-    fn account(&mut self, line: &Line<'_>) {
-        let earlier = self.done.unwrap_or_default();
-        let mut now = Spent { turns: line.num_turns.whole(), ..Spent::default() };
-        let since = line.model_usage_since_last_result.0.iter().flatten();
-        let mut is_told = false;
-        for model in since.filter_map(|(_, model)| model.0.as_ref()) {
-            is_told = true;
-            let cached = model.cache_read_input_tokens.whole();
-            let created = model.cache_creation_input_tokens.whole();
-            now.input = sum([now.input, model.input_tokens.whole(), cached, created]);
-            now.cached = sum([now.cached, cached]);
-            now.output = sum([now.output, model.output_tokens.whole()]);
-            now.cost = plus(now.cost, model.cost.real());
-        }
-        if !is_told && let Some(usage) = &line.usage.0 {
-            let cached = usage.cache_read_input_tokens.whole();
-            let created = usage.cache_creation_input_tokens.whole();
-            now.input = sum([usage.input_tokens.whole(), cached, created]);
-            now.cached = cached;
-            now.output = usage.output_tokens.whole();
-        }
-        let cost = match now.cost {
-            Some(cost) => plus(earlier.cost, Some(cost)),
-            None => {
-                let total = Spent { cost: line.total_cost_usd.real(), ..Spent::default() };
-                total.since(self.before).cost
-            }
-        };
-        self.spent = Spent {
-            cost,
-            input: sum([earlier.input, now.input]),
-            cached: sum([earlier.cached, now.cached]),
-            output: sum([earlier.output, now.output]),
-            turns: sum([earlier.turns, now.turns]),
-        };
-        self.done = Some(self.spent);
     }
 }
 
@@ -428,21 +376,12 @@ impl Reader for ClaudeReader {
     }
 
     fn spent(&self) -> Spent {
-        self.spent
+        self.account.spent
     }
 }
 
 fn status(status: &Scalar<'_>) -> Option<u16> {
     status.whole().and_then(|status| u16::try_from(status).ok())
-}
-
-/// Adds what is known; nothing known is not 0.
-fn sum<const N: usize>(parts: [Option<u64>; N]) -> Option<u64> {
-    parts.into_iter().flatten().reduce(u64::saturating_add)
-}
-
-fn plus(a: Option<f64>, b: Option<f64>) -> Option<f64> {
-    [a, b].into_iter().flatten().reduce(|a, b| a + b)
 }
 
 /// A schema asks for an object or a list; a bare word that happens to be JSON is prose.

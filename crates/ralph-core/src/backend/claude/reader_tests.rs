@@ -403,7 +403,7 @@ proptest! {
         let stream = RUNS[which].1;
         let at = at.index(stream.len());
         let cut = String::from_utf8_lossy(&stream.as_bytes()[..at]);
-        let whole = cut.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).last();
+        let whole = cut.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok());
         let is_result = whole.is_some_and(|line| line["type"] == "result");
         let mut run = Run::of(&request(), &stream.as_bytes()[..at]);
         prop_assert!(run.outcome(code) != Outcome::Success || is_result);

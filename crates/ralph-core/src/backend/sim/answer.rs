@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::expand::Shape;
+use super::op::Shape;
 use super::scenario::{Claim, ClaimStep, Form};
 
 /// What the handoff is about.
