@@ -13,10 +13,13 @@
 //! ```
 
 pub mod age;
+pub mod answer;
 pub mod backend;
 pub mod config;
 pub mod convert;
+pub mod digest;
 pub mod format;
+pub mod handoff;
 pub mod ids;
 pub mod inbox;
 pub mod init;

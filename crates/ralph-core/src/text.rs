@@ -111,6 +111,14 @@ pub fn newline(text: &str) -> &'static str {
     }
 }
 
+/// At most `most` characters of a text, with `…` for what is left out; never cuts a character.
+pub fn clip(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// The name in `known` that somebody who typed `word` most likely meant, if one is near enough.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (word.chars().count() / 3).max(1);

@@ -184,6 +184,12 @@ impl TestProject {
         self.invocation("git", args).run()
     }
 
+    /// Run a line of shell in the project.
+    #[track_caller]
+    pub fn shell(&self, script: &str) -> Run {
+        self.invocation("sh", ["-c", script]).run()
+    }
+
     fn invocation<S: AsRef<OsStr>>(
         &self,
         program: impl AsRef<OsStr>,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands;
+use crate::out::Render;
 
 /// Drives coding agents through specs until the work is proven done.
 ///
@@ -50,4 +51,21 @@ pub(crate) struct PlanArgs {
     /// The plan file; its format is detected [default: ralph/plan.jsonl, else the one found]
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) plan: Option<PathBuf>,
+}
+
+/// What commands on a plan have in common.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Common {
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+impl Common {
+    /// Who reads the output.
+    pub(crate) fn render(&self) -> Render {
+        Render::from_flag(self.json)
+    }
 }

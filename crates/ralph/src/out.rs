@@ -87,9 +87,5 @@ pub(crate) fn note(text: impl AsRef<str>) {
 
 /// A text from a file, safe to show and at most `most` characters long.
 pub(crate) fn clip(text: &str, most: usize) -> String {
-    let text = clean(text);
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    ralph_core::text::clip(&clean(text), most)
 }

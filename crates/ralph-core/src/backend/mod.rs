@@ -16,11 +16,13 @@
 
 mod event;
 mod outcome;
+mod price;
 mod request;
 
 pub use event::{
     CompactionTrigger, Context, Event, LimitStatus, Money, RateLimit, ToolStatus, Usage,
 };
+pub use price::{Reports, cost, may_start};
 pub use outcome::{Ending, Exit, Outcome, Stop};
 pub use request::{Invocation, Permissions, Request, ScratchFile, Session, Spent};
 

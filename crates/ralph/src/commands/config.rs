@@ -7,7 +7,7 @@ use ralph_core::config::{self, Resolved, Shown, Tier, Value};
 use ralph_host::config_load::ProjectText;
 use serde_json::json;
 
-use crate::args::PlanArgs;
+use crate::args::{Common, PlanArgs};
 use crate::context::{Context, config_error};
 use crate::error::CommandError;
 use crate::out::{self, Render};
@@ -25,10 +25,7 @@ use crate::out::{self, Render};
 #[command(verbatim_doc_comment)]
 pub(crate) struct ConfigArgs {
     #[command(flatten)]
-    plan: PlanArgs,
-    /// Print JSON
-    #[arg(long, global = true)]
-    json: bool,
+    common: Common,
     #[command(subcommand)]
     action: Action,
 }
@@ -57,14 +54,14 @@ enum Action {
 
 /// Run it.
 pub(crate) fn run(context: &Context, args: ConfigArgs) -> Result<ExitCode, CommandError> {
-    let render = Render::from_flag(args.json);
+    let render = args.common.render();
     match args.action {
         Action::Show { set } => {
-            let mut rows = resolved(context, &args.plan)?.show();
+            let mut rows = resolved(context, &args.common.plan)?.show();
             rows.retain(|row| !set || row.origin.tier != Tier::Default);
             show(&rows, render)?;
         }
-        Action::Get { key } => get(&resolved(context, &args.plan)?, &key, render)?,
+        Action::Get { key } => get(&resolved(context, &args.common.plan)?, &key, render)?,
         Action::Set { key, value } => set_key(context, &key, &value, render)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -7,7 +7,7 @@ use ralph_core::plan::{Edit, Id, Issue, Priority, verbs};
 use ralph_core::view;
 use serde_json::json;
 
-use crate::args::PlanArgs;
+use crate::args::{Common, PlanArgs};
 use crate::commands::task::refused;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -23,10 +23,7 @@ use crate::out::{self, Render};
 #[command(verbatim_doc_comment)]
 pub(crate) struct IssueArgs {
     #[command(flatten)]
-    plan: PlanArgs,
-    /// Print JSON
-    #[arg(long, global = true)]
-    json: bool,
+    common: Common,
     #[command(subcommand)]
     action: Action,
 }
@@ -52,13 +49,13 @@ enum Action {
 
 /// Run it.
 pub(crate) fn run(context: &Context, args: IssueArgs) -> Result<ExitCode, CommandError> {
-    let render = Render::from_flag(args.json);
+    let render = args.common.render();
     match args.action {
         Action::Add { description, priority } => {
-            add(context, &args.plan, &description, priority.as_deref(), render)?;
+            add(context, &args.common.plan, &description, priority.as_deref(), render)?;
         }
-        Action::List => list(context, &args.plan, render)?,
-        Action::Done { id } => done(context, &args.plan, &Id::new(id), render)?,
+        Action::List => list(context, &args.common.plan, render)?,
+        Action::Done { id } => done(context, &args.common.plan, &Id::new(id), render)?,
     }
     Ok(ExitCode::SUCCESS)
 }

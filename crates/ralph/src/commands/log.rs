@@ -7,7 +7,7 @@ use ralph_core::age;
 use ralph_core::plan::{Plan, State, TombstoneKind};
 use serde_json::{Value, json};
 
-use crate::args::PlanArgs;
+use crate::args::Common;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, Render};
@@ -21,13 +21,10 @@ use crate::out::{self, Render};
 #[command(verbatim_doc_comment)]
 pub(crate) struct LogArgs {
     #[command(flatten)]
-    plan: PlanArgs,
+    common: Common,
     /// At most this many
     #[arg(short = 'n', long = "number", value_name = "N")]
     number: Option<usize>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// One line of history.
@@ -41,10 +38,10 @@ struct Entry {
 
 /// Run it.
 pub(crate) fn run(context: &Context, args: &LogArgs) -> Result<ExitCode, CommandError> {
-    let file = context.read_plan(&args.plan)?;
+    let file = context.read_plan(&args.common.plan)?;
     let entries: Vec<Entry> =
         history(&file.plan).into_iter().rev().take(args.number.unwrap_or(usize::MAX)).collect();
-    if Render::from_flag(args.json) == Render::Json {
+    if args.common.render() == Render::Json {
         out::json(&entries.iter().map(as_json).collect())?;
         return Ok(ExitCode::SUCCESS);
     }

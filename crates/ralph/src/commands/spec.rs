@@ -10,7 +10,7 @@ use ralph_core::text::nearest;
 use ralph_host::specs;
 use serde_json::{Value, json};
 
-use crate::args::PlanArgs;
+use crate::args::{Common, PlanArgs};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, Render};
@@ -24,10 +24,7 @@ use crate::out::{self, Render};
 #[command(verbatim_doc_comment)]
 pub(crate) struct SpecArgs {
     #[command(flatten)]
-    plan: PlanArgs,
-    /// Print JSON
-    #[arg(long, global = true)]
-    json: bool,
+    common: Common,
     #[command(subcommand)]
     action: Action,
 }
@@ -45,10 +42,10 @@ enum Action {
 
 /// Run it.
 pub(crate) fn run(context: &Context, args: SpecArgs) -> Result<ExitCode, CommandError> {
-    let render = Render::from_flag(args.json);
+    let render = args.common.render();
     match args.action {
-        Action::List => list(context, &args.plan, render)?,
-        Action::Use { spec } => use_spec(context, &args.plan, &spec, render)?,
+        Action::List => list(context, &args.common.plan, render)?,
+        Action::Use { spec } => use_spec(context, &args.common.plan, &spec, render)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -8,7 +8,7 @@ use ralph_core::plan::{self, Item, Stage};
 use ralph_core::view::{self, Tally};
 use serde_json::json;
 
-use crate::args::PlanArgs;
+use crate::args::Common;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, Render};
@@ -22,20 +22,17 @@ use crate::out::{self, Render};
 #[command(verbatim_doc_comment)]
 pub(crate) struct StatusArgs {
     #[command(flatten)]
-    plan: PlanArgs,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    common: Common,
 }
 
 /// Run it.
 pub(crate) fn run(context: &Context, args: &StatusArgs) -> Result<ExitCode, CommandError> {
-    let file = context.read_plan(&args.plan)?;
+    let file = context.read_plan(&args.common.plan)?;
     let text = super::inbox::read(context)?;
     let inbox = super::inbox::parse(context, &text)?;
     let iteration = super::query::iteration(context)?;
     let tally = Tally::of(&file.plan);
-    if Render::from_flag(args.json) == Render::Json {
+    if args.common.render() == Render::Json {
         let mut value = view::summary(&file.plan, iteration);
         value["plan"] = json!(file.shown);
         value["tally"] = json!(tally);
@@ -87,7 +84,9 @@ fn explain(stage: Stage, tally: &Tally, iteration: u64) -> String {
         Stage::Investigate => "issues must become tasks",
         Stage::Build => "tasks are ready",
         Stage::Verify => "claimed work must be checked",
-        Stage::Complete if tally.total() == 0 => "there are no tasks yet; `ralph task add` adds one",
+        Stage::Complete if tally.total() == 0 => {
+            "there are no tasks yet; `ralph task add` adds one"
+        }
         Stage::Complete => "nothing is left to do",
         Stage::Blocked => "work is left, but none of it can go on",
     };

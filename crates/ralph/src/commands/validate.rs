@@ -6,7 +6,7 @@ use clap::Args;
 use ralph_core::plan::{self, Severity};
 use serde_json::json;
 
-use crate::args::PlanArgs;
+use crate::args::Common;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, Render};
@@ -23,19 +23,16 @@ use crate::out::{self, Render};
 #[command(verbatim_doc_comment)]
 pub(crate) struct ValidateArgs {
     #[command(flatten)]
-    plan: PlanArgs,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    common: Common,
 }
 
 /// Run it.
 pub(crate) fn run(context: &Context, args: &ValidateArgs) -> Result<ExitCode, CommandError> {
-    let file = context.read_plan(&args.plan)?;
+    let file = context.read_plan(&args.common.plan)?;
     let findings = plan::validate(&file.plan);
     let errors = findings.iter().filter(|f| f.severity == Severity::Error).count();
     let code = if errors > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS };
-    if Render::from_flag(args.json) == Render::Json {
+    if args.common.render() == Render::Json {
         out::json(&json!({ "plan": file.shown, "findings": findings }))?;
         return Ok(code);
     }

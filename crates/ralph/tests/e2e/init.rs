@@ -1,11 +1,16 @@
 //! `ralph init`: what it finds, what it writes, and what it leaves alone.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends in a panic")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use ralph_testkit::{TestProject, project};
+use ralph_testkit::{SmallDisk, TestProject, project};
 use serde_json::Value;
+
+/// Paths and texts.
+type Files = &'static [(&'static str, &'static str)];
 
 /// Every file below the project but git's own, with its bytes.
 fn tree(p: &TestProject) -> BTreeMap<String, Vec<u8>> {
@@ -118,7 +123,7 @@ fn what_ralph_writes_while_it_runs_is_ignored_and_the_rest_is_not() {
 
 #[test]
 fn each_stack_gets_its_gates() {
-    let cases: &[(&[(&str, &str)], &[&str])] = &[
+    let cases: &[(Files, &[&str])] = &[
         (&[("Cargo.toml", "[package]\n")], &["test: cargo test"]),
         (
             &[
@@ -329,6 +334,20 @@ fn a_directory_that_cannot_be_written_is_an_error_and_stays_as_it_was() {
     p.mode("", 0o555);
     p.run(["init"]).fails(1).stderr_has("permission denied").stderr_has("hint: ");
     assert_eq!(tree(&p), before);
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_the_next_run_finishes_the_work() {
+    let name = "a_full_disk_is_an_error_and_the_next_run_finishes_the_work";
+    let Some(disk) = SmallDisk::mount(name, 64) else { return };
+    let p = TestProject::inside(env!("CARGO_BIN_EXE_ralph"), disk.path()).file(".gitignore", "a\n");
+    disk.fill();
+    p.run(["init"]).fails(1).stderr_has("the disk is full").stderr_has("hint: make room");
+    assert_eq!(p.read(".gitignore"), "a\n");
+    assert!(!p.exists("ralph.toml"));
+    disk.free();
+    p.run(["init"]).ok().stdout_has("ralph.toml");
+    p.run(["init"]).ok().stdout_has("nothing was changed");
 }
 
 #[test]

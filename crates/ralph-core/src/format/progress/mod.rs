@@ -3,7 +3,7 @@
 //! # Theory of operation
 //!
 //! pulldown-cmark says where headings, list items and tables are, and what is only code, a comment
-//! or a quotation ([`outline`]); the [`doc`] is made of those places: sections, phases, tasks,
+//! or a quotation (`outline`); the `doc` is made of those places: sections, phases, tasks,
 //! attempts. An edit is a set of splices of the old text, and the result is read again before it is
 //! returned: what would be swallowed by an open code block is an error, never a loss.
 //!

@@ -1,0 +1,263 @@
+//! What each action of `ralph task` does.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+
+use ralph_core::plan::{
+    self, Edit, Id, Plan, Priority, Refusal, State, Task, TaskInput, add, prioritize, read_tasks,
+    verbs,
+};
+use ralph_core::view;
+use serde_json::{Value, json};
+
+use super::EditArgs;
+use super::choice::{only_done, refused, running};
+use crate::args::PlanArgs;
+use crate::commands::spec::{known_spec, spec_of};
+use crate::context::{Changed, Context};
+use crate::error::CommandError;
+use crate::out::{self, Render};
+
+/// Which tasks a list shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    Open,
+    All,
+}
+
+pub(super) struct Tasks<'a> {
+    pub(super) context: &'a Context,
+    pub(super) plan: &'a PlanArgs,
+    pub(super) render: Render,
+}
+
+impl Tasks<'_> {
+    pub(super) fn add(&self, argument: &str) -> Result<(), CommandError> {
+        let argument = match argument {
+            "-" => read_stdin()?,
+            text => text.to_owned(),
+        };
+        let inputs = read_tasks(&argument).map_err(|e| {
+            CommandError::usage(format!("cannot add this: {e}"))
+                .hint("for example: ralph task add '{\"name\": \"…\", \"accept\": \"…\"}'")
+        })?;
+        let changed = self.context.change_plan(self.plan, |plan, codec| {
+            let inputs = inputs
+                .into_iter()
+                .map(|input| {
+                    let spec = input.spec.as_deref().map(|s| spec_of(plan, s)).transpose()?;
+                    Ok(TaskInput { spec, ..input })
+                })
+                .collect::<Result<Vec<_>, CommandError>>()?;
+            add::add(plan, codec, &inputs, &mut self.context.random())
+                .map_err(|e| refused(&e, plan))
+        })?;
+        let old: BTreeSet<&Id> = changed.before.tasks.iter().map(|t| &t.id).collect();
+        let new: Vec<&Task> = changed.after.tasks.iter().filter(|t| !old.contains(&t.id)).collect();
+        self.tell("Added", &new)
+    }
+
+    pub(super) fn done(&self, id: Option<String>) -> Result<(), CommandError> {
+        let at = self.context.now();
+        let mut chosen = None;
+        let changed = self.context.change_plan(self.plan, |plan, _| {
+            let id = match &id {
+                Some(id) => Id::new(id.as_str()),
+                None => running(plan)?,
+            };
+            let edits = verbs::done(plan, &id, &at).map_err(|e| refused(&e, plan))?;
+            chosen = Some(id);
+            Ok(edits)
+        })?;
+        self.tell("Done", &find(&changed, chosen.as_slice()))
+    }
+
+    pub(super) fn accept(&self, id: Option<String>) -> Result<(), CommandError> {
+        let at = self.context.now();
+        let mut accepted = Vec::new();
+        let changed = self.context.change_plan(self.plan, |plan, _| {
+            let edits = match &id {
+                Some(id) => verbs::accept(plan, &Id::new(id.as_str()), &at)
+                    .map_err(|e| refused(&e, plan))?,
+                None => verbs::accept_all(plan, &at),
+            };
+            accepted.extend(edits.iter().filter_map(|e| match e {
+                Edit::Retire { id, .. } => Some(id.clone()),
+                _ => None,
+            }));
+            Ok(edits)
+        })?;
+        if accepted.is_empty() && self.render == Render::People {
+            return out::line("Nothing to accept: no task is done.");
+        }
+        self.tell("Accepted", &find(&changed, &accepted))
+    }
+
+    pub(super) fn reject(&self, words: Vec<String>) -> Result<(), CommandError> {
+        let at = self.context.now();
+        let mut chosen = None;
+        let changed = self.context.change_plan(self.plan, |plan, _| {
+            let (id, reason) = match &words[..] {
+                [id, reason] => (Id::new(id.as_str()), reason),
+                [reason] => (only_done(plan, reason)?, reason),
+                _ => return Err(CommandError::usage("a rejection is [ID] REASON")),
+            };
+            let edits = verbs::reject(plan, &id, reason, &at).map_err(|e| refused(&e, plan))?;
+            chosen = Some(id);
+            Ok(edits)
+        })?;
+        self.tell("Rejected", &find(&changed, chosen.as_slice()))
+    }
+
+    pub(super) fn prioritize(&self, spec: Option<String>) -> Result<(), CommandError> {
+        let mut counts = Value::Null;
+        self.context.change_plan(self.plan, |plan, _| {
+            let spec = spec.as_deref().map(|s| spec_of(plan, s)).transpose()?;
+            if let Some(spec) = &spec {
+                known_spec(plan, spec)?;
+            }
+            let result = prioritize(plan, spec.as_deref());
+            counts = json!(result.counts);
+            Ok(result.edits)
+        })?;
+        out::json(&counts)
+    }
+
+    pub(super) fn list(&self, which: Which) -> Result<(), CommandError> {
+        let file = self.context.read_plan(self.plan)?;
+        let plan = &file.plan;
+        let shown: Vec<Task> = match which {
+            Which::All => plan.all_tasks(),
+            Which::Open => {
+                let unfinished = |t: &&Task| !matches!(t.state, State::Accepted | State::Skipped);
+                plan.scoped_tasks().filter(unfinished).cloned().collect()
+            }
+        };
+        if self.render == Render::Json {
+            return out::json(&shown.iter().map(view::task).collect());
+        }
+        if shown.is_empty() {
+            return out::line(format!("No open tasks in {}.", file.shown));
+        }
+        let lookup = plan::Lookup::new(plan);
+        let rows: Vec<Vec<String>> = shown
+            .iter()
+            .map(|t| {
+                let why = plan::obstacle(t, &lookup, plan::Trust::Claimed);
+                let note = why.map(|w| format!("  [{}]", out::clean(&w.to_string())));
+                vec![
+                    t.id.to_string(),
+                    t.state.word().to_owned(),
+                    t.priority.map_or("-", Priority::as_str).to_owned(),
+                    format!("{}{}", out::clean(&t.name), note.unwrap_or_default()),
+                ]
+            })
+            .collect();
+        out::table(&rows).into_iter().try_for_each(out::line)
+    }
+
+    pub(super) fn show(&self, id: &str) -> Result<(), CommandError> {
+        let file = self.context.read_plan(self.plan)?;
+        let id = Id::new(id);
+        let lookup = plan::Lookup::new(&file.plan);
+        let task = lookup.task(&id).ok_or_else(|| {
+            let history =
+                lookup.tombstone(&id).map(|_| "`ralph log` shows what became of it".into());
+            refused(&Refusal::NoTask(id.clone()), &file.plan).maybe_hint(history)
+        })?;
+        if self.render == Render::Json {
+            return out::json(&view::task(task));
+        }
+        details(task, &file.plan, &lookup).into_iter().try_for_each(out::line)
+    }
+
+    pub(super) fn edit(&self, args: &EditArgs) -> Result<(), CommandError> {
+        let input = args.input()?;
+        let id = Id::new(args.id.as_str());
+        let changed = self.context.change_plan(self.plan, |plan, _| {
+            let Some(old) = plan.task(&id) else {
+                return Err(refused(&Refusal::NoTask(id.clone()), plan));
+            };
+            let mut task = old.clone();
+            let spec = input.spec.as_deref().map(|s| spec_of(plan, s)).transpose()?;
+            let input = TaskInput { spec, ..input };
+            input.apply_to(&mut task).map_err(|e| CommandError::usage(e.to_string()))?;
+            if let Some(deps) = &input.deps {
+                add::change_deps(plan, &mut task, deps).map_err(|e| refused(&e, plan))?;
+            }
+            Ok(if task == *old { Vec::new() } else { vec![Edit::UpdateTask(task)] })
+        })?;
+        // progress.md derives ids from names, so the task is found by its place.
+        let at = changed.before.tasks.iter().position(|t| t.id == id);
+        let after: Vec<&Task> = at.and_then(|i| changed.after.tasks.get(i)).into_iter().collect();
+        let word = if changed.before == changed.after { "Unchanged" } else { "Changed" };
+        self.tell(word, &after)
+    }
+
+    pub(super) fn judge(
+        &self,
+        word: &str,
+        id: &str,
+        verb: impl FnOnce(&Plan, &Id, &str) -> Result<Vec<Edit>, Refusal>,
+    ) -> Result<(), CommandError> {
+        let id = Id::new(id);
+        let at = self.context.now();
+        let changed = self.context.change_plan(self.plan, |plan, _| {
+            verb(plan, &id, &at).map_err(|e| refused(&e, plan))
+        })?;
+        self.tell(word, &find(&changed, &[id]))
+    }
+
+    fn tell(&self, word: &str, tasks: &[&Task]) -> Result<(), CommandError> {
+        match self.render {
+            Render::Json => out::json(&tasks.iter().map(|t| view::task(t)).collect()),
+            Render::People => tasks
+                .iter()
+                .try_for_each(|t| out::line(format!("{word}: {} {}", t.id, out::clean(&t.name)))),
+        }
+    }
+}
+
+/// The tasks with these ids, as they are now or, when they left the plan, as they were.
+fn find<'c>(changed: &'c Changed, ids: &[Id]) -> Vec<&'c Task> {
+    let now = |id| changed.after.task(id);
+    ids.iter().filter_map(|id| now(id).or_else(|| changed.before.task(id))).collect()
+}
+
+fn details(task: &Task, plan: &Plan, lookup: &plan::Lookup<'_>) -> Vec<String> {
+    let mut rows = vec![
+        vec!["id".to_owned(), task.id.to_string()],
+        vec!["name".to_owned(), out::clean(&task.name)],
+        vec!["state".to_owned(), task.state.word().to_owned()],
+    ];
+    let mut row = |key: &str, value: Option<String>| {
+        if let Some(value) = value.filter(|v| !v.is_empty()) {
+            let mut lines = value.lines().map(out::clean);
+            rows.push(vec![key.to_owned(), lines.next().unwrap_or_default()]);
+            rows.extend(lines.map(|line| vec![String::new(), line]));
+        }
+    };
+    row("why", plan::obstacle(task, lookup, plan::Trust::Claimed).map(|o| o.to_string()));
+    row("spec", task.spec.clone().or_else(|| plan.current_spec.clone()));
+    row("phase", task.phase.clone());
+    row("priority", task.priority.map(|p| p.as_str().to_owned()));
+    row("deps", Some(task.deps.iter().map(Id::as_str).collect::<Vec<_>>().join(", ")));
+    row("accept", Some(task.accept.join("\n")));
+    row("notes", task.notes.clone());
+    row("skills", Some(task.skills.join(", ")));
+    row("libraries", Some(task.libraries.join(", ")));
+    row("parent", task.parent.as_ref().map(Id::to_string));
+    row("from issue", task.created_from.as_ref().map(Id::to_string));
+    row("retries", (task.retries > 0).then(|| task.retries.to_string()));
+    row("rejected", task.reject.clone());
+    row("done at", task.done_at.clone());
+    out::table(&rows)
+}
+
+fn read_stdin() -> Result<String, CommandError> {
+    let mut text = String::new();
+    std::io::stdin()
+        .read_to_string(&mut text)
+        .map_err(|e| CommandError::new(format!("cannot read standard input: {e}")))?;
+    Ok(text)
+}

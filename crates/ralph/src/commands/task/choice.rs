@@ -1,0 +1,77 @@
+//! Which task is meant when nobody says, and how a refusal is put.
+
+use ralph_core::plan::{Id, Plan, Refusal, State, Task};
+use ralph_core::text::nearest;
+
+use crate::error::CommandError;
+use crate::out;
+
+/// The task that is being worked on: by the loop that started us, or marked so in the plan.
+pub(super) fn running(plan: &Plan) -> Result<Id, CommandError> {
+    if let Some(id) = std::env::var_os("RALPH_TASK").filter(|id| !id.is_empty()) {
+        return Ok(Id::new(id.to_string_lossy()));
+    }
+    let marked: Vec<&Task> = plan.scoped_tasks().filter(|t| t.state == State::Running).collect();
+    match marked[..] {
+        [task] => Ok(task.id.clone()),
+        [] => {
+            let open: Vec<&Task> = plan.scoped_tasks().filter(|t| t.state.is_open()).collect();
+            Err(choose("no task is running", "task done ID", &open))
+        }
+        _ => Err(choose("several tasks are running", "task done ID", &marked)),
+    }
+}
+
+pub(super) fn only_done(plan: &Plan, reason: &str) -> Result<Id, CommandError> {
+    if plan.task(&Id::new(reason)).is_some() {
+        return Err(CommandError::usage(format!("a reason is missing for {reason}")).hint(
+            format!("for example: ralph task reject {reason} \"no test for the empty file\""),
+        ));
+    }
+    let claimed = |t: &&Task| match t.state {
+        State::Done => true,
+        State::Accepted => !plan.format.knows_claims(),
+        _ => false,
+    };
+    let done: Vec<&Task> = plan.scoped_tasks().filter(claimed).collect();
+    match done[..] {
+        [task] => Ok(task.id.clone()),
+        [] => Err(CommandError::new("no task is done, so there is nothing to reject")),
+        _ => Err(choose("several tasks are done", "task reject ID REASON", &done)),
+    }
+}
+
+fn choose(why: &str, usage: &str, tasks: &[&Task]) -> CommandError {
+    const MOST: usize = 20;
+    let mut error = CommandError::new(format!("{why}; say which task: ralph {usage}"));
+    for task in tasks.iter().take(MOST) {
+        error =
+            error.hint(format!("{}  {}  {}", task.id, task.state.word(), out::clean(&task.name)));
+    }
+    if tasks.len() > MOST {
+        error = error.hint(format!("… and {} more: ralph task list", tasks.len() - MOST));
+    }
+    error
+}
+
+/// A refusal with what to do about it.
+pub(crate) fn refused(refusal: &Refusal, plan: &Plan) -> CommandError {
+    let hint = match refusal {
+        Refusal::NoTask(id) => {
+            Some(match nearest(id.as_str(), plan.tasks.iter().map(|t| t.id.as_str())) {
+                Some(near) => format!("did you mean {near}?"),
+                None => "`ralph task list` shows them".to_owned(),
+            })
+        }
+        Refusal::NoIssue(_) => Some("`ralph issue list` shows them".to_owned()),
+        Refusal::Buried { id, fate: "failed" | "skipped" } => {
+            Some(format!("`ralph task retry {id}` brings it back"))
+        }
+        Refusal::WrongState { id, state: "pending" | "running", verb: "accepted" | "rejected" } => {
+            Some(format!("`ralph task done {id}` comes first"))
+        }
+        Refusal::Needed { .. } => Some("change or delete those first, or skip this one".to_owned()),
+        _ => None,
+    };
+    CommandError::new(refusal.to_string()).maybe_hint(hint)
+}
