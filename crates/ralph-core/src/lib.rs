@@ -24,6 +24,7 @@ pub mod ids;
 pub mod inbox;
 pub mod init;
 pub mod json;
+pub mod limits;
 pub mod lines;
 pub mod plan;
 pub mod spec;

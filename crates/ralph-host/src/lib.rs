@@ -8,13 +8,16 @@
 //! [`clock`] and [`ids`] are the only sources of time and chance. Nothing here prints: what went
 //! wrong is an error value with a `hint()` that says what to do about it.
 
+pub mod backends;
 pub mod clock;
 pub mod config_load;
 pub mod file_error;
 mod git_dir;
 pub mod ids;
 pub mod plan_file;
+pub mod proc;
 pub mod project;
+pub mod sim;
 pub mod specs;
 pub mod store;
 pub mod survey;

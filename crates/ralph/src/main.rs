@@ -16,7 +16,16 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
+    // Not a command: it is how ralph starts itself to watch over the processes of a run.
+    if let Some(code) = ralph_host::proc::supervise_if_asked() {
+        return code;
+    }
     std::panic::set_hook(Box::new(error::report_panic));
+    // Nor is this one: it is the simulated backend, another program in the same binary.
+    let mut hidden = std::env::args_os().skip(1);
+    if hidden.next().is_some_and(|word| word == ralph_core::backend::sim::COMMAND) {
+        return ralph_host::sim::main(hidden);
+    }
     std::panic::catch_unwind(|| match commands::run(args::Cli::parse()) {
         Ok(code) => code,
         Err(error) => error.report(),

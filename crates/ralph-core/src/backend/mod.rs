@@ -13,18 +13,46 @@
 //! Request --invocation--> Invocation --(host runs it)--> lines --reader--> Events
 //!                                                          exit --reader--> Outcome
 //! ```
+//!
+//! Most programs read a prompt and then only talk. With those that hold a dialogue ([`acp`]) the
+//! reader also says what to write back ([`Reader::outgoing`]).
 
+pub mod acp;
+mod claude;
+mod codex;
+mod codex_args;
+mod command;
 mod event;
+pub mod failure;
+mod gemini;
+mod heard;
+mod mcp;
+mod opencode;
 mod outcome;
 mod price;
 mod request;
+mod reset;
+pub mod sim;
+mod strict;
+mod wire;
 
+#[cfg(test)]
+mod conformance_tests;
+
+use crate::config::BackendKind;
+
+pub use claude::Claude;
+pub use codex::Codex;
+pub use command::CommandDriver;
 pub use event::{
     CompactionTrigger, Context, Event, LimitStatus, Money, RateLimit, ToolStatus, Usage,
 };
-pub use price::{Reports, cost, may_start};
+pub use gemini::Gemini;
+pub use opencode::OpenCode;
 pub use outcome::{Ending, Exit, Outcome, Stop};
+pub use price::{Reports, cost, may_start};
 pub use request::{Invocation, Permissions, Request, ScratchFile, Session, Spent};
+pub use reset::reset_on_the_clock;
 
 /// What a backend can do by itself; the rest ralph does around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +78,10 @@ pub struct Supports {
 /// One backend program as a pure translator.
 pub trait Driver: Send + Sync {
     /// The name in `ralph.toml` and on the command line.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// The program that is looked for on the PATH.
-    fn program(&self) -> &'static str;
+    fn program(&self) -> &str;
 
     /// What it can do.
     fn supports(&self) -> Supports;
@@ -68,6 +96,29 @@ pub trait Driver: Send + Sync {
     fn compaction(&self, session: &str, focus: &str) -> Option<CompactionRun> {
         let _ = (session, focus);
         None
+    }
+}
+
+/// The driver of a kind that has one without any configuration.
+pub fn driver(kind: BackendKind) -> Option<&'static dyn Driver> {
+    match kind {
+        BackendKind::Claude => Some(&Claude),
+        BackendKind::Codex => Some(&Codex),
+        BackendKind::Gemini => Some(&Gemini),
+        BackendKind::Opencode => Some(&OpenCode),
+        BackendKind::Sim => Some(&sim::Sim),
+        BackendKind::Acp | BackendKind::Command => None,
+    }
+}
+
+/// The prompt for a program that takes no instructions beside it: they go first, marked as such.
+pub(crate) fn system_in_prompt(system: Option<&str>, prompt: &str) -> String {
+    match system {
+        None => prompt.to_owned(),
+        Some(system) => format!(
+            "=== INSTRUCTIONS FOR THE WHOLE RUN ===\n{}\n=== END OF INSTRUCTIONS ===\n\n{prompt}",
+            system.trim_end()
+        ),
     }
 }
 
@@ -103,4 +154,20 @@ pub trait Reader: Send {
 
     /// What the run has used so far.
     fn spent(&self) -> Spent;
+
+    /// What to write to standard input now: at the start after the invocation's own text, and then
+    /// after each line. Only a program that is talked with has something here.
+    fn outgoing(&mut self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Whether standard input must stay open for more. It is closed as soon as this is false and
+    /// all is written.
+    fn wants_input(&self) -> bool {
+        false
+    }
+
+    /// Asks the program in its own protocol to stop, through [`Reader::outgoing`]; whoever calls
+    /// this still ends the process after the usual grace. Most programs know no such request.
+    fn cancel(&mut self) {}
 }

@@ -188,6 +188,9 @@ impl fmt::Display for Outcome {
             Self::RateLimit { message, .. } => write!(f, "usage limit: {message}"),
             Self::NotLoggedIn { message } => write!(f, "not logged in: {message}"),
             Self::NotInstalled => f.write_str("not installed"),
+            Self::PermissionDenied { tools } if tools.is_empty() => {
+                f.write_str("not allowed to use a tool it asked for")
+            }
             Self::PermissionDenied { tools } => {
                 write!(f, "not allowed to use {}", tools.join(", "))
             }

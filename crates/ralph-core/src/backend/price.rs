@@ -90,6 +90,9 @@ mod tests {
         assert!(why.contains("`backends.codex.prices.input`") && why.contains("$5.00"), "{why}");
         assert!(may_start("codex", Reports::No, &none, None).is_ok());
         assert!(may_start("claude", Reports::Yes, &none, Some(5.0)).is_ok());
-        assert!(may_start("codex", Reports::No, &prices("input = 1.0\noutput = 1.0\n"), Some(5.0)).is_ok());
+        assert!(
+            may_start("codex", Reports::No, &prices("input = 1.0\noutput = 1.0\n"), Some(5.0))
+                .is_ok()
+        );
     }
 }

@@ -4,7 +4,8 @@ use super::keys::unknown;
 use super::layer::Problem;
 use super::resolve::Resolved;
 use super::table::Backend;
-use super::words::{BackendKind, NotifyKind};
+use super::words::{BackendKind, Claim, NotifyKind};
+use crate::backend::CommandDriver;
 
 /// Everything that is wrong between keys.
 pub(super) fn check(resolved: &Resolved) -> Vec<Problem> {
@@ -52,6 +53,9 @@ fn backends(resolved: &Resolved) -> Vec<Problem> {
             problems.push(problem(resolved, &[&set], message));
             continue;
         };
+        if let Some(message) = template(name, kind, backend) {
+            problems.push(problem(resolved, &[&path("command")], message));
+        }
         let (needed, useless) = fields_of(kind, backend);
         for field in needed {
             let set = resolved.first_of(&format!("backends.{name}."));
@@ -67,19 +71,36 @@ fn backends(resolved: &Resolved) -> Vec<Problem> {
     problems
 }
 
+/// What is wrong with the template of a command.
+fn template(name: &str, kind: BackendKind, backend: &Backend) -> Option<String> {
+    if kind != BackendKind::Command || backend.command.is_empty() {
+        return None;
+    }
+    let claim = backend.claim.unwrap_or(Claim::Marker);
+    let message = CommandDriver::new(name, &backend.command, claim).err()?;
+    Some(format!("[backends.{name}]: {message}"))
+}
+
 /// The fields that a backend lacks, and those it has for nothing.
 fn fields_of(kind: BackendKind, backend: &Backend) -> (Vec<&'static str>, Vec<&'static str>) {
     let has_command = !backend.command.is_empty();
     if kind == BackendKind::Command {
         let needed = if has_command { vec![] } else { vec!["command"] };
-        let useless = [("program", backend.program.is_some()), ("args", !backend.args.is_empty())];
+        let useless = [
+            ("program", backend.program.is_some()),
+            ("args", !backend.args.is_empty()),
+            ("mode", backend.mode.is_some()),
+        ];
         return (needed, set_ones(&useless));
     }
     let needed = match kind {
         BackendKind::Acp if backend.program.is_none() => vec!["program"],
         _ => vec![],
     };
-    (needed, set_ones(&[("command", has_command), ("claim", backend.claim.is_some())]))
+    let has_mode = backend.mode.is_some() && kind != BackendKind::Acp;
+    let useless =
+        [("command", has_command), ("claim", backend.claim.is_some()), ("mode", has_mode)];
+    (needed, set_ones(&useless))
 }
 
 fn set_ones(fields: &[(&'static str, bool)]) -> Vec<&'static str> {

@@ -147,8 +147,16 @@ fn rules_between_keys_are_checked_and_blame_the_line_that_broke_them() {
             "ralph.toml:3: `claim` means nothing for a backend of kind claude",
         ),
         (
+            "[backends.codex]\nmode = 'yolo'\n",
+            "ralph.toml:2: `mode` means nothing for a backend of kind codex",
+        ),
+        (
             "[backends.m]\nkind = 'command'\ncommand = ['m']\nprogram = 'm'\n",
             "ralph.toml:4: `program` means nothing for a backend of kind command",
+        ),
+        (
+            "[backends.m]\nkind = 'command'\ncommand = ['m', '{promptfile}']\n",
+            "ralph.toml:3: [backends.m]: unknown placeholder `{promptfile}`: did you mean `{prompt_file}`?",
         ),
         (
             "[[gates]]\nname='a'\ncommand='a'\n[[gates]]\nname='a'\ncommand='b'\n",

@@ -202,6 +202,8 @@ section! {
         command: Vec<String> = Vec::new();
         /// Kind `command`: it prints `<TASK_DONE>` to say that a task is done, or exits with 0; absent: marker.
         claim: Option<Claim> = None;
+        /// Kind `acp`: the session mode to set; absent: the one that fits `skip_permissions`.
+        mode: Option<String> = None;
     }
     and {
         /// `[backends.NAME.prices]`

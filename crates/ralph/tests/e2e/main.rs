@@ -17,6 +17,7 @@ mod init;
 mod prioritization;
 mod query;
 mod readme;
+mod sim;
 mod spec;
 mod status;
 mod task;

@@ -1,0 +1,148 @@
+//! What is known about single agents, where the protocol leaves it open. Measured, not read.
+
+/// What the tokens in the answer to a prompt count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tokens {
+    /// This prompt.
+    Turn,
+    /// The whole session so far, which is also what the schema's text says.
+    Session,
+    /// Only the last call to the model, which is less than was used.
+    LastStep,
+}
+
+/// How an agent tells of a failed turn that it ends like a good one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tell {
+    /// It does not, or it answers the prompt with an error as it should.
+    Nothing,
+    /// `_meta.codex.threadStatus` of a session info is `systemError`.
+    ThreadStatus,
+    /// Its last piece of text begins with `Error: `, and the answer has no usage.
+    ErrorText,
+}
+
+/// How much of a tool call an agent says when it first speaks of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FirstWord {
+    /// All of it, if there is any input at all.
+    Whole,
+    /// A part; the rest comes when the tool starts.
+    Draft,
+}
+
+/// One agent.
+#[derive(Debug)]
+pub(super) struct Agent {
+    /// A word in its program's name and in the name it gives itself.
+    word: &'static str,
+    /// Whether it reports dollars.
+    pub(super) cost: bool,
+    /// Whether it reports how full its context is.
+    pub(super) context: bool,
+    /// The prompt that makes it compact its context.
+    pub(super) compact: Option<&'static str>,
+    /// What its tokens count.
+    pub(super) tokens: Tokens,
+    /// How it tells of a failure.
+    pub(super) tell: Tell,
+    /// How much of a tool call its first word holds.
+    pub(super) first_word: FirstWord,
+    /// Variables that make it behave as a child.
+    pub(super) env: &'static [(&'static str, &'static str)],
+    /// Variables without which it refuses its bypass as root.
+    pub(super) env_as_root: &'static [(&'static str, &'static str)],
+}
+
+const PLAIN: Agent = Agent {
+    word: "",
+    cost: false,
+    context: false,
+    compact: None,
+    tokens: Tokens::Session,
+    tell: Tell::Nothing,
+    first_word: FirstWord::Whole,
+    env: &[],
+    env_as_root: &[],
+};
+
+static AGENTS: &[Agent] = &[
+    Agent {
+        word: "claude",
+        cost: true,
+        context: true,
+        compact: Some("/compact"),
+        tokens: Tokens::Turn,
+        env_as_root: &[("IS_SANDBOX", "1")],
+        ..PLAIN
+    },
+    Agent {
+        word: "codex",
+        context: true,
+        compact: Some("/compact"),
+        tokens: Tokens::Turn,
+        tell: Tell::ThreadStatus,
+        ..PLAIN
+    },
+    // It names a session's file by the minute: one that is continued within the minute in which it
+    // began is overwritten, and it then says "Invalid session identifier".
+    Agent {
+        word: "gemini",
+        tokens: Tokens::Turn,
+        env: &[("GEMINI_CLI_NO_RELAUNCH", "true")],
+        ..PLAIN
+    },
+    Agent {
+        word: "opencode",
+        cost: true,
+        context: true,
+        compact: Some("/compact"),
+        tokens: Tokens::LastStep,
+        first_word: FirstWord::Draft,
+        ..PLAIN
+    },
+    Agent {
+        word: "qwen",
+        context: true,
+        compact: Some("/compress"),
+        tokens: Tokens::Turn,
+        ..PLAIN
+    },
+    Agent {
+        word: "copilot",
+        context: true,
+        compact: Some("/compact"),
+        tell: Tell::ErrorText,
+        ..PLAIN
+    },
+];
+
+/// The agent that a name speaks of: that of a program, or the one it gives itself.
+pub(super) fn known(name: &str) -> Option<&'static Agent> {
+    let file = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
+    AGENTS.iter().find(|agent| file.contains(agent.word))
+}
+
+/// What is assumed of an agent that is not known.
+pub(super) fn unknown() -> &'static Agent {
+    &PLAIN
+}
+
+#[cfg(test)]
+mod tests {
+    use super::known;
+
+    fn word(name: &str) -> Option<&'static str> {
+        known(name).map(|agent| agent.word)
+    }
+
+    #[test]
+    fn an_agent_is_known_by_its_program_and_by_the_name_it_gives_itself() {
+        assert_eq!(word("/opt/bin/claude-agent-acp"), Some("claude"));
+        assert_eq!(word("@agentclientprotocol/codex-acp"), Some("codex"));
+        assert_eq!(word("OpenCode"), Some("opencode"));
+        assert_eq!(word("Copilot"), Some("copilot"));
+        assert_eq!(word("/opt/claude/bin/other"), None);
+        assert_eq!(word("--acp"), None);
+    }
+}

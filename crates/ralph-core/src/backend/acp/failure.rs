@@ -1,0 +1,99 @@
+//! What an error in the dialogue means.
+
+use agent_client_protocol_schema::v1::{Error, ErrorCode};
+use serde_json::Value;
+
+use crate::backend::failure::{judge_text, status_in};
+use crate::backend::{Ending, Outcome};
+
+/// Most characters of a message that is kept for people.
+const MESSAGE: usize = 2000;
+
+/// What went wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Failure {
+    /// It has a name.
+    Known(Outcome),
+    /// Something in the program.
+    Program(String),
+}
+
+impl Failure {
+    /// An answer that is not what the protocol says.
+    pub(super) fn malformed(what: &str, answer: &Value) -> Self {
+        let message = for_people(&format!("{what} is not as the protocol wants it: {answer}"));
+        Self::Known(Outcome::Malformed { message })
+    }
+
+    /// As an outcome of a process that ended like this.
+    pub(super) fn outcome(&self, ending: Ending) -> Outcome {
+        match self {
+            Self::Known(outcome) => outcome.clone(),
+            Self::Program(message) => judge_text(message, None)
+                .unwrap_or_else(|| Outcome::Crash { ending, message: message.clone() }),
+        }
+    }
+}
+
+/// A failed turn, from what was said about it.
+pub(super) fn of_text(text: &str) -> Failure {
+    let message = for_people(text);
+    let outcome = judge_text(&message, None)
+        .unwrap_or_else(|| Outcome::ApiError { status: status_in(&message), message });
+    Failure::Known(outcome)
+}
+
+/// An error as the answer to a request of ours. `said` is the last the agent wrote, which is often
+/// clearer than the error.
+pub(super) fn of_error(error: &Error, said: &str) -> Failure {
+    let message = for_people(&text(error));
+    let code = i32::from(error.code);
+    if error.code == ErrorCode::AuthRequired {
+        let known = matches!(judge_text(said, None), Some(Outcome::NotLoggedIn { .. }));
+        let message = if known { for_people(said) } else { message };
+        return Failure::Known(Outcome::NotLoggedIn { message });
+    }
+    // One agent puts the HTTP status where the code belongs.
+    let status = u16::try_from(code).ok().filter(|code| (400..=599).contains(code));
+    let whole = match &error.data {
+        Some(data) => format!("{message} {data}"),
+        None => message.clone(),
+    };
+    match judge_text(&whole, status) {
+        Some(Outcome::RateLimit { resets_at, .. }) => {
+            Failure::Known(Outcome::RateLimit { resets_at, message })
+        }
+        Some(Outcome::NotLoggedIn { .. }) => Failure::Known(Outcome::NotLoggedIn { message }),
+        Some(outcome) => Failure::Known(outcome),
+        None => match error.code {
+            ErrorCode::ParseError
+            | ErrorCode::InvalidRequest
+            | ErrorCode::MethodNotFound
+            | ErrorCode::InvalidParams
+            | ErrorCode::ResourceNotFound => Failure::Program(message),
+            _ => {
+                let status = status.or_else(|| status_in(&whole));
+                Failure::Known(Outcome::ApiError { status, message })
+            }
+        },
+    }
+}
+
+/// The words of an error: its message, which may itself be JSON, and the detail beside it.
+fn text(error: &Error) -> String {
+    let inner = serde_json::from_str::<Value>(&error.message).ok();
+    let inner = inner.as_ref().and_then(|value| value.pointer("/error/message")?.as_str());
+    let message = inner.unwrap_or(&error.message);
+    let detail = error.data.as_ref().and_then(|data| match data {
+        Value::String(text) => Some(text.as_str()),
+        _ => ["details", "message", "error"].iter().find_map(|name| data.get(name)?.as_str()),
+    });
+    match detail {
+        Some(detail) if !message.contains(detail) => format!("{message}: {detail}"),
+        _ => message.to_owned(),
+    }
+}
+
+fn for_people(text: &str) -> String {
+    text.trim().chars().take(MESSAGE).collect()
+}

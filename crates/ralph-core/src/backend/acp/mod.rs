@@ -1,0 +1,129 @@
+//! Every agent that speaks the Agent Client Protocol over its standard streams.
+//!
+//! # Theory of operation
+//!
+//! The other drivers listen; this one holds a dialogue. [`Client`] is the dialogue as a pure state
+//! machine: a line comes in, events and lines to write back come out, and at most one request of
+//! ours is open at a time:
+//!
+//! ```text
+//! initialize → session/new | session/resume | session/load → mode, permissions, model → session/prompt → end
+//! ```
+//!
+//! While the prompt is open the agent reports (`session/update`, `turn`) and asks for permission,
+//! which is answered by the request's policy (`permission`). Files and terminals are not offered:
+//! an agent that is offered them writes through its client, and some do so badly. Whatever else an
+//! agent asks for is answered with "method not found", so that it never waits for ralph.
+//!
+//! The words on the wire are the official schema crate's types; the state machine is ours (see the
+//! ADR on ACP). What the protocol leaves open differs from agent to agent, and all of that is in one
+//! table (`agents`).
+//!
+//! **What ACP cannot say.** There is no structured answer, no limit of turns or money, no event for
+//! retries or usage limits. An agent may report a failed turn as `end_turn`, like a good one; where
+//! a known agent gives any other sign of it, that sign is used, and otherwise the gates decide.
+
+mod agents;
+mod call;
+mod client;
+mod failure;
+mod permission;
+mod servers;
+mod setup;
+mod turn;
+mod usage;
+mod wire;
+
+pub use client::Client;
+
+use super::{CompactionRun, Driver, Invocation, Permissions, Reader, Request, Session, Supports};
+use agents::Agent;
+
+/// An ACP agent, as `ralph.toml` describes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The name in `ralph.toml`.
+    pub name: String,
+    /// The program.
+    pub program: String,
+    /// Its arguments, those that make it speak ACP included.
+    pub args: Vec<String>,
+    /// The mode to set for a session, instead of the one that fits the permissions.
+    pub mode: Option<String>,
+    /// Where it works, as an absolute path: the protocol wants it told.
+    pub cwd: String,
+}
+
+/// The driver.
+#[derive(Clone, Debug)]
+pub struct Acp {
+    options: Options,
+    agent: Option<&'static Agent>,
+}
+
+impl Acp {
+    /// A driver for this agent.
+    pub fn new(options: Options) -> Self {
+        let words = std::iter::once(&options.program).chain(&options.args);
+        let agent = words.map(String::as_str).find_map(agents::known);
+        Self { options, agent }
+    }
+}
+
+impl Driver for Acp {
+    fn name(&self) -> &str {
+        &self.options.name
+    }
+
+    fn program(&self) -> &str {
+        &self.options.program
+    }
+
+    fn supports(&self) -> Supports {
+        Supports {
+            schema: false,
+            resume: true,
+            cost: self.agent.is_some_and(|agent| agent.cost),
+            context: self.agent.is_some_and(|agent| agent.context),
+            mcp: true,
+            max_turns: false,
+            budget: false,
+            compaction: self.agent.is_some_and(|agent| agent.compact.is_some()),
+        }
+    }
+
+    fn invocation(&self, request: &Request<'_>) -> Invocation {
+        let mut env = Vec::new();
+        for (name, value) in self.agent.map_or(&[][..], |agent| agent.env) {
+            env.push(((*name).to_owned(), (*value).to_owned()));
+        }
+        if request.as_root && request.permissions == Permissions::Bypass {
+            for (name, value) in self.agent.map_or(&[][..], |agent| agent.env_as_root) {
+                env.push(((*name).to_owned(), (*value).to_owned()));
+            }
+        }
+        Invocation { args: self.options.args.clone(), env, ..Invocation::default() }
+    }
+
+    fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
+        Box::new(Client::new(request, &self.options))
+    }
+
+    fn compaction(&self, session: &str, focus: &str) -> Option<CompactionRun> {
+        let command = self.agent?.compact?;
+        let prompt =
+            if focus.is_empty() { command.to_owned() } else { format!("{command} {focus}") };
+        Some(CompactionRun { session: session.to_owned(), prompt })
+    }
+}
+
+#[cfg(test)]
+mod acp_tests;
+#[cfg(test)]
+mod props_tests;
+#[cfg(test)]
+mod setup_tests;
+#[cfg(test)]
+mod talk_tests;
+#[cfg(test)]
+mod turn_tests;

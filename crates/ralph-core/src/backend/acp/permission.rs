@@ -1,0 +1,50 @@
+//! The answer to an agent that asks whether it may.
+
+use agent_client_protocol_schema::v1::{
+    PermissionOption, PermissionOptionKind as Kind, RequestPermissionOutcome,
+    SelectedPermissionOutcome, ToolKind,
+};
+
+use crate::backend::Permissions;
+
+/// What the policy says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Go on.
+    Allow,
+    /// No.
+    Reject,
+}
+
+/// What the policy says about a tool of this kind. Under the program's own settings it asks because
+/// they do not allow it, and nobody is there to be asked.
+pub(super) fn verdict(policy: Permissions, kind: ToolKind) -> Verdict {
+    match (policy, kind) {
+        (Permissions::Bypass, _)
+        | (
+            Permissions::ReadOnly,
+            ToolKind::Read | ToolKind::Search | ToolKind::Think | ToolKind::Fetch,
+        ) => Verdict::Allow,
+        _ => Verdict::Reject,
+    }
+}
+
+/// The option that says so. Once is better than always: "always" may write the program's settings
+/// files, which belong to the user.
+pub(super) fn choose(verdict: Verdict, options: &[PermissionOption]) -> Option<&PermissionOption> {
+    let wanted = match verdict {
+        Verdict::Allow => [Kind::AllowOnce, Kind::AllowAlways],
+        Verdict::Reject => [Kind::RejectOnce, Kind::RejectAlways],
+    };
+    wanted.iter().find_map(|kind| options.iter().find(|option| option.kind == *kind))
+}
+
+/// The chosen option as an answer. Without one the question is called off, which permits nothing.
+pub(super) fn outcome(chosen: Option<&PermissionOption>) -> RequestPermissionOutcome {
+    match chosen {
+        Some(option) => RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(
+            option.option_id.clone(),
+        )),
+        None => RequestPermissionOutcome::Cancelled,
+    }
+}

@@ -1,0 +1,346 @@
+//! One turn of the dialogue: what the agent reports while the prompt is open.
+
+use std::collections::BTreeMap;
+
+use agent_client_protocol_schema::v1::{
+    ContentBlock, ContentChunk, PromptResponse, SessionUpdate, ToolCallStatus, ToolCallUpdate,
+    ToolKind, UsageUpdate,
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::agents::{Agent, FirstWord, Tell};
+use super::call::{Call, Told};
+use super::usage::Meter;
+use crate::backend::{CompactionTrigger, Context, Event, Money, ToolStatus};
+
+/// Most characters that are kept of an answer; of a longer one its end is kept.
+const ANSWER: usize = 4 << 20;
+/// Most tool calls that are remembered at a time.
+const CALLS: usize = 1024;
+
+/// Whether an update became events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Understood {
+    /// It did, or it says nothing.
+    Yes,
+    /// It is something else.
+    No,
+}
+
+/// A compaction that happened and is not told yet, because its numbers may follow.
+#[derive(Debug, Default)]
+struct Compaction {
+    trigger: Option<CompactionTrigger>,
+    before: Option<u64>,
+    after: Option<u64>,
+}
+
+/// What has been heard of the turn.
+#[derive(Debug)]
+pub(super) struct Turn {
+    agent: &'static Agent,
+    /// Tokens and dollars.
+    pub(super) meter: Meter,
+    /// What the model can hold.
+    window: Option<u64>,
+    calls: BTreeMap<String, Call>,
+    answer: String,
+    /// The id of the message that `answer` holds.
+    message: Option<String>,
+    /// Whether the next piece of text begins a new message.
+    apart: bool,
+    last_piece: String,
+    /// Whether the agent said that its system failed.
+    system_error: bool,
+    /// Whether the prompt asks for a compaction.
+    compacting: bool,
+    compaction: Option<Compaction>,
+    compacted: bool,
+}
+
+impl Turn {
+    /// A turn that has not begun.
+    pub(super) fn new(agent: &'static Agent, meter: Meter) -> Self {
+        Self {
+            agent,
+            meter,
+            window: None,
+            calls: BTreeMap::new(),
+            answer: String::new(),
+            message: None,
+            apart: true,
+            last_piece: String::new(),
+            system_error: false,
+            compacting: false,
+            compaction: None,
+            compacted: false,
+        }
+    }
+
+    /// Which agent it is, once it has said so.
+    pub(super) fn agent(&mut self, agent: &'static Agent) {
+        self.agent = agent;
+    }
+
+    /// How much the model can hold, where the session's description says so.
+    pub(super) fn window(&mut self, window: Option<u64>) {
+        self.window = window;
+    }
+
+    /// The prompt goes out.
+    pub(super) fn begin(&mut self, prompt: &str) {
+        self.compacting = self.agent.compact.is_some_and(|command| prompt.starts_with(command));
+    }
+
+    /// The last message of the answer.
+    pub(super) fn answer(&self) -> &str {
+        &self.answer
+    }
+
+    /// An update from before the prompt: only where its totals stand is of interest, as the rest is
+    /// the history of a session that is continued.
+    pub(super) fn before(&mut self, update: &Value) {
+        if let Ok(SessionUpdate::UsageUpdate(update)) = SessionUpdate::deserialize(update)
+            && let Some(total) = dollars(&update)
+        {
+            self.meter.dollars_before(total);
+        }
+    }
+
+    /// An update while the prompt is open.
+    pub(super) fn update(&mut self, update: &Value, events: &mut Vec<Event>) -> Understood {
+        match SessionUpdate::deserialize(update) {
+            Ok(SessionUpdate::AgentMessageChunk(chunk)) => self.text(&chunk, events),
+            Ok(SessionUpdate::AgentThoughtChunk(chunk)) => match text_of(&chunk) {
+                Some(text) => {
+                    events.push(Event::Thinking(text.to_owned()));
+                    Understood::Yes
+                }
+                None => Understood::No,
+            },
+            Ok(SessionUpdate::ToolCall(call)) => {
+                self.tool(call.into(), Moment::First, events);
+                Understood::Yes
+            }
+            Ok(SessionUpdate::ToolCallUpdate(update)) => {
+                self.tool(update, Moment::Later, events);
+                Understood::Yes
+            }
+            Ok(SessionUpdate::UsageUpdate(update)) => {
+                self.usage(&update, events);
+                Understood::Yes
+            }
+            Ok(SessionUpdate::SessionInfoUpdate(_)) => {
+                if let Some(Value::String(status)) =
+                    update.pointer("/_meta/codex/threadStatus/type")
+                {
+                    self.system_error = status == "systemError";
+                }
+                Understood::No
+            }
+            _ => Understood::No,
+        }
+    }
+
+    /// An update after the answer: only what was used may still be told.
+    pub(super) fn after(&mut self, update: &Value, events: &mut Vec<Event>) -> Understood {
+        match SessionUpdate::deserialize(update) {
+            Ok(SessionUpdate::UsageUpdate(update)) => {
+                self.usage(&update, events);
+                Understood::Yes
+            }
+            _ => Understood::No,
+        }
+    }
+
+    fn text(&mut self, chunk: &ContentChunk, events: &mut Vec<Event>) -> Understood {
+        if let Some(usage) = chunk.meta.as_ref().and_then(|meta| meta.get("usage"))
+            && let Some(used) = self.meter.piece(usage)
+        {
+            // One call to the model has ended with this piece.
+            self.apart |= text_of(chunk).is_some_and(str::is_empty);
+            events.push(Event::Context(Context { used, window: self.window }));
+        }
+        let Some(text) = text_of(chunk) else {
+            self.apart = true;
+            return Understood::No;
+        };
+        if text.is_empty() {
+            return Understood::Yes;
+        }
+        // Such an agent puts its own notes between the words of its model.
+        let note = self.agent.tell == Tell::ErrorText
+            && (text.starts_with("Info: ") || text.starts_with("Error: "));
+        let message = chunk.message_id.as_ref().map(|id| &*id.0);
+        let other = message.is_some() && message != self.message.as_deref();
+        if self.apart || note || other {
+            self.answer.clear();
+            self.message = message.map(str::to_owned);
+        }
+        self.apart = note;
+        self.answer.push_str(text);
+        keep_end(&mut self.answer);
+        text.clone_into(&mut self.last_piece);
+        events.push(Event::Text(text.to_owned()));
+        Understood::Yes
+    }
+
+    fn usage(&mut self, update: &UsageUpdate, events: &mut Vec<Event>) {
+        let window = (update.size > 0).then_some(update.size);
+        events.push(Event::Context(Context { used: update.used, window }));
+        if let Some(total) = dollars(update) {
+            self.meter.dollars(total);
+            events.extend(self.meter.cost().map(|cost| Event::Cost(Money(cost))));
+        }
+    }
+
+    /// The agent asks whether it may use a tool: its name, kind and title.
+    pub(super) fn asked(
+        &mut self,
+        update: ToolCallUpdate,
+        events: &mut Vec<Event>,
+    ) -> (String, ToolKind, Option<String>) {
+        let id = update.tool_call_id.to_string();
+        self.tool(update, Moment::Asked, events);
+        let call = self.calls.get(&id);
+        let kind = call.map_or(ToolKind::Other, Call::kind);
+        (call.map_or_else(String::new, Call::name), kind, call.and_then(Call::title))
+    }
+
+    /// The tool was refused. Not every agent says that the call is over then.
+    pub(super) fn refused(&mut self, id: &str, events: &mut Vec<Event>) {
+        if let Some(call) = self.calls.get_mut(id).filter(|call| call.told == Told::Call) {
+            call.told = Told::Result;
+            call.forget();
+            let (status, text) = (ToolStatus::Failed, "not allowed".to_owned());
+            events.push(Event::ToolResult { id: id.to_owned(), status, text });
+        }
+    }
+
+    fn tool(&mut self, update: ToolCallUpdate, moment: Moment, events: &mut Vec<Event>) {
+        self.apart = true;
+        let id = update.tool_call_id.to_string();
+        if !self.calls.contains_key(&id) && self.calls.len() >= CALLS {
+            self.calls.pop_first();
+        }
+        let call = self.calls.entry(id.clone()).or_default();
+        let status = update.fields.status.unwrap_or(ToolCallStatus::Pending);
+        let raw_output = update.fields.raw_output.clone();
+        let has_input = call.merge(update);
+        if call.is_compaction() {
+            let text = call.text();
+            return self.compaction(status, raw_output.as_ref(), text, events);
+        }
+        let whole = match (moment, self.agent.first_word) {
+            (Moment::Asked, _) => true,
+            (Moment::First, FirstWord::Draft) => false,
+            (Moment::First | Moment::Later, _) => has_input,
+        };
+        if call.told == Told::Nothing && (whole || status != ToolCallStatus::Pending) {
+            call.told = Told::Call;
+            events.push(Event::ToolCall { id: id.clone(), name: call.name(), input: call.input() });
+        }
+        if call.told == Told::Call
+            && let Some(status) = Call::ended(status)
+        {
+            call.told = Told::Result;
+            events.push(Event::ToolResult { id, status, text: call.text() });
+            call.forget();
+        }
+    }
+
+    fn compaction(
+        &mut self,
+        status: ToolCallStatus,
+        output: Option<&Value>,
+        text: String,
+        events: &mut Vec<Event>,
+    ) {
+        if status == ToolCallStatus::Failed {
+            self.compacted = true;
+            events.push(Event::CompactionFailed(text));
+            return;
+        }
+        if status == ToolCallStatus::Completed {
+            self.compaction.get_or_insert_default();
+        }
+        let (Some(open), Some(output)) = (&mut self.compaction, output) else { return };
+        let number = |name: &str| output.get(name).and_then(Value::as_u64);
+        open.before = number("preTokens");
+        open.after = number("postTokens");
+        open.trigger = match output.get("trigger").and_then(Value::as_str) {
+            Some("manual") => Some(CompactionTrigger::Manual),
+            Some("auto") => Some(CompactionTrigger::Auto),
+            _ => None,
+        };
+        self.tell_compaction(events);
+    }
+
+    fn tell_compaction(&mut self, events: &mut Vec<Event>) {
+        let Some(Compaction { trigger, before, after }) = self.compaction.take() else { return };
+        let usual =
+            if self.compacting { CompactionTrigger::Manual } else { CompactionTrigger::Auto };
+        self.compacted = true;
+        events.push(Event::Compacted { trigger: trigger.unwrap_or(usual), before, after });
+    }
+
+    /// The prompt was answered. Gives the text of a failure that the agent does not call one.
+    pub(super) fn end(
+        &mut self,
+        response: &PromptResponse,
+        events: &mut Vec<Event>,
+    ) -> Option<String> {
+        let failure = match self.agent.tell {
+            Tell::ThreadStatus if self.system_error => Some(self.answer.clone()),
+            Tell::ErrorText
+                if response.usage.is_none() && self.last_piece.starts_with("Error: ") =>
+            {
+                Some(self.last_piece.clone())
+            }
+            _ => None,
+        };
+        if self.compacting && !self.compacted && failure.is_none() {
+            self.compaction.get_or_insert_default();
+        }
+        self.tell_compaction(events);
+        self.meter.answer(response, self.agent.tokens);
+        events.extend(self.meter.usage().map(Event::Usage));
+        failure
+    }
+}
+
+/// When an agent speaks of a tool call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moment {
+    /// For the first time.
+    First,
+    /// Again.
+    Later,
+    /// To ask for permission.
+    Asked,
+}
+
+/// A total in dollars. Another currency is no amount of dollars.
+fn dollars(update: &UsageUpdate) -> Option<f64> {
+    let cost = update.cost.as_ref()?;
+    (cost.currency.eq_ignore_ascii_case("usd") && cost.amount >= 0.0).then_some(cost.amount)
+}
+
+fn text_of(chunk: &ContentChunk) -> Option<&str> {
+    match &chunk.content {
+        ContentBlock::Text(text) => Some(&text.text),
+        _ => None,
+    }
+}
+
+/// Cuts the beginning off a text that has grown too long.
+fn keep_end(text: &mut String) {
+    if text.len() > ANSWER {
+        let mut cut = text.len() - ANSWER / 2;
+        while !text.is_char_boundary(cut) {
+            cut += 1;
+        }
+        text.drain(..cut);
+    }
+}

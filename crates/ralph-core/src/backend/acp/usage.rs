@@ -1,0 +1,187 @@
+//! Tokens and dollars, out of four places where agents put them.
+
+use agent_client_protocol_schema::v1::{self as schema, PromptResponse};
+use serde_json::Value;
+
+use super::agents::Tokens;
+use crate::backend::{Spent, Usage};
+
+/// Tokens as an agent counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Count {
+    total: Option<u64>,
+    input: u64,
+    output: u64,
+    cached_read: Option<u64>,
+    cached_write: Option<u64>,
+    thought: u64,
+}
+
+impl Count {
+    /// In ralph's words: input with the cache, output with the thoughts. Some agents count the cache
+    /// inside their input and some beside it; the total tells which. The same goes for thoughts.
+    fn spent(self) -> Spent {
+        let cache = self.cached_read.unwrap_or(0).saturating_add(self.cached_write.unwrap_or(0));
+        let inside = self.input.saturating_add(self.output);
+        let beside = inside.saturating_add(cache);
+        let is = |sum: u64| self.total == Some(sum);
+        let with_thoughts = |sum: u64| sum.saturating_add(self.thought);
+        let (input, output) = if is(inside) {
+            (self.input, self.output)
+        } else if is(beside) {
+            (self.input.saturating_add(cache), self.output)
+        } else if is(with_thoughts(inside)) {
+            (self.input, with_thoughts(self.output))
+        } else if is(with_thoughts(beside)) {
+            (self.input.saturating_add(cache), with_thoughts(self.output))
+        } else {
+            // Nothing adds up: a cache larger than the input cannot be inside it.
+            (
+                if cache > self.input { self.input.saturating_add(cache) } else { self.input },
+                self.output,
+            )
+        };
+        Spent {
+            input: Some(input),
+            cached: self.cached_read,
+            output: Some(output),
+            ..Spent::default()
+        }
+    }
+}
+
+/// The tokens of one prompt, added up from wherever the agent gives them.
+#[derive(Debug, Default)]
+pub(super) struct Meter {
+    /// What the session had used before.
+    before: Spent,
+    /// Added up from the pieces of text that carry a usage.
+    pieces: Option<Spent>,
+    /// From the answer to the prompt.
+    answer: Option<Spent>,
+    /// The first total of dollars, seen before the prompt.
+    start: Option<f64>,
+    /// The last total of dollars.
+    dollars: Option<f64>,
+}
+
+impl Meter {
+    /// For a session that had used this much before.
+    pub(super) fn new(before: Spent) -> Self {
+        Self { before, ..Self::default() }
+    }
+
+    /// A total of dollars from before the prompt, which is where this run begins.
+    pub(super) fn dollars_before(&mut self, total: f64) {
+        self.start = Some(total);
+    }
+
+    /// A total of dollars.
+    pub(super) fn dollars(&mut self, total: f64) {
+        self.dollars = Some(total);
+    }
+
+    /// The `_meta.usage` of a piece of text: one call to the model. Returns all its tokens.
+    pub(super) fn piece(&mut self, usage: &Value) -> Option<u64> {
+        let spent = count(usage)?.spent();
+        self.pieces = Some(sum(self.pieces.unwrap_or_default(), spent));
+        add(spent.input, spent.output)
+    }
+
+    /// The answer to the prompt.
+    pub(super) fn answer(&mut self, response: &PromptResponse, tokens: Tokens) {
+        let quota = response.meta.as_ref().and_then(|meta| meta.get("quota"));
+        let spent = match &response.usage {
+            _ if tokens == Tokens::LastStep => None,
+            // By model it has also the calls that the agent made beside the conversation.
+            _ if quota.is_some_and(has_models) => quota.and_then(of_models),
+            Some(usage) => Some(of_usage(usage)),
+            None => quota.and_then(|quota| count(quota.get("token_count")?)).map(Count::spent),
+        };
+        self.answer = match tokens {
+            Tokens::Session => spent.map(|spent| grown(spent, self.before)),
+            Tokens::Turn | Tokens::LastStep => spent,
+        };
+    }
+
+    /// What this run has used, as far as somebody said so.
+    pub(super) fn spent(&self) -> Spent {
+        let tokens = self.answer.or(self.pieces).unwrap_or_default();
+        Spent { cost: self.cost(), ..tokens }
+    }
+
+    /// Dollars of this run.
+    pub(super) fn cost(&self) -> Option<f64> {
+        let start = self.start.or(self.before.cost).unwrap_or(0.0);
+        // A total cannot shrink: this one counts from the start of the process.
+        self.dollars.map(|total| if total < start { total } else { total - start })
+    }
+
+    /// The tokens of this run, if they are known.
+    pub(super) fn usage(&self) -> Option<Usage> {
+        let spent = self.spent();
+        Some(Usage {
+            input: spent.input?,
+            cached: spent.cached.unwrap_or(0),
+            output: spent.output.unwrap_or(0),
+        })
+    }
+}
+
+fn of_usage(usage: &schema::Usage) -> Spent {
+    let count = Count {
+        total: Some(usage.total_tokens),
+        input: usage.input_tokens,
+        output: usage.output_tokens,
+        cached_read: usage.cached_read_tokens,
+        cached_write: usage.cached_write_tokens,
+        thought: usage.thought_tokens.unwrap_or(0),
+    };
+    count.spent()
+}
+
+/// The tokens of `_meta.quota.model_usage`, over all models; all must be there.
+fn of_models(quota: &Value) -> Option<Spent> {
+    let models = quota.get("model_usage")?.as_array()?;
+    models.iter().try_fold(Spent::default(), |total, model| {
+        Some(sum(total, count(model.get("token_count")?)?.spent()))
+    })
+}
+
+fn has_models(quota: &Value) -> bool {
+    quota.get("model_usage").and_then(Value::as_array).is_some_and(|models| !models.is_empty())
+}
+
+fn sum(a: Spent, b: Spent) -> Spent {
+    Spent {
+        input: add(a.input, b.input),
+        cached: add(a.cached, b.cached),
+        output: add(a.output, b.output),
+        ..Spent::default()
+    }
+}
+
+fn add(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (None, None) => None,
+        (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
+    }
+}
+
+/// What a total has grown since; a total that is below what was there before counts anew.
+fn grown(now: Spent, before: Spent) -> Spent {
+    if now.input < before.input || now.output < before.output { now } else { now.since(before) }
+}
+
+/// Tokens of a `_meta` member, in either spelling.
+fn count(value: &Value) -> Option<Count> {
+    let number = |names: [&str; 2]| names.iter().find_map(|name| value.get(name)?.as_u64());
+    Some(Count {
+        total: number(["totalTokens", "total_tokens"]),
+        input: number(["inputTokens", "input_tokens"])?,
+        output: number(["outputTokens", "output_tokens"]).unwrap_or(0),
+        cached_read: number(["cachedReadTokens", "cachedInputTokens"]),
+        cached_write: number(["cachedWriteTokens", "cacheWriteInputTokens"]),
+        thought: number(["thoughtTokens", "reasoningOutputTokens"]).unwrap_or(0),
+    })
+}

@@ -1,0 +1,160 @@
+//! `claude`, Anthropic's Claude Code.
+//!
+//! It is started headless (`-p`) with one JSON event per line. What it is asked goes to standard
+//! input. It works alone: no MCP servers but those of the request, no background tasks (with one, it
+//! says that it is finished and then does not exit), no updates while it runs.
+//!
+//! The `result` event is the end. It carries the cost, the tokens and the reason for ending; the
+//! process's exit code adds nothing to it. [`reader`] turns lines into events, [`judge`] the end into
+//! an outcome.
+
+mod account;
+mod events;
+mod judge;
+mod line;
+mod reader;
+
+use serde_json::Value;
+
+use super::{
+    CompactionRun, Driver, Invocation, Permissions, Reader, Request, ScratchFile, Session, Supports,
+};
+
+/// Longest text given as one argument; the kernel's own limit is 128 KiB.
+const MOST_ARGUMENT: usize = 100_000;
+
+/// What keeps it from waiting for, or changing into, something else while it works.
+const ALONE: [(&str, &str); 3] = [
+    ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
+    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+    ("DISABLE_AUTOUPDATER", "1"),
+];
+
+/// Claude Code.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Claude;
+
+impl Driver for Claude {
+    fn name(&self) -> &'static str {
+        "claude"
+    }
+
+    fn program(&self) -> &'static str {
+        "claude"
+    }
+
+    fn supports(&self) -> Supports {
+        Supports {
+            schema: true,
+            resume: true,
+            cost: true,
+            context: true,
+            mcp: true,
+            max_turns: true,
+            budget: true,
+            compaction: true,
+        }
+    }
+
+    fn invocation(&self, request: &Request<'_>) -> Invocation {
+        let mut call = Invocation { stdin: request.prompt.to_owned(), ..Invocation::default() };
+        // Without --verbose it refuses to stream.
+        flags(&mut call, ["-p", "--output-format", "stream-json", "--verbose"]);
+        for (name, value) in ALONE {
+            call.env.push((name.to_owned(), value.to_owned()));
+        }
+        permissions(&mut call, request);
+        if let Some(model) = request.model {
+            flags(&mut call, ["--model", model]);
+        }
+        if let Some(turns) = request.max_turns {
+            flags(&mut call, ["--max-turns", &turns.to_string()]);
+        }
+        if let Some(dollars) = request.budget {
+            flags(&mut call, ["--max-budget-usd", &dollars.to_string()]);
+        }
+        system(&mut call, request);
+        mcp(&mut call, request);
+        // A schema too big for an argument is not given: the answer is read from prose instead.
+        if let Some(schema) = request.schema.map(Value::to_string)
+            && schema.len() <= MOST_ARGUMENT
+        {
+            flags(&mut call, ["--json-schema", &schema]);
+        }
+        if let Session::Resume { id, .. } = request.session {
+            flags(&mut call, ["--resume", id]);
+        }
+        call
+    }
+
+    fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
+        Box::new(reader::ClaudeReader::new(request))
+    }
+
+    fn compaction(&self, session: &str, focus: &str) -> Option<CompactionRun> {
+        let prompt = format!("/compact {focus}").trim_end().to_owned();
+        Some(CompactionRun { session: session.to_owned(), prompt })
+    }
+}
+
+fn flags<const N: usize>(call: &mut Invocation, flags: [&str; N]) {
+    call.args.extend(flags.map(str::to_owned));
+}
+
+fn permissions(call: &mut Invocation, request: &Request<'_>) {
+    match request.permissions {
+        Permissions::Bypass => {
+            flags(call, ["--dangerously-skip-permissions"]);
+            if request.as_root {
+                // As root it refuses to skip permissions unless it believes itself in a sandbox.
+                call.env.push(("IS_SANDBOX".to_owned(), "1".to_owned()));
+            }
+        }
+        Permissions::Default => {}
+        Permissions::ReadOnly => {
+            // Only tools that cannot write or run anything exist then, in subagents too, whatever
+            // the user's own settings allow. Plan mode is not that: there Bash stays, and what it
+            // may do is decided by a model.
+            flags(call, ["--tools", "Read,Glob,Grep"]);
+            let servers = request.mcp.and_then(|mcp| mcp.get("mcpServers")?.as_object());
+            let allowed: Vec<String> =
+                servers.into_iter().flatten().map(|(name, _)| format!("mcp__{name}")).collect();
+            if !allowed.is_empty() {
+                flags(call, ["--allowedTools", &allowed.join(",")]);
+            }
+        }
+    }
+}
+
+fn system(call: &mut Invocation, request: &Request<'_>) {
+    match request.system {
+        None => {}
+        Some(text) if text.len() <= MOST_ARGUMENT => {
+            flags(call, ["--append-system-prompt", text]);
+        }
+        Some(text) => {
+            let path = format!("{}/system-prompt.md", request.scratch);
+            flags(call, ["--append-system-prompt-file", &path]);
+            call.files.push(ScratchFile { path, text: text.to_owned() });
+        }
+    }
+}
+
+/// The servers of the request and no others. They go through a file: their settings hold secrets,
+/// and everybody can read arguments.
+fn mcp(call: &mut Invocation, request: &Request<'_>) {
+    flags(call, ["--strict-mcp-config"]);
+    match request.mcp {
+        None => flags(call, ["--mcp-config", r#"{"mcpServers":{}}"#]),
+        Some(servers) => {
+            let path = format!("{}/mcp.json", request.scratch);
+            flags(call, ["--mcp-config", &path]);
+            call.files.push(ScratchFile { path, text: servers.to_string() });
+        }
+    }
+}
+
+#[cfg(test)]
+mod reader_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+use serde_json::json;
+
+use super::*;
+use crate::backend::Spent;
+
+fn request() -> Request<'static> {
+    Request {
+        prompt: "do it",
+        system: None,
+        model: None,
+        max_turns: None,
+        permissions: Permissions::Bypass,
+        mcp: None,
+        schema: None,
+        session: Session::New,
+        budget: None,
+        scratch: "/scratch",
+        as_root: false,
+    }
+}
+
+fn words(request: &Request<'_>) -> String {
+    Claude.invocation(request).args.join(" ")
+}
+
+const PLAIN: &str = "-p --output-format stream-json --verbose";
+const NO_MCP: &str = r#"--strict-mcp-config --mcp-config {"mcpServers":{}}"#;
+
+#[test]
+fn the_prompt_goes_to_standard_input_and_it_works_alone() {
+    let call = Claude.invocation(&request());
+    assert_eq!(call.args.join(" "), format!("{PLAIN} --dangerously-skip-permissions {NO_MCP}"));
+    assert_eq!(call.stdin, "do it");
+    assert_eq!(call.files, []);
+    let env: Vec<&str> = call.env.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        env,
+        [
+            "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+            "DISABLE_AUTOUPDATER"
+        ]
+    );
+}
+
+#[test]
+fn root_says_that_it_is_meant_only_where_permissions_are_skipped() {
+    let sandbox = ("IS_SANDBOX".to_owned(), "1".to_owned());
+    let root = Request { as_root: true, ..request() };
+    assert!(Claude.invocation(&root).env.contains(&sandbox));
+    assert!(!Claude.invocation(&request()).env.contains(&sandbox));
+    let careful = Request { permissions: Permissions::Default, ..root };
+    assert!(!Claude.invocation(&careful).env.contains(&sandbox));
+}
+
+#[test]
+fn each_wish_has_its_flag() {
+    let schema = json!({"type": "object"});
+    let before = Spent::default();
+    let whole = Request {
+        system: Some("be kind"),
+        model: Some("opus"),
+        max_turns: Some(7),
+        schema: Some(&schema),
+        session: Session::Resume { id: "abc", before },
+        budget: Some(1.5),
+        ..request()
+    };
+    assert_eq!(
+        words(&whole),
+        format!(
+            "{PLAIN} --dangerously-skip-permissions --model opus --max-turns 7 \
+             --max-budget-usd 1.5 --append-system-prompt be kind {NO_MCP} \
+             --json-schema {{\"type\":\"object\"}} --resume abc"
+        )
+    );
+}
+
+#[test]
+fn the_programs_own_settings_decide_by_default() {
+    let careful = Request { permissions: Permissions::Default, ..request() };
+    assert_eq!(words(&careful), format!("{PLAIN} {NO_MCP}"));
+}
+
+#[test]
+fn read_only_leaves_no_tool_that_writes_or_runs_anything() {
+    let look = Request { permissions: Permissions::ReadOnly, ..request() };
+    assert_eq!(words(&look), format!("{PLAIN} --tools Read,Glob,Grep {NO_MCP}"));
+    let servers = json!({"mcpServers": {"ralph": {"command": "ralph"}, "docs": {"command": "d"}}});
+    let with_servers = Request { mcp: Some(&servers), ..look };
+    assert!(words(&with_servers).contains("--allowedTools mcp__ralph,mcp__docs "));
+}
+
+#[test]
+fn servers_go_through_a_file_because_they_hold_secrets() {
+    let servers = json!({"mcpServers": {"docs": {"command": "d", "env": {"TOKEN": "hush"}}}});
+    let call = Claude.invocation(&Request { mcp: Some(&servers), ..request() });
+    assert!(!call.args.join(" ").contains("hush"));
+    assert!(call.args.join(" ").ends_with("--strict-mcp-config --mcp-config /scratch/mcp.json"));
+    assert_eq!(call.files[0].path, "/scratch/mcp.json");
+    assert!(call.files[0].text.contains("hush"));
+}
+
+#[test]
+fn what_is_too_long_for_an_argument_does_not_become_one() {
+    let long = "x".repeat(MOST_ARGUMENT + 1);
+    let schema = json!({"description": long});
+    let call =
+        Claude.invocation(&Request { system: Some(&long), schema: Some(&schema), ..request() });
+    assert!(call.args.iter().all(|argument| argument.len() <= MOST_ARGUMENT));
+    let words = call.args.join(" ");
+    assert!(words.contains("--append-system-prompt-file /scratch/system-prompt.md"));
+    assert!(!words.contains("--json-schema"));
+    assert_eq!(call.files[0].text, long);
+}
+
+#[test]
+fn a_compaction_is_a_run_on_the_same_session() {
+    let run = Claude.compaction("abc", "keep the plan").unwrap();
+    assert_eq!((run.session.as_str(), run.prompt.as_str()), ("abc", "/compact keep the plan"));
+    assert_eq!(Claude.compaction("abc", "").unwrap().prompt, "/compact");
+}

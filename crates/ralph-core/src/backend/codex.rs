@@ -1,0 +1,286 @@
+//! OpenAI Codex: `codex exec --json`.
+//!
+//! One *turn* is one run: it ends in `turn.completed` or `turn.failed`. `error` events before that
+//! are retries ("Reconnecting... 2/5") or the reason of the failure that follows. What the agent
+//! does comes as items that start and complete. Tokens are totals of the whole session, so what an
+//! earlier run used is taken off. Neither cost nor context is reported. A schema goes in as a file, in
+//! the form that [`strict`] makes of it; the last message is then JSON, which codex does not check.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::codex_args::{self, Instructions};
+use super::heard::{End, Failure, Heard, Tail, for_people, number, object, text};
+use super::{
+    Driver, Event, Exit, Invocation, Outcome, Reader, Request, ScratchFile, Session, Spent,
+    Supports, ToolStatus, Usage, strict,
+};
+
+/// Tools at work that are remembered; beyond that a start is not paired with its end.
+const OPEN_TOOLS: usize = 4096;
+
+/// The driver of `codex`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Codex;
+
+impl Driver for Codex {
+    fn name(&self) -> &str {
+        "codex"
+    }
+
+    fn program(&self) -> &str {
+        "codex"
+    }
+
+    fn supports(&self) -> Supports {
+        Supports {
+            schema: true,
+            resume: true,
+            cost: false,
+            context: false,
+            mcp: true,
+            max_turns: false,
+            budget: false,
+            compaction: false,
+        }
+    }
+
+    fn invocation(&self, request: &Request<'_>) -> Invocation {
+        let mut run = Invocation { stdin: request.prompt.to_owned(), ..Invocation::default() };
+        run.args.push("exec".to_owned());
+        if let Session::Resume { id, .. } = &request.session {
+            run.args.extend(["resume", id].map(str::to_owned));
+        }
+        // Plugins cost a wait of five seconds at the end of a run without network.
+        run.args
+            .extend(["--json", "--skip-git-repo-check", "--disable", "plugins"].map(str::to_owned));
+        run.args.extend(codex_args::permissions(request.permissions));
+        if let Some(model) = request.model {
+            run.args.extend(["-m".to_owned(), model.to_owned()]);
+        }
+        match codex_args::instructions(request.system) {
+            Instructions::None => {}
+            Instructions::Argument(setting) => run.args.extend(["-c".to_owned(), setting]),
+            Instructions::TooLong(system) => {
+                run.stdin = super::system_in_prompt(Some(system), request.prompt);
+            }
+        }
+        codex_args::mcp(request, &mut run);
+        if let Some(schema) = request.schema.and_then(strict::strict) {
+            let path = format!("{}/schema.json", request.scratch);
+            run.args.extend(["--output-schema".to_owned(), path.clone()]);
+            run.files.push(ScratchFile { path, text: schema.to_string() });
+        }
+        run.args.push("-".to_owned());
+        run
+    }
+
+    fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
+        let before = match &request.session {
+            Session::New => Spent::default(),
+            Session::Resume { before, .. } => *before,
+        };
+        Box::new(CodexReader {
+            schema: request.schema.cloned(),
+            before,
+            heard: Heard::new(request.permissions),
+            answer: Tail::default(),
+            structured: None,
+            session: None,
+            spent: Spent::default(),
+            open: BTreeSet::new(),
+        })
+    }
+}
+
+struct CodexReader {
+    schema: Option<Value>,
+    before: Spent,
+    heard: Heard,
+    answer: Tail,
+    structured: Option<Value>,
+    session: Option<String>,
+    spent: Spent,
+    open: BTreeSet<String>,
+}
+
+impl Reader for CodexReader {
+    fn line(&mut self, line: &[u8], events: &mut Vec<Event>) {
+        let Some(event) = self.heard.object(line, events) else { return };
+        match self.event(&event, events) {
+            Some(()) => self.heard.understand(),
+            None => self.heard.stray(line, events),
+        }
+    }
+
+    fn is_finished(&self) -> bool {
+        self.heard.end != End::Open
+    }
+
+    fn outcome(&mut self, exit: &Exit, stderr: &str) -> Outcome {
+        self.heard.judge(exit, stderr)
+    }
+
+    fn answer(&self) -> &str {
+        self.answer.as_str()
+    }
+
+    fn structured(&self) -> Option<&Value> {
+        self.structured.as_ref()
+    }
+
+    fn session(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
+    fn spent(&self) -> Spent {
+        self.spent
+    }
+}
+
+impl CodexReader {
+    /// One event; `None` when it is not known.
+    fn event(&mut self, event: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+        match text(event, "type")? {
+            "thread.started" => {
+                self.session = text(event, "thread_id").map(str::to_owned);
+                events.push(Event::Started { session: self.session.clone(), model: None });
+            }
+            "turn.started" => self.heard.end = End::Open,
+            "turn.completed" => self.completed(event, events),
+            "turn.failed" => {
+                let error = object(event, "error").and_then(|error| text(error, "message"));
+                self.failed(error.unwrap_or("the turn failed"));
+                self.heard.end = End::Failed;
+                events.push(Event::Finished);
+            }
+            "error" => {
+                let message = text(event, "message")?;
+                match retry(message) {
+                    Some(retry) => events.push(retry),
+                    None => self.failed(message),
+                }
+            }
+            "item.started" => self.started(object(event, "item")?, events)?,
+            "item.completed" => self.done(object(event, "item")?, events)?,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn failed(&mut self, message: &str) {
+        let message = for_people(message);
+        self.heard.failure = Some(Failure::Model { message, status: None });
+    }
+
+    fn completed(&mut self, event: &Map<String, Value>, events: &mut Vec<Event>) {
+        // What had gone wrong before has been got over.
+        self.heard.failure = None;
+        self.heard.end = End::Done;
+        if let Some(schema) = &self.schema {
+            self.structured = serde_json::from_str(self.answer.as_str().trim()).ok();
+            self.structured.iter_mut().for_each(|answer| strict::loosen(answer, schema));
+        }
+        if let Some(usage) = object(event, "usage") {
+            let total = Spent {
+                input: number(usage, "input_tokens"),
+                cached: number(usage, "cached_input_tokens"),
+                output: number(usage, "output_tokens"),
+                ..Spent::default()
+            };
+            self.spent = total.since(self.before);
+            if let Spent { input: Some(input), output: Some(output), cached, .. } = self.spent {
+                events.push(Event::Usage(Usage { input, cached: cached.unwrap_or(0), output }));
+            }
+        }
+        events.push(Event::Finished);
+    }
+
+    fn started(&mut self, item: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+        let (id, name, input) = tool(item)?;
+        if self.open.len() < OPEN_TOOLS {
+            self.open.insert(id.to_owned());
+        }
+        events.push(Event::ToolCall { id: id.to_owned(), name, input });
+        Some(())
+    }
+
+    fn done(&mut self, item: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+        match text(item, "type")? {
+            "agent_message" => {
+                let said = text(item, "text")?;
+                self.answer.set(said);
+                events.push(Event::Text(said.to_owned()));
+            }
+            "reasoning" => events.push(Event::Thinking(text(item, "text")?.to_owned())),
+            _ => {
+                let (id, name, input) = tool(item)?;
+                if !self.open.remove(id) {
+                    events.push(Event::ToolCall { id: id.to_owned(), name: name.clone(), input });
+                }
+                if text(item, "status") == Some("declined") {
+                    self.heard.deny(&name);
+                    events.push(Event::Denied { tool: name, reason: None });
+                }
+                let (status, text) = result(item);
+                events.push(Event::ToolResult { id: id.to_owned(), status, text });
+            }
+        }
+        Some(())
+    }
+}
+
+/// Id, name and input of an item that is a tool at work.
+fn tool(item: &Map<String, Value>) -> Option<(&str, String, Value)> {
+    let kind = text(item, "type")?;
+    let field = |key: &str| item.get(key).cloned().unwrap_or(Value::Null);
+    let (name, input) = match kind {
+        "command_execution" => (kind.to_owned(), json!({ "command": field("command") })),
+        "file_change" => (kind.to_owned(), json!({ "changes": field("changes") })),
+        "web_search" => (kind.to_owned(), json!({ "query": field("query") })),
+        "mcp_tool_call" => {
+            (format!("mcp__{}__{}", text(item, "server")?, text(item, "tool")?), field("arguments"))
+        }
+        _ => return None,
+    };
+    Some((text(item, "id")?, name, input))
+}
+
+/// How a completed item ended, and what it said.
+fn result(item: &Map<String, Value>) -> (ToolStatus, String) {
+    let error = object(item, "error").and_then(|error| text(error, "message"));
+    let exit = item.get("exit_code").and_then(Value::as_i64).unwrap_or(0);
+    let bad = matches!(text(item, "status"), Some("failed" | "declined"));
+    let status = match bad || exit != 0 || error.is_some() {
+        true => ToolStatus::Failed,
+        false => ToolStatus::Ok,
+    };
+    let content = object(item, "result").and_then(|result| result.get("content")?.as_array());
+    let said: Vec<&str> = content
+        .into_iter()
+        .flatten()
+        .filter_map(|part| part.get("text")?.as_str())
+        .chain(text(item, "aggregated_output"))
+        .chain(error)
+        .collect();
+    (status, said.join("\n"))
+}
+
+/// A retry, from `Reconnecting... 2/5 (why)`.
+fn retry(message: &str) -> Option<Event> {
+    let rest = message.strip_prefix("Reconnecting... ")?;
+    let (count, why) = rest.split_once(' ').unwrap_or((rest, ""));
+    let (attempt, of) = count.split_once('/')?;
+    let why = why.strip_prefix('(').and_then(|why| why.strip_suffix(')')).unwrap_or(why);
+    Some(Event::Retry {
+        attempt: attempt.parse().ok()?,
+        of: of.parse().ok(),
+        delay_ms: None,
+        reason: for_people(why),
+    })
+}
+
+#[cfg(test)]
+#[path = "codex_tests.rs"]
+mod tests;

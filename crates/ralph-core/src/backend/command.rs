@@ -1,0 +1,331 @@
+//! Any other program, from a template in `ralph.toml`.
+//!
+//! ```toml
+//! [backends.mybot]
+//! kind = "command"
+//! command = ["mybot", "--prompt-file", "{prompt_file}", "--model", "{model}"]
+//! claim = "marker"
+//! ```
+//!
+//! Placeholders: `{prompt_file}` is a file with the prompt (without it the prompt goes to standard
+//! input), `{scratch}` a directory for files of this run, `{model}`, `{max_turns}` and `{session}`
+//! what the request has. An argument whose placeholder has no value is left out, and when it is
+//! nothing but the placeholder, so is the option before it: `--model {model}` goes as a whole.
+//! `{name}` in small letters and `_` is always a placeholder; other braces are just braces.
+//!
+//! What the program prints is its answer, line by line. It may say more with one line of JSON:
+//!
+//! ```text
+//! {"type":"result", "text":"the answer", "structured":{…}, "session":"id", "error":"what failed",
+//!  "cost_usd":0.12, "usage":{"input":1200,"cached":300,"output":60,"turns":3}}
+//! ```
+//!
+//! Every member but `type` may be absent. Numbers are those of this run; `input` includes `cached`.
+//! Exit code 0 without an `error` is success: with `claim = "exit"` that is also the claim that the
+//! task is done, with `claim = "marker"` the answer must say so, and an empty one is no output.
+
+use serde_json::{Map, Value};
+
+use super::failure::judge_text;
+use super::heard::{
+    End, Failure, Heard, Tail, for_people, gave_up, number, object, of_our_doing, text,
+};
+use super::{
+    Driver, Ending, Event, Exit, Invocation, Money, Outcome, Reader, Request, ScratchFile, Session,
+    Spent, Stop, Supports, Usage,
+};
+use crate::config::Claim;
+
+/// The words that may stand in braces.
+const PLACEHOLDERS: [(&str, Hole); 5] = [
+    ("prompt_file", Hole::PromptFile),
+    ("model", Hole::Model),
+    ("max_turns", Hole::MaxTurns),
+    ("session", Hole::Session),
+    ("scratch", Hole::Scratch),
+];
+
+/// The driver of a program that only a template describes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandDriver {
+    name: String,
+    program: String,
+    args: Vec<Argument>,
+    claim: Claim,
+}
+
+/// One argument: texts and placeholders.
+type Argument = Vec<Piece>;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    Hole(Hole),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hole {
+    PromptFile,
+    Model,
+    MaxTurns,
+    Session,
+    Scratch,
+}
+
+impl CommandDriver {
+    /// A driver for the template `command`; says what is wrong with it otherwise.
+    pub fn new(name: &str, command: &[String], claim: Claim) -> Result<Self, String> {
+        let Some((program, args)) = command.split_first() else {
+            return Err("`command` is empty: name a program".to_owned());
+        };
+        let pieces = argument(program)?;
+        if program.is_empty() || pieces.iter().any(|piece| matches!(piece, Piece::Hole(_))) {
+            return Err(format!("`command` must begin with a program, not `{program}`"));
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            program: program.clone(),
+            args: args.iter().map(|arg| argument(arg)).collect::<Result<_, _>>()?,
+            claim,
+        })
+    }
+
+    /// What the program does to say that a task is done.
+    pub fn claim(&self) -> Claim {
+        self.claim
+    }
+
+    fn uses(&self, hole: Hole) -> bool {
+        self.args.iter().flatten().any(|piece| *piece == Piece::Hole(hole))
+    }
+}
+
+/// Takes an argument of a template apart.
+fn argument(text: &str) -> Result<Argument, String> {
+    let mut pieces = Vec::new();
+    let mut literal = String::new();
+    let mut rest = text;
+    while let Some(open) = rest.find('{') {
+        let (before, tail) = rest.split_at(open);
+        literal.push_str(before);
+        let name = tail[1..].split_once('}').map(|(name, _)| name).filter(|name| is_name(name));
+        let Some(name) = name else {
+            literal.push('{');
+            rest = &tail[1..];
+            continue;
+        };
+        let known = PLACEHOLDERS.into_iter().find(|(word, _)| *word == name);
+        let (_, hole) = known.ok_or_else(|| unknown(name))?;
+        if !literal.is_empty() {
+            pieces.push(Piece::Text(std::mem::take(&mut literal)));
+        }
+        pieces.push(Piece::Hole(hole));
+        rest = &tail[name.len() + 2..];
+    }
+    literal.push_str(rest);
+    if !literal.is_empty() || pieces.is_empty() {
+        pieces.push(Piece::Text(literal));
+    }
+    Ok(pieces)
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_')
+}
+
+fn unknown(name: &str) -> String {
+    if name == "prompt" {
+        return "`{prompt}` would put the prompt on the command line, which is too short for it and \
+                readable for everybody: use `{prompt_file}`, or nothing to get it on standard input"
+            .to_owned();
+    }
+    let words = PLACEHOLDERS.map(|(word, _)| word);
+    match crate::text::nearest(name, words) {
+        Some(near) => format!("unknown placeholder `{{{name}}}`: did you mean `{{{near}}}`?"),
+        None => {
+            let known = words.map(|word| format!("{{{word}}}")).join(", ");
+            format!("unknown placeholder `{{{name}}}`: known are {known}")
+        }
+    }
+}
+
+impl Driver for CommandDriver {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn program(&self) -> &str {
+        &self.program
+    }
+
+    fn supports(&self) -> Supports {
+        Supports {
+            schema: false,
+            resume: self.uses(Hole::Session),
+            cost: false,
+            context: false,
+            mcp: false,
+            max_turns: self.uses(Hole::MaxTurns),
+            budget: false,
+            compaction: false,
+        }
+    }
+
+    fn invocation(&self, request: &Request<'_>) -> Invocation {
+        let prompt = super::system_in_prompt(request.system, request.prompt);
+        let path = format!("{}/prompt.md", request.scratch);
+        let turns = request.max_turns.map(|turns| turns.to_string());
+        let session = match &request.session {
+            Session::New => None,
+            Session::Resume { id, .. } => Some(*id),
+        };
+        let value = |hole: Hole| match hole {
+            Hole::PromptFile => Some(path.as_str()),
+            Hole::Scratch => Some(request.scratch),
+            Hole::Model => request.model,
+            Hole::MaxTurns => turns.as_deref(),
+            Hole::Session => session,
+        };
+        let mut run = Invocation::default();
+        for argument in &self.args {
+            let filled: Option<String> = argument
+                .iter()
+                .map(|piece| match piece {
+                    Piece::Text(text) => Some(text.as_str()),
+                    Piece::Hole(hole) => value(*hole),
+                })
+                .collect();
+            match (filled, argument.as_slice()) {
+                (Some(filled), _) => run.args.push(filled),
+                (None, [Piece::Hole(_)]) => {
+                    run.args.pop_if(|before| before.starts_with('-'));
+                }
+                (None, _) => {}
+            }
+        }
+        match self.uses(Hole::PromptFile) {
+            true => run.files.push(ScratchFile { path, text: prompt }),
+            false => run.stdin = prompt,
+        }
+        run
+    }
+
+    fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
+        Box::new(CommandReader {
+            claim: self.claim,
+            heard: Heard::new(request.permissions),
+            answer: Tail::default(),
+            structured: None,
+            session: None,
+            spent: Spent::default(),
+        })
+    }
+}
+
+struct CommandReader {
+    claim: Claim,
+    heard: Heard,
+    answer: Tail,
+    structured: Option<Value>,
+    session: Option<String>,
+    spent: Spent,
+}
+
+impl Reader for CommandReader {
+    fn line(&mut self, line: &[u8], events: &mut Vec<Event>) {
+        if let Ok(Value::Object(said)) = serde_json::from_slice(line)
+            && text(&said, "type") == Some("result")
+        {
+            self.result(said, events);
+            return;
+        }
+        let mut line = String::from_utf8_lossy(line).into_owned();
+        line.push('\n');
+        self.answer.push(&line);
+        events.push(Event::Text(line));
+    }
+
+    fn is_finished(&self) -> bool {
+        self.heard.end != End::Open
+    }
+
+    fn outcome(&mut self, exit: &Exit, stderr: &str) -> Outcome {
+        if let Some(outcome) = of_our_doing(exit) {
+            return outcome;
+        }
+        if self.heard.failure.is_some() {
+            return self.heard.judge(exit, stderr);
+        }
+        let answer = self.answer.as_str().trim();
+        match exit.ending {
+            ending if ending != Ending::Code(0) && exit.stopped != Some(Stop::Lingered) => {
+                // Many programs put their errors where the answer goes.
+                let last = answer.lines().last().map(for_people);
+                let judged = last.as_deref().filter(|_| matches!(ending, Ending::Code(_)));
+                match gave_up(ending, stderr, last.as_deref()) {
+                    crash @ Outcome::Crash { .. } => {
+                        judged.and_then(|last| judge_text(last, None)).unwrap_or(crash)
+                    }
+                    outcome => outcome,
+                }
+            }
+            _ if self.claim == Claim::Marker && answer.is_empty() && self.structured.is_none() => {
+                Outcome::NoOutput
+            }
+            _ => Outcome::Success,
+        }
+    }
+
+    fn answer(&self) -> &str {
+        self.answer.as_str()
+    }
+
+    fn structured(&self) -> Option<&Value> {
+        self.structured.as_ref()
+    }
+
+    fn session(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
+    fn spent(&self) -> Spent {
+        self.spent
+    }
+}
+
+impl CommandReader {
+    fn result(&mut self, mut said: Map<String, Value>, events: &mut Vec<Event>) {
+        self.heard.end = End::Done;
+        if let Some(session) = text(&said, "session") {
+            self.session = Some(session.to_owned());
+            events.push(Event::Started { session: self.session.clone(), model: None });
+        }
+        if let Some(answer) = text(&said, "text") {
+            self.answer.set(answer);
+            events.push(Event::Text(answer.to_owned()));
+        }
+        if let Some(usage) = object(&said, "usage") {
+            self.spent.input = number(usage, "input");
+            self.spent.cached = number(usage, "cached");
+            self.spent.output = number(usage, "output");
+            self.spent.turns = number(usage, "turns");
+            if let Spent { input: Some(input), output: Some(output), cached, .. } = self.spent {
+                events.push(Event::Usage(Usage { input, cached: cached.unwrap_or(0), output }));
+            }
+        }
+        if let Some(cost) = said.get("cost_usd").and_then(Value::as_f64).filter(|cost| *cost >= 0.0)
+        {
+            self.spent.cost = Some(cost);
+            events.push(Event::Cost(Money(cost)));
+        }
+        if let Some(message) = text(&said, "error") {
+            self.heard.failure = Some(Failure::Program { message: for_people(message) });
+        }
+        self.structured = said.remove("structured").filter(|value| !value.is_null());
+        events.push(Event::Finished);
+    }
+}
+
+#[cfg(test)]
+#[path = "command_tests.rs"]
+mod tests;

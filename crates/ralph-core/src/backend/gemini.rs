@@ -1,0 +1,284 @@
+//! Gemini CLI: `gemini -o stream-json`.
+//!
+//! `init`, then pieces of assistant text, tool uses and their results, then one `result` with the
+//! tokens of this run. A failed call ends in a `result` with an error, and the exit code is the HTTP
+//! status modulo 256. Retries are told on standard error only. There is no option for instructions,
+//! so they go before the prompt. MCP servers and a number of turns can only be set in the user's or
+//! the project's settings, or in a system file that must belong to root: none of them is ralph's.
+
+use serde_json::{Map, Value};
+
+use super::heard::{
+    End, Failure, Heard, Tail, for_people, last_lines, number, object, of_model, of_our_doing, text,
+};
+use super::{
+    Driver, Ending, Event, Exit, Invocation, Outcome, Permissions, Reader, Request, Session, Spent,
+    Supports, ToolStatus, Usage,
+};
+
+/// Statuses that a provider answers with and that an exit code can stand for.
+const STATUSES: [u16; 14] = [400, 401, 402, 403, 404, 408, 413, 429, 500, 502, 503, 504, 522, 529];
+
+/// The tools that change something.
+const CHANGING: [&str; 3] = ["write_file", "replace", "run_shell_command"];
+
+/// Exit codes with a meaning of their own.
+const NO_CREDENTIALS: i32 = 41;
+const TURN_LIMIT: i32 = 53;
+const NOT_TRUSTED: i32 = 55;
+
+/// The driver of `gemini`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gemini;
+
+impl Driver for Gemini {
+    fn name(&self) -> &str {
+        "gemini"
+    }
+
+    fn program(&self) -> &str {
+        "gemini"
+    }
+
+    fn supports(&self) -> Supports {
+        Supports {
+            schema: false,
+            resume: true,
+            cost: false,
+            context: false,
+            mcp: false,
+            max_turns: false,
+            budget: false,
+            compaction: false,
+        }
+    }
+
+    fn invocation(&self, request: &Request<'_>) -> Invocation {
+        let mut run = Invocation {
+            // Otherwise it starts itself again as a child, and the parent ignores signals.
+            env: vec![("GEMINI_CLI_NO_RELAUNCH".to_owned(), "true".to_owned())],
+            stdin: super::system_in_prompt(request.system, request.prompt),
+            ..Invocation::default()
+        };
+        // An untrusted folder would take back what is allowed here.
+        run.args.extend(["--skip-trust", "-o", "stream-json"].map(str::to_owned));
+        match request.permissions {
+            Permissions::Bypass => run.args.push("--yolo".to_owned()),
+            Permissions::Default => {}
+            // The tools that change something are then not offered at all.
+            Permissions::ReadOnly => {
+                run.args.extend(["--approval-mode", "default"].map(str::to_owned));
+            }
+        }
+        if let Some(model) = request.model {
+            run.args.extend(["-m".to_owned(), model.to_owned()]);
+        }
+        if let Session::Resume { id, .. } = &request.session {
+            run.args.extend(["--resume".to_owned(), (*id).to_owned()]);
+        }
+        run
+    }
+
+    fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
+        Box::new(GeminiReader {
+            heard: Heard::new(request.permissions),
+            answer: Tail::default(),
+            in_message: false,
+            session: None,
+            spent: Spent::default(),
+        })
+    }
+}
+
+struct GeminiReader {
+    heard: Heard,
+    answer: Tail,
+    /// Whether the next piece of text goes on with the last one.
+    in_message: bool,
+    session: Option<String>,
+    spent: Spent,
+}
+
+impl Reader for GeminiReader {
+    fn line(&mut self, line: &[u8], events: &mut Vec<Event>) {
+        let Some(event) = self.heard.object(line, events) else { return };
+        match self.event(&event, events) {
+            Some(()) => self.heard.understand(),
+            None => self.heard.stray(line, events),
+        }
+    }
+
+    fn is_finished(&self) -> bool {
+        self.heard.end != End::Open
+    }
+
+    fn outcome(&mut self, exit: &Exit, stderr: &str) -> Outcome {
+        if let Some(outcome) = of_our_doing(exit) {
+            return outcome;
+        }
+        let said = last_lines(stderr);
+        let status = status_of(exit.ending);
+        match (exit.ending, &self.heard.failure) {
+            (Ending::Code(NO_CREDENTIALS), _) => Outcome::NotLoggedIn { message: said },
+            (Ending::Code(TURN_LIMIT), _) => Outcome::MaxTurns,
+            (Ending::Code(NOT_TRUSTED), _) => {
+                Outcome::PermissionDenied { tools: vec!["a folder that it does not trust".into()] }
+            }
+            (_, Some(Failure::Model { message, status: None })) => of_model(message, status),
+            (_, None) if status.is_some() => of_model(&said, status),
+            _ => self.heard.judge(exit, stderr),
+        }
+    }
+
+    fn answer(&self) -> &str {
+        self.answer.as_str()
+    }
+
+    fn structured(&self) -> Option<&Value> {
+        None
+    }
+
+    fn session(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
+    fn spent(&self) -> Spent {
+        self.spent
+    }
+}
+
+impl GeminiReader {
+    /// One event; `None` when it is not known.
+    fn event(&mut self, event: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+        let kind = text(event, "type")?;
+        if kind == "message" {
+            return self.message(event, events);
+        }
+        self.in_message = false;
+        match kind {
+            "init" => {
+                self.session = text(event, "session_id").map(str::to_owned);
+                let model = text(event, "model").map(str::to_owned);
+                events.push(Event::Started { session: self.session.clone(), model });
+            }
+            "tool_use" => events.push(Event::ToolCall {
+                id: text(event, "tool_id")?.to_owned(),
+                name: text(event, "tool_name")?.to_owned(),
+                input: event.get("parameters").cloned().unwrap_or(Value::Null),
+            }),
+            "tool_result" => self.tool_result(event, events)?,
+            "error" if text(event, "severity") == Some("error") => {
+                self.failed(text(event, "message")?, None);
+            }
+            "result" => self.result(event, events),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn message(&mut self, event: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+        let content = text(event, "content")?;
+        match text(event, "role")? {
+            // The prompt, said back.
+            "user" => self.in_message = false,
+            "assistant" => {
+                match self.in_message {
+                    true => self.answer.push(content),
+                    false => self.answer.set(content),
+                }
+                self.in_message = event.get("delta").and_then(Value::as_bool) == Some(true);
+                events.push(Event::Text(content.to_owned()));
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn tool_result(&mut self, event: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+        let id = text(event, "tool_id")?;
+        let error = object(event, "error");
+        // An id is made of the tool's name and a number of the call.
+        let tool = id.rsplit_once("__").map_or(id, |(tool, _)| tool);
+        if is_denial(tool, error.and_then(|error| text(error, "type"))) {
+            let reason = error.and_then(|error| text(error, "message")).map(for_people);
+            self.heard.deny(tool);
+            events.push(Event::Denied { tool: tool.to_owned(), reason });
+        }
+        let status = match text(event, "status") {
+            Some("success") => ToolStatus::Ok,
+            _ => ToolStatus::Failed,
+        };
+        let said = text(event, "output").or_else(|| error.and_then(|error| text(error, "message")));
+        let text = said.unwrap_or_default().to_owned();
+        events.push(Event::ToolResult { id: id.to_owned(), status, text });
+        Some(())
+    }
+
+    fn result(&mut self, event: &Map<String, Value>, events: &mut Vec<Event>) {
+        // A run whose first call failed reports nothing but zeros, which means that it has no count.
+        if let Some(stats) = object(event, "stats")
+            && number(stats, "total_tokens") != Some(0)
+        {
+            self.spent.input = number(stats, "input_tokens");
+            self.spent.cached = number(stats, "cached");
+            self.spent.output = number(stats, "output_tokens");
+            if let Spent { input: Some(input), output: Some(output), cached, .. } = self.spent {
+                events.push(Event::Usage(Usage { input, cached: cached.unwrap_or(0), output }));
+            }
+        }
+        self.heard.end = match text(event, "status") {
+            Some("success") => End::Done,
+            _ => {
+                let error = object(event, "error");
+                let message = error.and_then(|error| text(error, "message"));
+                let kind = error.and_then(|error| text(error, "type"));
+                self.failed(message.unwrap_or("the run failed"), kind);
+                End::Failed
+            }
+        };
+        events.push(Event::Finished);
+    }
+
+    fn failed(&mut self, message: &str, kind: Option<&str>) {
+        self.heard.failure = Some(match kind {
+            Some("FatalTurnLimitedError") => Failure::Known(Outcome::MaxTurns),
+            _ => api_error(message),
+        });
+    }
+}
+
+/// What a failed call said: `[API Error: …]`, with the provider's JSON or a sentence inside.
+fn api_error(message: &str) -> Failure {
+    let inner = message.trim().strip_prefix("[API Error: ").unwrap_or(message);
+    let json = inner.strip_suffix(']').unwrap_or(inner);
+    if let Ok(Value::Object(outer)) = serde_json::from_str(json)
+        && let Some(error) = object(&outer, "error")
+    {
+        let status = number(error, "code").and_then(|code| u16::try_from(code).ok());
+        // `RESOURCE_EXHAUSTED` and its like say more than many a sentence.
+        let words = [text(error, "message"), text(error, "status")];
+        let message = words.into_iter().flatten().collect::<Vec<_>>().join(" · ");
+        return Failure::Model { message: for_people(&message), status };
+    }
+    Failure::Model { message: for_people(message), status: None }
+}
+
+/// Whether a tool failed because it may not be used. Those that change something are not even known
+/// in a run without `--yolo`.
+fn is_denial(tool: &str, error: Option<&str>) -> bool {
+    match error {
+        Some("policy_violation") => true,
+        Some("tool_not_registered") => CHANGING.contains(&tool),
+        _ => false,
+    }
+}
+
+/// The HTTP status that an exit code stands for.
+fn status_of(ending: Ending) -> Option<u16> {
+    let Ending::Code(code) = ending else { return None };
+    STATUSES.into_iter().find(|status| i32::from(*status % 256) == code)
+}
+
+#[cfg(test)]
+#[path = "gemini_tests.rs"]
+mod tests;

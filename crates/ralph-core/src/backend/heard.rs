@@ -1,0 +1,277 @@
+//! What the readers of line-by-line JSON have in common: parsing, remembering, and the judgement.
+//!
+//! A reader notes in [`Heard`] what the program said about its own end. When the process is gone,
+//! [`Heard::judge`] puts that together with how it ended. What ralph did to the process comes
+//! first, then what the program said went wrong, then denials; success needs both the program's
+//! word and a clean exit. An end without a word about it is never a success.
+
+use serde_json::{Map, Value};
+
+use super::failure::judge_text;
+use super::{Ending, Event, Exit, Outcome, Permissions, Stop};
+
+/// Most characters of a message that is kept for people.
+const MESSAGE: usize = 2000;
+/// Most names of denied tools that are kept.
+const DENIED: usize = 32;
+/// Last lines of standard error that may say why a program gave up.
+const LAST_LINES: usize = 2;
+
+/// What a program said about its own end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// Nothing yet.
+    Open,
+    /// It is done.
+    Done,
+    /// It has given up.
+    Failed,
+}
+
+/// What went wrong, in the program's own words.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Failure {
+    /// The program used a word of its own that leaves no doubt.
+    Known(Outcome),
+    /// A call to its model failed.
+    Model { message: String, status: Option<u16> },
+    /// Something else failed.
+    Program { message: String },
+}
+
+impl Failure {
+    /// As an outcome of a process that ended like this.
+    fn outcome(&self, ending: Ending) -> Outcome {
+        match self {
+            Self::Known(outcome) => outcome.clone(),
+            Self::Model { message, status } => of_model(message, *status),
+            Self::Program { message } => judge_text(message, None)
+                .unwrap_or_else(|| Outcome::Crash { ending, message: message.clone() }),
+        }
+    }
+}
+
+/// A failed call to the model. Whatever its text does not explain is an API error.
+pub(super) fn of_model(message: &str, status: Option<u16>) -> Outcome {
+    judge_text(message, status).unwrap_or_else(|| Outcome::ApiError {
+        status: status.or_else(|| super::failure::status_in(message)),
+        message: message.to_owned(),
+    })
+}
+
+/// What has been heard of a run, as far as the judgement needs it.
+#[derive(Debug)]
+pub(super) struct Heard {
+    permissions: Permissions,
+    /// What the program said about its end.
+    pub(super) end: End,
+    /// What it said went wrong.
+    pub(super) failure: Option<Failure>,
+    denied: Vec<String>,
+    understood: bool,
+    stray: Option<String>,
+    last: Line,
+}
+
+/// What a line was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    /// JSON.
+    Whole,
+    /// Not JSON, or not all of it.
+    Broken,
+}
+
+impl Heard {
+    /// Nothing yet, of a run with these permissions.
+    pub(super) fn new(permissions: Permissions) -> Self {
+        Self {
+            permissions,
+            end: End::Open,
+            failure: None,
+            denied: Vec::new(),
+            understood: false,
+            stray: None,
+            last: Line::Whole,
+        }
+    }
+
+    /// The JSON object of a line. Anything else is kept as it came, and is no event.
+    pub(super) fn object(
+        &mut self,
+        line: &[u8],
+        events: &mut Vec<Event>,
+    ) -> Option<Map<String, Value>> {
+        if line.trim_ascii().is_empty() {
+            return None;
+        }
+        if let Ok(Value::Object(object)) = serde_json::from_slice(line) {
+            self.last = Line::Whole;
+            return Some(object);
+        }
+        self.last = Line::Broken;
+        self.stray(line, events);
+        None
+    }
+
+    /// Notes that a line made sense.
+    pub(super) fn understand(&mut self) {
+        self.understood = true;
+    }
+
+    /// Keeps a line that is not understood.
+    pub(super) fn stray(&mut self, line: &[u8], events: &mut Vec<Event>) {
+        let text = String::from_utf8_lossy(line).into_owned();
+        if self.stray.is_none() {
+            self.stray = Some(for_people(&text));
+        }
+        events.push(Event::Unknown(text));
+    }
+
+    /// Notes that a tool was denied. Who asked for looking only has asked for that.
+    pub(super) fn deny(&mut self, tool: &str) {
+        if self.permissions != Permissions::ReadOnly
+            && self.denied.len() < DENIED
+            && self.denied.iter().all(|known| known != tool)
+        {
+            self.denied.push(tool.to_owned());
+        }
+    }
+
+    /// The outcome, from all that was heard and how the process ended.
+    pub(super) fn judge(&self, exit: &Exit, stderr: &str) -> Outcome {
+        if let Some(outcome) = of_our_doing(exit) {
+            return outcome;
+        }
+        if let Some(failure) = &self.failure {
+            return failure.outcome(exit.ending);
+        }
+        if !self.denied.is_empty() {
+            return Outcome::PermissionDenied { tools: self.denied.clone() };
+        }
+        let clean = exit.ending == Ending::Code(0) || exit.stopped == Some(Stop::Lingered);
+        match (self.end, exit.ending) {
+            (End::Done, _) if clean => Outcome::Success,
+            (_, Ending::Code(0)) => self.cut_short(stderr),
+            (_, ending) => gave_up(ending, stderr, self.stray.as_deref()),
+        }
+    }
+
+    /// A clean exit without a word about the end.
+    fn cut_short(&self, stderr: &str) -> Outcome {
+        let malformed = |message: &str| Outcome::Malformed { message: message.to_owned() };
+        match (&self.stray, self.last) {
+            (_, Line::Broken) if self.understood => {
+                malformed("its last line is not whole, and it did not say that it was done")
+            }
+            _ if self.understood => {
+                let last = last_lines(stderr);
+                let said = last.lines().last().unwrap_or("it did not say that it was done");
+                Outcome::Crash { ending: Ending::Code(0), message: said.to_owned() }
+            }
+            (Some(stray), _) => malformed(stray),
+            (None, _) => Outcome::NoOutput,
+        }
+    }
+}
+
+/// What needs no look at the output: the program is not there, or ralph ended it.
+pub(super) fn of_our_doing(exit: &Exit) -> Option<Outcome> {
+    if exit.ending == Ending::NotFound {
+        return Some(Outcome::NotInstalled);
+    }
+    exit.stopped.and_then(Outcome::of_stop)
+}
+
+/// The outcome of a process that failed without saying why on standard output.
+pub(super) fn gave_up(ending: Ending, stderr: &str, stray: Option<&str>) -> Outcome {
+    let last = last_lines(stderr);
+    if matches!(ending, Ending::Code(_))
+        && let Some(outcome) = judge_text(&last, None)
+    {
+        return outcome;
+    }
+    let message = last.lines().last().or(stray).unwrap_or("it gave no reason").to_owned();
+    Outcome::Crash { ending, message }
+}
+
+/// The last lines of standard error that say something, for people. Places in the program's own
+/// code do not.
+pub(super) fn last_lines(stderr: &str) -> String {
+    let says = |line: &&str| {
+        let line = line.trim();
+        !line.trim_matches(['{', '}', ' ']).is_empty()
+            && !["at ", "note: run with"].iter().any(|start| line.starts_with(start))
+    };
+    let mut lines: Vec<&str> = stderr.lines().rev().filter(says).take(LAST_LINES).collect();
+    lines.reverse();
+    for_people(&lines.join("\n"))
+}
+
+/// A program's text without colours and control characters, and not too long.
+pub(super) fn for_people(text: &str) -> String {
+    let mut out = String::new();
+    let mut chars = text.chars().peekable();
+    let mut kept = 0;
+    while let Some(c) = chars.next() {
+        if c == '\u{1b}' && chars.next_if_eq(&'[').is_some() {
+            while chars.next_if(|c| !c.is_ascii_alphabetic()).is_some() {}
+            chars.next();
+        } else if c == '\n' || !c.is_control() {
+            if kept == MESSAGE {
+                out.push('…');
+                break;
+            }
+            out.push(c);
+            kept += 1;
+        }
+    }
+    out.trim().to_owned()
+}
+
+/// The text under a key.
+pub(super) fn text<'v>(object: &'v Map<String, Value>, key: &str) -> Option<&'v str> {
+    object.get(key)?.as_str()
+}
+
+/// The object under a key.
+pub(super) fn object<'v>(
+    object: &'v Map<String, Value>,
+    key: &str,
+) -> Option<&'v Map<String, Value>> {
+    object.get(key)?.as_object()
+}
+
+/// The number under a key.
+pub(super) fn number(object: &Map<String, Value>, key: &str) -> Option<u64> {
+    object.get(key)?.as_u64()
+}
+
+/// The end of a text that may grow for ever: markers and JSON stand at the end of an answer.
+#[derive(Debug, Default)]
+pub(super) struct Tail(String);
+
+impl Tail {
+    /// Bytes that are always kept.
+    pub(super) const KEPT: usize = 1 << 20;
+
+    /// Goes on with `piece`.
+    pub(super) fn push(&mut self, piece: &str) {
+        self.0.push_str(piece);
+        if self.0.len() > 2 * Self::KEPT {
+            let cut = self.0.ceil_char_boundary(self.0.len() - Self::KEPT);
+            self.0.drain(..cut);
+        }
+    }
+
+    /// Begins again with `text`.
+    pub(super) fn set(&mut self, text: &str) {
+        self.0.clear();
+        self.push(text);
+    }
+
+    /// The text.
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}

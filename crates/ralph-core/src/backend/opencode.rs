@@ -1,0 +1,314 @@
+//! opencode: `opencode run --format json`.
+//!
+//! Work comes in steps: `step_start`, texts and tool uses, `step_finish` with the tokens and the cost
+//! of that step. There is no last event: a run is good when its last step finished with the reason
+//! `stop`, no `error` came, and it exits with 0. Without `--auto` the first question that nobody
+//! answers ends the run, also with 0. Configuration goes in through one variable, which adds to the
+//! user's own. A cost of 0 for tokens that were used means that opencode knows no price.
+
+use serde_json::{Map, Value, json};
+
+use super::heard::{End, Failure, Heard, Tail, for_people, number, object, text};
+use super::mcp::{At, servers};
+use super::{
+    CompactionTrigger, Driver, Event, Exit, Invocation, Money, Outcome, Permissions, Reader,
+    Request, ScratchFile, Session, Spent, Supports, ToolStatus, Usage,
+};
+
+/// The driver of `opencode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenCode;
+
+impl Driver for OpenCode {
+    fn name(&self) -> &str {
+        "opencode"
+    }
+
+    fn program(&self) -> &str {
+        "opencode"
+    }
+
+    fn supports(&self) -> Supports {
+        Supports {
+            schema: false,
+            resume: true,
+            cost: true,
+            context: false,
+            mcp: true,
+            max_turns: false,
+            budget: false,
+            compaction: false,
+        }
+    }
+
+    fn invocation(&self, request: &Request<'_>) -> Invocation {
+        let mut run = Invocation {
+            env: vec![("OPENCODE_DISABLE_AUTOUPDATE".to_owned(), "1".to_owned())],
+            stdin: request.prompt.to_owned(),
+            ..Invocation::default()
+        };
+        run.args.extend(["run", "--format", "json"].map(str::to_owned));
+        if request.permissions != Permissions::Default {
+            // It allows what is not denied; looking only is a matter of denying the rest.
+            run.args.push("--auto".to_owned());
+        }
+        if let Some(model) = request.model {
+            run.args.extend(["-m".to_owned(), model.to_owned()]);
+        }
+        if let Session::Resume { id, .. } = &request.session {
+            run.args.extend(["--session".to_owned(), (*id).to_owned()]);
+        }
+        let mut config = Map::new();
+        if request.permissions == Permissions::ReadOnly {
+            config.insert("permission".to_owned(), json!({ "edit": "deny", "bash": "deny" }));
+        }
+        if let Some(system) = request.system {
+            let path = format!("{}/instructions.md", request.scratch);
+            config.insert("instructions".to_owned(), json!([path]));
+            run.files.push(ScratchFile { path, text: system.to_owned() });
+        }
+        let mcp: Map<String, Value> = servers(request.mcp)
+            .iter()
+            .map(|server| (server.name.to_owned(), server_config(&server.at)))
+            .collect();
+        if !mcp.is_empty() {
+            config.insert("mcp".to_owned(), Value::Object(mcp));
+        }
+        if !config.is_empty() {
+            let config = Value::Object(config).to_string();
+            run.env.push(("OPENCODE_CONFIG_CONTENT".to_owned(), config));
+        }
+        run
+    }
+
+    fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
+        Box::new(OpenCodeReader {
+            heard: Heard::new(request.permissions),
+            answer: Tail::default(),
+            message: None,
+            session: None,
+            spent: Spent::default(),
+            price: Price::Unknown,
+        })
+    }
+}
+
+fn server_config(at: &At<'_>) -> Value {
+    let object = |pairs: &[(&str, &str)]| -> Map<String, Value> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect()
+    };
+    match at {
+        At::Program { command, args, env } => {
+            let words: Vec<&str> = std::iter::once(*command).chain(args.iter().copied()).collect();
+            json!({ "type": "local", "command": words, "environment": object(env), "enabled": true })
+        }
+        At::Url { url, headers } => {
+            json!({ "type": "remote", "url": url, "headers": object(headers), "enabled": true })
+        }
+    }
+}
+
+/// What is known of the cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Price {
+    /// No step has told.
+    Unknown,
+    /// So much, and no step was without a price.
+    Dollars(f64),
+    /// Some step used tokens that have no price.
+    Unpriced,
+}
+
+struct OpenCodeReader {
+    heard: Heard,
+    answer: Tail,
+    /// The message that the answer is a part of.
+    message: Option<String>,
+    session: Option<String>,
+    spent: Spent,
+    price: Price,
+}
+
+impl Reader for OpenCodeReader {
+    fn line(&mut self, line: &[u8], events: &mut Vec<Event>) {
+        let Some(event) = self.heard.object(line, events) else { return };
+        match self.event(&event, events) {
+            Some(()) => self.heard.understand(),
+            None => self.heard.stray(line, events),
+        }
+    }
+
+    /// Never: after a step that stopped there can be another, as when it has compacted its context.
+    fn is_finished(&self) -> bool {
+        false
+    }
+
+    fn outcome(&mut self, exit: &Exit, stderr: &str) -> Outcome {
+        self.heard.judge(exit, stderr)
+    }
+
+    fn answer(&self) -> &str {
+        self.answer.as_str()
+    }
+
+    fn structured(&self) -> Option<&Value> {
+        None
+    }
+
+    fn session(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
+    fn spent(&self) -> Spent {
+        let cost = match self.price {
+            Price::Dollars(dollars) => Some(dollars),
+            Price::Unknown | Price::Unpriced => None,
+        };
+        Spent { cost, ..self.spent }
+    }
+}
+
+impl OpenCodeReader {
+    /// One event; `None` when it is not known.
+    fn event(&mut self, event: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+        let kind = text(event, "type")?;
+        if self.session.is_none()
+            && let Some(session) = text(event, "sessionID")
+        {
+            self.session = Some(session.to_owned());
+            events.push(Event::Started { session: self.session.clone(), model: None });
+        }
+        match kind {
+            "step_start" => self.heard.end = End::Open,
+            "text" => self.text(object(event, "part")?, events)?,
+            "reasoning" => {
+                events.push(Event::Thinking(text(object(event, "part")?, "text")?.to_owned()));
+            }
+            "tool_use" => self.tool(object(event, "part")?, events)?,
+            "step_finish" => self.step(object(event, "part")?, events),
+            "error" => self.failed(object(event, "error")?),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// The last error is the one it ended with, but for the word that it was ended by one.
+    fn failed(&mut self, error: &Map<String, Value>) {
+        if self.heard.failure.is_none() || text(error, "name") != Some("MessageAbortedError") {
+            self.heard.failure = Some(failure(error));
+        }
+    }
+
+    fn text(&mut self, part: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+        let said = text(part, "text")?;
+        let metadata = object(part, "metadata");
+        if metadata.is_some_and(|metadata| metadata.contains_key("compaction_continue")) {
+            let trigger = CompactionTrigger::Auto;
+            events.push(Event::Compacted { trigger, before: None, after: None });
+            return Some(());
+        }
+        if part.get("synthetic").and_then(Value::as_bool) == Some(true) {
+            return None;
+        }
+        let message = text(part, "messageID").map(str::to_owned);
+        match message.is_some() && message == self.message {
+            true => {
+                self.answer.push("\n");
+                self.answer.push(said);
+            }
+            false => self.answer.set(said),
+        }
+        self.message = message;
+        events.push(Event::Text(said.to_owned()));
+        Some(())
+    }
+
+    /// A tool, told when it has come back.
+    fn tool(&mut self, part: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+        let state = object(part, "state")?;
+        let (id, name) = (text(part, "callID")?, text(part, "tool")?);
+        let input = state.get("input").cloned().unwrap_or(Value::Null);
+        events.push(Event::ToolCall { id: id.to_owned(), name: name.to_owned(), input });
+        let error = text(state, "error");
+        if let Some(reason) = error.filter(|error| is_denial(error)) {
+            self.heard.deny(name);
+            let reason = Some(for_people(reason));
+            events.push(Event::Denied { tool: name.to_owned(), reason });
+        }
+        let status = match text(state, "status") {
+            Some("completed") => ToolStatus::Ok,
+            _ => ToolStatus::Failed,
+        };
+        let text = error.or_else(|| text(state, "output")).unwrap_or_default().to_owned();
+        events.push(Event::ToolResult { id: id.to_owned(), status, text });
+        Some(())
+    }
+
+    fn step(&mut self, part: &Map<String, Value>, events: &mut Vec<Event>) {
+        self.heard.end = match text(part, "reason") {
+            Some("stop") => End::Done,
+            _ => End::Open,
+        };
+        self.spent.turns = Some(self.spent.turns.unwrap_or(0) + 1);
+        let Some(usage) = object(part, "tokens").map(usage) else { return };
+        // A step whose stream broke reports zeros; what it used is not known.
+        if usage == Usage::default() {
+            return;
+        }
+        let add = |sum: &mut Option<u64>, n: u64| *sum = Some(sum.unwrap_or(0).saturating_add(n));
+        add(&mut self.spent.input, usage.input);
+        add(&mut self.spent.cached, usage.cached);
+        add(&mut self.spent.output, usage.output);
+        events.push(Event::Usage(Usage {
+            input: self.spent.input.unwrap_or(0),
+            cached: self.spent.cached.unwrap_or(0),
+            output: self.spent.output.unwrap_or(0),
+        }));
+        let cost = part.get("cost").and_then(Value::as_f64).filter(|cost| *cost > 0.0);
+        self.price = match (self.price, cost) {
+            (Price::Unknown, Some(cost)) => Price::Dollars(cost),
+            (Price::Dollars(sum), Some(cost)) => Price::Dollars(sum + cost),
+            (Price::Unpriced, _) | (_, None) => Price::Unpriced,
+        };
+        if let Price::Dollars(sum) = self.price {
+            events.push(Event::Cost(Money(sum)));
+        }
+    }
+}
+
+/// Tokens of one step: what came from and went to the cache is counted beside the input.
+fn usage(tokens: &Map<String, Value>) -> Usage {
+    let cache = |key| object(tokens, "cache").and_then(|cache| number(cache, key)).unwrap_or(0);
+    let count = |key| number(tokens, key).unwrap_or(0);
+    let cached = cache("read");
+    Usage {
+        input: count("input").saturating_add(cached).saturating_add(cache("write")),
+        cached,
+        output: count("output").saturating_add(count("reasoning")),
+    }
+}
+
+fn is_denial(error: &str) -> bool {
+    error.contains("rejected permission") || error.contains("rule which prevents")
+}
+
+/// What an `error` event says went wrong.
+fn failure(error: &Map<String, Value>) -> Failure {
+    let data = object(error, "data");
+    let name = text(error, "name").unwrap_or("error");
+    let message = for_people(data.and_then(|data| text(data, "message")).unwrap_or(name));
+    match name {
+        "ContextOverflowError" => Failure::Known(Outcome::ContextLimit),
+        "ProviderAuthError" => Failure::Known(Outcome::NotLoggedIn { message }),
+        "APIError" => {
+            let status = data.and_then(|data| number(data, "statusCode"));
+            let status = status.and_then(|status| u16::try_from(status).ok());
+            Failure::Model { message, status }
+        }
+        _ => Failure::Program { message },
+    }
+}
+
+#[cfg(test)]
+#[path = "opencode_tests.rs"]
+mod tests;

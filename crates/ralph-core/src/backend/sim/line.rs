@@ -1,0 +1,243 @@
+//! The protocol of `ralph __sim`: one JSON object a line, the word in `event` says which.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::backend::{
+    CompactionTrigger, Context, Event, LimitStatus, Money, RateLimit, ToolStatus, Usage,
+};
+
+/// One line of output. Each is one [`Event`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Line {
+    /// The first line.
+    Started {
+        /// The session, new or continued.
+        session: String,
+        /// The model that was asked for.
+        model: String,
+    },
+    /// A whole message.
+    Text {
+        /// Its words.
+        text: String,
+    },
+    /// Reasoning.
+    Thinking {
+        /// Its words.
+        text: String,
+    },
+    /// A tool begins.
+    ToolCall {
+        /// Pairs the call with its result.
+        id: String,
+        /// `write`, `append`, `edit`, `delete` or `shell`.
+        name: String,
+        /// What it was given.
+        input: Value,
+    },
+    /// A tool ends.
+    ToolResult {
+        /// Of which call.
+        id: String,
+        /// How it ended.
+        status: Status,
+        /// What it said.
+        text: String,
+    },
+    /// Tokens of one message; the sum of all is the run's.
+    Usage {
+        /// Tokens read, those from a cache included.
+        input: u64,
+        /// Of these, tokens from a cache.
+        cached: u64,
+        /// Tokens written.
+        output: u64,
+    },
+    /// Dollars so far in this run.
+    Cost {
+        /// How many.
+        usd: f64,
+    },
+    /// How full the context is.
+    Context {
+        /// Tokens in it.
+        used: u64,
+        /// Tokens it can hold.
+        window: u64,
+    },
+    /// A limit of the account.
+    RateLimit {
+        /// How near.
+        status: Limit,
+        /// When it is lifted, in seconds since 1970.
+        resets_at: Option<i64>,
+        /// Which limit.
+        kind: Option<String>,
+    },
+    /// A call to the model is tried again.
+    Retry {
+        /// Which try.
+        attempt: u64,
+        /// Of how many.
+        of: Option<u64>,
+        /// How long it waits first.
+        delay_ms: Option<u64>,
+        /// Why.
+        reason: String,
+    },
+    /// The context was compacted.
+    Compacted {
+        /// Who asked.
+        trigger: Trigger,
+        /// Tokens before.
+        before: u64,
+        /// Tokens after.
+        after: u64,
+    },
+    /// The context could not be compacted.
+    CompactionFailed {
+        /// Why.
+        reason: String,
+    },
+    /// A tool was not allowed.
+    Denied {
+        /// Which.
+        tool: String,
+        /// What it wanted.
+        reason: Option<String>,
+    },
+    /// The last line of a run that was not cut short.
+    Finished(Finished),
+}
+
+/// How a run ended, in the program's own words.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finished {
+    /// The verdict.
+    pub result: Verdict,
+    /// Turns taken.
+    pub turns: u64,
+    /// The HTTP status of a model that refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// What went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The answer as data, when a schema was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured: Option<Value>,
+}
+
+/// The verdict of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// All is well.
+    Success,
+    /// No turns left.
+    MaxTurns,
+    /// No room left.
+    ContextLimit,
+    /// No money left.
+    Budget,
+    /// The account's limit.
+    RateLimit,
+    /// No credentials.
+    NotLoggedIn,
+    /// The model failed.
+    ApiError,
+}
+
+/// How a tool ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// As asked.
+    Ok,
+    /// With an error.
+    Failed,
+}
+
+/// How near a limit is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// Nearly there.
+    Warning,
+    /// Reached.
+    Rejected,
+}
+
+/// Who asked for a compaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trigger {
+    /// The program itself.
+    Auto,
+    /// A `/compact` prompt.
+    Manual,
+}
+
+impl Line {
+    /// The line with its end, as it is printed.
+    pub fn render(&self) -> String {
+        // A line is plain data, for which serialising cannot fail.
+        let mut text = serde_json::to_string(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// What one printed line says; `None` when it is not of this protocol.
+    pub fn parse(line: &[u8]) -> Option<Self> {
+        serde_json::from_slice(line).ok()
+    }
+
+    /// The event that it is.
+    pub fn into_event(self) -> Event {
+        match self {
+            Self::Started { session, model } => {
+                Event::Started { session: Some(session), model: Some(model) }
+            }
+            Self::Text { text } => Event::Text(text),
+            Self::Thinking { text } => Event::Thinking(text),
+            Self::ToolCall { id, name, input } => Event::ToolCall { id, name, input },
+            Self::ToolResult { id, status, text } => Event::ToolResult {
+                id,
+                status: match status {
+                    Status::Ok => ToolStatus::Ok,
+                    Status::Failed => ToolStatus::Failed,
+                },
+                text,
+            },
+            Self::Usage { input, cached, output } => Event::Usage(Usage { input, cached, output }),
+            Self::Cost { usd } => Event::Cost(Money(usd)),
+            Self::Context { used, window } => {
+                Event::Context(Context { used, window: Some(window) })
+            }
+            Self::RateLimit { status, resets_at, kind } => Event::RateLimit(RateLimit {
+                status: match status {
+                    Limit::Warning => LimitStatus::Warning,
+                    Limit::Rejected => LimitStatus::Rejected,
+                },
+                resets_at,
+                kind,
+            }),
+            Self::Retry { attempt, of, delay_ms, reason } => {
+                Event::Retry { attempt, of, delay_ms, reason }
+            }
+            Self::Compacted { trigger, before, after } => Event::Compacted {
+                trigger: match trigger {
+                    Trigger::Auto => CompactionTrigger::Auto,
+                    Trigger::Manual => CompactionTrigger::Manual,
+                },
+                before: Some(before),
+                after: Some(after),
+            },
+            Self::CompactionFailed { reason } => Event::CompactionFailed(reason),
+            Self::Denied { tool, reason } => Event::Denied { tool, reason },
+            Self::Finished(_) => Event::Finished,
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! What the reader makes of a run.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::backend::{
+    CompactionTrigger, Context, LimitStatus, Money, RateLimit, ToolStatus, Usage,
+};
+
+fn request(prompt: &str) -> Request<'_> {
+    Request {
+        prompt,
+        system: None,
+        model: None,
+        max_turns: None,
+        permissions: Permissions::Bypass,
+        mcp: None,
+        schema: None,
+        session: Session::New,
+        budget: None,
+        scratch: "/scratch",
+        as_root: false,
+    }
+}
+
+fn read(stream: &[u8]) -> (Box<dyn Reader>, Vec<Event>) {
+    let mut reader = Sim.reader(&request(""));
+    let mut events = Vec::new();
+    for line in stream.split(|byte| *byte == b'\n') {
+        reader.line(line, &mut events);
+    }
+    (reader, events)
+}
+
+fn outcome(stream: &str, exit: Exit) -> Outcome {
+    read(stream.as_bytes()).0.outcome(&exit, "\nthe last words\n")
+}
+
+const STARTED: &str = "{\"event\":\"started\",\"session\":\"s\",\"model\":\"m\"}\n";
+
+fn finished(rest: &str) -> String {
+    format!("{STARTED}{{\"event\":\"finished\",\"turns\":2,{rest}}}\n")
+}
+
+#[test]
+fn the_command_line_says_all_that_was_asked() {
+    let schema = json!({ "type": "object" });
+    let all = Request {
+        system: Some("be brief"),
+        model: Some("big"),
+        max_turns: Some(3),
+        permissions: Permissions::ReadOnly,
+        schema: Some(&schema),
+        session: Session::Resume { id: "s-1", before: Spent::default() },
+        budget: Some(1.5),
+        ..request("do it")
+    };
+    let invocation = Sim.invocation(&all);
+    assert_eq!(
+        invocation.args.join(" "),
+        "__sim --scratch /scratch --model big --max-turns 3 --budget 1.5 --resume s-1 \
+         --system /scratch/sim-system.txt --structured --read-only"
+    );
+    assert_eq!(invocation.stdin, "do it");
+    assert_eq!(invocation.files[0].text, "be brief");
+    assert_eq!(Sim.invocation(&request("x")).args, ["__sim", "--scratch", "/scratch"]);
+    let compaction = Sim.compaction("s-1", "the plan").map(|run| run.prompt);
+    assert_eq!(compaction.as_deref(), Some("/compact the plan"));
+}
+
+#[test]
+fn every_line_is_one_event() {
+    let id = || "1".to_owned();
+    let cases = [
+        (
+            Line::Started { session: "s".into(), model: "m".into() },
+            Event::Started { session: Some("s".into()), model: Some("m".into()) },
+        ),
+        (Line::Text { text: "t".into() }, Event::Text("t".into())),
+        (Line::Thinking { text: "t".into() }, Event::Thinking("t".into())),
+        (
+            Line::ToolCall { id: id(), name: "write".into(), input: json!({ "path": "a" }) },
+            Event::ToolCall { id: id(), name: "write".into(), input: json!({ "path": "a" }) },
+        ),
+        (
+            Line::ToolResult { id: id(), status: Status::Failed, text: "no".into() },
+            Event::ToolResult { id: id(), status: ToolStatus::Failed, text: "no".into() },
+        ),
+        (
+            Line::Usage { input: 3, cached: 2, output: 1 },
+            Event::Usage(Usage { input: 3, cached: 2, output: 1 }),
+        ),
+        (Line::Cost { usd: 0.25 }, Event::Cost(Money(0.25))),
+        (
+            Line::Context { used: 5, window: 10 },
+            Event::Context(Context { used: 5, window: Some(10) }),
+        ),
+        (
+            Line::RateLimit { status: Limit::Warning, resets_at: Some(9), kind: None },
+            Event::RateLimit(RateLimit {
+                status: LimitStatus::Warning,
+                resets_at: Some(9),
+                kind: None,
+            }),
+        ),
+        (
+            Line::Retry { attempt: 1, of: None, delay_ms: Some(2), reason: "r".into() },
+            Event::Retry { attempt: 1, of: None, delay_ms: Some(2), reason: "r".into() },
+        ),
+        (
+            Line::Compacted { trigger: Trigger::Manual, before: 9, after: 2 },
+            Event::Compacted {
+                trigger: CompactionTrigger::Manual,
+                before: Some(9),
+                after: Some(2),
+            },
+        ),
+        (Line::CompactionFailed { reason: "r".into() }, Event::CompactionFailed("r".into())),
+        (
+            Line::Denied { tool: "write".into(), reason: None },
+            Event::Denied { tool: "write".into(), reason: None },
+        ),
+    ];
+    for (line, event) in cases {
+        let printed = line.render();
+        assert_eq!(Line::parse(printed.as_bytes()), Some(line), "{printed}");
+        assert_eq!(read(printed.as_bytes()).1, [event], "{printed}");
+    }
+}
+
+#[test]
+fn every_ending_has_its_outcome() {
+    let good = || finished("\"result\":\"success\"");
+    let cases = [
+        (good(), Exit::code(0), "success"),
+        (good(), Exit::code(3), "crash"),
+        (
+            format!("{STARTED}{{\"event\":\"denied\",\"tool\":\"write\"}}\n{}", good()),
+            Exit::code(0),
+            "permission_denied",
+        ),
+        (finished("\"result\":\"max_turns\""), Exit::code(1), "max_turns"),
+        (finished("\"result\":\"context_limit\""), Exit::code(1), "context_limit"),
+        (finished("\"result\":\"budget\""), Exit::code(1), "budget"),
+        (finished("\"result\":\"rate_limit\""), Exit::code(1), "rate_limit"),
+        (finished("\"result\":\"not_logged_in\""), Exit::code(1), "not_logged_in"),
+        (finished("\"result\":\"api_error\",\"status\":529"), Exit::code(1), "api_error"),
+        (STARTED.to_owned(), Exit::code(0), "crash"),
+        (STARTED.to_owned(), Exit { ending: Ending::Signal(9), stopped: None }, "crash"),
+        (String::new(), Exit::code(0), "no_output"),
+        (String::new(), Exit::code(2), "crash"),
+        (format!("{STARTED}what?\n"), Exit::code(0), "malformed"),
+        (String::new(), Exit { ending: Ending::NotFound, stopped: None }, "not_installed"),
+        (good(), Exit { ending: Ending::Signal(15), stopped: Some(Stop::Lingered) }, "success"),
+        (good(), Exit { ending: Ending::Signal(15), stopped: Some(Stop::Timeout) }, "timeout"),
+        (good(), Exit { ending: Ending::Signal(15), stopped: Some(Stop::Cancelled) }, "cancelled"),
+        (String::new(), Exit { ending: Ending::Signal(9), stopped: Some(Stop::Idle) }, "idle"),
+        (format!("what?\n{}", good()), Exit::code(0), "success"),
+    ];
+    for (stream, exit, word) in cases {
+        assert_eq!(outcome(&stream, exit).word(), word, "{exit:?} {stream}");
+    }
+}
+
+#[test]
+fn a_limit_keeps_the_time_of_its_reset() {
+    let limit =
+        "{\"event\":\"rate_limit\",\"status\":\"rejected\",\"resets_at\":77,\"kind\":null}\n";
+    let stream = format!("{limit}{}", finished("\"result\":\"rate_limit\",\"message\":\"full\""));
+    assert_eq!(
+        outcome(&stream, Exit::code(1)),
+        Outcome::RateLimit { resets_at: Some(77), message: "full".into() }
+    );
+}
+
+#[test]
+fn a_crash_shows_the_last_words_of_standard_error() {
+    assert_eq!(
+        outcome(STARTED, Exit::code(7)),
+        Outcome::Crash { ending: Ending::Code(7), message: "the last words".into() }
+    );
+}
+
+#[test]
+fn what_nobody_said_is_unknown_and_the_rest_is_added_up() {
+    let (reader, _) = read(STARTED.as_bytes());
+    assert_eq!(reader.spent(), Spent::default());
+    assert_eq!(reader.session(), Some("s"));
+    let usage = "{\"event\":\"usage\",\"input\":10,\"cached\":4,\"output\":1}\n";
+    let cost = "{\"event\":\"cost\",\"usd\":0.1}\n{\"event\":\"cost\",\"usd\":0.3}\n";
+    let end = finished("\"result\":\"success\",\"structured\":{\"a\":1}");
+    let (reader, _) = read(format!("{usage}{usage}{cost}{end}").as_bytes());
+    assert_eq!(
+        reader.spent(),
+        Spent {
+            cost: Some(0.3),
+            input: Some(20),
+            cached: Some(8),
+            output: Some(2),
+            turns: Some(2)
+        }
+    );
+    assert_eq!(reader.structured(), Some(&json!({ "a": 1 })));
+    assert!(reader.is_finished());
+}
+
+#[test]
+fn a_line_that_makes_no_sense_is_kept() {
+    let (_, events) = read(b"\xff\xfe\n{\"event\":\"new thing\"}\n[]\n");
+    assert_eq!(
+        events,
+        ["\u{fffd}\u{fffd}", "{\"event\":\"new thing\"}", "[]"].map(|s| Event::Unknown(s.into()))
+    );
+}
+
+/// A whole run that succeeds, as it is printed.
+fn good_stream() -> Vec<u8> {
+    let scenario = Scenario::parse(demo::SCENARIO).unwrap_or_else(|e| panic!("{e}"));
+    let prompt = "## Current Task\nt-add1";
+    let choice = choose(&scenario, prompt, &mut |_| 0);
+    let performance = expand(&scenario, &choice, prompt, &scenario_tests::ask());
+    let printed = performance.ops.iter().filter_map(|op| match op {
+        Op::Line(line) => Some(line.render()),
+        _ => None,
+    });
+    printed.collect::<String>().into_bytes()
+}
+
+proptest! {
+    #[test]
+    fn a_stream_that_is_cut_is_never_a_success(at in 0..good_stream().len() - 1, code in 0..2i32) {
+        let stream = good_stream();
+        let (mut reader, _) = read(&stream[..at]);
+        prop_assert_ne!(reader.outcome(&Exit::code(code), ""), Outcome::Success);
+    }
+
+    #[test]
+    fn no_bytes_panic(stream in proptest::collection::vec(any::<u8>(), 0..200), code in any::<i32>()) {
+        let (mut reader, _) = read(&stream);
+        prop_assert_ne!(reader.outcome(&Exit::code(code), ""), Outcome::Success);
+    }
+
+    #[test]
+    fn no_damaged_line_panics(at in 0..good_stream().len(), byte in any::<u8>()) {
+        let mut stream = good_stream();
+        stream[at] = byte;
+        let (mut reader, _) = read(&stream);
+        let _ = reader.outcome(&Exit::code(0), "");
+    }
+}

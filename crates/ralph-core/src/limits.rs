@@ -1,0 +1,278 @@
+//! When a run of a backend is to be warned about, compacted, or stopped: numbers in, decision out.
+//!
+//! # Theory of operation
+//!
+//! The [`Monitor`] is told every event and, now and then, the time. It keeps four numbers: how long
+//! the run takes, how long it has been silent, what it has cost, and how full its context is. Time
+//! and money stop a run. Silence does too, but not while a tool call is open: a test suite may take
+//! its time. What the program says about trying again is not a sign of life.
+//!
+//! The context has three tiers and a memory, so that a number that goes up and down at a threshold
+//! does not repeat a decision:
+//!
+//! ```text
+//!          warn            (compact - 5 %)  compact           kill
+//! ----------|------------------|---------------|----------------|-----
+//!   calm    | warned once      |               | asks to compact| stops
+//!
+//! after a compaction:
+//!   worked  | goes on          | failed: stops
+//! ```
+//!
+//! A warning comes again only after the context was 5 % below its threshold. After a compaction that
+//! left the context between `warn` and 5 % below `compact`, the run goes on, and another compaction is
+//! asked for only when `compact` is crossed again. One monitor may follow several runs of one
+//! attempt ([`Monitor::begin`]): a compaction is often a run of its own on the same session.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::backend::{Context, Event, Stop};
+use crate::config;
+
+/// How far below a threshold the context has to fall before the threshold counts again.
+const HYSTERESIS: f64 = 0.05;
+
+/// Sums of decimal fractions are off by a hair, and a hair must not decide.
+const HAIR: f64 = 1e-9;
+
+/// Most open tool calls that are told apart; one is enough to be busy.
+const MOST_OPEN: usize = 4096;
+
+/// What a run may use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// How long one run may take.
+    pub timeout: Option<Duration>,
+    /// How long it may be silent with no tool at work.
+    pub idle: Option<Duration>,
+    /// Most dollars for all runs that the monitor follows.
+    pub max_cost: Option<f64>,
+    /// Share of the context that is worth a warning.
+    pub context_warn: f64,
+    /// Share of the context at which it is compacted.
+    pub context_compact: f64,
+    /// Share of the context at which the run is stopped.
+    pub context_kill: f64,
+    /// Size of the context in tokens, for backends that do not say.
+    pub window: Option<u64>,
+}
+
+impl Limits {
+    /// The limits of the configuration, with the time that this kind of run may take.
+    pub fn of(config: &config::Limits, timeout: Duration) -> Self {
+        Self {
+            timeout: Some(timeout),
+            idle: Some(config.idle_timeout.get()),
+            max_cost: config.max_cost.map(config::Dollars::get),
+            context_warn: config.context_warn.get(),
+            context_compact: config.context_compact.get(),
+            context_kill: config.context_kill.get(),
+            window: None,
+        }
+    }
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Put this line into the log and go on.
+    Warn(String),
+    /// Compact the context. Until that has happened, nothing more is asked for.
+    Compact,
+    /// End the run.
+    Stop(Stop),
+}
+
+/// Follows the runs of one attempt and decides.
+#[derive(Clone, Debug)]
+pub struct Monitor {
+    limits: Limits,
+    started: u64,
+    heard: u64,
+    open: BTreeSet<String>,
+    earlier_cost: f64,
+    cost: f64,
+    window: Option<u64>,
+    share: f64,
+    pressure: Pressure,
+    warned: bool,
+    over: bool,
+}
+
+/// Where the context stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Pressure {
+    /// No compaction is under way.
+    Calm,
+    /// One was asked for when the context was this full.
+    Asked { from: f64 },
+    /// One has happened; the next number shows what it was good for.
+    Done { from: f64 },
+}
+
+impl Monitor {
+    /// A monitor for one attempt. Its first run begins at 0 unless [`Monitor::begin`] says otherwise.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            started: 0,
+            heard: 0,
+            open: BTreeSet::new(),
+            earlier_cost: 0.0,
+            cost: 0.0,
+            window: limits.window,
+            share: 0.0,
+            pressure: Pressure::Calm,
+            warned: false,
+            over: false,
+        }
+    }
+
+    /// Another run of the attempt begins. What was spent and where the context stands is kept.
+    pub fn begin(&mut self, now_ms: u64) {
+        self.started = now_ms;
+        self.heard = now_ms;
+        self.open.clear();
+        self.earlier_cost += std::mem::take(&mut self.cost);
+        self.over = false;
+    }
+
+    /// The program said something that is no event.
+    pub fn on_sign_of_life(&mut self, now_ms: u64) {
+        self.heard = self.heard.max(now_ms);
+    }
+
+    /// The program said this.
+    pub fn on_event(&mut self, now_ms: u64, event: &Event) -> Vec<Decision> {
+        if !matches!(event, Event::Retry { .. } | Event::RateLimit(_)) {
+            self.on_sign_of_life(now_ms);
+        }
+        if self.over {
+            return Vec::new();
+        }
+        let decision = match event {
+            Event::ToolCall { id, .. } => {
+                if self.open.len() < MOST_OPEN {
+                    self.open.insert(id.clone());
+                }
+                None
+            }
+            Event::ToolResult { id, .. } => {
+                self.open.remove(id);
+                None
+            }
+            Event::Cost(money) => {
+                self.cost = money.0;
+                self.over_budget()
+            }
+            Event::Context(context) => self.on_context(*context),
+            Event::Compacted { after, .. } => {
+                self.pressure = Pressure::Done { from: self.from() };
+                let context = after.map(|used| Context { used, window: None });
+                context.and_then(|context| self.on_context(context))
+            }
+            Event::CompactionFailed(why) => match self.pressure {
+                Pressure::Asked { .. } => Some(Decision::Stop(Stop::ContextFull)),
+                _ => Some(Decision::Warn(format!("[RALPH] Context not compacted: {why}"))),
+            },
+            // Its end is not ours to decide any more.
+            Event::Finished => {
+                self.over = true;
+                None
+            }
+            _ => None,
+        };
+        self.over |= matches!(decision, Some(Decision::Stop(_)));
+        decision.into_iter().collect()
+    }
+
+    /// Time has passed.
+    pub fn on_tick(&mut self, now_ms: u64) -> Option<Decision> {
+        let since = |then: u64| Duration::from_millis(now_ms.saturating_sub(then));
+        let is_over = |then: u64, limit: Option<Duration>| limit.is_some_and(|l| since(then) >= l);
+        let stop = if self.over {
+            return None;
+        } else if is_over(self.started, self.limits.timeout) {
+            Stop::Timeout
+        } else if self.open.is_empty() && is_over(self.heard, self.limits.idle) {
+            Stop::Idle
+        } else {
+            return None;
+        };
+        self.over = true;
+        Some(Decision::Stop(stop))
+    }
+
+    /// What all runs have cost, as far as they said so.
+    pub fn cost(&self) -> f64 {
+        self.earlier_cost + self.cost
+    }
+
+    fn over_budget(&self) -> Option<Decision> {
+        let most = self.limits.max_cost?;
+        (self.cost() >= most).then_some(Decision::Stop(Stop::Budget))
+    }
+
+    fn on_context(&mut self, context: Context) -> Option<Decision> {
+        self.window = context.window.or(self.window);
+        let window = self.window.filter(|window| *window > 0)?;
+        let share = context.used as f64 / window as f64;
+        self.share = share;
+        let Limits { context_warn, context_compact, context_kill, .. } = self.limits;
+        if share >= context_kill {
+            return Some(Decision::Stop(Stop::ContextFull));
+        }
+        match self.pressure {
+            Pressure::Done { from } => self.judge(from),
+            // The rest of a turn that was under way still comes in; only less is news.
+            Pressure::Asked { from } if share < context_compact => self.judge(from),
+            Pressure::Asked { .. } => None,
+            Pressure::Calm if share >= context_compact => {
+                self.pressure = Pressure::Asked { from: share };
+                self.warned = true;
+                Some(Decision::Compact)
+            }
+            Pressure::Calm if share >= context_warn => {
+                let warn = !std::mem::replace(&mut self.warned, true);
+                warn.then(|| {
+                    let percent = percent(share);
+                    Decision::Warn(format!(
+                        "[RALPH] Context pressure: {percent}% - consider wrapping up"
+                    ))
+                })
+            }
+            Pressure::Calm => {
+                self.warned &= share >= context_warn - HYSTERESIS;
+                None
+            }
+        }
+    }
+
+    /// Whether a compaction was good for something.
+    fn judge(&mut self, from: f64) -> Option<Decision> {
+        if self.share > self.limits.context_compact - HYSTERESIS + HAIR {
+            return Some(Decision::Stop(Stop::ContextFull));
+        }
+        self.pressure = Pressure::Calm;
+        self.warned = self.share >= self.limits.context_warn;
+        let (from, to) = (percent(from), percent(self.share));
+        Some(Decision::Warn(format!("[RALPH] Context compacted: {from}% -> {to}%")))
+    }
+
+    fn from(&self) -> f64 {
+        match self.pressure {
+            Pressure::Asked { from } | Pressure::Done { from } => from,
+            Pressure::Calm => self.share,
+        }
+    }
+}
+
+/// Whole percent, rounded down.
+fn percent(share: f64) -> u64 {
+    (share * 100.0 + HAIR) as u64
+}
+
+#[cfg(test)]
+#[path = "limits_tests.rs"]
+mod tests;

@@ -1,0 +1,238 @@
+//! One run of a backend: a driver's translation, the runner's processes, the monitor's decisions.
+//!
+//! # Theory of operation
+//!
+//! ```text
+//! Request --driver--> Invocation --runner--> lines --reader--> events --> monitor --> stop?
+//!                               ^                      |             \--> whoever listens
+//!                               \----- what to say ----/
+//! ```
+//!
+//! Everything is decided elsewhere. The driver knows the program, the monitor the limits, the runner
+//! the processes; this is the wire between them. Time and silence are the monitor's here, so the
+//! runner is given no limits of its own.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use ralph_core::backend::{Context, Driver, Event, Outcome, Reader, Request, Spent, Stop};
+use ralph_core::limits::{Decision, Monitor};
+
+use crate::proc::{
+    Bounds, Cancel, Finished, Input, Job, Line, ProcError, Runner, Scratch, Stdin, Step, Watch,
+};
+
+/// What to run, where, and with what added to it by configuration.
+#[derive(Clone)]
+pub struct Call<'a> {
+    /// The translator.
+    pub driver: &'a dyn Driver,
+    /// Another program than the driver's own: a name on the PATH or a path.
+    pub program: Option<&'a str>,
+    /// Arguments after the driver's.
+    pub args: &'a [String],
+    /// Variables after the driver's.
+    pub env: &'a [(String, String)],
+    /// What is asked. Its `scratch` is filled in here.
+    pub request: Request<'a>,
+    /// Where it runs.
+    pub cwd: &'a Path,
+    /// Where the private directory of the run is made.
+    pub scratch: &'a Path,
+    /// The log of the run.
+    pub log: Option<&'a Path>,
+    /// What becomes of the run when its context should be compacted.
+    pub on_compact: OnCompact,
+    /// How long its end may take.
+    pub bounds: Bounds,
+    /// A way to end it from elsewhere.
+    pub cancel: Cancel,
+}
+
+/// What becomes of a run when its context should be compacted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnCompact {
+    /// It is ended; whoever called compacts the session or starts a new one.
+    Stop,
+    /// It goes on: the program compacts by itself, or cannot be helped.
+    GoOn,
+}
+
+/// What a listener hears.
+#[derive(Clone, Copy, Debug)]
+pub enum Heard<'a> {
+    /// The program said something.
+    Event(&'a Event),
+    /// The monitor decided something.
+    Decision(&'a Decision),
+}
+
+/// How a run of a backend went.
+#[derive(Debug)]
+pub struct RunReport {
+    /// The judgement.
+    pub outcome: Outcome,
+    /// The text of the last answer.
+    pub answer: String,
+    /// The structured answer.
+    pub structured: Option<serde_json::Value>,
+    /// The session's id.
+    pub session: Option<String>,
+    /// What it used.
+    pub spent: Spent,
+    /// How full its context was at last.
+    pub context: Option<Context>,
+    /// How many events there were.
+    pub events: u64,
+    /// The decision that ended the run. With [`Decision::Compact`] the work can go on after a
+    /// compaction, although the outcome is a full context.
+    pub ended_by: Option<Decision>,
+    /// Where its output is.
+    pub log: Option<PathBuf>,
+    /// What the runner saw.
+    pub finished: Finished,
+}
+
+/// Run a backend to its end.
+pub fn run_backend(
+    runner: &Runner,
+    call: &Call<'_>,
+    monitor: &mut Monitor,
+    listener: &mut dyn FnMut(Heard<'_>),
+) -> Result<RunReport, ProcError> {
+    let scratch = Scratch::new(call.scratch)?;
+    let directory = scratch.path().to_string_lossy();
+    let request = Request { scratch: &directory, ..call.request.clone() };
+    let invocation = call.driver.invocation(&request);
+    for file in &invocation.files {
+        scratch.put(file)?;
+    }
+    let mut job = Job::new(call.program.unwrap_or_else(|| call.driver.program()), call.cwd)
+        .args(&invocation.args)
+        .args(call.args);
+    for (name, value) in invocation.env.iter().chain(call.env) {
+        job = job.env(name, value);
+    }
+    let mut reader = call.driver.reader(&request);
+    let mut stdin = invocation.stdin.into_bytes();
+    stdin.extend(reader.outgoing());
+    job.stdin = match reader.wants_input() {
+        true => Stdin::Open(stdin),
+        false if stdin.is_empty() => Stdin::Nothing,
+        false => Stdin::Bytes(stdin),
+    };
+    job.log = call.log.map(Path::to_owned);
+    job.bounds = Bounds { timeout: None, idle: None, ..call.bounds };
+    job.cancel = call.cancel.clone();
+    monitor.begin(0);
+    let mut listening = Listening {
+        reader,
+        monitor,
+        listener,
+        on_compact: call.on_compact,
+        started: Instant::now(),
+        events: Vec::new(),
+        count: 0,
+        context: None,
+        ended_by: None,
+    };
+    let finished = runner.run(&job, &mut listening)?;
+    Ok(listening.report(finished, job.log))
+}
+
+struct Listening<'a> {
+    reader: Box<dyn Reader>,
+    monitor: &'a mut Monitor,
+    listener: &'a mut dyn FnMut(Heard<'_>),
+    on_compact: OnCompact,
+    started: Instant,
+    /// Those of the line at hand; kept for its room.
+    events: Vec<Event>,
+    count: u64,
+    context: Option<Context>,
+    ended_by: Option<Decision>,
+}
+
+impl Watch for Listening<'_> {
+    fn line(&mut self, line: Line<'_>, input: &Input) -> Step {
+        let now = millis(self.started.elapsed());
+        let mut events = std::mem::take(&mut self.events);
+        self.reader.line(line.bytes, &mut events);
+        let outgoing = self.reader.outgoing();
+        if !outgoing.is_empty() {
+            // A program that does not read falls silent, and that has its own limit.
+            let _unread = input.send(outgoing);
+        }
+        if !self.reader.wants_input() {
+            input.close();
+        }
+        if events.is_empty() {
+            self.monitor.on_sign_of_life(now);
+        }
+        let mut step = Step::Continue;
+        let mut ended_by = None;
+        for event in events.drain(..) {
+            self.count += 1;
+            if let Event::Context(context) = event {
+                let window = context.window.or(self.context.and_then(|c| c.window));
+                self.context = Some(Context { window, ..context });
+            }
+            (self.listener)(Heard::Event(&event));
+            for decision in self.monitor.on_event(now, &event) {
+                if step == Step::Continue {
+                    step = self.take(&decision);
+                    ended_by = (step != Step::Continue).then_some(decision);
+                }
+            }
+        }
+        self.events = events;
+        // A run that has just finished is not stopped for what its last words say it took.
+        if self.reader.is_finished() {
+            return Step::Finished;
+        }
+        self.ended_by = self.ended_by.take().or(ended_by);
+        step
+    }
+
+    fn tick(&mut self, elapsed: Duration) -> Step {
+        let Some(decision) = self.monitor.on_tick(millis(elapsed)) else { return Step::Continue };
+        let step = self.take(&decision);
+        if self.ended_by.is_none() && step != Step::Continue {
+            self.ended_by = Some(decision);
+        }
+        step
+    }
+}
+
+impl Listening<'_> {
+    fn take(&mut self, decision: &Decision) -> Step {
+        (self.listener)(Heard::Decision(decision));
+        match decision {
+            Decision::Stop(stop) => Step::Stop(*stop),
+            Decision::Compact if self.on_compact == OnCompact::Stop => {
+                Step::Stop(Stop::ContextFull)
+            }
+            Decision::Compact | Decision::Warn(_) => Step::Continue,
+        }
+    }
+
+    fn report(mut self, finished: Finished, log: Option<PathBuf>) -> RunReport {
+        let outcome = self.reader.outcome(&finished.exit, &finished.stderr_tail);
+        RunReport {
+            outcome,
+            answer: self.reader.answer().to_owned(),
+            structured: self.reader.structured().cloned(),
+            session: self.reader.session().map(str::to_owned),
+            spent: self.reader.spent(),
+            context: self.context,
+            events: self.count,
+            ended_by: self.ended_by,
+            log,
+            finished,
+        }
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

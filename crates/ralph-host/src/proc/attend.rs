@@ -1,0 +1,286 @@
+//! One job from its start to the end of its last process.
+//!
+//! # Theory of operation
+//!
+//! Everything that happens comes through one mailbox and is taken in turn by the thread that called
+//! `run`: pieces of output, news from the supervisor, and, when neither comes, the passing of time.
+//! That thread alone decides. A job is over when its program has exited, its last process is gone,
+//! and its pipes are empty. The pipes do not decide: a process that keeps one open is ended like
+//! every other one that the program left behind.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use ralph_core::backend::{Ending, Exit, Stop};
+
+use super::error::ProcError;
+use super::job::{Finished, Job, Step, Urgency, Watch};
+use super::lines::{Line, Lines};
+use super::link::{Link, Lost};
+use super::mailbox::{Mail, Mailbox, Stream};
+use super::mark::kill_marked;
+use super::pump::Pumps;
+use super::supervise::PATIENCE;
+use super::tail::Tail;
+use super::tee::Tee;
+use super::wire::{Ask, Spawn, Sweep, Told};
+
+/// How often the watch and the limits are looked at.
+const TICK: Duration = Duration::from_millis(50);
+
+/// How long the pipes may stay open once every process is gone. Only a process outside of our
+/// reach can hold one then.
+const DRAIN: Duration = Duration::from_secs(2);
+
+/// How much longer than it needs the supervisor may take for its answer.
+const SLACK: Duration = Duration::from_secs(20);
+
+pub(super) struct Attend<'a> {
+    link: Arc<Link>,
+    run: &'a str,
+    job: &'a Job,
+    watch: &'a mut dyn Watch,
+    spawn: Spawn,
+    mailbox: Arc<Mailbox>,
+    pumps: Pumps,
+    tee: Arc<Mutex<Tee>>,
+    lines: Lines,
+    tail: Tail,
+    stdout_bytes: u64,
+    cut_lines: u64,
+    started: Instant,
+    last_output: Instant,
+    last_tick: Instant,
+    /// When the watch said that the program is finished.
+    finished: Option<Instant>,
+    stopped: Option<Stop>,
+    /// How urgently its end was asked for.
+    urgency: Urgency,
+    ending: Option<Ending>,
+    gone: Option<(Instant, Sweep)>,
+    /// When the supervisor must have told that all is over.
+    overdue: Option<Instant>,
+}
+
+impl<'a> Attend<'a> {
+    /// Ask for the start of the job.
+    pub(super) fn start(
+        link: Arc<Link>,
+        run: &'a str,
+        job: &'a Job,
+        watch: &'a mut dyn Watch,
+        spawn: Spawn,
+        tee: Tee,
+    ) -> Result<Self, ProcError> {
+        let mailbox = Arc::new(Mailbox::default());
+        let tee = Arc::new(Mutex::new(tee));
+        let (pumps, ends) = Pumps::start(job, &mailbox, &tee).map_err(ProcError::Pipes)?;
+        let now = Instant::now();
+        let attend = Self {
+            link,
+            run,
+            job,
+            watch,
+            spawn,
+            mailbox,
+            pumps,
+            tee,
+            lines: Lines::new(job.bounds.line),
+            tail: Tail::default(),
+            stdout_bytes: 0,
+            cut_lines: 0,
+            started: now,
+            last_output: now,
+            last_tick: now,
+            finished: None,
+            stopped: None,
+            urgency: Urgency::None,
+            ending: None,
+            gone: None,
+            overdue: None,
+        };
+        let link = &attend.link;
+        let asked = link
+            .register(attend.spawn.job, &attend.mailbox)
+            .and_then(|()| link.ask(&Ask::Spawn(attend.spawn.clone()), &ends));
+        asked.map_err(|Lost| attend.lost())?;
+        Ok(attend)
+    }
+
+    /// Stay until it is over.
+    pub(super) fn until_the_end(mut self) -> Result<Finished, ProcError> {
+        loop {
+            let now = Instant::now();
+            self.check(now)?;
+            match self.mailbox.next(now + TICK) {
+                Some(Mail::Piece(stream, piece)) => self.piece(stream, &piece),
+                Some(Mail::End(stream)) => self.pumps.streams.retain(|open| *open != stream),
+                Some(Mail::Told(told)) => self.told(told)?,
+                Some(Mail::Lost) => return Err(self.lost()),
+                None => {}
+            }
+            if let Some((at, sweep)) = self.gone
+                && self.is_drained(at)
+            {
+                return Ok(self.finish(at, sweep));
+            }
+        }
+    }
+
+    fn told(&mut self, told: Told) -> Result<(), ProcError> {
+        match told {
+            Told::Started { .. } => {}
+            Told::NotStarted { errno, .. } => {
+                self.gone = Some((Instant::now(), Sweep::default()));
+                let source = std::io::Error::from_raw_os_error(errno);
+                return Err(ProcError::Start { program: self.spawn.program.clone(), source });
+            }
+            Told::Exited { ending, .. } => {
+                self.ending = Some(ending);
+                let most = self.job.bounds.settle + self.job.bounds.grace + PATIENCE + SLACK;
+                self.overdue = Some(Instant::now() + most);
+            }
+            Told::Gone { sweep, .. } => self.gone = Some((Instant::now(), sweep)),
+        }
+        Ok(())
+    }
+
+    fn piece(&mut self, stream: Stream, piece: &[u8]) {
+        self.last_output = Instant::now();
+        match stream {
+            Stream::Out => {
+                self.stdout_bytes += piece.len() as u64;
+                let wanted = self.with_lines(|lines, on_line| lines.feed(piece, on_line));
+                self.obey(wanted);
+            }
+            Stream::Err => self.tail.push(piece),
+        }
+    }
+
+    /// Let the watch see the lines that `cut` makes. The first wish to stop counts.
+    fn with_lines(&mut self, cut: impl FnOnce(&mut Lines, &mut dyn FnMut(Line<'_>))) -> Step {
+        let (watch, input, cut_lines) = (&mut self.watch, &self.pumps.input, &mut self.cut_lines);
+        let mut wanted = Step::Continue;
+        let mut on_line = |line: Line<'_>| {
+            *cut_lines += u64::from(line.cut > 0);
+            let step = watch.line(line, input);
+            if !matches!(wanted, Step::Stop(_)) && step != Step::Continue {
+                wanted = step;
+            }
+        };
+        cut(&mut self.lines, &mut on_line);
+        wanted
+    }
+
+    /// Look at the limits, and at whoever wants an end.
+    fn check(&mut self, now: Instant) -> Result<(), ProcError> {
+        if self.gone.is_some() {
+            return Ok(());
+        }
+        let urgency = self.job.cancel.urgency();
+        if urgency == Urgency::Now && self.urgency < urgency {
+            self.end(Stop::Cancelled, Duration::ZERO, urgency);
+        } else if self.ending.is_none() && self.stopped.is_none() {
+            if let Some(stop) = self.reason_to_stop(now, urgency) {
+                self.obey(Step::Stop(stop));
+            } else if now >= self.last_tick + TICK {
+                self.last_tick = now;
+                let wanted = self.watch.tick(now - self.started);
+                self.obey(wanted);
+            }
+        }
+        match self.overdue {
+            Some(at) if now >= at => Err(self.lost()),
+            _ => Ok(()),
+        }
+    }
+
+    fn reason_to_stop(&self, now: Instant, urgency: Urgency) -> Option<Stop> {
+        let bounds = &self.job.bounds;
+        let is_over = |since: Instant, limit: Option<Duration>| {
+            limit.is_some_and(|limit| now.duration_since(since) >= limit)
+        };
+        if urgency != Urgency::None {
+            return Some(Stop::Cancelled);
+        }
+        if let Some(finished) = self.finished {
+            return is_over(finished, Some(bounds.linger)).then_some(Stop::Lingered);
+        }
+        if is_over(self.started, bounds.timeout) {
+            return Some(Stop::Timeout);
+        }
+        (is_over(self.last_output, bounds.idle) && !self.watch.is_busy()).then_some(Stop::Idle)
+    }
+
+    fn obey(&mut self, wanted: Step) {
+        match wanted {
+            Step::Continue => {}
+            Step::Finished => _ = self.finished.get_or_insert_with(Instant::now),
+            Step::Stop(stop) if self.stopped.is_none() => {
+                self.end(stop, self.job.bounds.grace, Urgency::Soon);
+            }
+            Step::Stop(_) => {}
+        }
+    }
+
+    /// Ask for the job's end. What the program did by itself before stays its own doing.
+    fn end(&mut self, stop: Stop, grace: Duration, urgency: Urgency) {
+        self.urgency = urgency;
+        if self.ending.is_none() {
+            self.stopped.get_or_insert(stop);
+        }
+        // If the supervisor is gone, the mailbox says so.
+        let _lost = self.link.ask(&Ask::End { job: self.spawn.job, grace }, &[]);
+        self.overdue = Some(Instant::now() + grace + PATIENCE + SLACK);
+    }
+
+    /// Whether there is no more output to come.
+    fn is_drained(&self, gone_at: Instant) -> bool {
+        if self.pumps.streams.is_empty() {
+            return true;
+        }
+        let late = gone_at.elapsed() >= DRAIN;
+        if late {
+            self.mailbox.close();
+        }
+        late && self.mailbox.is_empty()
+    }
+
+    fn finish(mut self, at: Instant, sweep: Sweep) -> Finished {
+        // What the watch wants now comes too late to matter.
+        let _too_late = self.with_lines(|lines, on_line| lines.finish(on_line));
+        self.mailbox.close();
+        self.pumps.stop();
+        let log_error = self.tee.lock().unwrap_or_else(PoisonError::into_inner).finish();
+        Finished {
+            exit: Exit { ending: self.ending.unwrap_or(Ending::Code(-1)), stopped: self.stopped },
+            stderr_bytes: self.tail.seen(),
+            stderr_tail: std::mem::take(&mut self.tail).into_text(),
+            stdout_bytes: self.stdout_bytes,
+            cut_lines: self.cut_lines,
+            sweep,
+            log_error,
+            elapsed: at - self.started,
+        }
+    }
+
+    /// Without a supervisor nobody but us can end what it has left.
+    fn lost(&self) -> ProcError {
+        self.link.abandon();
+        let _ended = kill_marked(self.run, Some(self.spawn.job));
+        ProcError::Lost
+    }
+}
+
+impl Drop for Attend<'_> {
+    /// Also when the watch panicked: the job does not outlive the call.
+    fn drop(&mut self) {
+        if self.gone.is_none() {
+            let _lost =
+                self.link.ask(&Ask::End { job: self.spawn.job, grace: Duration::ZERO }, &[]);
+        }
+        self.link.forget(self.spawn.job);
+        self.mailbox.close();
+        self.pumps.stop();
+    }
+}

@@ -1,0 +1,265 @@
+//! The jobs in the supervisor's hands, each on its way from running to gone.
+//!
+//! ```text
+//! Running --its program exits--> Settling --somebody is left--> Terminating --grace over--> Killing
+//!    \------------------------------- End is asked ------------------^
+//! ```
+//!
+//! Whatever the phase, a job is gone when its program has exited and nobody of its family is left.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use ralph_core::backend::Ending;
+use rustix::io::Errno;
+use rustix::process::{WaitOptions, WaitStatus};
+
+use super::family::{Families, Known, Prey, Process, Roots, freeze_and_kill, terminate};
+use super::supervise::PATIENCE;
+use super::wire::{Ask, Spawn, Sweep, Told};
+use super::{channel, os};
+
+/// How often a job that is ending is looked at when no signal says that something has changed.
+const ENDING_TICK: Duration = Duration::from_millis(50);
+
+/// How often the families of several jobs are looked at, to know their orphans apart later.
+const NOTING_TICK: Duration = Duration::from_secs(1);
+
+pub(super) struct Keeper {
+    control: UnixStream,
+    families: Families,
+    jobs: BTreeMap<u64, Kept>,
+    noted: Instant,
+    /// There is no child at all. Where orphans come home, this proves that there is no descendant.
+    childless: bool,
+}
+
+struct Kept {
+    root: i32,
+    settle: Duration,
+    grace: Duration,
+    exited: bool,
+    phase: Phase,
+    told: Known,
+    killed: Known,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Running,
+    Settling { until: Instant },
+    Terminating { until: Instant },
+    Killing { until: Instant },
+}
+
+/// Ralph is gone, or talks nonsense.
+#[derive(Debug)]
+pub(super) struct HungUp;
+
+impl From<io::Error> for HungUp {
+    fn from(_: io::Error) -> Self {
+        Self
+    }
+}
+
+impl Keeper {
+    pub(super) fn new(run: &str, control: UnixStream) -> Self {
+        let families = Families::new(run);
+        Self { control, families, jobs: BTreeMap::new(), noted: Instant::now(), childless: true }
+    }
+
+    /// When to look again even if nothing happens.
+    pub(super) fn next_look(&self) -> Option<Instant> {
+        let now = Instant::now();
+        if self.jobs.values().any(|job| job.phase != Phase::Running) {
+            return Some(now + ENDING_TICK);
+        }
+        (self.jobs.len() > 1).then(|| self.noted + NOTING_TICK)
+    }
+
+    /// Take notice of the dead and move every job on.
+    pub(super) fn turn(&mut self, now: Instant) -> Result<(), HungUp> {
+        self.reap(now)?;
+        self.step(now)
+    }
+
+    /// Do what ralph asks next.
+    pub(super) fn serve(&mut self, now: Instant) -> Result<(), HungUp> {
+        let frame = channel::receive(&self.control)?.ok_or(HungUp)?;
+        match Ask::decode(&frame.body).ok_or(HungUp)? {
+            Ask::Spawn(spawn) => self.spawn(spawn, frame.files),
+            Ask::End { job, grace } => {
+                self.end(job, grace, now);
+                Ok(())
+            }
+        }
+    }
+
+    fn spawn(&mut self, spawn: Spawn, files: Vec<OwnedFd>) -> Result<(), HungUp> {
+        let streams = <[OwnedFd; 3]>::try_from(files).map_err(|_| HungUp)?;
+        let job = spawn.job;
+        let told = match start(&spawn, streams) {
+            Ok(pid) => {
+                self.childless = false;
+                let root = i32::try_from(pid).map_err(|_| HungUp)?;
+                let Spawn { settle, grace, .. } = spawn;
+                let (told, killed) = (Known::new(), Known::new());
+                let phase = Phase::Running;
+                let kept = Kept { root, settle, grace, exited: false, phase, told, killed };
+                self.jobs.insert(job, kept);
+                Told::Started { job, pid }
+            }
+            Err(e) => Told::NotStarted { job, errno: e.raw_os_error().unwrap_or(0) },
+        };
+        self.tell(told)
+    }
+
+    fn end(&mut self, job: u64, grace: Duration, now: Instant) {
+        let roots = self.roots();
+        let Some(kept) = self.jobs.get_mut(&job) else { return };
+        let until = now + grace;
+        match kept.phase {
+            Phase::Killing { .. } => {}
+            Phase::Terminating { until: old } => {
+                kept.phase = Phase::Terminating { until: old.min(until) };
+            }
+            Phase::Running | Phase::Settling { .. } => {
+                let family = self.families.sort(&roots).remove(&job).unwrap_or_default();
+                terminate(&family, &mut kept.told);
+                kept.phase = Phase::Terminating { until };
+            }
+        }
+    }
+
+    /// Take notice of every child that has ended, ours and adopted ones.
+    fn reap(&mut self, now: Instant) -> Result<(), HungUp> {
+        loop {
+            let (pid, status) = match rustix::process::wait(WaitOptions::NOHANG) {
+                Ok(Some(dead)) => dead,
+                Ok(None) => return Ok(()),
+                Err(Errno::CHILD) => {
+                    self.childless = true;
+                    return Ok(());
+                }
+                Err(Errno::INTR) => continue,
+                Err(e) => return Err(io::Error::from(e).into()),
+            };
+            let pid = pid.as_raw_nonzero().get();
+            let of = self.jobs.iter_mut().find(|(_, kept)| kept.root == pid && !kept.exited);
+            if let Some((job, kept)) = of {
+                kept.exited = true;
+                if kept.phase == Phase::Running {
+                    kept.phase = Phase::Settling { until: now + kept.settle };
+                }
+                let told = Told::Exited { job: *job, ending: ending(status) };
+                self.tell(told)?;
+            }
+        }
+    }
+
+    /// Move every job that is ending on.
+    fn step(&mut self, now: Instant) -> Result<(), HungUp> {
+        let ending = self.jobs.values().any(|kept| kept.phase != Phase::Running);
+        let noting = self.jobs.len() > 1 && now >= self.noted + NOTING_TICK;
+        if !ending && !noting {
+            return Ok(());
+        }
+        self.noted = now;
+        let roots = self.roots();
+        let nobody = self.childless && os::ORPHANS_COME_HOME;
+        let mut families = if nobody { BTreeMap::new() } else { self.families.sort(&roots) };
+        let mut gone = Vec::new();
+        for (job, kept) in self.jobs.iter_mut().filter(|(_, kept)| kept.phase != Phase::Running) {
+            let left = families.remove(job).unwrap_or_default();
+            let mut find = || self.families.prey(*job, &roots);
+            if kept.is_over(&left, now, &mut find) {
+                gone.push(Told::Gone { job: *job, sweep: kept.sweep(left.len()) });
+            }
+        }
+        for told in gone {
+            self.jobs.remove(&told.job());
+            self.tell(told)?;
+        }
+        Ok(())
+    }
+
+    /// One round of killing all there is. Says whether nobody is left.
+    pub(super) fn kill_all(&mut self) -> bool {
+        let _nobody_listens = self.reap(Instant::now());
+        let roots = self.roots();
+        let mut find = || self.families.all(&roots);
+        if self.childless && find().processes.is_empty() {
+            return true;
+        }
+        freeze_and_kill(&mut find, &mut Known::new());
+        false
+    }
+
+    fn roots(&self) -> Roots {
+        self.jobs.iter().map(|(job, kept)| (kept.root, *job)).collect()
+    }
+
+    fn tell(&self, told: Told) -> Result<(), HungUp> {
+        Ok(channel::send(&self.control, &told.encode(), &[])?)
+    }
+}
+
+impl Kept {
+    /// Do what the hour asks for with those that are `left`. Says whether the job is over.
+    fn is_over(&mut self, left: &[Process], now: Instant, find: &mut dyn FnMut() -> Prey) -> bool {
+        if self.exited && left.is_empty() {
+            return true;
+        }
+        match self.phase {
+            Phase::Settling { until } if now >= until => {
+                terminate(left, &mut self.told);
+                self.phase = Phase::Terminating { until: now + self.grace };
+            }
+            Phase::Terminating { until } if now >= until => {
+                freeze_and_kill(find, &mut self.killed);
+                self.phase = Phase::Killing { until: now + PATIENCE };
+            }
+            Phase::Killing { until } if now >= until => return true,
+            Phase::Killing { .. } => freeze_and_kill(find, &mut self.killed),
+            Phase::Running | Phase::Settling { .. } | Phase::Terminating { .. } => {}
+        }
+        false
+    }
+
+    /// The program itself does not count: how it ended is told apart.
+    fn sweep(&self, left: usize) -> Sweep {
+        let count = |known: &Known| known.iter().filter(|(pid, _)| *pid != self.root).count();
+        Sweep {
+            told: count(&self.told) as u64,
+            killed: count(&self.killed) as u64,
+            left: left as u64,
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this room is the one that spawns")]
+fn start(spawn: &Spawn, [stdin, stdout, stderr]: [OwnedFd; 3]) -> io::Result<u32> {
+    let mut command = Command::new(&spawn.program);
+    command.arg0(&spawn.name).args(&spawn.args).current_dir(&spawn.cwd).process_group(0);
+    for (name, value) in &spawn.env {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.stdin(stdin).stdout(stdout).stderr(stderr);
+    Ok(command.spawn()?.id())
+}
+
+fn ending(status: WaitStatus) -> Ending {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => Ending::Code(code),
+        (None, Some(signal)) => Ending::Signal(signal),
+        (None, None) => Ending::Code(-1),
+    }
+}

@@ -1,0 +1,239 @@
+//! The pipes of a job, each with a thread of its own.
+//!
+//! # Theory of operation
+//!
+//! Plain threads and not an async runtime: a job has three pipes, ralph runs a handful of jobs, and
+//! a thread that reads one pipe cannot forget to read another. Reading never waits for writing, so
+//! a program that does not read its input until somebody reads its output cannot hang. Each thread
+//! waits for its pipe and for `stop` at once: when that is dropped, all of them end, also if some
+//! process outside of our reach keeps a pipe open.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::io::Errno;
+
+use super::job::{Job, Stderr, Stdin};
+use super::mailbox::{Mail, Mailbox, Stream};
+use super::tee::Tee;
+
+/// What is read at once; a pipe holds as much.
+const PIECE: usize = 64 * 1024;
+
+/// Most bytes that wait to be read by a program that does not read.
+const MOST_UNREAD: usize = 64 << 20;
+
+/// The threads that serve a job's pipes.
+#[derive(Debug)]
+pub(super) struct Pumps {
+    stop: Option<PipeWriter>,
+    threads: Vec<JoinHandle<()>>,
+    pub(super) input: Input,
+    /// Which streams have to end before the job is over.
+    pub(super) streams: Vec<Stream>,
+}
+
+/// The ends of the pipes that the program gets.
+pub(super) type Ends = [OwnedFd; 3];
+
+impl Pumps {
+    /// Make the pipes of a job and serve them.
+    pub(super) fn start(
+        job: &Job,
+        mailbox: &Arc<Mailbox>,
+        tee: &Arc<Mutex<Tee>>,
+    ) -> io::Result<(Self, Ends)> {
+        let (stopped, stop) = io::pipe()?;
+        let mut pumps =
+            Self { stop: Some(stop), threads: Vec::new(), input: Input::closed(), streams: vec![] };
+        let stdin = pumps.feed(&job.stdin, &stopped)?;
+        let stdout = pumps.read(Stream::Out, &stopped, mailbox, tee)?;
+        let stderr = match job.stderr {
+            Stderr::Apart => pumps.read(Stream::Err, &stopped, mailbox, tee)?,
+            Stderr::Joined => stdout.try_clone()?,
+        };
+        Ok((pumps, [stdin, stdout.into(), stderr.into()]))
+    }
+
+    /// End every thread and wait for it.
+    pub(super) fn stop(&mut self) {
+        self.input.close();
+        self.stop = None;
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has said so itself; its stream ends early.
+            let _panicked = thread.join();
+        }
+    }
+
+    fn read(
+        &mut self,
+        stream: Stream,
+        stopped: &PipeReader,
+        mailbox: &Arc<Mailbox>,
+        tee: &Arc<Mutex<Tee>>,
+    ) -> io::Result<PipeWriter> {
+        let (from, to) = io::pipe()?;
+        let (stopped, mailbox, tee) = (stopped.try_clone()?, mailbox.clone(), tee.clone());
+        self.streams.push(stream);
+        self.spawn("ralph-read", move || read_all(stream, from, &stopped, &mailbox, &tee))?;
+        Ok(to)
+    }
+
+    fn feed(&mut self, stdin: &Stdin, stopped: &PipeReader) -> io::Result<OwnedFd> {
+        let first = match stdin {
+            Stdin::Nothing => return Ok(File::open("/dev/null")?.into()),
+            Stdin::Bytes(bytes) | Stdin::Open(bytes) => bytes,
+        };
+        let (from, to) = io::pipe()?;
+        fcntl_setfl(&to, OFlags::NONBLOCK)?;
+        // What fits into the pipe needs no thread.
+        let written = rustix::io::write(&to, first).unwrap_or(0);
+        let rest = first.get(written..).unwrap_or_default();
+        let open = matches!(stdin, Stdin::Open(_));
+        if open || !rest.is_empty() {
+            let input = Input::open(rest.to_vec());
+            if !open {
+                input.close();
+            }
+            self.input = input.clone();
+            let stopped = stopped.try_clone()?;
+            self.spawn("ralph-write", move || write_all(&to, &stopped, &input))?;
+        }
+        Ok(from.into())
+    }
+
+    fn spawn(&mut self, name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        self.threads.push(Builder::new().name(name.to_owned()).spawn(work)?);
+        Ok(())
+    }
+}
+
+fn read_all(
+    stream: Stream,
+    mut from: PipeReader,
+    stopped: &PipeReader,
+    mailbox: &Mailbox,
+    tee: &Mutex<Tee>,
+) {
+    let mut buffer = vec![0; PIECE];
+    while wait_until(from.as_fd(), PollFlags::IN, stopped) {
+        let piece = match from.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(length) => buffer.get(..length).unwrap_or_default(),
+            Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+            Err(_) => break,
+        };
+        {
+            let mut tee = tee.lock().unwrap_or_else(PoisonError::into_inner);
+            match stream {
+                Stream::Out => tee.out(piece),
+                Stream::Err => tee.err(piece),
+            }
+        }
+        if mailbox.output(Mail::Piece(stream, piece.to_vec())).is_err() {
+            return;
+        }
+    }
+    let _closed = mailbox.output(Mail::End(stream));
+}
+
+fn write_all(to: &PipeWriter, stopped: &PipeReader, input: &Input) {
+    while let Some(bytes) = input.next() {
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            match rustix::io::write(to, rest) {
+                Ok(written) => rest = rest.get(written..).unwrap_or_default(),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) if wait_until(to.as_fd(), PollFlags::OUT, stopped) => {}
+                // The program does not want to read, which is its right.
+                Err(_) => return input.close(),
+            }
+        }
+    }
+}
+
+/// Wait until this pipe is ready; false when it is time to stop.
+fn wait_until(pipe: BorrowedFd<'_>, ready: PollFlags, stopped: &PipeReader) -> bool {
+    loop {
+        let mut both = [PollFd::from_borrowed_fd(pipe, ready), PollFd::new(stopped, PollFlags::IN)];
+        match poll(&mut both, None) {
+            Ok(_) => return both[1].revents().is_empty(),
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+/// The standard input of a running program.
+#[derive(Clone, Debug)]
+pub struct Input(Arc<Queue>);
+
+#[derive(Debug)]
+struct Queue {
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    pieces: VecDeque<Vec<u8>>,
+    bytes: usize,
+    closed: bool,
+}
+
+impl Input {
+    fn open(first: Vec<u8>) -> Self {
+        let waiting =
+            Waiting { bytes: first.len(), pieces: VecDeque::from([first]), closed: false };
+        Self(Arc::new(Queue { waiting: Mutex::new(waiting), changed: Condvar::new() }))
+    }
+
+    fn closed() -> Self {
+        let input = Self::open(Vec::new());
+        input.close();
+        input
+    }
+
+    /// Write these bytes as soon as the program reads. False when it will not get them: the input
+    /// is closed, or the program has left too much unread.
+    pub fn send(&self, bytes: Vec<u8>) -> bool {
+        let mut waiting = self.lock();
+        if waiting.closed || waiting.bytes + bytes.len() > MOST_UNREAD {
+            return false;
+        }
+        waiting.bytes += bytes.len();
+        waiting.pieces.push_back(bytes);
+        self.0.changed.notify_one();
+        true
+    }
+
+    /// Close it after what was sent.
+    pub fn close(&self) {
+        self.lock().closed = true;
+        self.0.changed.notify_one();
+    }
+
+    fn next(&self) -> Option<Vec<u8>> {
+        let mut waiting = self.lock();
+        loop {
+            if let Some(piece) = waiting.pieces.pop_front() {
+                waiting.bytes -= piece.len();
+                return Some(piece);
+            }
+            if waiting.closed {
+                return None;
+            }
+            waiting = self.0.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

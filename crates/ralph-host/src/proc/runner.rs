@@ -1,0 +1,127 @@
+//! The one way to run a program.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use ralph_core::backend::{Ending, Exit};
+
+use super::attend::Attend;
+use super::error::ProcError;
+use super::find::find_program;
+use super::job::{Finished, Job, Watch};
+use super::link::Link;
+use super::mark::{JOB_VARIABLE, RUN_VARIABLE};
+use super::tee::Tee;
+use super::wire::{Spawn, Sweep};
+
+/// Runs programs under one supervisor, which is started with the first of them. Any number of
+/// threads may run jobs at once. Dropping it ends whatever still runs.
+#[derive(Debug)]
+pub struct Runner {
+    run: String,
+    supervisor: PathBuf,
+    link: Mutex<Option<Arc<Link>>>,
+    jobs: AtomicU64,
+}
+
+impl Runner {
+    /// A runner whose processes carry the mark of `run`. The supervisor is this very program, so
+    /// its `main` has to begin with [`super::supervise_if_asked`].
+    pub fn new(run: impl Into<String>) -> Self {
+        Self::with_supervisor(run, own_program())
+    }
+
+    /// The same with another program as the supervisor; for tests, which are not ralph.
+    pub fn with_supervisor(run: impl Into<String>, program: impl Into<PathBuf>) -> Self {
+        let (run, supervisor) = (run.into(), program.into());
+        Self { run, supervisor, link: Mutex::new(None), jobs: AtomicU64::new(1) }
+    }
+
+    /// The run whose mark every process carries.
+    pub fn run_id(&self) -> &str {
+        &self.run
+    }
+
+    /// Start the supervisor now, so that the first job does not have to wait for it.
+    pub fn warm_up(&self) -> Result<(), ProcError> {
+        self.link().map(drop)
+    }
+
+    /// Run a program to its end, and to the end of every process that it started.
+    pub fn run(&self, job: &Job, watch: &mut dyn Watch) -> Result<Finished, ProcError> {
+        if !job.cwd.is_dir() {
+            return Err(ProcError::Directory(job.cwd.clone()));
+        }
+        let cwd = std::path::absolute(&job.cwd).unwrap_or_else(|_| job.cwd.clone());
+        let Some(program) = find_program(&job.program, path_of(job).as_deref(), &cwd) else {
+            return Ok(not_found());
+        };
+        let tee = match &job.log {
+            Some(path) => {
+                Tee::open(path).map_err(|source| ProcError::Log { path: path.clone(), source })?
+            }
+            None => Tee::none(),
+        };
+        let number = self.jobs.fetch_add(1, Ordering::Relaxed);
+        let mut env = job.env.clone();
+        env.push((RUN_VARIABLE.into(), Some(self.run.clone().into())));
+        env.push((JOB_VARIABLE.into(), Some(number.to_string().into())));
+        let spawn = Spawn {
+            job: number,
+            program,
+            name: job.program.clone(),
+            args: job.args.clone(),
+            env,
+            cwd,
+            settle: job.bounds.settle,
+            grace: job.bounds.grace,
+        };
+        Attend::start(self.link()?, &self.run, job, watch, spawn, tee)?.until_the_end()
+    }
+
+    /// The supervisor, which is started when there is none or none any more.
+    fn link(&self) -> Result<Arc<Link>, ProcError> {
+        let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(link) = link.as_ref().filter(|link| link.is_up()) {
+            return Ok(link.clone());
+        }
+        let new = Link::start(&self.supervisor, &self.run).map_err(ProcError::Supervisor)?;
+        Ok(link.insert(Arc::new(new)).clone())
+    }
+}
+
+/// Not the path it was started from: an update may have put another version there meanwhile.
+#[cfg(target_os = "linux")]
+fn own_program() -> PathBuf {
+    Path::new("/proc/self/exe").to_owned()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn own_program() -> PathBuf {
+    std::env::current_exe().unwrap_or_else(|_| Path::new("ralph").to_owned())
+}
+
+/// The PATH that the program will see, for looking up the program itself.
+fn path_of(job: &Job) -> Option<OsString> {
+    let own = job.env.iter().rev().find(|(name, _)| name == OsStr::new("PATH"));
+    match own {
+        Some((_, value)) => value.clone(),
+        None => std::env::var_os("PATH"),
+    }
+}
+
+fn not_found() -> Finished {
+    Finished {
+        exit: Exit { ending: Ending::NotFound, stopped: None },
+        stderr_tail: String::new(),
+        stdout_bytes: 0,
+        stderr_bytes: 0,
+        cut_lines: 0,
+        sweep: Sweep::default(),
+        log_error: None,
+        elapsed: Duration::ZERO,
+    }
+}

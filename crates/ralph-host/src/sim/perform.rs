@@ -1,0 +1,266 @@
+//! Doing what the scenario says.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the sim is another program in the same binary: it writes and spawns like one"
+)]
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use ralph_core::backend::sim::{
+    Act, COMMAND, Escape, Limit, Line, Op, Performance, Signal, Spawn, Status, Stdout, path_bytes,
+};
+use rustix::process::{Signal as Os, getpid, kill_process, setsid};
+
+use super::STRAY;
+use crate::clock::Clock;
+
+/// The most that a tool result shows of a command's output.
+const SHOWN: usize = 4000;
+
+/// What a giant line is made of.
+static CHUNK: [u8; 65536] = [b'x'; 65536];
+
+/// Do it all, and give the exit code.
+pub(super) fn perform(performance: &Performance, clock: Clock) -> ExitCode {
+    let mut stage = Stage { clock, lines_left: performance.silent_after };
+    for op in &performance.ops {
+        match stage.op(op) {
+            Ok(None) => {}
+            Ok(Some(code)) => return code,
+            // Nobody reads any more.
+            Err(_) => return ExitCode::FAILURE,
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+struct Stage {
+    clock: Clock,
+    /// Lines until it falls silent, if it does.
+    lines_left: Option<u64>,
+}
+
+impl Stage {
+    fn op(&mut self, op: &Op) -> io::Result<Option<ExitCode>> {
+        match op {
+            Op::Line(line) => self.print(line.render().as_bytes())?,
+            Op::Bytes(bytes) => self.print(bytes)?,
+            Op::Stderr(text) => io::stderr().write_all(text.as_bytes())?,
+            Op::Tool(id, act) => self.tool(id, act)?,
+            Op::Half(path, text) => {
+                let half = text.as_bytes().get(..text.len() / 2).unwrap_or_default();
+                let path = path_of(path);
+                make_room(&path)?;
+                fs::write(path, half)?;
+            }
+            Op::Limit(status, resets_in) => self.limit(*status, *resets_in)?,
+            Op::Spawn(spawn) => start(spawn)?,
+            Op::Sleep(time) => thread::sleep(*time),
+            Op::Hang => hang(),
+            Op::Flood(lines) => self.flood(*lines)?,
+            Op::Giant(bytes) => self.giant(*bytes)?,
+            Op::Signal(signal) => die(*signal),
+            Op::Exit(code) => {
+                return Ok(Some(u8::try_from(*code).map_or(ExitCode::FAILURE, ExitCode::from)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// One line, unless the sim has fallen silent: then this is where it stays.
+    fn print(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.lines_left {
+            Some(0) => hang(),
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        let mut out = io::stdout().lock();
+        out.write_all(bytes)?;
+        out.flush()
+    }
+
+    fn tool(&mut self, id: &str, act: &Act) -> io::Result<()> {
+        let (status, text) = match act_on(act) {
+            Ok(text) => (Status::Ok, text),
+            Err(text) => (Status::Failed, text),
+        };
+        let line = Line::ToolResult { id: id.to_owned(), status, text };
+        self.print(line.render().as_bytes())
+    }
+
+    fn limit(&mut self, status: Limit, resets_in: Option<Duration>) -> io::Result<()> {
+        let from_now =
+            |time: Duration| self.clock.now().as_second().saturating_add_unsigned(time.as_secs());
+        let resets_at = resets_in.map(from_now);
+        let line = Line::RateLimit { status, resets_at, kind: Some("five_hour".into()) };
+        self.print(line.render().as_bytes())
+    }
+
+    fn flood(&mut self, lines: Option<u64>) -> io::Result<()> {
+        let line = |number| Line::Text { text: format!("line {number} of a flood") }.render();
+        let numbers = 1..=lines.unwrap_or(u64::MAX);
+        if self.lines_left.is_some() {
+            return numbers.map(line).try_for_each(|line| self.print(line.as_bytes()));
+        }
+        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        numbers.map(line).try_for_each(|line| out.write_all(line.as_bytes()))?;
+        out.flush()
+    }
+
+    fn giant(&mut self, bytes: u64) -> io::Result<()> {
+        self.print(b"")?;
+        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        out.write_all(b"{\"event\":\"text\",\"text\":\"")?;
+        let mut left = bytes;
+        while left > 0 {
+            let part = usize::try_from(left).unwrap_or(usize::MAX).min(CHUNK.len());
+            out.write_all(CHUNK.get(..part).unwrap_or_default())?;
+            left -= part as u64;
+        }
+        out.write_all(b"\"}\n")?;
+        out.flush()
+    }
+}
+
+fn hang() -> ! {
+    loop {
+        thread::sleep(Duration::from_secs(3600));
+    }
+}
+
+/// End by a signal. It is sent again and again, since Rust's own handler takes the first SIGSEGV.
+fn die(signal: Signal) -> ! {
+    let signal = match signal {
+        Signal::Kill => Os::KILL,
+        Signal::Abort => Os::ABORT,
+        Signal::Segv => Os::SEGV,
+        Signal::Term => Os::TERM,
+    };
+    loop {
+        let _it_is_us = kill_process(getpid(), signal);
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn path_of(path: &str) -> PathBuf {
+    OsString::from_vec(path_bytes(path)).into()
+}
+
+fn make_room(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(dir) if !dir.as_os_str().is_empty() => fs::create_dir_all(dir),
+        _ => Ok(()),
+    }
+}
+
+/// Use a tool: what it says, or why it failed.
+fn act_on(act: &Act) -> Result<String, String> {
+    let done = match act {
+        Act::Shell { command } => return shell(command),
+        Act::Write { path, text, mode } => write(&path_of(path), text, *mode),
+        Act::Append { path, text } => append(&path_of(path), text),
+        Act::Patch { path, find, with } => patch(&path_of(path), find, with),
+        Act::Delete { path } => delete(&path_of(path)),
+    };
+    done.map(|()| "done".to_owned()).map_err(|error| error.to_string())
+}
+
+fn write(path: &Path, text: &str, mode: Option<u32>) -> io::Result<()> {
+    make_room(path)?;
+    fs::write(path, text)?;
+    match mode {
+        Some(mode) => fs::set_permissions(path, Permissions::from_mode(mode)),
+        None => Ok(()),
+    }
+}
+
+fn append(path: &Path, text: &str) -> io::Result<()> {
+    make_room(path)?;
+    OpenOptions::new().append(true).create(true).open(path)?.write_all(text.as_bytes())
+}
+
+fn patch(path: &Path, find: &str, with: &str) -> io::Result<()> {
+    let old = fs::read_to_string(path)?;
+    if !old.contains(find) {
+        return Err(io::Error::other("the text to replace is not there"));
+    }
+    fs::write(path, old.replacen(find, with, 1))
+}
+
+fn delete(path: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(path)?.is_dir() {
+        fs::remove_dir_all(path)
+    } else {
+        fs::remove_file(path)
+    }
+}
+
+fn shell(command: &str) -> Result<String, String> {
+    let output = Command::new("sh").arg("-c").arg(command).stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("cannot start sh: {error}"))?;
+    let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.push_str(&String::from_utf8_lossy(&output.stderr));
+    let text: String = text.chars().take(SHOWN).collect();
+    if output.status.success() { Ok(text) } else { Err(format!("{text}({})", output.status)) }
+}
+
+/// Start a process and do not wait for it.
+fn start(spawn: &Spawn) -> io::Result<()> {
+    let mut command = match spawn.escape {
+        Escape::Child => sh(&spawn.command),
+        Escape::Nohup => {
+            let mut command = sh("trap '' HUP; exec sh -c \"$1\"");
+            command.arg("sh").arg(&spawn.command);
+            command
+        }
+        Escape::Setsid | Escape::DoubleFork => {
+            let how = if spawn.escape == Escape::Setsid { "setsid" } else { "double_fork" };
+            let mut command = Command::new(std::env::current_exe()?);
+            command.args([COMMAND, STRAY, how, &spawn.command]);
+            command
+        }
+    };
+    command.stdin(Stdio::null());
+    if spawn.stdout == Stdout::Closed {
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+    }
+    let mut child = command.spawn()?;
+    if spawn.escape == Escape::DoubleFork {
+        // Its own child is what stays.
+        child.wait()?;
+    }
+    Ok(())
+}
+
+fn sh(command: &str) -> Command {
+    let mut sh = Command::new("sh");
+    sh.arg("-c").arg(command);
+    sh
+}
+
+/// The process between the sim and one that gets away: leave the session, then start it.
+pub(super) fn stray(args: &[OsString]) -> ExitCode {
+    let [how, command] = args else { return ExitCode::from(2) };
+    if setsid().is_err() {
+        return ExitCode::FAILURE;
+    }
+    let mut sh = Command::new("sh");
+    sh.arg(OsStr::new("-c")).arg(command);
+    if how == "setsid" {
+        let _error = sh.exec();
+        return ExitCode::FAILURE;
+    }
+    match sh.spawn() {
+        Ok(_it_stays) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}

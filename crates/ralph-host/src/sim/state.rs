@@ -1,0 +1,53 @@
+//! How often the sim was asked for the same thing, in small files.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::git_dir;
+
+/// The variable that names the directory of the counters.
+const VARIABLE: &str = "RALPH_SIM_STATE";
+
+/// Counters of attempts, one file each.
+pub(super) struct Counters {
+    /// Without a place every attempt is the first.
+    dir: Option<PathBuf>,
+}
+
+impl Counters {
+    /// The counters for the current directory.
+    pub(super) fn find(scratch: Option<&Path>) -> Self {
+        let given = std::env::var_os(VARIABLE).filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        let here = || {
+            let dir = std::env::current_dir().ok()?;
+            Some(git_dir::find(&dir).ok()??.join("ralph/sim"))
+        };
+        Self { dir: given.or_else(here).or_else(|| scratch.map(|dir| dir.join("sim"))) }
+    }
+
+    /// Where they are, for messages.
+    pub(super) fn dir(&self) -> PathBuf {
+        self.dir.clone().unwrap_or_default()
+    }
+
+    /// How often `name` was counted; 0 when it never was.
+    pub(super) fn get(&self, name: &str) -> u64 {
+        let text = self.file(name).and_then(|file| fs::read_to_string(file).ok());
+        text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+    }
+
+    /// Write the count. Whole or not at all, since the sim is made to be killed.
+    pub(super) fn set(&self, name: &str, count: u64) -> io::Result<()> {
+        let (Some(dir), Some(file)) = (&self.dir, self.file(name)) else { return Ok(()) };
+        fs::create_dir_all(dir)?;
+        let mut new = tempfile::NamedTempFile::new_in(dir)?;
+        writeln!(new, "{count}")?;
+        new.persist(file)?;
+        Ok(())
+    }
+
+    fn file(&self, name: &str) -> Option<PathBuf> {
+        self.dir.as_ref().map(|dir| dir.join(name))
+    }
+}

@@ -1,0 +1,182 @@
+//! One program, one project, one model server.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use ralph_model::{Scenario, Server};
+use ralph_testkit::{Run, TestProject, project};
+use serde_json::{Value, json};
+
+const SCENARIO: &str = include_str!("scenario.json");
+
+/// When the limit of the scenario is lifted.
+pub(crate) const RESETS_AT: i64 = 1_900_000_000;
+
+/// A program to try.
+pub(crate) struct Lab {
+    name: &'static str,
+    pub(crate) project: TestProject,
+    pub(crate) server: Server,
+}
+
+/// One `ralph backends try`.
+pub(crate) struct Tried {
+    pub(crate) run: Run,
+    pub(crate) report: Value,
+}
+
+impl Lab {
+    /// A project in which the program called `name` would talk to a server of its own.
+    pub(crate) fn new(name: &'static str) -> Self {
+        let bin = programs().join("bin");
+        assert!(bin.join(name).exists(), "{name} is not in {}: {HOW}", bin.display());
+        let server = Server::start(Scenario::parse(SCENARIO).unwrap()).unwrap();
+        let path = env::var("PATH").unwrap_or_default();
+        let project = project!()
+            .git_init()
+            .real_time()
+            .env("PATH", format!("{}:{path}", bin.display()))
+            .env("NO_PROXY", "127.0.0.1")
+            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+            .env("DISABLE_TELEMETRY", "1")
+            .env("DISABLE_ERROR_REPORTING", "1")
+            .env("DISABLE_AUTOUPDATER", "1");
+        let home = project.home().to_owned();
+        Self { name, project: project.env("TMPDIR", home), server }
+    }
+
+    /// Where the program is installed.
+    pub(crate) fn program(&self) -> String {
+        programs().join("bin").join(self.name).display().to_string()
+    }
+
+    /// Set a variable that the program will see.
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.project = self.project.env(name, value);
+        self
+    }
+
+    /// Write ralph's configuration.
+    pub(crate) fn config(self, text: &str) -> Self {
+        self.project.write("ralph.toml", text);
+        self
+    }
+
+    /// Write a file of the program's own configuration.
+    pub(crate) fn home_file(self, path: &str, value: &Value) -> Self {
+        self.project.write(self.project.home().join(path), value.to_string());
+        self
+    }
+
+    /// Let ralph try the program. Whatever comes of it, no process is left.
+    #[track_caller]
+    pub(crate) fn try_prompt(&self, prompt: &str) -> Tried {
+        self.try_with(prompt, &[])
+    }
+
+    /// The same with more options.
+    #[track_caller]
+    pub(crate) fn try_with(&self, prompt: &str, options: &[&str]) -> Tried {
+        let args = ["backends", "try", self.name, prompt, "--json"];
+        let run = self.project.run(args.iter().chain(options));
+        let left = self.left();
+        assert!(left.is_empty(), "left after {prompt}: {left:?}\n{}", run.stderr);
+        let report = run.json();
+        assert_eq!(report["backend"], self.name, "{report:#}");
+        Tried { run, report }
+    }
+
+    /// Processes that outlive the run. Those that are on their way out get the time for it.
+    fn left(&self) -> Vec<String> {
+        for _ in 0..100 {
+            if processes_with(self.project.home()).is_empty() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        processes_with(self.project.home())
+    }
+
+    /// The program makes a file with its own tool and copies it with its shell.
+    #[track_caller]
+    pub(crate) fn makes_a_file(&self, tools: [&str; 2]) -> Tried {
+        let tried = self.try_prompt("CREATE hello.txt").ends("success");
+        for file in ["hello.txt", "hello.txt.copy"] {
+            assert_eq!(self.project.read(file), "hello from the model\n", "{file}");
+        }
+        assert_eq!(tried.report["answer"], "hello.txt is there.", "{:#}", tried.report);
+        let tokens = json!({"input": 9112, "cached": 6100, "output": 79});
+        assert_eq!(tried.report["tokens"], tokens, "{:#}", tried.report);
+        for tool in tools {
+            assert!(tried.run.stderr.contains(tool), "no {tool} in\n{}", tried.run.stderr);
+        }
+        let requests = self.server.requests();
+        let steps: Vec<usize> = requests
+            .iter()
+            // A title for the session is asked for without tools; that is no step of the work.
+            .filter(|r| r.rule.as_deref() == Some("CREATE") && offers_tools(&r.body))
+            .map(|r| r.step)
+            .collect();
+        assert_eq!(steps, [0, 1, 2], "the tools' results came back to the model");
+        tried
+    }
+
+    /// The limit of the account, with the time of its reset where the program tells it.
+    #[track_caller]
+    pub(crate) fn meets_the_limit(&self, resets_at: Option<i64>) {
+        let tried = self.try_prompt("LIMIT").ends("rate_limit");
+        assert_eq!(tried.report["resets_at"], json!(resets_at), "{:#}", tried.report);
+    }
+}
+
+impl Tried {
+    /// It ended with this outcome; the exit code and the advice fit it.
+    #[track_caller]
+    pub(crate) fn ends(self, outcome: &str) -> Self {
+        assert_eq!(self.report["outcome"], outcome, "{:#}\n{}", self.report, self.run.stderr);
+        let (code, advised) = if outcome == "success" { (0, false) } else { (3, true) };
+        assert_eq!(self.report["advice"].is_string(), advised, "{:#}", self.report);
+        Self { run: self.run.fails(code), report: self.report }
+    }
+
+    /// What it cost, to a hundredth of a cent.
+    #[track_caller]
+    pub(crate) fn costs(&self, dollars: f64) {
+        let cost = self.report["cost"].as_f64();
+        let close = cost.is_some_and(|cost| (cost - dollars).abs() < 0.0001);
+        assert!(close, "{cost:?} is not {dollars}: {:#}", self.report);
+    }
+}
+
+const HOW: &str = "run scripts/real-clis.sh, which installs it and sets RALPH_REAL_CLIS";
+
+fn programs() -> PathBuf {
+    match env::var_os("RALPH_REAL_CLIS") {
+        Some(dir) => dir.into(),
+        None => panic!("this test needs the real agent programs: {HOW}"),
+    }
+}
+
+fn offers_tools(body: &Value) -> bool {
+    let listed = |tools: &Value| tools.as_array().is_some_and(|tools| !tools.is_empty());
+    let inputs = body["input"].as_array().into_iter().flatten();
+    listed(&body["tools"]) || inputs.into_iter().any(|item| listed(&item["tools"]))
+}
+
+/// Processes whose environment says that they live in this home.
+fn processes_with(home: &Path) -> Vec<String> {
+    let mark = format!("HOME={}", home.display());
+    let all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    all.filter(|dir| {
+        let environment = fs::read(dir.join("environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|one| one == mark.as_bytes())
+    })
+    .map(|dir| {
+        let line = fs::read(dir.join("cmdline")).unwrap_or_default();
+        format!("{}: {}", dir.display(), String::from_utf8_lossy(&line).replace('\0', " "))
+    })
+    .collect()
+}

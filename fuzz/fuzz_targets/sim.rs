@@ -1,0 +1,48 @@
+//! A scenario of the simulated backend, and its output: nothing panics, a run that is planned comes
+//! to an end, and no output without a last line is a success.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ralph_core::backend::sim::{Access, Ask, Op, Scenario, Shape, Sim, choose, expand};
+use ralph_core::backend::{Driver, Exit, Outcome, Permissions, Request, Session};
+
+fuzz_target!(|data: &[u8]| {
+    let mut reader = Sim.reader(&Request {
+        prompt: "",
+        system: None,
+        model: None,
+        max_turns: None,
+        permissions: Permissions::Bypass,
+        mcp: None,
+        schema: None,
+        session: Session::New,
+        budget: None,
+        scratch: "/scratch",
+        as_root: false,
+    });
+    let mut events = Vec::new();
+    for line in data.split(|byte| *byte == b'\n') {
+        reader.line(line, &mut events);
+    }
+    let finished = reader.is_finished();
+    assert!(finished || reader.outcome(&Exit::code(0), "") != Outcome::Success);
+
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(mut scenario) = Scenario::parse(text) else { return };
+    scenario.chaos.seed = Some(data.len() as u64);
+    let ask = Ask {
+        model: "sim-1".into(),
+        resume: None,
+        shape: Shape::Structured,
+        access: Access::Write,
+        max_turns: Some(3),
+        budget: Some(1.0),
+    };
+    for attempt in 0..3 {
+        // The scenario is its own prompt, so that its texts are in it.
+        let choice = choose(&scenario, text, &mut |_| attempt);
+        let performance = expand(&scenario, &choice, text, &ask);
+        assert!(matches!(performance.ops.last(), Some(Op::Exit(_))));
+        assert_eq!(performance, expand(&scenario, &choice, text, &ask));
+    }
+});
