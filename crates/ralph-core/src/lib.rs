@@ -15,6 +15,7 @@
 pub mod age;
 pub mod answer;
 pub mod backend;
+pub mod choice;
 pub mod config;
 pub mod convert;
 pub mod digest;
