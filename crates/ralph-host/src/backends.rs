@@ -15,9 +15,12 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ralph_core::backend::{Context, Driver, Event, Outcome, Reader, Request, Spent, Stop};
+use ralph_core::backend::{
+    Context, Driver, Event, Outcome, Reader, Request, Spent, Stop, reset_on_the_clock,
+};
 use ralph_core::limits::{Decision, Monitor};
 
+use crate::clock::Clock;
 use crate::proc::{
     Bounds, Cancel, Finished, Input, Job, Line, ProcError, Runner, Scratch, Stdin, Step, Watch,
 };
@@ -91,6 +94,20 @@ pub struct RunReport {
     pub log: Option<PathBuf>,
     /// What the runner saw.
     pub finished: Finished,
+}
+
+impl RunReport {
+    /// When the limit that ended the run is lifted, in seconds since 1970. Some programs tell it as
+    /// a time on the user's clock, which is read from `clock`.
+    pub fn resets_at(&self, clock: &Clock) -> Option<i64> {
+        match &self.outcome {
+            Outcome::RateLimit { resets_at: Some(moment), .. } => Some(*moment),
+            Outcome::RateLimit { resets_at: None, message } => {
+                reset_on_the_clock(message, clock.now().as_second(), clock.utc_offset())
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Run a backend to its end.
