@@ -16,6 +16,7 @@ pub mod age;
 pub mod answer;
 pub mod backend;
 pub mod claim;
+pub mod choice;
 pub mod config;
 pub mod convert;
 pub mod cycle;

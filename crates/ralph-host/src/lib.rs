@@ -9,6 +9,7 @@
 //! wrong is an error value with a `hint()` that says what to do about it.
 
 pub mod backends;
+pub mod choice;
 pub mod clock;
 pub mod config_load;
 pub mod crash;
