@@ -61,7 +61,12 @@ pub fn begin(format: Format, text: &str, task: &Id, at: &str) -> Result<String, 
 }
 
 /// The attempt's work has landed.
-pub fn land(format: Format, text: &str, landing: Landing, note: &Note<'_>) -> Result<String, EditError> {
+pub fn land(
+    format: Format,
+    text: &str,
+    landing: Landing,
+    note: &Note<'_>,
+) -> Result<String, EditError> {
     let codec = codec(format);
     let plan = codec.parse(text)?;
     let Some(task) = open_task(&plan, note.task) else { return Ok(text.to_owned()) };
