@@ -4,7 +4,7 @@
 # in the summary; it never just disappears.
 #
 #   scripts/test.sh           everything
-#   FAST=1 scripts/test.sh    without the dependency rules and the fuzzing
+#   FAST=1 scripts/test.sh    without the dependency rules, the fuzzing and the real agent programs
 #
 # FUZZ_SECONDS (5) is the time each fuzz target gets.
 
@@ -188,6 +188,18 @@ elif ! have c++; then
     skip "fuzz" "there is no C++ compiler for libFuzzer (package: g++)"
 else
     step "fuzz" fuzz
+fi
+
+# Installs 1.4 GB from npm the first time. What it could not get, it names in a file.
+if [[ "$FAST" == 1 ]]; then
+    skip "real agent programs" "FAST=1"
+elif ! have npm; then
+    skip "real agent programs" "there is no npm on the PATH"
+else
+    step "real agent programs" scripts/real-clis.sh
+    while IFS= read -r why; do
+        skip "real agent program" "$why"
+    done <"${RALPH_REAL_CLIS:-${CARGO_TARGET_DIR:-$PWD/target}/real-clis}/skipped"
 fi
 
 step "release build" cargo build --locked --release

@@ -42,9 +42,19 @@ pub fn read<T: DeserializeOwned>(structured: Option<&Value>, text: &str) -> Resu
     if let Some(value) = structured {
         return fit(value.clone());
     }
+    read_where(text, |_: &T| Ok(()))
+}
+
+/// The last value in a text that fits and that `check` finds nothing wrong with.
+pub fn read_where<T: DeserializeOwned>(
+    text: &str,
+    check: impl Fn(&T) -> Result<(), String>,
+) -> Result<T, AnswerError> {
     let mut misfit = None;
     for value in objects(text) {
-        match fit(value) {
+        let checked =
+            fit(value).and_then(|found| check(&found).map(|()| found).map_err(AnswerError::Misfit));
+        match checked {
             Ok(found) => return Ok(found),
             // The nearest miss is the last object, which comes first.
             Err(error) => misfit = misfit.or(Some(error)),

@@ -7,6 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::plan::Id;
+
+/// Files that the text of a synthetic handoff names.
+const NAMED: usize = 50;
+
 /// Shortest useful narrative, in characters.
 pub const MIN_FREEFORM: usize = 50;
 
@@ -50,6 +55,10 @@ pub struct Handoff {
     /// Why nothing had to be changed, when that is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_change_needed: Option<String>,
+    /// Made by ralph because the agent left none. No agent is asked for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(skip)]
+    pub synthetic: bool,
 }
 
 /// The task and whether it is complete.
@@ -167,6 +176,52 @@ pub enum Confidence {
     Medium,
     /// Not.
     Low,
+}
+
+/// The handoff of an attempt that left none: what changed, and nothing about why. It claims nothing
+/// and says that ralph made it.
+pub fn synthetic(task: &Id, changed: Vec<FileTouched>, why: &str) -> Handoff {
+    let what = match changed.len() {
+        0 => "no file was changed".to_owned(),
+        1 => "1 file was changed".to_owned(),
+        n => format!("{n} files were changed"),
+    };
+    let summary = format!("synthetic handoff: {what}");
+    let because = if why.is_empty() { String::new() } else { format!(" ({why})") };
+    let named: Vec<String> =
+        changed.iter().take(NAMED).map(|f| format!("- {} {}", f.action, f.path)).collect();
+    let more = match changed.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        n => format!("\n- and {n} more"),
+    };
+    let freeform = format!(
+        "This handoff is synthetic: the agent left none that could be read{because}, so ralph made \
+         it from what changed in the working directory. It says nothing about why.\n\n{}{more}",
+        named.join("\n")
+    );
+    Handoff {
+        task_completed: TaskCompleted {
+            task_id: task.to_string(),
+            summary: summary.clone(),
+            fully_complete: false,
+        },
+        deviations: Vec::new(),
+        bugs_encountered: Vec::new(),
+        architectural_notes: Vec::new(),
+        unfinished_business: Vec::new(),
+        recommendations: Vec::new(),
+        files_touched: changed,
+        plan_amendments: Vec::new(),
+        tests_added: Vec::new(),
+        constraints_discovered: Vec::new(),
+        summary,
+        freeform: freeform.trim_end().to_owned(),
+        request_research: Vec::new(),
+        request_human_review: None,
+        confidence_level: None,
+        no_change_needed: None,
+        synthetic: true,
+    }
 }
 
 /// The JSON Schema of a handoff.

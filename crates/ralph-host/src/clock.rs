@@ -9,6 +9,7 @@
 use std::ffi::OsStr;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 /// The environment variable that stops the clock.
 pub const NOW_VARIABLE: &str = "RALPH_NOW";
@@ -57,6 +58,18 @@ impl Clock {
     #[expect(clippy::disallowed_methods, reason = "this is the one place that asks the system")]
     pub fn now(&self) -> Timestamp {
         self.stopped_at.unwrap_or_else(Timestamp::now)
+    }
+
+    /// How many seconds the user's clock is ahead of UTC at this moment.
+    pub fn utc_offset(&self) -> i32 {
+        TimeZone::system().to_offset(self.now()).seconds()
+    }
+
+    /// A moment in seconds since 1970 as the user's clock shows it: `2025-01-20 11:30`.
+    pub fn on_the_wall(&self, seconds: i64) -> Option<String> {
+        let moment = Timestamp::from_second(seconds).ok()?;
+        let local = TimeZone::system().to_datetime(moment);
+        Some(local.strftime("%Y-%m-%d %H:%M").to_string())
     }
 
     /// This moment as plan files write it: RFC 3339, UTC, whole seconds.

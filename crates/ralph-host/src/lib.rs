@@ -9,16 +9,21 @@
 //! wrong is an error value with a `hint()` that says what to do about it.
 
 pub mod backends;
+pub mod choice;
 pub mod clock;
 pub mod config_load;
 pub mod crash;
 pub mod drive;
 pub mod file_error;
+pub mod gates;
+pub mod git;
 mod git_dir;
+pub mod handoff_files;
 pub mod ids;
 pub mod plan_file;
 pub mod proc;
 pub mod project;
+pub mod prompt_files;
 pub mod sim;
 pub mod specs;
 pub mod store;

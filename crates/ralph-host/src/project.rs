@@ -122,6 +122,11 @@ impl Project {
         self.root.join("ralph/inbox.jsonl")
     }
 
+    /// Where the output of backends is kept.
+    pub fn logs_dir(&self) -> PathBuf {
+        self.root.join("build/ralph-logs")
+    }
+
     /// Numbers about the running agent loop.
     pub fn agent_session(&self) -> PathBuf {
         self.root.join("ralph/.agent-session")

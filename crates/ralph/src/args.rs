@@ -41,6 +41,7 @@ pub(crate) enum Command {
     Validate(commands::validate::ValidateArgs),
     Convert(commands::convert::ConvertArgs),
     Config(commands::config::ConfigArgs),
+    Backends(commands::backends::BackendsArgs),
     Completions(commands::completions::CompletionsArgs),
     Man(commands::completions::ManArgs),
 }

@@ -63,6 +63,11 @@ impl Context {
         self.clock.stamp()
     }
 
+    /// Tells the time.
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock
+    }
+
     /// A source of random base-36 words.
     pub(crate) fn random(&self) -> impl FnMut() -> String + '_ {
         || self.ids.borrow_mut().word(4)

@@ -49,7 +49,7 @@ const FORBIDDEN_METHODS: [&str; 6] = [
 /// The rooms that may lift clippy's fence, each for its own kind of touching.
 const ROOMS: [&str; 6] = [
     "crates/ralph-host/src/clock.rs",
-    "crates/ralph-host/src/git.rs",
+    "crates/ralph-host/src/git/",
     "crates/ralph-host/src/proc/",
     // Another program in the same binary: the simulated backend.
     "crates/ralph-host/src/sim",

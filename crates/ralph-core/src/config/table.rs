@@ -34,7 +34,7 @@ section! {
         backend: Option<String> = None;
         /// Backends to go on with, in this order, while the chosen one waits for a usage limit.
         fallback_backends: Vec<String> = Vec::new();
-        /// The model to ask a backend for; absent: the backend's own choice.
+        /// The model to ask `backend` for; other backends have their own; absent: the backend's own choice.
         model: Option<String> = None;
         /// The model for backends that can switch by themselves when the first one is overloaded.
         fallback_model: Option<String> = None;
@@ -196,9 +196,9 @@ section! {
         program: Option<String> = None;
         /// Extra arguments.
         args: Vec<String> = Vec::new();
-        /// The model to ask for.
+        /// The model to ask for, unless the stage says otherwise.
         model: Option<String> = None;
-        /// Kind `command`: program and arguments, with `{prompt_file}` and `{model}` filled in.
+        /// Kind `command`: program and arguments; `{prompt_file}`, `{model}`, `{max_turns}`, `{session}` and `{scratch}` are filled in.
         command: Vec<String> = Vec::new();
         /// Kind `command`: it prints `<TASK_DONE>` to say that a task is done, or exits with 0; absent: marker.
         claim: Option<Claim> = None;
@@ -230,7 +230,7 @@ section! {
     Stage, STAGE = "stages.*." {
         /// The backend of this stage.
         backend: Option<String> = None;
-        /// The model of this stage.
+        /// The model of this stage, for its own backend and not for a fallback.
         model: Option<String> = None;
         /// Longest time of one backend run in this stage.
         timeout: Option<Timeout> = None;

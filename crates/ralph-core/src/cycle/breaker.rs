@@ -39,8 +39,10 @@ impl Breaker {
             .take_while(|a| failure(a).is_some_and(|f| f.kind.counts()))
             .collect();
         let newest = failure(failed.first()?)?;
-        let alike =
-            |a: &&&AttemptView| failure(a).is_some_and(|f| f.fingerprint == newest.fingerprint);
+        let alike = |a: &&&AttemptView| {
+            failure(a).is_some_and(|f| f.fingerprint == newest.fingerprint)
+                && !newest.fingerprint.is_empty()
+        };
         let same = failed.iter().take_while(alike).count();
         let barren = failed.iter().take_while(|a| changed(a) == 0).count();
         // One task that fails again and again is a failed task, and has its own limit.

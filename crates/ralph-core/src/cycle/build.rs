@@ -1,8 +1,11 @@
 //! What the build loop does next, and how it ends.
 
-use crate::plan::{Id, Plan, State, Task, Trust, next_task, obstacles};
+use crate::plan::{
+    Fate, Id, Issue, Lookup, Plan, State, Task, Trust, next_task, obstacle, obstacles,
+};
 
-use super::breaker::Tripped;
+use super::breaker::{Breaker, Tripped};
+use super::history::History;
 
 /// What a run may use.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,6 +25,8 @@ pub struct Progress {
     pub iterations: u32,
     /// Dollars spent.
     pub cost: f64,
+    /// An attempt was ended because the money was used up, whatever `cost` knows of it.
+    pub out_of_money: bool,
     /// How the attempt of `--once` ended, once it has.
     pub once: Option<OnceEnd>,
     /// The breaker's word.
@@ -32,6 +37,19 @@ pub struct Progress {
     pub stop_asked: bool,
     /// The only task to work on.
     pub only: Option<Id>,
+}
+
+impl Progress {
+    /// What the journal knows about it; the rest is for the loop to say.
+    pub fn of(history: &History) -> Self {
+        Self {
+            iterations: history.counted,
+            cost: history.cost,
+            out_of_money: history.out_of_money,
+            tripped: Breaker::look(history.of_run()),
+            ..Self::default()
+        }
+    }
 }
 
 /// How the attempt of `--once` ended.
@@ -66,6 +84,8 @@ pub enum Step {
 pub enum End {
     /// Every task is accepted or skipped.
     Complete,
+    /// The one task that was asked for is accepted; others are left.
+    TaskComplete(Id),
     /// What is left cannot run; one line a task says why.
     Blocked {
         /// `id: why`.
@@ -139,44 +159,78 @@ pub fn next_step(plan: &Plan, limits: &Limits, progress: &Progress) -> Step {
     if progress.iterations >= limits.iterations {
         return Step::End(End::MaxIterations(limits.iterations));
     }
-    if let Some(limit) = limits.cost.filter(|limit| progress.cost >= *limit) {
+    let limit = limits.cost.filter(|limit| progress.cost >= *limit || progress.out_of_money);
+    // A backend may have a limit of its own: going on would only meet it again.
+    if let Some(limit) = limit.or(progress.out_of_money.then_some(progress.cost)) {
         return Step::End(End::MaxCost { limit, spent: progress.cost });
     }
     Step::Run(Box::new(task.clone()))
 }
 
 fn blocked(plan: &Plan, only: Option<&Id>) -> End {
+    if let Some(id) = only {
+        return blocked_one(plan, id);
+    }
     let mut why: Vec<String> = obstacles(plan, Trust::Verified)
         .into_iter()
-        .filter(|(task, _)| only.is_none_or(|id| task.id == *id))
         .map(|(task, obstacle)| format!("{}: {obstacle}", task.id))
         .collect();
-    if only.is_none() && plan.format.buries_tasks() {
-        let failed = plan.scoped_issues().filter(|issue| issue.created_from.is_some());
-        why.extend(failed.map(|issue| format!("{}: {}", issue.id, issue.desc)));
-    }
-    if let (Some(id), true) = (only, why.is_empty()) {
-        // The one task that was asked for is out of the way: that is what was wanted.
-        match plan.task(id).map(|t| &t.state) {
-            None | Some(State::Accepted | State::Skipped | State::Done) => return End::Complete,
-            Some(state) => why.push(format!("{id}: {}", state.word())),
-        }
-    }
+    let claimed = plan.scoped_tasks().filter_map(|t| Some(format!("{}: {}", t.id, unfinished(t)?)));
+    why.extend(claimed);
+    why.extend(buried_failures(plan).map(|issue| format!("{}: {}", issue.id, issue.desc)));
     End::Blocked { why }
+}
+
+/// Why the one task that was asked for does not run.
+fn blocked_one(plan: &Plan, id: &Id) -> End {
+    let lookup = Lookup::new(plan);
+    let why = match lookup.fate(id) {
+        Fate::Accepted => return End::TaskComplete(id.clone()),
+        Fate::Live(task) if task.state == State::Accepted => {
+            return End::TaskComplete(id.clone());
+        }
+        Fate::Failed => "failed".to_owned(),
+        Fate::Skipped => "was skipped".to_owned(),
+        Fate::Unknown => "does not exist".to_owned(),
+        Fate::Live(task) => match (obstacle(task, &lookup, Trust::Verified), unfinished(task)) {
+            (Some(obstacle), _) => obstacle.to_string(),
+            (None, Some(why)) => why.to_owned(),
+            (None, None) => match &task.spec {
+                Some(spec) if !plan.in_scope(Some(spec)) => {
+                    format!("belongs to {spec}, which is not the current spec")
+                }
+                _ => task.state.word().to_owned(),
+            },
+        },
+    };
+    End::Blocked { why: vec![format!("{id}: {why}")] }
+}
+
+/// States that only construct brings to an end.
+fn unfinished(task: &Task) -> Option<&'static str> {
+    match task.state {
+        State::Done => Some("claimed to be done and not verified; `ralph construct` verifies it"),
+        State::Killed(_) => {
+            Some("its run was killed, so it has to be broken down; `ralph construct` does that")
+        }
+        _ => None,
+    }
 }
 
 /// Tasks that are neither accepted nor skipped. A buried failure is an open issue instead.
 pub fn remaining(plan: &Plan) -> usize {
     let open = plan.scoped_tasks().filter(|t| !matches!(t.state, State::Accepted | State::Skipped));
-    open.count() + buried_failures(plan)
+    open.count() + buried_failures(plan).count()
 }
 
-/// Tasks that failed and left the file: each has left an issue behind.
-fn buried_failures(plan: &Plan) -> usize {
-    if !plan.format.buries_tasks() {
-        return 0;
-    }
-    plan.scoped_issues().filter(|issue| issue.created_from.is_some()).count()
+/// The issues that tasks left behind which failed and are no longer in the file.
+fn buried_failures(plan: &Plan) -> impl Iterator<Item = &Issue> {
+    let lookup = plan.format.buries_tasks().then(|| Lookup::new(plan));
+    plan.scoped_issues().filter(move |issue| {
+        let (Some(id), Some(lookup)) = (&issue.created_from, &lookup) else { return false };
+        // A task that is back in the file, or that was dealt with since, speaks for itself.
+        matches!(lookup.fate(id), Fate::Failed | Fate::Unknown)
+    })
 }
 
 impl End {
@@ -184,6 +238,7 @@ impl End {
     pub fn word(&self) -> &'static str {
         match self {
             Self::Complete => "complete",
+            Self::TaskComplete(_) => "stopped",
             Self::Blocked { .. } | Self::FalseDone | Self::Breaker(_) => "blocked",
             Self::MaxIterations(_) => "max_iterations_reached",
             Self::MaxCost { .. } => "max_cost_reached",
@@ -199,6 +254,7 @@ impl End {
     pub fn reason(&self) -> String {
         match self {
             Self::Complete => "all tasks complete".into(),
+            Self::TaskComplete(id) => format!("{id} is complete"),
             Self::Blocked { .. } => "no task can run".into(),
             Self::MaxIterations(n) => format!("max iterations ({n}) reached"),
             Self::MaxCost { limit, spent } => {
@@ -221,7 +277,7 @@ impl End {
 /// The program's exit code.
 pub fn exit_code(end: &End) -> u8 {
     match end {
-        End::Complete | End::Once(OnceEnd::Landed) => 0,
+        End::Complete | End::TaskComplete(_) | End::Once(OnceEnd::Landed) => 0,
         End::Backend { .. } => 1,
         End::Blocked { .. }
         | End::Breaker(_)

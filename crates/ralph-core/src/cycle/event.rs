@@ -4,7 +4,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::history::{Fate, History};
-use super::record::{Entry, Record};
+use super::judge::Claimed;
+use super::record::{Entry, Record, Verdict};
 
 /// One line of `events.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -46,27 +47,25 @@ pub fn event_of(entry: &Entry, history: &History) -> Vec<Event> {
                 "retry": started.retries, "backend": started.backend,
             }),
         )],
-        Record::BackendEnded(end) => vec![event(
-            "backend_end",
-            end.message.clone(),
-            json!({
+        Record::BackendEnded(end) => {
+            let metadata = json!({
                 "attempt": end.attempt, "outcome": end.outcome, "cost_usd": end.cost,
                 "changed_files": end.changed, "duration_ms": end.took_ms,
-            }),
-        )],
+            });
+            let mut events = vec![event("backend_end", end.message.clone(), metadata)];
+            if let Claimed::NeedsHuman { reason } = &end.claimed {
+                let metadata = json!({ "attempt": end.attempt });
+                events.push(event("human_review_requested", reason.clone(), metadata));
+            }
+            events
+        }
         Record::Judged(verdict) => {
-            let red: Vec<&str> =
-                verdict.checks.iter().filter(|c| !c.passed).map(|c| c.name.as_str()).collect();
-            let (word, message) = match (verdict.passed, red.is_empty()) {
-                (true, true) => ("validation_pass", "gates passed".to_owned()),
-                (true, false) => ("validation_pass", format!("tolerated: {}", red.join(", "))),
-                (false, _) => ("validation_fail", format!("gates failed: {}", red.join(", "))),
-            };
+            let word = if verdict.passed { "validation_pass" } else { "validation_fail" };
             let metadata = json!({
                 "attempt": verdict.attempt, "checks": verdict.checks,
                 "unproven": verdict.unproven, "judges": verdict.judges,
             });
-            vec![event(word, message, metadata)]
+            vec![event(word, in_words(verdict), metadata)]
         }
         Record::Landed { attempt, .. } | Record::RolledBack { attempt, .. } => {
             iteration_end(entry, history, attempt).into_iter().collect()
@@ -86,10 +85,28 @@ pub fn event_of(entry: &Entry, history: &History) -> Vec<Event> {
             let message = argument.clone().unwrap_or_else(|| command.clone());
             vec![event(word, message, json!({ "command": command, "id": id }))]
         }
+        Record::Indexed { iteration } => vec![event(
+            "knowledge_indexed",
+            format!("the knowledge index knows everything up to iteration {iteration}"),
+            json!({ "iteration": iteration }),
+        )],
         Record::Noted { event: word, message, details } => {
             vec![event(word, message.clone(), details.clone())]
         }
         Record::LandIntent(_) | Record::FailIntent(_) => Vec::new(),
+    }
+}
+
+/// What the gates said, in words that claim no more than they did.
+fn in_words(verdict: &Verdict) -> String {
+    let red: Vec<&str> =
+        verdict.checks.iter().filter(|c| !c.passed).map(|c| c.name.as_str()).collect();
+    match (verdict.passed, red.as_slice()) {
+        (true, []) if verdict.checks.is_empty() => "no gates to pass".to_owned(),
+        (true, []) => "gates passed".to_owned(),
+        (true, red) => format!("tolerated: {}", red.join(", ")),
+        (false, []) => "not good enough, though no gate is red".to_owned(),
+        (false, red) => format!("gates failed: {}", red.join(", ")),
     }
 }
 
@@ -121,3 +138,7 @@ fn iteration_end(entry: &Entry, history: &History, attempt: &str) -> Option<Even
         metadata,
     })
 }
+
+#[cfg(test)]
+#[path = "event_tests.rs"]
+mod tests;

@@ -8,7 +8,12 @@ use super::record::{
 };
 
 /// How often a crash may interrupt a task before that counts.
-const FREE_CRASHES: u32 = 3;
+pub(super) const FREE_CRASHES: u32 = 3;
+
+/// The word of a backend that did its work.
+pub(super) const SUCCESS: &str = "success";
+/// The word of a backend that met a usage limit.
+pub(super) const LIMITED: &str = "rate_limit";
 
 /// How an attempt ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,6 +81,10 @@ pub struct OpenAttempt {
     pub ended: Option<BackendEnd>,
     /// How far it has come.
     pub phase: Phase,
+    /// The landing that was about to happen, also when a refusal turned it into a rollback.
+    pub intent: Option<Box<LandIntent>>,
+    /// How often a crash had interrupted the task before.
+    pub crashes: u32,
 }
 
 /// A wait that is under way, or was when ralph ended.
@@ -89,8 +98,19 @@ pub struct Wait {
     pub reason: String,
 }
 
+/// What was handed over and is not in the knowledge index yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unindexed {
+    /// Bytes of handoffs.
+    pub bytes: u64,
+    /// Backend runs.
+    pub iterations: u32,
+    /// The last iteration that is in the index; 0 when none is.
+    pub since: u32,
+}
+
 /// What the records add up to.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
     /// The last run.
     pub run: Option<RunStart>,
@@ -101,6 +121,7 @@ pub struct History {
     /// The highest iteration number ever used.
     pub iteration: u32,
     /// Iterations of the last run that count towards its limit, earlier ones that it continued included.
+    /// An attempt that met a usage limit does not count.
     pub counted: u32,
     /// The last task that was worked on.
     pub last_task: Option<String>,
@@ -110,6 +131,12 @@ pub struct History {
     pub cost_unknown: bool,
     /// Everything that was ever spent here.
     pub total_cost: f64,
+    /// An attempt of the last run was ended because the money was used up.
+    pub out_of_money: bool,
+    /// The operator paused the last run.
+    pub paused: bool,
+    /// What the knowledge index does not know yet.
+    pub unindexed: Unindexed,
     /// The attempt under way.
     pub open: Option<OpenAttempt>,
     /// The wait under way.
@@ -120,7 +147,9 @@ pub struct History {
     pub commands: Vec<String>,
     /// Notes of the operator that no prompt has had yet.
     pub notes: Vec<String>,
-    /// Interruptions in a row, by task.
+    /// Notes that the last prompt had; they come back if nothing came of it.
+    given: Vec<String>,
+    /// Interruptions since a task last landed, by task.
     crashes: BTreeMap<String, u32>,
 }
 
@@ -144,6 +173,8 @@ impl History {
                 self.run_end = None;
                 self.cost = 0.0;
                 self.cost_unknown = false;
+                self.out_of_money = false;
+                self.paused = false;
             }
             Record::RunEnded { end, .. } => self.run_end = Some(end.clone()),
             Record::AttemptStarted(started) => self.begin(started, &entry.at),
@@ -170,23 +201,33 @@ impl History {
             Record::Waited => self.wait = None,
             Record::Command { id, command, argument } => {
                 self.commands.push(id.clone());
-                if command == "inject-note" {
-                    self.notes.extend(argument.clone());
+                match command.as_str() {
+                    "inject-note" => self.notes.extend(argument.clone()),
+                    "pause" => self.paused = true,
+                    "resume" => self.paused = false,
+                    _ => {}
                 }
+            }
+            Record::Indexed { iteration } => {
+                self.unindexed = Unindexed { since: *iteration, ..Unindexed::default() };
             }
             Record::Noted { .. } => {}
         }
     }
 
     fn begin(&mut self, started: &Started, at: &str) {
-        if started.iteration > self.iteration {
-            self.counted += 1;
-        }
+        self.counted = self.counted.saturating_add(1);
         self.iteration = self.iteration.max(started.iteration);
         self.last_task = Some(started.task.clone());
-        self.notes.clear();
-        self.open =
-            Some(OpenAttempt { started: started.clone(), ended: None, phase: Phase::Running });
+        self.given = std::mem::take(&mut self.notes);
+        self.wait = None;
+        self.open = Some(OpenAttempt {
+            started: started.clone(),
+            ended: None,
+            phase: Phase::Running,
+            intent: None,
+            crashes: self.crashes.get(&started.task).copied().unwrap_or(0),
+        });
         self.attempts.push(AttemptView {
             started: started.clone(),
             at: at.to_owned(),
@@ -206,6 +247,10 @@ impl History {
             }
             None => self.cost_unknown = true,
         }
+        if end.outcome != LIMITED {
+            self.unindexed.iterations = self.unindexed.iterations.saturating_add(1);
+            self.unindexed.bytes = self.unindexed.bytes.saturating_add(end.handoff_bytes);
+        }
         if let Some(view) = self.view(&end.attempt) {
             view.backend = Some(end.clone());
         }
@@ -217,16 +262,19 @@ impl History {
 
     fn advance(&mut self, attempt: &str, phase: Phase) {
         if let Some(open) = self.open.as_mut().filter(|o| o.started.attempt == attempt) {
+            if let Phase::Landing(intent) = &phase {
+                open.intent = Some(intent.clone());
+            }
             open.phase = phase;
         }
     }
 
     fn landed(&mut self, attempt: &str, commit: Option<&String>, at: &str) {
         let Some(open) = self.open.take_if(|o| o.started.attempt == attempt) else { return };
-        let (landing, proof) = match &open.phase {
-            Phase::Landing(intent) => (intent.landing, intent.proof),
-            _ => (Landing::Complete, Proof::Unproven),
-        };
+        // Nothing lands without an intent; should one be missing, the least is taken for granted.
+        let (landing, proof) = open
+            .intent
+            .map_or((Landing::Partial, Proof::Unproven), |intent| (intent.landing, intent.proof));
         self.crashes.remove(&open.started.task);
         if let Some(view) = self.view(attempt) {
             view.ended_at = Some(at.to_owned());
@@ -236,23 +284,50 @@ impl History {
 
     fn rolled_back(&mut self, attempt: &str, salvage: Option<&String>, at: &str) {
         let Some(open) = self.open.take_if(|o| o.started.attempt == attempt) else { return };
-        let intent = match open.phase {
-            Phase::RollingBack(intent) => Some(intent),
-            _ => None,
+        let limited = open.ended.as_ref().is_some_and(|end| end.outcome == LIMITED);
+        let (failure, context) = match open.phase {
+            Phase::RollingBack(intent) => (intent.failure, intent.context),
+            _ => (unplanned(open.ended.as_ref()), String::new()),
         };
-        let crashed = intent.as_ref().is_none_or(|i| i.failure.kind == FailureKind::Interrupted);
-        if crashed && open.ended.is_none() {
-            *self.crashes.entry(open.started.task.clone()).or_default() += 1;
+        match failure.kind {
+            FailureKind::Crashed => self.crashed(&open.started.task),
+            // A run that was ended on purpose, or that learnt nothing, is no crash.
+            FailureKind::Interrupted
+                if open.ended.as_ref().is_none_or(|end| end.outcome == SUCCESS) =>
+            {
+                self.crashed(&open.started.task);
+            }
+            FailureKind::Budget => self.out_of_money = true,
+            _ => {}
         }
+        if failure.kind == FailureKind::Interrupted {
+            self.notes.splice(0..0, std::mem::take(&mut self.given));
+        }
+        if limited && self.run.as_ref().is_some_and(|run| run.run == open.started.run) {
+            self.counted = self.counted.saturating_sub(1);
+        }
+        self.cost_unknown |= open.ended.is_none();
         let Some(view) = self.view(attempt) else { return };
         view.ended_at = Some(at.to_owned());
-        view.fate = match intent {
-            Some(intent) => {
-                view.context = intent.context;
-                Fate::Failed { failure: intent.failure, salvage: salvage.cloned() }
-            }
-            None => Fate::Limited,
+        view.context = context;
+        view.fate = match limited {
+            true => Fate::Limited,
+            false => Fate::Failed { failure, salvage: salvage.cloned() },
         };
+    }
+
+    fn crashed(&mut self, task: &str) {
+        let crashes = self.crashes.entry(task.to_owned()).or_default();
+        *crashes = crashes.saturating_add(1);
+    }
+
+    /// The number of the next attempt: a new one, unless the last attempt met a usage limit and is
+    /// simply made again.
+    pub fn next_iteration(&self) -> u32 {
+        match self.attempts.last() {
+            Some(AttemptView { started, fate: Fate::Limited, .. }) => started.iteration,
+            _ => self.iteration.saturating_add(1),
+        }
     }
 
     /// The attempt with this id; the newest come first, since they are asked for most.
@@ -308,6 +383,12 @@ impl History {
     pub fn last_claim(&self) -> Option<&Claimed> {
         self.attempts.last()?.backend.as_ref().map(|end| &end.claimed)
     }
+}
+
+/// Why an attempt was rolled back without an intent: nothing is counted.
+fn unplanned(ended: Option<&BackendEnd>) -> Failure {
+    let message = ended.map_or("it was rolled back", |end| end.message.as_str());
+    Failure::new(FailureKind::Interrupted, message)
 }
 
 #[cfg(test)]

@@ -106,6 +106,8 @@ pub enum FailureKind {
     Hook,
     /// Somebody ended it; not counted.
     Interrupted,
+    /// Ralph was ended in the middle of it more often than is forgiven.
+    Crashed,
     /// It cannot go on; the task is blocked, nothing is counted.
     Blocked,
     /// Its result does not fit the user's own changes; the task is blocked, nothing is counted.
@@ -134,6 +136,7 @@ impl FailureKind {
             Self::Judges => "changed its judges",
             Self::Hook => "commit refused by a hook",
             Self::Interrupted => "interrupted",
+            Self::Crashed => "interrupted again and again",
             Self::Blocked => "blocked",
             Self::Conflict => "conflict with your changes",
         }
@@ -147,7 +150,7 @@ pub struct Failure {
     pub kind: FailureKind,
     /// In words, with what a person needs to know.
     pub message: String,
-    /// Equal for equal failures, whatever numbers and times are in them.
+    /// Equal for equal failures, whatever numbers and times are in them; empty when nobody knows.
     #[serde(default)]
     pub fingerprint: String,
 }
@@ -221,36 +224,53 @@ pub fn judge(evidence: &Evidence<'_>) -> Decision {
 
 /// The outcome decides, unless the backend ended as it should.
 fn of_outcome(outcome: &Outcome) -> Option<Decision> {
-    let kind = match outcome {
+    let message = outcome.to_string();
+    Some(match outcome {
         Outcome::Success => return None,
         Outcome::RateLimit { resets_at, message } => {
-            return Some(Decision::Wait { until: *resets_at, reason: message.clone() });
+            Decision::Wait { until: *resets_at, reason: message.clone() }
         }
         Outcome::NotLoggedIn { .. } | Outcome::NotInstalled | Outcome::PermissionDenied { .. } => {
-            return Some(Decision::Stop { reason: outcome.to_string() });
+            Decision::Stop { reason: message }
         }
-        Outcome::MaxTurns => FailureKind::MaxTurns,
-        Outcome::ContextLimit => FailureKind::ContextLimit,
-        Outcome::Budget => FailureKind::Budget,
-        Outcome::Timeout => FailureKind::Timeout,
-        Outcome::Idle => FailureKind::Idle,
-        Outcome::Cancelled => FailureKind::Interrupted,
-        Outcome::ApiError { .. }
+        Outcome::MaxTurns
+        | Outcome::ContextLimit
+        | Outcome::Budget
+        | Outcome::Timeout
+        | Outcome::Idle
+        | Outcome::Cancelled
+        | Outcome::ApiError { .. }
         | Outcome::Crash { .. }
         | Outcome::NoOutput
-        | Outcome::Malformed { .. } => FailureKind::Backend,
+        | Outcome::Malformed { .. } => Decision::Fail(of_end(outcome.word(), &message)?),
+    })
+}
+
+/// The failure that the end of a backend is by itself, from the word that the journal keeps of it.
+/// `None` when the work decides (`success`), or nothing about the task was learnt.
+pub(super) fn of_end(word: &str, message: &str) -> Option<Failure> {
+    let kind = match word {
+        "success" | "rate_limit" | "not_logged_in" | "not_installed" | "permission_denied" => {
+            return None;
+        }
+        "max_turns" => FailureKind::MaxTurns,
+        "context_limit" => FailureKind::ContextLimit,
+        "budget" => FailureKind::Budget,
+        "timeout" => FailureKind::Timeout,
+        "idle" => FailureKind::Idle,
+        "cancelled" => FailureKind::Interrupted,
+        _ => FailureKind::Backend,
     };
-    let fingerprint = format!("{}", outcome.word());
-    Some(Decision::Fail(Failure { kind, message: outcome.to_string(), fingerprint }))
+    Some(Failure { kind, message: message.to_owned(), fingerprint: word.to_owned() })
 }
 
 /// A claim was made and nothing forbidden was done: tree and gates decide.
 fn of_work(evidence: &Evidence<'_>) -> Decision {
     use super::Landing;
-    let no_change = match evidence.claimed {
-        Claimed::Done { no_change_needed: Some(why) } if !why.trim().is_empty() => true,
-        _ => false,
-    };
+    let no_change = matches!(
+        evidence.claimed,
+        Claimed::Done { no_change_needed: Some(why) } if !why.trim().is_empty()
+    );
     if evidence.changed == 0 && !no_change {
         let message = "it says that it worked on the task, and no file changed";
         return Decision::Fail(Failure::new(FailureKind::NoChange, message));
@@ -259,7 +279,9 @@ fn of_work(evidence: &Evidence<'_>) -> Decision {
     let proof = match evidence.gates {
         Result::NotRun => return Decision::Gate,
         Result::Red => {
-            return Decision::Fail(Failure::new(FailureKind::Gates, "gates failed"));
+            // Which gate and how is for the one who ran them to say; until then no two are alike.
+            let (message, fingerprint) = ("gates failed".to_owned(), String::new());
+            return Decision::Fail(Failure { kind: FailureKind::Gates, message, fingerprint });
         }
         // Without a change and without a green gate there is nothing but its word.
         Result::Unproven if evidence.changed == 0 => {

@@ -1,1 +1,254 @@
+use proptest::prelude::*;
+
 use super::*;
+use crate::backend::Ending;
+use crate::cycle::Landing;
+
+const DONE: Claimed = Claimed::Done { no_change_needed: None };
+
+/// Honest work: a claim, a change, green gates.
+fn work() -> Evidence<'static> {
+    Evidence {
+        outcome: &Outcome::Success,
+        claimed: &DONE,
+        changed: 2,
+        forbidden: &[],
+        judges: &[],
+        gates: Result::Green,
+        advanced: true,
+    }
+}
+
+fn no_change(why: &str) -> Claimed {
+    Claimed::Done { no_change_needed: Some(why.to_owned()) }
+}
+
+fn landed(landing: Landing, proof: Proof) -> Decision {
+    Decision::Land { landing, proof }
+}
+
+#[track_caller]
+fn failed(evidence: &Evidence<'_>) -> FailureKind {
+    match judge(evidence) {
+        Decision::Fail(failure) => failure.kind,
+        other => panic!("it did not fail: {other:?}"),
+    }
+}
+
+fn outcomes() -> Vec<Outcome> {
+    let message = String::from("words");
+    vec![
+        Outcome::Success,
+        Outcome::MaxTurns,
+        Outcome::ContextLimit,
+        Outcome::Budget,
+        Outcome::RateLimit { resets_at: Some(7), message: message.clone() },
+        Outcome::NotLoggedIn { message: message.clone() },
+        Outcome::NotInstalled,
+        Outcome::PermissionDenied { tools: vec!["Bash".into()] },
+        Outcome::ApiError { status: Some(500), message: message.clone() },
+        Outcome::Crash { ending: Ending::Signal(9), message: message.clone() },
+        Outcome::NoOutput,
+        Outcome::Malformed { message },
+        Outcome::Timeout,
+        Outcome::Idle,
+        Outcome::Cancelled,
+    ]
+}
+
+#[test]
+fn a_claim_with_a_change_and_green_gates_lands() {
+    assert_eq!(judge(&work()), landed(Landing::Complete, Proof::Proven));
+}
+
+#[test]
+fn gates_are_run_before_anything_lands() {
+    for claimed in [DONE, Claimed::Partial, no_change("it is there")] {
+        let evidence = Evidence { gates: Result::NotRun, claimed: &claimed, ..work() };
+        assert_eq!(judge(&evidence), Decision::Gate);
+    }
+}
+
+#[test]
+fn an_empty_diff_fails_whatever_the_prose_says() {
+    for claimed in [DONE, Claimed::Partial, no_change(""), no_change("  \n")] {
+        for gates in [Result::NotRun, Result::Green, Result::Unproven, Result::Red] {
+            let evidence = Evidence { changed: 0, claimed: &claimed, gates, ..work() };
+            assert_eq!(failed(&evidence), FailureKind::NoChange, "{claimed:?} {gates:?}");
+        }
+    }
+}
+
+#[test]
+fn no_change_needed_lands_only_with_green_gates_and_is_told_as_such() {
+    let claimed = no_change("an earlier task did it");
+    let with = |gates| Evidence { changed: 0, claimed: &claimed, gates, ..work() };
+    assert_eq!(judge(&with(Result::Green)), landed(Landing::Complete, Proof::NoChange));
+    assert_eq!(failed(&with(Result::Unproven)), FailureKind::NoChange);
+    assert_eq!(failed(&with(Result::Red)), FailureKind::Gates);
+}
+
+#[test]
+fn no_change_needed_beside_a_change_is_an_ordinary_claim() {
+    let evidence = Evidence { claimed: &no_change("nothing"), ..work() };
+    assert_eq!(judge(&evidence), landed(Landing::Complete, Proof::Proven));
+}
+
+#[test]
+fn without_a_gate_the_work_lands_unproven() {
+    let evidence = Evidence { gates: Result::Unproven, ..work() };
+    assert_eq!(judge(&evidence), landed(Landing::Complete, Proof::Unproven));
+}
+
+#[test]
+fn red_gates_fail_the_attempt_and_no_two_of_them_are_taken_for_alike() {
+    let Decision::Fail(failure) = judge(&Evidence { gates: Result::Red, ..work() }) else {
+        panic!("red gates must fail");
+    };
+    assert_eq!((failure.kind, failure.fingerprint.as_str()), (FailureKind::Gates, ""));
+}
+
+#[test]
+fn a_green_part_lands_and_is_a_retry_only_when_nothing_advanced() {
+    let part = |advanced| Evidence { claimed: &Claimed::Partial, advanced, ..work() };
+    assert_eq!(judge(&part(true)), landed(Landing::Partial, Proof::Proven));
+    assert_eq!(judge(&part(false)), landed(Landing::Stalled, Proof::Proven));
+    let red = Evidence { gates: Result::Red, ..part(true) };
+    assert_eq!(failed(&red), FailureKind::Gates);
+}
+
+#[test]
+fn green_gates_without_a_claim_are_bad_output() {
+    assert_eq!(failed(&Evidence { claimed: &Claimed::Nothing, ..work() }), FailureKind::BadOutput);
+}
+
+#[test]
+fn a_blocked_agent_blocks_its_task_with_its_own_words_and_spends_no_retry() {
+    let claimed = Claimed::Blocked { reason: "no key for the API".into() };
+    let Decision::Fail(failure) = judge(&Evidence { claimed: &claimed, ..work() }) else {
+        panic!("blocked work must not land");
+    };
+    assert_eq!(failure.kind, FailureKind::Blocked);
+    assert_eq!(failure.message, "no key for the API");
+    assert!(!failure.kind.counts());
+}
+
+#[test]
+fn an_agent_that_asks_for_a_person_blocks_its_task() {
+    let claimed = Claimed::NeedsHuman { reason: "which licence?".into() };
+    let Decision::Fail(failure) = judge(&Evidence { claimed: &claimed, ..work() }) else {
+        panic!("it must not land");
+    };
+    assert_eq!(failure.kind, FailureKind::Blocked);
+    assert!(failure.message.contains("which licence?"), "{}", failure.message);
+}
+
+#[test]
+fn forbidden_paths_and_judges_fail_and_are_named() {
+    let paths = [String::from("ralph.toml"), String::from("specs/a.md")];
+    for (evidence, kind) in [
+        (Evidence { forbidden: &paths, ..work() }, FailureKind::Forbidden),
+        (Evidence { judges: &paths, ..work() }, FailureKind::Judges),
+    ] {
+        let Decision::Fail(failure) = judge(&evidence) else { panic!("{kind:?} must fail") };
+        assert_eq!(failure.kind, kind);
+        assert!(failure.message.contains("ralph.toml, specs/a.md"), "{}", failure.message);
+    }
+}
+
+#[test]
+fn a_usage_limit_waits_until_the_time_the_backend_gave() {
+    let outcome = Outcome::RateLimit { resets_at: Some(99), message: "5 hours".into() };
+    let decision = judge(&Evidence { outcome: &outcome, ..work() });
+    assert_eq!(decision, Decision::Wait { until: Some(99), reason: "5 hours".into() });
+}
+
+#[test]
+fn a_backend_that_cannot_be_used_stops_the_loop_at_once() {
+    for outcome in [
+        Outcome::NotInstalled,
+        Outcome::NotLoggedIn { message: "expired".into() },
+        Outcome::PermissionDenied { tools: vec!["Write".into()] },
+    ] {
+        let decision = judge(&Evidence { outcome: &outcome, ..work() });
+        assert_eq!(decision, Decision::Stop { reason: outcome.to_string() });
+    }
+}
+
+#[test]
+fn a_run_that_ended_badly_fails_with_its_own_reason_whatever_it_claims() {
+    for (outcome, kind) in [
+        (Outcome::Timeout, FailureKind::Timeout),
+        (Outcome::Idle, FailureKind::Idle),
+        (Outcome::ContextLimit, FailureKind::ContextLimit),
+        (Outcome::MaxTurns, FailureKind::MaxTurns),
+        (Outcome::NoOutput, FailureKind::Backend),
+        (Outcome::Malformed { message: "x".into() }, FailureKind::Backend),
+        (Outcome::ApiError { status: None, message: "x".into() }, FailureKind::Backend),
+        (Outcome::Crash { ending: Ending::Code(1), message: "x".into() }, FailureKind::Backend),
+    ] {
+        assert_eq!(failed(&Evidence { outcome: &outcome, ..work() }), kind);
+        assert!(kind.counts(), "{kind:?}");
+    }
+}
+
+#[test]
+fn what_is_not_the_tasks_fault_spends_no_retry() {
+    for outcome in [Outcome::Cancelled, Outcome::Budget] {
+        assert!(!failed(&Evidence { outcome: &outcome, ..work() }).counts(), "{outcome:?}");
+    }
+    assert!(!FailureKind::Conflict.counts());
+    assert!(FailureKind::Crashed.counts(), "too many crashes are counted at last");
+}
+
+#[test]
+fn the_journals_word_for_an_end_says_the_same_as_the_end_itself() {
+    for outcome in outcomes() {
+        let by_word = of_end(outcome.word(), &outcome.to_string());
+        match of_outcome(&outcome) {
+            Some(Decision::Fail(failure)) => assert_eq!(by_word, Some(failure)),
+            _ => assert_eq!(by_word, None, "{outcome:?}"),
+        }
+    }
+}
+
+fn claims() -> impl Strategy<Value = Claimed> {
+    let words = "[ a-z]{0,4}";
+    prop_oneof![
+        proptest::option::of(words).prop_map(|no_change_needed| Claimed::Done { no_change_needed }),
+        Just(Claimed::Partial),
+        Just(Claimed::Nothing),
+        words.prop_map(|reason| Claimed::Blocked { reason }),
+        words.prop_map(|reason| Claimed::NeedsHuman { reason }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn nothing_lands_without_a_claim_a_good_end_and_gates_that_are_not_red(
+        outcome in proptest::sample::select(outcomes()),
+        claimed in claims(),
+        changed in 0..3usize,
+        forbidden in proptest::collection::vec("[a-z]{1,3}", 0..2),
+        judges in proptest::collection::vec("[a-z]{1,3}", 0..2),
+        gates in proptest::sample::select(vec![
+            Result::NotRun, Result::Green, Result::Unproven, Result::Red,
+        ]),
+        advanced: bool,
+    ) {
+        let evidence = Evidence {
+            outcome: &outcome, claimed: &claimed, changed, forbidden: &forbidden, judges: &judges,
+            gates, advanced,
+        };
+        if let Decision::Land { landing, proof } = judge(&evidence) {
+            prop_assert_eq!(outcome, Outcome::Success);
+            let claims = matches!(claimed, Claimed::Done { .. } | Claimed::Partial);
+            prop_assert!(claims, "{claimed:?}");
+            prop_assert!(forbidden.is_empty() && judges.is_empty());
+            prop_assert!(matches!(gates, Result::Green | Result::Unproven));
+            prop_assert_eq!(landing == Landing::Complete, claimed != Claimed::Partial);
+            prop_assert_eq!(proof == Proof::NoChange, changed == 0);
+            prop_assert_eq!(proof == Proof::Unproven, gates == Result::Unproven);
+        }
+    }
+}

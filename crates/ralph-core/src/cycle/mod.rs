@@ -18,18 +18,22 @@ mod event;
 mod history;
 mod judge;
 pub mod ledger;
+#[cfg(test)]
+mod model_tests;
 mod record;
 mod recover;
+mod state;
 
 pub use breaker::{Breaker, Tripped};
 pub use build::{End, Limits, OnceEnd, Progress, Signal, Step, exit_code, next_step, remaining};
 pub use event::{Event, event_of};
-pub use history::{AttemptView, Fate, History, OpenAttempt, Phase, Wait};
 pub use judge::{
     Claimed, Decision, Evidence, Failure, FailureKind, Proof, Result, forbidden, judge,
 };
+pub use history::{AttemptView, Fate, History, OpenAttempt, Phase, Unindexed, Wait};
 pub use record::{
     BackendEnd, Base, CheckLine, Entry, FailIntent, LandIntent, Landing, Record, RunStart, Started,
     Verdict,
 };
 pub use recover::{Facts, Recovery, TreeIs, recover};
+pub use state::{StateFile, Status, state_of};

@@ -78,6 +78,11 @@ pub enum Record {
         /// Its text or task.
         argument: Option<String>,
     },
+    /// What was handed over so far is in the knowledge index.
+    Indexed {
+        /// The last iteration that is in it.
+        iteration: u32,
+    },
     /// Something worth telling that decides nothing.
     Noted {
         /// One of the words of the event stream.
@@ -171,9 +176,17 @@ pub struct BackendEnd {
     /// Whether its answer could be read as a handoff (deletes the old failure context).
     #[serde(default)]
     pub handoff: Option<String>,
+    /// How long the handoff is, in bytes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub handoff_bytes: u64,
     /// How long it took, in milliseconds.
     #[serde(default)]
     pub took_ms: u64,
+}
+
+/// serde asks with a reference.
+fn is_zero(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 /// One gate of a verdict.

@@ -1,12 +1,14 @@
 //! What is done about an attempt that a crash interrupted: one pure function.
 //!
 //! Git outranks the journal, the journal outranks the ledger. A landing that git knows is finished,
-//! whatever the journal says; a landing that was about to happen happens now; a result that was saved
-//! is judged again; everything else goes back to how it was.
+//! even when a rollback was begun after it; a landing that was about to happen happens now; a result
+//! that was saved is judged again; everything else goes back to how it was. A commit with the
+//! attempt's trailer means nothing before ralph wrote down that it is about to land: agents commit
+//! too, and they know the attempt's id.
 
-use super::history::{OpenAttempt, Phase};
-use super::judge::{Failure, FailureKind};
-use super::record::{FailIntent, LandIntent};
+use super::history::{FREE_CRASHES, OpenAttempt, Phase, SUCCESS};
+use super::judge::{Failure, FailureKind, of_end};
+use super::record::{BackendEnd, FailIntent, LandIntent};
 
 /// What the working tree is like now, the ledger left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,10 +39,12 @@ pub enum Recovery {
     Finish {
         /// The commit.
         commit: String,
+        /// What was landed, and how.
+        intent: Box<LandIntent>,
     },
     /// The result is there and was judged: land it now.
-    Land(LandIntent),
-    /// The result is there: judge it.
+    Land(Box<LandIntent>),
+    /// The result is there, and its backend had ended well: judge it.
     Judge,
     /// Go back to the base, and say this.
     RollBack(FailIntent),
@@ -53,34 +57,72 @@ pub enum Recovery {
 
 /// Decide about an open attempt. Its processes are gone already.
 pub fn recover(open: &OpenAttempt, facts: &Facts) -> Recovery {
-    let attempt = &open.started.attempt;
-    if let Some(commit) = &facts.landed {
-        return Recovery::Finish { commit: commit.clone() };
+    if let (Some(commit), Some(intent)) = (&facts.landed, &open.intent) {
+        return Recovery::Finish { commit: commit.clone(), intent: intent.clone() };
     }
-    if facts.rewritten && matches!(open.phase, Phase::Landing(_)) {
-        return Recovery::Ask {
+    match &open.phase {
+        Phase::Running => Recovery::RollBack(interrupted(open)),
+        Phase::Ended(end) => after_backend(open, end, facts),
+        Phase::Landing(_) if facts.rewritten => Recovery::Ask {
             message: format!(
                 "the commits since iteration {} began are no longer on this branch, and its work may \
                  have been among them",
                 open.started.iteration
             ),
+        },
+        Phase::Landing(intent) if result_is_there(open, facts) => Recovery::Land(intent.clone()),
+        Phase::Landing(_) => Recovery::RollBack(interrupted(open)),
+        Phase::RollingBack(intent) => Recovery::RollBack((**intent).clone()),
+    }
+}
+
+/// The backend had ended, and nothing was decided: its end may decide, or its work does.
+fn after_backend(open: &OpenAttempt, end: &BackendEnd, facts: &Facts) -> Recovery {
+    let started = &open.started;
+    if end.outcome == SUCCESS {
+        return match result_is_there(open, facts) {
+            true => Recovery::Judge,
+            false => Recovery::RollBack(interrupted(open)),
         };
     }
-    let interrupted = || FailIntent {
-        attempt: attempt.clone(),
-        failure: Failure::new(FailureKind::Interrupted, "ralph was ended in the middle of it"),
-        context: String::new(),
-        retries: open.started.retries,
-    };
-    match &open.phase {
-        Phase::Running => Recovery::RollBack(interrupted()),
-        Phase::Ended(_) if facts.tree == TreeIs::Result => Recovery::Judge,
-        Phase::Ended(_) => Recovery::RollBack(interrupted()),
-        Phase::Landing(intent) if facts.tree == TreeIs::Result => {
-            Recovery::Land((**intent).clone())
+    let failure = of_end(&end.outcome, &end.message);
+    let context = failure.as_ref().map(|f| f.message.clone()).unwrap_or_default();
+    let failure = failure.unwrap_or_else(|| Failure::new(FailureKind::Interrupted, &*end.message));
+    Recovery::RollBack(FailIntent {
+        attempt: started.attempt.clone(),
+        retries: started.retries.saturating_add(u32::from(failure.kind.counts())),
+        failure,
+        context,
+    })
+}
+
+/// Whether the tree holds what the backend left. A backend that changed nothing left the base.
+fn result_is_there(open: &OpenAttempt, facts: &Facts) -> bool {
+    let unchanged = open.ended.as_ref().is_some_and(|end| end.changed == 0);
+    match facts.tree {
+        TreeIs::Result => true,
+        TreeIs::Base => unchanged,
+        TreeIs::Other => false,
+    }
+}
+
+/// A crash is not the task's fault, until it happens too often to be chance.
+fn interrupted(open: &OpenAttempt) -> FailIntent {
+    let started = &open.started;
+    let free = open.crashes < FREE_CRASHES;
+    let failure = match free {
+        true => Failure::new(FailureKind::Interrupted, "ralph was ended in the middle of it"),
+        false => {
+            let times = open.crashes.saturating_add(1);
+            let message = format!("ralph was ended in the middle of it {times} times");
+            Failure { kind: FailureKind::Crashed, message, fingerprint: "crashed".to_owned() }
         }
-        Phase::Landing(_) => Recovery::RollBack(interrupted()),
-        Phase::RollingBack(intent) => Recovery::RollBack((**intent).clone()),
+    };
+    FailIntent {
+        attempt: started.attempt.clone(),
+        retries: started.retries.saturating_add(u32::from(!free)),
+        context: if free { String::new() } else { failure.message.clone() },
+        failure,
     }
 }
 

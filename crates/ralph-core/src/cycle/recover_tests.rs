@@ -1,1 +1,397 @@
+use proptest::prelude::*;
+
+use super::super::model_tests::*;
 use super::*;
+use crate::backend::Outcome;
+use crate::cycle::{
+    AttemptView, Claimed, Decision, Evidence, Fate, History, Landing, Proof, Record, Result, judge,
+};
+
+fn facts(tree: TreeIs) -> Facts {
+    Facts { landed: None, rewritten: false, tree }
+}
+
+fn committed() -> Facts {
+    Facts { landed: Some("c0ffee".into()), ..facts(TreeIs::Result) }
+}
+
+/// The open attempt after the first `n` records of one that lands.
+fn after(n: usize) -> OpenAttempt {
+    history(lands("a", 1, "t-1", Landing::Partial)[..n].to_vec()).open.unwrap()
+}
+
+#[track_caller]
+fn rolls_back(recovery: Recovery) -> FailIntent {
+    match recovery {
+        Recovery::RollBack(intent) => intent,
+        other => panic!("it does not roll back: {other:?}"),
+    }
+}
+
+#[test]
+fn a_backend_that_was_running_is_rolled_back_and_not_counted() {
+    for tree in [TreeIs::Base, TreeIs::Result, TreeIs::Other] {
+        let intent = rolls_back(recover(&after(1), &facts(tree)));
+        assert_eq!((intent.failure.kind, intent.retries), (FailureKind::Interrupted, 0));
+    }
+}
+
+#[test]
+fn a_result_that_was_saved_is_judged_again_and_no_backend_runs() {
+    assert_eq!(recover(&after(2), &facts(TreeIs::Result)), Recovery::Judge);
+    assert_eq!(recover(&after(3), &facts(TreeIs::Result)), Recovery::Judge);
+    assert_eq!(rolls_back(recover(&after(3), &facts(TreeIs::Other))).retries, 0);
+}
+
+#[test]
+fn a_landing_that_was_about_to_happen_happens_and_one_that_happened_is_finished() {
+    let Recovery::Land(intent) = recover(&after(4), &facts(TreeIs::Result)) else { panic!() };
+    assert_eq!(intent.landing, Landing::Partial);
+    let Recovery::Finish { commit, intent } = recover(&after(4), &committed()) else { panic!() };
+    assert_eq!((commit.as_str(), intent.landing), ("c0ffee", Landing::Partial));
+    for tree in [TreeIs::Base, TreeIs::Other] {
+        rolls_back(recover(&after(4), &facts(tree)));
+    }
+}
+
+#[test]
+fn a_commit_that_an_agent_made_with_the_attempts_trailer_lands_nothing() {
+    assert_eq!(rolls_back(recover(&after(1), &committed())).failure.kind, FailureKind::Interrupted);
+    assert_eq!(recover(&after(2), &committed()), Recovery::Judge);
+}
+
+#[test]
+fn a_rollback_that_was_begun_goes_on_unless_git_knows_the_landing() {
+    let mut records = lands("a", 1, "t-1", Landing::Partial);
+    records[4] = fail_intent("a", Failure::new(FailureKind::Hook, "pre-commit said no"));
+    let open = history(records).open.unwrap();
+    for tree in [TreeIs::Base, TreeIs::Result, TreeIs::Other] {
+        let intent = rolls_back(recover(&open, &facts(tree)));
+        assert_eq!((intent.failure.kind, intent.retries), (FailureKind::Hook, 1));
+    }
+    assert!(matches!(recover(&open, &committed()), Recovery::Finish { .. }));
+}
+
+#[test]
+fn a_rewritten_history_is_asked_about_only_when_work_may_be_lost_in_it() {
+    let rewritten = Facts { rewritten: true, ..facts(TreeIs::Result) };
+    let Recovery::Ask { message } = recover(&after(4), &rewritten) else { panic!() };
+    assert!(message.contains("iteration 1"), "{message}");
+    assert!(matches!(recover(&after(1), &rewritten), Recovery::RollBack(_)));
+}
+
+#[test]
+fn a_backend_that_had_failed_before_the_crash_has_failed() {
+    let records = [start("a", 1, "t-1"), ended("a", &Outcome::Timeout)];
+    let open = history(records).open.unwrap();
+    for tree in [TreeIs::Base, TreeIs::Result, TreeIs::Other] {
+        let intent = rolls_back(recover(&open, &facts(tree)));
+        assert_eq!((intent.failure.kind, intent.retries), (FailureKind::Timeout, 1));
+        assert_eq!(intent.context, Outcome::Timeout.to_string());
+    }
+}
+
+#[test]
+fn a_usage_limit_before_the_crash_is_never_judged_as_work() {
+    for outcome in [
+        Outcome::RateLimit { resets_at: None, message: "5 hours".into() },
+        Outcome::NotLoggedIn { message: "expired".into() },
+        Outcome::Cancelled,
+    ] {
+        let open = history([start("a", 1, "t-1"), ended("a", &outcome)]).open.unwrap();
+        let intent = rolls_back(recover(&open, &facts(TreeIs::Result)));
+        assert!(!intent.failure.kind.counts(), "{outcome:?}");
+        assert_eq!(intent.retries, 0);
+    }
+}
+
+#[test]
+fn a_backend_that_changed_nothing_has_left_the_base() {
+    let mut records = lands("a", 1, "t-1", Landing::Complete);
+    if let Record::BackendEnded(end) = &mut records[1] {
+        end.changed = 0;
+    }
+    let open = |n: usize| history(records[..n].to_vec()).open.unwrap();
+    assert_eq!(recover(&open(2), &facts(TreeIs::Base)), Recovery::Judge);
+    assert!(matches!(recover(&open(4), &facts(TreeIs::Base)), Recovery::Land(_)));
+    assert!(matches!(recover(&open(4), &facts(TreeIs::Other)), Recovery::RollBack(_)));
+}
+
+#[test]
+fn the_fourth_crash_of_a_task_counts_and_says_so() {
+    let mut records = Vec::new();
+    for n in 1..=3 {
+        records.extend(crashes(&n.to_string(), n, "t-1"));
+    }
+    records.push(start("x", 4, "t-1"));
+    let intent =
+        rolls_back(recover(&history(records.clone()).open.unwrap(), &facts(TreeIs::Other)));
+    assert_eq!((intent.failure.kind, intent.retries), (FailureKind::Crashed, 1));
+    assert!(intent.failure.message.contains("4 times"), "{}", intent.failure.message);
+    records.extend([Record::FailIntent(intent), rolled_back("x"), start("y", 5, "t-1")]);
+    let again = rolls_back(recover(&history(records).open.unwrap(), &facts(TreeIs::Other)));
+    assert_eq!(again.failure.kind, FailureKind::Crashed, "and so does every one after it");
+}
+
+/// Whether the repository takes the commit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Hook {
+    Accepts,
+    Refuses,
+}
+
+/// What one attempt would lead to if nobody disturbed it.
+#[derive(Clone, Debug)]
+struct Course {
+    outcome: Outcome,
+    claimed: Claimed,
+    changed: usize,
+    gates: Result,
+    hook: Hook,
+}
+
+/// A small world in which a host works until its fuel is used up: a crash.
+struct World {
+    course: Course,
+    journal: Vec<Record>,
+    tree: TreeIs,
+    commits: Vec<String>,
+    fuel: usize,
+    /// A claim of the journal that the world does not bear out.
+    lie: Option<String>,
+}
+
+impl World {
+    fn new(course: &Course) -> Self {
+        Self {
+            course: course.clone(),
+            journal: vec![run("r1", 0)],
+            tree: TreeIs::Base,
+            commits: Vec::new(),
+            fuel: 0,
+            lie: None,
+        }
+    }
+
+    fn history(&self) -> History {
+        history(self.journal.clone())
+    }
+
+    /// One thing that either happens or does not.
+    fn act(&mut self, deed: impl FnOnce(&mut Self)) -> Option<()> {
+        self.fuel = self.fuel.checked_sub(1)?;
+        deed(self);
+        Some(())
+    }
+
+    fn write(&mut self, record: Record) -> Option<()> {
+        self.act(|world| world.journal.push(record))
+    }
+
+    fn attempt(&mut self) -> Option<()> {
+        let history = self.history();
+        let attempt = format!("a{}", history.attempts.len());
+        self.write(start(&attempt, history.next_iteration(), "t-1"))?;
+        if self.course.changed > 0 {
+            self.act(|world| world.tree = TreeIs::Other)?;
+            self.act(|world| world.tree = TreeIs::Result)?;
+        }
+        let mut end = end(&attempt, &self.course.outcome);
+        end.claimed = self.course.claimed.clone();
+        end.changed = self.course.changed;
+        self.write(Record::BackendEnded(end))?;
+        let outcome = self.course.outcome.clone();
+        self.decide(&attempt, &outcome)
+    }
+
+    fn judge(&self, outcome: &Outcome, gates: Result) -> Decision {
+        judge(&Evidence {
+            outcome,
+            claimed: &self.course.claimed,
+            changed: self.course.changed,
+            forbidden: &[],
+            judges: &[],
+            gates,
+            advanced: true,
+        })
+    }
+
+    fn decide(&mut self, attempt: &str, outcome: &Outcome) -> Option<()> {
+        let mut decision = self.judge(outcome, Result::NotRun);
+        if decision == Decision::Gate {
+            self.write(verdict(attempt, self.course.gates != Result::Red))?;
+            decision = self.judge(outcome, self.course.gates);
+        }
+        match decision {
+            Decision::Gate => panic!("gates were run"),
+            Decision::Land { landing, .. } => {
+                self.write(land_intent(attempt, landing))?;
+                self.land(attempt)
+            }
+            Decision::Fail(failure) => {
+                self.write(fail_intent(attempt, failure))?;
+                self.roll_back(attempt)
+            }
+            Decision::Wait { .. } | Decision::Stop { .. } => self.roll_back(attempt),
+        }
+    }
+
+    fn land(&mut self, attempt: &str) -> Option<()> {
+        if self.course.hook == Hook::Refuses {
+            let refusal = Failure::new(FailureKind::Hook, "pre-commit said no");
+            self.write(fail_intent(attempt, refusal))?;
+            return self.roll_back(attempt);
+        }
+        self.act(|world| world.commits.push(attempt.to_owned()))?;
+        self.write(landed(attempt))
+    }
+
+    fn roll_back(&mut self, attempt: &str) -> Option<()> {
+        self.act(|world| world.tree = TreeIs::Other)?;
+        self.act(|world| world.tree = TreeIs::Base)?;
+        self.write(rolled_back(attempt))
+    }
+
+    fn recover(&mut self, open: &OpenAttempt) -> Option<()> {
+        let attempt = open.started.attempt.clone();
+        let landed_already = self.commits.contains(&attempt).then(|| "c0ffee".to_owned());
+        let facts = Facts { landed: landed_already, rewritten: false, tree: self.tree };
+        match recover(open, &facts) {
+            Recovery::Finish { .. } => self.write(landed(&attempt)),
+            Recovery::Land(_) => self.land(&attempt),
+            Recovery::Judge => self.decide(&attempt, &Outcome::Success),
+            Recovery::RollBack(intent) => {
+                if !matches!(open.phase, Phase::RollingBack(_)) {
+                    self.write(Record::FailIntent(intent))?;
+                }
+                self.roll_back(&attempt)
+            }
+            Recovery::Ask { message } => panic!("nobody rewrote anything: {message}"),
+        }
+    }
+
+    /// Start ralph: recover, and work until the task has a fate that is not a crash's.
+    fn start(&mut self, fuel: usize) -> Option<()> {
+        self.fuel = fuel;
+        loop {
+            let history = self.history();
+            match (&history.open, history.attempts.last()) {
+                (Some(open), _) => self.recover(open)?,
+                (None, Some(view)) if !was_crash(view) => return Some(()),
+                (None, _) => {
+                    // The next attempt begins on whatever the last one left.
+                    self.tree = TreeIs::Base;
+                    self.attempt()?;
+                }
+            }
+            self.check();
+        }
+    }
+
+    /// The journal never says that something landed which is not in git, and the other way round.
+    fn check(&mut self) {
+        let history = self.history();
+        for view in &history.attempts {
+            let says = matches!(view.fate, Fate::Landed { .. });
+            let is = self.commits.iter().filter(|c| **c == view.started.attempt).count();
+            if view.fate != Fate::Open && is != usize::from(says) {
+                self.lie = Some(format!("{view:?} with {is} commits"));
+            }
+        }
+    }
+}
+
+fn was_crash(view: &AttemptView) -> bool {
+    let by_crash = view.backend.as_ref().is_none_or(|end| end.outcome == "success");
+    let Fate::Failed { failure, .. } = &view.fate else { return false };
+    by_crash && failure.kind == FailureKind::Interrupted
+}
+
+/// What the fate is to the task, without commit ids and refs.
+fn told(history: &History) -> Option<(Option<(Landing, Proof)>, Option<Failure>)> {
+    Some(match &history.attempts.last()?.fate {
+        Fate::Landed { landing, proof, .. } => (Some((*landing, *proof)), None),
+        Fate::Failed { failure, .. } => (None, Some(failure.clone())),
+        Fate::Limited => (None, None),
+        Fate::Open => return None,
+    })
+}
+
+fn courses() -> impl Strategy<Value = Course> {
+    let outcome = proptest::sample::select(vec![
+        Outcome::Success,
+        Outcome::Success,
+        Outcome::Success,
+        Outcome::Timeout,
+        Outcome::NoOutput,
+        Outcome::RateLimit { resets_at: None, message: "5 hours".into() },
+        Outcome::NotInstalled,
+        Outcome::Budget,
+    ]);
+    let claimed = proptest::sample::select(vec![
+        Claimed::Done { no_change_needed: None },
+        Claimed::Done { no_change_needed: Some("it is there".into()) },
+        Claimed::Partial,
+        Claimed::Blocked { reason: "no key".into() },
+        Claimed::Nothing,
+    ]);
+    let gates = proptest::sample::select(vec![Result::Green, Result::Unproven, Result::Red]);
+    let hook = proptest::sample::select(vec![Hook::Accepts, Hook::Refuses]);
+    (outcome, claimed, 0..2usize, gates, hook).prop_map(
+        |(outcome, claimed, changed, gates, hook)| Course {
+            outcome,
+            claimed,
+            changed,
+            gates,
+            hook,
+        },
+    )
+}
+
+const ENOUGH: usize = 1_000;
+
+proptest! {
+    #[test]
+    fn three_crashes_anywhere_lead_to_the_fate_of_an_undisturbed_run(
+        course in courses(),
+        crashes in proptest::collection::vec(0..16usize, 0..=3),
+    ) {
+        let mut calm = World::new(&course);
+        calm.start(ENOUGH).expect("nobody disturbs it");
+        let mut world = World::new(&course);
+        for fuel in crashes {
+            let _crash = world.start(fuel);
+        }
+        world.start(ENOUGH).expect("nobody disturbs it any more");
+        prop_assert_eq!(told(&world.history()), told(&calm.history()));
+        prop_assert_eq!(&world.lie, &None);
+        prop_assert_eq!(world.commits.len(), calm.commits.len(), "landed more than once, or never");
+        prop_assert!(world.history().open.is_none());
+    }
+}
+
+#[test]
+fn a_crash_behind_every_single_step_leads_to_the_same_fate() {
+    let course = |hook, gates| Course {
+        outcome: Outcome::Success,
+        claimed: Claimed::Done { no_change_needed: None },
+        changed: 1,
+        gates,
+        hook,
+    };
+    for course in [
+        course(Hook::Accepts, Result::Green),
+        course(Hook::Refuses, Result::Green),
+        course(Hook::Accepts, Result::Red),
+    ] {
+        let mut calm = World::new(&course);
+        calm.start(ENOUGH).unwrap();
+        for fuel in 0..ENOUGH - calm.fuel {
+            let mut world = World::new(&course);
+            assert_eq!(world.start(fuel), None, "it was to crash");
+            world.start(ENOUGH).unwrap();
+            assert_eq!(told(&world.history()), told(&calm.history()), "{course:?} {fuel}");
+            assert_eq!((world.commits.len(), &world.lie), (calm.commits.len(), &None));
+        }
+    }
+}

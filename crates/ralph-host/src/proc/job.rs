@@ -133,11 +133,25 @@ pub trait Watch {
     /// A line of standard output. After the first `Stop` lines still come, for the record.
     fn line(&mut self, line: Line<'_>, input: &Input) -> Step;
 
+    /// A piece of standard output as it came. Whoever takes it here gets no lines: for programs
+    /// whose output is not made of lines.
+    fn took(&mut self, piece: &[u8]) -> bool {
+        let _ = piece;
+        false
+    }
+
     /// Called again and again while the program runs, whether or not it writes. `elapsed` is the
     /// time since its start.
     fn tick(&mut self, elapsed: Duration) -> Step {
         let _ = elapsed;
         Step::Continue
+    }
+
+    /// The job is about to be ended for this reason. Whoever can ask the program itself to stop does
+    /// so here and says how long it may take; then SIGTERM comes as usual.
+    fn stopping(&mut self, stop: Stop, input: &Input) -> Duration {
+        let _ = (stop, input);
+        Duration::ZERO
     }
 
     /// Whether silence means work, such as a tool call that has not come back.

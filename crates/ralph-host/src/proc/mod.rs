@@ -31,6 +31,7 @@ mod channel;
 mod error;
 mod family;
 mod find;
+mod interrupt;
 mod job;
 mod keeper;
 mod lines;
@@ -53,6 +54,7 @@ mod wire;
 
 pub use error::ProcError;
 pub use find::find_program;
+pub use interrupt::Interrupt;
 pub use job::{Bounds, Cancel, Finished, Job, Stderr, Stdin, Step, Watch};
 pub use lines::Line;
 pub use pump::Input;

@@ -11,11 +11,16 @@ use ralph_core::backend::{Ending, Exit};
 use super::attend::Attend;
 use super::error::ProcError;
 use super::find::find_program;
-use super::job::{Finished, Job, Watch};
+use super::job::{Finished, Job, Step, Watch};
+use super::lines::Line;
 use super::link::Link;
 use super::mark::{JOB_VARIABLE, RUN_VARIABLE};
+use super::pump::Input;
 use super::tee::Tee;
 use super::wire::{Spawn, Sweep};
+
+/// The longest grace that counts, so that adding it to a clock can never overflow.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Runs programs under one supervisor, which is started with the first of them. Any number of
 /// threads may run jobs at once. Dropping it ends whatever still runs.
@@ -43,6 +48,11 @@ impl Runner {
     /// The run whose mark every process carries.
     pub fn run_id(&self) -> &str {
         &self.run
+    }
+
+    /// How many programs were started so far.
+    pub fn started(&self) -> u64 {
+        self.jobs.load(Ordering::Relaxed) - 1
     }
 
     /// Start the supervisor now, so that the first job does not have to wait for it.
@@ -76,10 +86,17 @@ impl Runner {
             args: job.args.clone(),
             env,
             cwd,
-            settle: job.bounds.settle,
-            grace: job.bounds.grace,
+            settle: job.bounds.settle.min(LONGEST),
+            grace: job.bounds.grace.min(LONGEST),
         };
         Attend::start(self.link()?, &self.run, job, watch, spawn, tee)?.until_the_end()
+    }
+
+    /// Run a program to its end and keep every byte that it wrote to standard output.
+    pub fn output(&self, job: &Job) -> Result<(Finished, Vec<u8>), ProcError> {
+        let mut kept = Kept(Vec::new());
+        let finished = self.run(job, &mut kept)?;
+        Ok((finished, kept.0))
     }
 
     /// The supervisor, which is started when there is none or none any more.
@@ -90,6 +107,20 @@ impl Runner {
         }
         let new = Link::start(&self.supervisor, &self.run).map_err(ProcError::Supervisor)?;
         Ok(link.insert(Arc::new(new)).clone())
+    }
+}
+
+/// Keeps what a program writes.
+struct Kept(Vec<u8>);
+
+impl Watch for Kept {
+    fn line(&mut self, _: Line<'_>, _: &Input) -> Step {
+        Step::Continue
+    }
+
+    fn took(&mut self, piece: &[u8]) -> bool {
+        self.0.extend_from_slice(piece);
+        true
     }
 }
 

@@ -1,5 +1,6 @@
 //! One file a command. The doc comment of its argument type is its help.
 
+pub(crate) mod backends;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod convert;
@@ -34,6 +35,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
         Command::Validate(args) => validate::run(&Context::open(here)?, &args),
         Command::Convert(args) => convert::run(&Context::open(here)?, &args),
         Command::Config(args) => config::run(&Context::open(here)?, args),
+        Command::Backends(args) => backends::run(&Context::open(here)?, &args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => completions::man(&args),
     }

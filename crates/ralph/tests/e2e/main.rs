@@ -8,6 +8,7 @@
     reason = "a test may end in a panic and start programs"
 )]
 
+mod backends;
 mod bad_input;
 mod concurrency;
 mod config;

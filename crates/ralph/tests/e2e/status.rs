@@ -69,6 +69,7 @@ fn every_command_has_help_with_an_example() {
         "validate",
         "convert",
         "config",
+        "backends",
         "completions",
         "man",
     ] {
@@ -92,6 +93,7 @@ fn every_command_has_help_with_an_example() {
     ] {
         p.run(["task", command, "--help"]).ok().stdout_has("Example");
     }
+    p.run(["backends", "try", "--help"]).ok().stdout_has("Example");
 }
 
 #[test]

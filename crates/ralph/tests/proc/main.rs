@@ -15,6 +15,7 @@ mod backends;
 mod dialogue;
 mod endings;
 mod family;
+mod gates;
 mod killed;
 mod output;
 mod sim;

@@ -1,0 +1,181 @@
+//! What an agent claims at the end of an attempt.
+//!
+//! # Theory of operation
+//!
+//! A claim is the agent's word, never a proof: gates decide. It comes, in this order, from the
+//! structured answer, from a handoff in the decoded text, or from a marker that stands alone on a
+//! line of that text outside of code ([`Marker`]). Where two of them differ, the more careful one
+//! counts: "blocked" before "not complete" before "done". What reads like a claim and is none ("Not
+//! RALPH_DONE yet", a marker in a quotation or a code block) is none.
+//!
+//! A handoff in the text must be about the task at hand: agents quote older ones.
+
+mod marker;
+mod progress;
+
+pub use marker::{Marker, markers};
+pub use progress::{Taken, taken_from_progress};
+
+use serde_json::Value;
+
+use crate::answer::{self, AnswerError};
+use crate::format::Format;
+use crate::format::progress::Attempt;
+use crate::handoff::{Handoff, MIN_FREEFORM};
+use crate::plan::Task;
+
+/// The words of an agent at the end of an attempt.
+#[derive(Clone, Copy, Debug)]
+pub struct Said<'a> {
+    /// Its decoded text.
+    pub text: &'a str,
+    /// Its structured answer, where the backend gives one.
+    pub structured: Option<&'a Value>,
+    /// The task it worked on.
+    pub task: &'a Task,
+    /// The format of the plan: a reply may contain a progress file.
+    pub format: Format,
+    /// The iteration, by which a note in a returned progress file is known.
+    pub iteration: u32,
+}
+
+/// What an agent claims.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// The task is complete.
+    Done,
+    /// A part of it is; the handoff says which.
+    Partial,
+    /// It cannot go on.
+    Blocked {
+        /// Why.
+        reason: String,
+    },
+    /// A person has to decide before it can go on.
+    NeedsHuman {
+        /// What.
+        reason: String,
+    },
+    /// It says that everything is done, and nothing about the task.
+    RalphDone,
+    /// Nothing that can be read.
+    None,
+}
+
+/// A claim and what came with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// What is claimed.
+    pub claim: Claim,
+    /// The handoff, where there is one.
+    pub handoff: Option<Handoff>,
+    /// `RALPH_DONE` was said, beside whatever else.
+    pub says_ralph_done: bool,
+    /// The note on this attempt in a progress file that was returned.
+    pub attempt: Option<Attempt>,
+    /// What is wrong with the answer: the words for one repair question. With a claim, the handoff
+    /// is poor; without one, it is the reason why there is none.
+    pub problem: Option<AnswerError>,
+}
+
+impl Reply {
+    /// Why nothing had to be changed, when the agent says so.
+    pub fn no_change_needed(&self) -> Option<&str> {
+        let why = self.handoff.as_ref()?.no_change_needed.as_deref()?.trim();
+        (!why.is_empty()).then_some(why)
+    }
+}
+
+/// What an agent claims with these words.
+pub fn hear(said: &Said<'_>) -> Reply {
+    let (handoff, problem) = match handoff(said) {
+        Ok(handoff) => {
+            let problem = too_short(&handoff);
+            (Some(handoff), problem)
+        }
+        Err(problem) => (None, Some(problem)),
+    };
+    let markers = markers(said.text);
+    let says_ralph_done = markers.contains(&Marker::RalphDone);
+    let marker = markers.into_iter().rev().find(|m| *m != Marker::RalphDone);
+    let taken = match said.format {
+        Format::Progress => taken_from_progress(said.text, said.task, said.iteration),
+        _ => None,
+    };
+    let ticked = taken.as_ref().is_some_and(|taken| taken.ticked);
+    let claim = match (of_handoff(handoff.as_ref()), marker) {
+        (_, Some(Marker::Blocked(reason))) => Claim::Blocked { reason },
+        (Some(claim), _) => claim,
+        (None, Some(Marker::Done)) => Claim::Done,
+        (None, _) if ticked => Claim::Done,
+        (None, _) if says_ralph_done => Claim::RalphDone,
+        (None, _) => Claim::None,
+    };
+    let problem = match claim {
+        // A marker is a whole answer; nobody needs to ask for JSON as well.
+        Claim::Done | Claim::Blocked { .. } | Claim::RalphDone if handoff.is_none() => None,
+        _ => problem,
+    };
+    let attempt = taken.and_then(|taken| taken.attempt);
+    Reply { claim, handoff, says_ralph_done, attempt, problem }
+}
+
+/// What a handoff claims.
+fn of_handoff(handoff: Option<&Handoff>) -> Option<Claim> {
+    let handoff = handoff?;
+    if handoff.task_completed.fully_complete {
+        return Some(Claim::Done);
+    }
+    let review = handoff.request_human_review.as_ref().filter(|review| review.needed);
+    Some(
+        review
+            .map_or(Claim::Partial, |review| Claim::NeedsHuman { reason: reason(&review.reason) }),
+    )
+}
+
+/// A reason for people, also when none was given.
+fn reason(text: &str) -> String {
+    let text = text.trim();
+    if text.is_empty() { "no reason was given".to_owned() } else { text.to_owned() }
+}
+
+/// The handoff of an answer: the structured one, else the last one in the text that is about this
+/// task.
+fn handoff(said: &Said<'_>) -> Result<Handoff, AnswerError> {
+    let structured = said.structured.map(|value| answer::read::<Handoff>(Some(value), ""));
+    match structured {
+        Some(Ok(handoff)) => Ok(real(handoff)),
+        Some(Err(problem)) => in_text(said).map_err(|_| problem),
+        None => in_text(said),
+    }
+}
+
+fn in_text(said: &Said<'_>) -> Result<Handoff, AnswerError> {
+    let id = said.task.id.as_str();
+    let about = |handoff: &Handoff| {
+        let told = handoff.task_completed.task_id.trim().trim_matches('`');
+        if told.is_empty() || told.eq_ignore_ascii_case(id) {
+            return Ok(());
+        }
+        Err(format!("`task_completed.task_id` is `{told}`, but the task is `{id}`"))
+    };
+    answer::read_where(said.text, about).map(real)
+}
+
+/// No agent writes a handoff that ralph made.
+fn real(handoff: Handoff) -> Handoff {
+    Handoff { synthetic: false, ..handoff }
+}
+
+fn too_short(handoff: &Handoff) -> Option<AnswerError> {
+    let length = handoff.freeform.trim().chars().count();
+    (length < MIN_FREEFORM).then(|| {
+        AnswerError::Misfit(format!(
+            "`freeform` has {length} characters and needs at least {MIN_FREEFORM}"
+        ))
+    })
+}
+
+#[cfg(test)]
+#[path = "claim_tests.rs"]
+mod tests;

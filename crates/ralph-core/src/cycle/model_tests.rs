@@ -1,0 +1,135 @@
+//! Records as the host writes them, for the tests of everything that reads them.
+
+use super::*;
+use crate::backend::Outcome;
+use crate::plan::Task;
+
+/// A record at some time; the time is the record's place.
+pub(super) fn entry(at: usize, record: Record) -> Entry {
+    Entry { at: format!("t{at}"), record }
+}
+
+/// Records, one after the other.
+pub(super) fn entries(records: impl IntoIterator<Item = Record>) -> Vec<Entry> {
+    records.into_iter().enumerate().map(|(at, record)| entry(at, record)).collect()
+}
+
+/// What records add up to.
+pub(super) fn history(records: impl IntoIterator<Item = Record>) -> History {
+    History::of(&entries(records))
+}
+
+pub(super) fn run(id: &str, counted: u32) -> Record {
+    Record::RunStarted(RunStart {
+        run: id.into(),
+        command: "build".into(),
+        plan: "plan.json".into(),
+        mode: "handoff-only".into(),
+        counted,
+    })
+}
+
+pub(super) fn started(attempt: &str, iteration: u32, task: &str) -> Started {
+    Started {
+        attempt: attempt.into(),
+        run: "r1".into(),
+        iteration,
+        task: task.into(),
+        ..Started::default()
+    }
+}
+
+pub(super) fn start(attempt: &str, iteration: u32, task: &str) -> Record {
+    Record::AttemptStarted(started(attempt, iteration, task))
+}
+
+pub(super) fn end(attempt: &str, outcome: &Outcome) -> BackendEnd {
+    BackendEnd {
+        attempt: attempt.into(),
+        outcome: outcome.word().into(),
+        message: outcome.to_string(),
+        cost: Some(0.5),
+        claimed: Claimed::Done { no_change_needed: None },
+        changed: 1,
+        ..BackendEnd::default()
+    }
+}
+
+pub(super) fn ended(attempt: &str, outcome: &Outcome) -> Record {
+    Record::BackendEnded(end(attempt, outcome))
+}
+
+pub(super) fn verdict(attempt: &str, passed: bool) -> Record {
+    let checks = vec![CheckLine { name: "test".into(), passed, preexisting: false }];
+    Record::Judged(Verdict { attempt: attempt.into(), passed, checks, ..Verdict::default() })
+}
+
+pub(super) fn land_intent(attempt: &str, landing: Landing) -> Record {
+    Record::LandIntent(LandIntent {
+        attempt: attempt.into(),
+        landing,
+        proof: Proof::Proven,
+        summary: "wrote it".into(),
+        task: Task::default(),
+    })
+}
+
+pub(super) fn landed(attempt: &str) -> Record {
+    Record::Landed { attempt: attempt.into(), commit: Some("c0ffee".into()) }
+}
+
+pub(super) fn fail_intent(attempt: &str, failure: Failure) -> Record {
+    Record::FailIntent(FailIntent {
+        attempt: attempt.into(),
+        retries: u32::from(failure.kind.counts()),
+        context: failure.message.clone(),
+        failure,
+    })
+}
+
+pub(super) fn rolled_back(attempt: &str) -> Record {
+    Record::RolledBack { attempt: attempt.into(), salvage: Some("refs/ralph/r1/salvage".into()) }
+}
+
+/// A whole attempt that landed.
+pub(super) fn lands(attempt: &str, iteration: u32, task: &str, landing: Landing) -> Vec<Record> {
+    vec![
+        start(attempt, iteration, task),
+        ended(attempt, &Outcome::Success),
+        verdict(attempt, true),
+        land_intent(attempt, landing),
+        landed(attempt),
+    ]
+}
+
+/// A whole attempt that failed.
+pub(super) fn fails(attempt: &str, iteration: u32, task: &str, failure: Failure) -> Vec<Record> {
+    vec![
+        start(attempt, iteration, task),
+        ended(attempt, &Outcome::Success),
+        fail_intent(attempt, failure),
+        rolled_back(attempt),
+    ]
+}
+
+/// A whole attempt that met a usage limit.
+pub(super) fn meets_limit(attempt: &str, iteration: u32, task: &str) -> Vec<Record> {
+    let outcome = Outcome::RateLimit { resets_at: Some(1_000), message: "5 hours".into() };
+    vec![
+        start(attempt, iteration, task),
+        ended(attempt, &outcome),
+        Record::Waiting {
+            attempt: attempt.into(),
+            until: 1_000,
+            backend: "claude".into(),
+            reason: "5 hours".into(),
+        },
+        rolled_back(attempt),
+    ]
+}
+
+/// An attempt that a crash interrupted while the backend ran, and its recovery.
+pub(super) fn crashes(attempt: &str, iteration: u32, task: &str) -> Vec<Record> {
+    let failure = Failure::new(FailureKind::Interrupted, "ralph was ended in the middle of it");
+    vec![start(attempt, iteration, task), fail_intent(attempt, failure), rolled_back(attempt)]
+}

@@ -1,0 +1,79 @@
+//! `.ralph/state.json`: where the loop stands, for programs that know seed tools' eight fields.
+//!
+//! It is a view of the journal and never read back. Its status has six words; ralph's loops end in
+//! more ways, and those that leave work for later are all told as `paused`. Which one it was is in the
+//! last `orchestrator_end` of the event stream.
+
+use serde::Serialize;
+
+use super::history::History;
+
+/// The fields of the file, in its order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StateFile {
+    /// The highest iteration number.
+    pub current_iteration: u32,
+    /// The last task that was worked on.
+    pub last_task_id: Option<String>,
+    /// How the loop stands.
+    pub status: Status,
+    /// The memory mode.
+    pub mode: String,
+    /// When the last run began, RFC 3339.
+    pub started_at: Option<String>,
+    /// Bytes of handoffs that the knowledge index does not know.
+    pub total_handoff_bytes_since_compaction: u64,
+    /// Backend runs that the knowledge index does not know.
+    pub coding_iterations_since_compaction: u32,
+    /// The last iteration that the knowledge index knows.
+    pub last_compaction_iteration: u32,
+}
+
+/// How the loop stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It goes on, or a crash ended it.
+    Running,
+    /// All tasks are done or skipped.
+    Complete,
+    /// What is left cannot run.
+    Blocked,
+    /// All iterations are used.
+    MaxIterationsReached,
+    /// A signal ended it.
+    Interrupted,
+    /// It waits for a person, or for a new start.
+    Paused,
+}
+
+/// What the file holds; `None` before the first run.
+pub fn state_of(history: &History) -> Option<StateFile> {
+    let run = history.run.as_ref()?;
+    Some(StateFile {
+        current_iteration: history.iteration,
+        last_task_id: history.last_task.clone(),
+        status: status(history),
+        mode: run.mode.clone(),
+        started_at: history.run_at.clone(),
+        total_handoff_bytes_since_compaction: history.unindexed.bytes,
+        coding_iterations_since_compaction: history.unindexed.iterations,
+        last_compaction_iteration: history.unindexed.since,
+    })
+}
+
+fn status(history: &History) -> Status {
+    match history.run_end.as_deref() {
+        None if history.paused => Status::Paused,
+        None => Status::Running,
+        Some("complete") => Status::Complete,
+        Some("blocked") => Status::Blocked,
+        Some("max_iterations_reached") => Status::MaxIterationsReached,
+        Some("interrupted") => Status::Interrupted,
+        Some(_) => Status::Paused,
+    }
+}
+
+#[cfg(test)]
+#[path = "state_tests.rs"]
+mod tests;

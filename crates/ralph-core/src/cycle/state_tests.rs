@@ -1,0 +1,93 @@
+use super::super::model_tests::*;
+use super::*;
+use crate::backend::Outcome;
+use crate::cycle::{BackendEnd, End, Landing, OnceEnd, Record, Signal, Tripped};
+
+fn over(end: &End) -> Status {
+    let ended = Record::RunEnded { end: end.word().into(), message: end.reason(), remaining: 1 };
+    state_of(&history([run("r1", 0), ended])).unwrap().status
+}
+
+fn handed_over(
+    attempt: &str,
+    iteration: u32,
+    outcome: &Outcome,
+    handoff_bytes: u64,
+) -> [Record; 2] {
+    let end = BackendEnd { handoff_bytes, ..end(attempt, outcome) };
+    [start(attempt, iteration, "T-003"), Record::BackendEnded(end)]
+}
+
+#[test]
+fn the_file_has_exactly_the_eight_fields_that_its_readers_know() {
+    let mut records = vec![run("r1", 0), Record::Indexed { iteration: 2 }];
+    for n in 3..=5 {
+        records.extend(handed_over(&n.to_string(), n, &Outcome::Success, 5_000));
+    }
+    let state = serde_json::to_value(state_of(&history(records)).unwrap()).unwrap();
+    assert_eq!(
+        serde_json::to_string(&state).unwrap(),
+        r#"{"current_iteration":5,"last_task_id":"T-003","status":"running","mode":"handoff-only","started_at":"t0","total_handoff_bytes_since_compaction":15000,"coding_iterations_since_compaction":3,"last_compaction_iteration":2}"#
+    );
+}
+
+#[test]
+fn before_the_first_run_there_is_no_file() {
+    assert_eq!(state_of(&history([])), None);
+}
+
+#[test]
+fn every_end_has_a_word_that_readers_know_and_only_success_is_complete() {
+    let reason = String::new;
+    for (end, status) in [
+        (End::Complete, Status::Complete),
+        (End::Blocked { why: vec![] }, Status::Blocked),
+        (End::FalseDone, Status::Blocked),
+        (End::Breaker(Tripped { reason: reason(), evidence: vec![] }), Status::Blocked),
+        (End::MaxIterations(3), Status::MaxIterationsReached),
+        (End::Interrupted(Signal::Terminate), Status::Interrupted),
+        (End::Paused { reason: reason() }, Status::Paused),
+        (End::TaskComplete("t-1".into()), Status::Paused),
+        (End::Once(OnceEnd::Landed), Status::Paused),
+        (End::Stopped, Status::Paused),
+        (End::MaxCost { limit: 1.0, spent: 1.0 }, Status::Paused),
+        (End::UsageLimit { reason: reason() }, Status::Paused),
+        (End::Backend { reason: reason(), advice: None }, Status::Paused),
+    ] {
+        assert_eq!(over(&end), status, "{end:?}");
+    }
+}
+
+#[test]
+fn a_paused_run_says_so_and_a_new_run_is_running() {
+    let command = |command: &str| Record::Command {
+        id: command.into(),
+        command: command.into(),
+        argument: None,
+    };
+    let status = |records: Vec<Record>| state_of(&history(records)).unwrap().status;
+    let records = vec![run("r1", 0), command("pause")];
+    assert_eq!(status(records.clone()), Status::Paused);
+    assert_eq!(status([records.clone(), vec![command("resume")]].concat()), Status::Running);
+    let ended = Record::RunEnded { end: "paused".into(), message: String::new(), remaining: 1 };
+    assert_eq!(status([records, vec![ended, run("r2", 0)]].concat()), Status::Running);
+}
+
+#[test]
+fn a_new_run_keeps_the_iteration_number_and_the_last_task() {
+    let mut records = vec![run("r1", 0)];
+    records.extend(lands("a", 4, "T-002", Landing::Complete));
+    records.push(run("r2", 0));
+    let state = state_of(&history(records)).unwrap();
+    assert_eq!((state.current_iteration, state.last_task_id.as_deref()), (4, Some("T-002")));
+}
+
+#[test]
+fn a_usage_limit_is_no_coding_iteration() {
+    let outcome = Outcome::RateLimit { resets_at: None, message: "x".into() };
+    let mut records = vec![run("r1", 0)];
+    records.extend(handed_over("a", 1, &outcome, 9));
+    let state = state_of(&history(records)).unwrap();
+    assert_eq!(state.coding_iterations_since_compaction, 0);
+    assert_eq!(state.total_handoff_bytes_since_compaction, 0);
+}

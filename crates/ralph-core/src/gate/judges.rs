@@ -1,0 +1,191 @@
+//! Judges: files that decide what gates find, and what an attempt did to them.
+//!
+//! # Theory of operation
+//!
+//! [`kind_of`] knows tests, manifests, settings of runners and linters, and CI by the names that are
+//! in use everywhere. Rust keeps tests inside of its sources, so every `.rs` file may be one. For a
+//! changed file, the tests in its old and in its new text are found by name ([`cases`]) and compared:
+//! a test that is gone and that no other changed file has is *deleted*; one that is skipped now,
+//! asserts less or cannot fail any more is *weakened*. A file to which tests were only added is
+//! *grown*: it is named, but even `judges = "block"` does not hold it against anybody. The reading of
+//! sources is an approximation, made so that a name that is told is right.
+
+mod cases;
+mod code;
+mod paths;
+mod weaken;
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+pub use paths::{JudgeKind, kind_of, may_judge};
+
+use cases::{Case, cases, test_code};
+use code::Language;
+
+/// Longest text that is looked into; a longer one (nobody wrote it by hand) counts as changed, no more.
+const LONGEST: usize = 512 * 1024;
+
+/// A file that an attempt changed: its text before and after, `None` where there was no file.
+#[derive(Clone, Copy, Debug)]
+pub struct FileChange<'a> {
+    /// The path from the root, with `/`.
+    pub path: &'a str,
+    /// The text at the checkpoint.
+    pub before: Option<&'a str>,
+    /// The text that the attempt left.
+    pub after: Option<&'a str>,
+}
+
+/// How far a judge was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// It is new.
+    Added,
+    /// Something was added to it, and all that was there is as it was.
+    Grown,
+    /// What was there is not as it was.
+    Changed,
+    /// It is gone.
+    Deleted,
+}
+
+impl Extent {
+    /// The word for files and for people.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Grown => "grown",
+            Self::Changed => "changed",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+/// A judge that does not judge as strictly as it did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Weakened {
+    /// The test, where it is one.
+    pub test: Option<String>,
+    /// In which way.
+    pub how: String,
+}
+
+impl fmt::Display for Weakened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.test {
+            Some(test) => write!(f, "{test}: {}", self.how),
+            None => f.write_str(&self.how),
+        }
+    }
+}
+
+/// What was done to one judge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JudgeChange {
+    /// The file.
+    pub path: String,
+    /// What it decides.
+    pub kind: JudgeKind,
+    /// How far it was changed.
+    pub extent: Extent,
+    /// Tests that are not there any more, here or in another changed file.
+    pub deleted: Vec<String>,
+    /// Tests and settings that are weaker than they were.
+    pub weakened: Vec<Weakened>,
+}
+
+impl JudgeChange {
+    /// Whether `judges = "block"` fails an attempt for it. New tests judge no less than before, and a
+    /// lock file follows its manifest.
+    pub fn is_blockable(&self) -> bool {
+        let only_more = self.kind == JudgeKind::Tests
+            && matches!(self.extent, Extent::Added | Extent::Grown)
+            && self.weakened.is_empty();
+        !only_more && self.kind != JudgeKind::Lock
+    }
+}
+
+/// What an attempt did to judges. `files` are those of its changed files for which [`may_judge`] holds.
+pub fn judge_changes(files: &[FileChange<'_>]) -> Vec<JudgeChange> {
+    let read: Vec<Compared<'_>> = files.iter().map(Compared::new).collect();
+    // A test that is gone here and new there has moved.
+    let moved: BTreeSet<&str> = read.iter().flat_map(Compared::new_names).collect();
+    read.iter().filter_map(|file| file.judge(&moved)).collect()
+}
+
+/// A changed file with the tests of both its texts.
+struct Compared<'a> {
+    file: &'a FileChange<'a>,
+    kind: Option<JudgeKind>,
+    old: Vec<Case>,
+    new: Vec<Case>,
+}
+
+impl<'a> Compared<'a> {
+    fn new(file: &'a FileChange<'a>) -> Self {
+        let read = |text: Option<&str>| match (text, Language::of(file.path)) {
+            (Some(text), Some(language)) if text.len() <= LONGEST => cases(text, language),
+            _ => Vec::new(),
+        };
+        Self { file, kind: kind_of(file.path), old: read(file.before), new: read(file.after) }
+    }
+
+    fn new_names(&self) -> impl Iterator<Item = &str> {
+        let is_new = |case: &&Case| self.old.iter().all(|old| old.name != case.name);
+        self.new.iter().filter(is_new).map(|case| case.leaf.as_str())
+    }
+
+    fn judge(&self, moved: &BTreeSet<&str>) -> Option<JudgeChange> {
+        let path = self.file.path;
+        let inline = self.kind.is_none();
+        if inline && (Language::of(path) != Some(Language::Rust) || !self.touches_inline_tests()) {
+            return None;
+        }
+        let kind = self.kind.unwrap_or(JudgeKind::Tests);
+        let gone = |case: &&Case| {
+            case.is_test()
+                && self.new.iter().all(|new| new.name != case.name)
+                && !moved.contains(case.leaf.as_str())
+        };
+        let deleted = self.old.iter().filter(gone).map(|case| case.name.clone()).collect();
+        let mut weakened = weaken::tests(&self.old, &self.new, Language::of(path));
+        weakened.extend(weaken::settings(kind, self.file.before, self.file.after));
+        Some(JudgeChange {
+            path: path.to_owned(),
+            kind,
+            extent: self.extent(inline),
+            deleted,
+            weakened,
+        })
+    }
+
+    fn extent(&self, inline: bool) -> Extent {
+        let (before, after) = match (self.file.before, self.file.after) {
+            (None, Some(_)) => return Extent::Added,
+            (_, None) => return Extent::Deleted,
+            (Some(before), Some(after)) => (before, after),
+        };
+        let kept = |old: &Case| self.new.iter().any(|new| new == old);
+        let grown = match inline {
+            true => is_within(&test_code(before), &test_code(after)),
+            false => is_within(before, after),
+        };
+        if grown && self.old.iter().all(kept) { Extent::Grown } else { Extent::Changed }
+    }
+
+    fn touches_inline_tests(&self) -> bool {
+        let code = |text: Option<&str>| text.map(test_code).unwrap_or_default();
+        self.old != self.new || code(self.file.before) != code(self.file.after)
+    }
+}
+
+/// Whether `after` has all lines of `before`, in their order.
+fn is_within(before: &str, after: &str) -> bool {
+    let mut lines = after.lines();
+    before.lines().all(|line| lines.any(|other| other == line))
+}
+
+#[cfg(test)]
+#[path = "judges_tests.rs"]
+mod tests;

@@ -1,0 +1,48 @@
+//! Gates: commands that ralph itself runs to decide whether an attempt counts.
+//!
+//! # Theory of operation
+//!
+//! ```text
+//! configuration, plan --resolve--> [Gate] --the host runs them--> lines --OutputReader--> [Check]
+//!
+//! [Check] + what is known of the base + changed judges --judge--> Verdict
+//!                                                                  |-> iter-N.json   (report)
+//!                                                                  |-> retry prompt  (failure_context)
+//!                                                                  `-> circuit breaker (fingerprint)
+//! ```
+//!
+//! A red gate does not block by being red: it blocks when something fails that did not fail at the
+//! base. So what a gate wrote is read for *what* failed, line by line and in bounded memory: the
+//! names of tests where the runner is known ([`Failures::tests`]), the places and messages of
+//! compilers and linters, and otherwise a fingerprint of the normalised text. [`compare`] then says
+//! new, old, or that it cannot tell. It may say that it cannot tell where a person could; it must
+//! never call a new failure old.
+//!
+//! *Judges* are the files that decide what a gate finds: tests, manifests, CI. [`judges`] says which
+//! of them an attempt changed, and which tests it deleted or weakened.
+
+mod baseline;
+mod compare;
+mod complaints;
+mod context;
+mod model;
+mod normal;
+mod output;
+mod report;
+mod resolve;
+mod runners;
+mod verdict;
+
+pub mod judges;
+
+pub use baseline::{Baseline, Baselines};
+pub use compare::{Comparison, Rerun, compare, rerun};
+pub use context::{CONTEXT_CHARACTERS, failure_context};
+pub use model::{Check, Ending, Failures, Gate, Need};
+pub use output::{KEPT_HEAD, KEPT_TAIL, OutputReader, Reading};
+pub use report::report;
+pub use resolve::{needed, resolve};
+pub use verdict::{Blocker, Judged, Standing, Unproven, Verdict, judge};
+
+#[cfg(test)]
+mod runners_tests;

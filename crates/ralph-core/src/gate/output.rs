@@ -1,0 +1,281 @@
+//! What a gate writes, read line by line in bounded memory.
+
+use super::complaints::Complaints;
+use super::model::{Ending, Failures};
+use super::normal::{Bag, LONGEST_LINE, is_progress, normal, plain, without_root};
+use super::runners::Runners;
+
+/// Bytes that are kept of the beginning of an output.
+pub const KEPT_HEAD: usize = 16 * 1024;
+/// Bytes that are kept of the end of an output.
+pub const KEPT_TAIL: usize = 48 * 1024;
+/// Bytes that are kept from the first sign of a failure on.
+const KEPT_EXCERPT: usize = 4 * 1024;
+
+/// Reads an output: what failed in it, and what of it is worth showing.
+pub struct OutputReader {
+    root: String,
+    runners: Runners,
+    complaints: Complaints,
+    text: Bag,
+    kept: Kept,
+    clear: Excerpt,
+    vague: Excerpt,
+}
+
+/// What an output says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// Its beginning and its end, without colours.
+    pub output: String,
+    /// The part where the first failure is shown; its end where nothing looks like one.
+    pub excerpt: String,
+    /// What failed.
+    pub failures: Failures,
+}
+
+impl OutputReader {
+    /// A reader for a gate that runs in the directory `root`.
+    pub fn new(root: &str) -> Self {
+        Self {
+            root: root.to_owned(),
+            runners: Runners::new(),
+            complaints: Complaints::new(root),
+            text: Bag::default(),
+            kept: Kept::default(),
+            clear: Excerpt::default(),
+            vague: Excerpt::default(),
+        }
+    }
+
+    /// The next line, without its end.
+    pub fn line(&mut self, bytes: &[u8]) {
+        let shown = bytes.get(..LONGEST_LINE).unwrap_or(bytes);
+        let line = plain(&String::from_utf8_lossy(shown));
+        self.kept.line(&line, bytes.len() - shown.len());
+        self.clear.line(&line, is_clear_sign);
+        self.vague.line(&line, is_vague_sign);
+        // Names must be the same wherever the tree is.
+        let line = without_root(&line, &self.root);
+        self.runners.line(&line);
+        self.complaints.line(&line);
+        let normal = normal(&line, &self.root);
+        if !normal.is_empty() && !is_progress(&line) {
+            self.text.add(&normal);
+        }
+    }
+
+    /// The output is over, and the command ended like this.
+    pub fn finish(mut self, ending: &Ending) -> Reading {
+        self.complaints.close();
+        let mut failures = Failures {
+            errors: self.complaints.errors,
+            warnings: self.complaints.warnings,
+            text: self.text.name(),
+            partial: self.complaints.too_many.then(|| "too many complaints to keep all".to_owned()),
+            ..Failures::default()
+        };
+        for mut tally in self.runners.finish() {
+            failures.tests.append(&mut tally.failed);
+            failures.ran.append(&mut tally.ran);
+            failures.partial = failures.partial.or(tally.partial);
+        }
+        failures.broken_off = (!matches!(ending, Ending::Code(_))).then(|| ending.clone());
+        if ending.is_success() {
+            // A green gate has no failures, whatever its tests like to print.
+            failures = Failures { text: failures.text, ran: failures.ran, ..Failures::default() };
+        }
+        let output = self.kept.text();
+        let shown = [self.clear.0, self.vague.0].into_iter().flatten().next();
+        Reading { excerpt: shown.unwrap_or_else(|| last_lines(&output)), output, failures }
+    }
+}
+
+/// The beginning and the end of a text.
+#[derive(Default)]
+struct Kept {
+    head: String,
+    tail: String,
+    left_out: usize,
+}
+
+impl Kept {
+    fn line(&mut self, line: &str, cut: usize) {
+        self.left_out += cut;
+        if self.tail.is_empty() && self.head.len() + line.len() < KEPT_HEAD {
+            self.head.push_str(line);
+            self.head.push('\n');
+            return;
+        }
+        self.tail.push_str(line);
+        self.tail.push('\n');
+        if self.tail.len() > 2 * KEPT_TAIL {
+            self.trim();
+        }
+    }
+
+    fn trim(&mut self) {
+        let from = self.tail.len().saturating_sub(KEPT_TAIL);
+        let from = (from..=self.tail.len()).find(|at| self.tail.is_char_boundary(*at));
+        let from = from.unwrap_or(self.tail.len());
+        self.left_out += from;
+        self.tail.drain(..from);
+    }
+
+    fn text(mut self) -> String {
+        self.trim();
+        match self.left_out {
+            0 => self.head + &self.tail,
+            n => format!("{}[… {n} bytes are left out here …]\n{}", self.head, self.tail),
+        }
+    }
+}
+
+/// The lines from the first sign of a failure on.
+#[derive(Default)]
+struct Excerpt(Option<String>);
+
+impl Excerpt {
+    fn line(&mut self, line: &str, is_sign: fn(&str) -> bool) {
+        match &mut self.0 {
+            None if is_sign(line) => self.0 = Some(format!("{}\n", line.trim_end())),
+            Some(text) if text.len() < KEPT_EXCERPT && !is_noise(line) => {
+                text.push_str(line.trim_end());
+                text.push('\n');
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Where a runner, a compiler or a program says what is wrong.
+fn is_clear_sign(line: &str) -> bool {
+    const ANYWHERE: [&str; 10] = [
+        "panicked at",
+        "AssertionError",
+        "assertion failed",
+        "assertion `",
+        "Traceback (most",
+        "--- FAIL: ",
+        ": error",
+        "SyntaxError",
+        "TypeError",
+        "command not found",
+    ];
+    const AT_START: [&str; 9] =
+        ["error[", "error:", "Error:", "not ok ", "E   ", "● ", "✕ ", "✗ ", "FAIL: "];
+    let text = line.trim_start();
+    AT_START.iter().any(|sign| text.starts_with(sign))
+        || ANYWHERE.iter().any(|sign| line.contains(sign))
+}
+
+/// Where one only says that something is.
+fn is_vague_sign(line: &str) -> bool {
+    ["FAIL", "ERROR", "rror:", "✖", "fatal", "not found", "o such file"]
+        .iter()
+        .any(|sign| line.contains(sign))
+}
+
+/// Lines that would only take room from what matters.
+fn is_noise(line: &str) -> bool {
+    let text = line.trim();
+    text.is_empty()
+        || text.ends_with(" ... ok")
+        || text.starts_with("✓ ")
+        || text.starts_with("✔ ")
+        || text.starts_with("ok ")
+        || text.starts_with("PASS ")
+        || text.contains(" at /rustc/")
+        || text.starts_with("at /rustc/")
+        || is_progress(text)
+}
+
+fn last_lines(output: &str) -> String {
+    let from = output.len().saturating_sub(500);
+    let from = (from..=output.len()).find(|at| output.is_char_boundary(*at)).unwrap_or(0);
+    output.get(from..).unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(text: &str) -> Reading {
+        let mut reader = OutputReader::new("/work/tree");
+        text.lines().for_each(|line| reader.line(line.as_bytes()));
+        reader.finish(&Ending::Code(1))
+    }
+
+    #[test]
+    fn a_long_output_keeps_its_beginning_and_its_end_and_says_how_much_is_missing() {
+        let mut reader = OutputReader::new("");
+        for n in 0..100_000 {
+            reader.line(format!("line {n} äöü").as_bytes());
+        }
+        let reading = reader.finish(&Ending::Code(1));
+        assert!(reading.output.starts_with("line 0 äöü\nline 1 "));
+        assert!(reading.output.ends_with("line 99999 äöü\n"));
+        assert!(reading.output.contains(" bytes are left out here …]\n"));
+        assert!(reading.output.len() < KEPT_HEAD + KEPT_TAIL + 100);
+    }
+
+    #[test]
+    fn the_excerpt_begins_where_the_failure_is_shown() {
+        let noise = "test a ... ok\n".repeat(5000);
+        let text = format!(
+            "{noise}test b ... FAILED\n{noise}thread 'b' panicked at src/b.rs:3:4:\nno\n{noise}end\n"
+        );
+        let excerpt = read(&text).excerpt;
+        assert!(
+            excerpt.starts_with("thread 'b' panicked at src/b.rs:3:4:\nno\nend\n"),
+            "{excerpt}"
+        );
+        assert_eq!(read("one\ntwo\n").excerpt, "one\ntwo");
+        assert_eq!(read("one\nFAIL something\ntwo\n").excerpt, "FAIL something\ntwo\n");
+    }
+
+    #[test]
+    fn a_failure_in_the_part_that_is_left_out_is_found() {
+        let noise = "nothing of interest in this line\n".repeat(20_000);
+        let reading = read(&format!("{noise}not ok 7 in the middle\n{noise}"));
+        assert!(!reading.output.contains("in the middle"));
+        assert!(reading.failures.tests.contains("in the middle"));
+    }
+
+    #[test]
+    fn a_green_gate_has_no_failures() {
+        let mut reader = OutputReader::new("");
+        reader.line(b"not ok 1 expected to fail");
+        assert!(reader.finish(&Ending::Code(0)).failures.tests.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_can_be_read(lines in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 0..40)) {
+            let mut reader = OutputReader::new("/r");
+            lines.iter().for_each(|line| reader.line(line));
+            let reading = reader.finish(&Ending::Code(1));
+            prop_assert!(!reading.output.chars().any(|c| c == '\x1b'));
+        }
+
+        #[test]
+        fn the_fingerprint_does_not_know_numbers_order_colour_or_place(
+            mut words in prop::collection::vec("[g-z]{3,9}", 1..20), a in 0..100_000_u32, b in 0..100_000_u32, at in 0..20_usize,
+        ) {
+            let text = |words: &[String], root: &str, n: u32, colour: &str| -> String {
+                words.iter().map(|w| format!("{colour}{w}\u{1b}[0m took {n}.5s in {root}/{w} at 0x{n:x}\n")).collect()
+            };
+            let print = |text: &str, root: &str| {
+                let mut reader = OutputReader::new(root);
+                text.lines().for_each(|line| reader.line(line.as_bytes()));
+                reader.finish(&Ending::Code(1)).failures.text
+            };
+            let before = print(&text(&words, "/one", a, ""), "/one");
+            let at = at % words.len();
+            words.rotate_left(at);
+            prop_assert_eq!(before, print(&text(&words, "/an/other", b, "\u{1b}[31m"), "/an/other"));
+        }
+    }
+}

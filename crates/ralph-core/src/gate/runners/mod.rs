@@ -1,0 +1,168 @@
+//! The names of failed tests in the output of the test runners that are in use.
+//!
+//! Each runner is known by lines that no other program is likely to write, and each keeps a [`Tally`]
+//! of its own. Most runners also say how many tests failed; where that is more than the names that
+//! were found, the tally says so, and nobody may take the list for the whole truth.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+mod go;
+mod java;
+mod python;
+mod rust;
+mod script;
+mod tap;
+
+use crate::text::clip;
+
+/// Most names of failed tests that one runner keeps.
+const MOST_FAILED: usize = 5000;
+/// Most groups and passed tests that one runner keeps.
+const MOST_RAN: usize = 20_000;
+const TOO_MANY: &str = "too many tests fail to keep all their names";
+/// Longest name, in characters.
+const LONGEST_NAME: usize = 400;
+
+/// What one runner said.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub(super) failed: BTreeSet<String>,
+    pub(super) ran: BTreeSet<String>,
+    /// How often each name came, where that matters.
+    times: BTreeMap<String, u64>,
+    /// How many tests failed by the runner's own count.
+    pub(super) declared: u64,
+    /// Why some failures may be missing.
+    pub(super) partial: Option<String>,
+}
+
+impl Tally {
+    /// A test failed; told twice is told once.
+    fn fail(&mut self, name: &str) {
+        let name = clip(name.trim(), LONGEST_NAME);
+        if name.is_empty() {
+            return;
+        }
+        if self.failed.len() < MOST_FAILED || self.failed.contains(&name) {
+            self.failed.insert(name);
+        } else {
+            self.missing(TOO_MANY);
+        }
+    }
+
+    /// A test failed in a runner that tells of each once: the same name again is another test.
+    fn fail_again(&mut self, name: &str) {
+        let name = clip(name.trim(), LONGEST_NAME);
+        if self.times.len() >= MOST_FAILED && !self.times.contains_key(&name) {
+            return self.missing(TOO_MANY);
+        }
+        let times = self.times.entry(name.clone()).or_default();
+        *times += 1;
+        match *times {
+            1 => self.fail(&name),
+            times => self.fail(&format!("{name} #{times}")),
+        }
+    }
+
+    /// A test passed, or a group of tests came to its end.
+    fn ran(&mut self, name: &str) {
+        if self.ran.len() < MOST_RAN {
+            self.ran.insert(clip(name.trim(), LONGEST_NAME));
+        }
+    }
+
+    fn missing(&mut self, why: &str) {
+        self.partial.get_or_insert_with(|| why.to_owned());
+    }
+}
+
+/// Reads one runner's output.
+trait Runner {
+    /// A line without colours, and without its end.
+    fn line(&mut self, line: &str, tally: &mut Tally);
+
+    /// The output is over.
+    fn end(&mut self, tally: &mut Tally) {
+        let _ = tally;
+    }
+}
+
+/// All runners that are known, reading side by side.
+pub(super) struct Runners(Vec<(Box<dyn Runner>, Tally)>);
+
+impl Runners {
+    pub(super) fn new() -> Self {
+        let all: [Box<dyn Runner>; 12] = [
+            Box::new(rust::Libtest::default()),
+            Box::new(rust::Nextest::default()),
+            Box::new(python::Pytest),
+            Box::new(python::Unittest::default()),
+            Box::new(go::GoTest::default()),
+            Box::new(script::Jest::default()),
+            Box::new(script::Vitest),
+            Box::new(script::Mocha::default()),
+            Box::new(script::NodeSpec::default()),
+            Box::new(tap::Tap::default()),
+            Box::new(java::Rspec),
+            Box::new(java::Junit::default()),
+        ];
+        Self(all.into_iter().map(|runner| (runner, Tally::default())).collect())
+    }
+
+    pub(super) fn line(&mut self, line: &str) {
+        for (runner, tally) in &mut self.0 {
+            runner.line(line, tally);
+        }
+    }
+
+    /// What each of them found.
+    pub(super) fn finish(self) -> impl Iterator<Item = Tally> {
+        self.0.into_iter().map(|(mut runner, mut tally)| {
+            runner.end(&mut tally);
+            let found = tally.failed.len() as u64;
+            if tally.declared > found {
+                let declared = tally.declared;
+                tally.missing(&format!(
+                    "{declared} tests failed, {found} of them with a known name"
+                ));
+            }
+            tally
+        })
+    }
+}
+
+/// The number right before `word`, as in `3 failed`.
+fn number_before(line: &str, word: &str) -> Option<u64> {
+    let (before, _) = line.split_once(word)?;
+    let digits = before.trim_end();
+    let start =
+        digits.rfind(|c: char| !c.is_ascii_digit()).map_or(0, |at| at + last_len(digits, at));
+    digits.get(start..)?.parse().ok()
+}
+
+fn last_len(text: &str, at: usize) -> usize {
+    text[at..].chars().next().map_or(1, char::len_utf8)
+}
+
+/// A line without a time in brackets at its end: `name (1.5 ms)`, `name 12ms`.
+fn without_time(line: &str) -> &str {
+    let line = line.trim_end();
+    let is_time = |text: &str| {
+        let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').trim();
+        unit.len() < text.len() && ["ms", "s", "m", "h", "µs"].contains(&unit)
+    };
+    if let Some((name, time)) = line.strip_suffix(')').and_then(|l| l.rsplit_once(" ("))
+        && is_time(time)
+    {
+        return name.trim_end();
+    }
+    match line.rsplit_once(' ') {
+        Some((name, time)) if is_time(time) => name.trim_end(),
+        _ => line,
+    }
+}
+
+/// How far a line is indented, in characters.
+fn indent(line: &str) -> usize {
+    line.chars().take_while(|c| *c == ' ').count()
+}

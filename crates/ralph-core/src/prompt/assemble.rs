@@ -1,0 +1,128 @@
+//! From material to sections.
+
+use super::budget::{Part, Parts, Prompt};
+use super::markdown::{body, code, one_line};
+use super::material::Material;
+use super::section::Section;
+use super::templates::{Template, TemplateError, Templates};
+use super::values::Values;
+use crate::config::Mode;
+use crate::format::Format;
+use crate::text::clip;
+
+/// Longest id and title in the first line, in characters.
+const LONGEST_ID: usize = 200;
+const LONGEST_TITLE: usize = 200;
+
+/// Why there is no prompt.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PromptError {
+    /// A template that somebody changed does not work with these values.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+}
+
+/// The prompt for this material, of at most `budget` tokens.
+///
+/// Only when a budget is too small for the first lines of the task alone is it not kept.
+pub fn assemble(
+    material: &Material,
+    templates: &Templates,
+    budget: usize,
+) -> Result<Prompt, PromptError> {
+    let values = Values::of(material);
+    let values = templates.values(&values);
+    let render = |template: Template| templates.render(template, &values);
+    let whole = || vec![material.whole_file.clone()];
+    let mut others = Vec::new();
+    let mut add = |section: Section, text: &str, sources: Vec<String>| {
+        let sources = if sources.is_empty() { whole() } else { sources };
+        others.push(Part { section, body: body(text), sources });
+    };
+    if material.is_retry() {
+        add(Section::FailureContext, &render(Template::Failure)?, failure_sources(material));
+    }
+    let handoff_file: Vec<String> = material.handoff.iter().map(|h| h.file.clone()).collect();
+    add(Section::RetrievedMemory, &render(Template::Memory)?, memory_sources(material));
+    let previous = match material.handoff {
+        Some(_) => Template::Handoff,
+        None => Template::FirstIteration,
+    };
+    add(Section::PreviousHandoff, &render(previous)?, handoff_file);
+    if material.mode == Mode::HandoffPlusIndex
+        && let Some(index) = &material.index
+    {
+        let text = super::markdown::under(index, 2);
+        add(Section::RetrievedProjectMemory, &text, vec![material.index_file.clone()]);
+    }
+    if !material.skills.is_empty() {
+        let files = material.skills.iter().map(|s| s.file.clone()).collect();
+        add(Section::Skills, &skills(material), files);
+    }
+    add(Section::OutputInstructions, &render(output(material.format))?, Vec::new());
+    let task = format!("{}\n\n{}", render(task(material.format))?, render(Template::Conditions)?);
+    let task = Part { section: Section::CurrentTask, body: body(&task), sources: whole() };
+    Ok(Parts { head: head(material), task, others }.fit(budget))
+}
+
+/// The template of the task.
+fn task(format: Format) -> Template {
+    match format {
+        Format::Jsonl | Format::Deluxe => Template::Task,
+        Format::Progress => Template::TaskProgress,
+        Format::Implementation => Template::TaskImplementation,
+    }
+}
+
+/// The template of the output instructions.
+fn output(format: Format) -> Template {
+    match format {
+        Format::Jsonl | Format::Deluxe => Template::Output,
+        Format::Progress => Template::OutputProgress,
+        Format::Implementation => Template::OutputImplementation,
+    }
+}
+
+/// What every prompt says, whatever the budget and the templates.
+fn head(material: &Material) -> String {
+    let task = &material.task;
+    let id = code(&clip(&one_line(task.id.as_str()), LONGEST_ID));
+    let title = clip(&one_line(&task.name), LONGEST_TITLE);
+    let plan = code(&material.plan_file);
+    format!(
+        "Task {id}: {title}\n\n\
+         Work on this task and no other. Do not commit, and do not edit ralph's own files \
+         ({plan}, `ralph/inbox.jsonl`, anything below `.ralph/`): ralph does both. End your answer \
+         with `<TASK_DONE>` alone on its last line when the task is complete, with \
+         `<TASK_BLOCKED reason=\"why\">` alone on its last line when you cannot go on, or with a \
+         handoff as JSON."
+    )
+}
+
+fn skills(material: &Material) -> String {
+    let one = |skill: &super::material::Skill| {
+        let content = super::markdown::under(&skill.content, 3);
+        format!("### {}\n\n{content}", one_line(&skill.name))
+    };
+    material.skills.iter().map(one).collect::<Vec<_>>().join("\n\n")
+}
+
+fn failure_sources(material: &Material) -> Vec<String> {
+    let gates = material.gate_failures.iter().filter_map(|g| g.log.clone());
+    let setbacks = material.setbacks.iter().filter_map(|s| s.log.clone());
+    let mut files: Vec<String> = gates.chain(setbacks).collect();
+    // Only the whole prompt has the history.
+    if !material.rejections.is_empty() || files.is_empty() {
+        files.push(material.whole_file.clone());
+    }
+    files.dedup();
+    files
+}
+
+fn memory_sources(material: &Material) -> Vec<String> {
+    let mut files: Vec<String> = material.handoff.iter().map(|h| h.file.clone()).collect();
+    if !material.recent_attempts.is_empty() {
+        files.push(material.plan_file.clone());
+    }
+    files
+}

@@ -1,0 +1,45 @@
+//! Prompts: seven sections from values, within a budget.
+//!
+//! # Theory of operation
+//!
+//! A [`Material`] holds everything that a prompt may say, as values. [`assemble`] renders each
+//! section from its template ([`Templates`], embedded and overridable), drops whole sections until
+//! the budget is kept, and says in the prompt what was left out and where to read it. Sections are
+//! values until the end: no text is searched for headers, so nothing that somebody wrote into a
+//! note or a handoff can move a border, and whatever is put in is first made to stand below the
+//! section it belongs to (`markdown`).
+//!
+//! The first lines of `## Current Task` are no template: the task's id, what ralph forbids, how to
+//! claim, and what was left out. They survive every budget and every override, so an answer is
+//! always usable.
+//!
+//! ```text
+//! Material --values--> templates --render--> sections --budget--> Prompt
+//! ```
+
+mod assemble;
+mod budget;
+mod fields;
+mod markdown;
+mod material;
+mod sample;
+mod section;
+mod templates;
+mod values;
+mod words;
+
+pub use assemble::{PromptError, assemble};
+pub use budget::{LeftOut, Metadata, Prompt, tokens};
+pub use material::{
+    GateCommand, GateFailure, Material, PastHandoff, Rejection, Setback, SetbackKind, Skill, Spec,
+};
+pub use section::Section;
+pub use templates::{TEMPLATES, Template, TemplateError, Templates};
+pub use values::VARIABLES;
+
+#[cfg(test)]
+mod golden_tests;
+#[cfg(test)]
+mod property_tests;
+#[cfg(test)]
+mod templates_tests;

@@ -1,0 +1,101 @@
+//! One of everything: what an override is tried with before it is used.
+
+use super::material::{
+    GateCommand, GateFailure, Material, PastHandoff, Rejection, Setback, SetbackKind, Skill, Spec,
+};
+use crate::config::Mode;
+use crate::format::Format;
+use crate::format::progress::Attempt;
+use crate::handoff::{Constraint, Handoff, Unfinished};
+use crate::plan::{Id, Task};
+
+/// A retry of a task with a past, in a project with everything in it.
+pub(super) fn full() -> Material {
+    let text = str::to_owned;
+    let task = Task {
+        id: Id::new("t-1a2b"),
+        name: text("Parse the header"),
+        notes: Some(text("Read the first line and split it at the colon.")),
+        accept: vec![
+            text("`parse(\"a: b\")` gives `a` and `b`"),
+            text("an empty line is an error"),
+        ],
+        phase: Some(text("Parsing")),
+        libraries: vec![text("nom")],
+        needs_docs: true,
+        skills: vec![text("rust-errors")],
+        ..Task::default()
+    };
+    let log = Some(text(".ralph/logs/validation/iter-3.json"));
+    let file = text(".ralph/handoffs/handoff-003.json");
+    Material {
+        mode: Mode::HandoffPlusIndex,
+        spec: Spec {
+            name: text("Header parser"),
+            file: text("ralph/specs/header.md"),
+            context: text("Headers are lines of `name: value`."),
+            accept: vec![text("all headers of `samples/` are read")],
+        },
+        completed: vec![text("Set the project up")],
+        gates: vec![
+            GateCommand { name: text("test"), command: text("cargo test"), required: true },
+            GateCommand { name: text("lint"), command: text("cargo clippy"), required: false },
+        ],
+        gate_failures: vec![GateFailure {
+            name: text("test"),
+            command: text("cargo test"),
+            output: text("test empty_line ... FAILED\nexpected an error, got Ok(Header)"),
+            log: log.clone(),
+        }],
+        setbacks: vec![Setback {
+            kind: SetbackKind::NoChange,
+            detail: text("the answer spoke of a finished parser"),
+            log,
+        }],
+        rejections: vec![Rejection {
+            tried: text("split at every colon"),
+            why: text("values with a colon were cut"),
+        }],
+        handoff: Some(PastHandoff { number: 3, file, handoff: handoff() }),
+        partial: Some(handoff()),
+        index: Some(text("# Knowledge Index\n\n## Constraints\n\n- must never panic on input")),
+        skills: vec![Skill {
+            name: text("rust-errors"),
+            file: text(".ralph/skills/rust-errors.md"),
+            content: text("# Errors\n\nOne error type for each module."),
+        }],
+        operator_notes: vec![text("The samples are in `samples/`, not in `data/`.")],
+        dirty_files: vec![text("src/lib.rs")],
+        recent_attempts: vec![Attempt {
+            iteration: 2,
+            tried: text("t-1a2b — Parse the header"),
+            result: text("rejected — values with a colon were cut"),
+            next: Some(text("split at the first colon only")),
+        }],
+        ..Material::new(Format::Jsonl, "ralph/plan.jsonl", task)
+    }
+}
+
+fn handoff() -> Handoff {
+    let text = str::to_owned;
+    let mut handoff = crate::handoff::synthetic(&Id::new("t-0z9y"), Vec::new(), "");
+    handoff.synthetic = false;
+    handoff.task_completed.summary = text("Lines are read, headers are not split yet");
+    handoff.summary = handoff.task_completed.summary.clone();
+    handoff.freeform = text(
+        "I read the file line by line in `src/read.rs`. Splitting comes next; mind values that \
+         have a colon in them.",
+    );
+    handoff.architectural_notes = vec![text("lines are borrowed, never copied")];
+    handoff.constraints_discovered = vec![Constraint {
+        constraint: text("input may be 2 GB"),
+        impact: text("it cannot be read at once"),
+        workaround: Some(text("a buffered reader")),
+    }];
+    handoff.unfinished_business = vec![Unfinished {
+        item: text("split at the colon"),
+        reason: text("no time left"),
+        priority: text("high"),
+    }];
+    handoff
+}

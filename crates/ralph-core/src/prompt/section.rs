@@ -1,0 +1,64 @@
+//! The seven sections of a prompt: their headers, their order, and which goes first when room is short.
+
+use serde::Serialize;
+
+/// A section of a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Section {
+    /// What to do.
+    CurrentTask,
+    /// Why the last attempt failed; only on a retry.
+    FailureContext,
+    /// Constraints and decisions of the last handoff.
+    RetrievedMemory,
+    /// What the last attempt told its successor.
+    PreviousHandoff,
+    /// The knowledge index; only in mode `handoff-plus-index`.
+    RetrievedProjectMemory,
+    /// Conventions that the task asks for.
+    Skills,
+    /// How to answer.
+    OutputInstructions,
+}
+
+impl Section {
+    /// All of them in the order in which they stand in a prompt.
+    pub const ALL: [Self; 7] = [
+        Self::CurrentTask,
+        Self::FailureContext,
+        Self::RetrievedMemory,
+        Self::PreviousHandoff,
+        Self::RetrievedProjectMemory,
+        Self::Skills,
+        Self::OutputInstructions,
+    ];
+
+    /// The ones that may be left out whole, the first to go first.
+    pub const DISPENSABLE: [Self; 6] = [
+        Self::Skills,
+        Self::OutputInstructions,
+        Self::PreviousHandoff,
+        Self::RetrievedProjectMemory,
+        Self::RetrievedMemory,
+        Self::FailureContext,
+    ];
+
+    /// Its name for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::CurrentTask => "Current Task",
+            Self::FailureContext => "Failure Context",
+            Self::RetrievedMemory => "Retrieved Memory",
+            Self::PreviousHandoff => "Previous Handoff",
+            Self::RetrievedProjectMemory => "Retrieved Project Memory",
+            Self::Skills => "Skills",
+            Self::OutputInstructions => "Output Instructions",
+        }
+    }
+
+    /// Its header line.
+    pub fn header(self) -> String {
+        format!("## {}", self.title())
+    }
+}

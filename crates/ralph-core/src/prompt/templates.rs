@@ -1,0 +1,222 @@
+//! Templates: embedded, and overridden by files.
+//!
+//! An override is tried when it is loaded, with a value for every variable, so that a slip shows
+//! before the first attempt and not in the middle of a night.
+
+use std::collections::BTreeMap;
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::{Serde, Value};
+use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
+
+use super::values::{VARIABLES, Values};
+use super::{markdown, sample};
+use crate::text::nearest;
+
+/// Longest override, in bytes: more is no prompt.
+const LONGEST: usize = 256 * 1024;
+
+/// Functions of the template language itself.
+const FUNCTIONS: [&str; 4] = ["debug", "dict", "namespace", "range"];
+
+macro_rules! templates {
+    ($( $(#[$meta:meta])* $variant:ident = $file:literal, )+) => {
+        /// A template of the coding prompt.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Template { $( $(#[$meta])* $variant, )+ }
+
+        /// All of them.
+        pub const TEMPLATES: &[Template] = &[$( Template::$variant, )+];
+
+        impl Template {
+            /// The name of the file that overrides it.
+            pub fn file_name(self) -> &'static str {
+                match self { $( Self::$variant => $file, )+ }
+            }
+
+            /// The embedded text.
+            pub fn embedded(self) -> &'static str {
+                match self { $( Self::$variant => include_str!(concat!("../../prompts/", $file)), )+ }
+            }
+        }
+    };
+}
+
+templates! {
+    /// `## Current Task` for plan.jsonl and plan.json.
+    Task = "task.md",
+    /// `## Current Task` for implementation.json.
+    TaskImplementation = "task-implementation.md",
+    /// `## Current Task` for progress.md.
+    TaskProgress = "task-progress.md",
+    /// The end of `## Current Task` for every format: notes, the user's files, gates.
+    Conditions = "conditions.md",
+    /// `## Failure Context`.
+    Failure = "failure.md",
+    /// `## Retrieved Memory`.
+    Memory = "memory.md",
+    /// `## Previous Handoff`.
+    Handoff = "handoff.md",
+    /// `## Previous Handoff` as long as there is none.
+    FirstIteration = "first-iteration.md",
+    /// `## Output Instructions` for plan.jsonl and plan.json.
+    Output = "coding-prompt-footer.md",
+    /// `## Output Instructions` for implementation.json.
+    OutputImplementation = "output-implementation.md",
+    /// `## Output Instructions` for progress.md.
+    OutputProgress = "output-progress.md",
+}
+
+impl Template {
+    /// The template that a file of this name overrides. `coding-prompt.md` stands in for a missing
+    /// `coding-prompt-footer.md`, as it always has.
+    pub fn of_file(name: &str) -> Option<Self> {
+        let name = if name == "coding-prompt.md" { Self::Output.file_name() } else { name };
+        TEMPLATES.iter().copied().find(|t| t.file_name() == name)
+    }
+}
+
+/// What is wrong with a template.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {message}")]
+pub struct TemplateError {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong, in plain words.
+    pub message: String,
+}
+
+/// The templates of a project.
+#[derive(Clone, Debug)]
+pub struct Templates {
+    environment: Environment<'static>,
+    /// The files of those that are overridden.
+    files: BTreeMap<Template, String>,
+}
+
+impl Default for Templates {
+    fn default() -> Self {
+        Self::embedded()
+    }
+}
+
+impl Templates {
+    /// The embedded ones.
+    pub fn embedded() -> Self {
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        environment.set_auto_escape_callback(|_| AutoEscape::None);
+        environment.set_debug(true);
+        // Lines that hold only a tag leave no line behind.
+        if let Ok(syntax) = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build() {
+            environment.set_syntax(syntax);
+        }
+        for template in TEMPLATES {
+            // That each of them parses is tested; one that does not is missed when it is rendered.
+            let _parsed = environment.add_template(template.file_name(), template.embedded());
+        }
+        Self { environment, files: BTreeMap::new() }
+    }
+
+    /// Put the text of `file` in a template's place, when it works.
+    pub fn replace(
+        &mut self,
+        template: Template,
+        file: &str,
+        text: &str,
+    ) -> Result<(), TemplateError> {
+        if text.len() > LONGEST {
+            let message = format!("too long for a prompt: more than {LONGEST} bytes");
+            return Err(TemplateError { file: file.to_owned(), line: 1, message });
+        }
+        let name = template.file_name();
+        let before = self.files.insert(template, file.to_owned());
+        let tried = self
+            .environment
+            .add_template_owned(name, text.to_owned())
+            .map_err(|error| self.explain(template, &error))
+            .and_then(|()| self.check(template, file, text));
+        if tried.is_err() {
+            // The old file's text is gone; the embedded one is always right.
+            drop(before);
+            self.files.remove(&template);
+            let _parsed = self.environment.add_template(name, template.embedded());
+        }
+        tried
+    }
+
+    /// The file that overrides a template.
+    pub fn file(&self, template: Template) -> Option<&str> {
+        self.files.get(&template).map(String::as_str)
+    }
+
+    /// The variables as the template language wants them.
+    pub(super) fn values(&self, values: &Values) -> Value {
+        Value::from(Serde(values))
+    }
+
+    /// A template with these values in it.
+    pub(super) fn render(
+        &self,
+        template: Template,
+        values: &Value,
+    ) -> Result<String, TemplateError> {
+        let render = || self.environment.get_template(template.file_name())?.render(values.clone());
+        render().map_err(|error| self.explain(template, &error))
+    }
+
+    fn check(&self, template: Template, file: &str, text: &str) -> Result<(), TemplateError> {
+        let sample = self.values(&Values::of(&sample::full()));
+        if let Ok(parsed) = self.environment.get_template(template.file_name()) {
+            let mut names: Vec<String> = parsed.undeclared_variables(true).into_iter().collect();
+            names.sort();
+            if let Some(name) = names.iter().find(|name| !is_known(name, &sample)) {
+                let line = text.lines().position(|l| l.contains(name.as_str())).unwrap_or(0) + 1;
+                let message = unknown(name);
+                return Err(TemplateError { file: file.to_owned(), line, message });
+            }
+        }
+        self.render(template, &sample).map(drop)
+    }
+
+    fn explain(&self, template: Template, error: &Error) -> TemplateError {
+        let name = template.file_name();
+        let file = self.file(template).unwrap_or(name).to_owned();
+        let what = error.range().and_then(|range| error.template_source()?.get(range));
+        let message = match (error.kind(), what) {
+            (ErrorKind::UndefinedError, Some(what)) => unknown(what),
+            _ => markdown::one_line(error.detail().unwrap_or(&error.kind().to_string())),
+        };
+        TemplateError { file, line: error.line().unwrap_or(1), message }
+    }
+}
+
+/// Whether `task.title` leads somewhere.
+fn is_known(path: &str, sample: &Value) -> bool {
+    let mut names = path.split('.');
+    let Some(first) = names.next() else { return false };
+    if FUNCTIONS.contains(&first) {
+        return true;
+    }
+    let mut value = sample.clone();
+    std::iter::once(first).chain(names).all(|name| {
+        value = value.get_attr(name).unwrap_or_default();
+        !value.is_undefined()
+    })
+}
+
+fn unknown(name: &str) -> String {
+    let known: Vec<&str> = VARIABLES.iter().map(|(name, _)| *name).collect();
+    let first = name.split('.').next().unwrap_or(name);
+    let fields = VARIABLES.iter().find(|(known, _)| *known == first);
+    match fields {
+        Some((_, what)) => format!("there is no `{name}`; `{first}` is: {what}"),
+        None => {
+            let meant = nearest(first, known.iter().copied())
+                .map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
+            format!("there is no variable `{name}`{meant}; there are: {}", known.join(", "))
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! What a setback means for the next attempt, in words for an agent.
+
+use super::material::SetbackKind;
+
+impl SetbackKind {
+    /// What happened.
+    pub(super) fn happened(self) -> &'static str {
+        match self {
+            Self::Timeout => "it ran out of time and was ended",
+            Self::Idle => "it fell silent and was ended",
+            Self::ContextLimit => "its context was full",
+            Self::MaxTurns => "it used all its turns",
+            Self::NoChange => "it changed no file",
+            Self::Crash => "the program crashed",
+            Self::Denied => "it was not allowed to use a tool it asked for",
+            Self::BadOutput => {
+                "its answer did not say in a readable way whether the task is complete"
+            }
+            Self::Rejected => "it was rejected",
+        }
+    }
+
+    /// What to do about it.
+    pub(super) fn advice(self) -> &'static str {
+        match self {
+            Self::Timeout | Self::MaxTurns => {
+                "Take the shortest way: no long-running commands, no work beyond the task."
+            }
+            Self::Idle => "Start nothing that waits for input or never ends.",
+            Self::ContextLimit => "Read only the files and the parts of them that you need.",
+            Self::NoChange => {
+                "Change what the task asks for. If nothing has to be changed, answer with a handoff \
+                 whose `no_change_needed` says why."
+            }
+            Self::Crash => "Work in small steps, so that less is lost.",
+            Self::Denied => "Do without that tool, or say that you are blocked.",
+            Self::BadOutput => "End your answer exactly as the first lines of this prompt say.",
+            Self::Rejected => "Mend what was found wanting.",
+        }
+    }
+}

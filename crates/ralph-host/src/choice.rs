@@ -1,0 +1,317 @@
+//! Which backend runs, ready to be called: the named one, else the first that is installed.
+//!
+//! # Theory of operation
+//!
+//! The core says which name and which model the configuration asks for (`ralph_core::choice`); here
+//! a name becomes a driver with a program. [`for_stage`] is for the loops: the chosen backend, those
+//! that may stand in for it, and those that may not, with the reason. `sim` is never chosen unasked.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use ralph_core::backend::acp::{self, Acp};
+use ralph_core::backend::{self, CommandDriver, Driver, Reports, may_start};
+use ralph_core::choice::{self, Asked, Limited, Role};
+use ralph_core::config::{Backend, BackendKind, Claim, Config, Dollars, StageName};
+use ralph_core::text::nearest;
+
+use crate::proc::find_program;
+
+/// The backends that are looked for when none is named, in this order.
+pub const BY_DEFAULT: [BackendKind; 4] =
+    [BackendKind::Claude, BackendKind::Codex, BackendKind::Gemini, BackendKind::Opencode];
+
+/// Where programs are looked for, and where they will work.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The project: paths in the configuration are relative to it.
+    pub root: &'a Path,
+    /// Where the backend works, as an absolute path.
+    pub cwd: &'a Path,
+    /// The `PATH`.
+    pub path: Option<&'a OsStr>,
+}
+
+/// A backend that cannot be used, in plain words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChoiceError {
+    /// Nobody said which, and none is installed.
+    #[error("no coding agent is installed: looked for claude, codex, gemini and opencode")]
+    NoneInstalled,
+    /// There is no such backend.
+    #[error("there is no backend `{name}`")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// What may have been meant.
+        near: Option<String>,
+    },
+    /// Its configuration does not say enough.
+    #[error("backend `{name}`: {why}")]
+    Unusable {
+        /// Which.
+        name: String,
+        /// Why.
+        why: String,
+    },
+    /// The program is not there.
+    #[error("{0} is not installed")]
+    NotInstalled(String),
+    /// There is a limit of cost and nobody would know what it costs.
+    #[error("{0}")]
+    CostUnknown(String),
+}
+
+impl ChoiceError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NoneInstalled => {
+                "install one of them, or describe your own program in ralph.toml \
+                                    (`[backends.NAME]`, kind = \"command\" or \"acp\")"
+                    .into()
+            }
+            Self::Unknown { near: Some(near), .. } => format!("did you mean `{near}`?"),
+            Self::Unknown { near: None, .. } => "`ralph backends` lists them".into(),
+            Self::Unusable { name, .. } => format!("see `[backends.{name}]` in ralph.toml"),
+            Self::NotInstalled(name) => {
+                format!("install it, or say where it is: `[backends.{name}] program = \"…\"`")
+            }
+            Self::CostUnknown(_) => "`--allow-unknown-cost` runs it all the same".into(),
+        })
+    }
+}
+
+/// A backend that is ready to be called.
+pub struct Chosen {
+    /// Its name in the configuration.
+    pub name: String,
+    /// How to talk to it.
+    pub kind: BackendKind,
+    /// The translator.
+    pub driver: Box<dyn Driver>,
+    /// The program to start: a name on the PATH or an absolute path.
+    pub program: String,
+    /// Arguments after the driver's own.
+    pub args: Vec<String>,
+    /// The model to ask for.
+    pub model: Option<String>,
+    /// What the configuration says about it.
+    pub settings: Backend,
+}
+
+impl Chosen {
+    /// Where the program is, if it is installed.
+    pub fn found(&self, place: Place<'_>) -> Option<PathBuf> {
+        find_program(OsStr::new(&self.program), place.path, place.cwd)
+    }
+
+    /// Whether it may run: with a limit of cost, nobody spends what nobody can count.
+    pub fn check_cost(&self, config: &Config) -> Result<(), ChoiceError> {
+        if config.allow_unknown_cost {
+            return Ok(());
+        }
+        let reports = if self.driver.supports().cost { Reports::Yes } else { Reports::No };
+        let limit = config.limits.max_cost.map(Dollars::get);
+        may_start(&self.name, reports, &self.settings.prices, limit)
+            .map_err(ChoiceError::CostUnknown)
+    }
+}
+
+impl std::fmt::Debug for Chosen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { name, program, args, model, .. } = self;
+        write!(f, "{name}: {program} {args:?} model {model:?}")
+    }
+}
+
+/// Who runs a stage.
+#[derive(Debug)]
+pub struct StageChoice {
+    /// The chosen one. Whether it is installed shows when it runs: that is an outcome.
+    pub chosen: Chosen,
+    /// Who may stand in for it while it is limited, in this order.
+    pub fallbacks: Vec<Chosen>,
+    /// Who may not although the configuration says so, and why.
+    pub left_out: Vec<(String, ChoiceError)>,
+}
+
+/// What comes next when backends are limited.
+#[derive(Debug)]
+pub enum Next<'a> {
+    /// This one may run.
+    Run(&'a Chosen),
+    /// All are limited; this one is free first.
+    Wait {
+        /// Which.
+        backend: &'a Chosen,
+        /// When, in seconds since 1970.
+        until: i64,
+    },
+}
+
+impl StageChoice {
+    /// The first backend that is not limited at `now` (seconds since 1970), or the one to wait for.
+    pub fn next(&self, limited: &BTreeMap<String, Limited>, now: i64) -> Next<'_> {
+        let names = self.fallbacks.iter().map(|one| one.name.as_str());
+        let by_name =
+            |name: &str| self.fallbacks.iter().find(|one| one.name == name).unwrap_or(&self.chosen);
+        match choice::next(&self.chosen.name, names, limited, now) {
+            choice::Next::Run(name) => Next::Run(by_name(name)),
+            choice::Next::Wait { backend, until } => {
+                Next::Wait { backend: by_name(backend), until }
+            }
+        }
+    }
+}
+
+/// All backends there are: those that need no configuration, and whatever it describes.
+pub fn names(config: &Config) -> Vec<String> {
+    let mut names: Vec<String> =
+        BackendKind::BUILT_IN.iter().map(|kind| kind.as_str().to_owned()).collect();
+    for name in config.backends.keys() {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+/// The backend called `name`, with its own model.
+pub fn named(config: &Config, name: &str, place: Place<'_>) -> Result<Chosen, ChoiceError> {
+    let settings = config.backends.get(name).cloned().unwrap_or_default();
+    let kind = settings.kind.or_else(|| BackendKind::of_name(name)).ok_or_else(|| {
+        let known = names(config);
+        let near = nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
+        ChoiceError::Unknown { name: name.to_owned(), near }
+    })?;
+    let driver = driver(kind, name, &settings, place)
+        .map_err(|why| ChoiceError::Unusable { name: name.to_owned(), why })?;
+    let program = match (kind, &settings.program) {
+        (_, Some(program)) => below(place.root, program),
+        (BackendKind::Sim, None) => own_program(),
+        (_, None) => below(place.root, driver.program()),
+    };
+    // An ACP agent's arguments are its driver's: they may say which agent it is.
+    let args = if kind == BackendKind::Acp { Vec::new() } else { settings.args.clone() };
+    let model = settings.model.clone();
+    Ok(Chosen { name: name.to_owned(), kind, driver, program, args, model, settings })
+}
+
+/// The backend for a try by hand: the one asked for, the configured one, or the first installed.
+pub fn choose(config: &Config, asked: Asked<'_>, place: Place<'_>) -> Result<Chosen, ChoiceError> {
+    chosen(config, None, asked, place)
+}
+
+/// The backends for a stage.
+pub fn for_stage(
+    config: &Config,
+    stage: StageName,
+    asked: Asked<'_>,
+    place: Place<'_>,
+) -> Result<StageChoice, ChoiceError> {
+    let chosen = chosen(config, Some(stage), asked, place)?;
+    chosen.check_cost(config)?;
+    let mut choice = StageChoice { chosen, fallbacks: Vec::new(), left_out: Vec::new() };
+    for name in &config.fallback_backends {
+        let known = choice.fallbacks.iter().chain([&choice.chosen]).any(|one| one.name == *name);
+        if known {
+            continue;
+        }
+        match fallback(config, stage, asked, name, place) {
+            Ok(one) => choice.fallbacks.push(one),
+            Err(why) => choice.left_out.push((name.clone(), why)),
+        }
+    }
+    Ok(choice)
+}
+
+/// Whether programs that ralph starts run as root, which some refuse unless told that it is meant.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+fn chosen(
+    config: &Config,
+    stage: Option<StageName>,
+    asked: Asked<'_>,
+    place: Place<'_>,
+) -> Result<Chosen, ChoiceError> {
+    let mut chosen = match choice::backend(config, stage, asked) {
+        Some(name) => named(config, name, place)?,
+        None => BY_DEFAULT
+            .iter()
+            .filter_map(|kind| named(config, kind.as_str(), place).ok())
+            .find(|chosen| chosen.found(place).is_some())
+            .ok_or(ChoiceError::NoneInstalled)?,
+    };
+    let model = choice::model(config, stage, asked, &chosen.name, Role::Chosen);
+    chosen.model = model.map(str::to_owned);
+    Ok(chosen)
+}
+
+fn fallback(
+    config: &Config,
+    stage: StageName,
+    asked: Asked<'_>,
+    name: &str,
+    place: Place<'_>,
+) -> Result<Chosen, ChoiceError> {
+    let mut chosen = named(config, name, place)?;
+    if chosen.found(place).is_none() {
+        return Err(ChoiceError::NotInstalled(name.to_owned()));
+    }
+    chosen.check_cost(config)?;
+    let model = choice::model(config, Some(stage), asked, name, Role::Fallback);
+    chosen.model = model.map(str::to_owned);
+    Ok(chosen)
+}
+
+fn driver(
+    kind: BackendKind,
+    name: &str,
+    settings: &Backend,
+    place: Place<'_>,
+) -> Result<Box<dyn Driver>, String> {
+    Ok(match kind {
+        BackendKind::Claude => Box::new(backend::Claude),
+        BackendKind::Codex => Box::new(backend::Codex),
+        BackendKind::Gemini => Box::new(backend::Gemini),
+        BackendKind::Opencode => Box::new(backend::OpenCode),
+        BackendKind::Sim => Box::new(backend::sim::Sim),
+        BackendKind::Command => {
+            let claim = settings.claim.unwrap_or(Claim::Marker);
+            Box::new(CommandDriver::new(name, &settings.command, claim)?)
+        }
+        BackendKind::Acp => {
+            let program = settings.program.as_deref().ok_or("it has no `program`")?;
+            let absolute = std::path::absolute(place.cwd).map_err(|e| e.to_string())?;
+            Box::new(Acp::new(acp::Options {
+                name: name.to_owned(),
+                program: program.to_owned(),
+                args: settings.args.clone(),
+                mode: settings.mode.clone(),
+                cwd: absolute.display().to_string(),
+            }))
+        }
+    })
+}
+
+/// A path in the configuration is relative to the project; a mere name is looked up on the PATH.
+fn below(root: &Path, program: &str) -> String {
+    if program.contains('/') {
+        root.join(program).display().to_string()
+    } else {
+        program.to_owned()
+    }
+}
+
+/// The agent inside ralph is this very program.
+fn own_program() -> String {
+    std::env::current_exe().map_or_else(|_| "ralph".to_owned(), |path| path.display().to_string())
+}
+
+#[cfg(test)]
+#[path = "choice_tests.rs"]
+mod tests;

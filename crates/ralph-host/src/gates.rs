@@ -1,0 +1,217 @@
+//! Running gates: a shell command each, its output to a log and, line by line, to the core.
+//!
+//! # Theory of operation
+//!
+//! ```text
+//! Gate --sh -c, under the runner--> lines --> log file (all of it)
+//!                                         \-> OutputReader (bounded) --> Check
+//!                                         \-> whoever listens
+//! ```
+//!
+//! A gate is somebody's test suite: it may hang, leave servers behind, or write for ever. The runner
+//! ends all of that ([`crate::proc`]); here a gate gets an empty input, its own timeout, and
+//! `RALPH_GATE=1` in its environment. Whether it ended well is the core's to judge: a gate that cannot
+//! be started is a red check and not an error. An error means that ralph itself could not work.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ralph_core::backend::{Ending as Ended, Stop};
+use ralph_core::config::GateStrategy;
+use ralph_core::gate::{self, Check, Ending, Gate, OutputReader, Verdict};
+
+use crate::FileError;
+use crate::clock::Clock;
+use crate::file_error::Action;
+use crate::proc::{
+    Bounds, Cancel, Input, Job, Line, ProcError, Runner, Stderr, Stdin, Step, Watch,
+};
+use crate::store;
+
+/// The variable by which a command can see that it is run as a gate.
+pub const GATE_VARIABLE: &str = "RALPH_GATE";
+
+/// Longest part of a line that is handed on; the log has all of it.
+const LONGEST_LINE: usize = 64 * 1024;
+
+/// Variables that would send a gate's git to another repository than the one it runs in.
+const GIT_VARIABLES: [&str; 5] =
+    ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR"];
+
+/// Where and how gates run.
+#[derive(Clone, Debug)]
+pub struct GateRun<'a> {
+    /// The directory they run in.
+    pub cwd: &'a Path,
+    /// The directory for their logs, which is made when it is not there.
+    pub logs: &'a Path,
+    /// From SIGTERM to SIGKILL.
+    pub grace: Duration,
+    /// A way to end them from elsewhere.
+    pub cancel: Cancel,
+}
+
+/// What a listener hears while gates run.
+#[derive(Clone, Copy, Debug)]
+pub enum GateNews<'a> {
+    /// A gate begins.
+    Begins(&'a Gate),
+    /// It wrote a line.
+    Line(&'a Gate, &'a str),
+    /// It has been running for this long.
+    Runs(&'a Gate, Duration),
+    /// It is over.
+    Over(&'a Check),
+}
+
+/// Why there are not results for all gates.
+#[derive(Debug, thiserror::Error)]
+pub enum GateError {
+    /// Somebody asked for the end. A gate that was cut off has no result.
+    #[error("the gates were stopped before all had run")]
+    Cancelled,
+    /// Ralph could not run it.
+    #[error("cannot run the gate {name}: {source}")]
+    Proc {
+        /// The gate.
+        name: String,
+        /// Why.
+        source: ProcError,
+    },
+}
+
+impl GateError {
+    /// What to do about it, where that is known.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Cancelled => None,
+            Self::Proc { source, .. } => source.hint(),
+        }
+    }
+}
+
+/// Run all gates, one after the other, also past one that fails.
+pub fn run_gates(
+    runner: &Runner,
+    gates: &[Gate],
+    run: &GateRun<'_>,
+    listener: &mut dyn FnMut(GateNews<'_>),
+) -> Result<Vec<Check>, GateError> {
+    gates.iter().map(|gate| run_gate(runner, gate, run, listener)).collect()
+}
+
+/// Run one gate.
+pub fn run_gate(
+    runner: &Runner,
+    gate: &Gate,
+    run: &GateRun<'_>,
+    listener: &mut dyn FnMut(GateNews<'_>),
+) -> Result<Check, GateError> {
+    listener(GateNews::Begins(gate));
+    let log = free_log(run.logs, &gate.name);
+    let job = job(gate, run, &log);
+    // Logical and physical path may differ; what a gate prints is what its own `pwd` says.
+    let root = run.cwd.canonicalize().unwrap_or_else(|_| run.cwd.to_owned());
+    let mut reader = OutputReader::new(&root.to_string_lossy());
+    let mut listening = Listening { gate, reader: &mut reader, listener };
+    let (ending, took) = match runner.run(&job, &mut listening) {
+        Ok(finished) if finished.exit.stopped == Some(Stop::Cancelled) => {
+            return Err(GateError::Cancelled);
+        }
+        Ok(finished) => (ending(finished.exit.ending, finished.exit.stopped), finished.elapsed),
+        Err(ProcError::Start { source, .. }) => {
+            (Ending::NotStarted(source.to_string()), Duration::ZERO)
+        }
+        Err(source) => return Err(GateError::Proc { name: gate.name.clone(), source }),
+    };
+    let reading = reader.finish(&ending);
+    let check = Check {
+        name: gate.name.clone(),
+        command: gate.command.clone(),
+        kind: gate.kind,
+        need: gate.need,
+        ending,
+        failures: reading.failures,
+        output: reading.output,
+        excerpt: reading.excerpt,
+        log: Some(log.display().to_string()),
+        took,
+    };
+    listener(GateNews::Over(&check));
+    Ok(check)
+}
+
+/// Write what was decided as `<directory>/iter-<iteration>.json`.
+pub fn write_report(
+    directory: &Path,
+    iteration: u64,
+    verdict: &Verdict,
+    strategy: GateStrategy,
+    clock: &Clock,
+) -> Result<PathBuf, FileError> {
+    let path = directory.join(format!("iter-{iteration}.json"));
+    std::fs::create_dir_all(directory).map_err(FileError::io(Action::Write, &path))?;
+    let text = gate::report(verdict, iteration, &clock.stamp(), strategy);
+    store::replace(&path, text.as_bytes())?;
+    Ok(path)
+}
+
+fn job(gate: &Gate, run: &GateRun<'_>, log: &Path) -> Job {
+    let mut job = Job::new("sh", run.cwd).args(["-c", &gate.command]).env(GATE_VARIABLE, "1");
+    job.env.extend(GIT_VARIABLES.map(|name| (name.into(), None)));
+    job.stdin = Stdin::Nothing;
+    job.stderr = Stderr::Joined;
+    job.log = Some(log.to_owned());
+    job.bounds = Bounds {
+        timeout: Some(gate.timeout),
+        grace: run.grace,
+        line: LONGEST_LINE,
+        ..Bounds::default()
+    };
+    job.cancel = run.cancel.clone();
+    job
+}
+
+/// The time that ran out decides, whatever the command made of its end.
+fn ending(ending: Ended, stopped: Option<Stop>) -> Ending {
+    match (stopped, ending) {
+        (Some(_), _) => Ending::TimedOut,
+        (None, Ended::Code(code)) => Ending::Code(code),
+        (None, Ended::Signal(signal)) => Ending::Signal(signal),
+        (None, Ended::NotFound) => Ending::NotStarted("there is no `sh` on the PATH".to_owned()),
+    }
+}
+
+/// A log for a gate that is not there yet: a gate may run again for the same attempt.
+fn free_log(logs: &Path, name: &str) -> PathBuf {
+    let sign = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let short: String = name.chars().map(sign).take(60).collect();
+    let stem = match short.trim_matches(['-', '.']) {
+        "" => "gate",
+        stem => stem,
+    };
+    let first = logs.join(format!("{stem}.log"));
+    let others = (2..1000).map(|n| logs.join(format!("{stem}-{n}.log")));
+    std::iter::once(first.clone()).chain(others).find(|path| !path.exists()).unwrap_or(first)
+}
+
+struct Listening<'a> {
+    gate: &'a Gate,
+    reader: &'a mut OutputReader,
+    listener: &'a mut dyn FnMut(GateNews<'_>),
+}
+
+impl Watch for Listening<'_> {
+    fn line(&mut self, line: Line<'_>, _: &Input) -> Step {
+        self.reader.line(line.bytes);
+        let text: Cow<'_, str> = String::from_utf8_lossy(line.bytes);
+        (self.listener)(GateNews::Line(self.gate, &text));
+        Step::Continue
+    }
+
+    fn tick(&mut self, elapsed: Duration) -> Step {
+        (self.listener)(GateNews::Runs(self.gate, elapsed));
+        Step::Continue
+    }
+}

@@ -1,0 +1,243 @@
+//! One call of git: the same rules for each of them.
+//!
+//! A call never sees the caller's `GIT_DIR` and its relatives, never asks a question, never starts
+//! maintenance or a monitor that would outlive it, and speaks plain English. Calls that only look do
+//! not take locks. A call that finds the index locked waits for a few seconds.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use ralph_core::backend::Ending;
+
+use super::Repo;
+use super::error::GitError;
+use super::name::RepoPath;
+use crate::proc::{Job, Stdin};
+
+/// How long a lock of somebody else is waited for.
+pub(super) const LOCK_WAIT: Duration = Duration::from_secs(5);
+const LOCK_POLL: Duration = Duration::from_millis(50);
+
+/// How long git may take when no hook is involved. Hashing a large tree takes a while.
+const PATIENCE: Duration = Duration::from_secs(15 * 60);
+
+/// Variables that would make git look elsewhere, read pathspecs differently, or show something else.
+const STRIPPED: [&str; 27] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_ATTR_SOURCE",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DEFAULT_HASH",
+    "GIT_DIFF_OPTS",
+    "GIT_DIR",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_GRAFT_FILE",
+    "GIT_ICASE_PATHSPECS",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_NAMESPACE",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
+    "GIT_REFLOG_ACTION",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+    "LANGUAGE",
+];
+
+/// A call to be made.
+pub(super) struct Call<'r, 'a> {
+    repo: &'r Repo<'a>,
+    job: Job,
+    command: String,
+}
+
+/// What git answered.
+#[derive(Debug)]
+pub(super) struct Answer {
+    command: String,
+    pub(super) code: i32,
+    pub(super) stdout: Vec<u8>,
+    pub(super) stderr: String,
+}
+
+impl<'a> Repo<'a> {
+    /// A call that changes something.
+    pub(super) fn git<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Call<'_, 'a> {
+        let settings = ["maintenance.auto=false", "gc.auto=0", "core.fsmonitor=false"];
+        let settings = settings.iter().flat_map(|s| ["-c", s]).map(OsString::from);
+        self.tidy(settings.chain(args.into_iter().map(|a| a.as_ref().to_owned())))
+    }
+
+    /// A call that may start git's own maintenance.
+    pub(super) fn tidy<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Call<'_, 'a> {
+        let args: Vec<OsString> = args.into_iter().map(|a| a.as_ref().to_owned()).collect();
+        let mut words = args.iter().map(|a| a.to_string_lossy());
+        let mut command = String::new();
+        while let Some(word) = words.next() {
+            if word != "-c" {
+                command = word.into_owned();
+                break;
+            }
+            words.next();
+        }
+        let mut job = Job::new("git", &self.top)
+            .args(args)
+            .env("LC_ALL", "C")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_EDITOR", "true");
+        job.env.extend(STRIPPED.iter().map(|name| (name.into(), None)));
+        job.bounds.timeout = Some(PATIENCE);
+        Call { repo: self, job, command }
+    }
+
+    /// A call that only looks.
+    pub(super) fn look<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Call<'_, 'a> {
+        let mut call = self.git(args);
+        call.job = call.job.env("GIT_OPTIONAL_LOCKS", "0");
+        call
+    }
+}
+
+impl Call<'_, '_> {
+    /// With this index instead of the user's.
+    pub(super) fn index(self, index: &Path) -> Self {
+        self.env("GIT_INDEX_FILE", index)
+    }
+
+    /// With this variable.
+    pub(super) fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.job = self.job.env(name, value);
+        self
+    }
+
+    /// With these bytes to read.
+    pub(super) fn stdin(mut self, bytes: Vec<u8>) -> Self {
+        self.job.stdin = Stdin::Bytes(bytes);
+        self
+    }
+
+    /// With these paths, taken as they are, as a list that git reads. The command has to have
+    /// `--pathspec-from-file=- --pathspec-file-nul` or `-z --stdin`.
+    pub(super) fn paths<'p>(self, paths: impl IntoIterator<Item = &'p RepoPath>) -> Self {
+        self.env("GIT_LITERAL_PATHSPECS", "1").stdin(nul_list(paths))
+    }
+
+    /// Below this directory of the working tree, which is a repository of its own.
+    pub(super) fn inside(mut self, path: &RepoPath) -> Self {
+        self.job.cwd = self.repo.file(path);
+        self
+    }
+
+    /// As somebody who needs no configured name: for commits that only ralph reads.
+    pub(super) fn as_ralph(mut self) -> Self {
+        for role in ["AUTHOR", "COMMITTER"] {
+            self = self.env(&format!("GIT_{role}_NAME"), "ralph");
+            self = self.env(&format!("GIT_{role}_EMAIL"), "ralph@localhost");
+        }
+        self
+    }
+
+    /// May take this long.
+    pub(super) fn patience(mut self, limit: Duration) -> Self {
+        self.job.bounds.timeout = Some(limit);
+        self
+    }
+
+    /// Make the call, whatever its exit code. Waits a while for a lock that somebody else has.
+    pub(super) fn run(self) -> Result<Answer, GitError> {
+        let until = Instant::now() + LOCK_WAIT;
+        loop {
+            let answer = self.once()?;
+            let Some(lock) = answer.lock_in_the_way() else { return Ok(answer) };
+            if Instant::now() >= until {
+                return Err(GitError::Locked(lock));
+            }
+            std::thread::sleep(LOCK_POLL);
+        }
+    }
+
+    /// Make the call, which has to succeed, and take what it printed.
+    pub(super) fn ok(self) -> Result<Vec<u8>, GitError> {
+        let answer = self.run()?;
+        if answer.code == 0 { Ok(answer.stdout) } else { Err(answer.into_error()) }
+    }
+
+    /// Make the call, which has to print the name of an object.
+    pub(super) fn oid(self) -> Result<super::Oid, GitError> {
+        let command = self.command.clone();
+        super::Oid::parse(&self.ok()?).ok_or(GitError::Unreadable(command))
+    }
+
+    fn once(&self) -> Result<Answer, GitError> {
+        let (finished, stdout) = self.repo.runner.output(&self.job)?;
+        if finished.exit.stopped.is_some() {
+            return Err(GitError::TimedOut(self.command.clone()));
+        }
+        let code = match finished.exit.ending {
+            Ending::Code(code) => code,
+            Ending::Signal(signal) => 128 + signal,
+            Ending::NotFound => return Err(GitError::NotInstalled),
+        };
+        let command = self.command.clone();
+        Ok(Answer { command, code, stdout, stderr: finished.stderr_tail })
+    }
+}
+
+impl Answer {
+    pub(super) fn into_error(self) -> GitError {
+        if self.stderr.contains("Please tell me who you are")
+            || self.stderr.contains("empty ident name")
+            || self.stderr.contains("no email was given")
+        {
+            return GitError::Identity;
+        }
+        let text = if self.stderr.trim().is_empty() {
+            String::from_utf8_lossy(&self.stdout).into_owned()
+        } else {
+            self.stderr
+        };
+        let message = text.trim().to_owned();
+        GitError::Failed { command: self.command, code: self.code, message }
+    }
+
+    /// What the program and its hooks said, for people.
+    pub(super) fn said(&self) -> String {
+        let out = String::from_utf8_lossy(&self.stdout);
+        [out.trim_end(), self.stderr.trim_end()].join("\n").trim().to_owned()
+    }
+
+    fn lock_in_the_way(&self) -> Option<PathBuf> {
+        if self.code == 0 {
+            return None;
+        }
+        let line = self.stderr.lines().find(|l| l.contains(".lock': File exists"))?;
+        let path = line.split('\'').nth(1)?;
+        // The locks of refs are short-lived and git itself waits for them.
+        path.ends_with("index.lock").then(|| PathBuf::from(path))
+    }
+}
+
+/// Paths as git reads them: each with a NUL behind it.
+pub(super) fn nul_list<'p>(paths: impl IntoIterator<Item = &'p RepoPath>) -> Vec<u8> {
+    let mut list = Vec::new();
+    for path in paths {
+        list.extend_from_slice(path.as_bytes());
+        list.push(0);
+    }
+    list
+}
+
+/// The fields of a list that git wrote.
+pub(super) fn nul_fields(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let bytes = bytes.strip_suffix(&[0]).unwrap_or(bytes);
+    bytes.split(|b| *b == 0).filter(move |_| !bytes.is_empty())
+}

@@ -1,0 +1,187 @@
+//! The private directory of an attempt: its indexes, where neither `git clean` nor a backend looks.
+//!
+//! An index remembers when each file was last seen unchanged, relative to its own time stamp. A copy
+//! must keep that stamp, or a file changed in the same instant would look unchanged.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::Repo;
+use super::call::LOCK_WAIT;
+use super::error::GitError;
+use super::state::Moment;
+
+/// The files of one attempt.
+pub(super) struct Desk(PathBuf);
+
+impl Desk {
+    /// The user's index as it was at the checkpoint.
+    pub(super) fn saved(&self) -> PathBuf {
+        self.0.join("index")
+    }
+
+    /// The index behind S0.
+    pub(super) fn before(&self) -> PathBuf {
+        self.0.join("before")
+    }
+
+    /// The index behind S1.
+    pub(super) fn after(&self) -> PathBuf {
+        self.0.join("after")
+    }
+
+    /// An index for one step.
+    pub(super) fn spare(&self) -> PathBuf {
+        self.0.join("spare")
+    }
+
+    /// The user's index as it is to be after landing.
+    pub(super) fn repaired(&self) -> PathBuf {
+        self.0.join("repaired")
+    }
+
+    /// The message of a commit.
+    pub(super) fn message(&self) -> PathBuf {
+        self.0.join("message")
+    }
+
+    /// Make it empty. Says what time it is for the file system.
+    pub(super) fn clear(&self) -> Result<Moment, GitError> {
+        match fs::remove_dir_all(&self.0) {
+            Err(e) if e.kind() != ErrorKind::NotFound => {
+                return Err(GitError::io("remove", &self.0)(e));
+            }
+            _ => {}
+        }
+        fs::create_dir_all(&self.0).map_err(GitError::io("make", &self.0))?;
+        let marker = self.0.join("started");
+        put(&marker, b"")?;
+        let meta = fs::metadata(&marker).map_err(GitError::io("look at", &marker))?;
+        Ok(Moment::changed(&meta))
+    }
+
+    pub(super) fn remove(&self) {
+        // What is left is removed with the next checkpoint of that name, or at the end of the run.
+        let _left = fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Repo<'_> {
+    pub(super) fn desk(&self, attempt: &str) -> Desk {
+        Desk(self.desks().join(attempt))
+    }
+
+    pub(super) fn desks(&self) -> PathBuf {
+        self.state_dir().join("attempts")
+    }
+
+    fn state_dir(&self) -> PathBuf {
+        self.git_dir.join("ralph")
+    }
+
+    pub(super) fn user_index(&self) -> PathBuf {
+        self.git_dir.join("index")
+    }
+
+    pub(super) fn index_lock(&self) -> PathBuf {
+        self.git_dir.join("index.lock")
+    }
+
+    /// A note that lies there while one of our calls writes the user's index. If ralph is killed
+    /// meanwhile, the note says that a lock left behind is ours.
+    pub(super) fn note(&self) -> PathBuf {
+        self.state_dir().join("index-writer")
+    }
+
+    /// Do something that writes the user's index.
+    pub(super) fn writing_index<T>(
+        &self,
+        work: impl FnOnce() -> Result<T, GitError>,
+    ) -> Result<T, GitError> {
+        let note = self.note();
+        fs::create_dir_all(self.state_dir()).map_err(GitError::io("make", self.state_dir()))?;
+        put(&note, self.runner.run_id().as_bytes())?;
+        let done = work();
+        let _left = fs::remove_file(&note);
+        done
+    }
+
+    /// Put a private index in the place of the user's; without one, the user has none.
+    pub(super) fn install(&self, index: &Path) -> Result<(), GitError> {
+        self.writing_index(|| {
+            let lock = self.index_lock();
+            let mut file = take(&lock)?;
+            let put = self.fill(&mut file, index);
+            if !matches!(put, Ok(Filled::Whole)) {
+                let _left = fs::remove_file(&lock);
+            }
+            put.map(drop)
+        })
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "git's own way to replace its index")]
+    fn fill(&self, lock: &mut File, index: &Path) -> Result<Filled, GitError> {
+        let user = self.user_index();
+        let failed = |e| GitError::io("replace", &user)(e);
+        match fs::read(index) {
+            Ok(bytes) => {
+                let meta = fs::metadata(index).map_err(GitError::io("look at", index))?;
+                lock.write_all(&bytes).map_err(failed)?;
+                lock.set_modified(meta.modified().map_err(failed)?).map_err(failed)?;
+                fs::rename(self.index_lock(), &user).map_err(failed)?;
+                Ok(Filled::Whole)
+            }
+            Err(e) if e.kind() == ErrorKind::NotFound => match fs::remove_file(&user) {
+                Err(e) if e.kind() != ErrorKind::NotFound => Err(failed(e)),
+                _ => Ok(Filled::Nothing),
+            },
+            Err(e) => Err(GitError::io("read", index)(e)),
+        }
+    }
+}
+
+enum Filled {
+    Whole,
+    Nothing,
+}
+
+/// Copy an index with its time; when there is none, there is no copy either.
+pub(super) fn copy_index(from: &Path, to: &Path) -> Result<(), GitError> {
+    let failed = |e| GitError::io("copy", from)(e);
+    match fs::read(from) {
+        Ok(bytes) => {
+            let modified = fs::metadata(from).and_then(|m| m.modified()).map_err(failed)?;
+            put(to, &bytes)?.set_modified(modified).map_err(failed)
+        }
+        Err(e) if e.kind() == ErrorKind::NotFound => match fs::remove_file(to) {
+            Err(e) if e.kind() != ErrorKind::NotFound => Err(failed(e)),
+            _ => Ok(()),
+        },
+        Err(e) => Err(failed(e)),
+    }
+}
+
+/// Write a private file.
+pub(super) fn put(path: &Path, bytes: &[u8]) -> Result<File, GitError> {
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create(true).truncate(true).open(path);
+    let written = file.and_then(|mut file| file.write_all(bytes).map(|()| file));
+    written.map_err(GitError::io("write", path))
+}
+
+/// Take git's lock on the index, waiting a while if somebody has it.
+fn take(lock: &Path) -> Result<File, GitError> {
+    let until = Instant::now() + LOCK_WAIT;
+    loop {
+        match OpenOptions::new().write(true).create_new(true).open(lock) {
+            Ok(file) => return Ok(file),
+            Err(e) if e.kind() != ErrorKind::AlreadyExists => {
+                return Err(GitError::io("write", lock)(e));
+            }
+            Err(_) if Instant::now() >= until => return Err(GitError::Locked(lock.to_owned())),
+            Err(_) => std::thread::sleep(std::time::Duration::from_millis(50)),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Three-way merges of trees, without touching anything.
+
+use super::Repo;
+use super::call::nul_fields;
+use super::error::GitError;
+use super::name::{Oid, RepoPath};
+
+/// How a merge went.
+#[derive(Debug)]
+pub(super) enum Merged {
+    Clean(Oid),
+    Conflict(Vec<RepoPath>),
+}
+
+impl Repo<'_> {
+    /// Put the difference from `base` to `theirs` on `ours`.
+    pub(super) fn merge(&self, base: &str, ours: &str, theirs: &str) -> Result<Merged, GitError> {
+        let base = format!("--merge-base={base}");
+        let args = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", &base];
+        let answer = self.git(args.into_iter().chain([ours, theirs])).run()?;
+        if !matches!(answer.code, 0 | 1) {
+            return Err(answer.into_error());
+        }
+        let mut fields = nul_fields(&answer.stdout);
+        let tree = fields.next().and_then(Oid::parse);
+        let tree = tree.ok_or_else(|| GitError::Unreadable("merge-tree".into()))?;
+        if answer.code == 0 {
+            return Ok(Merged::Clean(tree));
+        }
+        let mut paths: Vec<RepoPath> =
+            fields.filter(|f| !f.is_empty()).map(RepoPath::new).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        Ok(Merged::Conflict(paths))
+    }
+}

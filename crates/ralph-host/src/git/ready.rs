@@ -1,0 +1,75 @@
+//! Whether the repository can be worked on, and locks that a crash left behind.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::time::{Duration, Instant};
+
+use super::Repo;
+use super::call::LOCK_WAIT;
+use super::error::GitError;
+use super::state::{Moment, Stamp};
+use crate::proc::mark::survivors;
+
+/// What became of a lock on the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StaleLock {
+    /// There was none.
+    None,
+    /// One of our own calls had left it when ralph was killed; it is gone now.
+    Removed,
+    /// It is somebody else's and stays.
+    Foreign,
+}
+
+impl Repo<'_> {
+    /// Refuse to start in the middle of something else. A lock of somebody else is waited for.
+    pub fn readiness(&self) -> Result<(), GitError> {
+        if let Some(operation) = self.operation() {
+            return Err(GitError::InProgress(operation));
+        }
+        let until = Instant::now() + LOCK_WAIT;
+        while self.index_lock().exists() {
+            if Instant::now() >= until {
+                return Err(GitError::Locked(self.index_lock()));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        match self.status()?.unmerged() {
+            unmerged if unmerged.is_empty() => Ok(()),
+            unmerged => Err(GitError::Unmerged(unmerged)),
+        }
+    }
+
+    /// Remove a lock that one of our own calls left behind when ralph was killed. Call it after the
+    /// processes of that run have been ended.
+    pub fn remove_stale_lock(&self) -> Result<StaleLock, GitError> {
+        let (lock, note) = (self.index_lock(), self.note());
+        let Some(first) = Stamp::of(&lock) else {
+            let _left = fs::remove_file(&note);
+            return Ok(StaleLock::None);
+        };
+        let Ok(run) = fs::read_to_string(&note) else { return Ok(StaleLock::Foreign) };
+        let made = |path| fs::metadata(path).map(|meta| Moment::changed(&meta));
+        let younger = matches!((made(&lock), made(&note)), (Ok(lock), Ok(note)) if lock >= note);
+        if !younger || !survivors(&run).is_empty() {
+            return Ok(StaleLock::Foreign);
+        }
+        // Somebody alive lets go of a lock soon, or takes it anew.
+        let until = Instant::now() + LOCK_WAIT;
+        while Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(100));
+            match Stamp::of(&lock) {
+                None => return Ok(StaleLock::None),
+                Some(now) if now != first => return Ok(StaleLock::Foreign),
+                Some(_) => {}
+            }
+        }
+        match fs::remove_file(&lock) {
+            Err(e) if e.kind() != ErrorKind::NotFound => Err(GitError::io("remove", &lock)(e)),
+            _ => {
+                let _left = fs::remove_file(&note);
+                Ok(StaleLock::Removed)
+            }
+        }
+    }
+}

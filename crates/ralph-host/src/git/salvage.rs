@@ -1,0 +1,116 @@
+//! What a roll-back removed, under `refs/ralph/<run>/salvage/<attempt>`.
+//!
+//! Each is a commit whose parent holds S0, so its own difference is what the attempt did.
+
+use serde::{Deserialize, Serialize};
+
+use super::Repo;
+use super::checkpoint::{AttemptRef, Checkpoint};
+use super::error::GitError;
+use super::name::Oid;
+
+/// Something that was kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Salvage {
+    /// Which attempt it was.
+    #[serde(flatten)]
+    pub of: AttemptRef,
+    /// The ref.
+    pub name: String,
+    /// The commit.
+    pub commit: Oid,
+    /// When it was kept, in seconds since 1970.
+    pub at: i64,
+    /// The first line of its message.
+    pub subject: String,
+}
+
+impl Repo<'_> {
+    /// Keep a tree.
+    pub(super) fn keep(
+        &self,
+        cp: &Checkpoint,
+        tree: &Oid,
+        attempt: &str,
+    ) -> Result<Salvage, GitError> {
+        let head: Vec<&Oid> = cp.head.iter().collect();
+        let before = match &cp.tree {
+            Some(before) => {
+                let text = format!("ralph: what {attempt} started from");
+                Some(self.commit_tree(before, &head, &text)?)
+            }
+            None => cp.head.clone(),
+        };
+        let parents: Vec<&Oid> = before.iter().collect();
+        let subject = format!("ralph: salvage of {attempt}");
+        let commit = self.commit_tree(tree, &parents, &subject)?;
+        let name = cp.own_ref(&format!("salvage/{attempt}"));
+        self.git(["update-ref", &name, commit.as_str()]).ok()?;
+        let of = AttemptRef { run: cp.of.run.clone(), attempt: attempt.to_owned() };
+        Ok(Salvage { of, name, commit, at: 0, subject })
+    }
+
+    fn commit_tree(&self, tree: &Oid, parents: &[&Oid], text: &str) -> Result<Oid, GitError> {
+        let mut args = vec!["commit-tree", "-m", text];
+        for parent in parents {
+            args.extend(["-p", parent.as_str()]);
+        }
+        args.push(tree.as_str());
+        self.git(args).as_ralph().oid()
+    }
+
+    /// Everything that was kept, the newest first.
+    pub fn salvages(&self) -> Result<Vec<Salvage>, GitError> {
+        let format = "--format=%(refname)%00%(objectname)%00%(creatordate:unix)%00%(subject)";
+        let out = self.look(["for-each-ref", format, "refs/ralph"]).ok()?;
+        let text = String::from_utf8_lossy(&out);
+        let mut all: Vec<Salvage> = text.lines().filter_map(read).collect();
+        all.sort_by(|a, b| (b.at, &b.of.attempt).cmp(&(a.at, &a.of.attempt)));
+        Ok(all)
+    }
+
+    /// What an attempt did, as a patch.
+    pub fn salvage_diff(&self, salvage: &Salvage) -> Result<Vec<u8>, GitError> {
+        let args = ["show", "--format=", "--binary", "--full-index", "--no-color", "--no-ext-diff"];
+        let more = ["--no-textconv", "--no-renames", salvage.commit.as_str(), "--"];
+        self.look(args.into_iter().chain(more)).ok()
+    }
+
+    /// Bring back what an attempt did, into the files and not into the index. All of it or nothing.
+    pub fn salvage_restore(&self, salvage: &Salvage) -> Result<(), GitError> {
+        let patch = self.salvage_diff(salvage)?;
+        if patch.is_empty() {
+            return Ok(());
+        }
+        self.git(["apply", "--whitespace=nowarn", "-"]).stdin(patch).ok().map(drop)
+    }
+
+    /// Forget all but the newest `keep`, together with everything else that older runs have left.
+    /// Says what was forgotten.
+    pub fn salvage_prune(&self, keep: usize) -> Result<Vec<Salvage>, GitError> {
+        let mut all = self.salvages()?;
+        let forgotten = all.split_off(keep.min(all.len()));
+        let mut batch = Vec::new();
+        for salvage in &forgotten {
+            batch.extend(format!("delete {}\0{}\0", salvage.name, salvage.commit).into_bytes());
+        }
+        if !batch.is_empty() {
+            self.git(["update-ref", "-z", "--stdin"]).stdin(batch).ok()?;
+        }
+        Ok(forgotten)
+    }
+}
+
+fn read(line: &str) -> Option<Salvage> {
+    let [name, commit, at, subject] =
+        <[&str; 4]>::try_from(line.splitn(4, '\0').collect::<Vec<_>>()).ok()?;
+    let (run, attempt) = name.strip_prefix("refs/ralph/")?.split_once("/salvage/")?;
+    let of = AttemptRef { run: run.to_owned(), attempt: attempt.to_owned() };
+    Some(Salvage {
+        of,
+        name: name.to_owned(),
+        commit: Oid::parse(commit.as_bytes())?,
+        at: at.parse().unwrap_or(0),
+        subject: subject.to_owned(),
+    })
+}

@@ -1,0 +1,211 @@
+//! What can be seen of a repository by looking at its files, without starting git.
+//!
+//! Where looking is not enough (another way of storing refs), git is asked.
+
+use std::fmt;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::Repo;
+use super::error::GitError;
+use super::name::Oid;
+
+/// Where HEAD is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    /// The full name of the branch; `None` when HEAD is detached.
+    pub(super) branch: Option<String>,
+    /// The commit; `None` before the first one.
+    pub(super) commit: Option<Oid>,
+}
+
+/// Something of git's own that is not finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// `git merge`.
+    Merge,
+    /// `git rebase`.
+    Rebase,
+    /// `git am`.
+    Am,
+    /// `git cherry-pick`.
+    CherryPick,
+    /// `git revert`.
+    Revert,
+    /// `git bisect`.
+    Bisect,
+}
+
+impl Operation {
+    const ALL: [(Self, &'static str); 6] = [
+        (Self::Merge, "MERGE_HEAD"),
+        (Self::CherryPick, "CHERRY_PICK_HEAD"),
+        (Self::Revert, "REVERT_HEAD"),
+        (Self::Rebase, "rebase-merge"),
+        (Self::Rebase, "rebase-apply"),
+        (Self::Bisect, "BISECT_LOG"),
+    ];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Merge => "merge",
+            Self::Rebase => "rebase",
+            Self::Am => "am",
+            Self::CherryPick => "cherry-pick",
+            Self::Revert => "revert",
+            Self::Bisect => "bisect",
+        }
+    }
+
+    /// The command that finishes it.
+    pub fn finish(self) -> String {
+        match self {
+            Self::Bisect => "git bisect reset".to_owned(),
+            _ => format!("git {} --continue", self.word()),
+        }
+    }
+
+    /// The command that gives it up.
+    pub fn give_up(self) -> String {
+        match self {
+            Self::Bisect => "git bisect reset".to_owned(),
+            _ => format!("git {} --abort", self.word()),
+        }
+    }
+
+    /// How to forget it without touching a file.
+    pub(super) fn forget(self) -> &'static [&'static str] {
+        match self {
+            Self::Merge => &["merge", "--quit"],
+            Self::Rebase => &["rebase", "--quit"],
+            Self::Am => &["am", "--quit"],
+            Self::CherryPick => &["cherry-pick", "--quit"],
+            Self::Revert => &["revert", "--quit"],
+            Self::Bisect => &["bisect", "reset", "HEAD"],
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// A moment as the file system saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Moment {
+    seconds: i64,
+    nanos: i64,
+}
+
+impl Moment {
+    /// When the content, the name or the rights of a file last changed.
+    pub(super) fn changed(meta: &Metadata) -> Self {
+        Self { seconds: meta.ctime(), nanos: meta.ctime_nsec() }
+    }
+
+    pub(super) fn modified(meta: &Metadata) -> Self {
+        Self { seconds: meta.mtime(), nanos: meta.mtime_nsec() }
+    }
+
+    /// When the file was made, where the file system knows it.
+    pub(super) fn made(meta: &Metadata) -> Option<Self> {
+        let since = meta.created().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+        let nanos = i64::from(since.subsec_nanos());
+        Some(Self { seconds: i64::try_from(since.as_secs()).ok()?, nanos })
+    }
+}
+
+/// Enough of a file to see that it has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp {
+    inode: u64,
+    size: u64,
+    modified: Moment,
+    changed: Moment,
+}
+
+impl Stamp {
+    /// Of the file at `path`; `None` when there is none.
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        let meta = fs::symlink_metadata(path).ok()?;
+        Some(Self {
+            inode: meta.ino(),
+            size: meta.len(),
+            modified: Moment::modified(&meta),
+            changed: Moment::changed(&meta),
+        })
+    }
+}
+
+impl Repo<'_> {
+    /// Where HEAD is now.
+    pub(super) fn head(&self) -> Result<Head, GitError> {
+        if let Some(head) = self.head_by_looking() {
+            return Ok(head);
+        }
+        let branch = self.look(["symbolic-ref", "-q", "HEAD"]).run()?;
+        let commit = self.look(["rev-parse", "-q", "--verify", "HEAD^{commit}"]).run()?;
+        let name = String::from_utf8_lossy(&branch.stdout).trim().to_owned();
+        Ok(Head {
+            branch: (branch.code == 0).then_some(name),
+            commit: Oid::parse(&commit.stdout).filter(|_| commit.code == 0),
+        })
+    }
+
+    /// `None` when the files do not say it.
+    fn head_by_looking(&self) -> Option<Head> {
+        let path = self.git_dir.join("HEAD");
+        if fs::symlink_metadata(&path).ok()?.is_symlink() {
+            return None;
+        }
+        let text = fs::read_to_string(path).ok()?;
+        let Some(branch) = text.strip_prefix("ref: ") else {
+            return Some(Head { branch: None, commit: Some(Oid::parse(text.as_bytes())?) });
+        };
+        let branch = branch.trim_end_matches('\n').to_owned();
+        // With refs in tables HEAD holds a name that no branch can have.
+        if branch.ends_with(".invalid") {
+            return None;
+        }
+        let commit = self.ref_by_looking(&branch)?;
+        Some(Head { branch: Some(branch), commit })
+    }
+
+    /// The object a ref points at; the outer `None` when the files do not say it.
+    fn ref_by_looking(&self, name: &str) -> Option<Option<Oid>> {
+        if let Ok(text) = fs::read(self.common_dir.join(name)) {
+            return Oid::parse(&text).map(Some);
+        }
+        let Ok(packed) = fs::read(self.common_dir.join("packed-refs")) else { return Some(None) };
+        let wanted = packed.split(|b| *b == b'\n').find_map(|line| {
+            let (oid, rest) = line.split_at_checked(line.iter().position(|b| *b == b' ')?)?;
+            (rest.get(1..)? == name.as_bytes()).then_some(oid)
+        });
+        wanted.map_or(Some(None), |oid| Oid::parse(oid).map(Some))
+    }
+
+    /// The newest stash.
+    pub(super) fn stash(&self) -> Option<Oid> {
+        self.ref_by_looking("refs/stash").flatten()
+    }
+
+    /// How much HEAD's log holds: it grows with each move, there and back.
+    pub(super) fn log_of_head(&self) -> u64 {
+        fs::metadata(self.git_dir.join("logs/HEAD")).map_or(0, |meta| meta.len())
+    }
+
+    /// What is unfinished.
+    pub(super) fn operation(&self) -> Option<Operation> {
+        let found = Operation::ALL.into_iter().find(|(_, name)| self.git_dir.join(name).exists());
+        found.map(|(operation, name)| {
+            let am = name == "rebase-apply" && self.git_dir.join("rebase-apply/applying").exists();
+            if am { Operation::Am } else { operation }
+        })
+    }
+}

@@ -1,0 +1,172 @@
+//! `git status`, read.
+
+use serde::{Deserialize, Serialize};
+
+use super::Repo;
+use super::call::nul_fields;
+use super::error::GitError;
+use super::name::{Oid, RepoPath};
+
+/// What has happened to a path on one side: from HEAD to the index, or from there to the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// Nothing.
+    Same,
+    /// Other content or rights.
+    Modified,
+    /// Another kind of file.
+    TypeChanged,
+    /// New.
+    Added,
+    /// Gone.
+    Deleted,
+    /// In conflict.
+    Unmerged,
+    /// Not known to git.
+    Untracked,
+}
+
+/// One path that is not as in HEAD.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) path: RepoPath,
+    pub(super) index: Side,
+    pub(super) file: Side,
+    /// A submodule, or an untracked repository inside this one.
+    pub(super) nested: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Status {
+    pub(super) head: Option<Oid>,
+    pub(super) entries: Vec<Entry>,
+}
+
+impl Status {
+    pub(super) fn unmerged(&self) -> Vec<RepoPath> {
+        let unmerged = self.entries.iter().filter(|e| e.index == Side::Unmerged);
+        unmerged.map(|e| e.path.clone()).collect()
+    }
+}
+
+impl Repo<'_> {
+    /// Everything that is not as in HEAD, the ledger included.
+    pub(super) fn status(&self) -> Result<Status, GitError> {
+        parse(&self.status_call().ok()?).ok_or_else(|| GitError::Unreadable("status".into()))
+    }
+
+    /// The same with a private index.
+    pub(super) fn status_with(&self, index: &std::path::Path) -> Result<Status, GitError> {
+        let out = self.status_call().index(index).ok()?;
+        parse(&out).ok_or_else(|| GitError::Unreadable("status".into()))
+    }
+
+    fn status_call(&self) -> super::call::Call<'_, '_> {
+        self.look([
+            "status",
+            "--porcelain=v2",
+            "-z",
+            "--branch",
+            "--no-ahead-behind",
+            "--no-renames",
+            "--untracked-files=all",
+            "--ignore-submodules=none",
+        ])
+    }
+}
+
+fn parse(bytes: &[u8]) -> Option<Status> {
+    let mut status = Status::default();
+    let mut fields = nul_fields(bytes);
+    while let Some(field) = fields.next() {
+        let (kind, rest) = field.split_at_checked(2)?;
+        match kind {
+            b"# " => {
+                if let Some(oid) = rest.strip_prefix(b"branch.oid ") {
+                    status.head = Oid::parse(oid);
+                }
+            }
+            b"1 " => status.entries.push(entry(rest, 7)?),
+            b"2 " => {
+                status.entries.push(entry(rest, 8)?);
+                fields.next()?;
+            }
+            b"u " => {
+                let mut entry = entry(rest, 9)?;
+                (entry.index, entry.file) = (Side::Unmerged, Side::Unmerged);
+                status.entries.push(entry);
+            }
+            b"? " => status.entries.push(Entry {
+                path: RepoPath::new(rest),
+                index: Side::Untracked,
+                file: Side::Untracked,
+                nested: rest.ends_with(b"/"),
+            }),
+            b"! " => {}
+            _ => return None,
+        }
+    }
+    Some(status)
+}
+
+/// `XY sub …` with so many fields before the path.
+fn entry(rest: &[u8], before: usize) -> Option<Entry> {
+    let mut fields = rest.splitn(before + 1, |b| *b == b' ');
+    let [index, file] = fields.next()?.try_into().ok()?;
+    let sub = fields.next()?;
+    let path = fields.nth(before - 2)?;
+    let nested = sub.first() == Some(&b'S');
+    Some(Entry { path: RepoPath::new(path), index: side(index)?, file: side(file)?, nested })
+}
+
+fn side(letter: u8) -> Option<Side> {
+    Some(match letter {
+        b'.' => Side::Same,
+        b'M' => Side::Modified,
+        b'T' => Side::TypeChanged,
+        b'A' | b'C' | b'R' => Side::Added,
+        b'D' => Side::Deleted,
+        b'U' => Side::Unmerged,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_line_is_read_with_names_as_they_are() {
+        let oid = "a".repeat(40);
+        let text = format!(
+            "# branch.oid {oid}\0# branch.head main\0\
+             1 .M N... 100644 100644 100644 {oid} {oid} with space\nand line\0\
+             1 A. S.M. 000000 160000 160000 {oid} {oid} sub\0\
+             2 R. N... 100644 100644 100644 {oid} {oid} R100 new\0old\0\
+             u UU N... 100644 100644 100644 100644 {oid} {oid} {oid} torn\0\
+             ? -dash\0? nested/\0"
+        );
+        let status = parse(text.as_bytes()).unwrap();
+        assert_eq!(status.head.as_ref().map(Oid::as_str), Some(&oid[..]));
+        let short: Vec<_> = status
+            .entries
+            .iter()
+            .map(|e| (e.path.to_string(), e.index, e.file, e.nested))
+            .collect();
+        assert_eq!(
+            short,
+            [
+                ("with space\\x0aand line".to_owned(), Side::Same, Side::Modified, false),
+                ("sub".to_owned(), Side::Added, Side::Same, true),
+                ("new".to_owned(), Side::Added, Side::Same, false),
+                ("torn".to_owned(), Side::Unmerged, Side::Unmerged, false),
+                ("-dash".to_owned(), Side::Untracked, Side::Untracked, false),
+                ("nested".to_owned(), Side::Untracked, Side::Untracked, true),
+            ]
+        );
+        assert_eq!(status.unmerged(), [RepoPath::from("torn")]);
+        assert!(parse(b"").unwrap().entries.is_empty());
+        assert!(parse(b"x unknown\0").is_none());
+    }
+}

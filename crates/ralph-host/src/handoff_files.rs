@@ -1,0 +1,132 @@
+//! `.ralph/handoffs/handoff-NNN.json`: one for each attempt, numbered for ever.
+//!
+//! # Theory of operation
+//!
+//! A number is never used twice: a new file takes the next one after the highest there is, and not
+//! one below what the caller remembers, so that a directory that was emptied changes nothing. The
+//! file is made so that it can replace no other. Reading looks at names only and opens one file.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use ralph_core::handoff::Handoff;
+use ralph_core::prompt::PastHandoff;
+
+use crate::file_error::{Action, FileError};
+use crate::prompt_files::{Loaded, limited};
+use crate::store::{self, Created};
+
+const DIRECTORY: &str = ".ralph/handoffs";
+
+/// Damaged files that are passed over before the search for the latest one is given up.
+const MOST_DAMAGED: usize = 5;
+
+/// Largest handoff that is read, in bytes.
+const LARGEST: u64 = 64 * 1024 * 1024;
+
+/// A handoff could not be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum HandoffError {
+    /// The directory or a file refused.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// There is no number left.
+    #[error("no number is left for a handoff in {}", .0.display())]
+    Numbers(PathBuf),
+}
+
+impl HandoffError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::File(error) => error.hint(),
+            Self::Numbers(path) => {
+                Some(format!("look for a file with an absurd number in {}", path.display()))
+            }
+        }
+    }
+}
+
+/// The latest handoff that can be read.
+pub fn latest(root: &Path) -> Loaded<Option<PastHandoff>> {
+    let mut loaded = Loaded { value: None, warnings: Vec::new() };
+    let numbers = match numbers(root) {
+        Ok(numbers) => numbers,
+        Err(error) => {
+            loaded.warnings.push(format!("the prompt has no handoff: {error}"));
+            return loaded;
+        }
+    };
+    for &number in numbers.iter().rev().take(MOST_DAMAGED) {
+        let file = name(number);
+        match read(root, &file) {
+            Ok(handoff) => {
+                loaded.value = Some(PastHandoff { number, file, handoff });
+                break;
+            }
+            Err(why) => loaded.warnings.push(format!("{file} is passed over: {why}")),
+        }
+    }
+    loaded
+}
+
+fn read(root: &Path, file: &str) -> Result<Handoff, String> {
+    let text = limited(&root.join(file), LARGEST)?.ok_or("it has just been removed")?;
+    serde_json::from_str(&text).map_err(|e| e.to_string())
+}
+
+/// The number that the next handoff gets. `at_least` is what the caller's own records say.
+pub fn next_number(root: &Path, at_least: u64) -> Result<u64, HandoffError> {
+    let highest = numbers(root)?.last().copied().unwrap_or(0);
+    let next = highest.checked_add(1).ok_or_else(|| HandoffError::Numbers(root.join(DIRECTORY)))?;
+    Ok(next.max(at_least).max(1))
+}
+
+/// Keep a handoff under the next number.
+pub fn save(root: &Path, handoff: Handoff, at_least: u64) -> Result<PastHandoff, HandoffError> {
+    let text = serde_json::to_string_pretty(&handoff).unwrap_or_default() + "\n";
+    let mut number = next_number(root, at_least)?;
+    loop {
+        let file = name(number);
+        match store::create(&root.join(&file), text.as_bytes())? {
+            Created::New => return Ok(PastHandoff { number, file, handoff }),
+            Created::AlreadyThere => {
+                let full = || HandoffError::Numbers(root.join(DIRECTORY));
+                number = number.checked_add(1).ok_or_else(full)?;
+            }
+        }
+    }
+}
+
+fn name(number: u64) -> String {
+    format!("{DIRECTORY}/handoff-{number:03}.json")
+}
+
+/// The numbers that are used, in order. A directory that does not exist has none.
+fn numbers(root: &Path) -> Result<Vec<u64>, FileError> {
+    let directory = root.join(DIRECTORY);
+    let entries = match fs::read_dir(&directory) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(FileError::io(Action::Read, &directory)(e)),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(FileError::io(Action::Read, &directory))?;
+        found.extend(entry.file_name().to_str().and_then(number_of));
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// The number in `handoff-012.json`, written as ralph writes it.
+fn number_of(file: &str) -> Option<u64> {
+    let digits = file.strip_prefix("handoff-")?.strip_suffix(".json")?;
+    let number = digits.parse().ok()?;
+    (format!("{number:03}") == digits).then_some(number)
+}
+
+#[cfg(test)]
+#[path = "handoff_files_tests.rs"]
+mod tests;

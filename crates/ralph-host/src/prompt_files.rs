@@ -1,0 +1,162 @@
+//! Files that become part of a prompt: overrides of templates, skills, the knowledge index.
+//!
+//! # Theory of operation
+//!
+//! An override that does not work is an error, because somebody wrote it and wants it. Everything
+//! else that is missing or cannot be read is a warning, and the work goes on without it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ralph_core::prompt::{Skill, TEMPLATES, Template, TemplateError, Templates};
+use ralph_core::text::nearest;
+
+use crate::file_error::{Action, FileError};
+use crate::store;
+
+/// Where a project keeps its own prompts; the last directory wins.
+const PROMPTS: [&str; 2] = [".ralph/templates", "ralph/prompts"];
+const SKILLS: &str = ".ralph/skills";
+const INDEX: &str = ".ralph/knowledge-index.md";
+
+/// The older name of the output instructions, for projects that have only that one.
+const OLD_FOOTER: &str = "coding-prompt.md";
+
+/// Largest skill or index that is read, in bytes. No budget has room for more.
+const LARGEST: u64 = 4 * 1024 * 1024;
+
+/// Something that was read, and what was not as it should be.
+#[derive(Clone, Debug)]
+pub struct Loaded<T> {
+    /// What there is.
+    pub value: T,
+    /// What there is not, in words for people.
+    pub warnings: Vec<String>,
+}
+
+/// A prompt of the project that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PromptFileError {
+    /// It cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// It is not text.
+    #[error("{}: a prompt must be UTF-8 text", .0.display())]
+    NotText(PathBuf),
+    /// It does not work.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+}
+
+impl PromptFileError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::File(error) => error.hint(),
+            Self::NotText(path) => Some(format!("save {} as UTF-8", path.display())),
+            Self::Template(error) => Some(format!(
+                "mend {}, or remove it to have the embedded prompt; docs/prompts.md has the variables",
+                error.file
+            )),
+        }
+    }
+}
+
+/// The templates of the project at `root`: the embedded ones and what overrides them.
+pub fn templates(root: &Path) -> Result<Loaded<Templates>, PromptFileError> {
+    let mut templates = Templates::embedded();
+    let mut warnings = Vec::new();
+    for directory in PROMPTS {
+        for &template in TEMPLATES {
+            let mut names = vec![template.file_name()];
+            if Template::of_file(OLD_FOOTER) == Some(template) {
+                names.push(OLD_FOOTER);
+            }
+            for name in names {
+                let file = format!("{directory}/{name}");
+                if let Some(text) = text(&root.join(&file))? {
+                    templates.replace(template, &file, &text)?;
+                    break;
+                }
+            }
+        }
+        warnings.extend(near_misses(root, directory));
+    }
+    Ok(Loaded { value: templates, warnings })
+}
+
+fn text(path: &Path) -> Result<Option<String>, PromptFileError> {
+    let Some(bytes) = store::read(path)? else { return Ok(None) };
+    String::from_utf8(bytes).map(Some).map_err(|_| PromptFileError::NotText(path.to_owned()))
+}
+
+/// Files that are almost called like a template: nothing would ever read them.
+fn near_misses(root: &Path, directory: &str) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(root.join(directory)) else { return Vec::new() };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut found: Vec<String> = names
+        .filter(|name| name.ends_with(".md") && Template::of_file(name).is_none())
+        .filter_map(|name| {
+            let near = nearest(&name, TEMPLATES.iter().map(|t| t.file_name()))?;
+            Some(format!("{directory}/{name} is not used; did you mean {near}?"))
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+/// The skills of these names that are there.
+pub fn skills(root: &Path, names: &[String]) -> Loaded<Vec<Skill>> {
+    let mut loaded = Loaded { value: Vec::new(), warnings: Vec::new() };
+    for name in names {
+        match skill(root, name) {
+            Ok(skill) => loaded.value.push(skill),
+            Err(why) => loaded.warnings.push(format!("the task goes on without a skill: {why}")),
+        }
+    }
+    loaded
+}
+
+fn skill(root: &Path, name: &str) -> Result<Skill, String> {
+    let bare = name.strip_suffix(".md").unwrap_or(name);
+    let is_name = !bare.is_empty() && !bare.starts_with('.') && !bare.contains(['/', '\\', '\0']);
+    if !is_name {
+        return Err(format!("{name:?} is not the name of a file in {SKILLS}"));
+    }
+    let file = format!("{SKILLS}/{bare}.md");
+    match limited(&root.join(&file), LARGEST) {
+        Ok(Some(content)) => Ok(Skill { name: bare.to_owned(), file, content }),
+        Ok(None) => Err(format!("there is no {file}")),
+        Err(why) => Err(why),
+    }
+}
+
+/// The text of the knowledge index, where there is one.
+pub fn knowledge_index(root: &Path) -> Loaded<Option<String>> {
+    match limited(&root.join(INDEX), LARGEST) {
+        Ok(value) => Loaded { value, warnings: Vec::new() },
+        Err(why) => Loaded {
+            value: None,
+            warnings: vec![format!("the prompt has no knowledge index: {why}")],
+        },
+    }
+}
+
+/// The text of a file of at most `most` bytes; what is not UTF-8 in it is replaced.
+pub(crate) fn limited(path: &Path, most: u64) -> Result<Option<String>, String> {
+    match fs::metadata(path) {
+        Ok(meta) if meta.is_file() && meta.len() > most => {
+            Err(format!("{} is larger than {most} bytes", path.display()))
+        }
+        Err(e) if e.kind() == std::io::ErrorKind::NotADirectory => {
+            Err(FileError::io(Action::Read, path)(e).to_string())
+        }
+        _ => store::read(path)
+            .map(|bytes| bytes.map(|b| String::from_utf8_lossy(&b).into_owned()))
+            .map_err(|e| e.to_string()),
+    }
+}
+
+#[cfg(test)]
+#[path = "prompt_files_tests.rs"]
+mod tests;

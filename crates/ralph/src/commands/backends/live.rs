@@ -1,0 +1,218 @@
+//! What a backend does, line by line, while it does it.
+//!
+//! A word in the first column says what a line is about. The words of an answer come in pieces of
+//! any size, so they are kept until a line is whole or something else happens.
+
+use ralph_core::backend::{Event, LimitStatus, Outcome, RateLimit, ToolStatus};
+use ralph_core::limits::Decision;
+use ralph_host::backends::Heard;
+use ralph_host::clock::Clock;
+use serde_json::Value;
+
+use crate::out::{self, Render};
+
+/// Width of the first column.
+const WORD: usize = 9;
+
+/// Most characters of a line of an answer.
+const LONGEST: usize = 4000;
+
+/// Most characters of a line about anything else.
+const SHORT: usize = 160;
+
+/// What a tool was given, in the names that tools use for what matters most.
+const TELLING: [&str; 9] = [
+    "command",
+    "file_path",
+    "filePath",
+    "path",
+    "pattern",
+    "query",
+    "url",
+    "prompt",
+    "description",
+];
+
+/// The live view.
+pub(super) struct Live {
+    render: Render,
+    clock: Clock,
+    /// The line of an answer that is not whole yet.
+    pending: Option<(&'static str, String)>,
+    /// What the last line of an answer was about; the next one needs no word.
+    speaking: Option<&'static str>,
+}
+
+impl Live {
+    /// In JSON mode everything here goes to standard error.
+    pub(super) fn new(render: Render, clock: Clock) -> Self {
+        Self { render, clock, pending: None, speaking: None }
+    }
+
+    /// It begins.
+    pub(super) fn start(&mut self, text: &str) {
+        self.print("run", text);
+    }
+
+    /// It is over.
+    pub(super) fn end(&mut self) {
+        self.flush();
+    }
+
+    /// Show this, if it says something to people.
+    pub(super) fn hear(&mut self, heard: Heard<'_>) {
+        match heard {
+            Heard::Event(Event::Text(text)) => self.speak("says", text),
+            Heard::Event(Event::Thinking(text)) => self.speak("thinks", text),
+            // Numbers come between the pieces of a text.
+            Heard::Event(Event::Usage(_) | Event::Cost(_) | Event::Unknown(_)) => {}
+            Heard::Event(event) => {
+                self.flush();
+                if let Some((word, text)) = describe(event, &self.clock) {
+                    self.print(word, &text);
+                }
+            }
+            Heard::Decision(decision) => {
+                self.flush();
+                self.print("ralph", &decided(decision));
+            }
+        }
+    }
+
+    fn speak(&mut self, word: &'static str, text: &str) {
+        if self.pending.as_ref().is_some_and(|(other, _)| *other != word) {
+            self.flush();
+        }
+        let mut lines = text.split('\n');
+        let first = lines.next().unwrap_or_default();
+        let (_, pending) = self.pending.get_or_insert((word, String::new()));
+        push(pending, first);
+        for line in lines {
+            self.line();
+            let (_, pending) = self.pending.insert((word, String::new()));
+            push(pending, line);
+        }
+    }
+
+    /// The pending line is whole.
+    fn line(&mut self) {
+        let Some((word, text)) = self.pending.take() else { return };
+        let text = out::clip(text.trim_end(), LONGEST);
+        if text.is_empty() {
+            return;
+        }
+        let first = if self.speaking == Some(word) { "" } else { word };
+        self.show(first, &text);
+        self.speaking = Some(word);
+    }
+
+    fn flush(&mut self) {
+        self.line();
+        self.speaking = None;
+    }
+
+    fn print(&mut self, word: &str, text: &str) {
+        self.show(word, &out::clip(text.trim(), SHORT));
+    }
+
+    fn show(&self, word: &str, text: &str) {
+        let line = format!("{word:WORD$}{text}");
+        match self.render {
+            Render::Json => out::note(line.trim_end()),
+            // A reader that went away does not end the run.
+            Render::People => drop(out::line(line.trim_end())),
+        }
+    }
+}
+
+/// Whatever a program prints without a line end costs bounded memory.
+fn push(line: &mut String, more: &str) {
+    if line.len() <= LONGEST * 4 {
+        line.push_str(&ralph_core::text::clip(more, LONGEST + 1));
+    }
+}
+
+fn describe(event: &Event, clock: &Clock) -> Option<(&'static str, String)> {
+    Some(match event {
+        Event::Started { model: Some(model), .. } => ("model", model.clone()),
+        Event::ToolCall { name, input, .. } => ("tool", format!("{name} {}", about(input))),
+        Event::ToolResult { status: ToolStatus::Ok, text, .. } => ("ok", first_line(text)),
+        Event::ToolResult { status: ToolStatus::Failed, text, .. } => ("failed", first_line(text)),
+        Event::RateLimit(limit) => ("limit", limited(limit, clock)),
+        Event::Retry { attempt, of, delay_ms, reason } => {
+            let of = of.map(|of| format!(" of {of}")).unwrap_or_default();
+            let wait = delay_ms.map(|ms| format!(", in {}", seconds(ms))).unwrap_or_default();
+            ("retry", format!("{attempt}{of}{wait}: {}", first_line(reason)))
+        }
+        Event::Compacted { before, after, .. } => {
+            let tokens = |n: &Option<u64>| n.map_or("unknown".to_owned(), |n| n.to_string());
+            ("compact", format!("from {} to {} tokens", tokens(before), tokens(after)))
+        }
+        Event::CompactionFailed(why) => ("compact", format!("failed: {}", first_line(why))),
+        Event::Denied { tool, reason: Some(reason) } => {
+            ("denied", format!("{tool}: {}", first_line(reason)))
+        }
+        Event::Denied { tool, reason: None } => ("denied", tool.clone()),
+        _ => return None,
+    })
+}
+
+fn decided(decision: &Decision) -> String {
+    match decision {
+        Decision::Warn(text) => text.trim_start_matches("[RALPH] ").to_owned(),
+        Decision::Compact => {
+            "the context should be compacted; that is left to the program here".to_owned()
+        }
+        Decision::Stop(stop) => match Outcome::of_stop(*stop) {
+            Some(outcome) => outcome.to_string(),
+            None => "it has finished and does not exit".to_owned(),
+        },
+    }
+}
+
+fn limited(limit: &RateLimit, clock: &Clock) -> String {
+    let mut text = match limit.status {
+        LimitStatus::Warning => "nearly used up".to_owned(),
+        LimitStatus::Rejected => "used up".to_owned(),
+    };
+    if let Some(kind) = &limit.kind {
+        text.push_str(&format!(" ({})", kind.replace('_', " ")));
+    }
+    if let Some(when) = limit.resets_at.and_then(|at| clock.on_the_wall(at)) {
+        text.push_str(&format!(", until {when}"));
+    }
+    text
+}
+
+/// The one thing about a tool call that a person wants to know.
+fn about(input: &Value) -> String {
+    let telling = TELLING.iter().find_map(|key| match &input[*key] {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(words) => {
+            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+            (!words.is_empty()).then(|| words.join(" "))
+        }
+        _ => None,
+    });
+    match (telling, input) {
+        (Some(text), _) => first_line(&text),
+        (None, Value::Null) => String::new(),
+        (None, Value::String(text)) => first_line(text),
+        (None, other) => other.to_string(),
+    }
+}
+
+fn first_line(text: &str) -> String {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let first = lines.next().unwrap_or_default().trim().to_owned();
+    match lines.count() {
+        0 => first,
+        more => {
+            format!("{} (and {})", out::clip(&first, SHORT - 30), out::count(more, "more line"))
+        }
+    }
+}
+
+fn seconds(ms: u64) -> String {
+    format!("{:.1} s", ms as f64 / 1000.0)
+}

@@ -1,0 +1,125 @@
+//! How a try went: the outcome, what it took, and what to do about it.
+
+use std::process::ExitCode;
+
+use ralph_core::backend::{Outcome, cost};
+use ralph_host::backends::RunReport;
+use ralph_host::choice::Chosen;
+use serde_json::{Value, json};
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::out::{self, Render};
+
+/// A backend that did not do what it was asked to.
+const NOT_DONE: u8 = 3;
+
+/// Print it.
+pub(super) fn print(
+    context: &Context,
+    chosen: &Chosen,
+    report: &RunReport,
+    render: Render,
+) -> Result<ExitCode, CommandError> {
+    if let Some(error) = &report.finished.log_error {
+        out::warn(format!("the log is not complete: {error}"));
+    }
+    match render {
+        Render::Json => out::json(&as_json(context, chosen, report))?,
+        Render::People => {
+            if report.events > 0 {
+                out::line("")?;
+            }
+            out::table(&rows(context, chosen, report)).into_iter().try_for_each(out::line)?;
+            if let Some(advice) = report.outcome.advice(&chosen.name) {
+                out::note(format!("hint: {advice}"));
+            }
+        }
+    }
+    Ok(match report.outcome {
+        Outcome::Success => ExitCode::SUCCESS,
+        _ => ExitCode::from(NOT_DONE),
+    })
+}
+
+/// Where the output is; a program that never started has none.
+fn log(context: &Context, report: &RunReport) -> Option<String> {
+    report.log.as_deref().filter(|log| log.exists()).map(|log| context.show(log))
+}
+
+fn rows(context: &Context, chosen: &Chosen, report: &RunReport) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    let mut row = |label: &str, text: String| {
+        rows.push(vec![label.to_owned(), out::clip(&text, 400)]);
+    };
+    row("Outcome:", report.outcome.to_string());
+    let resets = report.resets_at(&context.clock());
+    if let Some(when) = resets.and_then(|at| context.clock().on_the_wall(at)) {
+        row("Resets:", when);
+    }
+    if matches!(report.outcome, Outcome::NotInstalled) {
+        return rows;
+    }
+    let unknown = || "unknown".to_owned();
+    let dollars = cost(&report.spent, &chosen.settings.prices);
+    row("Cost:", dollars.map_or_else(unknown, |dollars| format!("${dollars:.4}")));
+    row("Tokens:", tokens(report));
+    row("Context:", context_use(report));
+    row("Turns:", report.spent.turns.map_or_else(unknown, |turns| turns.to_string()));
+    row("Time:", format!("{:.1} s", report.finished.elapsed.as_secs_f64()));
+    let sweep = report.finished.sweep;
+    if sweep.left > 0 {
+        row("Left:", format!("{} of its processes could not be ended", sweep.left));
+    }
+    if let Some(session) = &report.session {
+        row("Session:", session.clone());
+    }
+    if let Some(log) = log(context, report) {
+        row("Log:", log);
+    }
+    rows
+}
+
+fn tokens(report: &RunReport) -> String {
+    let (Some(input), Some(output)) = (report.spent.input, report.spent.output) else {
+        return "unknown".to_owned();
+    };
+    match report.spent.cached {
+        Some(cached) if cached > 0 => {
+            format!("{input} read ({cached} from a cache), {output} written")
+        }
+        _ => format!("{input} read, {output} written"),
+    }
+}
+
+fn context_use(report: &RunReport) -> String {
+    let Some(context) = report.context else { return "unknown".to_owned() };
+    match context.window {
+        Some(window) if window > 0 => {
+            let percent = context.used as f64 * 100.0 / window as f64;
+            format!("{} of {window} tokens ({percent:.0} %)", context.used)
+        }
+        _ => format!("{} tokens", context.used),
+    }
+}
+
+fn as_json(context: &Context, chosen: &Chosen, report: &RunReport) -> Value {
+    let spent = report.spent;
+    json!({
+        "backend": chosen.name,
+        "model": chosen.model,
+        "outcome": report.outcome.word(),
+        "message": report.outcome.to_string(),
+        "advice": report.outcome.advice(&chosen.name),
+        "resets_at": report.resets_at(&context.clock()),
+        "answer": report.answer,
+        "session": report.session,
+        "cost": cost(&spent, &chosen.settings.prices),
+        "tokens": { "input": spent.input, "cached": spent.cached, "output": spent.output },
+        "turns": spent.turns,
+        "context": report.context.map(|c| json!({ "used": c.used, "window": c.window })),
+        "events": report.events,
+        "elapsed_ms": u64::try_from(report.finished.elapsed.as_millis()).unwrap_or(u64::MAX),
+        "log": log(context, report),
+    })
+}

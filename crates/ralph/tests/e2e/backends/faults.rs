@@ -1,0 +1,126 @@
+//! Every way to fail has its word, its advice and its exit code, and leaves nobody behind.
+
+use serde_json::json;
+
+use super::{left, machine, sim, with_tools};
+
+/// Try sim with these steps and give the report.
+#[track_caller]
+fn fails(steps: &str, options: &[&str], outcome: &str, advice: &str) -> serde_json::Value {
+    let p = sim(&format!("[[rule]]\nsteps = [{steps}]\n"));
+    p.write("ralph.toml", "[limits]\nmax_cost = 5.0\n");
+    let args = ["backends", "try", "sim", "do it", "--json"];
+    let run = p.run(args.iter().chain(options)).fails(3);
+    let report = run.json();
+    assert_eq!(report["outcome"], outcome, "{steps}: {report:#}");
+    let given = report["advice"].as_str().unwrap_or_default();
+    assert!(given.contains(advice), "{steps}: {given}");
+    assert_eq!(left(&p), 0, "{steps}");
+    let log = report["log"].as_str().unwrap();
+    assert!(log.starts_with("build/ralph-logs/try-sim-20250120-103000-"), "{log}");
+    assert!(p.exists(log));
+    report
+}
+
+#[test]
+fn what_the_program_tells_is_the_outcome() {
+    for (fault, outcome, advice) in [
+        ("not_logged_in", "not_logged_in", "log in: start `sim` once by hand"),
+        ("api_error", "api_error", "try again later"),
+        ("permission_denied", "permission_denied", "skip_permissions"),
+        ("context_full", "context_limit", "make the task smaller"),
+        ("max_turns", "max_turns", "raise `max_turns`"),
+    ] {
+        fails(&format!("{{ fault = '{fault}' }}"), &[], outcome, advice);
+    }
+    fails("{ fail = 'budget' }", &[], "budget", "limits.max_cost");
+}
+
+#[test]
+fn a_usage_limit_says_when_it_is_lifted() {
+    let report = fails("{ fault = 'usage_limit' }", &[], "rate_limit", "fallback_backends");
+    // The stopped clock of the test, and an hour.
+    assert_eq!(report["resets_at"], 1_737_369_000 + 3600);
+    let p = sim("[[rule]]\nsteps = [{ fault = 'usage_limit' }]\n").env("TZ", "UTC");
+    let run = p.run(["backends", "try", "sim", "do it"]).fails(3);
+    run.stdout_has("limit    used up (five hour), until 2025-01-20 11:30\n")
+        .stdout_has("Resets:   2025-01-20 11:30\n")
+        .stderr_has("hint: wait for the reset");
+}
+
+#[test]
+fn a_reset_that_is_told_as_a_time_of_day_is_on_the_users_clock() {
+    let message = "You have hit your usage limit. Try again at 3:30 PM.";
+    let p = machine([(
+        "codex",
+        &format!(
+            "cat >/dev/null; echo '{{\"type\":\"turn.failed\",\"error\":{{\"message\":\"{message}\"}}}}'; exit 1"
+        ),
+    )]);
+    let p = with_tools(p);
+    // 2025-01-20 15:30 in UTC, and the same on a clock that is two hours ahead.
+    for (zone, resets_at) in [("UTC", 1_737_387_000), ("ABC-2", 1_737_387_000 - 7200)] {
+        let run = p.command(["backends", "try", "codex", "do it", "--json"]).env("TZ", zone).run();
+        let report = run.fails(3).json();
+        assert_eq!(report["outcome"], "rate_limit", "{report:#}");
+        assert_eq!(report["resets_at"], resets_at, "{zone}");
+    }
+}
+
+#[test]
+fn what_the_process_does_is_the_outcome() {
+    let look = "look at the log of the run";
+    let killed = fails("{ fault = 'crash' }", &[], "crash", look);
+    assert!(killed["message"].as_str().unwrap().contains("signal 9"), "{killed:#}");
+    fails("{ stderr = 'internal error' }, { exit = 70 }", &[], "crash", look);
+    fails("{ print = 'what is this' }, { exit = 0 }", &[], "malformed", look);
+}
+
+#[test]
+fn what_takes_too_long_is_ended_with_all_that_it_started() {
+    let stray = "{ spawn = 'setsid' }, { spawn = 'double_fork' }";
+    let hang = format!("{{ say = 'Let me think.' }}, {stray}, {{ hang = true }}");
+    fails(&hang, &["--timeout", "1s"], "timeout", "limits.stage_timeout");
+    fails("{ flood = 'endless' }", &["--timeout", "1s"], "timeout", "make the task smaller");
+    let p = sim("[[rule]]\nsteps = [{ hang = true }]\n");
+    p.write("ralph.toml", "[limits]\nidle_timeout = '300ms'\n");
+    let run = p.run(["backends", "try", "sim", "do it"]).fails(3);
+    run.stdout_has("ralph    ended by ralph: it fell silent")
+        .stdout_has("Outcome:  ended by ralph: it fell silent")
+        .stderr_has("hint: raise `limits.idle_timeout`");
+    assert_eq!(left(&p), 0);
+}
+
+#[test]
+fn money_that_is_used_up_ends_the_run() {
+    fails("{ cost = 6.0 }, { hang = true }", &[], "budget", "limits.max_cost");
+}
+
+#[test]
+fn a_program_that_is_not_there_is_an_outcome_too() {
+    let p = machine([]);
+    p.run(["backends", "try", "codex", "do it"])
+        .fails(3)
+        .stdout("Outcome:  not installed\n")
+        .stderr("hint: install codex, or say where it is: `[backends.codex] program = \"…\"`\n");
+    let report = p.run(["backends", "try", "codex", "do it", "--json"]).fails(3).json();
+    assert_eq!(report["outcome"], "not_installed");
+    assert_eq!((&report["cost"], &report["log"]), (&json!(null), &json!(null)));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_c_ends_it_and_says_so() {
+    let p = sim(
+        "[[rule]]\nsteps = [{ spawn = 'setsid' }, { write = 'there', text = '' }, { hang = true }]\n",
+    );
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let running = p.spawn(["backends", "try", "sim", "do it"]);
+        while !p.exists("there") {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        p.shell(&format!("rm there; kill -{signal} {}", running.pid())).ok();
+        running.wait().fails(code).stdout_has("Outcome:  ended by ralph, as asked");
+        assert_eq!(left(&p), 0);
+    }
+}

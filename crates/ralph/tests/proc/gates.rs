@@ -1,0 +1,185 @@
+//! Gates as real commands: what they write is read, and whatever they do comes to an end.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ralph_core::config::{GateKind, GateStrategy, Judges};
+use ralph_core::gate::{Baselines, Check, Ending, Gate, KEPT_HEAD, KEPT_TAIL, Need, judge};
+use ralph_host::clock::Clock;
+use ralph_host::gates::{GateError, GateNews, GateRun, run_gate, run_gates, write_report};
+use ralph_host::proc::Cancel;
+use ralph_host::proc::mark::survivors;
+
+use crate::killed::as_another_process;
+use crate::stage::{AGES, Stage, until_there};
+
+fn gate(name: &str, command: &str) -> Gate {
+    let (kind, need) = (GateKind::Test, Need::Required);
+    Gate { name: name.into(), command: command.into(), kind, need, timeout: AGES }
+}
+
+fn logs(stage: &Stage) -> PathBuf {
+    stage.place.path().join("logs/validation")
+}
+
+fn with<'a>(stage: &'a Stage, logs: &'a std::path::Path) -> GateRun<'a> {
+    let grace = Duration::from_millis(300);
+    GateRun { cwd: stage.place.path(), logs, grace, cancel: Cancel::default() }
+}
+
+#[track_caller]
+fn run(stage: &Stage, gate: &Gate) -> Check {
+    let check = run_gate(&stage.runner, gate, &with(stage, &logs(stage)), &mut |_| {}).unwrap();
+    assert_eq!(survivors(stage.runner.run_id()), [], "somebody outlived the gate");
+    check
+}
+
+#[test]
+fn every_gate_runs_also_after_one_that_fails() {
+    let stage = Stage::new();
+    let gates = [gate("a", "echo one; exit 3"), gate("b", "echo two >&2"), gate("c", "kill -9 $$")];
+    let mut heard = Vec::new();
+    let logs = logs(&stage);
+    let checks = run_gates(&stage.runner, &gates, &with(&stage, &logs), &mut |news| match news {
+        GateNews::Begins(gate) => heard.push(format!("{} begins", gate.name)),
+        GateNews::Line(gate, line) => heard.push(format!("{}: {line}", gate.name)),
+        GateNews::Over(check) => heard.push(format!("{} over", check.name)),
+        GateNews::Runs(..) => {}
+    })
+    .unwrap();
+    let endings: Vec<&Ending> = checks.iter().map(|check| &check.ending).collect();
+    assert_eq!(endings, [&Ending::Code(3), &Ending::Code(0), &Ending::Signal(9)]);
+    assert_eq!(checks[1].output, "two\n");
+    assert_eq!(
+        heard,
+        ["a begins", "a: one", "a over", "b begins", "b: two", "b over", "c begins", "c over"]
+    );
+}
+
+#[test]
+fn a_gate_has_no_input_and_knows_that_it_is_one() {
+    let stage = Stage::new();
+    let check = run(&stage, &gate("test", "cat; echo $RALPH_GATE; pwd"));
+    let place = stage.place.path().canonicalize().unwrap();
+    assert_eq!(check.output, format!("1\n{}\n", place.display()));
+}
+
+#[test]
+fn a_gate_that_hangs_ends_at_its_timeout_with_all_its_children() {
+    let stage = Stage::new();
+    let script = "trap '' TERM; (setsid sh -c 'trap \"\" TERM; sleep 300; sleep 300') & \
+                  echo 'not ok 1 - hangs'; sleep 300; sleep 300";
+    let slow = Gate { timeout: Duration::from_millis(400), ..gate("slow", script) };
+    let check = run(&stage, &slow);
+    assert_eq!(check.ending, Ending::TimedOut);
+    assert!(!check.is_green());
+    assert_eq!(check.output, "not ok 1 - hangs\n");
+}
+
+#[test]
+fn a_gate_that_exits_well_when_its_time_is_up_has_still_timed_out() {
+    let stage = Stage::new();
+    let script = "trap 'exit 0' TERM; while :; do sleep 0.01; done";
+    let check = run(&stage, &Gate { timeout: Duration::from_millis(300), ..gate("t", script) });
+    assert_eq!(check.ending, Ending::TimedOut);
+}
+
+#[test]
+fn a_server_that_a_gate_leaves_behind_is_ended_and_the_gate_is_green() {
+    let stage = Stage::new();
+    let check = run(&stage, &gate("test", "(setsid sleep 300 &) ; sleep 300 & echo served"));
+    assert_eq!((check.ending, check.output.as_str()), (Ending::Code(0), "served\n"));
+}
+
+#[test]
+fn huge_output_is_whole_on_disk_bounded_in_the_result_and_read_to_its_middle() {
+    let stage = Stage::new();
+    let noise = "yes 'nothing of interest stands in this line' | head -n 200000";
+    let check =
+        run(&stage, &gate("test", &format!("{noise}; echo 'not ok 1 - middle'; {noise}; exit 1")));
+    assert!(check.output.len() < KEPT_HEAD + KEPT_TAIL + 100);
+    assert!(!check.output.contains("middle"));
+    assert!(check.failures.tests.contains("middle"));
+    assert!(check.excerpt.starts_with("not ok 1 - middle\n"));
+    let log = std::fs::read_to_string(check.log.unwrap()).unwrap();
+    assert_eq!(log.lines().count(), 400_001);
+}
+
+#[test]
+fn endless_gate_output_costs_bounded_memory() {
+    let most = as_another_process("gates::measured", &[]);
+    let kilobytes: u64 = most.trim().parse().unwrap();
+    assert!(kilobytes < 100_000, "ralph's side took {kilobytes} kB at most");
+}
+
+#[test]
+#[ignore = "started by endless_gate_output_costs_bounded_memory"]
+fn measured() {
+    let stage = Stage::new();
+    let script = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo \"not ok $i - test $i\"; done; \
+                  echo \"src/a.c:1:1: error: x\"; head -c 100000000 /dev/zero; exit 1";
+    let check = run(&stage, &gate("test", script));
+    assert!(check.failures.partial.is_some());
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let most = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).unwrap();
+    println!("measured: {}", most.trim().trim_end_matches(" kB"));
+}
+
+#[test]
+fn output_that_is_no_text_is_read_and_kept_on_disk_as_it_is() {
+    let stage = Stage::new();
+    let check = run(&stage, &gate("odd", "printf 'not ok 1 - \\377\\n'; exit 1"));
+    assert!(check.failures.tests.contains("\u{fffd}"));
+    assert_eq!(std::fs::read(check.log.unwrap()).unwrap(), b"not ok 1 - \xff\n");
+}
+
+#[test]
+fn a_gate_that_runs_again_gets_another_log() {
+    let stage = Stage::new();
+    let odd = gate("cargo test --all", "echo $$");
+    let (first, again) = (run(&stage, &odd).log.unwrap(), run(&stage, &odd).log.unwrap());
+    assert!(first.ends_with("validation/cargo-test---all.log"), "{first}");
+    assert!(again.ends_with("validation/cargo-test---all-2.log"), "{again}");
+}
+
+#[test]
+fn a_cancelled_gate_has_no_result() {
+    let stage = Stage::new();
+    let logs = logs(&stage);
+    let run = with(&stage, &logs);
+    let cancel = run.cancel.clone();
+    let up = stage.place.path().join("up");
+    let result = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            until_there(&up);
+            cancel.cancel();
+        });
+        let gates = [gate("a", "echo up > up; exec sleep 300"), gate("b", "echo never > never")];
+        run_gates(&stage.runner, &gates, &run, &mut |_| {})
+    });
+    assert!(matches!(result, Err(GateError::Cancelled)), "{result:?}");
+    assert!(!stage.place.path().join("never").exists());
+    assert_eq!(survivors(stage.runner.run_id()), []);
+}
+
+#[test]
+fn a_directory_that_is_gone_is_an_error_that_names_the_gate() {
+    let stage = Stage::new();
+    let (gone, logs) = (stage.place.path().join("gone"), logs(&stage));
+    let run = GateRun { cwd: &gone, ..with(&stage, &logs) };
+    let error = run_gate(&stage.runner, &gate("test", "true"), &run, &mut |_| {}).unwrap_err();
+    assert!(error.to_string().starts_with("cannot run the gate test: cannot run in "), "{error}");
+}
+
+#[test]
+fn the_report_of_an_iteration_is_written_where_it_is_expected() {
+    let stage = Stage::new();
+    let checks = vec![run(&stage, &gate("test", "exit 1"))];
+    let verdict = judge(checks, &Baselines::new(), Vec::new(), Judges::List);
+    let clock = Clock::stopped_at("2026-01-02T03:04:05Z".parse().unwrap());
+    let path = write_report(&logs(&stage), 12, &verdict, GateStrategy::Strict, &clock).unwrap();
+    assert_eq!(path, logs(&stage).join("iter-12.json"));
+    let value: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    assert_eq!(value["timestamp"], "2026-01-02T03:04:05Z");
+    assert_eq!((&value["passed"], &value["checks"][0]["exit_code"]), (&false.into(), &1.into()));
+}
