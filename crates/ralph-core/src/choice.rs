@@ -85,7 +85,7 @@ impl Limited {
     pub fn until(&self) -> i64 {
         let reset = self.resets_at.unwrap_or(self.since.saturating_add(UNKNOWN_WAIT));
         // A reset that is past already would make a loop of tries that all meet the limit.
-        reset.max(self.since.saturating_add(LEAST_WAIT))
+        if reset > self.since { reset } else { self.since.saturating_add(LEAST_WAIT) }
     }
 }
 

@@ -15,8 +15,8 @@
 pub mod age;
 pub mod answer;
 pub mod backend;
-pub mod claim;
 pub mod choice;
+pub mod claim;
 pub mod config;
 pub mod convert;
 pub mod cycle;

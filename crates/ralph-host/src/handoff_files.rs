@@ -99,7 +99,8 @@ pub fn save(root: &Path, handoff: Handoff, at_least: u64) -> Result<PastHandoff,
     }
 }
 
-fn name(number: u64) -> String {
+/// The file of a handoff, relative to the root.
+pub fn name(number: u64) -> String {
     format!("{DIRECTORY}/handoff-{number:03}.json")
 }
 

@@ -27,10 +27,10 @@ mod state;
 pub use breaker::{Breaker, Tripped};
 pub use build::{End, Limits, OnceEnd, Progress, Signal, Step, exit_code, next_step, remaining};
 pub use event::{Event, event_of};
+pub use history::{AttemptView, Fate, History, OpenAttempt, Phase, Unindexed, Wait};
 pub use judge::{
     Claimed, Decision, Evidence, Failure, FailureKind, Proof, Result, forbidden, judge,
 };
-pub use history::{AttemptView, Fate, History, OpenAttempt, Phase, Unindexed, Wait};
 pub use record::{
     BackendEnd, Base, CheckLine, Entry, FailIntent, LandIntent, Landing, Record, RunStart, Started,
     Verdict,

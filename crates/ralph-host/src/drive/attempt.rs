@@ -1,8 +1,9 @@
 //! One attempt: a transaction around a backend's run.
 
 use jiff::Timestamp;
+use ralph_core::config::{CommitScope, OnDirty};
 use ralph_core::cycle::{
-    BackendEnd, Base, Decision, End, Evidence, Failure, FailureKind, Fate, Record, Result as Gates,
+    BackendEnd, Base, Decision, End, Evidence, Failure, FailureKind, Record, Result as Gates,
     Started, forbidden, judge, ledger,
 };
 use ralph_core::plan::{Plan, Task};
@@ -13,7 +14,8 @@ use super::error::DriveError;
 use super::notice::Notice;
 use super::session::{Session, tally};
 use crate::choice::Chosen;
-use crate::git::{AttemptRef, Changes, Checkpoint};
+use crate::git::{self, AttemptRef, Changes, Checkpoint, Target};
+use crate::handoff_files;
 use crate::store::Durability;
 
 /// An attempt that has begun.
@@ -43,20 +45,16 @@ impl Session<'_> {
         self.pause_between()?;
         let (begun, plan, text) = self.begin(task, backend)?;
         let ended = self.work(&begun, &plan, &text, backend)?;
-        self.conclude(&begun, &ended)
+        self.conclude(&begun, ended)
     }
 
     /// The checkpoint, and the intent to run a backend.
-    fn begin(
-        &mut self,
-        task: Task,
-        backend: usize,
-    ) -> Result<(Begun, Plan, String), DriveError> {
+    fn begin(&mut self, task: Task, backend: usize) -> Result<(Begun, Plan, String), DriveError> {
         let at = self.clock.now();
         let attempt = self.ids.ulid(at);
-        let iteration = self.next_iteration(&task);
+        let iteration = self.next_iteration()?;
         let reference = AttemptRef { run: self.run.clone(), attempt: attempt.clone() };
-        let base = self.repo.checkpoint(&reference, self.config.on_dirty)?;
+        let base = self.repo.checkpoint(&reference, self.on_dirty(), self.target())?;
         let chosen = self.backend(backend);
         let stamp = at.strftime("%Y%m%d-%H%M%S");
         let started = Started {
@@ -90,35 +88,40 @@ impl Session<'_> {
         Ok((Begun { started, task, base, at }, plan, text))
     }
 
-    /// A new number, unless a usage limit interrupted the last attempt on this very task.
-    fn next_iteration(&self, task: &Task) -> u32 {
-        let last = self.history.attempts.last();
-        let again = last.is_some_and(|view| {
-            view.fate == Fate::Limited && view.started.task == task.id.as_str()
-        });
-        let highest = self.history.iteration.max(self.highest_handoff());
-        if again { self.history.iteration } else { highest + 1 }
+    /// A number that no attempt and no handoff has, unless a usage limit interrupted the last one.
+    fn next_iteration(&self) -> Result<u32, DriveError> {
+        let next = self.history.next_iteration();
+        if next <= self.history.iteration {
+            return Ok(next);
+        }
+        let free = handoff_files::next_number(self.project.root(), next.into())?;
+        Ok(u32::try_from(free).unwrap_or(u32::MAX))
     }
 
     /// From the backend's end to the attempt's: judge, gate, land or roll back.
-    pub(super) fn conclude(&mut self, begun: &Begun, ended: &Ended) -> Result<(), DriveError> {
+    pub(super) fn conclude(&mut self, begun: &Begun, mut ended: Ended) -> Result<(), DriveError> {
         let mut gates = Gates::NotRun;
         let mut context = String::new();
         loop {
-            match self.judge(begun, ended, gates) {
-                Decision::Gate => {
-                    let gated = self.gate(begun, ended)?;
-                    gates = gated.result;
-                    context = gated.context;
-                }
+            match self.judge(begun, &ended, gates) {
+                Decision::Gate => match self.gate(begun, &mut ended)? {
+                    Some(gated) => (gates, context) = (gated.result, gated.context),
+                    None => {
+                        let failure =
+                            Failure::new(FailureKind::Interrupted, "the gates were ended");
+                        return self.roll_back(begun, Some(&ended.changes), failure, context);
+                    }
+                },
                 Decision::Land { landing, proof } => {
-                    return self.land(begun, ended, landing, proof);
+                    return self.land(begun, &ended, landing, proof);
                 }
                 Decision::Fail(failure) => {
                     let failure = self.with_gates(failure, &context);
                     return self.roll_back(begun, Some(&ended.changes), failure, context);
                 }
-                Decision::Wait { until, reason } => return self.limit(begun, ended, until, &reason),
+                Decision::Wait { until, reason } => {
+                    return self.limit(begun, &ended, until, &reason);
+                }
                 Decision::Stop { reason } => {
                     let advice =
                         ended.end.result.as_ref().and_then(|o| o.advice(&begun.started.backend));
@@ -138,7 +141,7 @@ impl Session<'_> {
         };
         let paths = ended.changes.paths.iter().map(|change| change.path.to_string());
         let mut forbidden = forbidden(paths, &begun.task);
-        forbidden.extend(ended.changes.submodules.iter().map(|path| {
+        forbidden.extend(ended.changes.nested.iter().map(|path| {
             format!("{path} (a submodule: its changes are still there, ralph does not undo them)")
         }));
         judge(&Evidence {
@@ -150,6 +153,22 @@ impl Session<'_> {
             gates,
             advanced: ended.end.changed > 0,
         })
+    }
+
+    fn on_dirty(&self) -> git::OnDirty {
+        match self.config.on_dirty {
+            OnDirty::Snapshot => git::OnDirty::Snapshot,
+            OnDirty::Commit => git::OnDirty::Commit,
+            OnDirty::Refuse => git::OnDirty::Refuse,
+        }
+    }
+
+    /// Where the work of an attempt goes.
+    fn target(&self) -> Target {
+        match self.scope() {
+            CommitScope::Task => Target::Head,
+            CommitScope::Spec => Target::Spec,
+        }
     }
 
     /// A failure of gates is known by what they said.

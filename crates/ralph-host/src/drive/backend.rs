@@ -1,6 +1,5 @@
 //! The backend's run within an attempt: prompt in, claim and changes out.
 
-
 use ralph_core::backend::{Outcome, Permissions, Request, Session as Talk, Spent, cost};
 use ralph_core::claim::{self, Claim, Reply, Said};
 use ralph_core::config::{Dollars, StageName};
@@ -57,7 +56,8 @@ impl Session<'_> {
         }
         self.guard_plan(text, begun.started.iteration)?;
         let changes = self.repo.collect(&begun.base)?;
-        let handoff = self.keep_handoff(begun, &reply, &changes, &report.outcome)?;
+        let (handoff, handoff_bytes) =
+            self.keep_handoff(begun, &reply, &changes, &report.outcome)?;
         let prices = self.backend(backend).settings.prices.clone();
         let changed = changes.paths.len();
         let end = BackendEnd {
@@ -73,8 +73,8 @@ impl Session<'_> {
             changes: Base(to_value(&changes)),
             changed,
             handoff,
+            handoff_bytes,
             took_ms: u64::try_from(report.finished.elapsed.as_millis()).unwrap_or(u64::MAX),
-            ..BackendEnd::default()
         };
         self.record(Record::BackendEnded(end.clone()), Durability::Synced)?;
         self.tell_ended(&end);
@@ -118,7 +118,8 @@ impl Session<'_> {
         let schema = handoff::schema();
         let mcp = self.mcp()?;
         let stage = self.config.stage(StageName::Build);
-        let max_turns = begun.task.max_turns.or(stage.max_turns.or(self.config.max_turns).map(u32::from));
+        let max_turns =
+            begun.task.max_turns.or(stage.max_turns.or(self.config.max_turns).map(u32::from));
         let permissions = match self.config.skip_permissions {
             true => Permissions::Bypass,
             false => Permissions::Default,
@@ -195,7 +196,12 @@ impl Session<'_> {
     }
 
     /// The one question that is asked when an answer cannot be read.
-    fn repair(&self, backend: usize, report: &RunReport, reply: &Reply) -> Option<(String, String)> {
+    fn repair(
+        &self,
+        backend: usize,
+        report: &RunReport,
+        reply: &Reply,
+    ) -> Option<(String, String)> {
         let can = self.backend(backend).driver.supports().resume;
         if report.outcome != Outcome::Success || reply.claim != Claim::None || !can {
             return None;
@@ -251,4 +257,3 @@ fn add(one: Spent, two: Spent) -> Spent {
         turns: sum(one.turns, two.turns),
     }
 }
-

@@ -3,7 +3,9 @@
 use crate::FileError;
 use crate::choice::ChoiceError;
 use crate::git::GitError;
+use crate::handoff_files::HandoffError;
 use crate::proc::ProcError;
+use crate::prompt_files::PromptFileError;
 use crate::store::{JournalError, LockError, StoreError};
 
 /// A loop that cannot go on.
@@ -36,6 +38,12 @@ pub enum DriveError {
     /// The prompt cannot be made.
     #[error("{0}")]
     Prompt(String),
+    /// A file of the prompt cannot be used.
+    #[error(transparent)]
+    PromptFile(#[from] PromptFileError),
+    /// The handoffs cannot be numbered.
+    #[error(transparent)]
+    Handoff(#[from] HandoffError),
     /// No backend can be used.
     #[error(transparent)]
     Choice(#[from] ChoiceError),
@@ -73,6 +81,8 @@ impl DriveError {
             Self::Nested(_) => Some("a backend may use `ralph task` and `ralph query`".into()),
             Self::Ask { hint, .. } | Self::Plan { hint, .. } => Some(hint.clone()),
             Self::Prompt(_) => None,
+            Self::PromptFile(e) => e.hint(),
+            Self::Handoff(e) => e.hint(),
             Self::Choice(e) => e.hint(),
             Self::Git(e) => e.hint(),
             Self::Proc(e) => e.hint(),

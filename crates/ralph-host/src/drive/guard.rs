@@ -18,7 +18,9 @@ impl Session<'_> {
         }
         let shown = self.plan.shown.clone();
         let edited = now.as_deref().map(String::from_utf8_lossy);
-        let kept = edited.as_deref().and_then(|new| ledger::reconcile(&self.plan.path.to_string_lossy(), text, new));
+        let kept = edited
+            .as_deref()
+            .and_then(|new| ledger::reconcile(&self.plan.path.to_string_lossy(), text, new));
         let (wanted, message) = match (edited.as_deref(), kept) {
             (Some(new), Some(kept)) if kept == new => {
                 return Ok(());
@@ -26,9 +28,10 @@ impl Session<'_> {
             (_, Some(kept)) => {
                 (kept, format!("{shown}: what the backend changed beyond new tasks was undone"))
             }
-            (_, None) => {
-                (text.to_owned(), format!("{shown}: the backend damaged or removed it; it was put back"))
-            }
+            (_, None) => (
+                text.to_owned(),
+                format!("{shown}: the backend damaged or removed it; it was put back"),
+            ),
         };
         if let Some(new) = now {
             let keep = format!(".ralph/context/plan-of-backend-{iteration}");

@@ -3,21 +3,18 @@
 use jiff::tz::TimeZone;
 use ralph_core::config::CommitScope;
 use ralph_core::cycle::ledger::{self, Defeat, Note};
-use ralph_core::cycle::{
-    FailIntent, Failure, FailureKind, LandIntent, Landing, Proof, Record,
-};
-use ralph_core::plan::{Id, Task};
+use ralph_core::cycle::{FailIntent, Failure, FailureKind, LandIntent, Landing, Proof, Record};
+use ralph_core::gate::Baselines;
+use ralph_core::plan::Id;
 
 use super::attempt::{Begun, Ended, max_retries};
 use super::error::DriveError;
+use super::memory::FAILURE_CONTEXT;
 use super::notice::Notice;
 use super::session::{Session, tally};
 use crate::crash;
-use crate::git::{Changes, CommitMessage, LandError, Target};
+use crate::git::{Changes, CommitMessage, LandError, RepoPath, RolledBack};
 use crate::store::{Durability, put_view};
-
-/// Where the reason of the last failure is for people and tools.
-const FAILURE_CONTEXT: &str = ".ralph/context/failure-context.md";
 
 impl Session<'_> {
     /// Put the work where it belongs: intent, ledger, commit, fact.
@@ -46,10 +43,10 @@ impl Session<'_> {
         ended: &Ended,
         intent: &LandIntent,
     ) -> Result<(), DriveError> {
-        let (before, after) = self.write_landing(begun, ended, intent)?;
+        let (before, after) = self.write_landing(begun, Some(ended), intent)?;
         crash::point();
         let committed = match self.config.auto_commit {
-            true => self.commit(begun, ended, intent).map(Some),
+            true => self.commit(begun, ended, intent),
             false => Ok(None),
         };
         match committed {
@@ -70,17 +67,18 @@ impl Session<'_> {
     }
 
     /// The plan says that the task is done, and the logs say how.
-    fn write_landing(
+    pub(super) fn write_landing(
         &mut self,
         begun: &Begun,
-        ended: &Ended,
+        ended: Option<&Ended>,
         intent: &LandIntent,
     ) -> Result<(String, String), DriveError> {
         let times = Times::now(self, begun);
-        let note = times.note(&begun.task.id, begun.started.iteration, &intent.summary, self.keep());
+        let note =
+            times.note(&begun.task.id, begun.started.iteration, &intent.summary, self.keep());
         let (before, mut after) =
             self.plan.change(|format, text| ledger::land(format, text, intent.landing, &note))?;
-        if let Some(amended) = self.amend(begun, ended, &after)? {
+        if let Some(amended) = ended.map(|ended| self.amend(begun, ended)).transpose()?.flatten() {
             after = amended;
         }
         Ok((before, after))
@@ -95,7 +93,7 @@ impl Session<'_> {
         begun: &Begun,
         ended: &Ended,
         intent: &LandIntent,
-    ) -> Result<String, LandError> {
+    ) -> Result<Option<String>, LandError> {
         let started = &begun.started;
         let prefix = &self.config.commit_prefix;
         let message = CommitMessage {
@@ -109,11 +107,11 @@ impl Session<'_> {
                 ("Ralph-Run".into(), started.run.clone()),
             ],
         };
-        let target = match self.scope() {
-            CommitScope::Task => Target::Head,
-            CommitScope::Spec => Target::Spec,
-        };
-        self.repo.land(&begun.base, &ended.changes, &message, target).map(|l| l.commit.to_string())
+        match self.repo.land(&begun.base, &ended.changes, &message) {
+            Ok(landed) => Ok(Some(landed.commit.to_string())),
+            Err(LandError::Nothing) => Ok(None),
+            Err(e) => Err(e),
+        }
     }
 
     /// What one commit holds.
@@ -135,10 +133,15 @@ impl Session<'_> {
                 );
                 Failure::new(FailureKind::Conflict, message)
             }
-            LandError::HeadMoved { .. } => Failure::new(
+            LandError::HeadMoved => Failure::new(
                 FailureKind::Interrupted,
                 "somebody committed or changed the branch while it ran",
             ),
+            LandError::Nested(paths) => {
+                let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
+                Failure::new(FailureKind::Forbidden, format!("it changed {}", paths.join(", ")))
+            }
+            LandError::Nothing => Failure::new(FailureKind::NoChange, "there is nothing to commit"),
             LandError::Git(e) => return Err(e.into()),
         })
     }
@@ -152,6 +155,8 @@ impl Session<'_> {
     ) -> Result<(), DriveError> {
         let attempt = begun.started.attempt.clone();
         self.record(Record::Landed { attempt, commit: commit.clone() }, Durability::Eventual)?;
+        self.repo.forget(&begun.base);
+        self.baselines = Baselines::of_landed(&self.last_checks);
         let plan = self.read_plan()?.plan;
         let view = self.history.attempts.last();
         let verdict = view.and_then(|view| view.verdict.as_ref());
@@ -159,7 +164,7 @@ impl Session<'_> {
         if let Some(verdict) = verdict.filter(|_| intent.proof == Proof::Unproven) {
             remarks.extend(verdict.unproven.iter().map(|why| format!("unproven: {why}")));
         }
-        remarks.extend(ended.changes.remarks());
+        remarks.extend(remarks_on(&ended.changes));
         let notice = Notice::Landed {
             task: &begun.task,
             commit: commit.as_deref(),
@@ -181,17 +186,11 @@ impl Session<'_> {
         failure: Failure,
         context: String,
     ) -> Result<(), DriveError> {
-        let counts = failure.kind.counts() || !self.is_free(&begun.task, &failure);
-        let retries = begun.started.retries + u32::from(counts);
+        let retries = begun.started.retries + u32::from(failure.kind.counts());
         let attempt = begun.started.attempt.clone();
         let intent = FailIntent { attempt, failure, context, retries };
         self.record(Record::FailIntent(intent.clone()), Durability::Synced)?;
         self.roll_back_now(begun, changes, &intent)
-    }
-
-    /// An interruption is forgiven a few times.
-    fn is_free(&self, task: &Task, failure: &Failure) -> bool {
-        failure.kind != FailureKind::Interrupted || self.history.crash_is_free(task.id.as_str())
     }
 
     /// The roll-back after its intent; a recovery begins here.
@@ -201,14 +200,6 @@ impl Session<'_> {
         changes: Option<&Changes>,
         intent: &FailIntent,
     ) -> Result<(), DriveError> {
-        let collected;
-        let changes = match changes {
-            Some(changes) => changes,
-            None => {
-                collected = self.repo.collect(&begun.base)?;
-                &collected
-            }
-        };
         let rolled = self.repo.roll_back(&begun.base, changes)?;
         crash::point();
         let max = max_retries(&begun.task, self.config.max_retries);
@@ -226,14 +217,12 @@ impl Session<'_> {
             };
             put_view(&self.project.root().join(FAILURE_CONTEXT), text.as_bytes())?;
         }
-        let salvage = rolled.salvage.as_ref().map(ToString::to_string);
+        let salvage = rolled.salvage.as_ref().map(|kept| kept.name.clone());
         self.record(
             Record::RolledBack { attempt: intent.attempt.clone(), salvage: salvage.clone() },
             Durability::Eventual,
         )?;
-        for remark in rolled.remarks() {
-            self.warn(&remark);
-        }
+        self.tell_rolled_back(&rolled);
         let blocked = matches!(failure.kind, FailureKind::Blocked | FailureKind::Conflict);
         let left = (!blocked && retries <= max).then(|| max.saturating_sub(retries) + 1);
         self.listener.hear(Notice::Failed {
@@ -244,6 +233,20 @@ impl Session<'_> {
             detail: &intent.context,
         });
         Ok(())
+    }
+
+    fn tell_rolled_back(&mut self, rolled: &RolledBack) {
+        if let (Some(kept), false) = (&rolled.salvage, rolled.changed_later.is_empty()) {
+            let (paths, name) = (list(&rolled.changed_later), &kept.of.attempt);
+            self.warn(&format!(
+                "changed after the backend had ended, and put back with its work: {paths}; \
+                 `ralph salvage restore {name}` brings it back"
+            ));
+        }
+        if !rolled.differences.is_empty() {
+            let paths = list(&rolled.differences);
+            self.warn(&format!("not as before the attempt, and left alone: {paths}"));
+        }
     }
 
     /// An id for the issue that may take the place of a failed task.
@@ -262,6 +265,40 @@ impl Session<'_> {
     }
 }
 
+/// What a person should know about what a backend did, beside its work.
+fn remarks_on(changes: &Changes) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let moved = &changes.moved;
+    if !moved.commits.is_empty() {
+        let n = moved.commits.len();
+        remarks.push(format!(
+            "the backend made {n} commits of its own; they are kept as {}",
+            moved.kept.join(", ")
+        ));
+    }
+    if let Some(head) = &moved.head {
+        remarks.push(format!("the backend had moved HEAD to {head}; it was put back"));
+    }
+    if moved.stashed {
+        remarks.push("the backend made a stash, which is still there".into());
+    }
+    if let Some(operation) = moved.unfinished {
+        remarks.push(format!("the backend left a {operation} unfinished; it was forgotten"));
+    }
+    if !changes.older.is_empty() {
+        remarks.push(format!(
+            "not committed, because older than the attempt: {}",
+            list(&changes.older)
+        ));
+    }
+    remarks.extend(changes.unread.iter().map(|said| format!("git could not read a file: {said}")));
+    remarks
+}
+
+fn list(paths: &[RepoPath]) -> String {
+    paths.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
 /// Times as the plan shows them.
 struct Times {
     started: String,
@@ -270,7 +307,6 @@ struct Times {
 }
 
 impl Times {
-
     fn now(session: &Session<'_>, begun: &Begun) -> Self {
         let seconds = session.clock.now().duration_since(begun.at).as_secs().max(0);
         let started = begun.at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M").to_string();

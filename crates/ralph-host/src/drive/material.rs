@@ -13,6 +13,8 @@ use serde_json::Value;
 use super::attempt::Begun;
 use super::error::DriveError;
 use super::session::Session;
+use crate::prompt_files;
+use crate::store::put_view;
 
 impl Session<'_> {
     /// The prompt for an attempt. `text` is the plan's.
@@ -29,9 +31,18 @@ impl Session<'_> {
             Mode::HandoffOnly => memory.context_budget_tokens,
             Mode::HandoffPlusIndex | Mode::AgentOrchestrated => memory.context_budget_tokens_hpi,
         };
-        let templates = self.files().templates().map_err(|e| DriveError::Prompt(e.to_string()))?;
+        let templates = prompt_files::templates(self.project.root())?;
+        for warning in &templates.warnings {
+            self.warn(warning);
+        }
+        let templates = templates.value;
         let budget = usize::try_from(budget.get()).unwrap_or(usize::MAX);
-        assemble(&material, &templates, budget).map_err(|e| DriveError::Prompt(e.to_string()))
+        let prompt = assemble(&material, &templates, budget)
+            .map_err(|e| DriveError::Prompt(e.to_string()))?;
+        if let Some(whole) = &prompt.whole {
+            put_view(&self.project.root().join(&material.whole_file), whole.as_bytes())?;
+        }
+        Ok(prompt)
     }
 
     fn material(
@@ -53,7 +64,7 @@ impl Session<'_> {
                 progress::read(text).map(|file| file.attempts).unwrap_or_default();
         }
         self.add_failures(task, &mut material);
-        self.add_memory(task, &mut material)?;
+        self.add_memory(task, &mut material);
         Ok(material)
     }
 
@@ -78,10 +89,11 @@ impl Session<'_> {
             .collect();
         let Some((view, failure)) = failures.last() else {
             // A fresh clone has no history, but the plan remembers.
-            material.rejections.extend(task.reject.iter().map(|why| Rejection {
-                tried: "an earlier attempt".into(),
-                why: why.clone(),
-            }));
+            material.rejections.extend(
+                task.reject
+                    .iter()
+                    .map(|why| Rejection { tried: "an earlier attempt".into(), why: why.clone() }),
+            );
             return;
         };
         material.gate_failures = self.red_gates(view);
@@ -93,9 +105,8 @@ impl Session<'_> {
     /// The gates that failed in an attempt, from the report that is on disk.
     fn red_gates(&self, view: &AttemptView) -> Vec<GateFailure> {
         let report = view.verdict.as_ref().filter(|v| !v.passed).and_then(|v| v.report.as_ref());
-        let bytes = report.and_then(|path| {
-            crate::store::read(&self.project.root().join(path)).ok().flatten()
-        });
+        let bytes = report
+            .and_then(|path| crate::store::read(&self.project.root().join(path)).ok().flatten());
         let report: Value = bytes.and_then(|b| serde_json::from_slice(&b).ok()).unwrap_or_default();
         let checks = report["checks"].as_array().map(Vec::as_slice).unwrap_or_default();
         let text = |check: &Value, key: &str| check[key].as_str().unwrap_or_default().to_owned();

@@ -21,6 +21,7 @@ mod gating;
 mod guard;
 mod landing;
 mod material;
+mod memory;
 mod notice;
 mod plan;
 mod recovery;
@@ -33,7 +34,7 @@ pub use notice::{Listener, Notice, Tally};
 pub use session::{ATTEMPT_VARIABLE, Options, Setup};
 pub use signals::Signals;
 
-use ralph_core::cycle::{Breaker, End, Fate, Limits, OnceEnd, Progress, Step, next_step};
+use ralph_core::cycle::{End, Fate, Limits, OnceEnd, Progress, Step, next_step};
 
 use crate::proc::Runner;
 use session::Session;
@@ -67,19 +68,15 @@ impl Session<'_> {
             once: self.options.once,
         };
         let last = self.history.of_run().next_back().map(|view| &view.fate);
-        let once = match last {
-            Some(Fate::Landed { .. }) if limits.once => Some(OnceEnd::Landed),
-            Some(Fate::Failed { .. }) if limits.once => Some(OnceEnd::Failed),
-            _ => None,
-        };
         let progress = Progress {
-            iterations: self.history.counted,
-            cost: self.history.cost,
-            once,
-            tripped: Breaker::look(self.history.of_run()),
+            once: match last {
+                Some(Fate::Landed { .. }) if limits.once => Some(OnceEnd::Landed),
+                Some(Fate::Failed { .. }) if limits.once => Some(OnceEnd::Failed),
+                _ => None,
+            },
             signal: self.signals.first(),
-            stop_asked: false,
             only: self.options.task.clone(),
+            ..Progress::of(&self.history)
         };
         Ok(next_step(&loaded.plan, &limits, &progress))
     }

@@ -22,8 +22,6 @@ pub(super) struct PlanFile {
 /// A plan as it is on disk.
 #[derive(Clone, Debug)]
 pub(super) struct Loaded {
-    /// Its text.
-    pub(super) text: String,
     /// What it says.
     pub(super) plan: Plan,
     /// An unfinished last line that was moved away.
@@ -50,8 +48,8 @@ impl PlanFile {
             let bytes = bytes.ok_or_else(|| self.missing())?;
             self.load(bytes)
         })?;
-        let (text, plan) = read.value;
-        Ok(Loaded { text, plan, torn: read.torn })
+        let (_, plan) = read.value;
+        Ok(Loaded { plan, torn: read.torn })
     }
 
     /// Change it under the lock; `change` gets the format and the text. Returns the text before
@@ -76,9 +74,11 @@ impl PlanFile {
         after: &str,
         mend: impl FnOnce(Format, &str) -> Result<String, EditError>,
     ) -> Result<(), DriveError> {
-        self.change(|format, text| {
-            if text == after { Ok(before.to_owned()) } else { mend(format, text) }
-        })
+        self.change(
+            |format, text| {
+                if text == after { Ok(before.to_owned()) } else { mend(format, text) }
+            },
+        )
         .map(drop)
     }
 
@@ -86,14 +86,19 @@ impl PlanFile {
         let text = std::str::from_utf8(bytes).map_err(|_| {
             DriveError::plan(&self.shown, "this is not UTF-8 text", "restore it from git")
         })?;
-        let format = format::detect(&self.path.to_string_lossy(), text).map_err(|e| self.parse(&e))?;
+        let format =
+            format::detect(&self.path.to_string_lossy(), text).map_err(|e| self.parse(&e))?;
         let plan = format::codec(format).parse(text).map_err(|e| self.parse(&e))?;
         Ok((text.to_owned(), plan))
     }
 
     fn parse(&self, error: &format::ParseError) -> DriveError {
         let place = format!("{}:{}", self.shown, error.line);
-        DriveError::plan(&place, &error.message, "nothing was changed; mend that line and try again")
+        DriveError::plan(
+            &place,
+            &error.message,
+            "nothing was changed; mend that line and try again",
+        )
     }
 
     fn edit(&self, error: &EditError) -> DriveError {

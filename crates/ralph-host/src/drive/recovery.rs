@@ -1,13 +1,16 @@
 //! What an earlier run left behind is brought to its end before anything new begins.
 
-use ralph_core::cycle::{Facts, OpenAttempt, Phase, Record, Recovery, TreeIs, recover};
+use ralph_core::choice::Limited;
+use ralph_core::cycle::{
+    Facts, LandIntent, OpenAttempt, Phase, Record, Recovery, TreeIs, ledger, recover,
+};
 use ralph_core::plan::{Id, Task};
 
 use super::attempt::{Begun, Ended, from_value};
 use super::error::DriveError;
 use super::notice::Notice;
 use super::session::Session;
-use crate::git::{Changes, Checkpoint, OnBase};
+use crate::git::{Changes, Checkpoint, Landing};
 use crate::proc::mark;
 use crate::store::Durability;
 
@@ -29,7 +32,9 @@ impl Session<'_> {
         }
         self.repo.readiness()?;
         if let Some(wait) = self.history.wait.clone() {
-            self.resume_wait(wait);
+            let since = self.clock.now().as_second();
+            self.limited.insert(wait.backend, Limited { since, resets_at: Some(wait.until) });
+            self.limit_said = wait.reason;
         }
         Ok(())
     }
@@ -42,7 +47,7 @@ impl Session<'_> {
         let base: Checkpoint = from_value(&open.started.base, "checkpoint")?;
         let changes: Option<Changes> =
             open.ended.as_ref().map(|end| from_value(&end.changes, "changes")).transpose()?;
-        self.repo.remove_stale_lock(&base)?;
+        self.repo.remove_stale_lock()?;
         let facts = self.facts(&base, changes.as_ref())?;
         let begun = Begun {
             task: self.task_of(open)?,
@@ -54,20 +59,27 @@ impl Session<'_> {
         let ended = open.ended.clone().zip(changes);
         let ended = ended.map(|(end, changes)| Ended { end, changes });
         match (recover(open, &facts), ended) {
-            (Recovery::Finish { commit }, _) => {
+            (Recovery::Finish { commit, intent }, _) => {
                 self.tell(&format!("{name} had landed as {commit}; the plan now says so"));
-                self.finish_landing(open, &begun, commit)
+                self.write_landing(&begun, None, &intent)?;
+                let attempt = open.started.attempt.clone();
+                self.record(Record::Landed { attempt, commit: Some(commit) }, Durability::Synced)
             }
             (Recovery::Land(intent), Some(ended)) => {
-                self.tell(&format!("{name} had passed its gates; its work is landed now"));
-                self.land_now(&begun, &ended, &intent)
+                // The tree may have been touched since its gates were green, so they run again.
+                self.tell(&format!("{name} had passed its gates; they run again, then it lands"));
+                self.unland(&intent)?;
+                self.conclude(&begun, ended)
             }
             (Recovery::Judge, Some(ended)) => {
                 self.tell(&format!("{name} had ended; its work is judged now"));
-                self.conclude(&begun, &ended)
+                self.conclude(&begun, ended)
             }
             (Recovery::RollBack(intent), ended) => {
                 self.tell(&format!("{name} was interrupted; the tree is put back"));
+                if let Some(landing) = &open.intent {
+                    self.unland(landing)?;
+                }
                 if !matches!(open.phase, Phase::RollingBack(_)) {
                     let changes = ended.as_ref().map(|ended| &ended.changes);
                     return self.roll_back(&begun, changes, intent.failure, intent.context);
@@ -76,7 +88,9 @@ impl Session<'_> {
             }
             (Recovery::Ask { message }, _) => Err(DriveError::Ask {
                 message,
-                hint: "`ralph show last` has the details; `ralph recover --forget` goes on without it".into(),
+                hint:
+                    "`ralph show last` has the details; `ralph recover --forget` goes on without it"
+                        .into(),
             }),
             (Recovery::Land(_) | Recovery::Judge, None) => Err(DriveError::Ask {
                 message: format!("the journal says that {name} ended, and not how"),
@@ -85,36 +99,33 @@ impl Session<'_> {
         }
     }
 
-    /// Git says it has landed: make the plan and the journal say so too.
-    fn finish_landing(
-        &mut self,
-        open: &OpenAttempt,
-        begun: &Begun,
-        commit: String,
-    ) -> Result<(), DriveError> {
-        self.repo.repair_index(&begun.base)?;
-        if let Phase::Landing(intent) = &open.phase {
-            self.write_plan_landed(begun, intent)?;
-        }
-        let attempt = open.started.attempt.clone();
-        self.record(Record::Landed { attempt, commit: Some(commit) }, Durability::Synced)
+    /// The plan may say already that the task is done.
+    fn unland(&mut self, intent: &LandIntent) -> Result<(), DriveError> {
+        let now = self.clock.stamp();
+        self.plan.change(|format, text| ledger::undo(format, text, &intent.task, &now)).map(drop)
     }
 
-    fn facts(
-        &mut self,
-        base: &Checkpoint,
-        changes: Option<&Changes>,
-    ) -> Result<Facts, DriveError> {
-        let facts = self.repo.facts(base, changes)?;
-        Ok(Facts {
-            landed: facts.landed.map(|oid| oid.to_string()),
-            rewritten: facts.rewritten,
-            tree: match facts.tree {
-                OnBase::Base => TreeIs::Base,
-                OnBase::Result => TreeIs::Result,
-                OnBase::Other => TreeIs::Other,
-            },
-        })
+    fn facts(&mut self, base: &Checkpoint, changes: Option<&Changes>) -> Result<Facts, DriveError> {
+        let (landed, rewritten) = match self.repo.landed(base)? {
+            Landing::At(commit) => (Some(commit.to_string()), false),
+            Landing::No => (None, false),
+            Landing::Rewritten => (None, true),
+        };
+        let tree = match changes {
+            _ if landed.is_some() => TreeIs::Result,
+            None => TreeIs::Other,
+            Some(before) => {
+                let now = self.repo.collect(base)?;
+                let paths =
+                    |c: &Changes| c.paths.iter().map(|p| p.path.clone()).collect::<Vec<_>>();
+                match paths(&now) {
+                    now if now == paths(before) => TreeIs::Result,
+                    now if now.is_empty() => TreeIs::Base,
+                    _ => TreeIs::Other,
+                }
+            }
+        };
+        Ok(Facts { landed, rewritten, tree })
     }
 
     /// The task of an open attempt, as the plan has it or as it was remembered.

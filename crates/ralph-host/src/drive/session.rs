@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use ralph_core::choice::{Asked, Limited};
 use ralph_core::config::{Config, StageName};
 use ralph_core::cycle::{End, Entry, History, Record, RunStart, event_of, remaining, state_of};
-use ralph_core::gate::{Baselines, Gate};
+use ralph_core::gate::{Baselines, Check, Gate};
 use ralph_core::plan::{Id, Plan, State};
 
 use super::error::DriveError;
@@ -16,9 +16,9 @@ use super::plan::{Loaded, PlanFile};
 use super::signals::Signals;
 use crate::choice::{self, Place, StageChoice};
 use crate::clock::Clock;
-use crate::git::{LedgerPaths, Repo};
+use crate::git::{CommitMessage, LedgerPaths, Repo};
 use crate::ids::Ids;
-use crate::proc::{Runner, mark};
+use crate::proc::Runner;
 use crate::project::Project;
 use crate::store::{Durability, Journal, RunLock, Store, add_to_view, put_view};
 
@@ -87,15 +87,18 @@ pub(super) struct Session<'a> {
     pub(super) history: History,
     pub(super) run: String,
     pub(super) limited: BTreeMap<String, Limited>,
+    /// What the last backend that met its limit said about it.
+    pub(super) limit_said: String,
     pub(super) baselines: Baselines,
     pub(super) listener: &'a mut dyn Listener,
     pub(super) began: Timestamp,
     /// What ends the loop although the plan would go on.
     pub(super) ending: Option<End>,
+    /// The gates of the attempt at hand, once they have run.
+    pub(super) last_checks: Vec<Check>,
     /// What the gates of the attempt at hand said, when that is not good.
     pub(super) red: Option<Red>,
     journal: Journal,
-    told_stopping: bool,
     _lock: RunLock,
 }
 
@@ -118,8 +121,7 @@ impl<'a> Session<'a> {
         let plan = PlanFile::new(project.root(), plan, store);
         let ledger = LedgerPaths::with_plan(&plan.shown);
         let repo = Repo::open(project.root(), git_dir, runner, &ledger)?;
-        let asked =
-            Asked { backend: options.backend.as_deref(), model: options.model.as_deref() };
+        let asked = Asked { backend: options.backend.as_deref(), model: options.model.as_deref() };
         let path = std::env::var_os("PATH");
         let place = Place { root: project.root(), cwd: project.root(), path: path.as_deref() };
         let choice = choice::for_stage(&config, StageName::Build, asked, place)?;
@@ -127,10 +129,11 @@ impl<'a> Session<'a> {
             run: runner.run_id().to_owned(),
             began: clock.now(),
             limited: BTreeMap::new(),
+            limit_said: String::new(),
             baselines: Baselines::new(),
             ending: None,
             red: None,
-            told_stopping: false,
+            last_checks: Vec::new(),
             _lock: lock,
             project,
             config,
@@ -176,7 +179,8 @@ impl<'a> Session<'a> {
             problems.extend(add_to_view(&logs, &lines).err());
         }
         if changes_state(&entry.record) {
-            let text = format!("{:#}\n", state_of(&self.history));
+            let text = serde_json::to_string_pretty(&state_of(&self.history)).unwrap_or_default();
+            let text = format!("{text}\n");
             problems.extend(put_view(&self.project.state_json(), text.as_bytes()).err());
         }
         for problem in problems {
@@ -193,7 +197,7 @@ impl<'a> Session<'a> {
                 run: self.run.clone(),
                 command: "build".into(),
                 plan: self.plan.shown.clone(),
-                mode: self.config.mode.to_string(),
+                mode: self.config.mode.as_str().to_owned(),
                 counted,
             }),
             Durability::Eventual,
@@ -231,7 +235,9 @@ impl<'a> Session<'a> {
         )?;
         if self.config.commit_ledger && self.config.auto_commit {
             let prefix = &self.config.commit_prefix;
-            if let Err(e) = self.repo.commit_ledger(&format!("{prefix}: ledger")) {
+            let message =
+                CommitMessage { subject: format!("{prefix}: ledger"), ..CommitMessage::default() };
+            if let Err(e) = self.repo.commit_ledger(&message) {
                 self.warn(&format!("ralph's own files are not committed: {e}"));
             }
         }
@@ -240,8 +246,8 @@ impl<'a> Session<'a> {
             attempts += 1;
             landed += usize::from(matches!(view.fate, ralph_core::cycle::Fate::Landed { .. }));
         }
-        let cost = (!self.history.cost_unknown || self.history.cost > 0.0)
-            .then_some(self.history.cost);
+        let cost =
+            (!self.history.cost_unknown || self.history.cost > 0.0).then_some(self.history.cost);
         let took = self.clock.now().duration_since(self.began);
         self.listener.hear(Notice::Ended {
             end,
@@ -268,23 +274,9 @@ impl<'a> Session<'a> {
         self.listener.hear(Notice::Warning(text));
     }
 
-    /// Tell once that a signal came and the attempt goes on.
-    pub(super) fn tell_stopping(&mut self) {
-        if self.signals.first().is_some() && !std::mem::replace(&mut self.told_stopping, true) {
-            self.listener.hear(Notice::Stopping);
-        }
-    }
-
     /// A path below the root, as it is written into records.
     pub(super) fn relative(&self, path: &Path) -> String {
         path.strip_prefix(self.project.root()).unwrap_or(path).display().to_string()
-    }
-
-    /// End every process that an earlier run left behind.
-    pub(super) fn sweep(&mut self, run: &str) {
-        for process in mark::survivors(run) {
-            self.warn(&format!("ended a process of an earlier run: {process}"));
-        }
     }
 }
 

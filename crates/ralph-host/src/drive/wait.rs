@@ -1,9 +1,9 @@
 //! Waiting: for a usage limit, between two runs, never without an end and never deaf to signals.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use ralph_core::choice::{LEAST_WAIT, Limited, UNKNOWN_WAIT};
+use ralph_core::choice::Limited;
 use ralph_core::cycle::{End, Record};
 
 use super::attempt::{Begun, Ended};
@@ -26,7 +26,7 @@ impl Session<'_> {
         };
         let Some(until) = until else { return Ok(Some(place)) };
         let backend = self.backend(place).name.clone();
-        let reason = self.limited.get(&backend).map(|l| l.reason.clone()).unwrap_or_default();
+        let reason = self.limit_said.clone();
         self.wait_for_limit(&backend, until, &reason)?;
         Ok(None)
     }
@@ -44,18 +44,17 @@ impl Session<'_> {
         until: Option<i64>,
         reason: &str,
     ) -> Result<(), DriveError> {
-        let rolled = self.repo.roll_back(&begun.base, &ended.changes)?;
-        let now = self.clock.now().as_second();
-        let until = until.unwrap_or(now + UNKNOWN_WAIT).max(now + LEAST_WAIT);
+        let rolled = self.repo.roll_back(&begun.base, Some(&ended.changes))?;
+        let since = self.clock.now().as_second();
         let backend = begun.started.backend.clone();
-        let salvage = rolled.salvage.map(|s| s.to_string());
+        let salvage = rolled.salvage.map(|kept| kept.name);
         self.unmark(&begun.task)?;
         self.record(
             Record::RolledBack { attempt: begun.started.attempt.clone(), salvage },
             Durability::Eventual,
         )?;
-        let limited = Limited { until, reason: reason.to_owned() };
-        self.limited.insert(backend.clone(), limited);
+        self.limited.insert(backend.clone(), Limited { since, resets_at: until });
+        self.limit_said = reason.to_owned();
         self.warn(&format!("{backend} has met its usage limit: {reason}"));
         Ok(())
     }
@@ -80,19 +79,20 @@ impl Session<'_> {
             let attempt = attempt.unwrap_or_default();
             self.record(Record::Waiting { attempt, until, backend, reason }, Durability::Synced)?;
         }
-        let mut told = u64::MAX;
-        loop {
-            let left = until.saturating_sub(self.clock.now().as_second());
-            let Ok(seconds) = u64::try_from(left) else { break };
-            if seconds == 0 || self.signals.first().is_some() {
+        // By a clock that nobody can set back.
+        let patience = u64::try_from(until.saturating_sub(self.clock.now().as_second()));
+        let patience = Duration::from_secs(patience.unwrap_or(0));
+        let (began, mut told) = (Instant::now(), u64::MAX);
+        while let Some(left) = patience.checked_sub(began.elapsed()) {
+            if self.signals.first().is_some() {
                 break;
             }
-            if seconds != told {
-                told = seconds;
+            if left.as_secs() != told {
+                told = left.as_secs();
                 let reason = format!("usage limit of {backend}: {reason}");
-                self.listener.hear(Notice::Waiting { reason: &reason, seconds });
+                self.listener.hear(Notice::Waiting { reason: &reason, seconds: told });
             }
-            thread::sleep(NAP);
+            thread::sleep(NAP.min(left));
         }
         if self.signals.first().is_none() {
             self.limited.remove(backend);

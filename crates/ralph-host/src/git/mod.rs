@@ -47,6 +47,7 @@ mod salvage;
 mod snapshot;
 mod state;
 mod status;
+mod texts;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -38,9 +38,7 @@ pub fn add_to_view(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 /// Remove a view. One that is not there is removed already.
 pub fn drop_view(path: &Path) -> Result<(), FileError> {
     match std::fs::remove_file(path) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => {
-            Err(FileError::io(Action::Write, path)(e))
-        }
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(FileError::io(Action::Write, path)(e)),
         _ => Ok(()),
     }
 }

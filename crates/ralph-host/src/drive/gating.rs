@@ -1,0 +1,235 @@
+//! The gates of an attempt: run them, look at the base where that is needed, write the verdict down.
+
+use std::path::{Path, PathBuf};
+
+use ralph_core::cycle::{CheckLine, Record, Result as Gates, Verdict as Noted};
+use ralph_core::gate::judges::{FileChange, JudgeChange, judge_changes, may_judge};
+use ralph_core::gate::{self, Baselines, Check, Gate, Standing, Verdict, failure_context};
+
+use super::attempt::{Begun, Ended};
+use super::error::DriveError;
+use super::notice::Notice;
+use super::session::{Red, Session};
+use crate::gates::{GateError, GateNews, GateRun, run_gate, write_report};
+use crate::git::Changes;
+use crate::proc::Bounds;
+use crate::store::Durability;
+
+/// Where the outputs and verdicts of gates are kept.
+const DIRECTORY: &str = ".ralph/logs/validation";
+
+/// What the gates came to.
+pub(super) struct Gated {
+    /// In a word.
+    pub(super) result: Gates,
+    /// For the retry's prompt.
+    pub(super) context: String,
+}
+
+/// Which tree a gate looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum On {
+    Result,
+    Base,
+}
+
+impl Session<'_> {
+    /// Run the gates on what the backend left. `None` when somebody wants an end first.
+    pub(super) fn gate(
+        &mut self,
+        begun: &Begun,
+        ended: &mut Ended,
+    ) -> Result<Option<Gated>, DriveError> {
+        let logs = self.gate_logs(begun, On::Result);
+        let gates = self.gates.clone();
+        let Some(checks) = self.run_all(&gates, &logs, On::Result)? else { return Ok(None) };
+        let effects = self.repo.after_gates(&begun.base, &mut ended.changes)?;
+        if !effects.removed.is_empty() {
+            let names: Vec<String> = effects.removed.iter().map(ToString::to_string).collect();
+            self.warn(&format!("gates made new files, which were removed: {}", names.join(", ")));
+        }
+        let base = match self.look_at_base(begun, &ended.changes, &checks)? {
+            Some(base) => base,
+            None => return Ok(None),
+        };
+        let judges = self.changed_judges(begun, &ended.changes);
+        let verdict = gate::judge(checks, &base, judges, self.config.judges);
+        self.note(begun, &verdict)?;
+        self.last_checks = verdict.checks.iter().map(|judged| judged.check.clone()).collect();
+        Ok(Some(self.summed_up(&verdict)))
+    }
+
+    /// The gates that are red now and unknown at the base are run there once.
+    fn look_at_base(
+        &mut self,
+        begun: &Begun,
+        changes: &Changes,
+        checks: &[Check],
+    ) -> Result<Option<Baselines>, DriveError> {
+        let wanted: Vec<Gate> = self
+            .baselines
+            .wanted(checks)
+            .into_iter()
+            .filter_map(|check| self.gates.iter().find(|gate| gate.name == check.name).cloned())
+            .collect();
+        if wanted.is_empty() {
+            return Ok(Some(self.baselines.clone()));
+        }
+        let on_base = self.repo.restore_base(&begun.base, changes)?;
+        let logs = self.gate_logs(begun, On::Base);
+        let ran = self.run_all(&wanted, &logs, On::Base);
+        self.repo.reapply(&begun.base, &on_base)?;
+        let Some(ran) = ran? else { return Ok(None) };
+        ran.iter().for_each(|check| self.baselines.record(check));
+        Ok(Some(self.baselines.clone()))
+    }
+
+    fn gate_logs(&self, begun: &Begun, on: On) -> PathBuf {
+        let name = match on {
+            On::Result => format!("iter-{}", begun.started.iteration),
+            On::Base => format!("iter-{}-base", begun.started.iteration),
+        };
+        self.project.root().join(DIRECTORY).join(name)
+    }
+
+    fn run_all(
+        &mut self,
+        gates: &[Gate],
+        logs: &Path,
+        on: On,
+    ) -> Result<Option<Vec<Check>>, DriveError> {
+        let root = self.project.root().to_owned();
+        let Self { listener, runner, signals, .. } = self;
+        let run = GateRun {
+            cwd: &root,
+            logs,
+            grace: Bounds::default().grace,
+            cancel: signals.cancel().clone(),
+        };
+        let mut checks = Vec::new();
+        for gate in gates {
+            let mut hear = |news: GateNews<'_>| match news {
+                GateNews::Begins(gate) => {
+                    let baseline = on == On::Base;
+                    listener.hear(Notice::GateStarted { name: &gate.name, baseline });
+                }
+                GateNews::Over(check) => listener.hear(Notice::GateEnded {
+                    name: &check.name,
+                    passed: check.is_green(),
+                    preexisting: on == On::Base && !check.is_green(),
+                    took_ms: u64::try_from(check.took.as_millis()).unwrap_or(u64::MAX),
+                }),
+                GateNews::Line(..) | GateNews::Runs(..) => {}
+            };
+            match run_gate(runner, gate, &run, &mut hear) {
+                Ok(mut check) => {
+                    check.log = check.log.map(|log| below(&root, &log));
+                    checks.push(check);
+                }
+                Err(GateError::Cancelled) => return Ok(None),
+                Err(GateError::Proc { source, .. }) => return Err(source.into()),
+            }
+        }
+        Ok(Some(checks))
+    }
+
+    /// Tests, manifests and the like that the attempt changed.
+    fn changed_judges(&mut self, begun: &Begun, changes: &Changes) -> Vec<JudgeChange> {
+        let paths: Vec<_> = changes
+            .paths
+            .iter()
+            .filter(|change| may_judge(&change.path.to_string()))
+            .map(|change| change.path.clone())
+            .collect();
+        if paths.is_empty() {
+            return Vec::new();
+        }
+        let before = match self.repo.texts_before(&begun.base, &paths) {
+            Ok(texts) => texts,
+            Err(e) => {
+                self.warn(&format!("changed tests are not compared: {e}"));
+                return Vec::new();
+            }
+        };
+        let names: Vec<String> = paths.iter().map(ToString::to_string).collect();
+        let after: Vec<Option<String>> = paths
+            .iter()
+            .map(|path| {
+                let bytes = crate::store::read(&self.repo.file(path)).ok().flatten()?;
+                String::from_utf8(bytes).ok()
+            })
+            .collect();
+        let files: Vec<FileChange<'_>> = names
+            .iter()
+            .zip(&before)
+            .zip(&after)
+            .map(|((path, before), after)| FileChange {
+                path,
+                before: before.as_deref(),
+                after: after.as_deref(),
+            })
+            .collect();
+        judge_changes(&files)
+    }
+
+    /// The verdict, in its file and in the journal.
+    fn note(&mut self, begun: &Begun, verdict: &Verdict) -> Result<(), DriveError> {
+        let iteration = begun.started.iteration;
+        let directory = self.project.root().join(DIRECTORY);
+        let strategy = self.config.gate_strategy;
+        let report = write_report(&directory, iteration.into(), verdict, strategy, &self.clock)?;
+        let line = |judged: &gate::Judged| CheckLine {
+            name: judged.check.name.clone(),
+            passed: judged.check.is_green(),
+            preexisting: judged.standing == Standing::Old,
+        };
+        let noted = Noted {
+            attempt: begun.started.attempt.clone(),
+            passed: verdict.passed(),
+            checks: verdict.checks.iter().map(line).collect(),
+            unproven: verdict.unproven.iter().map(ToString::to_string).collect(),
+            judges: verdict.judges.iter().map(judge_line).collect(),
+            report: Some(self.relative(&report)),
+        };
+        self.record(Record::Judged(noted), Durability::Eventual)
+    }
+
+    fn summed_up(&mut self, verdict: &Verdict) -> Gated {
+        let context = failure_context(verdict);
+        self.red = verdict.fingerprint().map(|fingerprint| {
+            let names: Vec<String> = verdict.blockers.iter().map(blocker).collect();
+            Red { message: names.join("; "), fingerprint }
+        });
+        let result = match (verdict.passed(), verdict.is_proven()) {
+            (false, _) => Gates::Red,
+            (true, true) => Gates::Green,
+            (true, false) => Gates::Unproven,
+        };
+        Gated { result, context }
+    }
+}
+
+fn blocker(blocker: &gate::Blocker) -> String {
+    match blocker {
+        gate::Blocker::Gate(name) => format!("{name} failed"),
+        gate::Blocker::Judges(paths) => format!("it changed {}", paths.join(", ")),
+    }
+}
+
+/// One line about a changed judge.
+fn judge_line(change: &JudgeChange) -> String {
+    let mut line = format!("{} {}: {}", change.kind.as_str(), change.extent.as_str(), change.path);
+    if !change.deleted.is_empty() {
+        line.push_str(&format!("; deleted: {}", change.deleted.join(", ")));
+    }
+    let weakened: Vec<String> = change.weakened.iter().map(ToString::to_string).collect();
+    if !weakened.is_empty() {
+        line.push_str(&format!("; weakened: {}", weakened.join(", ")));
+    }
+    line
+}
+
+/// A path below the root as it is written down.
+fn below(root: &Path, path: &str) -> String {
+    Path::new(path).strip_prefix(root).map_or(path.to_owned(), |p| p.display().to_string())
+}

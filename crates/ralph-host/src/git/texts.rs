@@ -1,0 +1,43 @@
+//! The texts of files as they were at the checkpoint.
+
+use super::Repo;
+use super::checkpoint::Checkpoint;
+use super::error::GitError;
+use super::name::RepoPath;
+
+impl Repo<'_> {
+    /// The text of each path in S0; `None` where there was no file, or no text.
+    pub fn texts_before(
+        &self,
+        cp: &Checkpoint,
+        paths: &[RepoPath],
+    ) -> Result<Vec<Option<String>>, GitError> {
+        let Some(base) = cp.tree.as_ref().or(cp.spec_tip.as_ref()).or(cp.head.as_ref()) else {
+            return Ok(vec![None; paths.len()]);
+        };
+        let mut names = Vec::new();
+        for path in paths {
+            names.extend(base.as_str().as_bytes());
+            names.push(b':');
+            names.extend(path.as_bytes());
+            names.push(0);
+        }
+        let out = self.look(["cat-file", "--batch", "-z"]).stdin(names).ok()?;
+        let mut rest = &out[..];
+        Ok(paths.iter().map(|_| next_text(&mut rest)).collect())
+    }
+}
+
+/// The next answer: `<oid> blob <size>`, the bytes and a line end; or a line that says "missing".
+fn next_text(rest: &mut &[u8]) -> Option<String> {
+    let end = rest.iter().position(|b| *b == b'\n')?;
+    let (head, tail) = (&rest[..end], &rest[end + 1..]);
+    *rest = tail;
+    let head = std::str::from_utf8(head).ok()?;
+    let mut words = head.rsplitn(3, ' ');
+    let size: usize = words.next()?.parse().ok()?;
+    let is_blob = words.next() == Some("blob");
+    let bytes = tail.get(..size)?;
+    *rest = tail.get(size + 1..).unwrap_or_default();
+    is_blob.then(|| String::from_utf8(bytes.to_vec()).ok()).flatten()
+}
