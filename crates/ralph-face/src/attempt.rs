@@ -8,7 +8,7 @@ use crate::words::short;
 /// How an attempt ended, in a word or two.
 pub fn result(view: &AttemptView) -> String {
     match &view.fate {
-        Fate::Open => "not ended".to_owned(),
+        Fate::Open => "under way".to_owned(),
         Fate::Limited => "usage limit".to_owned(),
         Fate::Failed { failure, .. } => failure.kind.words().to_owned(),
         Fate::Landed { landing, proof, .. } => {

@@ -11,6 +11,7 @@
 pub mod backends;
 pub mod clock;
 pub mod config_load;
+pub mod diff;
 pub mod drive;
 pub mod file_error;
 mod git_dir;
