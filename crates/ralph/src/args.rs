@@ -31,6 +31,9 @@ First steps:
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Init(commands::init::InitArgs),
+    Build(Box<commands::build_args::BuildArgs>),
+    #[command(hide = true)]
+    Start(commands::build_args::StartArgs),
     Status(commands::status::StatusArgs),
     Task(commands::task::TaskArgs),
     Issue(commands::issue::IssueArgs),
@@ -38,6 +41,8 @@ pub(crate) enum Command {
     Inbox(commands::inbox::InboxArgs),
     Query(commands::query::QueryArgs),
     Log(commands::log::LogArgs),
+    Attempts(commands::attempts::AttemptsArgs),
+    Show(commands::show::ShowArgs),
     Validate(commands::validate::ValidateArgs),
     Convert(commands::convert::ConvertArgs),
     Config(commands::config::ConfigArgs),

@@ -4,15 +4,16 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use ralph_core::config;
+use ralph_core::cycle::History;
 use ralph_core::format::{self, Codec, EditError, Format};
 use ralph_core::lines;
 use ralph_core::plan::{Edit, Id, Plan};
 use ralph_host::clock::Clock;
-use ralph_host::config_load::{ProjectText, Sources};
+use ralph_host::config_load::{ProjectText, Sources, load};
 use ralph_host::ids::Ids;
 use ralph_host::plan_file::plan_file;
 use ralph_host::project::Project;
-use ralph_host::store::{Holder, Kind, Store, Torn};
+use ralph_host::store::{Holder, Kind, Store, Torn, read_history};
 
 use crate::args::PlanArgs;
 use crate::error::CommandError;
@@ -58,14 +59,24 @@ impl Context {
         Ok(Self { project, directory, clock, ids: RefCell::new(ids), store })
     }
 
+    /// Whatever tells the time.
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock
+    }
+
     /// The time now, RFC 3339.
     pub(crate) fn now(&self) -> String {
         self.clock.stamp()
     }
 
-    /// Tells the time.
-    pub(crate) fn clock(&self) -> Clock {
-        self.clock
+    /// Rolls the dice.
+    pub(crate) fn ids(&self) -> Ids {
+        self.ids.borrow().clone()
+    }
+
+    /// Writes the ledger.
+    pub(crate) fn store(&self) -> Store {
+        self.store.clone()
     }
 
     /// A source of random base-36 words.
@@ -115,6 +126,16 @@ impl Context {
         Sources::read(self.project.root(), project, std::env::vars_os(), &[]).map_err(config_error)
     }
 
+    /// The configuration for a plan, with options of the command line above all.
+    pub(crate) fn config_with(
+        &self,
+        flags: &[config::Flag],
+        plan: &PlanFile,
+    ) -> Result<config::Resolved, CommandError> {
+        let plan = (plan.shown.as_str(), &plan.plan.config);
+        load(self.project.root(), plan, std::env::vars_os(), flags).map_err(config_error)
+    }
+
     /// Read the plan. A plan that does not exist yet is an empty one.
     pub(crate) fn read_plan(&self, args: &PlanArgs) -> Result<PlanFile, CommandError> {
         let path = self.plan_path(args)?;
@@ -150,6 +171,12 @@ impl Context {
         })?;
         self.warn_torn(updated.torn);
         Ok(updated.value)
+    }
+
+    /// What the loops of this worktree have done.
+    pub(crate) fn history(&self) -> Result<History, CommandError> {
+        read_history(&self.project.state_dir())
+            .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))
     }
 
     fn warn_torn(&self, torn: Option<Torn>) {

@@ -70,6 +70,7 @@ impl From<StoreError> for CommandError {
 
 /// A panic is a mistake in ralph: say so in one line, without a backtrace.
 pub(crate) fn report_panic(info: &std::panic::PanicHookInfo<'_>) {
+    ralph_face::freeze();
     let place =
         info.location().map(|l| format!(" at {}:{}", l.file(), l.line())).unwrap_or_default();
     let what = info.payload_as_str().unwrap_or("unknown cause");

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use ralph_face::text::width;
 use serde_json::Value;
 
 use crate::error::CommandError;
@@ -31,15 +32,14 @@ pub(crate) fn warn(text: impl AsRef<str>) {
 /// Lines of a table with aligned columns, two spaces apart; the last column is not padded.
 pub(crate) fn table(rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |c: usize| {
-        rows.iter().filter_map(|r| r.get(c)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let widest =
+        |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|cell| width(cell)).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(widest).collect();
     rows.iter()
         .map(|row| {
             let mut text = String::new();
             for (c, cell) in row.iter().enumerate() {
-                let pad = widths[c].saturating_sub(cell.chars().count()) + 2;
+                let pad = widths[c].saturating_sub(width(cell)) + 2;
                 text.push_str(cell);
                 text.extend(std::iter::repeat_n(' ', pad));
             }
@@ -69,9 +69,9 @@ impl Render {
     }
 }
 
-/// A text from a file, safe to show: control characters cannot move the cursor or change colours.
+/// A text from a file, safe to show: nothing in it can move the cursor or change colours.
 pub(crate) fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    ralph_face::text::clean(text)
 }
 
 /// Print a text as it is.

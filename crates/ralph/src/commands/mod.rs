@@ -1,6 +1,9 @@
 //! One file a command. The doc comment of its argument type is its help.
 
+pub(crate) mod attempts;
 pub(crate) mod backends;
+pub(crate) mod build;
+pub(crate) mod build_args;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod convert;
@@ -9,6 +12,7 @@ pub(crate) mod init;
 pub(crate) mod issue;
 pub(crate) mod log;
 pub(crate) mod query;
+pub(crate) mod show;
 pub(crate) mod spec;
 pub(crate) mod status;
 pub(crate) mod task;
@@ -25,6 +29,8 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
     let here = cli.directory.as_deref();
     match cli.command {
         Command::Init(args) => init::run(&Context::open(here)?, &args),
+        Command::Build(args) => build::run(&Context::open(here)?, &args),
+        Command::Start(args) => build::start(here, &args),
         Command::Status(args) => status::run(&Context::open(here)?, &args),
         Command::Task(args) => task::run(&Context::open(here)?, args),
         Command::Issue(args) => issue::run(&Context::open(here)?, args),
@@ -32,6 +38,8 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
         Command::Inbox(args) => inbox::run(&Context::open(here)?, args),
         Command::Query(args) => query::run(&Context::open(here)?, &args),
         Command::Log(args) => log::run(&Context::open(here)?, &args),
+        Command::Attempts(args) => attempts::run(&Context::open(here)?, &args),
+        Command::Show(args) => show::run(&Context::open(here)?, &args),
         Command::Validate(args) => validate::run(&Context::open(here)?, &args),
         Command::Convert(args) => convert::run(&Context::open(here)?, &args),
         Command::Config(args) => config::run(&Context::open(here)?, args),

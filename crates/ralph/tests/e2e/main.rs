@@ -8,6 +8,7 @@
     reason = "a test may end in a panic and start programs"
 )]
 
+mod attempts;
 mod backends;
 mod bad_input;
 mod concurrency;

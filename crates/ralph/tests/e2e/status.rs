@@ -59,6 +59,8 @@ fn every_command_has_help_with_an_example() {
     let p = project!();
     for command in [
         "init",
+        "build",
+        "start",
         "status",
         "task",
         "issue",
@@ -66,6 +68,8 @@ fn every_command_has_help_with_an_example() {
         "inbox",
         "query",
         "log",
+        "attempts",
+        "show",
         "validate",
         "convert",
         "config",

@@ -1,0 +1,119 @@
+//! Finished and running attempts in words and as JSON, for `ralph attempts` and `ralph show`.
+
+use ralph_core::cycle::{AttemptView, CheckLine, Claimed, Fate, Landing, Proof};
+use serde_json::{Value, json};
+
+use crate::words::short;
+
+/// How an attempt ended, in a word or two.
+pub fn result(view: &AttemptView) -> String {
+    match &view.fate {
+        Fate::Open => "under way".to_owned(),
+        Fate::Limited => "usage limit".to_owned(),
+        Fate::Failed { failure, .. } => failure.kind.words().to_owned(),
+        Fate::Landed { landing, proof, .. } => {
+            let landing = match landing {
+                Landing::Complete => "landed",
+                Landing::Partial => "landed in part",
+                Landing::Stalled => "landed in part, no progress",
+            };
+            let proof = match proof {
+                Proof::Proven => "",
+                Proof::Unproven => ", unproven",
+                Proof::NoChange => ", no change",
+            };
+            format!("{landing}{proof}")
+        }
+    }
+}
+
+/// What the gates said: `2 of 3`, and nothing when none ran.
+pub fn gates(view: &AttemptView) -> Option<String> {
+    let checks = &view.verdict.as_ref()?.checks;
+    let green = checks.iter().filter(|check| check.passed).count();
+    Some(if checks.is_empty() { "none".to_owned() } else { format!("{green} of {}", checks.len()) })
+}
+
+/// One gate's result in words.
+pub fn check(check: &CheckLine) -> &'static str {
+    match (check.passed, check.preexisting) {
+        (true, _) => "passed",
+        (false, true) => "failed as before, which does not count",
+        (false, false) => "failed",
+    }
+}
+
+/// Where its work is: a commit or a ref.
+pub fn kept(view: &AttemptView) -> Option<&str> {
+    match &view.fate {
+        Fate::Landed { commit, .. } => commit.as_deref(),
+        Fate::Failed { salvage, .. } => salvage.as_deref(),
+        Fate::Open | Fate::Limited => None,
+    }
+}
+
+/// The same, short enough for a table.
+pub fn kept_short(view: &AttemptView) -> Option<&str> {
+    match &view.fate {
+        Fate::Landed { .. } => kept(view).map(short),
+        _ => kept(view),
+    }
+}
+
+/// What the backend claimed, in words.
+pub fn claim(claimed: &Claimed) -> String {
+    match claimed {
+        Claimed::Done { no_change_needed: None } => "done".to_owned(),
+        Claimed::Done { no_change_needed: Some(why) } => {
+            format!("nothing had to be changed: {why}")
+        }
+        Claimed::Partial => "a part of it is done".to_owned(),
+        Claimed::Blocked { reason } => format!("blocked: {reason}"),
+        Claimed::NeedsHuman { reason } => format!("a person has to decide: {reason}"),
+        Claimed::Nothing => "nothing that counts".to_owned(),
+    }
+}
+
+/// Everything about an attempt. The names are those of the journal and of `events.jsonl`.
+pub fn as_json(view: &AttemptView) -> Value {
+    let started = &view.started;
+    let (word, more) = match &view.fate {
+        Fate::Open => ("open", json!({})),
+        Fate::Limited => ("limited", json!({})),
+        Fate::Landed { commit, landing, proof } => {
+            ("landed", json!({ "commit": commit, "landing": landing, "proof": proof }))
+        }
+        Fate::Failed { failure, salvage } => (
+            "failed",
+            json!({ "failure": failure.kind, "message": failure.message, "salvage": salvage }),
+        ),
+    };
+    let mut value = json!({
+        "attempt": started.attempt, "iteration": started.iteration, "run": started.run,
+        "task_id": started.task, "name": started.name, "retry": started.retries,
+        "backend": started.backend, "model": started.model, "log": started.log,
+        "started_at": view.at, "ended_at": view.ended_at, "result": word,
+    });
+    if let Some(end) = &view.backend {
+        value["outcome"] = json!(end.outcome);
+        value["outcome_message"] = json!(end.message);
+        value["claim"] = json!(end.claimed);
+        value["summary"] = json!(end.summary);
+        value["session"] = json!(end.session);
+        value["handoff"] = json!(end.handoff);
+        value["changed_files"] = json!(end.changed);
+        value["cost_usd"] = json!(end.cost);
+        value["tokens"] = json!(end.tokens);
+        value["duration_ms"] = json!(end.took_ms);
+    }
+    if let Some(verdict) = &view.verdict {
+        value["checks"] = json!(verdict.checks);
+        value["unproven"] = json!(verdict.unproven);
+        value["judges"] = json!(verdict.judges);
+        value["report"] = json!(verdict.report);
+    }
+    if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
+        value.extend(more);
+    }
+    value
+}

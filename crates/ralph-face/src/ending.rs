@@ -1,0 +1,157 @@
+//! How a loop ended: the reason, what remains, and what a person can do about it.
+
+use ralph_core::cycle::{End, OnceEnd};
+
+use crate::line::{Line, Style};
+use crate::words::{cost, count, took};
+
+/// The numbers of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Totals {
+    /// Tasks that are left.
+    pub remaining: usize,
+    /// Tasks that landed.
+    pub landed: usize,
+    /// Attempts.
+    pub attempts: usize,
+    /// Dollars, where known.
+    pub cost: Option<f64>,
+    /// How long it took.
+    pub took_ms: u64,
+}
+
+/// The last lines of a run. The first one has the reason and what remains.
+pub fn ending(end: &End, totals: &Totals) -> Vec<Line> {
+    let (style, word) = match end {
+        End::Complete => (Style::Good, "Complete"),
+        End::Once(OnceEnd::Landed) => (Style::Good, "Stopped"),
+        End::Blocked { .. } => (Style::Bad, "Blocked"),
+        End::Backend { .. } | End::FalseDone | End::Breaker(_) => (Style::Bad, "Stopped"),
+        _ => (Style::Caution, "Stopped"),
+    };
+    let reason = end.reason();
+    let mut first = format!(": {}.", reason.trim_end().trim_end_matches('.'));
+    let numbers = numbers(totals);
+    let mut lines = Vec::new();
+    if *end == End::Complete {
+        first.push_str(&format!(" {numbers}."));
+    } else {
+        first.push_str(&format!(" Tasks remaining: {}", totals.remaining));
+    }
+    lines.push(Line::of(style, word).add(Style::Plain, first));
+    lines.extend(
+        why(end).iter().map(|why| Line::of(Style::Plain, "  ").hang_here().add(Style::Plain, why)),
+    );
+    if *end != End::Complete {
+        lines.push(Line::of(Style::Faint, format!("{numbers}.")));
+    }
+    lines.extend(
+        next(end)
+            .iter()
+            .map(|next| Line::of(Style::Strong, "Next: ").hang_here().add(Style::Plain, next)),
+    );
+    lines
+}
+
+/// `5 landed in 7 attempts, $0.12, 3m 20s`.
+fn numbers(totals: &Totals) -> String {
+    if totals.attempts == 0 {
+        return format!("nothing had to be run, {}", took(totals.took_ms));
+    }
+    let attempts = count(totals.attempts, "attempt");
+    format!(
+        "{} landed in {attempts}, {}, {}",
+        totals.landed,
+        cost(totals.cost),
+        took(totals.took_ms)
+    )
+}
+
+/// The evidence, one line each.
+fn why(end: &End) -> &[String] {
+    match end {
+        End::Blocked { why } => why,
+        End::Breaker(tripped) => &tripped.evidence,
+        _ => &[],
+    }
+}
+
+/// What to do about it.
+fn next(end: &End) -> Vec<String> {
+    let one = |text: &str| vec![text.to_owned()];
+    match end {
+        End::Complete | End::Once(OnceEnd::Landed) => Vec::new(),
+        End::Blocked { .. } => one(
+            "`ralph attempts --task ID` shows what was tried; `ralph task retry ID` gives it another \
+             chance, `ralph task skip ID` leaves it out",
+        ),
+        End::Breaker(_) | End::Once(OnceEnd::Failed) => {
+            one("`ralph show last` shows what went wrong")
+        }
+        End::MaxIterations(_) => one("`ralph build` goes on with a new count"),
+        End::MaxCost { .. } => one("`ralph build --max-cost N` goes on with more"),
+        End::UsageLimit { .. } => one("`ralph build` waits for the reset and goes on"),
+        End::Backend { advice, .. } => advice.iter().cloned().collect(),
+        End::FalseDone => one("take RALPH_DONE out of the plan, or tick what is done"),
+        End::Interrupted(_) | End::Stopped | End::Paused { .. } => {
+            one("`ralph build --resume` goes on")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ralph_core::cycle::{Signal, Tripped};
+
+    use super::*;
+    use crate::line::Paint;
+
+    const TOTALS: Totals =
+        Totals { remaining: 3, landed: 5, attempts: 7, cost: Some(0.12), took_ms: 200_000 };
+
+    fn said(end: &End) -> String {
+        let lines = ending(end, &TOTALS);
+        lines.iter().map(|line| line.paint(Paint::None)).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn the_end_is_told_with_its_reason_and_what_remains() {
+        let totals = Totals { remaining: 0, ..TOTALS };
+        assert_eq!(
+            ending(&End::Complete, &totals)[0].text(),
+            "Complete: all tasks complete. 5 landed in 7 attempts, $0.12, 3m 20s."
+        );
+        assert_eq!(
+            said(&End::MaxIterations(20)),
+            "Stopped: max iterations (20) reached. Tasks remaining: 3\n\
+             5 landed in 7 attempts, $0.12, 3m 20s.\n\
+             Next: `ralph build` goes on with a new count"
+        );
+        assert!(
+            said(&End::Interrupted(Signal::Interrupt))
+                .starts_with("Stopped: interrupted. Tasks remaining: 3\n")
+        );
+    }
+
+    #[test]
+    fn a_blocked_run_says_why_for_each_task_and_what_to_do() {
+        let why = vec!["t-aaaa: blocked: no key".to_owned(), "t-bbbb: waits for t-aaaa".to_owned()];
+        let said = said(&End::Blocked { why });
+        assert!(said.starts_with(
+            "Blocked: no task can run. Tasks remaining: 3\n  t-aaaa: blocked: no key\n  t-bbbb: waits"
+        ));
+        assert!(said.contains("`ralph task retry ID`"), "{said}");
+    }
+
+    #[test]
+    fn the_breaker_shows_its_evidence() {
+        let evidence = vec!["iteration 4, t-aaaa: gates failed".to_owned()];
+        let end = End::Breaker(Tripped { reason: "the same failure 3 times".into(), evidence });
+        assert_eq!(
+            said(&end),
+            "Stopped: no progress: the same failure 3 times. Tasks remaining: 3\n  \
+             iteration 4, t-aaaa: gates failed\n5 landed in 7 attempts, $0.12, 3m 20s.\n\
+             Next: `ralph show last` shows what went wrong"
+        );
+    }
+}

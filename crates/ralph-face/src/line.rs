@@ -1,0 +1,178 @@
+//! One line for people: pieces with a meaning, which a colour may repeat but never replaces.
+
+use crate::text::{char_width, clean, width};
+
+/// What a piece means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Words.
+    Plain,
+    /// What the line is about.
+    Strong,
+    /// Less important.
+    Faint,
+    /// It went well.
+    Good,
+    /// It went wrong.
+    Bad,
+    /// Worth a look.
+    Caution,
+}
+
+/// Whether meanings become colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paint {
+    /// No.
+    None,
+    /// As escape sequences.
+    Ansi,
+}
+
+/// A line, of any length.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    /// The column in which its further lines begin when it is wrapped.
+    hang: usize,
+    pieces: Vec<(Style, String)>,
+}
+
+impl Line {
+    /// An empty line.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One piece.
+    pub fn of(style: Style, text: impl AsRef<str>) -> Self {
+        Self::new().add(style, text)
+    }
+
+    /// Add a piece. It is made safe here, so that no caller can forget it.
+    #[must_use]
+    pub fn add(mut self, style: Style, text: impl AsRef<str>) -> Self {
+        let text = clean(text.as_ref());
+        if !text.is_empty() {
+            self.pieces.push((style, text));
+        }
+        self
+    }
+
+    /// Further lines begin below what is added next.
+    #[must_use]
+    pub fn hang_here(mut self) -> Self {
+        self.hang = self.width();
+        self
+    }
+
+    /// How many columns it takes.
+    pub fn width(&self) -> usize {
+        self.pieces.iter().map(|(_, text)| width(text)).sum()
+    }
+
+    /// Its words alone.
+    pub fn text(&self) -> String {
+        self.pieces.iter().map(|(_, text)| text.as_str()).collect()
+    }
+
+    /// At most this many columns of it, with `…` for what is left out.
+    pub fn fit(&self, columns: usize) -> Self {
+        if self.width() <= columns {
+            return self.clone();
+        }
+        let cells: Vec<Cell> = self.cells().collect();
+        let end = count_that_fit(&cells, columns.saturating_sub(1));
+        let mut line = Self::from_cells(&cells[..end]);
+        if columns > 0 {
+            line.pieces.push((Style::Faint, "…".to_owned()));
+        }
+        line
+    }
+
+    /// All of it in lines of at most this many columns, broken between words where that is possible.
+    pub fn wrap(&self, columns: usize) -> Vec<Self> {
+        if columns == 0 || self.width() <= columns {
+            return vec![self.clone()];
+        }
+        // On a narrow screen every column is needed for words.
+        let hang = if columns < 20 { 0 } else { self.hang.min(columns / 2) };
+        let cells: Vec<Cell> = self.cells().collect();
+        let mut rest = &cells[..];
+        let mut lines = Vec::new();
+        while !rest.is_empty() {
+            let indent = if lines.is_empty() { 0 } else { hang };
+            let mut end = count_that_fit(rest, columns - indent).max(1);
+            if end < rest.len() {
+                // A break inside of the label would say nothing.
+                let first = if lines.is_empty() { hang } else { 0 };
+                let space = rest[..=end].iter().rposition(|(_, c)| *c == ' ');
+                end = space.filter(|at| *at > first).unwrap_or(end);
+            }
+            let mut line = Self::new().add(Style::Plain, " ".repeat(indent));
+            line.pieces.extend(Self::from_cells(&rest[..end]).pieces);
+            lines.push(line);
+            let blanks = rest[end..].iter().take_while(|(_, c)| *c == ' ').count();
+            rest = &rest[end + blanks..];
+        }
+        lines
+    }
+
+    /// As it is written to a terminal or a file, without the end of the line.
+    pub fn paint(&self, paint: Paint) -> String {
+        let mut out = String::new();
+        for (style, text) in &self.pieces {
+            match (paint, code(*style)) {
+                (Paint::Ansi, Some(code)) => {
+                    out.push_str(&format!("\x1b[{code}m{text}\x1b[0m"));
+                }
+                _ => out.push_str(text),
+            }
+        }
+        out.truncate(out.trim_end_matches(' ').len());
+        out
+    }
+
+    fn cells(&self) -> impl Iterator<Item = Cell> {
+        self.pieces.iter().flat_map(|(style, text)| text.chars().map(|c| (*style, c)))
+    }
+
+    fn from_cells(cells: &[Cell]) -> Self {
+        let mut line = Self::new();
+        for (style, c) in cells {
+            match line.pieces.last_mut() {
+                Some((last, text)) if last == style => text.push(*c),
+                _ => line.pieces.push((*style, c.to_string())),
+            }
+        }
+        line
+    }
+}
+
+type Cell = (Style, char);
+
+/// How many characters from the start take at most this many columns. A mark stays with its letter.
+fn count_that_fit(cells: &[Cell], columns: usize) -> usize {
+    let mut used = 0;
+    for (n, (_, c)) in cells.iter().enumerate() {
+        used += char_width(*c);
+        if used > columns {
+            return n;
+        }
+    }
+    cells.len()
+}
+
+/// The sixteen colours that follow the user's own theme.
+fn code(style: Style) -> Option<&'static str> {
+    match style {
+        Style::Plain => None,
+        Style::Strong => Some("1"),
+        Style::Faint => Some("2"),
+        Style::Good => Some("32"),
+        Style::Bad => Some("31"),
+        Style::Caution => Some("33"),
+    }
+}
+
+#[cfg(test)]
+#[path = "line_tests.rs"]
+mod tests;

@@ -1,0 +1,164 @@
+//! The live view: a thread that draws, so that the loop never waits for a terminal.
+//!
+//! # Theory of operation
+//!
+//! [`Live::hear`] changes the picture under a lock and wakes the thread; that is all the loop pays. The
+//! thread draws at most every [`FRAME`], and once a [`TICK`] when nothing happens, for the clocks and the
+//! size of the window. Dropping the view draws the last frame and ends the thread. A panic leaves the
+//! last frame where it is, with the message below it: [`freeze`] sees to that.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use ralph_host::drive::{Listener, Notice};
+
+use crate::line::Paint;
+use crate::picture::Picture;
+use crate::screen::{Screen, Size};
+
+/// Least time between two frames.
+const FRAME: Duration = Duration::from_millis(80);
+/// Most time between two looks at clocks and window.
+const TICK: Duration = Duration::from_secs(1);
+
+static FROZEN: AtomicBool = AtomicBool::new(false);
+
+/// Nothing more is drawn, by anybody: something else has to be said now, and the program ends.
+pub fn freeze() {
+    FROZEN.store(true, Ordering::SeqCst);
+}
+
+/// A view that changes.
+pub struct Live {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    woken: Condvar,
+    started: Instant,
+}
+
+struct State {
+    picture: Picture,
+    changed: bool,
+    over: bool,
+}
+
+impl Live {
+    /// Begin to draw on `out`. `size` is asked for each frame.
+    pub fn start<W, S>(picture: Picture, out: W, paint: Paint, size: S) -> std::io::Result<Self>
+    where
+        W: Write + Send + 'static,
+        S: Fn() -> Size + Send + 'static,
+    {
+        let state = State { picture, changed: false, over: false };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            woken: Condvar::new(),
+            started: Instant::now(),
+        });
+        let screen = Screen::new(out, paint);
+        let theirs = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("view".to_owned())
+            .spawn(move || draw_until_over(&theirs, screen, &size))?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+}
+
+impl Listener for Live {
+    fn hear(&mut self, notice: Notice<'_>) {
+        let now = self.shared.started.elapsed();
+        let mut state = self.shared.lock();
+        state.picture.hear(now, &notice);
+        state.changed = true;
+        self.shared.woken.notify_one();
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            freeze();
+        }
+        self.shared.lock().over = true;
+        self.shared.woken.notify_one();
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has nothing more to draw.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    /// The state, also after somebody panicked: it is only shown.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn draw_until_over<W: Write>(shared: &Shared, mut screen: Screen<W>, size: &dyn Fn() -> Size) {
+    loop {
+        let quiet = |state: &mut State| !state.changed && !state.over;
+        let waited = shared.woken.wait_timeout_while(shared.lock(), TICK, quiet);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.changed = false;
+        let over = state.over;
+        let size = size();
+        let finished = state.picture.take_finished();
+        let block = match over {
+            true => Vec::new(),
+            false => state.picture.block(shared.started.elapsed(), size),
+        };
+        // Whoever has something to tell must not wait for the terminal.
+        drop(state);
+        if FROZEN.load(Ordering::SeqCst) {
+            return;
+        }
+        // Nobody can be told that the terminal is gone.
+        let _ = screen.draw(size, &finished, block);
+        if over {
+            return;
+        }
+        std::thread::sleep(FRAME);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Sink(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Sink {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_was_told_is_on_the_screen_when_the_view_is_gone_and_the_block_is_not() {
+        let sink = Sink::default();
+        let size = || Size { columns: 80, rows: 24 };
+        let mut live = Live::start(Picture::new(None), sink.clone(), Paint::None, size).unwrap();
+        for n in 0..100 {
+            live.hear(Notice::Warning(&format!("number {n}")));
+        }
+        drop(live);
+        let out = String::from_utf8(sink.0.lock().unwrap().clone()).unwrap();
+        for n in 0..100 {
+            assert!(out.contains(&format!("Warning: number {n}\n")), "{out}");
+        }
+        assert!(out.ends_with("\x1b[J") || out.ends_with("number 99\n"), "{out:?}");
+    }
+}

@@ -1,0 +1,325 @@
+//! What is going on right now: the small block below the story.
+//!
+//! The lines of an attempt stay in the block until the attempt ends, so that its first line is always
+//! in sight; then they join the story above. Nothing here knows the time: it comes in as the time
+//! since the start.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use ralph_core::backend::{Context, Event, ToolStatus};
+use ralph_host::drive::{Notice, Tally};
+
+use crate::line::{Line, Style};
+use crate::screen::Size;
+use crate::story::{Story, detail};
+use crate::text::last_line;
+use crate::tool::tool_words;
+use crate::words::{dollars, elapsed};
+
+/// Doings of the backend that are shown.
+const DOINGS: usize = 3;
+/// Most characters that are kept of what it says.
+const SAYING: usize = 400;
+/// Lines of the attempt that are shown while it runs.
+const HELD: usize = 8;
+
+/// What is going on.
+#[derive(Clone, Debug, Default)]
+pub struct Picture {
+    story: Story,
+    root: Option<String>,
+    /// Lines that have not been shown yet and stay.
+    finished: Vec<Line>,
+    tally: Tally,
+    /// Dollars of attempts that have ended.
+    spent: f64,
+    attempt: Option<Attempt>,
+    waiting: Option<(String, u64)>,
+    stopping: bool,
+    ended: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Attempt {
+    lines: Vec<Line>,
+    who: String,
+    since: Duration,
+    doings: VecDeque<Doing>,
+    context: Option<Context>,
+    cost: Option<f64>,
+    phase: Phase,
+}
+
+#[derive(Clone, Debug)]
+enum Phase {
+    Backend,
+    Gate { name: String, at_base: bool, since: Duration },
+    Between,
+}
+
+#[derive(Clone, Debug)]
+enum Doing {
+    Tool { id: String, words: String, since: Duration, result: Option<ToolStatus> },
+    Says(String),
+}
+
+impl Picture {
+    /// An empty one. Paths below `root` are shown without it.
+    pub fn new(root: Option<String>) -> Self {
+        Self { root, ..Self::default() }
+    }
+
+    /// Something happened, this long after the start.
+    pub fn hear(&mut self, now: Duration, notice: &Notice<'_>) {
+        let lines = self.story.hear(notice);
+        if !matches!(notice, Notice::Waiting { .. }) {
+            self.waiting = None;
+        }
+        match notice {
+            Notice::Started { tally, .. } => self.tally = *tally,
+            Notice::Attempt { backend, model, tally, .. } => {
+                self.close();
+                self.tally = *tally;
+                let who =
+                    [Some(*backend), *model].into_iter().flatten().collect::<Vec<_>>().join(" ");
+                self.attempt = Some(Attempt::new(now, who));
+            }
+            Notice::Landed { tally, .. } => self.tally = *tally,
+            Notice::Waiting { reason, seconds } => {
+                self.waiting = Some(((*reason).to_owned(), *seconds));
+            }
+            Notice::Stopping => self.stopping = true,
+            Notice::Failed { left: None, .. } => self.tally.stuck += 1,
+            _ => {}
+        }
+        if let Some(attempt) = &mut self.attempt {
+            attempt.hear(now, notice, self.root.as_deref());
+        }
+        let of_attempt = !is_aside(notice);
+        match &mut self.attempt {
+            Some(attempt) if of_attempt => attempt.lines.extend(lines),
+            _ => self.finished.extend(lines),
+        }
+        if matches!(notice, Notice::Landed { .. } | Notice::Failed { .. }) {
+            self.close();
+        }
+        if matches!(notice, Notice::Ended { .. }) {
+            self.ended = true;
+        }
+    }
+
+    /// The attempt has ended, or somebody forgot to say so: its lines stay.
+    fn close(&mut self) {
+        if let Some(attempt) = self.attempt.take() {
+            self.finished.extend(attempt.lines);
+            self.spent += attempt.cost.unwrap_or(0.0);
+        }
+    }
+
+    /// The lines that stay and were not given out yet.
+    pub fn take_finished(&mut self) -> Vec<Line> {
+        if self.ended {
+            self.close();
+        }
+        std::mem::take(&mut self.finished)
+    }
+
+    /// The block, fitted to a screen of this size; empty once the loop has ended.
+    pub fn block(&self, now: Duration, size: Size) -> Vec<Line> {
+        if self.ended {
+            return Vec::new();
+        }
+        let mut lines = vec![Line::new()];
+        if let Some(attempt) = &self.attempt {
+            lines.extend(attempt.block(now));
+        }
+        if let Some((reason, seconds)) = &self.waiting {
+            let left = elapsed(*seconds);
+            lines.push(
+                Line::of(Style::Caution, format!("Waiting, {left} left: "))
+                    .add(Style::Plain, reason),
+            );
+        }
+        if self.stopping {
+            let text = "Stopping after this attempt (Ctrl-C again ends it at once)";
+            lines.push(Line::of(Style::Caution, text));
+        }
+        lines.push(self.progress(now, size));
+        // One column stays free: a terminal that is full to the edge wraps when it likes.
+        let columns = size.columns.saturating_sub(1);
+        // The cursor is below the block, and what is above the screen cannot be drawn again.
+        let rows = size.rows.saturating_sub(1).max(1);
+        let first = lines.len().saturating_sub(rows);
+        lines[first..].iter().map(|line| line.fit(columns)).collect()
+    }
+
+    fn progress(&self, now: Duration, size: Size) -> Line {
+        let Tally { done, total, stuck } = self.tally;
+        let wide = (size.columns / 4).clamp(8, 30);
+        let part = |n: usize| (n * wide).checked_div(total).unwrap_or(0).min(wide);
+        let full = part(done);
+        let bad = part(done + stuck) - full;
+        let spent = self.spent + self.attempt.as_ref().and_then(|a| a.cost).unwrap_or(0.0);
+        let stuck_words = if stuck > 0 { format!(", {stuck} stuck") } else { String::new() };
+        Line::of(Style::Plain, "[")
+            .add(Style::Good, "#".repeat(full))
+            .add(Style::Bad, "!".repeat(bad))
+            .add(Style::Faint, "-".repeat(wide - full - bad))
+            .add(Style::Plain, format!("] {done}/{total} tasks"))
+            .add(Style::Bad, stuck_words)
+            .add(Style::Plain, format!(", {}, {}", elapsed(now.as_secs()), dollars(spent)))
+    }
+}
+
+/// Whether a notice is about the loop rather than the attempt. Its line goes up at once.
+fn is_aside(notice: &Notice<'_>) -> bool {
+    matches!(
+        notice,
+        Notice::Started { .. }
+            | Notice::Recovered(_)
+            | Notice::Warning(_)
+            | Notice::Waiting { .. }
+            | Notice::Stopping
+            | Notice::Ended { .. }
+    )
+}
+
+impl Attempt {
+    fn new(since: Duration, who: String) -> Self {
+        Self {
+            lines: Vec::new(),
+            who,
+            since,
+            doings: VecDeque::new(),
+            context: None,
+            cost: None,
+            phase: Phase::Backend,
+        }
+    }
+
+    fn hear(&mut self, now: Duration, notice: &Notice<'_>, root: Option<&str>) {
+        match notice {
+            Notice::Backend(event) => self.backend(now, event, root),
+            Notice::BackendEnded { cost, .. } => {
+                self.cost = cost.or(self.cost);
+                self.phase = Phase::Between;
+            }
+            Notice::GateStarted { name, baseline } => {
+                let name = (*name).to_owned();
+                self.phase = Phase::Gate { name, at_base: *baseline, since: now };
+            }
+            Notice::GateEnded { .. } => self.phase = Phase::Between,
+            _ => {}
+        }
+    }
+
+    fn backend(&mut self, now: Duration, event: &Event, root: Option<&str>) {
+        match event {
+            Event::ToolCall { id, name, input } => {
+                let words = tool_words(name, input, root);
+                self.push(Doing::Tool { id: id.clone(), words, since: now, result: None });
+            }
+            Event::ToolResult { id: of, status, .. } => {
+                for doing in &mut self.doings {
+                    if let Doing::Tool { id, result, .. } = doing
+                        && id == of
+                    {
+                        *result = Some(*status);
+                    }
+                }
+            }
+            Event::Text(piece) => {
+                if let Some(Doing::Says(text)) = self.doings.back_mut() {
+                    text.push_str(piece);
+                    keep_end(text);
+                } else if !piece.trim().is_empty() {
+                    let mut text = piece.clone();
+                    keep_end(&mut text);
+                    self.push(Doing::Says(text));
+                }
+            }
+            Event::Context(context) => {
+                let window = context.window.or(self.context.and_then(|c| c.window));
+                self.context = Some(Context { window, ..*context });
+            }
+            Event::Cost(money) => self.cost = Some(money.0),
+            Event::Started { model: Some(model), .. } if !self.who.contains(model.as_str()) => {
+                let backend = self.who.split(' ').next().unwrap_or_default();
+                self.who = format!("{backend} {model}");
+            }
+            _ => {}
+        }
+    }
+
+    fn push(&mut self, doing: Doing) {
+        if self.doings.len() == DOINGS {
+            self.doings.pop_front();
+        }
+        self.doings.push_back(doing);
+    }
+
+    fn block(&self, now: Duration) -> Vec<Line> {
+        let since = |then: Duration| elapsed(now.saturating_sub(then).as_secs());
+        let mut lines: Vec<Line> = self.lines.first().cloned().into_iter().collect();
+        let rest = self.lines.get(1..).unwrap_or_default();
+        lines.extend_from_slice(&rest[rest.len().saturating_sub(HELD)..]);
+        match &self.phase {
+            Phase::Backend => {
+                lines.extend(self.doings.iter().map(|doing| doing.line(&since)));
+                lines.push(self.status(&since));
+            }
+            Phase::Gate { name, at_base, since: then } => {
+                let tree = if *at_base { " on the tree before the attempt" } else { "" };
+                let text = format!("{name}: running{tree}, {}", since(*then));
+                lines.push(detail(Style::Plain, "gate", text));
+            }
+            Phase::Between => {}
+        }
+        lines
+    }
+
+    /// `claude opus, 1m 12s, context 43 %, $0.03`.
+    fn status(&self, since: &dyn Fn(Duration) -> String) -> Line {
+        let mut text = since(self.since);
+        if let Some(Context { used, window: Some(window) }) = self.context
+            && let Some(percent) = (used.saturating_mul(100)).checked_div(window)
+        {
+            text.push_str(&format!(", context {percent} %"));
+        }
+        if let Some(cost) = self.cost {
+            text.push_str(&format!(", {}", dollars(cost)));
+        }
+        detail(Style::Plain, "now", format!("{text}, {}", self.who))
+    }
+}
+
+impl Doing {
+    fn line(&self, since: &dyn Fn(Duration) -> String) -> Line {
+        match self {
+            Self::Says(text) => detail(Style::Plain, "says", last_line(text)),
+            Self::Tool { words, result: Some(ToolStatus::Ok), .. } => {
+                detail(Style::Plain, "tool", words)
+            }
+            Self::Tool { words, result: Some(ToolStatus::Failed), .. } => {
+                Line::of(Style::Faint, "    tool     ")
+                    .add(Style::Bad, "failed: ")
+                    .add(Style::Plain, words)
+            }
+            Self::Tool { words, since: then, result: None, .. } => {
+                Line::of(Style::Faint, "    tool     ")
+                    .add(Style::Plain, format!("{}, ", since(*then)))
+                    .add(Style::Strong, words)
+            }
+        }
+    }
+}
+
+/// Cut the front of a text that grows.
+fn keep_end(text: &mut String) {
+    let mut cut = text.len().saturating_sub(SAYING);
+    while !text.is_char_boundary(cut) {
+        cut += 1;
+    }
+    text.drain(..cut);
+}

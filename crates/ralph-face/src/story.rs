@@ -1,0 +1,259 @@
+//! What stays on the screen: one line per thing that matters.
+
+use ralph_core::backend::{Event, LimitStatus};
+use ralph_core::cycle::{Failure, FailureKind, Landing, Proof};
+use ralph_core::plan::Task;
+use ralph_host::drive::{Notice, Tally};
+
+use crate::ending::{Totals, ending};
+use crate::line::{Line, Style};
+use crate::tool::compacted;
+use crate::words::{cost, count, elapsed, short, took};
+
+/// Lines of a failure's detail that are shown; the rest is in the log.
+const DETAIL: usize = 5;
+
+/// Tells what happened, notice by notice.
+#[derive(Clone, Debug, Default)]
+pub struct Story {
+    backend: String,
+    iteration: u32,
+    /// The gate that runs, and whether it runs on the tree before the attempt.
+    gate: Option<(String, bool)>,
+    waits: bool,
+    limit_told: bool,
+}
+
+impl Story {
+    /// Nothing has happened yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The lines that one notice adds, mostly none or one.
+    pub fn hear(&mut self, notice: &Notice<'_>) -> Vec<Line> {
+        let waited = self.waits;
+        self.waits = matches!(notice, Notice::Waiting { .. });
+        match notice {
+            Notice::Started { plan, backend, gates, tally, .. } => {
+                self.backend = (*backend).to_owned();
+                started(plan, backend, gates, tally)
+            }
+            Notice::Recovered(what) => vec![aside(Style::Caution, "Recovered: ", what)],
+            Notice::Warning(what) => vec![aside(Style::Caution, "Warning: ", what)],
+            Notice::Attempt { .. } => vec![self.attempt(notice)],
+            Notice::Backend(event) => self.backend(event),
+            Notice::Monitor(what) => vec![detail(Style::Caution, "limits", what)],
+            Notice::BackendEnded { outcome, changed, cost: dollars, took_ms } => {
+                let files = count(*changed, "file");
+                let text =
+                    format!("{outcome}; {files} changed, {}, {}", cost(*dollars), took(*took_ms));
+                vec![detail(Style::Plain, "backend", text)]
+            }
+            Notice::GateStarted { name, baseline } => {
+                self.gate = Some(((*name).to_owned(), *baseline));
+                Vec::new()
+            }
+            Notice::GateEnded { name, passed, preexisting, took_ms } => {
+                let at_base = self.gate.take().is_some_and(|(n, baseline)| n == *name && baseline);
+                let result = match (passed, preexisting, at_base) {
+                    (true, _, true) => Gate::PassedAtBase,
+                    (false, _, true) => Gate::FailedAtBase,
+                    (true, _, false) => Gate::Passed,
+                    (false, true, false) => Gate::FailedAsBefore,
+                    (false, false, false) => Gate::Failed,
+                };
+                vec![gate(name, result, *took_ms)]
+            }
+            Notice::Landed { commit, landing, proof, summary, remarks, tally, .. } => {
+                landed(*commit, *landing, *proof, summary, remarks, tally)
+            }
+            Notice::Failed { task, failure, left, salvage, detail } => {
+                failed(self.iteration, task, failure, *left, *salvage, detail)
+            }
+            Notice::Waiting { .. } if waited => Vec::new(),
+            Notice::Waiting { reason, seconds } => {
+                vec![aside(
+                    Style::Caution,
+                    "Waiting: ",
+                    &format!("{reason}; {} left", elapsed(*seconds)),
+                )]
+            }
+            Notice::Stopping => vec![aside(Style::Caution, "Stopping: ", STOPPING)],
+            Notice::Ended { end, remaining, landed, attempts, cost, took_ms } => {
+                let (remaining, landed, attempts) = (*remaining, *landed, *attempts);
+                let (cost, took_ms) = (*cost, *took_ms);
+                ending(end, &Totals { remaining, landed, attempts, cost, took_ms })
+            }
+        }
+    }
+
+    fn attempt(&mut self, notice: &Notice<'_>) -> Line {
+        let Notice::Attempt { iteration, task, retries, max_retries, backend, .. } = notice else {
+            return Line::new();
+        };
+        self.iteration = *iteration;
+        self.limit_told = false;
+        // Before the name, which may be long: a retry is worth knowing about.
+        let retry = match retries {
+            0 => String::new(),
+            _ => format!(", retry {retries} of {max_retries}"),
+        };
+        let other = match *backend == self.backend {
+            true => String::new(),
+            false => format!(" with {backend}"),
+        };
+        Line::of(Style::Plain, format!("[{iteration}] "))
+            .hang_here()
+            .add(Style::Strong, task.id.as_str())
+            .add(Style::Caution, retry)
+            .add(Style::Plain, other)
+            .add(Style::Strong, format!("  {}", task.name))
+    }
+
+    /// Only what explains how an attempt ends; everything is in its log.
+    fn backend(&mut self, event: &Event) -> Vec<Line> {
+        match event {
+            Event::Denied { tool, reason } => {
+                let reason = reason.as_deref().map(|r| format!(": {r}")).unwrap_or_default();
+                vec![detail(Style::Bad, "denied", format!("{tool}{reason}"))]
+            }
+            Event::Compacted { before, after, .. } => {
+                vec![detail(Style::Caution, "compact", compacted(*before, *after))]
+            }
+            Event::CompactionFailed(why) => {
+                vec![detail(Style::Caution, "compact", format!("failed: {why}"))]
+            }
+            Event::RateLimit(limit) if limit.status == LimitStatus::Warning && !self.limit_told => {
+                self.limit_told = true;
+                vec![detail(Style::Caution, "limits", "the usage limit of the account is near")]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+const STOPPING: &str = "this attempt goes on to its end; the same signal once more ends it at once";
+
+fn started(plan: &str, backend: &str, gates: &[String], tally: &Tally) -> Vec<Line> {
+    let gates = if gates.is_empty() {
+        "none, so nothing will be proven".to_owned()
+    } else {
+        gates.join(", ")
+    };
+    vec![
+        Line::of(Style::Strong, plan)
+            .add(Style::Plain, format!(" with {backend}; {}", progress(tally))),
+        Line::of(Style::Plain, "Gates: ").hang_here().add(Style::Plain, gates),
+    ]
+}
+
+/// `2 of 7 tasks done, 1 stuck`.
+fn progress(tally: &Tally) -> String {
+    let stuck = if tally.stuck > 0 { format!(", {} stuck", tally.stuck) } else { String::new() };
+    format!("{} of {} done{stuck}", tally.done, count(tally.total, "task"))
+}
+
+/// Something beside the attempts.
+fn aside(style: Style, label: &str, text: &str) -> Line {
+    Line::of(style, label).hang_here().add(Style::Plain, text)
+}
+
+/// Something about the attempt, under its first line.
+pub(crate) fn detail(style: Style, label: &str, text: impl AsRef<str>) -> Line {
+    let meaning = if style == Style::Plain { Style::Faint } else { style };
+    Line::of(meaning, format!("    {label:<8} ")).hang_here().add(Style::Plain, text)
+}
+
+/// How a gate ended, and on which tree.
+#[derive(Clone, Copy)]
+enum Gate {
+    Passed,
+    Failed,
+    FailedAsBefore,
+    PassedAtBase,
+    FailedAtBase,
+}
+
+fn gate(name: &str, result: Gate, took_ms: u64) -> Line {
+    let (style, word) = match result {
+        Gate::Passed => (Style::Good, "passed"),
+        Gate::Failed => (Style::Bad, "failed"),
+        Gate::FailedAsBefore => (Style::Caution, "failed as before, which does not count"),
+        Gate::PassedAtBase => (Style::Plain, "passed before the attempt"),
+        Gate::FailedAtBase => (Style::Plain, "failed before the attempt too"),
+    };
+    Line::of(Style::Faint, "    gate     ")
+        .hang_here()
+        .add(Style::Plain, format!("{name}: "))
+        .add(style, word)
+        .add(Style::Faint, format!(", {}", took(took_ms)))
+}
+
+fn landed(
+    commit: Option<&str>,
+    landing: Landing,
+    proof: Proof,
+    summary: &str,
+    remarks: &[String],
+    tally: &Tally,
+) -> Vec<Line> {
+    let commit = commit.map_or_else(|| "not committed".to_owned(), |c| short(c).to_owned());
+    let mut line = Line::of(Style::Good, "    landed   ")
+        .hang_here()
+        .add(Style::Plain, format!("{commit}  {summary}"));
+    line = match landing {
+        Landing::Complete => line,
+        Landing::Partial => line.add(Style::Caution, "; a part, so the task stays open"),
+        Landing::Stalled => {
+            line.add(Style::Caution, "; a part and no progress, so it counts as a retry")
+        }
+    };
+    line = match proof {
+        Proof::Proven => line,
+        Proof::Unproven => line.add(Style::Caution, "; unproven"),
+        Proof::NoChange => line.add(Style::Caution, "; no change was needed"),
+    };
+    let mut lines = vec![line.add(Style::Faint, format!("  ({})", progress(tally)))];
+    lines.extend(remarks.iter().map(|remark| detail(Style::Caution, "note", remark)));
+    lines
+}
+
+fn failed(
+    iteration: u32,
+    task: &Task,
+    failure: &Failure,
+    left: Option<u32>,
+    salvage: Option<&str>,
+    more: &str,
+) -> Vec<Line> {
+    let words = failure.kind.words();
+    let message = failure.message.trim();
+    let text = if message.is_empty() || message == words {
+        words.to_owned()
+    } else {
+        format!("{words}: {message}")
+    };
+    let id = &task.id;
+    let line = match (failure.kind, left) {
+        (FailureKind::Blocked, _) => detail(Style::Bad, "blocked", message),
+        (FailureKind::Conflict, _) => detail(Style::Bad, "blocked", text),
+        (FailureKind::Interrupted, _) => detail(Style::Caution, "stopped", text),
+        (_, Some(left)) => detail(
+            Style::Bad,
+            "failed",
+            format!("{text}; {} left", count(left as usize, "attempt")),
+        ),
+        (_, None) => detail(Style::Bad, "gave up", format!("{text}; {id} has no attempt left")),
+    };
+    let mut lines = vec![line];
+    let said = more.lines().filter(|l| !l.trim().is_empty());
+    lines.extend(said.take(DETAIL).map(|l| {
+        Line::of(Style::Faint, "             | ").hang_here().add(Style::Plain, l.trim_end())
+    }));
+    if let Some(salvage) = salvage {
+        let text = format!("{salvage}  (`ralph show {iteration} --diff`)");
+        lines.push(detail(Style::Plain, "kept", text));
+    }
+    lines
+}

@@ -1,0 +1,93 @@
+//! Which view fits: what was asked for, and what standard output is.
+
+use std::ffi::OsStr;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use ralph_host::clock::Clock;
+use ralph_host::drive::Listener;
+
+use crate::json::Json;
+use crate::line::Paint;
+use crate::lines::{Detail, Lines};
+use crate::live::Live;
+use crate::picture::Picture;
+use crate::screen::Size;
+
+/// What to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// Whatever fits.
+    Auto,
+    /// Problems and the end.
+    Quiet,
+    /// One JSON object a line on standard output, words on standard error.
+    Json,
+}
+
+/// What standard output is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Terminal {
+    /// No terminal, or one that can only write.
+    Plain,
+    /// A terminal whose cursor moves.
+    Able(Paint),
+}
+
+impl Terminal {
+    /// Standard output of this process.
+    pub fn of_stdout() -> Self {
+        let var = |name: &str| std::env::var_os(name);
+        Self::judge(io::stdout().is_terminal(), var("TERM").as_deref(), var("NO_COLOR").as_deref())
+    }
+
+    fn judge(is_terminal: bool, term: Option<&OsStr>, no_color: Option<&OsStr>) -> Self {
+        if !is_terminal || term.is_none_or(|t| t.is_empty() || t == "dumb") {
+            return Self::Plain;
+        }
+        let colours = no_color.is_none_or(OsStr::is_empty);
+        Self::Able(if colours { Paint::Ansi } else { Paint::None })
+    }
+}
+
+/// The listener for a view of a project at `root`, on the standard streams of this process.
+pub fn listener(view: View, root: &Path, clock: Clock) -> Box<dyn Listener> {
+    match (view, Terminal::of_stdout()) {
+        (View::Json, _) => Box::new(Json::new(io::stdout(), io::stderr(), clock)),
+        (View::Quiet, _) => Box::new(Lines::new(io::stdout(), Detail::Problems)),
+        (View::Auto, Terminal::Able(paint)) => {
+            let picture = Picture::new(root.to_str().map(str::to_owned));
+            match Live::start(picture, io::stdout(), paint, stdout_size) {
+                Ok(live) => Box::new(live),
+                // No thread to be had: then without one.
+                Err(_) => Box::new(Lines::new(io::stdout(), Detail::All)),
+            }
+        }
+        (View::Auto, Terminal::Plain) => Box::new(Lines::new(io::stdout(), Detail::All)),
+    }
+}
+
+fn stdout_size() -> Size {
+    match terminal_size::terminal_size_of(io::stdout()) {
+        Some((columns, rows)) => Size { columns: columns.0.into(), rows: rows.0.into() },
+        None => Size { columns: 80, rows: 24 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cursor_moves_only_on_a_terminal_that_can_and_colours_only_where_they_are_wanted() {
+        let judge = |tty, term: Option<&str>, no_color: Option<&str>| {
+            Terminal::judge(tty, term.map(OsStr::new), no_color.map(OsStr::new))
+        };
+        assert_eq!(judge(true, Some("xterm"), None), Terminal::Able(Paint::Ansi));
+        assert_eq!(judge(true, Some("xterm"), Some("")), Terminal::Able(Paint::Ansi));
+        assert_eq!(judge(true, Some("xterm"), Some("1")), Terminal::Able(Paint::None));
+        assert_eq!(judge(true, Some("dumb"), None), Terminal::Plain);
+        assert_eq!(judge(true, None, None), Terminal::Plain);
+        assert_eq!(judge(false, Some("xterm"), None), Terminal::Plain);
+    }
+}

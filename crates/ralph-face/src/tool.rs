@@ -1,0 +1,133 @@
+//! What a backend does, in one line each.
+
+use ralph_core::backend::{Event, LimitStatus, ToolStatus};
+use ralph_core::text::clip;
+use serde_json::Value;
+
+use crate::line::{Line, Style};
+use crate::text::last_line;
+use crate::words::{dollars, tokens};
+
+/// The fields of a tool's input that say most, best first.
+const TELLING: [&str; 10] = [
+    "file_path",
+    "path",
+    "filePath",
+    "notebook_path",
+    "command",
+    "cmd",
+    "pattern",
+    "query",
+    "url",
+    "description",
+];
+
+/// Most characters of a tool's input that are shown.
+const LONGEST: usize = 200;
+
+/// A tool call in a few words: `Edit src/lib.rs`. Paths below `root` are shown without it.
+pub fn tool_words(name: &str, input: &Value, root: Option<&str>) -> String {
+    let Some(what) = telling(input) else { return name.to_owned() };
+    let what = match root {
+        Some(root) if !root.is_empty() => what.replace(&format!("{root}/"), ""),
+        _ => what,
+    };
+    let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
+    if what == name { what } else { format!("{name} {}", clip(&what, LONGEST)) }
+}
+
+fn telling(input: &Value) -> Option<String> {
+    let words = |value: &Value| match value {
+        Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
+        Value::Array(items) => {
+            let parts: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+            (!parts.is_empty()).then(|| parts.join(" "))
+        }
+        _ => None,
+    };
+    match input {
+        Value::Object(fields) => TELLING
+            .iter()
+            .find_map(|key| words(fields.get(*key)?))
+            .or_else(|| fields.values().find_map(words)),
+        other => words(other),
+    }
+}
+
+/// One event of a backend as a line, for `ralph show --events`; `None` when it says nothing to a person.
+pub fn event_line(event: &Event, root: Option<&str>) -> Option<Line> {
+    let line = |style, label: &str, text: &str| {
+        Some(Line::of(style, format!("{label:<9}")).hang_here().add(Style::Plain, text))
+    };
+    match event {
+        Event::Started { model, .. } => line(Style::Faint, "start", model.as_deref()?),
+        Event::Text(text) if text.trim().is_empty() => None,
+        Event::Text(text) => line(Style::Strong, "says", text.trim()),
+        Event::Thinking(text) if text.trim().is_empty() => None,
+        Event::Thinking(text) => line(Style::Faint, "thinks", text.trim()),
+        Event::ToolCall { name, input, .. } => {
+            line(Style::Plain, "tool", &tool_words(name, input, root))
+        }
+        Event::ToolResult { status: ToolStatus::Ok, .. } => None,
+        Event::ToolResult { status: ToolStatus::Failed, text, .. } => {
+            line(Style::Bad, "", &format!("failed: {}", clip(last_line(text), LONGEST)))
+        }
+        Event::Usage(usage) => {
+            let text = format!("{} tokens in, {} out", tokens(usage.input), tokens(usage.output));
+            line(Style::Faint, "usage", &text)
+        }
+        Event::Cost(money) => line(Style::Faint, "cost", &dollars(money.0)),
+        Event::Context(_) | Event::Finished => None,
+        Event::RateLimit(limit) => {
+            let text = match limit.status {
+                LimitStatus::Warning => "the usage limit is near",
+                LimitStatus::Rejected => "the usage limit is reached",
+            };
+            line(Style::Caution, "limit", text)
+        }
+        Event::Retry { attempt, reason, .. } => {
+            line(Style::Caution, "retry", &format!("its model, try {attempt}: {reason}"))
+        }
+        Event::Compacted { before, after, .. } => {
+            line(Style::Caution, "compact", &compacted(*before, *after))
+        }
+        Event::CompactionFailed(why) => line(Style::Bad, "compact", &format!("failed: {why}")),
+        Event::Denied { tool, reason } => {
+            let reason = reason.as_deref().map(|r| format!(": {r}")).unwrap_or_default();
+            line(Style::Bad, "denied", &format!("{tool}{reason}"))
+        }
+        Event::Unknown(text) => line(Style::Faint, "other", &clip(text, LONGEST)),
+    }
+}
+
+/// What a compaction did.
+pub(crate) fn compacted(before: Option<u64>, after: Option<u64>) -> String {
+    match (before, after) {
+        (Some(before), Some(after)) => {
+            format!("the context went from {} to {} tokens", tokens(before), tokens(after))
+        }
+        _ => "the context was compacted".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_tool_call_is_told_by_its_most_telling_field() {
+        let root = Some("/p");
+        for (name, input, words) in [
+            ("Edit", json!({"old_string": "a", "file_path": "/p/src/lib.rs"}), "Edit src/lib.rs"),
+            ("Bash", json!({"command": "cd /p/x &&\n  make", "timeout": 5}), "Bash cd x && make"),
+            ("exec", json!({"command": ["bash", "-lc", "ls"]}), "exec bash -lc ls"),
+            ("TodoWrite", json!({"todos": []}), "TodoWrite"),
+            ("odd", json!("text"), "odd text"),
+            ("odd", Value::Null, "odd"),
+        ] {
+            assert_eq!(tool_words(name, &input, root), words);
+        }
+    }
+}

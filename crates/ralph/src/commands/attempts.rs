@@ -1,0 +1,89 @@
+//! `ralph attempts`: what the loops tried.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use ralph_core::cycle::{AttemptView, History};
+use ralph_core::text::nearest;
+use ralph_face::{attempt, words};
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::out::{self, Render};
+
+/// List the attempts of all loops, newest first
+///
+/// For each: its number, the task, the backend, how it ended, how many files it changed, how many
+/// gates were green, what it cost, how long it took, and where its work is: the commit, or the ref
+/// that keeps what was rolled back.
+///
+/// Examples:
+///   ralph attempts
+///   ralph attempts --task t-1a2b -n 5
+///   ralph attempts --json | jq '.[0].result'
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct AttemptsArgs {
+    /// Only those on this task
+    #[arg(long, value_name = "ID")]
+    task: Option<String>,
+    /// At most this many
+    #[arg(short = 'n', long = "number", value_name = "N")]
+    number: Option<usize>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Run it.
+pub(crate) fn run(context: &Context, args: &AttemptsArgs) -> Result<ExitCode, CommandError> {
+    let history = context.history()?;
+    let wanted = |view: &&AttemptView| args.task.as_ref().is_none_or(|id| view.started.task == *id);
+    let most = args.number.unwrap_or(usize::MAX);
+    let found: Vec<&AttemptView> =
+        history.attempts.iter().rev().filter(wanted).take(most).collect();
+    if Render::from_flag(args.json) == Render::Json {
+        out::json(&found.iter().map(|view| attempt::as_json(view)).collect())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    match (&args.task, found.is_empty()) {
+        (_, false) => table(&found).into_iter().try_for_each(out::line)?,
+        (Some(task), true) => out::line(none_on(task, &history))?,
+        (None, true) => out::line("No attempt was made here yet.")?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Nobody worked on it, or it was typed wrong.
+fn none_on(task: &str, history: &History) -> String {
+    let known = history.attempts.iter().map(|view| view.started.task.as_str());
+    let shown = out::clean(task);
+    match nearest(task, known) {
+        Some(near) => format!("No attempt on {shown} was made. Did you mean {near}?"),
+        None => format!("No attempt on {shown} was made yet."),
+    }
+}
+
+fn table(found: &[&AttemptView]) -> Vec<String> {
+    let titles = ["#", "task", "backend", "result", "files", "gates", "cost", "time", "kept as"];
+    let mut rows = vec![titles.map(str::to_owned).to_vec()];
+    rows.extend(found.iter().map(|view| row(view)));
+    out::table(&rows)
+}
+
+fn row(view: &AttemptView) -> Vec<String> {
+    let nothing = || "-".to_owned();
+    let started = &view.started;
+    let end = view.backend.as_ref();
+    vec![
+        started.iteration.to_string(),
+        out::clean(&started.task),
+        out::clean(&started.backend),
+        attempt::result(view),
+        end.map_or_else(nothing, |end| end.changed.to_string()),
+        attempt::gates(view).unwrap_or_else(nothing),
+        end.and_then(|end| end.cost).map_or_else(nothing, words::dollars),
+        end.map_or_else(nothing, |end| words::took(end.took_ms)),
+        attempt::kept_short(view).map_or_else(nothing, out::clean),
+    ]
+}

@@ -1,0 +1,75 @@
+//! `ralph build`: the loop over the tasks of a plan.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use ralph_core::config::{Resolved, flag_layer};
+use ralph_core::cycle::exit_code;
+use ralph_core::gate;
+use ralph_core::plan::Id;
+use ralph_host::drive::{self, Listener, Options, Setup, Signals};
+
+use super::build_args::{BuildArgs, StartArgs, StartMode};
+use crate::context::{Context, PlanFile};
+use crate::error::CommandError;
+use crate::out;
+
+/// Run it.
+pub(crate) fn run(context: &Context, args: &BuildArgs) -> Result<ExitCode, CommandError> {
+    let flags = args.flags();
+    // What was typed wrong is told as such, before anything is looked at.
+    flag_layer(&flags).map_err(|errors| CommandError::usage(errors.to_string()))?;
+    let file = context.read_plan(&args.plan())?;
+    let resolved = context.config_with(&flags, &file)?;
+    resolved.warnings.iter().for_each(out::warn);
+    let mut listener = ralph_face::listener(args.view(), context.project.root(), context.clock());
+    // The view is gone before anything else is said: `listener` leaves a clean terminal behind.
+    let end = run_loop(context, args, &file, &resolved, &mut *listener);
+    drop(listener);
+    end
+}
+
+/// The loop itself.
+fn run_loop(
+    context: &Context,
+    args: &BuildArgs,
+    file: &PlanFile,
+    resolved: &Resolved,
+    listener: &mut dyn Listener,
+) -> Result<ExitCode, CommandError> {
+    let config = resolved.config.clone();
+    let signals = Signals::listen()
+        .map_err(|e| CommandError::new(format!("cannot listen for signals: {e}")))?;
+    let setup = Setup {
+        project: context.project.clone(),
+        gates: gate::resolve(&config, &file.plan),
+        config,
+        plan: context.plan_path(&args.plan())?,
+        clock: context.clock(),
+        ids: context.ids(),
+        store: context.store(),
+        options: Options {
+            once: args.once,
+            resume: args.resume,
+            no_wait: args.no_wait,
+            task: args.task.as_deref().map(Id::new),
+            backend: args.backend.clone(),
+            model: args.model.clone(),
+        },
+        signals,
+    };
+    let end = drive::build(setup, listener)
+        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+    Ok(ExitCode::from(exit_code(&end)))
+}
+
+/// `ralph start build|plan`.
+pub(crate) fn start(here: Option<&Path>, args: &StartArgs) -> Result<ExitCode, CommandError> {
+    match &args.mode {
+        StartMode::Build(args) => run(&Context::open(here)?, args),
+        StartMode::Plan => {
+            Err(CommandError::new("this version does not make plans from specs yet")
+                .hint("write tasks with `ralph task add`, then `ralph start build` works on them"))
+        }
+    }
+}

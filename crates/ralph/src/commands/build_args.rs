@@ -1,0 +1,173 @@
+//! What can be typed after `ralph build`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use ralph_core::config::Flag;
+use ralph_face::View;
+
+use crate::args::PlanArgs;
+
+/// Work on a plan, one task at a time, until every task is proven done
+///
+/// Each attempt is a transaction: a backend works on one task, ralph runs the gates, and the work is
+/// committed or rolled back (and kept). Whatever you have not committed stays as it is. It can be ended at
+/// any moment; the next start goes on from there.
+///
+/// Exit codes: 0 complete, 3 work is blocked or failed, 4 a limit was reached.
+///
+/// Examples:
+///   ralph build
+///   ralph build --dry-run
+///   ralph build progress.md --max-iterations 20 --max-cost 5
+///   ralph build --task t-1a2b --once --backend codex
+#[derive(Clone, Debug, Default, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct BuildArgs {
+    /// The plan file, as with --plan
+    #[arg(value_name = "PLAN", conflicts_with = "plan")]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    plan: PlanArgs,
+    /// Make one attempt and stop; 0 when it landed, else 3
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Show the next task, its prompt, the backend's command line and the gates; change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Go on with the last run's count of iterations instead of a new one
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Stop after this many attempts
+    #[arg(long, value_name = "N")]
+    max_iterations: Option<String>,
+    /// Stop when this many dollars are spent
+    #[arg(long, value_name = "DOLLARS")]
+    max_cost: Option<String>,
+    /// What prompts remember: handoff-only, handoff-plus-index or agent-orchestrated
+    #[arg(long, value_name = "MODE")]
+    mode: Option<String>,
+    /// The backend to use
+    #[arg(long, value_name = "NAME")]
+    pub(crate) backend: Option<String>,
+    /// The model to ask the backend for
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Work on this task only
+    #[arg(long, value_name = "ID")]
+    pub(crate) task: Option<String>,
+    /// Stop at a usage limit (exit code 4) instead of waiting for its reset
+    #[arg(long)]
+    pub(crate) no_wait: bool,
+    /// Let a backend run although its cost is unknown and --max-cost is set
+    #[arg(long)]
+    allow_unknown_cost: bool,
+    /// Say only what went wrong, and how it ended
+    #[arg(long, short)]
+    quiet: bool,
+    /// Print one JSON event a line; words for people go to standard error
+    #[arg(long, conflicts_with = "quiet")]
+    json: bool,
+}
+
+impl BuildArgs {
+    /// Which plan file was asked for.
+    pub(crate) fn plan(&self) -> PlanArgs {
+        PlanArgs { plan: self.file.clone().or_else(|| self.plan.plan.clone()) }
+    }
+
+    /// The options that set a key of the configuration, which also checks their values.
+    pub(crate) fn flags(&self) -> Vec<Flag> {
+        let flag = |name, key, value: Option<&str>| {
+            value.map(|value| Flag { name, key, value: value.to_owned() })
+        };
+        [
+            flag("--max-iterations", "max_iterations", self.max_iterations.as_deref()),
+            flag("--max-cost", "limits.max_cost", self.max_cost.as_deref()),
+            flag("--mode", "mode", self.mode.as_deref()),
+            flag(
+                "--allow-unknown-cost",
+                "allow_unknown_cost",
+                self.allow_unknown_cost.then_some("true"),
+            ),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// What to show.
+    pub(crate) fn view(&self) -> View {
+        match (self.json, self.quiet) {
+            (true, _) => View::Json,
+            (_, true) => View::Quiet,
+            _ => View::Auto,
+        }
+    }
+}
+
+/// Start a loop: another spelling of `ralph build`
+///
+/// Examples:
+///   ralph start build
+///   ralph start build implementation.json --once
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct StartArgs {
+    #[command(subcommand)]
+    pub(crate) mode: StartMode,
+}
+
+/// What to start.
+#[derive(Debug, Subcommand)]
+pub(crate) enum StartMode {
+    /// Work on the plan, as `ralph build`
+    Build(Box<BuildArgs>),
+    /// Make a plan from specs; not in this version
+    Plan,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use ralph_core::config::{find_key, flag_layer};
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Typed {
+        #[command(flatten)]
+        args: BuildArgs,
+    }
+
+    fn typed(line: &str) -> BuildArgs {
+        Typed::try_parse_from(line.split(' ')).unwrap().args
+    }
+
+    #[test]
+    fn options_that_are_settings_become_flags_with_keys_that_exist() {
+        let args = typed(
+            "build --max-iterations 3 --max-cost 2.5 --mode handoff-only --allow-unknown-cost",
+        );
+        let flags = args.flags();
+        assert_eq!(flags.len(), 4);
+        assert!(flags.iter().all(|flag| find_key(flag.key).is_ok()));
+        assert_eq!(flag_layer(&flags).unwrap().entries.len(), 4);
+        assert!(typed("build").flags().is_empty());
+    }
+
+    #[test]
+    fn a_wrong_value_is_refused_in_the_name_of_its_option() {
+        let args = typed("build --max-iterations many");
+        let error = flag_layer(&args.flags()).unwrap_err().to_string();
+        assert!(error.starts_with("--max-iterations: "), "{error}");
+    }
+
+    #[test]
+    fn a_plan_can_be_named_in_two_ways_but_not_in_both() {
+        assert_eq!(typed("build progress.md").plan().plan, Some("progress.md".into()));
+        assert_eq!(typed("build --plan plan.json").plan().plan, Some("plan.json".into()));
+        assert!(Typed::try_parse_from(["build", "a.md", "--plan", "b.md"]).is_err());
+        assert!(Typed::try_parse_from(["build", "--quiet", "--json"]).is_err());
+    }
+}

@@ -1,0 +1,158 @@
+//! The parts of an attempt that are too long for one screen.
+
+use std::io::{BufRead, BufReader, IsTerminal};
+use std::path::Path;
+
+use ralph_core::backend::{self, Permissions, Request, Session};
+use ralph_core::config::BackendKind;
+use ralph_core::cycle::{AttemptView, Verdict};
+use ralph_face::{Paint, attempt, event_line, text};
+use ralph_host::config_load::ProjectText;
+use serde_json::Value;
+
+use crate::context::{Context, config_error};
+use crate::error::CommandError;
+use crate::out;
+
+/// Where the prompt is kept: beside the log.
+pub(super) fn prompt_path(view: &AttemptView) -> Option<String> {
+    let path = Path::new(view.started.log.as_ref()?).with_extension("prompt.md");
+    Some(path.to_string_lossy().into_owned())
+}
+
+/// Print the prompt.
+pub(super) fn prompt(context: &Context, view: &AttemptView) -> Result<(), CommandError> {
+    let path = prompt_path(view).ok_or_else(|| nothing(view, "prompt"))?;
+    print(&read(context, &path)?)
+}
+
+/// Print what the backend said and did, one line each.
+pub(super) fn events(context: &Context, view: &AttemptView) -> Result<(), CommandError> {
+    let log = view.started.log.as_ref().ok_or_else(|| nothing(view, "log"))?;
+    let path = context.project.root().join(log);
+    let file = std::fs::File::open(&path).map_err(|e| gone(log, &e))?;
+    let request = Request {
+        prompt: "",
+        system: None,
+        model: None,
+        max_turns: None,
+        permissions: Permissions::Default,
+        mcp: None,
+        schema: None,
+        session: Session::New,
+        budget: None,
+        scratch: "",
+        as_root: false,
+    };
+    let driver = kind(context, &view.started.backend)?.and_then(backend::driver);
+    let mut reader = driver.map(|driver| driver.reader(&request));
+    let root = context.project.root().to_str();
+    let mut events = Vec::new();
+    // Line by line: a log may be larger than memory.
+    for line in BufReader::new(file).split(b'\n') {
+        let line = line.map_err(|e| gone(log, &e))?;
+        let Some(reader) = &mut reader else {
+            // A program that ralph has no translator for: its own words.
+            out::line(safe(&String::from_utf8_lossy(&line)))?;
+            continue;
+        };
+        reader.line(&line, &mut events);
+        for event in events.drain(..) {
+            if let Some(line) = event_line(&event, root) {
+                out::line(line.paint(Paint::None))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How the backend's output is read, as far as the configuration of now says so.
+fn kind(context: &Context, name: &str) -> Result<Option<BackendKind>, CommandError> {
+    let sources = context.config_sources(ProjectText::OnDisk)?;
+    let config = sources.without_plan().map_err(config_error)?.config;
+    let configured = config.backends.get(name).and_then(|backend| backend.kind);
+    Ok(configured.or_else(|| BackendKind::from_word(name)))
+}
+
+/// Print the whole output of the gates.
+pub(super) fn gates(context: &Context, view: &AttemptView) -> Result<(), CommandError> {
+    let Some(verdict) = &view.verdict else {
+        return Err(
+            nothing(view, "gate result").hint("gates run only after a backend made a claim")
+        );
+    };
+    let report = Report::read(context, verdict)?;
+    for check in &verdict.checks {
+        let command = report.field(&check.name, "command").unwrap_or_default();
+        out::line(safe(&format!("== {}: {}  {command}", check.name, attempt::check(check))))?;
+        let output = match report.log(&check.name) {
+            Some(log) => read(context, log)?,
+            None => report.field(&check.name, "output").unwrap_or_default().to_owned(),
+        };
+        if !output.is_empty() {
+            print(&output)?;
+        }
+    }
+    if verdict.checks.is_empty() {
+        out::line("No gate is configured, so nothing is proven.")?;
+    }
+    Ok(())
+}
+
+/// Print what was changed, as a patch.
+pub(super) fn diff(context: &Context, view: &AttemptView) -> Result<(), CommandError> {
+    let kept = attempt::kept(view).ok_or_else(|| nothing(view, "change"))?;
+    let patch = ralph_host::diff::of_commit(context.project.root(), kept)
+        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+    print(&String::from_utf8_lossy(&patch))
+}
+
+/// The file with the whole result of the gates.
+pub(super) struct Report(Value);
+
+impl Report {
+    /// Read it; one that was cleaned away says nothing.
+    pub(super) fn read(context: &Context, verdict: &Verdict) -> Result<Self, CommandError> {
+        let Some(path) = &verdict.report else { return Ok(Self(Value::Null)) };
+        let text = context.read_text(&context.project.root().join(path))?.unwrap_or_default();
+        Ok(Self(serde_json::from_str(&text).unwrap_or(Value::Null)))
+    }
+
+    /// A text about a gate.
+    fn field(&self, gate: &str, field: &str) -> Option<&str> {
+        let checks = self.0["checks"].as_array()?;
+        checks.iter().find(|check| check["name"] == gate)?[field].as_str()
+    }
+
+    /// Where the whole output of a gate is.
+    pub(super) fn log(&self, gate: &str) -> Option<&str> {
+        self.field(gate, "log")
+    }
+}
+
+fn read(context: &Context, path: &str) -> Result<String, CommandError> {
+    let bytes = std::fs::read(context.project.root().join(path)).map_err(|e| gone(path, &e))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn nothing(view: &AttemptView, what: &str) -> CommandError {
+    let number = view.started.iteration;
+    CommandError::new(format!("iteration {number} has no {what}: {}", attempt::result(view)))
+}
+
+fn gone(path: &str, error: &std::io::Error) -> CommandError {
+    CommandError::new(format!("{path}: {error}"))
+        .hint("logs are kept for a while only: `ralph config get retention.logs`")
+}
+
+/// A program gets the bytes, a terminal only what cannot command it.
+fn print(content: &str) -> Result<(), CommandError> {
+    if !std::io::stdout().is_terminal() {
+        return out::raw(content);
+    }
+    content.lines().try_for_each(|line| out::line(safe(line)))
+}
+
+fn safe(line: &str) -> String {
+    line.split('\t').map(text::clean).collect::<Vec<_>>().join("\t")
+}
