@@ -64,11 +64,13 @@ fn a_limited_attempt_is_uncounted_and_its_number_is_used_again() {
     records.extend(meets_limit("a", 1, "t-1"));
     let limited = history(records.clone());
     assert_eq!(limited.attempts[0].fate, Fate::Limited);
-    assert_eq!((limited.counted, limited.next_iteration()), (0, 1));
+    assert_eq!((limited.counted, limited.next_iteration("t-1", 0)), (0, 1));
+    assert_eq!(limited.next_iteration("t-2", 0), 2, "another task is another attempt");
+    assert_eq!(limited.next_iteration("t-2", 7), 8, "a handoff's number is never used again");
     assert!(limited.crash_is_free("t-1") && limited.failures("t-1").is_empty());
     records.extend(lands("b", 1, "t-1", Landing::Complete));
     let after = history(records);
-    assert_eq!((after.counted, after.iteration, after.next_iteration()), (1, 1, 2));
+    assert_eq!((after.counted, after.iteration, after.next_iteration("t-1", 0)), (1, 1, 2));
 }
 
 #[test]
@@ -78,10 +80,14 @@ fn a_limit_survives_a_restart_and_ends_with_the_wait_or_the_next_attempt() {
     records.push(run("r2", 0));
     let waiting = history(records.clone());
     assert_eq!(waiting.wait.as_ref().map(|w| w.until), Some(1_000));
-    for over in [Record::Waited, start("b", 1, "t-1")] {
+    let with = |backend: &str| {
+        let backend = backend.to_owned();
+        Record::AttemptStarted(Started { backend, ..started("b", 1, "t-1") })
+    };
+    for (record, over) in [(Record::Waited, true), (with("claude"), true), (with("codex"), false)] {
         let mut records = records.clone();
-        records.push(over);
-        assert_eq!(history(records).wait, None);
+        records.push(record);
+        assert_eq!(history(records).wait.is_none(), over);
     }
 }
 
@@ -95,7 +101,7 @@ fn numbers_go_on_for_ever_and_only_resume_goes_on_counting() {
     for (counted, expected) in [(0, 1), (first.counted, 3)] {
         let mut records = records.clone();
         records.push(run("r2", counted));
-        records.push(start("c", first.next_iteration(), "t-3"));
+        records.push(start("c", first.next_iteration("t-3", 0), "t-3"));
         let second = history(records);
         assert_eq!((second.iteration, second.counted), (3, expected));
     }
@@ -264,8 +270,8 @@ fn stories() -> impl Strategy<Value = Vec<Record>> {
     proptest::collection::vec((course, 0..3u8), 0..12).prop_map(|courses| {
         let mut records = vec![run("r1", 0)];
         for (n, (course, task)) in courses.into_iter().enumerate() {
-            let iteration = history(records.clone()).next_iteration();
             let (attempt, task) = (format!("a{n}"), format!("t-{task}"));
+            let iteration = history(records.clone()).next_iteration(&task, 0);
             records.extend(match course {
                 Course::Lands(landing) => lands(&attempt, iteration, &task, landing),
                 Course::Fails => fails(&attempt, iteration, &task, red("x")),
@@ -316,7 +322,8 @@ proptest! {
     fn no_number_is_used_twice_except_after_a_usage_limit(story in stories()) {
         let after = history(story);
         for pair in after.attempts.windows(2) {
-            let step = u32::from(pair[0].fate != Fate::Limited);
+            let same = pair[0].started.task == pair[1].started.task;
+            let step = u32::from(pair[0].fate != Fate::Limited || !same);
             prop_assert_eq!(pair[1].started.iteration, pair[0].started.iteration + step);
         }
     }
