@@ -27,6 +27,7 @@ pub mod init;
 pub mod json;
 pub mod limits;
 pub mod lines;
+pub mod memory;
 pub mod plan;
 pub mod spec;
 pub mod text;
