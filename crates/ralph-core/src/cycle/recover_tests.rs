@@ -4,7 +4,7 @@ use super::super::model_tests::*;
 use super::*;
 use crate::backend::Outcome;
 use crate::cycle::{
-    AttemptView, Claimed, Decision, Evidence, Fate, History, Landing, Proof, Record, Result, judge,
+    AttemptView, Claimed, Decision, Evidence, Fate, History, Landing, Record, Result, judge,
 };
 
 fn facts(tree: TreeIs) -> Facts {
@@ -311,14 +311,15 @@ fn was_crash(view: &AttemptView) -> bool {
     by_crash && failure.kind == FailureKind::Interrupted
 }
 
-/// What the fate is to the task, without commit ids and refs.
-fn told(history: &History) -> Option<(Option<(Landing, Proof)>, Option<Failure>)> {
-    Some(match &history.attempts.last()?.fate {
-        Fate::Landed { landing, proof, .. } => (Some((*landing, *proof)), None),
-        Fate::Failed { failure, .. } => (None, Some(failure.clone())),
-        Fate::Limited => (None, None),
-        Fate::Open => return None,
-    })
+/// The fate of the task, without commit ids and refs.
+fn told(history: &History) -> Option<Fate> {
+    let mut fate = history.attempts.last()?.fate.clone();
+    match &mut fate {
+        Fate::Landed { commit, .. } => *commit = None,
+        Fate::Failed { salvage, .. } => *salvage = None,
+        Fate::Limited | Fate::Open => {}
+    }
+    Some(fate)
 }
 
 fn courses() -> impl Strategy<Value = Course> {
