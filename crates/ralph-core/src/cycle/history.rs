@@ -318,14 +318,12 @@ impl History {
         *crashes = crashes.saturating_add(1);
     }
 
-    /// The number of the next attempt: a new one, above `used` too, unless the last attempt met a usage
-    /// limit on this very task and is simply made again.
-    pub fn next_iteration(&self, task: &str, used: u32) -> u32 {
+    /// The number of the next attempt: a new one, unless the last attempt met a usage limit and is
+    /// simply made again.
+    pub fn next_iteration(&self) -> u32 {
         match self.attempts.last() {
-            Some(AttemptView { started, fate: Fate::Limited, .. }) if started.task == task => {
-                started.iteration
-            }
-            _ => self.iteration.max(used).saturating_add(1),
+            Some(AttemptView { started, fate: Fate::Limited, .. }) => started.iteration,
+            _ => self.iteration.saturating_add(1),
         }
     }
 

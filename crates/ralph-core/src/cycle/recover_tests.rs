@@ -192,7 +192,7 @@ impl World {
     fn attempt(&mut self) -> Option<()> {
         let history = self.history();
         let attempt = format!("a{}", history.attempts.len());
-        self.write(start(&attempt, history.next_iteration("t-1", 0), "t-1"))?;
+        self.write(start(&attempt, history.next_iteration(), "t-1"))?;
         if self.course.changed > 0 {
             self.act(|world| world.tree = TreeIs::Other)?;
             self.act(|world| world.tree = TreeIs::Result)?;
