@@ -31,6 +31,7 @@ pub mod init;
 pub mod json;
 pub mod limits;
 pub mod lines;
+pub mod memory;
 pub mod plan;
 pub mod prompt;
 pub mod spec;

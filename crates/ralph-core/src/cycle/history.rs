@@ -2,13 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::judge::{Claimed, Failure, FailureKind, Proof};
+use super::judge::{Claimed, FREE_CRASHES, Failure, FailureKind, Proof};
 use super::record::{
     BackendEnd, Entry, FailIntent, LandIntent, Landing, Record, RunStart, Started, Verdict,
 };
-
-/// How often a crash may interrupt a task before that counts.
-pub(super) const FREE_CRASHES: u32 = 3;
 
 /// The word of a backend that did its work.
 pub(super) const SUCCESS: &str = "success";
@@ -220,13 +217,13 @@ impl History {
         self.iteration = self.iteration.max(started.iteration);
         self.last_task = Some(started.task.clone());
         self.given = std::mem::take(&mut self.notes);
-        self.wait = None;
+        self.wait.take_if(|wait| wait.backend == started.backend);
         self.open = Some(OpenAttempt {
             started: started.clone(),
             ended: None,
             phase: Phase::Running,
             intent: None,
-            crashes: self.crashes.get(&started.task).copied().unwrap_or(0),
+            crashes: self.crashes_of(&started.task),
         });
         self.attempts.push(AttemptView {
             started: started.clone(),
@@ -330,6 +327,15 @@ impl History {
         }
     }
 
+    /// The failure that an interruption of this task is: forgiven a few times, then counted.
+    pub fn interruption(&self, task: &str, message: &str) -> Failure {
+        Failure::interrupted(self.crashes_of(task), message)
+    }
+
+    fn crashes_of(&self, task: &str) -> u32 {
+        self.crashes.get(task).copied().unwrap_or(0)
+    }
+
     /// The attempt with this id; the newest come first, since they are asked for most.
     fn view(&mut self, attempt: &str) -> Option<&mut AttemptView> {
         self.attempts.iter_mut().rev().find(|view| view.started.attempt == attempt)
@@ -345,7 +351,7 @@ impl History {
 
     /// Whether one more crash during this task is forgiven.
     pub fn crash_is_free(&self, task: &str) -> bool {
-        self.crashes.get(task).copied().unwrap_or(0) < FREE_CRASHES
+        self.crashes_of(task) < FREE_CRASHES
     }
 
     /// Attempts of the last run, oldest first.

@@ -78,10 +78,14 @@ fn a_limit_survives_a_restart_and_ends_with_the_wait_or_the_next_attempt() {
     records.push(run("r2", 0));
     let waiting = history(records.clone());
     assert_eq!(waiting.wait.as_ref().map(|w| w.until), Some(1_000));
-    for over in [Record::Waited, start("b", 1, "t-1")] {
+    let with = |backend: &str| {
+        let backend = backend.to_owned();
+        Record::AttemptStarted(Started { backend, ..started("b", 1, "t-1") })
+    };
+    for (record, over) in [(Record::Waited, true), (with("claude"), true), (with("codex"), false)] {
         let mut records = records.clone();
-        records.push(over);
-        assert_eq!(history(records).wait, None);
+        records.push(record);
+        assert_eq!(history(records).wait.is_none(), over);
     }
 }
 
@@ -264,8 +268,8 @@ fn stories() -> impl Strategy<Value = Vec<Record>> {
     proptest::collection::vec((course, 0..3u8), 0..12).prop_map(|courses| {
         let mut records = vec![run("r1", 0)];
         for (n, (course, task)) in courses.into_iter().enumerate() {
-            let iteration = history(records.clone()).next_iteration();
             let (attempt, task) = (format!("a{n}"), format!("t-{task}"));
+            let iteration = history(records.clone()).next_iteration();
             records.extend(match course {
                 Course::Lands(landing) => lands(&attempt, iteration, &task, landing),
                 Course::Fails => fails(&attempt, iteration, &task, red("x")),

@@ -164,6 +164,21 @@ impl Failure {
     }
 }
 
+/// How often a task may be interrupted before that counts.
+pub(super) const FREE_CRASHES: u32 = 3;
+
+impl Failure {
+    /// An interruption is not the task's fault, until it happens too often to be chance.
+    pub(super) fn interrupted(before: u32, message: &str) -> Self {
+        if before < FREE_CRASHES {
+            return Self::new(FailureKind::Interrupted, message);
+        }
+        let message = format!("{message}; this was the {}th time", before.saturating_add(1));
+        let fingerprint = FailureKind::Crashed.words().to_owned();
+        Self { kind: FailureKind::Crashed, message, fingerprint }
+    }
+}
+
 /// What becomes of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {

@@ -36,4 +36,4 @@ pub use record::{
     Verdict,
 };
 pub use recover::{Facts, Recovery, TreeIs, recover};
-pub use state::{StateFile, Status, state_of};
+pub use state::state_of;

@@ -6,7 +6,7 @@
 //! attempt's trailer means nothing before ralph wrote down that it is about to land: agents commit
 //! too, and they know the attempt's id.
 
-use super::history::{FREE_CRASHES, OpenAttempt, Phase, SUCCESS};
+use super::history::{OpenAttempt, Phase, SUCCESS};
 use super::judge::{Failure, FailureKind, of_end};
 use super::record::{BackendEnd, FailIntent, LandIntent};
 
@@ -44,7 +44,7 @@ pub enum Recovery {
     },
     /// The result is there and was judged: land it now.
     Land(Box<LandIntent>),
-    /// The result is there, and its backend had ended well: judge it.
+    /// The result is there: judge it, with the outcome that the journal has.
     Judge,
     /// Go back to the base, and say this.
     RollBack(FailIntent),
@@ -76,24 +76,17 @@ pub fn recover(open: &OpenAttempt, facts: &Facts) -> Recovery {
     }
 }
 
-/// The backend had ended, and nothing was decided: its end may decide, or its work does.
+/// The backend had ended, and nothing was decided. Without its work only its end can be judged.
 fn after_backend(open: &OpenAttempt, end: &BackendEnd, facts: &Facts) -> Recovery {
-    let started = &open.started;
-    if end.outcome == SUCCESS {
-        return match result_is_there(open, facts) {
-            true => Recovery::Judge,
-            false => Recovery::RollBack(interrupted(open)),
-        };
+    if result_is_there(open, facts) {
+        return Recovery::Judge;
     }
-    let failure = of_end(&end.outcome, &end.message);
-    let context = failure.as_ref().map(|f| f.message.clone()).unwrap_or_default();
-    let failure = failure.unwrap_or_else(|| Failure::new(FailureKind::Interrupted, &*end.message));
-    Recovery::RollBack(FailIntent {
-        attempt: started.attempt.clone(),
-        retries: started.retries.saturating_add(u32::from(failure.kind.counts())),
-        failure,
-        context,
-    })
+    let failure = match (end.outcome.as_str(), of_end(&end.outcome, &end.message)) {
+        (SUCCESS, _) => return Recovery::RollBack(interrupted(open)),
+        (_, Some(failure)) => failure,
+        (_, None) => Failure::new(FailureKind::Interrupted, &*end.message),
+    };
+    Recovery::RollBack(intent(open, failure))
 }
 
 /// Whether the tree holds what the backend left. A backend that changed nothing left the base.
@@ -106,22 +99,16 @@ fn result_is_there(open: &OpenAttempt, facts: &Facts) -> bool {
     }
 }
 
-/// A crash is not the task's fault, until it happens too often to be chance.
 fn interrupted(open: &OpenAttempt) -> FailIntent {
-    let started = &open.started;
-    let free = open.crashes < FREE_CRASHES;
-    let failure = match free {
-        true => Failure::new(FailureKind::Interrupted, "ralph was ended in the middle of it"),
-        false => {
-            let times = open.crashes.saturating_add(1);
-            let message = format!("ralph was ended in the middle of it {times} times");
-            Failure { kind: FailureKind::Crashed, message, fingerprint: "crashed".to_owned() }
-        }
-    };
+    intent(open, Failure::interrupted(open.crashes, "ralph was ended in the middle of it"))
+}
+
+fn intent(open: &OpenAttempt, failure: Failure) -> FailIntent {
+    let counts = failure.kind.counts();
     FailIntent {
-        attempt: started.attempt.clone(),
-        retries: started.retries.saturating_add(u32::from(!free)),
-        context: if free { String::new() } else { failure.message.clone() },
+        attempt: open.started.attempt.clone(),
+        retries: open.started.retries.saturating_add(u32::from(counts)),
+        context: if counts { failure.message.clone() } else { String::new() },
         failure,
     }
 }

@@ -4,7 +4,7 @@ use super::super::model_tests::*;
 use super::*;
 use crate::backend::Outcome;
 use crate::cycle::{
-    AttemptView, Claimed, Decision, Evidence, Fate, History, Landing, Proof, Record, Result, judge,
+    AttemptView, Claimed, Decision, Evidence, Fate, History, Landing, Record, Result, judge,
 };
 
 fn facts(tree: TreeIs) -> Facts {
@@ -84,7 +84,8 @@ fn a_rewritten_history_is_asked_about_only_when_work_may_be_lost_in_it() {
 fn a_backend_that_had_failed_before_the_crash_has_failed() {
     let records = [start("a", 1, "t-1"), ended("a", &Outcome::Timeout)];
     let open = history(records).open.unwrap();
-    for tree in [TreeIs::Base, TreeIs::Result, TreeIs::Other] {
+    assert_eq!(recover(&open, &facts(TreeIs::Result)), Recovery::Judge);
+    for tree in [TreeIs::Base, TreeIs::Other] {
         let intent = rolls_back(recover(&open, &facts(tree)));
         assert_eq!((intent.failure.kind, intent.retries), (FailureKind::Timeout, 1));
         assert_eq!(intent.context, Outcome::Timeout.to_string());
@@ -92,14 +93,14 @@ fn a_backend_that_had_failed_before_the_crash_has_failed() {
 }
 
 #[test]
-fn a_usage_limit_before_the_crash_is_never_judged_as_work() {
+fn a_usage_limit_before_the_crash_is_never_counted() {
     for outcome in [
         Outcome::RateLimit { resets_at: None, message: "5 hours".into() },
         Outcome::NotLoggedIn { message: "expired".into() },
         Outcome::Cancelled,
     ] {
         let open = history([start("a", 1, "t-1"), ended("a", &outcome)]).open.unwrap();
-        let intent = rolls_back(recover(&open, &facts(TreeIs::Result)));
+        let intent = rolls_back(recover(&open, &facts(TreeIs::Other)));
         assert!(!intent.failure.kind.counts(), "{outcome:?}");
         assert_eq!(intent.retries, 0);
     }
@@ -127,7 +128,7 @@ fn the_fourth_crash_of_a_task_counts_and_says_so() {
     let intent =
         rolls_back(recover(&history(records.clone()).open.unwrap(), &facts(TreeIs::Other)));
     assert_eq!((intent.failure.kind, intent.retries), (FailureKind::Crashed, 1));
-    assert!(intent.failure.message.contains("4 times"), "{}", intent.failure.message);
+    assert!(intent.failure.message.contains("the 4th time"), "{}", intent.failure.message);
     records.extend([Record::FailIntent(intent), rolled_back("x"), start("y", 5, "t-1")]);
     let again = rolls_back(recover(&history(records).open.unwrap(), &facts(TreeIs::Other)));
     assert_eq!(again.failure.kind, FailureKind::Crashed, "and so does every one after it");
@@ -259,7 +260,10 @@ impl World {
         match recover(open, &facts) {
             Recovery::Finish { .. } => self.write(landed(&attempt)),
             Recovery::Land(_) => self.land(&attempt),
-            Recovery::Judge => self.decide(&attempt, &Outcome::Success),
+            Recovery::Judge => {
+                let outcome = self.course.outcome.clone();
+                self.decide(&attempt, &outcome)
+            }
             Recovery::RollBack(intent) => {
                 if !matches!(open.phase, Phase::RollingBack(_)) {
                     self.write(Record::FailIntent(intent))?;
@@ -307,14 +311,15 @@ fn was_crash(view: &AttemptView) -> bool {
     by_crash && failure.kind == FailureKind::Interrupted
 }
 
-/// What the fate is to the task, without commit ids and refs.
-fn told(history: &History) -> Option<(Option<(Landing, Proof)>, Option<Failure>)> {
-    Some(match &history.attempts.last()?.fate {
-        Fate::Landed { landing, proof, .. } => (Some((*landing, *proof)), None),
-        Fate::Failed { failure, .. } => (None, Some(failure.clone())),
-        Fate::Limited => (None, None),
-        Fate::Open => return None,
-    })
+/// The fate of the task, without commit ids and refs.
+fn told(history: &History) -> Option<Fate> {
+    let mut fate = history.attempts.last()?.fate.clone();
+    match &mut fate {
+        Fate::Landed { commit, .. } => *commit = None,
+        Fate::Failed { salvage, .. } => *salvage = None,
+        Fate::Limited | Fate::Open => {}
+    }
+    Some(fate)
 }
 
 fn courses() -> impl Strategy<Value = Course> {

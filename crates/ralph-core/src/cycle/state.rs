@@ -5,34 +5,35 @@
 //! last `orchestrator_end` of the event stream.
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::history::History;
 
 /// The fields of the file, in its order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct StateFile {
+#[derive(Serialize)]
+struct StateFile<'h> {
     /// The highest iteration number.
-    pub current_iteration: u32,
+    current_iteration: u32,
     /// The last task that was worked on.
-    pub last_task_id: Option<String>,
+    last_task_id: Option<&'h str>,
     /// How the loop stands.
-    pub status: Status,
+    status: Status,
     /// The memory mode.
-    pub mode: String,
+    mode: &'h str,
     /// When the last run began, RFC 3339.
-    pub started_at: Option<String>,
+    started_at: Option<&'h str>,
     /// Bytes of handoffs that the knowledge index does not know.
-    pub total_handoff_bytes_since_compaction: u64,
+    total_handoff_bytes_since_compaction: u64,
     /// Backend runs that the knowledge index does not know.
-    pub coding_iterations_since_compaction: u32,
+    coding_iterations_since_compaction: u32,
     /// The last iteration that the knowledge index knows.
-    pub last_compaction_iteration: u32,
+    last_compaction_iteration: u32,
 }
 
 /// How the loop stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+enum Status {
     /// It goes on, or a crash ended it.
     Running,
     /// All tasks are done or skipped.
@@ -47,19 +48,19 @@ pub enum Status {
     Paused,
 }
 
-/// What the file holds; `None` before the first run.
-pub fn state_of(history: &History) -> Option<StateFile> {
-    let run = history.run.as_ref()?;
-    Some(StateFile {
+/// What the file holds; `null` before the first run.
+pub fn state_of(history: &History) -> Value {
+    let file = history.run.as_ref().map(|run| StateFile {
         current_iteration: history.iteration,
-        last_task_id: history.last_task.clone(),
+        last_task_id: history.last_task.as_deref(),
         status: status(history),
-        mode: run.mode.clone(),
-        started_at: history.run_at.clone(),
+        mode: &run.mode,
+        started_at: history.run_at.as_deref(),
         total_handoff_bytes_since_compaction: history.unindexed.bytes,
         coding_iterations_since_compaction: history.unindexed.iterations,
         last_compaction_iteration: history.unindexed.since,
-    })
+    });
+    serde_json::to_value(file).unwrap_or_default()
 }
 
 fn status(history: &History) -> Status {

@@ -3,9 +3,9 @@ use super::*;
 use crate::backend::Outcome;
 use crate::cycle::{BackendEnd, End, Landing, OnceEnd, Record, Signal, Tripped};
 
-fn over(end: &End) -> Status {
+fn over(end: &End) -> Value {
     let ended = Record::RunEnded { end: end.word().into(), message: end.reason(), remaining: 1 };
-    state_of(&history([run("r1", 0), ended])).unwrap().status
+    state_of(&history([run("r1", 0), ended]))["status"].clone()
 }
 
 fn handed_over(
@@ -24,7 +24,7 @@ fn the_file_has_exactly_the_eight_fields_that_its_readers_know() {
     for n in 3..=5 {
         records.extend(handed_over(&n.to_string(), n, &Outcome::Success, 5_000));
     }
-    let state = serde_json::to_value(state_of(&history(records)).unwrap()).unwrap();
+    let state = state_of(&history(records));
     assert_eq!(
         serde_json::to_string(&state).unwrap(),
         r#"{"current_iteration":5,"last_task_id":"T-003","status":"running","mode":"handoff-only","started_at":"t0","total_handoff_bytes_since_compaction":15000,"coding_iterations_since_compaction":3,"last_compaction_iteration":2}"#
@@ -33,26 +33,26 @@ fn the_file_has_exactly_the_eight_fields_that_its_readers_know() {
 
 #[test]
 fn before_the_first_run_there_is_no_file() {
-    assert_eq!(state_of(&history([])), None);
+    assert_eq!(state_of(&history([])), Value::Null);
 }
 
 #[test]
 fn every_end_has_a_word_that_readers_know_and_only_success_is_complete() {
     let reason = String::new;
     for (end, status) in [
-        (End::Complete, Status::Complete),
-        (End::Blocked { why: vec![] }, Status::Blocked),
-        (End::FalseDone, Status::Blocked),
-        (End::Breaker(Tripped { reason: reason(), evidence: vec![] }), Status::Blocked),
-        (End::MaxIterations(3), Status::MaxIterationsReached),
-        (End::Interrupted(Signal::Terminate), Status::Interrupted),
-        (End::Paused { reason: reason() }, Status::Paused),
-        (End::TaskComplete("t-1".into()), Status::Paused),
-        (End::Once(OnceEnd::Landed), Status::Paused),
-        (End::Stopped, Status::Paused),
-        (End::MaxCost { limit: 1.0, spent: 1.0 }, Status::Paused),
-        (End::UsageLimit { reason: reason() }, Status::Paused),
-        (End::Backend { reason: reason(), advice: None }, Status::Paused),
+        (End::Complete, "complete"),
+        (End::Blocked { why: vec![] }, "blocked"),
+        (End::FalseDone, "blocked"),
+        (End::Breaker(Tripped { reason: reason(), evidence: vec![] }), "blocked"),
+        (End::MaxIterations(3), "max_iterations_reached"),
+        (End::Interrupted(Signal::Terminate), "interrupted"),
+        (End::Paused { reason: reason() }, "paused"),
+        (End::TaskComplete("t-1".into()), "paused"),
+        (End::Once(OnceEnd::Landed), "paused"),
+        (End::Stopped, "paused"),
+        (End::MaxCost { limit: 1.0, spent: 1.0 }, "paused"),
+        (End::UsageLimit { reason: reason() }, "paused"),
+        (End::Backend { reason: reason(), advice: None }, "paused"),
     ] {
         assert_eq!(over(&end), status, "{end:?}");
     }
@@ -65,12 +65,12 @@ fn a_paused_run_says_so_and_a_new_run_is_running() {
         command: command.into(),
         argument: None,
     };
-    let status = |records: Vec<Record>| state_of(&history(records)).unwrap().status;
+    let status = |records: Vec<Record>| state_of(&history(records))["status"].clone();
     let records = vec![run("r1", 0), command("pause")];
-    assert_eq!(status(records.clone()), Status::Paused);
-    assert_eq!(status([records.clone(), vec![command("resume")]].concat()), Status::Running);
+    assert_eq!(status(records.clone()), "paused");
+    assert_eq!(status([records.clone(), vec![command("resume")]].concat()), "running");
     let ended = Record::RunEnded { end: "paused".into(), message: String::new(), remaining: 1 };
-    assert_eq!(status([records, vec![ended, run("r2", 0)]].concat()), Status::Running);
+    assert_eq!(status([records, vec![ended, run("r2", 0)]].concat()), "running");
 }
 
 #[test]
@@ -78,8 +78,9 @@ fn a_new_run_keeps_the_iteration_number_and_the_last_task() {
     let mut records = vec![run("r1", 0)];
     records.extend(lands("a", 4, "T-002", Landing::Complete));
     records.push(run("r2", 0));
-    let state = state_of(&history(records)).unwrap();
-    assert_eq!((state.current_iteration, state.last_task_id.as_deref()), (4, Some("T-002")));
+    let state = state_of(&history(records));
+    assert_eq!(state["current_iteration"], 4);
+    assert_eq!(state["last_task_id"], "T-002");
 }
 
 #[test]
@@ -87,7 +88,7 @@ fn a_usage_limit_is_no_coding_iteration() {
     let outcome = Outcome::RateLimit { resets_at: None, message: "x".into() };
     let mut records = vec![run("r1", 0)];
     records.extend(handed_over("a", 1, &outcome, 9));
-    let state = state_of(&history(records)).unwrap();
-    assert_eq!(state.coding_iterations_since_compaction, 0);
-    assert_eq!(state.total_handoff_bytes_since_compaction, 0);
+    let state = state_of(&history(records));
+    assert_eq!(state["coding_iterations_since_compaction"], 0);
+    assert_eq!(state["total_handoff_bytes_since_compaction"], 0);
 }

@@ -1,0 +1,192 @@
+//! `.ralph/progress-log.json`: what each iteration did, for programs.
+//!
+//! # Theory of operation
+//!
+//! The file that ralph writes has its head in three lines and then one line an entry, so a new entry
+//! is a piece of text between the last entry and the closing bracket, and nothing is parsed: the cost
+//! is that of copying the text. A file in any other layout is edited by span, and stays in its layout.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::format::ParseError;
+use crate::handoff::{Bug, Constraint, Deviation, FileTouched, Handoff, TestsAdded};
+use crate::json::{self, Editor, ItemChange, JsonError, MemberChange, Node};
+use crate::plan::{Plan, State};
+use crate::text::splice;
+
+/// What one iteration did. A task and an iteration have one entry: a second one takes its place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ProgressEntry {
+    /// The task. It comes first, and the iteration second: by these two an entry is found again.
+    pub task_id: String,
+    /// The iteration's number.
+    pub iteration: u32,
+    /// When it landed, RFC 3339.
+    pub timestamp: String,
+    /// One line.
+    pub summary: String,
+    /// Files that were created, modified or deleted.
+    pub files_changed: Vec<FileTouched>,
+    /// Tests that were written.
+    pub tests_added: Vec<TestsAdded>,
+    /// Design decisions that were made.
+    pub design_decisions: Vec<String>,
+    /// Limits that were found.
+    pub constraints: Vec<Constraint>,
+    /// Where the work differs from the plan.
+    pub deviations: Vec<Deviation>,
+    /// Bugs that were met.
+    pub bugs: Vec<Bug>,
+    /// Whether the task is complete.
+    pub fully_complete: bool,
+}
+
+impl ProgressEntry {
+    /// The entry that a handoff makes.
+    pub fn of(handoff: &Handoff, task: &str, iteration: u32, at: &str) -> Self {
+        let summary = match handoff.summary.trim() {
+            "" => &handoff.task_completed.summary,
+            summary => summary,
+        };
+        Self {
+            task_id: task.to_owned(),
+            iteration,
+            timestamp: at.to_owned(),
+            summary: super::flat(summary),
+            files_changed: handoff.files_touched.clone(),
+            tests_added: handoff.tests_added.clone(),
+            design_decisions: handoff.architectural_notes.clone(),
+            constraints: handoff.constraints_discovered.clone(),
+            deviations: handoff.deviations.clone(),
+            bugs: handoff.bugs_encountered.clone(),
+            fully_complete: handoff.task_completed.fully_complete,
+        }
+    }
+}
+
+/// The file with these entries in it, and with what the plan says now. `old` is empty when there is
+/// none; a file that is no JSON is refused and not written over.
+pub fn progress_json(
+    old: &str,
+    plan: &Plan,
+    entries: &[ProgressEntry],
+    at: &str,
+) -> Result<String, ParseError> {
+    let summary = plan_summary(plan);
+    let body = if old.trim().is_empty() { Some("") } else { our_entries(old) };
+    match body {
+        Some(body) => Ok(assemble(body, entries, &summary, at)),
+        None => edit(old, entries, summary, at).map_err(|e| e.in_text(old)),
+    }
+}
+
+fn plan_summary(plan: &Plan) -> Value {
+    let [mut completed, mut pending, mut failed, mut skipped] = [0usize; 4];
+    for task in plan.all_tasks() {
+        *match task.state {
+            State::Accepted | State::Done => &mut completed,
+            State::Failed(_) => &mut failed,
+            State::Skipped => &mut skipped,
+            State::Pending | State::Running | State::Blocked(_) | State::Killed(_) => &mut pending,
+        } += 1;
+    }
+    let total = completed + pending + failed + skipped;
+    json!({
+        "total_tasks": total, "completed": completed, "pending": pending, "failed": failed,
+        "skipped": skipped,
+    })
+}
+
+const HEAD: &str = "{\n  \"generated_at\": ";
+const SUMMARY: &str = "  \"plan_summary\": {";
+const ENTRIES: &str = "  \"entries\": [";
+const TAIL: &str = "]\n}\n";
+/// In front of each entry; no string in it can hold a line end, so it is found nowhere else.
+const LINE: &str = "\n    ";
+
+/// The lines of the entries, if the file has the layout in which ralph writes it.
+fn our_entries(text: &str) -> Option<&str> {
+    let (_, rest) = text.strip_prefix(HEAD)?.split_once('\n')?;
+    let (_, rest) = rest.strip_prefix(SUMMARY)?.split_once('\n')?;
+    let body = rest.strip_prefix(ENTRIES)?.strip_suffix(TAIL)?;
+    if body.is_empty() {
+        return Some(body);
+    }
+    let body = body.strip_suffix("\n  ")?;
+    let whole = body.starts_with("\n    {") && body.ends_with('}');
+    whole.then_some(body)
+}
+
+fn assemble(body: &str, entries: &[ProgressEntry], summary: &Value, at: &str) -> String {
+    let mut body = body.to_owned();
+    for entry in entries {
+        let line = json!(entry).to_string();
+        let key = key_of(entry);
+        match body.find(&key) {
+            Some(found) => {
+                let start = found + LINE.len();
+                let end = body[start..].find('\n').map_or(body.len(), |n| start + n);
+                let end = if body[..end].ends_with(',') { end - 1 } else { end };
+                body.replace_range(start..end, &line);
+            }
+            None => {
+                let comma = if body.is_empty() { "" } else { "," };
+                body.push_str(&format!("{comma}{LINE}{line}"));
+            }
+        }
+    }
+    let last = if body.is_empty() { "" } else { "\n  " };
+    let at = Value::from(at);
+    format!("{HEAD}{at},\n  \"plan_summary\": {summary},\n{ENTRIES}{body}{last}{TAIL}")
+}
+
+/// How the line of an entry begins.
+fn key_of(entry: &ProgressEntry) -> String {
+    let task = Value::from(entry.task_id.as_str());
+    format!("{LINE}{{\"task_id\":{task},\"iteration\":{},", entry.iteration)
+}
+
+/// The same in a layout that somebody else chose.
+fn edit(
+    text: &str,
+    entries: &[ProgressEntry],
+    summary: Value,
+    at: &str,
+) -> Result<String, JsonError> {
+    let root = json::parse_file(text)?;
+    let editor = Editor::new(text, &root);
+    let mut members = vec![
+        MemberChange::Set("generated_at".into(), at.into()),
+        MemberChange::Set("plan_summary".into(), summary),
+    ];
+    let mut splices = Vec::new();
+    match root.get("entries") {
+        None => members.push(MemberChange::Set("entries".into(), json!(entries))),
+        Some(list) => {
+            let known = list.items().unwrap_or_default();
+            let changes: Vec<ItemChange> = entries
+                .iter()
+                .map(|entry| match known.iter().position(|node| is_about(node, entry, text)) {
+                    Some(at) => ItemChange::Set(at, json!(entry)),
+                    None => ItemChange::Push(json!(entry)),
+                })
+                .collect();
+            splices.extend(editor.array(list, &changes)?);
+        }
+    }
+    splices.extend(editor.object(&root, &members)?);
+    splice(text, splices)
+        .map_err(|e| JsonError { offset: e.0, message: "two changes meet here".into() })
+}
+
+fn is_about(node: &Node, entry: &ProgressEntry, text: &str) -> bool {
+    let task = node.get("task_id").and_then(|id| id.str(text));
+    let iteration = node.get("iteration").and_then(|n| n.u64(text));
+    task.is_some_and(|task| task == entry.task_id.as_str())
+        && iteration == Some(u64::from(entry.iteration))
+}
+
+#[cfg(test)]
+#[path = "progress_log_tests.rs"]
+mod tests;
