@@ -137,7 +137,8 @@ fn log(context: &Context, runner: &Runner) -> Result<Vec<String>, CommandError> 
 fn next_steps(place: &Place) -> Vec<String> {
     let mut lines = vec![
         String::new(),
-        "Four tasks, four commits that passed their tests, and no trace of what went wrong but the".into(),
+        "Four tasks, four commits that passed their tests, and no trace of what went wrong but the"
+            .into(),
         "history: what was rolled back is kept under refs/ralph/.".into(),
         String::new(),
         "Next:".into(),
@@ -145,14 +146,18 @@ fn next_steps(place: &Place) -> Vec<String> {
     match place {
         Place::Kept(path) => {
             let path = path.display();
-            lines.push(format!("  cd {path} && ralph show 2     look at the attempt that failed its tests"));
+            lines.push(format!(
+                "  cd {path} && ralph show 2     look at the attempt that failed its tests"
+            ));
             lines.push(format!("  cd {path} && git log -p       look at the work"));
         }
         Place::Scratch(_) => {
             lines.push("  ralph demo --keep DIR         do it again and keep the project".into());
         }
     }
-    lines.push("  ralph init                    set your own project up: gates, ignore rules".into());
+    lines.push(
+        "  ralph init                    set your own project up: gates, ignore rules".into(),
+    );
     lines.push("  ralph build --dry-run         see what a backend would be told".into());
     lines
 }

@@ -43,7 +43,9 @@ fn chaotic(seed: u64) -> Repo {
     let repo = repo_with(Format::Jsonl, &IDS.map(task));
     repo.write("tests/all_test.sh", "[ -f src/main.c ] && [ -f src/shared.txt ]\n");
     repo.write("src/shared.txt", "");
-    repo.config(&format!("backend = \"sim\"\njudges = \"block\"\n[limits]\nstage_timeout = \"2s\"\n{GATE}"));
+    repo.config(&format!(
+        "backend = \"sim\"\njudges = \"block\"\n[limits]\nstage_timeout = \"2s\"\n{GATE}"
+    ));
     repo.script(&script(seed));
     repo
 }
@@ -90,7 +92,11 @@ fn oracle(repo: &Repo, seed: u64, said: &str) {
             assert!(own.code != 0, "seed {seed}: debris of {id} landed");
         }
     }
-    assert_eq!(repo.read("tests/all_test.sh"), "[ -f src/main.c ] && [ -f src/shared.txt ]\n", "seed {seed}");
+    assert_eq!(
+        repo.read("tests/all_test.sh"),
+        "[ -f src/main.c ] && [ -f src/shared.txt ]\n",
+        "seed {seed}"
+    );
     let tree = repo.ask_git(["status", "--porcelain", "-uall", "--", "src", "work", "tests"]);
     assert_eq!(tree, "", "seed {seed}: something was left in the tree\n{said}");
     let branch = fs::read_to_string(repo.git_dir().join("HEAD")).unwrap();
@@ -116,6 +122,7 @@ seeds! {
 #[test]
 #[ignore = "long: docs/reliability.md has the command"]
 fn chaos_for_long() {
-    let seeds: u64 = std::env::var("RALPH_CHAOS_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(200);
+    let seeds: u64 =
+        std::env::var("RALPH_CHAOS_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(200);
     (100..100 + seeds).for_each(survives);
 }

@@ -34,7 +34,11 @@ fn a_task_that_passes_its_gates_is_completed_in_implementation_json() {
 #[test]
 fn a_task_whose_gates_fail_is_run_again_with_the_failure_in_its_prompt() {
     let repo = three();
-    repo.script(&(rule("task = \"work-1\"\nattempt = 1", BROKEN) + &rule("task = \"work-1\"", GOOD) + &rule("", GOOD)));
+    repo.script(
+        &(rule("task = \"work-1\"\nattempt = 1", BROKEN)
+            + &rule("task = \"work-1\"", GOOD)
+            + &rule("", GOOD)),
+    );
     repo.build([]).ok();
     assert_eq!(repo.runs(), ["work-1", "work-1", "work-2", "work-3"]);
     assert!(!repo.prompt(1).contains("## Failure Context"));
@@ -52,7 +56,8 @@ fn a_complete_spec_is_one_commit_with_its_name_and_the_next_spec_follows() {
     second["id"] = "more".into();
     second["name"] = "More Work".into();
     second["priority"] = 2.into();
-    second["tasks"] = serde_json::json!([{ "id": "more-1", "description": "Do more-1", "status": "pending" }]);
+    second["tasks"] =
+        serde_json::json!([{ "id": "more-1", "description": "Do more-1", "status": "pending" }]);
     plan["specs"].as_array_mut().unwrap().push(second);
     repo.write("implementation.json", format!("{plan:#}\n"));
     repo.commit("two specs");

@@ -6,10 +6,22 @@ use ralph_testkit::project;
 fn the_demo_builds_a_project_through_a_red_gate_a_lie_and_a_crash() {
     let p = project!().real_time();
     let run = p.run(["demo"]).ok();
-    for part in ["t-add1", "t-sub1", "t-mul1", "t-div1", "FAIL", "nothing changed", "Complete", "ralph init"] {
+    for part in [
+        "t-add1",
+        "t-sub1",
+        "t-mul1",
+        "t-div1",
+        "FAIL",
+        "nothing changed",
+        "Complete",
+        "ralph init",
+    ] {
         assert!(run.stdout.contains(part), "{part:?} is missing:\n{}", run.stdout);
     }
-    assert!(std::fs::read_dir(p.root()).unwrap().next().is_none(), "it leaves nothing where it is run");
+    assert!(
+        std::fs::read_dir(p.root()).unwrap().next().is_none(),
+        "it leaves nothing where it is run"
+    );
 }
 
 #[test]
@@ -36,6 +48,8 @@ fn the_demo_does_not_write_into_a_directory_that_has_something_in_it() {
 fn the_demo_does_not_need_an_identity_of_git() {
     let p = project!().real_time();
     let bin = env!("CARGO_BIN_EXE_ralph");
-    let script = format!("env -u GIT_AUTHOR_NAME -u GIT_AUTHOR_EMAIL -u GIT_COMMITTER_NAME -u GIT_COMMITTER_EMAIL '{bin}' demo");
+    let script = format!(
+        "env -u GIT_AUTHOR_NAME -u GIT_AUTHOR_EMAIL -u GIT_COMMITTER_NAME -u GIT_COMMITTER_EMAIL '{bin}' demo"
+    );
     p.shell(&script).ok().stdout_has("Complete");
 }

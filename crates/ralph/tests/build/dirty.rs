@@ -76,7 +76,9 @@ fn shared(user: &str, backend: &str) -> Repo {
     repo.write("shared.txt", &lines);
     repo.commit("a file for two");
     repo.write("shared.txt", lines.replace("line 2\n", user));
-    let edit = format!(r#"{{ patch = "shared.txt", find = "{backend}", with = "by the backend" }}, {GOOD}"#);
+    let edit = format!(
+        r#"{{ patch = "shared.txt", find = "{backend}", with = "by the backend" }}, {GOOD}"#
+    );
     repo.script(&rule("", &edit));
     repo
 }
@@ -134,7 +136,9 @@ fn on_dirty_refuse_does_not_start() {
 
 /// Do something by hand while the backend works.
 fn meanwhile(repo: &Repo, steps: &str, hand: impl Fn(&Repo)) -> ralph_testkit::Run {
-    repo.script(&(rule("attempt = 1", &format!(r#"{{ sleep = "1500ms" }}, {steps}"#)) + &rule("", GOOD)));
+    repo.script(
+        &(rule("attempt = 1", &format!(r#"{{ sleep = "1500ms" }}, {steps}"#)) + &rule("", GOOD)),
+    );
     let run = repo.spawn(["build", "--once"]);
     while repo.runs().is_empty() {
         std::thread::sleep(Duration::from_millis(10));
@@ -175,7 +179,12 @@ fn a_file_that_the_backends_ignore_rules_uncover_is_not_its_own() {
     repo.write("ignored/secret.txt", "secret\n");
     std::thread::sleep(Duration::from_millis(50));
     for (steps, code) in [(BROKEN, 3), (GOOD, 0)] {
-        repo.script(&rule("", &format!(r#"{{ patch = ".gitignore", find = "/ignored/", with = "/other/" }}, {steps}"#)));
+        repo.script(&rule(
+            "",
+            &format!(
+                r#"{{ patch = ".gitignore", find = "/ignored/", with = "/other/" }}, {steps}"#
+            ),
+        ));
         repo.build(["--once"]).fails(code);
         assert_eq!(repo.read("ignored/secret.txt"), "secret\n");
         let committed = repo.ask_git(["log", "--all", "--format=%h", "--", "ignored"]);

@@ -10,7 +10,9 @@ fn gated(settings: &str, gates: &[(&str, &str, &str, &str)]) -> Repo {
     let repo = repo(&[task("t-aaa1")]);
     let mut text = format!("backend = \"sim\"\nmax_retries = 0\n{settings}\n");
     for (name, kind, more, command) in gates {
-        text.push_str(&format!("[[gates]]\nname = \"{name}\"\nkind = \"{kind}\"\n{more}\ncommand = '''{command}'''\n"));
+        text.push_str(&format!(
+            "[[gates]]\nname = \"{name}\"\nkind = \"{kind}\"\n{more}\ncommand = '''{command}'''\n"
+        ));
     }
     repo.config(&text);
     repo
@@ -35,7 +37,10 @@ fn the_whole_result_is_written_for_each_iteration() {
     assert_eq!(report["timestamp"], ralph_testkit::NOW);
     let style = check(&report, "style");
     assert_eq!((&style["command"], &style["type"]), (&"echo fine".into(), &"lint".into()));
-    assert_eq!((&style["exit_code"], &style["passed"], &style["preexisting"]), (&0.into(), &true.into(), &false.into()));
+    assert_eq!(
+        (&style["exit_code"], &style["passed"], &style["preexisting"]),
+        (&0.into(), &true.into(), &false.into())
+    );
     assert_eq!(style["output"], "fine\n");
 }
 
@@ -49,12 +54,18 @@ fn strict_wants_every_gate_green() {
 
 #[test]
 fn lenient_tolerates_red_lint_and_says_so() {
-    let repo = gated("gate_strategy = \"lenient\"", &[("unit", "test", "", "true"), ("style", "lint", "", NEWLY_RED)]);
+    let repo = gated(
+        "gate_strategy = \"lenient\"",
+        &[("unit", "test", "", "true"), ("style", "lint", "", NEWLY_RED)],
+    );
     repo.script(&rule("", BROKEN));
     let run = repo.build([]).ok();
     says(&run, "style");
     let report = repo.report(1);
-    assert_eq!((&report["passed"], &check(&report, "style")["passed"]), (&true.into(), &false.into()));
+    assert_eq!(
+        (&report["passed"], &check(&report, "style")["passed"]),
+        (&true.into(), &false.into())
+    );
 }
 
 #[test]
@@ -66,17 +77,24 @@ fn lenient_still_wants_green_tests() {
 
 #[test]
 fn tests_only_does_not_run_lint() {
-    let repo = gated("gate_strategy = \"tests_only\"", &[("unit", "test", "", "true"), ("style", "lint", "", "touch linted; false")]);
+    let repo = gated(
+        "gate_strategy = \"tests_only\"",
+        &[("unit", "test", "", "true"), ("style", "lint", "", "touch linted; false")],
+    );
     repo.build([]).ok();
     assert!(!repo.exists("linted"));
 }
 
 #[test]
 fn required_wins_over_the_strategy_both_ways() {
-    let repo = gated("gate_strategy = \"lenient\"", &[("style", "lint", "required = true", NEWLY_RED)]);
+    let repo =
+        gated("gate_strategy = \"lenient\"", &[("style", "lint", "required = true", NEWLY_RED)]);
     repo.script(&rule("", BROKEN));
     repo.build([]).fails(3);
-    let repo = gated("", &[("unit", "test", "required = false", NEWLY_RED), ("other", "test", "", "true")]);
+    let repo = gated(
+        "",
+        &[("unit", "test", "required = false", NEWLY_RED), ("other", "test", "", "true")],
+    );
     repo.script(&rule("", BROKEN));
     repo.build([]).ok();
 }
@@ -103,7 +121,10 @@ fn a_newly_red_test_blocks_beside_an_old_one() {
 #[test]
 fn looking_at_the_base_leaves_no_trace_in_what_lands() {
     // The gate sees whether the work is there, and is red either way for the same reason.
-    let repo = gated("", &[("unit", "test", "", "ls work >> \"$HOME/seen\" 2>&1; echo 'always red'; exit 1")]);
+    let repo = gated(
+        "",
+        &[("unit", "test", "", "ls work >> \"$HOME/seen\" 2>&1; echo 'always red'; exit 1")],
+    );
     repo.build([]).ok();
     assert_eq!(repo.read("work/t-aaa1.txt"), "t-aaa1 is done\n");
     assert_eq!(repo.landed(), ["t-aaa1"]);
@@ -131,7 +152,8 @@ fn without_gates_work_lands_and_is_called_unproven_everywhere() {
 
 #[test]
 fn a_gate_that_takes_too_long_is_red_and_ended() {
-    let repo = gated("", &[("slow", "test", "timeout = \"1s\"", "if [ -d work ]; then sleep 600; fi")]);
+    let repo =
+        gated("", &[("slow", "test", "timeout = \"1s\"", "if [ -d work ]; then sleep 600; fi")]);
     let run = repo.build([]).fails(3);
     says(&run, "slow");
     crate::processes::none_is_left(repo.home());

@@ -32,7 +32,11 @@ fn a_commit_names_iteration_task_and_summary_and_carries_trailers() {
 fn the_prefix_of_commits_is_configurable() {
     let repo = one();
     repo.set("commit_prefix = \"robot\"").build([]).ok();
-    assert!(repo.subjects().iter().any(|s| s.starts_with("robot[1]: t-aaa1 — ")), "{:?}", repo.subjects());
+    assert!(
+        repo.subjects().iter().any(|s| s.starts_with("robot[1]: t-aaa1 — ")),
+        "{:?}",
+        repo.subjects()
+    );
 }
 
 #[test]
@@ -98,7 +102,11 @@ fn a_repository_without_a_commit_gets_its_first_one() {
     repo.build([]).ok();
     assert_eq!(repo.landed(), ["t-aaa1", "t-aaa2"]);
     assert_eq!(repo.read("mine.txt"), "mine\n");
-    assert_eq!(repo.ask_git(["ls-files", "mine.txt"]), "", "the user's file is not ralph's to commit");
+    assert_eq!(
+        repo.ask_git(["ls-files", "mine.txt"]),
+        "",
+        "the user's file is not ralph's to commit"
+    );
 }
 
 #[test]
@@ -155,8 +163,21 @@ fn a_merge_in_progress_is_refused() {
 fn work_of_the_backend_in_a_submodule_fails_the_attempt_and_is_left_alone() {
     let repo = one();
     let inner = repo.root().parent().unwrap().join("inner");
-    repo.shell(&format!("git init -q '{0}' && cd '{0}' && echo x > x && git add x && git commit -qm x", inner.display())).ok();
-    repo.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", inner.to_str().unwrap(), "sub"]).ok();
+    repo.shell(&format!(
+        "git init -q '{0}' && cd '{0}' && echo x > x && git add x && git commit -qm x",
+        inner.display()
+    ))
+    .ok();
+    repo.git([
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        inner.to_str().unwrap(),
+        "sub",
+    ])
+    .ok();
     repo.set("max_retries = 0");
     repo.script(&rule("", &format!(r#"{{ write = "sub/x", text = "changed\n" }}, {GOOD}"#)));
     let run = repo.build([]).fails(3);

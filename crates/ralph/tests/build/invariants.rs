@@ -15,7 +15,11 @@ fn handoff(fields: &str) -> String {
 #[test]
 fn invariant_1_after_every_iteration_the_tree_is_committed_or_as_it_was() {
     let repo = repo(&[task("t-aaa1"), task("t-aaa2"), task("t-aaa3")]);
-    repo.script(&(rule("attempt = 1", BROKEN) + &rule("attempt = 2", r#"{ fault = "crash" }"#) + &rule("", GOOD)));
+    repo.script(
+        &(rule("attempt = 1", BROKEN)
+            + &rule("attempt = 2", r#"{ fault = "crash" }"#)
+            + &rule("", GOOD)),
+    );
     let tree = |repo: &Repo| repo.ask_git(["ls-tree", "-r", "HEAD", "--", "src", "work", "user"]);
     for iteration in 1..=9 {
         let (head, before) = (repo.head(), tree(&repo));
@@ -44,7 +48,9 @@ fn invariant_2_what_is_below_dot_ralph_is_never_cleaned_by_a_rollback() {
     repo.build(["--once"]).fails(3);
     assert_eq!(repo.read(".ralph/notes.txt"), "mine, untracked\n");
     assert_eq!(repo.read(".ralph/context/mine.md"), "mine, ignored\n");
-    for path in [".ralph/state.json", ".ralph/logs/events.jsonl", ".ralph/logs/validation/iter-1.json"] {
+    for path in
+        [".ralph/state.json", ".ralph/logs/events.jsonl", ".ralph/logs/validation/iter-1.json"]
+    {
         assert!(repo.exists(path), "{path} is gone");
     }
     assert!(!repo.exists("work/t-aaa1.txt"));
@@ -77,7 +83,9 @@ fn add(id: &str) -> serde_json::Value {
 
 #[test]
 fn invariant_8_up_to_three_amendments_are_taken_with_a_backup_and_a_record() {
-    let repo = amended(json!([add("T-010"), add("T-011"), { "action": "remove", "task_id": "T-003", "reason": "not needed" }]));
+    let repo = amended(
+        json!([add("T-010"), add("T-011"), { "action": "remove", "task_id": "T-003", "reason": "not needed" }]),
+    );
     let plan = repo.plan_json();
     let ids: Vec<_> = plan["tasks"].as_array().unwrap().iter().map(|t| t["id"].clone()).collect();
     assert!(ids.contains(&json!("T-010")) && ids.contains(&json!("T-011")), "{ids:?}");
@@ -114,8 +122,13 @@ fn invariant_9_a_task_runs_only_after_everything_it_depends_on() {
 fn invariant_9_a_task_whose_dependency_failed_is_named_and_not_waited_for() {
     for format in [Format::Jsonl, Format::Deluxe, Format::Implementation] {
         let (one, two, three) = ("work-1", "work-2", "work-3");
-        let ids = if format == Format::Jsonl { ["t-aaa1", "t-aaa2", "t-aaa3"] } else { [one, two, three] };
-        let deps: &'static [&'static str] = if format == Format::Jsonl { &["t-aaa1"] } else { &["work-1"] };
+        let ids = if format == Format::Jsonl {
+            ["t-aaa1", "t-aaa2", "t-aaa3"]
+        } else {
+            [one, two, three]
+        };
+        let deps: &'static [&'static str] =
+            if format == Format::Jsonl { &["t-aaa1"] } else { &["work-1"] };
         let repo = repo_with(format, &[task(ids[0]), after(ids[1], deps), task(ids[2])]);
         repo.set("max_retries = 0");
         repo.script(&(rule(&format!("task = \"{}\"", ids[0]), BROKEN) + &rule("", GOOD)));

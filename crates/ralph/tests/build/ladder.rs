@@ -35,7 +35,8 @@ fn a_red_gate_rolls_back_and_retries_with_the_failure() {
     let repo = fails_once(BROKEN, "gates failed");
     let prompt = repo.prompt(2);
     assert!(prompt.contains("work/t-aaa1.txt:1:BROKEN"), "{prompt}");
-    let path = prompt.split('`').find(|word| word.contains("validation/") || word.contains("ralph-logs/"));
+    let path =
+        prompt.split('`').find(|word| word.contains("validation/") || word.contains("ralph-logs/"));
     let path = path.unwrap_or_else(|| panic!("no path of the whole output:\n{prompt}"));
     assert!(repo.read(path).contains("BROKEN"), "{path} does not have the whole output");
 }
@@ -47,7 +48,10 @@ fn a_lie_is_no_work() {
 
 #[test]
 fn saying_nothing_is_no_claim_even_when_files_changed() {
-    fails_once(r#"{ write = "work/x.txt", text = "x\n" }, { say = "All tests pass." }"#, "no claim");
+    fails_once(
+        r#"{ write = "work/x.txt", text = "x\n" }, { say = "All tests pass." }"#,
+        "no claim",
+    );
 }
 
 #[test]
@@ -57,7 +61,10 @@ fn ending_early_with_exit_code_0_is_no_claim() {
 
 #[test]
 fn a_crash_in_the_middle_of_an_edit_leaves_no_debris() {
-    fails_once(r#"{ half = "src/main.c", text = "int main(void) { return 1; }\n" }, { signal = "kill" }"#, "backend failed");
+    fails_once(
+        r#"{ half = "src/main.c", text = "int main(void) { return 1; }\n" }, { signal = "kill" }"#,
+        "backend failed",
+    );
 }
 
 #[test]
@@ -92,7 +99,10 @@ fn using_all_turns_is_a_failed_attempt() {
 #[test]
 fn a_backend_that_hangs_is_killed_after_its_time_and_tried_again() {
     let repo = once_then_good(r#"{ write = "src/x.c", text = "x\n" }, { hang = true }"#);
-    repo.config(&format!("backend = \"sim\"\n[limits]\nstage_timeout = \"1s\"\n{}", crate::repo::GATE));
+    repo.config(&format!(
+        "backend = \"sim\"\n[limits]\nstage_timeout = \"1s\"\n{}",
+        crate::repo::GATE
+    ));
     let run = repo.build([]).ok();
     says(&run, "took too long");
     assert!(!repo.exists("src/x.c"));
@@ -102,7 +112,10 @@ fn a_backend_that_hangs_is_killed_after_its_time_and_tried_again() {
 #[test]
 fn a_backend_that_falls_silent_is_ended() {
     let repo = once_then_good(r#"{ say = "Let me think." }, { hang = true }"#);
-    repo.config(&format!("backend = \"sim\"\n[limits]\nidle_timeout = \"1s\"\n{}", crate::repo::GATE));
+    repo.config(&format!(
+        "backend = \"sim\"\n[limits]\nidle_timeout = \"1s\"\n{}",
+        crate::repo::GATE
+    ));
     let run = repo.build([]).ok();
     says(&run, "fell silent");
 }
@@ -115,7 +128,8 @@ fn two_retries_are_at_most_three_runs_then_the_task_is_failed_and_the_next_one_g
         let repo = repo_with(format, &ids.map(task));
         let conditions = format!("when = \"Do {}\"\nunless = \"Do {}\"", ids[0], ids[1]);
         // Different every time, so that no breaker trips.
-        let broken = r#"{ write = "work/{task}-{attempt}.txt", text = "BROKEN\n" }, { claim = "done" }"#;
+        let broken =
+            r#"{ write = "work/{task}-{attempt}.txt", text = "BROKEN\n" }, { claim = "done" }"#;
         repo.script(&(rule(&conditions, broken) + &rule("", GOOD)));
         let run = repo.build([]).fails(3);
         assert_eq!(repo.runs().len(), 4, "{format:?}: three and one");
@@ -134,7 +148,8 @@ fn a_failed_task_of_a_plan_jsonl_leaves_an_issue() {
     repo.set("max_retries = 0").script(&rule("", BROKEN));
     repo.build([]).fails(3);
     let records = records(&repo.plan());
-    let issue = records.iter().find(|r| r["t"] == "issue").unwrap_or_else(|| panic!("{}", repo.plan()));
+    let issue =
+        records.iter().find(|r| r["t"] == "issue").unwrap_or_else(|| panic!("{}", repo.plan()));
     assert!(issue["desc"].as_str().unwrap().contains("t-aaa1"), "{issue}");
     assert!(records.iter().any(|r| r["t"] == "reject" && r["id"] == "t-aaa1"), "{}", repo.plan());
 }
@@ -143,9 +158,12 @@ fn a_failed_task_of_a_plan_jsonl_leaves_an_issue() {
 fn the_retry_knows_every_approach_that_failed() {
     let repo = one();
     let tried = |n: u32, text: &str| {
-        rule(&format!("attempt = {n}"), &format!(
-            r#"{{ write = "work/x.txt", text = "BROKEN {text}\n" }}, {{ claim = "done", form = "json", handoff = {{ summary = "{text}" }} }}"#
-        ))
+        rule(
+            &format!("attempt = {n}"),
+            &format!(
+                r#"{{ write = "work/x.txt", text = "BROKEN {text}\n" }}, {{ claim = "done", form = "json", handoff = {{ summary = "{text}" }} }}"#
+            ),
+        )
     };
     repo.script(&(tried(1, "with a table") + &tried(2, "with a tree") + &rule("", GOOD)));
     repo.build([]).ok();
@@ -161,7 +179,10 @@ fn a_long_gate_output_is_cut_in_the_prompt_and_whole_on_disk() {
     repo.config(&format!("backend = \"sim\"\n{gate}")).build([]).ok();
     let prompt = repo.prompt(2);
     assert!(prompt.len() < 12_000, "{} bytes", prompt.len());
-    let path = prompt.split('`').find(|word| word.contains("validation/")).unwrap_or_else(|| panic!("{prompt}"));
+    let path = prompt
+        .split('`')
+        .find(|word| word.contains("validation/"))
+        .unwrap_or_else(|| panic!("{prompt}"));
     let whole = repo.read(path);
     assert!(whole.contains("THE END") && whole.contains("12345"), "{path} is not whole");
 }
@@ -169,7 +190,8 @@ fn a_long_gate_output_is_cut_in_the_prompt_and_whole_on_disk() {
 #[test]
 fn blocked_keeps_its_reason_spends_no_retry_and_leaves_nothing_behind() {
     let repo = repo(&[task("t-aaa1"), task("t-aaa2")]);
-    let blocked = r#"{ write = "src/x.c", text = "x\n" }, { claim = "blocked", why = "no \"key\" here" }"#;
+    let blocked =
+        r#"{ write = "src/x.c", text = "x\n" }, { claim = "blocked", why = "no \"key\" here" }"#;
     repo.script(&(rule("task = \"t-aaa1\"", blocked) + &rule("", GOOD)));
     let run = repo.build([]).fails(3);
     says(&run, "no \"key\" here");
@@ -198,7 +220,10 @@ fn a_backend_that_asks_for_a_person_blocks_its_task() {
 #[test]
 fn a_backend_that_is_not_there_stops_at_once_with_advice_and_counts_nothing() {
     let repo = one();
-    repo.config(&format!("backend = \"claude\"\n{}\n[backends.claude]\nprogram = \"no-such-program-here\"\n", crate::repo::GATE));
+    repo.config(&format!(
+        "backend = \"claude\"\n{}\n[backends.claude]\nprogram = \"no-such-program-here\"\n",
+        crate::repo::GATE
+    ));
     let run = repo.build([]).fails(1);
     says(&run, "no-such-program-here");
     says(&run, "hint:");
@@ -274,7 +299,8 @@ fn nothing_to_change_counts_only_with_a_reason_and_a_green_gate() {
 #[test]
 fn a_changed_specification_or_setting_fails_the_attempt() {
     for path in ["ralph.toml", "ralph/specs/work.md", ".ralph/skills/x.md"] {
-        let repo = fails_once(&format!(r#"{{ append = "{path}", text = "# easier\n" }}, {GOOD}"#), path);
+        let repo =
+            fails_once(&format!(r#"{{ append = "{path}", text = " easier\n" }}, {GOOD}"#), path);
         assert!(!repo.exists(path) || !repo.read(path).contains("easier"));
     }
 }
@@ -308,7 +334,11 @@ fn a_backend_that_writes_the_ledger_is_undone_and_reported() {
     repo.script(&(rule("task = \"t-aaa1\"", &format!("{cheat}{GOOD}")) + &rule("", GOOD)));
     let run = repo.build([]).ok();
     says(&run, "ralph/plan.jsonl");
-    assert_eq!(repo.runs(), ["t-aaa1", "t-aaa2"], "the second task is done by work, not by an edit");
+    assert_eq!(
+        repo.runs(),
+        ["t-aaa1", "t-aaa2"],
+        "the second task is done by work, not by an edit"
+    );
     assert_eq!(repo.landed(), ["t-aaa1", "t-aaa2"]);
 }
 

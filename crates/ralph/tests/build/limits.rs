@@ -57,8 +57,10 @@ fn with_no_wait_a_usage_limit_exits_4_with_the_tree_as_it_was() {
 fn a_wait_survives_a_restart() {
     let repo = with_time(limited("1h"));
     let run = repo.spawn(["build"]);
-    let waiting = || repo.git_dir().join("ralph/journal.jsonl").exists()
-        && repo.journal().iter().any(|r| r["record"] == "waiting");
+    let waiting = || {
+        repo.git_dir().join("ralph/journal.jsonl").exists()
+            && repo.journal().iter().any(|r| r["record"] == "waiting")
+    };
     while !waiting() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
@@ -73,8 +75,10 @@ fn a_wait_survives_a_restart() {
 fn a_signal_ends_a_wait() {
     let repo = with_time(limited("1h"));
     let run = repo.spawn(["build"]);
-    let waiting = || repo.git_dir().join("ralph/journal.jsonl").exists()
-        && repo.journal().iter().any(|r| r["record"] == "waiting");
+    let waiting = || {
+        repo.git_dir().join("ralph/journal.jsonl").exists()
+            && repo.journal().iter().any(|r| r["record"] == "waiting")
+    };
     while !waiting() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
@@ -111,7 +115,10 @@ fn a_task_of_a_failed_run_is_counted_towards_max_iterations() {
 #[test]
 fn a_backend_whose_cost_is_unknown_does_not_run_under_a_limit_unless_allowed() {
     let repo = repo(&[task("t-aaa1")]);
-    repo.write("bot.sh", "cat > /dev/null\nmkdir -p work\necho x > work/x.txt\necho '<TASK_DONE>'\n");
+    repo.write(
+        "bot.sh",
+        "cat > /dev/null\nmkdir -p work\necho x > work/x.txt\necho '<TASK_DONE>'\n",
+    );
     repo.config(&format!("backend = \"bot\"\n{}\n[backends.bot]\nkind = \"command\"\ncommand = [\"sh\", \"bot.sh\"]\n", crate::repo::GATE));
     let run = repo.build(["--max-cost", "1"]);
     assert!([1, 4].contains(&run.code), "{}", crate::repo::said(&run));

@@ -32,7 +32,11 @@ fn handoff_numbers_are_never_used_twice() {
             .collect();
         repo.build(["--once"]);
         for (text, name) in before {
-            assert_eq!(repo.read(format!(".ralph/handoffs/{name}")), text, "{name} was overwritten");
+            assert_eq!(
+                repo.read(format!(".ralph/handoffs/{name}")),
+                text,
+                "{name} was overwritten"
+            );
         }
     }
     let handoffs = repo.handoffs();
@@ -46,7 +50,11 @@ fn numbers_go_on_when_the_views_are_cleaned_away() {
     repo.build(["--once"]).ok();
     repo.git(["clean", "-fdxq"]).ok();
     repo.build(["--once"]).ok();
-    assert!(repo.subjects().iter().any(|s| s.starts_with("ralph[2]: t-aaa2")), "{:?}", repo.subjects());
+    assert!(
+        repo.subjects().iter().any(|s| s.starts_with("ralph[2]: t-aaa2")),
+        "{:?}",
+        repo.subjects()
+    );
 }
 
 #[test]

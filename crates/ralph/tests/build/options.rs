@@ -36,12 +36,22 @@ fn dry_run_shows_task_prompt_command_and_gates_and_changes_nothing() {
         crate::dirt::make(&repo);
         let before = repo.everything();
         let run = repo.build(["--dry-run"]).ok();
-        for part in [&*format!("Do {}", ids[0]), "## Current Task", "## Output Instructions", "__sim", "! grep -rns BROKEN work"] {
+        for part in [
+            &*format!("Do {}", ids[0]),
+            "## Current Task",
+            "## Output Instructions",
+            "__sim",
+            "! grep -rns BROKEN work",
+        ] {
             says(&run, part);
         }
         let after = repo.everything();
-        let changed: Vec<_> = after.iter().filter(|(p, v)| before.get(*p) != Some(v)).map(|(p, _)| p).collect();
-        assert!(changed.is_empty() && before.len() == after.len(), "{format:?} changed {changed:?}");
+        let changed: Vec<_> =
+            after.iter().filter(|(p, v)| before.get(*p) != Some(v)).map(|(p, _)| p).collect();
+        assert!(
+            changed.is_empty() && before.len() == after.len(),
+            "{format:?} changed {changed:?}"
+        );
         assert!(repo.runs().is_empty());
     }
 }
@@ -132,7 +142,10 @@ fn a_loop_inside_an_attempt_is_refused() {
     says(&run, "inside an attempt");
     assert!(repo.runs().is_empty());
     // And for real: the backend itself tries it.
-    let nested = format!(r#"{{ run = "{} build; echo $? > \"$HOME/nested\"" }}, {GOOD}"#, env!("CARGO_BIN_EXE_ralph"));
+    let nested = format!(
+        r#"{{ run = "{} build; echo $? > \"$HOME/nested\"" }}, {GOOD}"#,
+        env!("CARGO_BIN_EXE_ralph")
+    );
     repo.script(&rule("", &nested));
     repo.build([]).ok();
     assert_eq!(std::fs::read_to_string(repo.home().join("nested")).unwrap(), "1\n");
@@ -140,7 +153,8 @@ fn a_loop_inside_an_attempt_is_refused() {
 
 #[test]
 fn outside_of_a_repository_it_says_so() {
-    let p = ralph_testkit::project!().file("ralph/plan.jsonl", Format::Jsonl.text(&[task("t-aaa1")]));
+    let p =
+        ralph_testkit::project!().file("ralph/plan.jsonl", Format::Jsonl.text(&[task("t-aaa1")]));
     let run = p.run(["build", "--backend", "sim"]).fails(1);
     says(&run, "git");
 }

@@ -72,7 +72,10 @@ fn ralph_done_with_open_tasks_is_reported_and_exits_3() {
 #[test]
 fn ralph_done_without_open_tasks_is_complete() {
     let repo = two();
-    repo.write("progress.md", repo.plan().replace("In Progress", "RALPH_DONE").replace("[ ]", "[x]"));
+    repo.write(
+        "progress.md",
+        repo.plan().replace("In Progress", "RALPH_DONE").replace("[ ]", "[x]"),
+    );
     repo.commit("status");
     repo.build([]).ok();
     assert!(repo.runs().is_empty());
@@ -109,7 +112,8 @@ fn pitfall_5_recent_attempts_are_kept_to_a_depth_and_the_log_has_a_row_each() {
     repo.config(&format!("backend = \"sim\"\n[build]\nrecent_attempts = 2\n{}", crate::repo::GATE));
     repo.build([]).ok();
     let plan = repo.plan();
-    let attempts = plan.split("## Recent Attempts").nth(1).unwrap().split("## Iteration Log").next().unwrap();
+    let attempts =
+        plan.split("## Recent Attempts").nth(1).unwrap().split("## Iteration Log").next().unwrap();
     assert_eq!(attempts.matches("### Iteration").count(), 2, "{attempts}");
     assert!(attempts.contains("### Iteration 4"), "{attempts}");
     let rows = plan.split("## Iteration Log").nth(1).unwrap();
@@ -121,7 +125,10 @@ fn pitfall_5_recent_attempts_are_kept_to_a_depth_and_the_log_has_a_row_each() {
 #[test]
 fn pitfall_6_how_long_an_iteration_may_take_is_configured() {
     let repo = two();
-    repo.config(&format!("backend = \"sim\"\nmax_retries = 0\n[limits]\nstage_timeout = \"1s\"\n{}", crate::repo::GATE));
+    repo.config(&format!(
+        "backend = \"sim\"\nmax_retries = 0\n[limits]\nstage_timeout = \"1s\"\n{}",
+        crate::repo::GATE
+    ));
     repo.script(&rule("attempt = 1", r#"{ hang = true }"#));
     let run = repo.build(["--once"]).fails(3);
     says(&run, "took too long");
@@ -171,7 +178,10 @@ fn an_answer_that_cannot_be_read_does_not_end_the_run() {
 fn what_a_person_writes_into_the_plan_between_two_attempts_is_respected() {
     let repo = two();
     repo.build(["--once"]).ok();
-    repo.write("progress.md", repo.plan().replace("- [ ] Do two\n", "- [ ] Do two\n- [ ] Do three\n"));
+    repo.write(
+        "progress.md",
+        repo.plan().replace("- [ ] Do two\n", "- [ ] Do two\n- [ ] Do three\n"),
+    );
     repo.build([]).ok();
     assert_eq!(repo.runs().len(), 3);
     assert!(repo.is_done("three"), "{}", repo.plan());

@@ -40,7 +40,9 @@ fn a_full_disk_ends_the_run_and_the_next_one_goes_on() {
     let start = repo.head();
     // The backend uses up what is left, and its work cannot be saved.
     let fill = r#"{ run = "head -c 100000000 /dev/zero > ignored/filler" }, "#;
-    repo.script(&(rule("task = \"t-aaa1\"\nattempt = 1", &format!("{fill}{GOOD}")) + &rule("", GOOD)));
+    repo.script(
+        &(rule("task = \"t-aaa1\"\nattempt = 1", &format!("{fill}{GOOD}")) + &rule("", GOOD)),
+    );
     let run = repo.build([]);
     assert_ne!(run.code, 101, "{}", said(&run));
     assert!(!run.stderr.contains("panicked"), "{}", said(&run));
@@ -59,8 +61,13 @@ fn a_clock_that_goes_back_changes_no_number_and_ends_no_run() {
     repo.build(["--once"]).ok();
     let run = repo.command(["build"]).env("RALPH_NOW", "2001-01-01T00:00:00Z").run().ok();
     says(&run, "Complete");
-    assert!(repo.subjects().iter().any(|s| s.starts_with("ralph[2]: t-aaa2")), "{:?}", repo.subjects());
-    let iterations: Vec<_> = repo.events("iteration_start").iter().map(|e| e["metadata"]["iteration"].clone()).collect();
+    assert!(
+        repo.subjects().iter().any(|s| s.starts_with("ralph[2]: t-aaa2")),
+        "{:?}",
+        repo.subjects()
+    );
+    let iterations: Vec<_> =
+        repo.events("iteration_start").iter().map(|e| e["metadata"]["iteration"].clone()).collect();
     assert_eq!(iterations, [1, 2]);
 }
 

@@ -12,7 +12,8 @@ use crate::repo::{BROKEN, GOOD, Repo, rule, said};
 
 /// The tasks of these runs.
 pub(crate) const TASKS: [&str; 10] = [
-    "t-aa01", "t-aa02", "t-aa03", "t-aa04", "t-aa05", "t-aa06", "t-aa07", "t-aa08", "t-aa09", "t-aa10",
+    "t-aa01", "t-aa02", "t-aa03", "t-aa04", "t-aa05", "t-aa06", "t-aa07", "t-aa08", "t-aa09",
+    "t-aa10",
 ];
 
 /// Restarts after which a run that does not end is one that never will.
@@ -45,7 +46,8 @@ pub(crate) enum Tree {
 /// the same bytes: an interrupted attempt must not be told apart by its result.
 pub(crate) fn original(tree: Tree) -> Victim {
     let repo = Repo::new(on_memory(), Format::Jsonl, &TASKS.map(task));
-    let debris = r#"{ half = "src/main.c", text = "int main(void) { return 1; }\n" }, { signal = "kill" }"#;
+    let debris =
+        r#"{ half = "src/main.c", text = "int main(void) { return 1; }\n" }, { signal = "kill" }"#;
     repo.script(
         &(rule("task = \"t-aa03\"\nattempt = 1", BROKEN)
             + &rule("task = \"t-aa06\"\nattempt = 1", debris)
@@ -116,7 +118,17 @@ impl Victim {
             (path.clone(), self.repo.read(&path))
         });
         Result {
-            tree: self.repo.ask_git(["ls-tree", "-r", "HEAD", "--", "src", "user", "work", "README.md", "ralph.toml"]),
+            tree: self.repo.ask_git([
+                "ls-tree",
+                "-r",
+                "HEAD",
+                "--",
+                "src",
+                "user",
+                "work",
+                "README.md",
+                "ralph.toml",
+            ]),
             plan: plan(&self.repo.plan()),
             landed,
             files: work.collect(),
