@@ -80,7 +80,7 @@ fn why(end: &End) -> &[String] {
 fn next(end: &End) -> Vec<String> {
     let one = |text: &str| vec![text.to_owned()];
     match end {
-        End::Complete | End::Once(OnceEnd::Landed) => Vec::new(),
+        End::Complete | End::TaskComplete(_) | End::Once(OnceEnd::Landed) => Vec::new(),
         End::Blocked { .. } => one(
             "`ralph attempts --task ID` shows what was tried; `ralph task retry ID` gives it another \
              chance, `ralph task skip ID` leaves it out",
