@@ -66,7 +66,7 @@ pub enum LandError {
         /// Where.
         paths: Vec<RepoPath>,
         /// What keeps the change.
-        kept: Salvage,
+        kept: Box<Salvage>,
         /// The command that applies it later.
         apply: String,
     },
@@ -115,6 +115,7 @@ impl Repo<'_> {
             Some(tree) => message.render(&[attempt, (GATED_TREE, tree.as_str())]),
             None => message.render(&[attempt]),
         };
+        self.ensure_desk(cp)?;
         put(&self.desk(&cp.of.attempt).message(), &message)?;
         if cp.target == Target::Spec {
             return self.land_on_spec(cp, changes);
@@ -155,6 +156,9 @@ impl Repo<'_> {
         let ledger = self.riding(self.written_ledger(cp))?;
         let paths: Vec<RepoPath> =
             changes.paths.iter().map(|c| c.path.clone()).chain(ledger).collect();
+        if paths.is_empty() {
+            return Err(LandError::Nothing);
+        }
         let from_list = ["--only", "--pathspec-from-file=-", "--pathspec-file-nul"];
         let commit = self.commit_call(cp, &from_list).paths(&paths);
         let made = self
@@ -165,7 +169,7 @@ impl Repo<'_> {
             .map_err(LandError::from)
             .and_then(|answer| self.landed_by(answer, Way::Disjoint, changes.tree.clone()));
         if made.is_err() {
-            self.install(&self.desk(&cp.of.attempt).saved())?;
+            self.install_saved(cp)?;
         }
         made
     }

@@ -64,7 +64,7 @@ impl Repo<'_> {
         tree: &Oid,
         paths: Vec<RepoPath>,
     ) -> Result<LandError, GitError> {
-        let kept = self.keep(cp, tree, &cp.of.attempt)?;
+        let kept = Box::new(self.keep(cp, tree, &cp.of.attempt)?);
         let apply = format!("git cherry-pick --no-commit {}", kept.name);
         Ok(LandError::Conflict { paths, kept, apply })
     }
@@ -186,6 +186,7 @@ impl Repo<'_> {
                 let of = AttemptRef { run: run.to_owned(), attempt: "spec".to_owned() };
                 let apply = format!("git cherry-pick --no-commit {base}..{name}");
                 let kept = Salvage { of, name, commit: tip, at: 0, subject: String::new() };
+                let kept = Box::new(kept);
                 Err(LandError::Conflict { paths, kept, apply })
             }
         }

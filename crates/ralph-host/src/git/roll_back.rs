@@ -64,6 +64,7 @@ impl Repo<'_> {
         cp: &Checkpoint,
         changes: Option<&Changes>,
     ) -> Result<RolledBack, GitError> {
+        self.ensure_desk(cp)?;
         let moved = if changes.is_some() && cp.is_clean() {
             self.put_head_back(cp)?
         } else {
@@ -202,7 +203,9 @@ impl Repo<'_> {
             // The index held S1, so what `git add` said is what came later.
             None => hear(&shot.added.said).into_iter().flatten().map(|h| h.change).collect(),
         };
-        Ok(later.into_iter().map(|c| c.path).collect())
+        let mut later: Vec<RepoPath> = later.into_iter().map(|c| c.path).collect();
+        later.sort_unstable();
+        Ok(later)
     }
 
     /// Folders from before the attempt that may become empty: git removes those, the user did not.

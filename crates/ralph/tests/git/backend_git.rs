@@ -121,3 +121,18 @@ fn a_first_commit_by_the_backend_is_taken_back() {
     stage.land(&cp, &changes);
     assert_eq!(stage.git(["log", "--format=%s"]), "ralph[1]: t-1 — done");
 }
+
+#[test]
+fn a_stash_of_the_users_that_the_backend_takes_is_kept() {
+    let stage = Stage::new();
+    stage.write("one.txt", "stashed by the user\n");
+    stage.git(["stash", "-q"]);
+    let stash = stage.git(["rev-parse", "stash"]);
+    let cp = stage.checkpoint();
+    stage.git(["stash", "pop", "-q"]);
+    let changes = stage.collect(&cp);
+    assert!(changes.moved.stashed);
+    stage.roll_back(&cp, &changes);
+    let name = format!("refs/ralph/run1/stash/{}", cp.of.attempt);
+    assert_eq!(stage.git(["rev-parse", &name]), stash);
+}

@@ -133,3 +133,24 @@ fn files_changed_in_the_same_instant_and_of_the_same_size_are_seen() {
         assert_eq!(stage.project.read("same.txt"), format!("{round}a\n"));
     }
 }
+
+#[test]
+fn a_file_that_vanishes_while_it_is_read_stops_nothing() {
+    for dirty in [false, true] {
+        let stage = Stage::new();
+        // Reading the first file makes the last one go away.
+        stage.git(["config", "filter.thief.clean", "rm -f zzz.txt; cat"]);
+        stage.write(".gitattributes", "aaa.txt filter=thief\n");
+        stage.commit("attributes");
+        if dirty {
+            stage.write("mine.txt", "user\n");
+        }
+        let cp = stage.checkpoint();
+        stage.write("aaa.txt", "backend\n");
+        stage.write("zzz.txt", "soon gone\n");
+        let changes = stage.collect(&cp);
+        assert_eq!(changed(&changes), ["aaa.txt"]);
+        stage.land(&cp, &changes);
+        assert_eq!(stage.committed(), ["A aaa.txt"]);
+    }
+}

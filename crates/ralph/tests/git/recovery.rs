@@ -155,3 +155,22 @@ fn maintenance_leaves_nothing_private_and_no_process() {
     assert!(!stage.project.exists(".git/ralph/attempts"));
     assert_eq!(ralph_host::proc::mark::survivors(stage.runner.run_id()), []);
 }
+
+#[test]
+fn without_its_private_files_an_attempt_is_rolled_back_all_the_same() {
+    for dirty in [false, true] {
+        let stage = Stage::new();
+        if dirty {
+            stage.write("mine.txt", "user\n");
+            stage.write("two.txt", "user\n");
+            stage.git(["add", "two.txt"]);
+        }
+        let (picture, status) = (stage.picture(), stage.status());
+        let cp = stage.checkpoint();
+        stage.write("one.txt", "backend\n");
+        stage.write("mine.txt", "trampled\n");
+        stage.repo().forget(&cp);
+        stage.repo().roll_back(&cp, None).unwrap();
+        assert_eq!((stage.picture(), stage.status()), (picture, status));
+    }
+}

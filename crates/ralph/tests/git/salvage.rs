@@ -13,6 +13,7 @@ fn fail(stage: &Stage, text: &str) {
 #[test]
 fn salvage_is_listed_shown_and_restored() {
     let stage = Stage::new();
+    stage.git(["config", "diff.noprefix", "true"]);
     fail(&stage, "first\n");
     fail(&stage, "second\n");
     let repo = stage.repo();
