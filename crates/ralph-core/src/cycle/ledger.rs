@@ -78,11 +78,6 @@ pub fn land(
             at: note.at.to_owned(),
         }],
         Landing::Partial => reopen(task),
-        Landing::Stalled => vec![Edit::Reject {
-            id: task.id.clone(),
-            reason: "a part landed, and nothing advanced".to_owned(),
-            at: note.at.to_owned(),
-        }],
     };
     let mut new = codec.edit(text, &edits)?;
     if format == Format::Progress {

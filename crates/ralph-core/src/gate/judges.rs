@@ -4,7 +4,7 @@
 //!
 //! [`kind_of`] knows tests, manifests, settings of runners and linters, and CI by the names that are
 //! in use everywhere. Rust keeps tests inside of its sources, so every `.rs` file may be one. For a
-//! changed file, the tests in its old and in its new text are found by name ([`cases`]) and compared:
+//! changed file, the tests in its old and in its new text are found by name and compared:
 //! a test that is gone and that no other changed file has is *deleted*; one that is skipped now,
 //! asserts less or cannot fail any more is *weakened*. A file to which tests were only added is
 //! *grown*: it is named, but even `judges = "block"` does not hold it against anybody. The reading of

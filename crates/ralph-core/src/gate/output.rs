@@ -51,7 +51,8 @@ impl OutputReader {
     /// The next line, without its end.
     pub fn line(&mut self, bytes: &[u8]) {
         let shown = bytes.get(..LONGEST_LINE).unwrap_or(bytes);
-        let line = plain(&String::from_utf8_lossy(shown));
+        let text = String::from_utf8_lossy(shown);
+        let line = plain(&text);
         self.kept.line(&line, bytes.len() - shown.len());
         self.clear.line(&line, is_clear_sign);
         self.vague.line(&line, is_vague_sign);
@@ -59,7 +60,7 @@ impl OutputReader {
         let line = without_root(&line, &self.root);
         self.runners.line(&line);
         self.complaints.line(&line);
-        let normal = normal(&line, &self.root);
+        let normal = normal(&line);
         if !normal.is_empty() && !is_progress(&line) {
             self.text.add(&normal);
         }

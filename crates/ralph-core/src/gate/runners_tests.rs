@@ -441,3 +441,16 @@ fn colours_do_not_hide_a_name() {
         &["a.test.ts x"],
     );
 }
+
+#[test]
+fn targets_of_one_name_are_told_apart() {
+    let target =
+        "     Running tests/it.rs (target/debug/deps/it-0123456789abcdef)\ntest a ... FAILED\n";
+    check(&format!("{target}{target}"), &["it a", "it#2 a"]);
+}
+
+#[test]
+fn addresses_are_no_part_of_a_name_but_other_numbers_are() {
+    let text = "FAILED t.py::x[<object at 0x7f01>] - no\nFAILED t.py::x[0x10] - no\nFAILED t.py::x[0x11] - no\n";
+    check(text, &["t.py::x[0x10]", "t.py::x[0x11]", "t.py::x[<object at 0x>]"]);
+}

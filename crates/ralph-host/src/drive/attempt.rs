@@ -53,7 +53,7 @@ impl Session<'_> {
         let at = self.clock.now();
         let attempt = self.ids.ulid(at);
         let iteration = self.next_iteration()?;
-        let reference = AttemptRef { run: self.run.clone(), attempt: attempt.clone() };
+        let reference = AttemptRef { run: self.keeper(&task), attempt: attempt.clone() };
         let base = self.repo.checkpoint(&reference, self.on_dirty(), self.target())?;
         let chosen = self.backend(backend);
         let stamp = at.strftime("%Y%m%d-%H%M%S");
@@ -151,7 +151,6 @@ impl Session<'_> {
             forbidden: &forbidden,
             judges: &[],
             gates,
-            advanced: ended.end.changed > 0,
         })
     }
 

@@ -1,7 +1,6 @@
 //! The two ends of an attempt: its work lands, or the tree goes back to how it was.
 
 use jiff::tz::TimeZone;
-use ralph_core::config::CommitScope;
 use ralph_core::cycle::ledger::{self, Defeat, Note};
 use ralph_core::cycle::{FailIntent, Failure, FailureKind, LandIntent, Landing, Proof, Record};
 use ralph_core::gate::Baselines;
@@ -81,6 +80,7 @@ impl Session<'_> {
         if let Some(amended) = ended.map(|ended| self.amend(begun, ended)).transpose()?.flatten() {
             after = amended;
         }
+        self.note_finished_spec(begun)?;
         Ok((before, after))
     }
 
@@ -112,11 +112,6 @@ impl Session<'_> {
             Err(LandError::Nothing) => Ok(None),
             Err(e) => Err(e),
         }
-    }
-
-    /// What one commit holds.
-    pub(super) fn scope(&self) -> CommitScope {
-        self.config.commit.unwrap_or(CommitScope::Task)
     }
 
     /// Why the commit was refused; what is no refusal is an error.
@@ -175,7 +170,7 @@ impl Session<'_> {
             tally: tally(&plan),
         };
         self.listener.hear(notice);
-        Ok(())
+        self.land_finished_specs()
     }
 
     /// Put the tree back, keep what was there under a ref, and write the failure down.

@@ -6,6 +6,7 @@ use ralph_core::config::Mode;
 use ralph_core::cycle::Record;
 use ralph_core::format::codec;
 use ralph_core::handoff::{self, FileTouched, Handoff};
+use ralph_core::memory::amendment_lines;
 use ralph_core::plan::{self, Task};
 use ralph_core::prompt::Material;
 use serde_json::json;
@@ -107,7 +108,8 @@ impl Session<'_> {
             backup.push(".bak");
             put_view(backup.as_ref(), before.as_bytes())?;
         }
-        let log = amendments_log(&outcomes, begun.started.iteration, &now);
+        let task = begun.started.task.as_str();
+        let log = amendment_lines(&now, begun.started.iteration, task, &outcomes);
         add_to_view(&self.project.root().join(AMENDMENTS), log.as_bytes())?;
         let refused = outcomes.iter().filter(|o| o.refused.is_some()).count();
         let made = outcomes.len() - refused;
@@ -128,9 +130,4 @@ fn touched(change: &Change) -> FileTouched {
         ChangeKind::Modified | ChangeKind::TypeChanged | ChangeKind::Written => "modified",
     };
     FileTouched { path: change.path.to_string(), action: action.into() }
-}
-
-fn amendments_log(outcomes: &[plan::Outcome], iteration: u32, now: &str) -> String {
-    let _ = (outcomes, iteration, now);
-    String::new()
 }

@@ -27,6 +27,7 @@ mod plan;
 mod recovery;
 mod session;
 mod signals;
+mod specs;
 mod wait;
 
 pub use error::DriveError;

@@ -61,6 +61,7 @@ impl Session<'_> {
         match (recover(open, &facts), ended) {
             (Recovery::Finish { commit, intent }, _) => {
                 self.tell(&format!("{name} had landed as {commit}; the plan now says so"));
+                self.repo.finish_landing(&begun.base)?;
                 self.write_landing(&begun, None, &intent)?;
                 let attempt = open.started.attempt.clone();
                 self.record(Record::Landed { attempt, commit: Some(commit) }, Durability::Synced)

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use ralph_core::choice::{Asked, Limited};
 use ralph_core::config::{Config, StageName};
 use ralph_core::cycle::{End, Entry, History, Record, RunStart, event_of, remaining, state_of};
+use ralph_core::format::Format;
 use ralph_core::gate::{Baselines, Check, Gate};
 use ralph_core::plan::{Id, Plan, State};
 
@@ -92,6 +93,8 @@ pub(super) struct Session<'a> {
     pub(super) baselines: Baselines,
     pub(super) listener: &'a mut dyn Listener,
     pub(super) began: Timestamp,
+    pub(super) format: Format,
+    pub(super) current_spec: Option<String>,
     /// What ends the loop although the plan would go on.
     pub(super) ending: Option<End>,
     /// The gates of the attempt at hand, once they have run.
@@ -119,6 +122,7 @@ impl<'a> Session<'a> {
         let lock = RunLock::acquire(&project.state_dir(), store.holder())?;
         let (journal, history) = Journal::open(&project.state_dir())?;
         let plan = PlanFile::new(project.root(), plan, store);
+        let loaded = plan.read()?;
         let ledger = LedgerPaths::with_plan(&plan.shown);
         let repo = Repo::open(project.root(), git_dir, runner, &ledger)?;
         let asked = Asked { backend: options.backend.as_deref(), model: options.model.as_deref() };
@@ -135,6 +139,8 @@ impl<'a> Session<'a> {
             red: None,
             last_checks: Vec::new(),
             _lock: lock,
+            format: loaded.plan.format,
+            current_spec: loaded.plan.current_spec,
             project,
             config,
             gates,
@@ -190,6 +196,7 @@ impl<'a> Session<'a> {
 
     /// The loop begins.
     pub(super) fn start(&mut self) -> Result<(), DriveError> {
+        self.land_finished_specs()?;
         let loaded = self.read_plan()?;
         let counted = if self.options.resume { self.history.counted } else { 0 };
         self.record(

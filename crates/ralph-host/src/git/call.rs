@@ -138,7 +138,7 @@ impl Call<'_, '_> {
     }
 
     /// As somebody who needs no configured name: for commits that only ralph reads.
-    pub(super) fn as_ralph(mut self) -> Self {
+    pub(super) fn by_ralph(mut self) -> Self {
         for role in ["AUTHOR", "COMMITTER"] {
             self = self.env(&format!("GIT_{role}_NAME"), "ralph");
             self = self.env(&format!("GIT_{role}_EMAIL"), "ralph@localhost");

@@ -63,7 +63,7 @@ pub struct Moved {
     pub commits: Vec<Oid>,
     /// The refs that keep them.
     pub kept: Vec<String>,
-    /// A stash was made; it is still there.
+    /// Stashes were made or taken; new ones are still there, and a ref keeps the newest of before.
     pub stashed: bool,
     /// A merge or the like was left unfinished; it was forgotten, its files are judged as they are.
     pub unfinished: Option<Operation>,

@@ -65,8 +65,8 @@ pub struct LedgerFile {
     pub path: RepoPath,
     /// `None` when it was not there.
     pub stamp: Option<Stamp>,
-    /// Git would take it but does not know it yet.
-    pub untracked: bool,
+    /// What is not committed of it; nothing for an ignored one.
+    pub file: Side,
 }
 
 /// S0. Everything that landing, rolling back and recovery need; the journal keeps it.
@@ -212,13 +212,15 @@ impl Repo<'_> {
     }
 
     fn ledger_files(&self, status: &Status) -> Vec<LedgerFile> {
-        let untracked = |path: &RepoPath| {
-            status.entries.iter().any(|e| e.path == *path && e.index == Side::Untracked)
+        let side = |path: &RepoPath| {
+            let found = status.entries.iter().find(|e| e.path == *path);
+            // Staged is not committed either.
+            found.map_or(Side::Same, |e| if e.file == Side::Same { e.index } else { e.file })
         };
         let files = self.ledger.shared().iter().map(|path| LedgerFile {
             path: path.clone(),
             stamp: Stamp::of(&self.file(path)),
-            untracked: untracked(path),
+            file: side(path),
         });
         files.collect()
     }

@@ -43,7 +43,7 @@ impl Repo<'_> {
         let mut new_nested = Vec::new();
         match self.believable(&said) {
             Some(heard) => {
-                for (change, is_repository) in heard {
+                for Heard { change, is_repository } in heard {
                     if is_repository {
                         new_nested.push(change.path);
                     } else {
@@ -68,31 +68,18 @@ impl Repo<'_> {
     }
 
     /// What `git add -v` said; `None` when it cannot be so, because a name has a line end in it.
-    fn believable(&self, said: &[u8]) -> Option<Vec<(Change, bool)>> {
-        let mut heard: Vec<(Change, bool)> = Vec::new();
-        for line in said.split(|b| *b == b'\n').filter(|line| !line.is_empty()) {
-            let quoted = line.strip_suffix(b"'")?;
-            if let Some(path) = quoted.strip_prefix(b"add '") {
-                let is_repository = path.ends_with(b"/");
-                let path = RepoPath::new(path);
-                std::fs::symlink_metadata(self.file(&path)).ok()?;
-                heard.push((Change::plain(path, ChangeKind::Written), is_repository));
-            } else {
-                let path = RepoPath::new(quoted.strip_prefix(b"remove '")?);
-                heard.push((Change::plain(path, ChangeKind::Deleted), false));
-            }
+    fn believable(&self, said: &[u8]) -> Option<Vec<Heard>> {
+        let mut heard = hear(said)?;
+        let is_there = |path| std::fs::symlink_metadata(self.file(path)).is_ok();
+        let written = heard.iter().filter(|h| h.change.kind == ChangeKind::Written);
+        if !written.map(|h| &h.change.path).all(is_there) {
+            return None;
         }
         // `git add` was repeated, or a file was replaced by a directory of the same name.
-        heard.sort_by(|a, b| a.0.path.cmp(&b.0.path));
-        heard.dedup_by(|a, b| a.0.path == b.0.path && a.0.kind == b.0.kind);
-        let twice = heard.windows(2).any(|w| w[0].0.path == w[1].0.path);
+        heard.sort_by(|a, b| a.change.path.cmp(&b.change.path));
+        heard.dedup_by(|a, b| a.change.path == b.change.path && a.change.kind == b.change.kind);
+        let twice = heard.windows(2).any(|w| w[0].change.path == w[1].change.path);
         (!twice).then_some(heard)
-    }
-
-    /// The paths in what `git add -v` said, as far as they can be told.
-    pub(super) fn heard(&self, said: &[u8]) -> Vec<Change> {
-        let heard = self.believable(said).unwrap_or_default();
-        heard.into_iter().map(|(change, _)| change).collect()
     }
 
     /// What the user's index holds beyond the checkpoint's HEAD.
@@ -128,4 +115,25 @@ impl Repo<'_> {
         };
         self.look(args).ok()
     }
+}
+
+/// One line of `git add -v`.
+pub(super) struct Heard {
+    pub(super) change: Change,
+    is_repository: bool,
+}
+
+/// What `git add -v` said, one path a line; `None` when it did not.
+pub(super) fn hear(said: &[u8]) -> Option<Vec<Heard>> {
+    let mut heard = Vec::new();
+    for line in said.split(|b| *b == b'\n').filter(|line| !line.is_empty()) {
+        let quoted = line.strip_suffix(b"'")?;
+        let (kind, path) = match quoted.strip_prefix(b"add '") {
+            Some(path) => (ChangeKind::Written, path),
+            None => (ChangeKind::Deleted, quoted.strip_prefix(b"remove '")?),
+        };
+        let is_repository = path.ends_with(b"/");
+        heard.push(Heard { change: Change::plain(RepoPath::new(path), kind), is_repository });
+    }
+    Some(heard)
 }

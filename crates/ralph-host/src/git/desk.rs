@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use super::Repo;
 use super::call::LOCK_WAIT;
+use super::checkpoint::Checkpoint;
 use super::error::GitError;
 use super::state::Moment;
 
@@ -87,6 +88,28 @@ impl Repo<'_> {
 
     pub(super) fn index_lock(&self) -> PathBuf {
         self.git_dir.join("index.lock")
+    }
+
+    /// The private files of an attempt, made anew as far as possible when somebody removed them.
+    pub(super) fn ensure_desk(&self, cp: &Checkpoint) -> Result<(), GitError> {
+        let desk = self.desk(&cp.of.attempt);
+        fs::create_dir_all(&desk.0).map_err(GitError::io("make", &desk.0))?;
+        let remake =
+            |index: &Path, tree: &str| self.git(["read-tree", tree]).index(index).ok().map(drop);
+        match (&cp.tree, &cp.head) {
+            (Some(tree), _) if !desk.before().exists() => remake(&desk.before(), tree.as_str()),
+            (None, Some(head)) if !desk.saved().exists() => remake(&desk.saved(), head.as_str()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Put the index of the checkpoint back. If its copy is lost, the user's stays as it is.
+    pub(super) fn install_saved(&self, cp: &Checkpoint) -> Result<(), GitError> {
+        let saved = self.desk(&cp.of.attempt).saved();
+        if cp.index.is_some() && !saved.exists() {
+            return Ok(());
+        }
+        self.install(&saved)
     }
 
     /// A note that lies there while one of our calls writes the user's index. If ralph is killed

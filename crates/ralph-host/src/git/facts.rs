@@ -69,7 +69,7 @@ impl Repo<'_> {
         }
         let range = base.map_or(tip.to_string(), |base| format!("{base}..{tip}"));
         let format = format!("--format=%H %(trailers:key={ATTEMPT},valueonly,separator=%x2C)");
-        let out = self.look(["log", "-z", &format, &range, "--"]).ok()?;
+        let out = self.look(["log", "-z", "--no-show-signature", &format, &range, "--"]).ok()?;
         let found = nul_fields(&out).find_map(|field| {
             let text = std::str::from_utf8(field).ok()?;
             let (commit, attempts) = text.split_once(' ')?;

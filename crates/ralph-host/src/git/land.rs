@@ -5,12 +5,14 @@ use serde::{Deserialize, Serialize};
 use super::Repo;
 use super::call::{Answer, Call, nul_fields};
 use super::changes::Changes;
-use super::checkpoint::{Checkpoint, Target};
+use super::checkpoint::{Checkpoint, LedgerFile, Target};
 use super::desk::put;
 use super::error::GitError;
 use super::message::{ATTEMPT, CommitMessage, GATED_TREE};
 use super::name::{Oid, RepoPath};
 use super::salvage::Salvage;
+use super::state::Stamp;
+use super::status::Side;
 
 /// Hooks that can refuse a commit.
 const HOOKS: [&str; 5] = [
@@ -64,7 +66,7 @@ pub enum LandError {
         /// Where.
         paths: Vec<RepoPath>,
         /// What keeps the change.
-        kept: Salvage,
+        kept: Box<Salvage>,
         /// The command that applies it later.
         apply: String,
     },
@@ -113,6 +115,7 @@ impl Repo<'_> {
             Some(tree) => message.render(&[attempt, (GATED_TREE, tree.as_str())]),
             None => message.render(&[attempt]),
         };
+        self.ensure_desk(cp)?;
         put(&self.desk(&cp.of.attempt).message(), &message)?;
         if cp.target == Target::Spec {
             return self.land_on_spec(cp, changes);
@@ -134,7 +137,8 @@ impl Repo<'_> {
         let new: Vec<&RepoPath> = cp
             .ledger
             .iter()
-            .filter(|l| (l.untracked || l.stamp.is_none()) && self.file(&l.path).exists())
+            .filter(|l| l.file == Side::Untracked || l.stamp.is_none())
+            .filter(|l| self.file(&l.path).exists())
             .map(|l| &l.path)
             .collect();
         if !new.is_empty() {
@@ -149,9 +153,12 @@ impl Repo<'_> {
     }
 
     fn land_disjoint(&self, cp: &Checkpoint, changes: &Changes) -> Result<Landed, LandError> {
-        let ledger = self.riding()?;
+        let ledger = self.riding(self.written_ledger(cp))?;
         let paths: Vec<RepoPath> =
             changes.paths.iter().map(|c| c.path.clone()).chain(ledger).collect();
+        if paths.is_empty() {
+            return Err(LandError::Nothing);
+        }
         let from_list = ["--only", "--pathspec-from-file=-", "--pathspec-file-nul"];
         let commit = self.commit_call(cp, &from_list).paths(&paths);
         let made = self
@@ -162,7 +169,7 @@ impl Repo<'_> {
             .map_err(LandError::from)
             .and_then(|answer| self.landed_by(answer, Way::Disjoint, changes.tree.clone()));
         if made.is_err() {
-            self.install(&self.desk(&cp.of.attempt).saved())?;
+            self.install_saved(cp)?;
         }
         made
     }
@@ -230,23 +237,26 @@ impl Repo<'_> {
         }))
     }
 
-    /// The ledger files that belong into the next commit: those that git knows or would take.
-    pub(super) fn riding(&self) -> Result<Vec<RepoPath>, GitError> {
-        let here = self.ledger.shared().iter().filter(|path| self.file(path).exists());
-        let known =
-            |set: &std::collections::BTreeSet<RepoPath>, path: &RepoPath| set.contains(path);
+    /// The shared ledger files that are not as in HEAD.
+    pub(super) fn written_ledger<'c>(&self, cp: &'c Checkpoint) -> Vec<&'c RepoPath> {
+        let written =
+            |l: &&LedgerFile| l.file != Side::Same || Stamp::of(&self.file(&l.path)) != l.stamp;
+        cp.ledger.iter().filter(written).map(|l| &l.path).collect()
+    }
+
+    /// Those of `ledger` that belong into the next commit: git knows them or would take them.
+    pub(super) fn riding(&self, ledger: Vec<&RepoPath>) -> Result<Vec<RepoPath>, GitError> {
+        let here = ledger.into_iter().filter(|path| self.file(path).exists());
         let mut tracked =
             self.tracked_ledger.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let (mut riding, unknown): (Vec<&RepoPath>, Vec<&RepoPath>) =
-            here.partition(|path| known(&tracked, path));
-        let found = if unknown.is_empty() {
-            Vec::new()
-        } else {
-            self.rideable(&unknown, &["--cached", "--others"])?
-        };
-        riding.extend(&found);
-        let riding: Vec<RepoPath> = riding.into_iter().cloned().collect();
-        tracked.extend(found);
+        let (known, unknown): (Vec<&RepoPath>, Vec<&RepoPath>) =
+            here.partition(|path| tracked.contains(*path));
+        let mut riding: Vec<RepoPath> = known.into_iter().cloned().collect();
+        if !unknown.is_empty() {
+            let found = self.rideable(&unknown, &["--cached", "--others"])?;
+            tracked.extend(found.iter().cloned());
+            riding.extend(found);
+        }
         Ok(riding)
     }
 

@@ -20,6 +20,8 @@ struct Difference<'a> {
     base: String,
     theirs: &'a str,
     head: Option<Oid>,
+    /// Ledger files that may ride along.
+    ledger: Vec<&'a RepoPath>,
 }
 
 /// Why a difference could not be put on HEAD.
@@ -47,6 +49,7 @@ impl Repo<'_> {
             base: self.base(cp)?,
             theirs: tree.as_str(),
             head: cp.head.clone(),
+            ledger: self.written_ledger(cp),
         };
         match self.put_on_head(&difference, Some(tree)) {
             Ok(landed) => Ok(landed),
@@ -61,7 +64,7 @@ impl Repo<'_> {
         tree: &Oid,
         paths: Vec<RepoPath>,
     ) -> Result<LandError, GitError> {
-        let kept = self.keep(cp, tree, &cp.of.attempt)?;
+        let kept = Box::new(self.keep(cp, tree, &cp.of.attempt)?);
         let apply = format!("git cherry-pick --no-commit {}", kept.name);
         Ok(LandError::Conflict { paths, kept, apply })
     }
@@ -71,7 +74,7 @@ impl Repo<'_> {
         difference: &Difference<'_>,
         gated: Option<&Oid>,
     ) -> Result<Landed, Refused> {
-        let Difference { desk, base, theirs, head } = difference;
+        let Difference { desk, base, theirs, head, ledger } = difference;
         let ours = match head {
             Some(head) => head.to_string(),
             None => self.empty_tree()?.to_string(),
@@ -80,7 +83,7 @@ impl Repo<'_> {
         // The user's index gets the same difference; if it cannot, nothing is committed.
         let staged = self.write_tree(&desk.saved())?;
         let repaired = self.clean_merge(base, staged.as_str(), theirs)?;
-        let ledger = self.riding()?;
+        let ledger = self.riding(ledger.clone())?;
         let (commit, index) = (desk.spare(), desk.repaired());
         copy_index(&desk.saved(), &commit)?;
         self.git(["read-tree", result.as_str()]).index(&commit).ok()?;
@@ -169,18 +172,26 @@ impl Repo<'_> {
             Some(head) => self.look(["merge-base", head.as_str(), tip.as_str()]).oid()?,
             None => self.empty_tree()?,
         };
-        let difference = Difference { desk, base: base.to_string(), theirs: tip.as_str(), head };
+        let ledger = self.ledger.shared().iter().collect();
+        let (base_text, theirs) = (base.to_string(), tip.as_str());
+        let difference = Difference { desk, base: base_text, theirs, head, ledger };
         match self.put_on_head(&difference, None) {
             Ok(landed) => {
                 self.git(["update-ref", "-d", &name, tip.as_str()]).ok()?;
                 difference.desk.remove();
                 Ok(Some(landed))
             }
+            // A crash came between the commit and the end of the ref.
+            Err(Refused::Other(LandError::Nothing)) => {
+                self.git(["update-ref", "-d", &name, tip.as_str()]).ok()?;
+                Ok(None)
+            }
             Err(Refused::Other(error)) => Err(error),
             Err(Refused::Conflict(paths)) => {
                 let of = AttemptRef { run: run.to_owned(), attempt: "spec".to_owned() };
                 let apply = format!("git cherry-pick --no-commit {base}..{name}");
                 let kept = Salvage { of, name, commit: tip, at: 0, subject: String::new() };
+                let kept = Box::new(kept);
                 Err(LandError::Conflict { paths, kept, apply })
             }
         }

@@ -103,6 +103,8 @@ impl<'a> Repo<'a> {
         runner: &'a Runner,
         ledger: &LedgerPaths,
     ) -> Result<Self, GitError> {
+        let absolute = |path: &Path| std::path::absolute(path).map_err(GitError::io("find", path));
+        let (root, git_dir) = (&absolute(root)?, &absolute(git_dir)?);
         let nowhere = || GitError::NoWorkingTree(root.to_owned());
         let has_git = |dir: &&Path| matches!(git_dir::of(dir), Ok(Some(_)));
         let top = root.ancestors().find(has_git).ok_or_else(nowhere)?;

@@ -19,6 +19,7 @@ const MOST_TIPS: usize = 200;
 impl Repo<'_> {
     /// Put HEAD, its branch and the index back to where they were at the checkpoint.
     pub(super) fn put_back(&self, cp: &Checkpoint) -> Result<Moved, GitError> {
+        self.ensure_desk(cp)?;
         let mut moved = self.put_head_back(cp)?;
         moved.index = self.put_index_back(cp)?;
         Ok(moved)
@@ -26,7 +27,11 @@ impl Repo<'_> {
 
     /// The same without the index.
     pub(super) fn put_head_back(&self, cp: &Checkpoint) -> Result<Moved, GitError> {
-        let stashed = self.stash() != cp.stash && self.stash().is_some();
+        let stashed = self.stash() != cp.stash;
+        if let Some(stash) = cp.stash.as_ref().filter(|_| stashed) {
+            let name = cp.own_ref(&format!("stash/{}", cp.of.attempt));
+            self.git(["update-ref", &name, stash.as_str()]).ok()?;
+        }
         let unfinished = self.operation();
         let mut moved = Moved { stashed, unfinished, ..Moved::default() };
         if let Some(operation) = unfinished {
@@ -138,7 +143,7 @@ impl Repo<'_> {
             let name = cp.own_ref(&format!("index/{}", cp.of.attempt));
             self.git(["update-ref", &name, tree.as_str()]).ok()?;
         }
-        self.install(&saved)?;
+        self.install_saved(cp)?;
         Ok(kept)
     }
 }

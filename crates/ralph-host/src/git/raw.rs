@@ -68,12 +68,13 @@ impl Repo<'_> {
     }
 
     /// Make these files, which git has just written, what they were on disk. `stored` says which
-    /// object git wrote each of them from.
+    /// object git wrote each of them from. Says which needed it.
     pub(super) fn restore_raw(
         &self,
         dirty: &[DirtyPath],
         stored: &dyn Fn(&RepoPath) -> Option<Oid>,
-    ) -> Result<(), GitError> {
+    ) -> Result<Vec<RepoPath>, GitError> {
+        let mut rewritten = Vec::new();
         for entry in dirty {
             let (Some(raw), Some(stored)) = (&entry.raw, stored(&entry.path)) else { continue };
             let path = self.file(&entry.path);
@@ -87,12 +88,13 @@ impl Repo<'_> {
                 let written = open.write(true).truncate(true).open(&path);
                 let written = written.and_then(|mut file| file.write_all(&bytes));
                 written.map_err(GitError::io("write", &path))?;
+                rewritten.push(entry.path.clone());
             }
             if meta.mode() & MODE_BITS != raw.mode {
                 fs::set_permissions(&path, Permissions::from_mode(raw.mode))
                     .map_err(GitError::io("set the rights of", &path))?;
             }
         }
-        Ok(())
+        Ok(rewritten)
     }
 }

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::Repo;
 use super::changes::{Change, Changes, Moved};
 use super::checkpoint::Checkpoint;
+use super::collect::hear;
 use super::desk::copy_index;
 use super::error::GitError;
 use super::name::{Oid, RepoPath};
@@ -63,20 +64,23 @@ impl Repo<'_> {
         cp: &Checkpoint,
         changes: Option<&Changes>,
     ) -> Result<RolledBack, GitError> {
+        self.ensure_desk(cp)?;
         let moved = if changes.is_some() && cp.is_clean() {
             self.put_head_back(cp)?
         } else {
             self.put_back(cp)?
         };
         let index = self.desk(&cp.of.attempt).spare();
-        let (shot, salvage) = self.go_to_base(cp, changes, &index)?;
+        let WentBack { shot, salvage, rewritten } = self.go_to_base(cp, changes, &index)?;
         if cp.is_clean() {
             self.install(&index)?;
         }
-        let changed_later = self.changed_later(cp, changes, &shot)?;
+        let changed_later = self.changed_later(changes, &shot)?;
         let mut kept = shot.older;
         kept.extend(shot.new_nested.into_iter().chain(shot.added.unborn));
-        let differences = self.differences(&index, &kept)?;
+        let mut differences = self.differences(&index, &kept)?;
+        // Git takes a file of another size than it wrote for a changed one.
+        differences.retain(|path| !rewritten.contains(path));
         let restored = shot.changes.into_iter().map(|c| c.path).collect();
         Ok(RolledBack { salvage, restored, changed_later, kept, differences, moved })
     }
@@ -85,11 +89,11 @@ impl Repo<'_> {
     /// [`Repo::reapply`].
     pub fn restore_base(&self, cp: &Checkpoint, changes: &Changes) -> Result<OnBase, GitError> {
         let index = self.desk(&cp.of.attempt).after();
-        let (shot, kept) = self.go_to_base(cp, Some(changes), &index)?;
+        let WentBack { shot, salvage, .. } = self.go_to_base(cp, Some(changes), &index)?;
         if cp.is_clean() {
             self.install(&index)?;
         }
-        Ok(OnBase { tree: shot.tree, kept })
+        Ok(OnBase { tree: shot.tree, kept: salvage })
     }
 
     /// Bring S1 back. What the gates or the user have written meanwhile is kept and named.
@@ -119,21 +123,21 @@ impl Repo<'_> {
         cp: &Checkpoint,
         changes: Option<&Changes>,
         index: &Path,
-    ) -> Result<(Snapshot, Option<Salvage>), GitError> {
+    ) -> Result<WentBack, GitError> {
         self.start_index(cp, changes, index)?;
         let base = self.base(cp)?;
         for _ in 0..TRIES {
             let shot = self.snapshot(index, cp)?;
             if shot.changes.is_empty() {
-                return Ok((shot, None));
+                return Ok(WentBack { shot, salvage: None, rewritten: Vec::new() });
             }
             let salvage = self.keep(cp, &shot.tree, &cp.of.attempt)?;
             let folders = self.old_folders(cp, &shot.changes);
             if self.move_tree(index, &shot.tree, &base)? == Move::Done {
                 restore_folders(&folders)?;
                 let touched = |path: &RepoPath| shot.changes.iter().find(|c| c.path == *path);
-                self.restore_raw(&cp.dirty, &|path| touched(path)?.old.clone())?;
-                return Ok((shot, Some(salvage)));
+                let rewritten = self.restore_raw(&cp.dirty, &|path| touched(path)?.old.clone())?;
+                return Ok(WentBack { shot, salvage: Some(salvage), rewritten });
             }
         }
         Err(GitError::Busy(self.unsettled(index)?))
@@ -189,7 +193,6 @@ impl Repo<'_> {
 
     fn changed_later(
         &self,
-        cp: &Checkpoint,
         changes: Option<&Changes>,
         shot: &Snapshot,
     ) -> Result<Vec<RepoPath>, GitError> {
@@ -198,10 +201,11 @@ impl Repo<'_> {
             Some(tree) if *tree == shot.tree => Vec::new(),
             Some(tree) => self.diff(tree.as_str(), &shot.tree)?,
             // The index held S1, so what `git add` said is what came later.
-            None if cp.is_clean() => self.heard(&shot.added.said),
-            None => Vec::new(),
+            None => hear(&shot.added.said).into_iter().flatten().map(|h| h.change).collect(),
         };
-        Ok(later.into_iter().map(|c| c.path).collect())
+        let mut later: Vec<RepoPath> = later.into_iter().map(|c| c.path).collect();
+        later.sort_unstable();
+        Ok(later)
     }
 
     /// Folders from before the attempt that may become empty: git removes those, the user did not.
@@ -234,6 +238,15 @@ fn restore_folders(folders: &[(PathBuf, u32)]) -> Result<(), GitError> {
         }
     }
     Ok(())
+}
+
+/// The tree was taken to S0.
+struct WentBack {
+    /// What was there.
+    shot: Snapshot,
+    salvage: Option<Salvage>,
+    /// Files whose bytes are not what git makes of S0.
+    rewritten: Vec<RepoPath>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

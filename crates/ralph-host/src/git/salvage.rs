@@ -56,7 +56,7 @@ impl Repo<'_> {
             args.extend(["-p", parent.as_str()]);
         }
         args.push(tree.as_str());
-        self.git(args).as_ralph().oid()
+        self.git(args).by_ralph().oid()
     }
 
     /// Everything that was kept, the newest first.
@@ -71,8 +71,10 @@ impl Repo<'_> {
 
     /// What an attempt did, as a patch.
     pub fn salvage_diff(&self, salvage: &Salvage) -> Result<Vec<u8>, GitError> {
-        let args = ["show", "--format=", "--binary", "--full-index", "--no-color", "--no-ext-diff"];
-        let more = ["--no-textconv", "--no-renames", salvage.commit.as_str(), "--"];
+        let args =
+            ["diff-tree", "-r", "-p", "--root", "--no-commit-id", "--binary", "--full-index"];
+        let more =
+            ["--no-renames", "--no-ext-diff", "--no-textconv", salvage.commit.as_str(), "--"];
         self.look(args.into_iter().chain(more)).ok()
     }
 

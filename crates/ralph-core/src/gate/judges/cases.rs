@@ -1,5 +1,6 @@
 //! The tests in a source, by name.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::code::{Code, Language};
@@ -53,19 +54,14 @@ pub(super) fn cases(text: &str, language: Language) -> Vec<Case> {
 
 fn named(code: &Code<'_>, found: &[Found]) -> Vec<Case> {
     let mut around: Vec<&Found> = Vec::new();
+    let mut names = Names::default();
     let mut cases: Vec<Case> = Vec::new();
     for case in found {
         around
             .retain(|suite| suite.body.end >= case.body.end && suite.body.start <= case.head.start);
         let path = around.iter().map(|suite| suite.leaf.as_str());
-        let mut name = path.chain([case.leaf.as_str()]).collect::<Vec<_>>().join("::");
-        let again = cases
-            .iter()
-            .filter(|other| other.name == name && other.is_test() != case.is_suite)
-            .count();
-        if again > 0 {
-            name = format!("{name} #{}", again + 1);
-        }
+        let name = path.chain([case.leaf.as_str()]).collect::<Vec<_>>().join("::");
+        let name = names.free(name, case.is_suite);
         let whole = case.head.start..if case.is_suite { case.body.start } else { case.body.end };
         cases.push(Case {
             name,
@@ -79,6 +75,25 @@ fn named(code: &Code<'_>, found: &[Found]) -> Vec<Case> {
         }
     }
     cases
+}
+
+/// Names that are taken, those of suites apart from those of tests, and the last number of each.
+#[derive(Default)]
+struct Names(BTreeMap<(bool, String), usize>);
+
+impl Names {
+    /// The name, with a number when it is taken.
+    fn free(&mut self, name: String, is_suite: bool) -> String {
+        let mut last = self.0.get(&(is_suite, name.clone())).copied().unwrap_or(0);
+        let mut free = name.clone();
+        while self.0.contains_key(&(is_suite, free.clone())) {
+            last += 1;
+            free = format!("{name} #{}", last + 1);
+        }
+        self.0.insert((is_suite, name), last);
+        self.0.entry((is_suite, free.clone())).or_insert(0);
+        free
+    }
 }
 
 /// Functions with an attribute such as `#[test]`, and the modules around them.

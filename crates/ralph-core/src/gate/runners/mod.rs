@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 mod go;
-mod java;
+mod others;
 mod python;
 mod rust;
 mod script;
@@ -39,7 +39,7 @@ pub(super) struct Tally {
 impl Tally {
     /// A test failed; told twice is told once.
     fn fail(&mut self, name: &str) {
-        let name = clip(name.trim(), LONGEST_NAME);
+        let name = without_addresses(clip(name.trim(), LONGEST_NAME));
         if name.is_empty() {
             return;
         }
@@ -52,7 +52,7 @@ impl Tally {
 
     /// A test failed in a runner that tells of each once: the same name again is another test.
     fn fail_again(&mut self, name: &str) {
-        let name = clip(name.trim(), LONGEST_NAME);
+        let name = without_addresses(clip(name.trim(), LONGEST_NAME));
         if self.times.len() >= MOST_FAILED && !self.times.contains_key(&name) {
             return self.missing(TOO_MANY);
         }
@@ -103,8 +103,8 @@ impl Runners {
             Box::new(script::Mocha::default()),
             Box::new(script::NodeSpec::default()),
             Box::new(tap::Tap::default()),
-            Box::new(java::Rspec),
-            Box::new(java::Junit::default()),
+            Box::new(others::Rspec),
+            Box::new(others::Junit::default()),
         ];
         Self(all.into_iter().map(|runner| (runner, Tally::default())).collect())
     }
@@ -129,6 +129,15 @@ impl Runners {
             tally
         })
     }
+}
+
+/// A name in which `<object at 0x7f01>` has no address. Other hexadecimal numbers are part of a name.
+fn without_addresses(name: String) -> String {
+    let mut parts = name.split(" at 0x");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |out, part| {
+        out + " at 0x" + part.trim_start_matches(|c: char| c.is_ascii_hexdigit())
+    })
 }
 
 /// The number right before `word`, as in `3 failed`.

@@ -1,11 +1,18 @@
 //! `cargo test` and `cargo nextest`.
 
+use std::collections::BTreeMap;
+
 use super::{Runner, Tally, number_before};
+
+/// Most targets that are told apart.
+const MOST_TARGETS: usize = 5000;
 
 /// The test harness of Rust under `cargo test`, which says which program it runs.
 #[derive(Default)]
 pub(super) struct Libtest {
     target: String,
+    /// How often each target came: two packages may have one of the same name.
+    targets: BTreeMap<String, u32>,
     /// Within the list of names at the end of a target.
     listing: bool,
     /// The tests of one target stopped the others.
@@ -40,9 +47,9 @@ impl Runner for Libtest {
         } else if line == "failures:" {
             self.listing = true;
         } else if let Some(rest) = line.strip_prefix("     Running ") {
-            self.target = target_of(rest);
+            self.begin(target_of(rest));
         } else if let Some(name) = line.strip_prefix("   Doc-tests ") {
-            self.target = format!("{}-doc", name.trim());
+            self.begin(format!("{}-doc", name.trim()));
         } else if line.starts_with("error: test failed, to rerun pass")
             || line.starts_with("error: doctest failed,")
         {
@@ -66,6 +73,13 @@ impl Runner for Libtest {
 }
 
 impl Libtest {
+    fn begin(&mut self, target: String) {
+        let room = self.targets.len() < MOST_TARGETS;
+        let times = if room { self.targets.entry(target.clone()).or_default() } else { &mut 0 };
+        *times += 1;
+        self.target = if *times > 1 { format!("{target}#{times}") } else { target };
+    }
+
     /// A name of the list. Examples in documentation are known by their line, which moves; so several
     /// of one item are counted.
     fn listed(&self, name: &str, tally: &mut Tally) {
@@ -102,7 +116,6 @@ pub(super) struct Nextest {
 impl Runner for Nextest {
     fn line(&mut self, line: &str, tally: &mut Tally) {
         let text = line.trim_start();
-        // What a test itself writes stands four or fewer columns in; states are right-aligned at 12.
         if let Some(rest) = text.strip_prefix("Summary [") {
             self.summary = true;
             for word in [" failed", " timed out", " exec failed"] {
@@ -135,11 +148,7 @@ impl Nextest {
             None => state,
         };
         match last {
-            "PASS" | "LEAK" | "SLOW" if !self.summary => {
-                if last != "SLOW" {
-                    tally.ran(name);
-                }
-            }
+            "PASS" | "LEAK" if !self.summary => tally.ran(name),
             "FAIL" | "TIMEOUT" | "TMT" | "ABORT" | "XFAIL" | "FL+LK" | "LEAK-FAIL" => {
                 tally.fail(name)
             }

@@ -94,7 +94,7 @@ fn numbered(line: &str) -> Option<&str> {
     (phpunit || exunit).then_some(name)
 }
 
-/// `	  3 - name (Failed)` at the end of ctest.
+/// A tab and `  3 - name (Failed)`, at the end of ctest.
 fn ctest(line: &str) -> Option<&str> {
     let (number, rest) = line.strip_prefix('\t')?.trim_start().split_once(" - ")?;
     number.parse::<u32>().ok()?;
