@@ -134,7 +134,24 @@ pub fn undo(format: Format, text: &str, before: &Task, at: &str) -> Result<Strin
         Fate::Accepted => Edit::AddTask { task: open, after: None },
         _ => return Ok(text.to_owned()),
     };
-    stamp(format, codec.edit(text, &[edit])?, at)
+    let text = match format {
+        Format::Jsonl => without_acceptance(text, &before.id),
+        _ => text.to_owned(),
+    };
+    stamp(format, codec.edit(&text, &[edit])?, at)
+}
+
+/// The records without the newest one that says that this task was accepted.
+fn without_acceptance(text: &str, id: &Id) -> String {
+    let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let accepts = |line: &&str| {
+        let record: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+        record["t"] == "accept" && record["id"] == id.as_str()
+    };
+    if let Some(at) = lines.iter().rposition(accepts) {
+        lines.remove(at);
+    }
+    lines.concat()
 }
 
 /// The mark of a running task goes away.
@@ -153,6 +170,9 @@ pub fn reconcile(name: &str, before: &str, after: &str) -> Option<String> {
     let format = detect(name, before).ok()?;
     let codec = codec(format);
     let (old, new) = (codec.parse(before).ok()?, codec.parse(after).ok()?);
+    if format == Format::Progress && (old.says_done != new.says_done || lost(before, after)) {
+        return with_new_tasks(before, &old, &new);
+    }
     if new.format != old.format || !old.tombstones.iter().all(|t| new.tombstones.contains(t)) {
         return None;
     }
@@ -178,6 +198,30 @@ pub fn reconcile(name: &str, before: &str, after: &str) -> Option<String> {
     let text = if edits.is_empty() { after.to_owned() } else { codec.edit(after, &edits).ok()? };
     codec.parse(&text).ok()?;
     Some(text)
+}
+
+/// Whether words of a document went away, ticks left out: agents like to return it shorter.
+fn lost(before: &str, after: &str) -> bool {
+    let words = |text: &str| text.replace("[x]", "[ ]").replace("[X]", "[ ]");
+    let (before, after) = (words(before), words(after));
+    let mut left = after.lines();
+    before.lines().any(|line| !left.any(|other| other == line))
+}
+
+/// The document as it was, and the open tasks that are new in another version of it.
+fn with_new_tasks(before: &str, old: &Plan, new: &Plan) -> Option<String> {
+    let added = |task: &&Task| old.task(&task.id).is_none() && task.state == State::Pending;
+    let edits: Vec<Edit> = new
+        .tasks
+        .iter()
+        .filter(added)
+        .map(|task| Edit::AddTask { task: task.clone(), after: None })
+        .collect();
+    if edits.is_empty() {
+        Some(before.to_owned())
+    } else {
+        codec(old.format).edit(before, &edits).ok()
+    }
 }
 
 /// Finished tasks are put back as they were, not by an edit.

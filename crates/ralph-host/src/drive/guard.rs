@@ -37,6 +37,8 @@ impl Session<'_> {
             let keep = format!(".ralph/context/plan-of-backend-{iteration}");
             put_view(&self.project.root().join(keep), &new)?;
         }
+        // The directory may be gone as well. Nobody else writes there while a backend has it.
+        put_view(&self.plan.path, wanted.as_bytes())?;
         crate::store::replace(&self.plan.path, wanted.as_bytes())?;
         self.warn(&message);
         let record = Record::Noted {

@@ -197,6 +197,7 @@ impl Session<'_> {
     ) -> Result<(), DriveError> {
         let rolled = self.repo.roll_back(&begun.base, changes)?;
         crash::point();
+        self.unland()?;
         let max = max_retries(&begun.task, self.config.max_retries);
         let issue = self.fresh_issue()?;
         let times = Times::now(self, begun);
@@ -228,6 +229,15 @@ impl Session<'_> {
             detail: &intent.context,
         });
         Ok(())
+    }
+
+    /// A landing that did not come to its end may have told the plan already that the task is done.
+    fn unland(&mut self) -> Result<(), DriveError> {
+        let Some(intent) = self.history.open.as_ref().and_then(|open| open.intent.clone()) else {
+            return Ok(());
+        };
+        let now = self.clock.stamp();
+        self.plan.change(|format, text| ledger::undo(format, text, &intent.task, &now)).map(drop)
     }
 
     fn tell_rolled_back(&mut self, rolled: &RolledBack) {

@@ -35,7 +35,7 @@ fn at_every_point(tree: Tree, part: usize) {
         }
         kills += 1;
         twin.restart(&what);
-        assert_eq!(twin.result(&what), expected, "{what}");
+        twin.result(&what).is(&expected, &what);
     }
     println!("{kills} kill points, part {part} of {PARTS}, {tree:?}");
     assert!(kills * PARTS >= 100, "only {kills} points: the points are gone");
@@ -62,7 +62,7 @@ fn at_random_instants(tree: Tree, seed: u64) {
         }
         let what = format!("seed {seed}, killed after {times:?} ({tree:?})");
         twin.restart(&what);
-        assert_eq!(twin.result(&what), expected, "{what}");
+        twin.result(&what).is(&expected, &what);
     }
 }
 

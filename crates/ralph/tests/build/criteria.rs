@@ -120,7 +120,7 @@ fn a_complete_spec_is_written_into_the_progress_log() {
 #[test]
 fn a_blocked_task_keeps_its_reason_and_the_others_go_on() {
     let repo = three();
-    let blocked = r#"{ claim = "blocked", why = "there is no key" }"#;
+    let blocked = r#"{ claim = "blocked", form = "marker", why = "there is no key" }"#;
     repo.script(&(rule("task = \"work-1\"", blocked) + &rule("", GOOD)));
     let run = repo.build([]).fails(3);
     says(&run, "there is no key");

@@ -48,7 +48,7 @@ fn with_no_wait_a_usage_limit_exits_4_with_the_tree_as_it_was() {
     let run = repo.build(["--no-wait"]).fails(4);
     says(&run, "You have hit your limit.");
     says(&run, "2025-01-20T11:30:00Z");
-    assert_eq!(repo.state()["status"], "usage_limit");
+    assert_eq!(repo.state()["status"], "paused");
     assert!(!repo.exists("src/x.c"));
     assert!(records(&repo.plan()).iter().all(|r| r["t"] != "reject"), "nothing is counted");
 }
@@ -87,13 +87,13 @@ fn a_signal_ends_a_wait() {
 }
 
 #[test]
-fn money_is_counted_over_attempts_and_ends_the_run_before_the_next_one() {
+fn money_is_counted_over_attempts_and_ends_the_run() {
     let repo = repo(&["t-aaa1", "t-aaa2", "t-aaa3"].map(task));
     repo.script(&rule("", &format!("{{ cost = 0.4 }}, {GOOD}")));
     let run = repo.build(["--max-cost", "0.7"]).fails(4);
     assert_eq!(repo.runs().len(), 2);
     says(&run, "max cost");
-    says(&run, "Tasks remaining: 1");
+    says(&run, "Tasks remaining: 2");
 }
 
 #[test]

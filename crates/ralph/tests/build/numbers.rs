@@ -99,7 +99,7 @@ fn every_attempt_can_be_looked_at_afterwards() {
     let list = repo.run(["attempts"]).ok();
     assert_eq!(list.stdout.matches("t-aaa1").count(), 2, "{}", list.stdout);
     repo.run(["show", "last"]).ok().stdout_has("t-aaa1");
-    repo.run(["show", "1"]).ok().stdout_has("BROKEN");
+    repo.run(["show", "1", "--diff"]).ok().stdout_has("BROKEN");
 }
 
 #[test]

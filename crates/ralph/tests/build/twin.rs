@@ -72,6 +72,16 @@ fn on_memory() -> TestProject {
     }
 }
 
+impl Result {
+    /// It is the same as another one.
+    #[track_caller]
+    pub(crate) fn is(&self, expected: &Self, what: &str) {
+        assert_eq!(self.plan, expected.plan, "{what}: the plan");
+        assert_eq!(self.tree, expected.tree, "{what}: the tree");
+        assert_eq!(self, expected, "{what}");
+    }
+}
+
 impl Victim {
     /// A copy, times and modes included, so that git sees what it saw here.
     pub(crate) fn copy(&self) -> Self {
