@@ -24,7 +24,7 @@ pub struct Totals {
 pub fn ending(end: &End, totals: &Totals) -> Vec<Line> {
     let (style, word) = match end {
         End::Complete => (Style::Good, "Complete"),
-        End::Once(OnceEnd::Landed) => (Style::Good, "Stopped"),
+        End::TaskComplete(_) | End::Once(OnceEnd::Landed) => (Style::Good, "Stopped"),
         End::Blocked { .. } => (Style::Bad, "Blocked"),
         End::Backend { .. } | End::FalseDone | End::Breaker(_) => (Style::Bad, "Stopped"),
         _ => (Style::Caution, "Stopped"),
@@ -80,7 +80,7 @@ fn why(end: &End) -> &[String] {
 fn next(end: &End) -> Vec<String> {
     let one = |text: &str| vec![text.to_owned()];
     match end {
-        End::Complete | End::Once(OnceEnd::Landed) => Vec::new(),
+        End::Complete | End::TaskComplete(_) | End::Once(OnceEnd::Landed) => Vec::new(),
         End::Blocked { .. } => one(
             "`ralph attempts --task ID` shows what was tried; `ralph task retry ID` gives it another \
              chance, `ralph task skip ID` leaves it out",

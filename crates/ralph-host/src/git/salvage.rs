@@ -71,8 +71,13 @@ impl Repo<'_> {
 
     /// What an attempt did, as a patch.
     pub fn salvage_diff(&self, salvage: &Salvage) -> Result<Vec<u8>, GitError> {
+        self.patch_of(salvage.commit.as_str())
+    }
+
+    /// What a commit changed against its parent, as a patch that can be applied.
+    pub fn patch_of(&self, revision: &str) -> Result<Vec<u8>, GitError> {
         let args = ["show", "--format=", "--binary", "--full-index", "--no-color", "--no-ext-diff"];
-        let more = ["--no-textconv", "--no-renames", salvage.commit.as_str(), "--"];
+        let more = ["--no-textconv", "--no-renames", "--end-of-options", revision, "--"];
         self.look(args.into_iter().chain(more)).ok()
     }
 
