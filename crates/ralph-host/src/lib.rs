@@ -13,7 +13,6 @@ pub mod choice;
 pub mod clock;
 pub mod config_load;
 pub mod crash;
-pub mod diff;
 pub mod drive;
 pub mod file_error;
 pub mod gates;
