@@ -10,7 +10,7 @@
 # Everything goes below target/real-clis (RALPH_REAL_CLIS to have it elsewhere): about 1.4 GB, with
 # a home and an npm cache of its own, so that no configuration of this machine is read by the
 # programs or changed by anybody. What cannot be tested here is named in lines of the form
-# `skipped: NAME: WHY`.
+# `skipped: NAME: WHY`, and as `NAME: WHY` in the file `skipped` there.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -33,8 +33,10 @@ node_least=22
 have() { command -v "$1" >/dev/null 2>&1; }
 
 skipped=()
+: >"$dir/skipped"
 skip() {
     printf 'skipped: %s: %s\n' "$1" "$2"
+    printf '%s: %s\n' "$1" "$2" >>"$dir/skipped"
     skipped+=("$1")
 }
 

@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (sizes, rounds) =
         if quick { (&[1_000, 10_000][..], 1) } else { (&[1_000, 10_000, 100_000][..], 7) };
     println!(
-        "best of {rounds}; in brackets the growth from {} tasks over that of n·log n",
+        "processor time, best of {rounds}; in brackets the growth from {} tasks over that of n·log n",
         sizes[0]
     );
     print!("{:>8}", "tasks");

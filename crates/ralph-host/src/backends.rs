@@ -114,12 +114,12 @@ pub fn run_backend(
         job = job.env(name, value);
     }
     let mut reader = call.driver.reader(&request);
-    let mut stdin = invocation.stdin.into_bytes();
-    stdin.extend(reader.outgoing());
-    job.stdin = match reader.wants_input() {
-        true => Stdin::Open(stdin),
-        false if stdin.is_empty() => Stdin::Nothing,
-        false => Stdin::Bytes(stdin),
+    let mut first = invocation.stdin.into_bytes();
+    first.extend(reader.outgoing());
+    job.stdin = match (reader.wants_input(), first.is_empty()) {
+        (true, _) => Stdin::Open(first),
+        (false, true) => Stdin::Nothing,
+        (false, false) => Stdin::Bytes(first),
     };
     job.log = call.log.map(Path::to_owned);
     job.bounds = Bounds { timeout: None, idle: None, ..call.bounds };
@@ -128,6 +128,7 @@ pub fn run_backend(
     let mut listening = Listening {
         reader,
         monitor,
+        grace: call.bounds.grace,
         listener,
         on_compact: call.on_compact,
         started: Instant::now(),
@@ -145,6 +146,7 @@ struct Listening<'a> {
     monitor: &'a mut Monitor,
     listener: &'a mut dyn FnMut(Heard<'_>),
     on_compact: OnCompact,
+    grace: Duration,
     started: Instant,
     /// Those of the line at hand; kept for its room.
     events: Vec<Event>,
@@ -158,14 +160,7 @@ impl Watch for Listening<'_> {
         let now = millis(self.started.elapsed());
         let mut events = std::mem::take(&mut self.events);
         self.reader.line(line.bytes, &mut events);
-        let outgoing = self.reader.outgoing();
-        if !outgoing.is_empty() {
-            // A program that does not read falls silent, and that has its own limit.
-            let _unread = input.send(outgoing);
-        }
-        if !self.reader.wants_input() {
-            input.close();
-        }
+        self.answer_on(input);
         if events.is_empty() {
             self.monitor.on_sign_of_life(now);
         }
@@ -202,9 +197,31 @@ impl Watch for Listening<'_> {
         }
         step
     }
+
+    /// Only a program that is talked with can be asked.
+    fn stopping(&mut self, stop: Stop, input: &Input) -> Duration {
+        if stop == Stop::Lingered || !self.reader.wants_input() {
+            return Duration::ZERO;
+        }
+        self.reader.cancel();
+        self.answer_on(input);
+        self.grace
+    }
 }
 
 impl Listening<'_> {
+    /// Write what the reader has to say, and hang up when it has nothing more to say.
+    fn answer_on(&mut self, input: &Input) {
+        let words = self.reader.outgoing();
+        if !words.is_empty() {
+            // A program that does not listen any more is about to end, or will be idle.
+            let _unheard = input.send(words);
+        }
+        if !self.reader.wants_input() {
+            input.close();
+        }
+    }
+
     fn take(&mut self, decision: &Decision) -> Step {
         (self.listener)(Heard::Decision(decision));
         match decision {

@@ -198,7 +198,7 @@ section! {
         args: Vec<String> = Vec::new();
         /// The model to ask for.
         model: Option<String> = None;
-        /// Kind `command`: program and arguments, with `{prompt_file}` and `{model}` filled in.
+        /// Kind `command`: program and arguments; `{prompt_file}`, `{model}`, `{max_turns}`, `{session}` and `{scratch}` are filled in.
         command: Vec<String> = Vec::new();
         /// Kind `command`: it prints `<TASK_DONE>` to say that a task is done, or exits with 0; absent: marker.
         claim: Option<Claim> = None;

@@ -56,6 +56,8 @@ pub(super) struct Attend<'a> {
     stopped: Option<Stop>,
     /// How urgently its end was asked for.
     urgency: Urgency,
+    /// The program was asked in its own words to stop, and may take until then.
+    asked_until: Option<Instant>,
     ending: Option<Ending>,
     gone: Option<(Instant, Sweep)>,
     /// When the supervisor must have told that all is over.
@@ -95,6 +97,7 @@ impl<'a> Attend<'a> {
             finished: None,
             stopped: None,
             urgency: Urgency::None,
+            asked_until: None,
             ending: None,
             gone: None,
             overdue: None,
@@ -137,7 +140,8 @@ impl<'a> Attend<'a> {
             }
             Told::Exited { ending, .. } => {
                 self.ending = Some(ending);
-                let most = self.job.bounds.settle + self.job.bounds.grace + PATIENCE + SLACK;
+                self.asked_until = None;
+                let most = self.spawn.settle + self.spawn.grace + PATIENCE + SLACK;
                 self.overdue = Some(Instant::now() + most);
             }
             Told::Gone { sweep, .. } => self.gone = Some((Instant::now(), sweep)),
@@ -179,7 +183,13 @@ impl<'a> Attend<'a> {
         }
         let urgency = self.job.cancel.urgency();
         if urgency == Urgency::Now && self.urgency < urgency {
-            self.end(Stop::Cancelled, Duration::ZERO, urgency);
+            self.urgency = urgency;
+            if self.ending.is_none() {
+                self.stopped.get_or_insert(Stop::Cancelled);
+            }
+            self.end(Duration::ZERO);
+        } else if self.asked_until.is_some_and(|until| now >= until) {
+            self.end(self.spawn.grace);
         } else if self.ending.is_none() && self.stopped.is_none() {
             if let Some(stop) = self.reason_to_stop(now, urgency) {
                 self.obey(Step::Stop(stop));
@@ -216,19 +226,21 @@ impl<'a> Attend<'a> {
         match wanted {
             Step::Continue => {}
             Step::Finished => _ = self.finished.get_or_insert_with(Instant::now),
-            Step::Stop(stop) if self.stopped.is_none() => {
-                self.end(stop, self.job.bounds.grace, Urgency::Soon);
+            // What the program did by itself before stays its own doing.
+            Step::Stop(stop) if self.stopped.is_none() && self.ending.is_none() => {
+                self.stopped = Some(stop);
+                match self.watch.stopping(stop, &self.pumps.input).min(self.spawn.grace) {
+                    Duration::ZERO => self.end(self.spawn.grace),
+                    patience => self.asked_until = Some(Instant::now() + patience),
+                }
             }
             Step::Stop(_) => {}
         }
     }
 
-    /// Ask for the job's end. What the program did by itself before stays its own doing.
-    fn end(&mut self, stop: Stop, grace: Duration, urgency: Urgency) {
-        self.urgency = urgency;
-        if self.ending.is_none() {
-            self.stopped.get_or_insert(stop);
-        }
+    /// Let the supervisor end all of the job.
+    fn end(&mut self, grace: Duration) {
+        self.asked_until = None;
         // If the supervisor is gone, the mailbox says so.
         let _lost = self.link.ask(&Ask::End { job: self.spawn.job, grace }, &[]);
         self.overdue = Some(Instant::now() + grace + PATIENCE + SLACK);

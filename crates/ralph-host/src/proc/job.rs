@@ -140,6 +140,13 @@ pub trait Watch {
         Step::Continue
     }
 
+    /// The job is about to be ended for this reason. Whoever can ask the program itself to stop does
+    /// so here and says how long it may take; then SIGTERM comes as usual.
+    fn stopping(&mut self, stop: Stop, input: &Input) -> Duration {
+        let _ = (stop, input);
+        Duration::ZERO
+    }
+
     /// Whether silence means work, such as a tool call that has not come back.
     fn is_busy(&self) -> bool {
         false

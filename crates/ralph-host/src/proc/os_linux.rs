@@ -13,8 +13,9 @@ use super::mark::Mark;
 /// Orphans come to the supervisor, so that every descendant of it can be found below it.
 pub(super) const ORPHANS_COME_HOME: bool = true;
 
-/// Become the parent of every descendant that loses its own.
+/// Become the parent of every descendant that loses its own, under a name that says so in `ps`.
 pub(super) fn adopt_orphans() -> io::Result<()> {
+    let _unnamed = rustix::thread::set_name(c"ralph-supervise");
     Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
 }
 

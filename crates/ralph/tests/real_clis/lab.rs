@@ -180,3 +180,13 @@ fn processes_with(home: &Path) -> Vec<String> {
     })
     .collect()
 }
+
+#[test]
+fn the_search_for_what_is_left_finds_a_process_and_its_end() {
+    let project = TestProject::new("sleep");
+    let running = project.spawn(["60"]);
+    let seen = processes_with(project.home());
+    running.kill();
+    assert_eq!(seen.len(), 1, "{seen:?}");
+    assert_eq!(processes_with(project.home()), [""; 0]);
+}
