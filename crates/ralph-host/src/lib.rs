@@ -17,6 +17,7 @@ pub mod ids;
 pub mod plan_file;
 pub mod proc;
 pub mod project;
+pub mod session;
 pub mod sim;
 pub mod specs;
 pub mod store;

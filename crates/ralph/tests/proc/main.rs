@@ -17,6 +17,7 @@ mod endings;
 mod family;
 mod killed;
 mod output;
+mod session;
 mod sim;
 mod stage;
 mod stops;
