@@ -248,11 +248,9 @@ impl Monitor {
     /// Which model is at work, and how much its context holds.
     fn learn(&mut self, event: &Event) {
         match event {
-            Event::Started { model: Some(model), .. } => {
-                if self.model.as_ref() != Some(model) {
-                    self.window = self.windows.of(model).or(self.limits.window);
-                    self.model = Some(model.clone());
-                }
+            Event::Started { model: Some(model), .. } if self.model.as_ref() != Some(model) => {
+                self.window = self.windows.of(model).or(self.limits.window);
+                self.model = Some(model.clone());
             }
             Event::Context(Context { window: Some(window), .. }) => {
                 if let Some(model) = &self.model
