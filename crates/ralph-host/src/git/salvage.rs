@@ -78,7 +78,8 @@ impl Repo<'_> {
     pub fn patch_of(&self, revision: &str) -> Result<Vec<u8>, GitError> {
         let args =
             ["diff-tree", "-r", "-p", "--root", "--no-commit-id", "--binary", "--full-index"];
-        let more = ["--no-renames", "--no-ext-diff", "--no-textconv", "--end-of-options", revision, "--"];
+        let more =
+            ["--no-renames", "--no-ext-diff", "--no-textconv", "--end-of-options", revision, "--"];
         self.look(args.into_iter().chain(more)).ok()
     }
 
