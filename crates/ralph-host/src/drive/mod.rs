@@ -20,6 +20,7 @@ mod error;
 mod gating;
 mod guard;
 mod landing;
+mod log;
 mod material;
 mod memory;
 mod notice;

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use ralph_core::choice::{Asked, Limited};
-use ralph_core::config::{Config, StageName};
+use ralph_core::config::{Config, LogLevel, StageName};
 use ralph_core::cycle::{End, Entry, History, Record, RunStart, event_of, remaining, state_of};
 use ralph_core::format::Format;
 use ralph_core::gate::{Baselines, Check, Gate};
 use ralph_core::plan::{Id, Plan, State};
 
 use super::error::DriveError;
+use super::log::{Log, prune_stage_logs};
 use super::notice::{Listener, Notice, Tally};
 use super::plan::{Loaded, PlanFile};
 use super::signals::Signals;
@@ -102,6 +103,7 @@ pub(super) struct Session<'a> {
     /// What the gates of the attempt at hand said, when that is not good.
     pub(super) red: Option<Red>,
     journal: Journal,
+    log: Log,
     _lock: RunLock,
 }
 
@@ -121,6 +123,8 @@ impl<'a> Session<'a> {
         };
         let lock = RunLock::acquire(&project.state_dir(), store.holder())?;
         let (journal, history) = Journal::open(&project.state_dir())?;
+        let log = Log::of(project.root(), &config);
+        prune_stage_logs(&project.logs_dir(), config.retention.logs.get());
         let plan = PlanFile::new(project.root(), plan, store);
         let loaded = plan.read()?;
         let ledger = LedgerPaths::with_plan(&plan.shown);
@@ -155,6 +159,7 @@ impl<'a> Session<'a> {
             history,
             listener,
             journal,
+            log,
         })
     }
 
@@ -175,6 +180,7 @@ impl<'a> Session<'a> {
         let events = event_of(entry, &self.history);
         let mut lines = Vec::new();
         for event in &events {
+            self.log.line(LogLevel::Info, &event.timestamp, &event.message);
             if serde_json::to_writer(&mut lines, event).is_ok() {
                 lines.push(b'\n');
             }
@@ -278,6 +284,7 @@ impl<'a> Session<'a> {
 
     /// Tell something that a person should know.
     pub(super) fn warn(&mut self, text: &str) {
+        self.log.line(LogLevel::Warn, &self.clock.stamp(), text);
         self.listener.hear(Notice::Warning(text));
     }
 
