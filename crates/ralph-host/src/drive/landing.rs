@@ -101,7 +101,7 @@ impl Session<'_> {
                 "{prefix}[{}]: {} — {}",
                 started.iteration, started.task, intent.summary
             ),
-            body: String::new(),
+            body: self.completes_spec(&begun.task),
             trailers: vec![
                 ("Ralph-Task".into(), started.task.clone()),
                 ("Ralph-Run".into(), started.run.clone()),
@@ -160,6 +160,9 @@ impl Session<'_> {
             remarks.extend(verdict.unproven.iter().map(|why| format!("unproven: {why}")));
         }
         remarks.extend(remarks_on(&ended.changes));
+        if !begun.base.dirty.is_empty() && intent.proof == Proof::Proven {
+            remarks.push("proven with your uncommitted changes present".into());
+        }
         let notice = Notice::Landed {
             task: &begun.task,
             commit: commit.as_deref(),

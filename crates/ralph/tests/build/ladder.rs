@@ -48,9 +48,8 @@ fn a_lie_is_no_work() {
 
 #[test]
 fn saying_nothing_is_no_claim_even_when_files_changed() {
-    let repo = once_then_good(
-        r#"{ write = "work/x.txt", text = "x\n" }, { say = "All tests pass." }"#,
-    );
+    let repo =
+        once_then_good(r#"{ write = "work/x.txt", text = "x\n" }, { say = "All tests pass." }"#);
     let run = repo.build([]).ok();
     says(&run, "no claim");
     assert_eq!(repo.runs(), ["t-aaa1", "none", "t-aaa1"], "one question is asked before that");
@@ -138,7 +137,8 @@ fn two_retries_are_at_most_three_runs_then_the_task_is_failed_and_the_next_one_g
         assert_eq!(repo.runs().len(), 4, "{format:?}: three and one");
         assert!(!repo.is_done(ids[0]) && repo.is_done(ids[1]), "{format:?}\n{}", repo.plan());
         says(&run, "Tasks remaining: 1");
-        assert_eq!(repo.landed().len(), 1);
+        // A spec that is not complete has no commit yet.
+        assert_eq!(repo.landed().len(), usize::from(format != Format::Implementation));
         // A second start does not try it again by itself.
         repo.build([]).fails(3);
         assert_eq!(repo.runs().len(), 4, "{format:?}: it is given up");
@@ -193,16 +193,15 @@ fn a_long_gate_output_is_cut_in_the_prompt_and_whole_on_disk() {
 #[test]
 fn blocked_keeps_its_reason_spends_no_retry_and_leaves_nothing_behind() {
     let repo = repo(&[task("t-aaa1"), task("t-aaa2")]);
-    let blocked =
-        r#"{ write = "src/x.c", text = "x\n" }, { claim = "blocked", form = "marker", why = "no \"key\" here" }"#;
+    let blocked = r#"{ write = "src/x.c", text = "x\n" }, { claim = "blocked", form = "marker", why = "there is no key" }"#;
     repo.script(&(rule("task = \"t-aaa1\"", blocked) + &rule("", GOOD)));
     let run = repo.build([]).fails(3);
-    says(&run, "no \"key\" here");
+    says(&run, "there is no key");
     assert_eq!(repo.runs(), ["t-aaa1", "t-aaa2"], "other work goes on, and it is not tried again");
     assert!(!repo.exists("src/x.c"));
     let plan = records(&repo.plan());
     let task = plan.iter().find(|r| r["id"] == "t-aaa1" && r["t"] == "task").unwrap();
-    assert_eq!(task["blocked"], "no \"key\" here");
+    assert_eq!(task["blocked"], "there is no key");
     // It waits for a person, not for a restart.
     repo.build([]).fails(3);
     assert_eq!(repo.runs().len(), 2);
