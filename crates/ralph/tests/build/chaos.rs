@@ -26,7 +26,7 @@ const IDS: [&str; 6] = ["t-aa01", "t-aa02", "t-aa03", "t-aa04", "t-aa05", "t-aa0
 fn script(seed: u64) -> String {
     format!(
         "[chaos]\nseed = {seed}\nattempts = 2\nrates = {{ {RATES} }}\n\
-         [[rule]]\nsteps = [\n\
+         [[rule]]\nwhen = \"## Current Task\"\nsteps = [\n\
          {{ run = \"echo {{task}} >> \\\"$HOME/runs\\\"\" }},\n\
          {{ append = \"src/shared.txt\", text = \"{{task}}\\n\" }},\n\
          {{ write = \"work/{{task}}.txt\", text = \"first half\\n\" }},\n\
@@ -36,8 +36,20 @@ fn script(seed: u64) -> String {
 }
 
 /// The gate can tell half of a task's work from all of it, but not whether it is there at all.
-const GATE: &str = "[[gates]]\nname = \"test\"\nkind = \"test\"\n\
-    command = '''for f in work/*.txt; do [ ! -e \"$f\" ] || [ \"$(wc -l < \"$f\")\" = 2 ] || { echo \"half: $f\"; exit 1; }; done; sh tests/all_test.sh'''\n";
+const GATE: &str = r#"
+[[gates]]
+name = "test"
+kind = "test"
+command = '''
+for f in work/*.txt; do
+    [ -e "$f" ] || continue
+    [ "$(wc -l < "$f")" = 2 ] && grep -qx "$(basename "$f" .txt)" src/shared.txt && continue
+    echo "half: $f"
+    exit 1
+done
+sh tests/all_test.sh
+'''
+"#;
 
 fn chaotic(seed: u64) -> Repo {
     let repo = repo_with(Format::Jsonl, &IDS.map(task));
