@@ -8,11 +8,14 @@ use crate::repo::Repo;
 /// The user's files and what git says about them, at one moment.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Dirt {
-    files: Vec<(&'static str, Option<(u32, Vec<u8>)>)>,
+    files: Vec<(&'static str, Option<File>)>,
     status: String,
     staged: String,
     unstaged: String,
 }
+
+/// Rights and bytes.
+type File = (u32, Vec<u8>);
 
 const FILES: [&str; 10] = [
     "user/kept.txt",
