@@ -122,3 +122,33 @@ fn progress_md_gets_an_attempt_a_log_row_with_the_true_time_and_at_last_its_mark
     assert!(codec(format).parse(&complete).unwrap().says_done, "{complete}");
     assert_eq!(super::complete(format, text(format)).unwrap(), text(format));
 }
+
+#[test]
+fn an_undone_landing_leaves_no_record_of_itself() {
+    let (format, id) = (Format::Jsonl, id(Format::Jsonl));
+    let before = only(format, text(format)).unwrap();
+    let landed = land(format, text(format), Landing::Complete, &note(&id)).unwrap();
+    let undone = undo(format, &landed, &before, AT).unwrap();
+    assert!(!undone.contains("accept"), "{undone}");
+    let again = land(format, &undone, Landing::Complete, &note(&id)).unwrap();
+    assert_eq!(again.matches("accept").count(), 1, "{again}");
+}
+
+#[test]
+fn of_a_progress_file_that_was_cut_down_only_new_tasks_stay() {
+    let before = "# Progress: x\n\n## Status\n\nIn progress\n\n## Tasks\n\n- [ ] one\n- [ ] two\n\n\
+                  ## Notes\n\nmine\n";
+    let cut = "# Progress: x\n\n## Status\n\nRALPH_DONE\n\n## Tasks\n\n- [x] one\n- [ ] three\n";
+    let kept = reconcile("progress.md", before, cut).unwrap();
+    assert!(kept.contains("In progress") && kept.contains("mine"), "{kept}");
+    assert!(kept.contains("- [ ] one\n") && kept.contains("- [ ] two\n"), "{kept}");
+    assert!(kept.contains("- [ ] three\n"), "{kept}");
+}
+
+#[test]
+fn what_is_added_to_a_progress_file_stays_where_it_was_put() {
+    let before = text(Format::Progress);
+    let added = before.replace("- [ ] one\n", "- [x] one\n- [ ] two\n  A hint.\n");
+    let kept = reconcile("progress.md", before, &added).unwrap();
+    assert_eq!(kept, added.replace("[x]", "[ ]"));
+}

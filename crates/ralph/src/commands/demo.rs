@@ -119,7 +119,8 @@ fn introduction(root: &Path) -> Vec<String> {
         "a calculator in shell that cannot calculate yet, its tests, and a plan of four tasks.",
         "",
         "A simulated backend will work on them. It makes the mistakes that real ones make, so watch",
-        "what becomes of them. After each attempt ralph itself runs the gate, `sh test.sh`.",
+        "what becomes of them. After each attempt ralph itself runs the gate, `sh test.sh`. The",
+        "dollars are simulated, too.",
         "",
     ];
     lines.map(str::to_owned).to_vec()
@@ -145,20 +146,16 @@ fn next_steps(place: &Place) -> Vec<String> {
     ];
     match place {
         Place::Kept(path) => {
-            let path = path.display();
-            lines.push(format!(
-                "  cd {path} && ralph show 2     look at the attempt that failed its tests"
-            ));
-            lines.push(format!("  cd {path} && git log -p       look at the work"));
+            lines.push(format!("  cd {}", path.display()));
+            lines.push("  ralph show 2 --diff      the attempt that failed its tests".into());
+            lines.push("  git log -p               the work".into());
         }
         Place::Scratch(_) => {
-            lines.push("  ralph demo --keep DIR         do it again and keep the project".into());
+            lines.push("  ralph demo --keep DIR    do it again and keep the project".into());
         }
     }
-    lines.push(
-        "  ralph init                    set your own project up: gates, ignore rules".into(),
-    );
-    lines.push("  ralph build --dry-run         see what a backend would be told".into());
+    lines.push("  ralph init               set your own project up: gates, ignore rules".into());
+    lines.push("  ralph build --dry-run    see there what a backend would be told".into());
     lines
 }
 

@@ -20,7 +20,7 @@ fn undisturbed(victim: &Victim) -> (Result, Duration) {
     let began = Instant::now();
     twin.repo.build([]).ok();
     let took = began.elapsed();
-    (twin.result("undisturbed"), took)
+    (twin.result("undisturbed", 0), took)
 }
 
 /// Kill at every `PARTS`-th point, beginning with `part`, until the run ends before it is killed.
@@ -38,7 +38,7 @@ fn at_every_point(tree: Tree, part: usize) {
         }
         kills += 1;
         twin.restart(&what);
-        twin.result(&what).is(&expected, &what);
+        twin.result(&what, 1).is(&expected, &what);
     }
     println!("{kills} kill points, part {part} of {PARTS}, {tree:?}");
     assert!(kills * PARTS >= 100, "only {kills} points: the points are gone");
@@ -64,7 +64,7 @@ fn at_random_instants(tree: Tree, seed: u64, kills: usize) {
         }
         let what = format!("seed {seed}, killed after {times:?} ({tree:?})");
         twin.restart(&what);
-        twin.result(&what).is(&expected, &what);
+        twin.result(&what, times.len()).is(&expected, &what);
     }
 }
 

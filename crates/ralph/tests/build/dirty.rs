@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::dirt;
 use crate::plans::{Format, task};
-use crate::repo::{BROKEN, GOOD, Repo, repo, repo_with, rule, said, says};
+use crate::repo::{BROKEN, GOOD, Repo, repo, repo_with, rule, said, says, until};
 
 #[test]
 fn uncommitted_work_stays_byte_for_byte_through_success() {
@@ -140,9 +140,7 @@ fn meanwhile(repo: &Repo, steps: &str, hand: impl Fn(&Repo)) -> ralph_testkit::R
         &(rule("attempt = 1", &format!(r#"{{ sleep = "1500ms" }}, {steps}"#)) + &rule("", GOOD)),
     );
     let run = repo.spawn(["build", "--once"]);
-    while repo.runs().is_empty() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until(|| !repo.runs().is_empty());
     hand(repo);
     run.wait()
 }

@@ -219,3 +219,20 @@ fn a_project_in_a_folder_of_its_repository_stays_in_it() {
     let files = repo.ask_git(["ls-tree", "-r", "--name-only", "HEAD"]);
     assert!(files.contains("part/work/t-aaa1.txt"), "{files}");
 }
+
+#[test]
+fn commits_are_signed_when_the_user_signs() {
+    let repo = one();
+    let gpg = repo.home().join("gpg.sh");
+    let script = "#!/bin/sh\ncat > /dev/null\n\
+        printf -- '-----BEGIN PGP SIGNATURE-----\\n\\nmade up\\n-----END PGP SIGNATURE-----\\n'\n\
+        echo '[GNUPG:] SIG_CREATED ' >&2\n";
+    fs::write(&gpg, script).unwrap();
+    repo.shell(&format!("chmod +x '{}'", gpg.display())).ok();
+    repo.git(["config", "gpg.program", gpg.to_str().unwrap()]).ok();
+    repo.git(["config", "commit.gpgSign", "true"]).ok();
+    repo.build([]).ok();
+    let commit = repo.ask_git(["log", "--format=%H", "--grep", "Ralph-Task: t-aaa1"]);
+    let commit = repo.ask_git(["cat-file", "commit", &commit]);
+    assert!(commit.contains("gpgsig -----BEGIN PGP SIGNATURE-----"), "{commit}");
+}

@@ -1,7 +1,7 @@
 //! Limits: usage limits are waited for and not counted, money and iterations end a run.
 
 use crate::plans::{records, task};
-use crate::repo::{BROKEN, GOOD, Repo, repo, rule, says};
+use crate::repo::{BROKEN, GOOD, Repo, repo, rule, says, until};
 
 fn limited(resets_in: &str) -> Repo {
     let repo = repo(&[task("t-aaa1")]);
@@ -61,9 +61,7 @@ fn a_wait_survives_a_restart() {
         repo.git_dir().join("ralph/journal.jsonl").exists()
             && repo.journal().iter().any(|r| r["record"] == "waiting")
     };
-    while !waiting() {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    until(waiting);
     run.kill();
     // The backend is not asked again before the time has come.
     let run = repo.build(["--no-wait"]).fails(4);
@@ -79,9 +77,7 @@ fn a_signal_ends_a_wait() {
         repo.git_dir().join("ralph/journal.jsonl").exists()
             && repo.journal().iter().any(|r| r["record"] == "waiting")
     };
-    while !waiting() {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    until(waiting);
     repo.shell(&format!("kill -INT {}", run.pid())).ok();
     run.wait().fails(130);
 }

@@ -14,6 +14,7 @@
 mod chaos;
 mod crash;
 mod criteria;
+mod deluxe;
 mod demo;
 mod dirt;
 mod dirty;

@@ -1,9 +1,7 @@
 //! What the options of `ralph build` do, and which starts are refused.
 
-use std::time::Duration;
-
 use crate::plans::{Format, after, task, value};
-use crate::repo::{BROKEN, GOOD, repo, repo_with, rule, says};
+use crate::repo::{BROKEN, GOOD, repo, repo_with, rule, says, until};
 
 #[test]
 fn every_format_is_built_to_its_end() {
@@ -123,9 +121,7 @@ fn a_second_loop_in_the_same_worktree_is_refused_with_the_pid_of_the_first() {
     let repo = repo(&[task("t-aaa1")]);
     repo.script(&rule("", &format!(r#"{{ sleep = "2s" }}, {GOOD}"#)));
     let first = repo.spawn(["build"]);
-    while repo.runs().is_empty() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until(|| !repo.runs().is_empty());
     let second = repo.build([]).fails(1);
     says(&second, &format!("{}", first.pid()));
     // Every other command works beside it.

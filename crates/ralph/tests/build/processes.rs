@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::plans::task;
-use crate::repo::{GOOD, repo, rule, said};
+use crate::repo::{GOOD, repo, rule, said, until};
 
 /// Processes whose environment says that they belong to a run in this home.
 pub(crate) fn left(home: &std::path::Path) -> Vec<String> {
@@ -65,9 +65,7 @@ fn a_second_signal_ends_everything_at_once_and_the_next_start_recovers() {
     let hang = r#"{ write = "src/x.c", text = "x\n" }, { spawn = "setsid" }, { hang = true }"#;
     repo.script(&(rule("attempt = 1", hang) + &rule("", GOOD)));
     let run = repo.spawn(["build"]);
-    while repo.runs().is_empty() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until(|| !repo.runs().is_empty());
     let pid = run.pid();
     repo.shell(&format!("kill -TERM {pid}; sleep 0.3; kill -TERM {pid}")).ok();
     let run = run.wait();
@@ -84,9 +82,7 @@ fn nothing_outlives_a_ralph_that_is_killed() {
     let hang = r#"{ write = "src/x.c", text = "x\n" }, { spawn = "setsid" }, { spawn = "double_fork" }, { hang = true }"#;
     repo.script(&(rule("attempt = 1", hang) + &rule("", GOOD)));
     let run = repo.spawn(["build"]);
-    while !repo.exists("src/x.c") {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until(|| repo.exists("src/x.c"));
     assert!(!left(repo.home()).is_empty(), "the mark is there to be found");
     assert_eq!(run.kill().code, 137);
     none_is_left(repo.home());

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::plans::{Format, task};
-use crate::repo::{BROKEN, GOOD, Repo, repo_with, rule, says};
+use crate::repo::{BROKEN, GOOD, Repo, repo_with, rule, says, until};
 
 fn two() -> Repo {
     repo_with(Format::Progress, &[task("one"), task("two")])
@@ -26,9 +26,7 @@ fn pitfall_2_an_interrupt_lets_the_attempt_end_and_loses_nothing() {
     let repo = two();
     repo.script(&rule("", &format!(r#"{{ sleep = "1s" }}, {GOOD}"#)));
     let run = repo.spawn(["build"]);
-    while repo.runs().is_empty() {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    until(|| !repo.runs().is_empty());
     repo.shell(&format!("kill -INT {}", run.pid())).ok();
     run.wait().fails(130);
     assert!(repo.is_done("one"), "the attempt under way ended as it would have");
@@ -192,9 +190,7 @@ fn a_task_that_is_added_while_a_backend_runs_is_kept() {
     let repo = two();
     repo.script(&rule("", &format!(r#"{{ sleep = "1s" }}, {GOOD}"#)));
     let run = repo.spawn(["build", "--once"]);
-    while repo.runs().is_empty() {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    until(|| !repo.runs().is_empty());
     repo.run(["task", "add", "Do three"]).ok();
     run.wait().ok();
     assert!(repo.plan().contains("Do three"), "{}", repo.plan());

@@ -105,7 +105,11 @@ impl Victim {
 
     /// Everything that must hold at the end, and what must be as in another run.
     #[track_caller]
-    pub(crate) fn result(&self, what: &str) -> Result {
+    pub(crate) fn result(&self, what: &str, kills: usize) -> Result {
+        // Two attempts fail by themselves, and each kill may cost one. More would mean that a backend
+        // was asked again for something that had landed.
+        let runs = self.repo.runs().len();
+        assert!(runs <= TASKS.len() + 2 + kills, "{what}: {runs} runs of the backend");
         crate::processes::none_is_left(self.repo.home());
         if let Some(dirt) = &self.dirt {
             assert_eq!(dirt::look(&self.repo), *dirt, "{what}: the user's work changed");
