@@ -69,10 +69,13 @@ impl Session<'_> {
             base: Base(to_value(&base)),
             log: Some(format!("build/ralph-logs/ralph-{stamp}-build-{iteration}.log")),
         };
-        self.record(Record::AttemptStarted(started.clone()), Durability::Synced)?;
+        self.record(Record::AttemptStarted(started.clone()), Durability::Syncing)?;
         let now = self.clock.stamp();
-        let (_, text) =
-            self.plan.change(|format, text| ledger::begin(format, text, &task.id, &now))?;
+        let ((_, text), syncing) = self.plan.change_when(
+            || self.journal.settle(),
+            |format, text| ledger::begin(format, text, &task.id, &now),
+        )?;
+        self.plan.wait(syncing)?;
         let plan = self.read_plan()?.plan;
         self.listener.hear(Notice::Attempt {
             attempt: &started.attempt,

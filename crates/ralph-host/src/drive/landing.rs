@@ -32,7 +32,7 @@ impl Session<'_> {
             summary: ended.end.summary.clone(),
             task: begun.task.clone(),
         };
-        self.record(Record::LandIntent(intent.clone()), Durability::Synced)?;
+        self.record(Record::LandIntent(intent.clone()), Durability::Syncing)?;
         self.land_now(begun, ended, &intent)
     }
 
@@ -76,8 +76,11 @@ impl Session<'_> {
         let times = Times::now(self, begun);
         let note =
             times.note(&begun.task.id, begun.started.iteration, &intent.summary, self.keep());
-        let (before, mut after) =
-            self.plan.change(|format, text| ledger::land(format, text, intent.landing, &note))?;
+        let ((before, mut after), syncing) = self.plan.change_when(
+            || self.journal.settle(),
+            |format, text| ledger::land(format, text, intent.landing, &note),
+        )?;
+        self.plan_syncing = syncing;
         if let Some(amended) = ended.map(|ended| self.amend(begun, ended)).transpose()?.flatten() {
             after = amended;
         }

@@ -7,7 +7,8 @@ use ralph_core::lines;
 use ralph_core::plan::Plan;
 
 use super::error::DriveError;
-use crate::store::{Kind, Store, Torn};
+use crate::file_error::{Action, FileError};
+use crate::store::{Kind, Store, Syncing, Torn};
 
 /// The plan file in use.
 #[derive(Clone, Debug)]
@@ -58,13 +59,31 @@ impl PlanFile {
         &self,
         change: impl FnOnce(Format, &str) -> Result<String, EditError>,
     ) -> Result<(String, String), DriveError> {
-        let updated = self.store.update(&self.path, self.kind(), |bytes| {
-            let (text, plan) = self.load(bytes.ok_or_else(|| self.missing())?)?;
-            let new = change(plan.format, &text).map_err(|e| self.edit(&e))?;
-            format::codec(plan.format).parse(&new).map_err(|e| self.parse(&e))?;
-            Ok::<_, DriveError>((new.clone(), (text, new)))
-        })?;
-        Ok(updated.value)
+        let (changed, syncing) = self.change_when(|| Ok(()), change)?;
+        self.wait(syncing)?;
+        Ok(changed)
+    }
+
+    /// The same while `ready` waits for what must be on the disk first. The change itself is there
+    /// when [`PlanFile::wait`] has come back.
+    pub(super) fn change_when(
+        &self,
+        ready: impl FnOnce() -> Result<(), FileError>,
+        change: impl FnOnce(Format, &str) -> Result<String, EditError>,
+    ) -> Result<((String, String), Syncing), DriveError> {
+        let (updated, syncing) =
+            self.store.update_when(&self.path, self.kind(), ready, |bytes| {
+                let (text, plan) = self.load(bytes.ok_or_else(|| self.missing())?)?;
+                let new = change(plan.format, &text).map_err(|e| self.edit(&e))?;
+                format::codec(plan.format).parse(&new).map_err(|e| self.parse(&e))?;
+                Ok::<_, DriveError>((new.clone(), (text, new)))
+            })?;
+        Ok((updated.value, syncing))
+    }
+
+    /// Wait until a change is on the disk.
+    pub(super) fn wait(&self, mut syncing: Syncing) -> Result<(), DriveError> {
+        Ok(syncing.wait().map_err(FileError::io(Action::Write, &self.path))?)
     }
 
     /// Put `before` back if the file still says `after`; otherwise let `mend` change what it says now.

@@ -20,7 +20,7 @@ use crate::git::{CommitMessage, LedgerPaths, Repo};
 use crate::ids::Ids;
 use crate::proc::Runner;
 use crate::project::Project;
-use crate::store::{Durability, Journal, RunLock, Store, add_to_view, put_view};
+use crate::store::{Durability, Journal, RunLock, Store, Syncing, add_to_view, put_view};
 
 /// The variable that tells a program that it runs inside an attempt.
 pub const ATTEMPT_VARIABLE: &str = "RALPH_ATTEMPT";
@@ -98,7 +98,9 @@ pub(super) struct Session<'a> {
     pub(super) last_checks: Vec<Check>,
     /// What the gates of the attempt at hand said, when that is not good.
     pub(super) red: Option<Red>,
-    journal: Journal,
+    pub(super) journal: Journal,
+    /// The plan's last change may still be on its way to the disk.
+    pub(super) plan_syncing: Syncing,
     _lock: RunLock,
 }
 
@@ -149,6 +151,7 @@ impl<'a> Session<'a> {
             history,
             listener,
             journal,
+            plan_syncing: Syncing::default(),
         })
     }
 
@@ -158,6 +161,8 @@ impl<'a> Session<'a> {
         record: Record,
         durability: Durability,
     ) -> Result<(), DriveError> {
+        // What the plan says is on the disk before the journal builds on it.
+        self.plan.wait(std::mem::take(&mut self.plan_syncing))?;
         let entry = self.journal.append(self.clock.stamp(), record, durability)?;
         self.history.add(&entry);
         self.show_views(&entry);
