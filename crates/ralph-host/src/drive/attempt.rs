@@ -1,5 +1,7 @@
 //! One attempt: a transaction around a backend's run.
 
+use std::rc::Rc;
+
 use jiff::Timestamp;
 use ralph_core::config::{CommitScope, OnDirty};
 use ralph_core::cycle::{
@@ -49,7 +51,11 @@ impl Session<'_> {
     }
 
     /// The checkpoint, and the intent to run a backend.
-    fn begin(&mut self, task: Task, backend: usize) -> Result<(Begun, Plan, String), DriveError> {
+    fn begin(
+        &mut self,
+        task: Task,
+        backend: usize,
+    ) -> Result<(Begun, Rc<Plan>, String), DriveError> {
         let at = self.clock.now();
         let attempt = self.ids.ulid(at);
         let iteration = self.next_iteration()?;

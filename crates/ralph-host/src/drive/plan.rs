@@ -1,6 +1,8 @@
 //! The plan file in use: read it, change it under the lock.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use ralph_core::format::{self, EditError, Format};
 use ralph_core::lines;
@@ -18,13 +20,15 @@ pub(super) struct PlanFile {
     /// As people call it, and relative to the root where it is below it.
     pub(super) shown: String,
     store: Store,
+    /// The last text that was read or written, and what it says: a long plan takes long to parse.
+    seen: RefCell<Option<(Rc<str>, Rc<Plan>)>>,
 }
 
 /// A plan as it is on disk.
 #[derive(Clone, Debug)]
 pub(super) struct Loaded {
     /// What it says.
-    pub(super) plan: Plan,
+    pub(super) plan: Rc<Plan>,
     /// An unfinished last line that was moved away.
     pub(super) torn: Option<Torn>,
 }
@@ -33,7 +37,7 @@ impl PlanFile {
     /// The file at `path`, of the project at `root`.
     pub(super) fn new(root: &Path, path: PathBuf, store: Store) -> Self {
         let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-        Self { path, shown, store }
+        Self { path, shown, store, seen: RefCell::default() }
     }
 
     fn kind(&self) -> Kind {
@@ -75,8 +79,8 @@ impl PlanFile {
             self.store.update_when(&self.path, self.kind(), ready, |bytes| {
                 let (text, plan) = self.load(bytes.ok_or_else(|| self.missing())?)?;
                 let new = change(plan.format, &text).map_err(|e| self.edit(&e))?;
-                format::codec(plan.format).parse(&new).map_err(|e| self.parse(&e))?;
-                Ok::<_, DriveError>((new.clone(), (text, new)))
+                self.parse(plan.format, &new)?;
+                Ok::<_, DriveError>((new.clone(), (text.to_string(), new)))
             })?;
         Ok((updated.value, syncing))
     }
@@ -101,17 +105,28 @@ impl PlanFile {
         .map(drop)
     }
 
-    fn load(&self, bytes: &[u8]) -> Result<(String, Plan), DriveError> {
+    fn load(&self, bytes: &[u8]) -> Result<(Rc<str>, Rc<Plan>), DriveError> {
         let text = std::str::from_utf8(bytes).map_err(|_| {
             DriveError::plan(&self.shown, "this is not UTF-8 text", "restore it from git")
         })?;
         let format =
-            format::detect(&self.path.to_string_lossy(), text).map_err(|e| self.parse(&e))?;
-        let plan = format::codec(format).parse(text).map_err(|e| self.parse(&e))?;
-        Ok((text.to_owned(), plan))
+            format::detect(&self.path.to_string_lossy(), text).map_err(|e| self.damaged(&e))?;
+        self.parse(format, text)
     }
 
-    fn parse(&self, error: &format::ParseError) -> DriveError {
+    fn parse(&self, format: Format, text: &str) -> Result<(Rc<str>, Rc<Plan>), DriveError> {
+        if let Some((seen, plan)) = &*self.seen.borrow()
+            && (**seen == *text && plan.format == format)
+        {
+            return Ok((seen.clone(), plan.clone()));
+        }
+        let plan = format::codec(format).parse(text).map_err(|e| self.damaged(&e))?;
+        let seen = (Rc::from(text), Rc::new(plan));
+        *self.seen.borrow_mut() = Some(seen.clone());
+        Ok(seen)
+    }
+
+    fn damaged(&self, error: &format::ParseError) -> DriveError {
         let place = format!("{}:{}", self.shown, error.line);
         DriveError::plan(
             &place,
