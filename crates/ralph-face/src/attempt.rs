@@ -15,7 +15,6 @@ pub fn result(view: &AttemptView) -> String {
             let landing = match landing {
                 Landing::Complete => "landed",
                 Landing::Partial => "landed in part",
-                Landing::Stalled => "landed in part, no progress",
             };
             let proof = match proof {
                 Proof::Proven => "",

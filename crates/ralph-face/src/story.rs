@@ -205,9 +205,6 @@ fn landed(
     line = match landing {
         Landing::Complete => line,
         Landing::Partial => line.add(Style::Caution, "; a part, so the task stays open"),
-        Landing::Stalled => {
-            line.add(Style::Caution, "; a part and no progress, so it counts as a retry")
-        }
     };
     line = match proof {
         Proof::Proven => line,

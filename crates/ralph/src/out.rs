@@ -9,8 +9,17 @@ use crate::error::CommandError;
 
 /// Print one line. A reader that went away (`ralph log | head`) is not an error.
 pub(crate) fn line(text: impl AsRef<str>) -> Result<(), CommandError> {
+    bytes(format!("{}\n", text.as_ref()).as_bytes())
+}
+
+/// Print bytes as they are, with a line end after the last one.
+pub(crate) fn bytes(content: &[u8]) -> Result<(), CommandError> {
     let mut stdout = io::stdout().lock();
-    let written = writeln!(stdout, "{}", text.as_ref()).and_then(|()| stdout.flush());
+    let end: &[u8] = if content.is_empty() || content.ends_with(b"\n") { b"" } else { b"\n" };
+    let written = stdout
+        .write_all(content)
+        .and_then(|()| stdout.write_all(end))
+        .and_then(|()| stdout.flush());
     match written {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(e) => Err(CommandError::new(format!("cannot write to standard output: {e}"))),

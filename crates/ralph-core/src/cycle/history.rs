@@ -380,9 +380,7 @@ impl History {
     /// Whether the last landing of a task was a part of it.
     pub fn partly_done(&self, task: &str) -> bool {
         let last = self.of_task(task).rev().find(|v| matches!(v.fate, Fate::Landed { .. }));
-        last.is_some_and(|view| {
-            matches!(view.fate, Fate::Landed { landing: Landing::Partial | Landing::Stalled, .. })
-        })
+        last.is_some_and(|view| matches!(view.fate, Fate::Landed { landing: Landing::Partial, .. }))
     }
 
     /// Whether the newest finished attempt was a claim that counted.

@@ -225,7 +225,7 @@ fn only_attempts_of_the_last_run_belong_to_it() {
 #[test]
 fn every_record_reads_back_as_it_was_written() {
     let mut records = vec![run("r1", 2), Record::Waited, Record::Indexed { iteration: 4 }];
-    records.extend(lands("a", 1, "t-1", Landing::Stalled));
+    records.extend(lands("a", 1, "t-1", Landing::Partial));
     records.extend(fails("b", 2, "t-1", red("x")));
     records.extend(meets_limit("c", 3, "t-1"));
     records.push(command("c1", "inject-note", Some("n")));
@@ -258,7 +258,6 @@ fn stories() -> impl Strategy<Value = Vec<Record>> {
     let course = proptest::sample::select(vec![
         Course::Lands(Landing::Complete),
         Course::Lands(Landing::Partial),
-        Course::Lands(Landing::Stalled),
         Course::Fails,
         Course::HookRefuses,
         Course::Limited,

@@ -72,8 +72,6 @@ pub struct Evidence<'a> {
     pub judges: &'a [String],
     /// The gates.
     pub gates: Result,
-    /// Whether gates or tree advanced since the last attempt on this task.
-    pub advanced: bool,
 }
 
 /// Why an attempt failed.
@@ -307,11 +305,7 @@ fn of_work(evidence: &Evidence<'_>) -> Decision {
         Result::Green => Proof::Proven,
         Result::Unproven => Proof::Unproven,
     };
-    let landing = match (complete, evidence.advanced) {
-        (true, _) => Landing::Complete,
-        (false, true) => Landing::Partial,
-        (false, false) => Landing::Stalled,
-    };
+    let landing = if complete { Landing::Complete } else { Landing::Partial };
     Decision::Land { landing, proof }
 }
 

@@ -15,7 +15,6 @@ fn work() -> Evidence<'static> {
         forbidden: &[],
         judges: &[],
         gates: Result::Green,
-        advanced: true,
     }
 }
 
@@ -109,11 +108,11 @@ fn red_gates_fail_the_attempt_and_no_two_of_them_are_taken_for_alike() {
 }
 
 #[test]
-fn a_green_part_lands_and_is_a_retry_only_when_nothing_advanced() {
-    let part = |advanced| Evidence { claimed: &Claimed::Partial, advanced, ..work() };
-    assert_eq!(judge(&part(true)), landed(Landing::Partial, Proof::Proven));
-    assert_eq!(judge(&part(false)), landed(Landing::Stalled, Proof::Proven));
-    let red = Evidence { gates: Result::Red, ..part(true) };
+fn a_green_part_lands_and_a_part_without_a_change_fails() {
+    let part = |changed| Evidence { claimed: &Claimed::Partial, changed, ..work() };
+    assert_eq!(judge(&part(1)), landed(Landing::Partial, Proof::Proven));
+    assert!(matches!(judge(&part(0)), Decision::Fail(f) if f.kind == FailureKind::NoChange));
+    let red = Evidence { gates: Result::Red, ..part(1) };
     assert_eq!(failed(&red), FailureKind::Gates);
 }
 
@@ -234,11 +233,10 @@ proptest! {
         gates in proptest::sample::select(vec![
             Result::NotRun, Result::Green, Result::Unproven, Result::Red,
         ]),
-        advanced: bool,
     ) {
         let evidence = Evidence {
             outcome: &outcome, claimed: &claimed, changed, forbidden: &forbidden, judges: &judges,
-            gates, advanced,
+            gates,
         };
         if let Decision::Land { landing, proof } = judge(&evidence) {
             prop_assert_eq!(outcome, Outcome::Success);

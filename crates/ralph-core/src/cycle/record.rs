@@ -229,8 +229,6 @@ pub enum Landing {
     Complete,
     /// A part of it is done; the task stays pending.
     Partial,
-    /// A part of it is done and nothing advanced, so it counts as a retry.
-    Stalled,
 }
 
 /// The work is about to be put where it belongs.

@@ -213,7 +213,6 @@ impl World {
             forbidden: &[],
             judges: &[],
             gates,
-            advanced: true,
         })
     }
 

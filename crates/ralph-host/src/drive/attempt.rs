@@ -59,7 +59,7 @@ impl Session<'_> {
         let at = self.clock.now();
         let attempt = self.ids.ulid(at);
         let iteration = self.next_iteration()?;
-        let reference = AttemptRef { run: self.run.clone(), attempt: attempt.clone() };
+        let reference = AttemptRef { run: self.keeper(&task), attempt: attempt.clone() };
         let base = self.repo.checkpoint(&reference, self.on_dirty(), self.target())?;
         let chosen = self.backend(backend);
         let stamp = at.strftime("%Y%m%d-%H%M%S");
@@ -79,7 +79,7 @@ impl Session<'_> {
         let now = self.clock.stamp();
         let ((_, text), syncing) = self.plan.change_when(
             || self.journal.settle(),
-            |format, text| ledger::begin(format, text, &task.id, &now),
+            |plan, text| ledger::begin(plan, text, &task.id, &now),
         )?;
         self.plan.wait(syncing)?;
         let plan = self.read_plan()?.plan;
@@ -160,7 +160,6 @@ impl Session<'_> {
             forbidden: &forbidden,
             judges: &[],
             gates,
-            advanced: ended.end.changed > 0,
         })
     }
 

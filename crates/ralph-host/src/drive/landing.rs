@@ -1,7 +1,6 @@
 //! The two ends of an attempt: its work lands, or the tree goes back to how it was.
 
 use jiff::tz::TimeZone;
-use ralph_core::config::CommitScope;
 use ralph_core::cycle::ledger::{self, Defeat, Note};
 use ralph_core::cycle::{FailIntent, Failure, FailureKind, LandIntent, Landing, Proof, Record};
 use ralph_core::gate::Baselines;
@@ -57,8 +56,8 @@ impl Session<'_> {
             Err(refusal) => {
                 let failure = self.refused(refusal)?;
                 let now = self.clock.stamp();
-                self.plan.put_back(&before, &after, |format, text| {
-                    ledger::undo(format, text, &intent.task, &now)
+                self.plan.put_back(&before, &after, |plan, text| {
+                    ledger::undo(plan, text, &intent.task, &now)
                 })?;
                 let context = failure.message.clone();
                 self.roll_back(begun, Some(&ended.changes), failure, context)
@@ -78,12 +77,13 @@ impl Session<'_> {
             times.note(&begun.task.id, begun.started.iteration, &intent.summary, self.keep());
         let ((before, mut after), syncing) = self.plan.change_when(
             || self.journal.settle(),
-            |format, text| ledger::land(format, text, intent.landing, &note),
+            |plan, text| ledger::land(plan, text, intent.landing, &note),
         )?;
         self.plan_syncing = syncing;
         if let Some(amended) = ended.map(|ended| self.amend(begun, ended)).transpose()?.flatten() {
             after = amended;
         }
+        self.note_finished_spec(begun)?;
         Ok((before, after))
     }
 
@@ -115,11 +115,6 @@ impl Session<'_> {
             Err(LandError::Nothing) => Ok(None),
             Err(e) => Err(e),
         }
-    }
-
-    /// What one commit holds.
-    pub(super) fn scope(&self) -> CommitScope {
-        self.config.commit.unwrap_or(CommitScope::Task)
     }
 
     /// Why the commit was refused; what is no refusal is an error.
@@ -178,7 +173,7 @@ impl Session<'_> {
             tally: tally(&plan),
         };
         self.listener.hear(notice);
-        Ok(())
+        self.land_finished_specs()
     }
 
     /// Put the tree back, keep what was there under a ref, and write the failure down.
@@ -211,7 +206,7 @@ impl Session<'_> {
         let note = times.note(&begun.task.id, begun.started.iteration, "", self.keep());
         let (failure, retries) = (&intent.failure, intent.retries);
         let defeat = Defeat { failure, retries, max_retries: max, issue };
-        self.plan.change(|format, text| ledger::fail(format, text, &defeat, &note))?;
+        self.plan.change(|plan, text| ledger::fail(plan, text, &defeat, &note))?;
         crash::point();
         if failure.kind.counts() {
             let text = match intent.context.as_str() {

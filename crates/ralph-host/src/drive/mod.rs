@@ -21,6 +21,7 @@ mod error;
 mod gating;
 mod guard;
 mod landing;
+mod log;
 mod material;
 mod memory;
 mod notice;
@@ -28,6 +29,7 @@ mod plan;
 mod recovery;
 mod session;
 mod signals;
+mod specs;
 mod wait;
 
 pub use error::DriveError;

@@ -57,11 +57,11 @@ impl PlanFile {
         Ok(Loaded { plan, torn: read.torn })
     }
 
-    /// Change it under the lock; `change` gets the format and the text. Returns the text before
+    /// Change it under the lock; `change` gets the plan and the text. Returns the text before
     /// and after.
     pub(super) fn change(
         &self,
-        change: impl FnOnce(Format, &str) -> Result<String, EditError>,
+        change: impl FnOnce(&Plan, &str) -> Result<String, EditError>,
     ) -> Result<(String, String), DriveError> {
         let (changed, syncing) = self.change_when(|| Ok(()), change)?;
         self.wait(syncing)?;
@@ -73,12 +73,12 @@ impl PlanFile {
     pub(super) fn change_when(
         &self,
         ready: impl FnOnce() -> Result<(), FileError>,
-        change: impl FnOnce(Format, &str) -> Result<String, EditError>,
+        change: impl FnOnce(&Plan, &str) -> Result<String, EditError>,
     ) -> Result<((String, String), Syncing), DriveError> {
         let (updated, syncing) =
             self.store.update_when(&self.path, self.kind(), ready, |bytes| {
                 let (text, plan) = self.load(bytes.ok_or_else(|| self.missing())?)?;
-                let new = change(plan.format, &text).map_err(|e| self.edit(&e))?;
+                let new = change(&plan, &text).map_err(|e| self.edit(&e))?;
                 self.parse(plan.format, &new)?;
                 Ok::<_, DriveError>((new.clone(), (text.to_string(), new)))
             })?;
@@ -95,11 +95,11 @@ impl PlanFile {
         &self,
         before: &str,
         after: &str,
-        mend: impl FnOnce(Format, &str) -> Result<String, EditError>,
+        mend: impl FnOnce(&Plan, &str) -> Result<String, EditError>,
     ) -> Result<(), DriveError> {
         self.change(
-            |format, text| {
-                if text == after { Ok(before.to_owned()) } else { mend(format, text) }
+            |plan, text| {
+                if text == after { Ok(before.to_owned()) } else { mend(plan, text) }
             },
         )
         .map(drop)

@@ -61,6 +61,7 @@ impl Session<'_> {
         match (recover(open, &facts), ended) {
             (Recovery::Finish { commit, intent }, _) => {
                 self.tell(&format!("{name} had landed as {commit}; the plan now says so"));
+                self.repo.finish_landing(&begun.base)?;
                 self.write_landing(&begun, None, &intent)?;
                 let attempt = open.started.attempt.clone();
                 self.record(Record::Landed { attempt, commit: Some(commit) }, Durability::Synced)
@@ -102,7 +103,7 @@ impl Session<'_> {
     /// The plan may say already that the task is done.
     fn unland(&mut self, intent: &LandIntent) -> Result<(), DriveError> {
         let now = self.clock.stamp();
-        self.plan.change(|format, text| ledger::undo(format, text, &intent.task, &now)).map(drop)
+        self.plan.change(|plan, text| ledger::undo(plan, text, &intent.task, &now)).map(drop)
     }
 
     fn facts(&mut self, base: &Checkpoint, changes: Option<&Changes>) -> Result<Facts, DriveError> {

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use ralph_core::choice::{Asked, Limited};
-use ralph_core::config::{Config, StageName};
+use ralph_core::config::{Config, LogLevel, StageName};
 use ralph_core::cycle::{End, Entry, History, Record, RunStart, event_of, remaining, state_of};
+use ralph_core::format::Format;
 use ralph_core::gate::{Baselines, Check, Gate};
-use ralph_core::plan::{Id, Plan, State};
+use ralph_core::plan::{Id, Plan, State, TombstoneKind};
 
 use super::error::DriveError;
+use super::log::{Log, prune_stage_logs};
 use super::notice::{Listener, Notice, Tally};
 use super::plan::{Loaded, PlanFile};
 use super::signals::Signals;
@@ -92,6 +94,8 @@ pub(super) struct Session<'a> {
     pub(super) baselines: Baselines,
     pub(super) listener: &'a mut dyn Listener,
     pub(super) began: Timestamp,
+    pub(super) format: Format,
+    pub(super) current_spec: Option<String>,
     /// What ends the loop although the plan would go on.
     pub(super) ending: Option<End>,
     /// The gates of the attempt at hand, once they have run.
@@ -101,6 +105,7 @@ pub(super) struct Session<'a> {
     pub(super) journal: Journal,
     /// The plan's last change may still be on its way to the disk.
     pub(super) plan_syncing: Syncing,
+    log: Log,
     _lock: RunLock,
 }
 
@@ -120,7 +125,10 @@ impl<'a> Session<'a> {
         };
         let lock = RunLock::acquire(&project.state_dir(), store.holder())?;
         let (journal, history) = Journal::open(&project.state_dir())?;
+        let log = Log::of(project.root(), &config);
+        prune_stage_logs(&project.logs_dir(), config.retention.logs.get());
         let plan = PlanFile::new(project.root(), plan, store);
+        let loaded = plan.read()?;
         let ledger = LedgerPaths::with_plan(&plan.shown);
         let repo = Repo::open(project.root(), git_dir, runner, &ledger)?;
         let asked = Asked { backend: options.backend.as_deref(), model: options.model.as_deref() };
@@ -137,6 +145,8 @@ impl<'a> Session<'a> {
             red: None,
             last_checks: Vec::new(),
             _lock: lock,
+            format: loaded.plan.format,
+            current_spec: loaded.plan.current_spec.clone(),
             project,
             config,
             gates,
@@ -152,6 +162,7 @@ impl<'a> Session<'a> {
             listener,
             journal,
             plan_syncing: Syncing::default(),
+            log,
         })
     }
 
@@ -174,6 +185,7 @@ impl<'a> Session<'a> {
         let events = event_of(entry, &self.history);
         let mut lines = Vec::new();
         for event in &events {
+            self.log.line(LogLevel::Info, &event.timestamp, &event.message);
             if serde_json::to_writer(&mut lines, event).is_ok() {
                 lines.push(b'\n');
             }
@@ -195,6 +207,7 @@ impl<'a> Session<'a> {
 
     /// The loop begins.
     pub(super) fn start(&mut self) -> Result<(), DriveError> {
+        self.land_finished_specs()?;
         let loaded = self.read_plan()?;
         let counted = if self.options.resume { self.history.counted } else { 0 };
         self.record(
@@ -276,6 +289,7 @@ impl<'a> Session<'a> {
 
     /// Tell something that a person should know.
     pub(super) fn warn(&mut self, text: &str) {
+        self.log.line(LogLevel::Warn, &self.clock.stamp(), text);
         self.listener.hear(Notice::Warning(text));
     }
 
@@ -288,10 +302,14 @@ impl<'a> Session<'a> {
 /// Where the tasks stand.
 pub(super) fn tally(plan: &Plan) -> Tally {
     let mut tally = Tally::default();
-    for task in plan.all_tasks() {
-        if !plan.in_scope(task.spec.as_deref()) {
-            continue;
+    for stone in plan.buried().filter(|stone| plan.in_scope(stone.spec.as_deref())) {
+        tally.total += 1;
+        match stone.kind {
+            TombstoneKind::Accept | TombstoneKind::Delete => tally.done += 1,
+            TombstoneKind::Reject => tally.stuck += 1,
         }
+    }
+    for task in plan.scoped_tasks() {
         tally.total += 1;
         match task.state {
             State::Accepted | State::Skipped => tally.done += 1,

@@ -181,6 +181,11 @@ impl Repo<'_> {
                 difference.desk.remove();
                 Ok(Some(landed))
             }
+            // A crash came between the commit and the end of the ref.
+            Err(Refused::Other(LandError::Nothing)) => {
+                self.git(["update-ref", "-d", &name, tip.as_str()]).ok()?;
+                Ok(None)
+            }
             Err(Refused::Other(error)) => Err(error),
             Err(Refused::Conflict(paths)) => {
                 let of = AttemptRef { run: run.to_owned(), attempt: "spec".to_owned() };

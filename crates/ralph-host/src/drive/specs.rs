@@ -1,0 +1,151 @@
+//! Specs of a plan: one commit each where that is wanted, and a section in PROGRESS.md.
+//!
+//! With `commit = "spec"` every attempt lands on the spec's own ref, under a name that does not change
+//! from run to run, so that a restart goes on with it. When the last task is out of the way, the ref's
+//! difference becomes one commit on HEAD.
+
+use ralph_core::config::CommitScope;
+use ralph_core::cycle::{CheckLine, Record};
+use ralph_core::format::Format;
+use ralph_core::memory::{SpecDone, spec_done};
+use ralph_core::plan::{Plan, SpecEntry, State, Task};
+use serde_json::json;
+
+use super::attempt::Begun;
+use super::error::DriveError;
+use super::session::Session;
+use crate::git::{CommitMessage, LandError};
+use crate::store::{Durability, replace};
+
+/// The history beside implementation.json.
+const PROGRESS: &str = "PROGRESS.md";
+
+impl Session<'_> {
+    /// What one commit holds.
+    pub(super) fn scope(&self) -> CommitScope {
+        self.config.commit.unwrap_or(match self.format {
+            Format::Implementation => CommitScope::Spec,
+            Format::Jsonl | Format::Deluxe | Format::Progress => CommitScope::Task,
+        })
+    }
+
+    /// The name under which git keeps what belongs together: a run, or a spec over several runs.
+    pub(super) fn keeper(&self, task: &Task) -> String {
+        match (self.scope(), task.spec.as_deref().or(self.current_spec.as_deref())) {
+            (CommitScope::Task, _) => self.run.clone(),
+            (CommitScope::Spec, spec) => format!("spec-{}", slug(spec.unwrap_or("all"))),
+        }
+    }
+
+    /// The plan says that this task is done. If that completes its spec, PROGRESS.md says so, in time
+    /// for the commit.
+    pub(super) fn note_finished_spec(&mut self, begun: &Begun) -> Result<(), DriveError> {
+        if self.format != Format::Implementation {
+            return Ok(());
+        }
+        let plan = self.read_plan()?.plan;
+        let Some(spec) = finished(&plan, &begun.task) else { return Ok(()) };
+        let tasks: Vec<&Task> = plan.tasks.iter().filter(|t| t.spec == begun.task.spec).collect();
+        let gates: Vec<CheckLine> = self
+            .last_checks
+            .iter()
+            .map(|check| CheckLine {
+                name: check.name.clone(),
+                passed: check.is_green(),
+                preexisting: false,
+            })
+            .collect();
+        let now = self.clock.stamp();
+        let subject = self.spec_subject(spec);
+        let path = self.plan.path.with_file_name(PROGRESS);
+        let old = crate::store::read(&path)?.unwrap_or_default();
+        let done = SpecDone {
+            date: now.get(..10).unwrap_or_default(),
+            name: name(spec),
+            tasks: &tasks,
+            gates: &gates,
+            commit: Some(&subject),
+        };
+        let new = spec_done(&String::from_utf8_lossy(&old), &done);
+        if new.as_bytes() != old {
+            replace(&path, new.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Specs whose tasks are all out of the way get their commit.
+    pub(super) fn land_finished_specs(&mut self) -> Result<(), DriveError> {
+        if self.scope() != CommitScope::Spec || !self.config.auto_commit {
+            return Ok(());
+        }
+        let plan = self.read_plan()?.plan;
+        let mut specs: Vec<(String, String)> = Vec::new();
+        for task in plan.all_tasks() {
+            let keeper = self.keeper(&task);
+            if specs.iter().any(|(known, _)| *known == keeper) || !is_finished(&plan, &task) {
+                continue;
+            }
+            let entry = plan.specs.iter().find(|s| Some(&s.id) == task.spec.as_ref());
+            let subject = match entry {
+                Some(spec) => self.spec_subject(spec),
+                None => {
+                    let prefix = &self.config.commit_prefix;
+                    format!("{prefix}: {}", task.spec.as_deref().unwrap_or("all tasks"))
+                }
+            };
+            specs.push((keeper, subject));
+        }
+        for (keeper, subject) in specs {
+            self.land_spec(&keeper, subject)?;
+        }
+        Ok(())
+    }
+
+    fn land_spec(&mut self, keeper: &str, subject: String) -> Result<(), DriveError> {
+        let trailers = vec![("Ralph-Run".into(), self.run.clone())];
+        let message = CommitMessage { subject: subject.clone(), body: String::new(), trailers };
+        match self.repo.land_spec(keeper, &message) {
+            Ok(None) => Ok(()),
+            Ok(Some(landed)) => {
+                let record = Record::Noted {
+                    event: "spec_complete".into(),
+                    message: format!("{subject} ({})", landed.commit),
+                    details: json!({ "commit": landed.commit.to_string() }),
+                };
+                self.record(record, Durability::Synced)
+            }
+            Err(LandError::Git(e)) => Err(e.into()),
+            // The work is under its ref and in the tree; the next start tries again.
+            Err(refusal) => {
+                let hint = refusal.hint().map(|h| format!("; {h}")).unwrap_or_default();
+                self.warn(&format!("{subject} is not committed yet: {refusal}{hint}"));
+                Ok(())
+            }
+        }
+    }
+
+    fn spec_subject(&self, spec: &SpecEntry) -> String {
+        format!("{}: {}", self.config.commit_prefix, name(spec))
+    }
+}
+
+fn name(spec: &SpecEntry) -> &str {
+    spec.name.as_deref().unwrap_or(&spec.id)
+}
+
+/// The spec of a task, when all of its tasks are out of the way.
+fn finished<'p>(plan: &'p Plan, task: &Task) -> Option<&'p SpecEntry> {
+    let spec = plan.specs.iter().find(|s| Some(&s.id) == task.spec.as_ref())?;
+    is_finished(plan, task).then_some(spec)
+}
+
+fn is_finished(plan: &Plan, task: &Task) -> bool {
+    let mut of_spec = plan.tasks.iter().filter(|t| t.spec == task.spec);
+    of_spec.all(|t| matches!(t.state, State::Accepted | State::Skipped))
+}
+
+/// A name that git takes as a part of a ref.
+fn slug(text: &str) -> String {
+    let word = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    text.chars().map(word).collect::<String>().trim_matches('-').to_owned()
+}
