@@ -40,6 +40,7 @@ impl Session<'_> {
     ) -> Result<Ended, DriveError> {
         let prompt = self.prompt(begun, plan, text)?;
         self.keep_prompt(begun, &prompt.text)?;
+        self.journal.settle()?;
         let mut monitor = Monitor::new(self.limits());
         let ask = Ask { prompt: &prompt.text, session: Talk::New };
         let asked = self.ask(begun, backend, ask, &mut monitor)?;
@@ -82,7 +83,7 @@ impl Session<'_> {
             handoff_bytes,
             took_ms: u64::try_from(report.finished.elapsed.as_millis()).unwrap_or(u64::MAX),
         };
-        self.record(Record::BackendEnded(end.clone()), Durability::Synced)?;
+        self.record(Record::BackendEnded(end.clone()), Durability::Syncing)?;
         self.tell_ended(&end);
         Ok(Ended { end, changes })
     }

@@ -31,7 +31,7 @@ impl Session<'_> {
             summary: ended.end.summary.clone(),
             task: begun.task.clone(),
         };
-        self.record(Record::LandIntent(intent.clone()), Durability::Synced)?;
+        self.record(Record::LandIntent(intent.clone()), Durability::Syncing)?;
         self.land_now(begun, ended, &intent)
     }
 
@@ -56,8 +56,8 @@ impl Session<'_> {
             Err(refusal) => {
                 let failure = self.refused(refusal)?;
                 let now = self.clock.stamp();
-                self.plan.put_back(&before, &after, |format, text| {
-                    ledger::undo(format, text, &intent.task, &now)
+                self.plan.put_back(&before, &after, |plan, text| {
+                    ledger::undo(plan, text, &intent.task, &now)
                 })?;
                 let context = failure.message.clone();
                 self.roll_back(begun, Some(&ended.changes), failure, context)
@@ -75,8 +75,11 @@ impl Session<'_> {
         let times = Times::now(self, begun);
         let note =
             times.note(&begun.task.id, begun.started.iteration, &intent.summary, self.keep());
-        let (before, mut after) =
-            self.plan.change(|format, text| ledger::land(format, text, intent.landing, &note))?;
+        let ((before, mut after), syncing) = self.plan.change_when(
+            || self.journal.settle(),
+            |plan, text| ledger::land(plan, text, intent.landing, &note),
+        )?;
+        self.plan_syncing = syncing;
         if let Some(amended) = ended.map(|ended| self.amend(begun, ended)).transpose()?.flatten() {
             after = amended;
         }
@@ -207,7 +210,7 @@ impl Session<'_> {
         let note = times.note(&begun.task.id, begun.started.iteration, "", self.keep());
         let (failure, retries) = (&intent.failure, intent.retries);
         let defeat = Defeat { failure, retries, max_retries: max, issue };
-        self.plan.change(|format, text| ledger::fail(format, text, &defeat, &note))?;
+        self.plan.change(|plan, text| ledger::fail(plan, text, &defeat, &note))?;
         crash::point();
         if failure.kind.counts() {
             let text = match intent.context.as_str() {

@@ -94,9 +94,9 @@ impl Session<'_> {
         let (now, current) = (self.clock.stamp(), begun.task.id.clone());
         let mut outcomes = Vec::new();
         let ids = &mut self.ids;
-        let (before, after) = self.plan.change(|format, text| {
+        let (before, after) = self.plan.change(|plan, text| {
             let mut word = || ids.word(4);
-            let codec = codec(format);
+            let codec = codec(plan.format);
             let (new, made) = plan::amend(codec, text, &wanted, Some(&current), &now, &mut word)?;
             outcomes = made;
             Ok(new)

@@ -16,6 +16,7 @@
 
 mod attempt;
 mod backend;
+mod counts;
 mod error;
 mod gating;
 mod guard;
@@ -54,6 +55,7 @@ pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<End, Drive
         }
     };
     session.finish(&end)?;
+    counts::write(&runner);
     Ok(end)
 }
 

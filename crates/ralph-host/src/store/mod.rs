@@ -19,6 +19,7 @@ mod create;
 mod journal;
 mod ledger;
 mod lock;
+mod sync;
 mod target;
 mod view;
 
@@ -27,5 +28,6 @@ pub use create::{Created, create};
 pub use journal::{Durability, Journal, JournalError, read_history};
 pub use ledger::{Kind, Read, Store, StoreError, Torn, TornTail, Updated, Wrote, update};
 pub use lock::{Holder, LEDGER_WAIT, LedgerLock, LockError, RunLock};
+pub use sync::{Syncing, syncs};
 pub use target::read;
 pub use view::{add_to_view, drop_view, put_view};

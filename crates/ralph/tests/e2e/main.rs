@@ -23,4 +23,5 @@ mod sim;
 mod spec;
 mod status;
 mod task;
+mod thrift;
 mod validate;
