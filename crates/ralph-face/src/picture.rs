@@ -185,6 +185,7 @@ fn is_aside(notice: &Notice<'_>) -> bool {
             | Notice::Recovered(_)
             | Notice::Warning(_)
             | Notice::Waiting { .. }
+            | Notice::SpecLanded { .. }
             | Notice::Stopping
             | Notice::Ended { .. }
     )

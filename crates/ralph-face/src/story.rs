@@ -68,8 +68,12 @@ impl Story {
             Notice::Landed { commit, landing, proof, summary, remarks, tally, .. } => {
                 landed(*commit, *landing, *proof, summary, remarks, tally)
             }
-            Notice::Failed { task, failure, left, salvage, detail } => {
-                failed(self.iteration, task, failure, *left, *salvage, detail)
+            Notice::SpecLanded { subject, commit } => {
+                let commit = commit.get(..10).unwrap_or(commit);
+                vec![detail(Style::Good, "spec", format!("{commit}  {subject}"))]
+            }
+            Notice::Failed { iteration, task, failure, left, salvage, detail } => {
+                failed(*iteration, task, failure, *left, *salvage, detail)
             }
             Notice::Waiting { .. } if waited => Vec::new(),
             Notice::Waiting { reason, seconds } => {

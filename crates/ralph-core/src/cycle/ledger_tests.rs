@@ -151,10 +151,11 @@ fn progress_md_gets_an_attempt_a_log_row_with_the_true_time_and_at_last_its_mark
 fn an_undone_landing_leaves_no_record_of_itself() {
     let (format, id) = (Format::Jsonl, id(Format::Jsonl));
     let before = only(format, text(format)).unwrap();
-    let landed = land(format, text(format), Landing::Complete, &note(&id)).unwrap();
-    let undone = undo(format, &landed, &before, AT).unwrap();
+    let old = text(format);
+    let landed = land(&parsed(format, old), old, Landing::Complete, &note(&id)).unwrap();
+    let undone = undo(&parsed(format, &landed), &landed, &before, AT).unwrap();
     assert!(!undone.contains("accept"), "{undone}");
-    let again = land(format, &undone, Landing::Complete, &note(&id)).unwrap();
+    let again = land(&parsed(format, &undone), &undone, Landing::Complete, &note(&id)).unwrap();
     assert_eq!(again.matches("accept").count(), 1, "{again}");
 }
 

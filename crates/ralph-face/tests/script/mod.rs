@@ -107,6 +107,7 @@ fn failed_attempt(at: At<'_>) {
     gate(at, 17.2, "test", true, true, 2_500);
     let failure = Failure::new(FailureKind::Gates, "test");
     let notice = Notice::Failed {
+        iteration: 2,
         task: &resize,
         failure: &failure,
         left: Some(2),
@@ -152,6 +153,13 @@ fn blocked_attempt(at: At<'_>) {
     let failure = Failure::new(FailureKind::Blocked, "no API key");
     at(
         41.0,
-        Notice::Failed { task: &key, failure: &failure, left: None, salvage: None, detail: "" },
+        Notice::Failed {
+            iteration: 4,
+            task: &key,
+            failure: &failure,
+            left: None,
+            salvage: None,
+            detail: "",
+        },
     );
 }

@@ -228,6 +228,7 @@ impl Session<'_> {
         let blocked = matches!(failure.kind, FailureKind::Blocked | FailureKind::Conflict);
         let left = (!blocked && retries <= max).then(|| max.saturating_sub(retries) + 1);
         self.listener.hear(Notice::Failed {
+            iteration: begun.started.iteration,
             task: &begun.task,
             failure,
             left,

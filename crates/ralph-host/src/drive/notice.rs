@@ -106,8 +106,17 @@ pub enum Notice<'a> {
         /// Where the tasks stand now.
         tally: Tally,
     },
+    /// All tasks of a spec are out of the way, and its work is one commit.
+    SpecLanded {
+        /// The commit's subject.
+        subject: &'a str,
+        /// The commit.
+        commit: &'a str,
+    },
     /// The attempt was rolled back.
     Failed {
+        /// Its number.
+        iteration: u32,
         /// The task.
         task: &'a Task,
         /// Why.

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::attempt::Begun;
 use super::error::DriveError;
+use super::notice::Notice;
 use super::session::Session;
 use crate::git::{CommitMessage, LandError};
 use crate::store::{Durability, replace};
@@ -114,6 +115,8 @@ impl Session<'_> {
         match self.repo.land_spec(keeper, &message) {
             Ok(None) => Ok(()),
             Ok(Some(landed)) => {
+                let commit = landed.commit.to_string();
+                self.listener.hear(Notice::SpecLanded { subject: &subject, commit: &commit });
                 let record = Record::Noted {
                     event: "spec_complete".into(),
                     message: format!("{subject} ({})", landed.commit),
