@@ -182,7 +182,7 @@ impl<W: Write, E: Write> Listener for Json<W, E> {
             }
             Notice::Waiting { .. } => {}
             Notice::SpecLanded { subject, commit } => {
-                self.tell("spec_complete", subject, json!({ "commit": commit }));
+                self.tell("spec_complete", *subject, json!({ "commit": commit }));
             }
             Notice::Stopping => self.tell("stopping", "a signal came", json!({})),
             Notice::Ended { end, remaining, landed, attempts, cost, took_ms } => {
