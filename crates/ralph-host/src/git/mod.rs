@@ -31,6 +31,7 @@ mod desk;
 mod error;
 mod facts;
 mod gates;
+mod kept;
 mod land;
 mod land_merged;
 mod ledger;
@@ -58,6 +59,7 @@ pub use checkpoint::{AttemptRef, Checkpoint, DirtyPath, LedgerFile, OnDirty, Tar
 pub use error::GitError;
 pub use facts::{Facts, Landing};
 pub use gates::GateEffects;
+pub use kept::{Leftover, Retire, Retired, Underway};
 pub use land::{LandError, Landed, Way};
 pub use ledger::LedgerPaths;
 pub use message::CommitMessage;

@@ -106,7 +106,7 @@ impl StoreError {
 /// The ledger files of one worktree.
 #[derive(Clone, Debug)]
 pub struct Store {
-    state_dir: PathBuf,
+    pub(super) state_dir: PathBuf,
     holder: Holder,
     patience: Duration,
 }
@@ -168,7 +168,17 @@ impl Store {
         change: impl FnOnce(Option<&[u8]>) -> Result<(String, T), E>,
     ) -> Result<Updated<T>, E> {
         let lock = self.lock().map_err(StoreError::from)?;
-        update(&lock, path, kind, change)
+        let chain = self.chain(path);
+        let mut next = None;
+        let updated = update(&lock, path, kind, |bytes| {
+            let (new, value) = change(bytes)?;
+            next = chain.and_then(|chain| chain.next(bytes, new.as_bytes()));
+            Ok::<_, E>((new, value))
+        })?;
+        if let Some(next) = next {
+            next.keep();
+        }
+        Ok(updated)
     }
 }
 

@@ -15,10 +15,12 @@
 //! written into the lock file is there for the message only.
 
 mod atomic;
+mod chain;
 mod create;
 mod journal;
 mod ledger;
 mod lock;
+mod said;
 mod target;
 mod view;
 
@@ -27,5 +29,6 @@ pub use create::{Created, create};
 pub use journal::{Durability, Journal, JournalError, read_history};
 pub use ledger::{Kind, Read, Store, StoreError, Torn, TornTail, Updated, Wrote, update};
 pub use lock::{Holder, LEDGER_WAIT, LedgerLock, LockError, RunLock};
+pub use said::{Said, Word};
 pub use target::read;
 pub use view::{add_to_view, drop_view, put_view};
