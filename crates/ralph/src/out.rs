@@ -89,3 +89,21 @@ pub(crate) fn note(text: impl AsRef<str>) {
 pub(crate) fn clip(text: &str, most: usize) -> String {
     ralph_core::text::clip(&clean(text), most)
 }
+
+/// Print a patch: a program gets its bytes, a terminal only what cannot command it.
+pub(crate) fn patch(bytes: &[u8]) -> Result<(), CommandError> {
+    use io::IsTerminal;
+    let mut stdout = io::stdout().lock();
+    if stdout.is_terminal() {
+        drop(stdout);
+        let text = String::from_utf8_lossy(bytes);
+        let safe = |line: &str| line.split('\t').map(clean).collect::<Vec<_>>().join("\t");
+        return text.lines().try_for_each(|l| line(safe(l)));
+    }
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+            Err(CommandError::new(format!("cannot write to standard output: {e}")))
+        }
+        _ => Ok(()),
+    }
+}

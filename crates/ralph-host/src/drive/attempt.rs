@@ -5,8 +5,8 @@ use std::path::Path;
 use jiff::Timestamp;
 use ralph_core::config::{CommitScope, OnDirty};
 use ralph_core::cycle::{
-    BackendEnd, Base, Decision, End, Evidence, Failure, FailureKind, History, Record, Result as Gates,
-    Started, forbidden, judge, ledger,
+    BackendEnd, Base, Decision, End, Evidence, Failure, FailureKind, History, Record,
+    Result as Gates, Started, forbidden, judge, ledger,
 };
 use ralph_core::plan::{Plan, Task};
 use serde::Serialize;

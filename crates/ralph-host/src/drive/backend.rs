@@ -139,12 +139,7 @@ impl Session<'_> {
     }
 
     /// What the agent claims: with its words, or with ralph's own commands.
-    fn hear(
-        &self,
-        begun: &Begun,
-        plan: &Plan,
-        report: &RunReport,
-    ) -> Result<Reply, DriveError> {
+    fn hear(&self, begun: &Begun, plan: &Plan, report: &RunReport) -> Result<Reply, DriveError> {
         let reply = claim::hear(&Said {
             text: &report.answer,
             structured: report.structured.as_ref(),

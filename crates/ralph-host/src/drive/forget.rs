@@ -54,7 +54,8 @@ pub fn forget(
         warnings.push(format!("the plan may still say that {task} is being worked on: {e}"));
     }
     if !matches!(open.phase, Phase::RollingBack(_)) {
-        let failure = Failure::new(FailureKind::Interrupted, "forgotten by `ralph recover --forget`");
+        let failure =
+            Failure::new(FailureKind::Interrupted, "forgotten by `ralph recover --forget`");
         let intent = FailIntent {
             attempt: started.attempt.clone(),
             failure,

@@ -24,8 +24,12 @@ impl Session<'_> {
         let shown = &self.plan.shown;
         let message = match found {
             Found::Fine => return Ok(()),
-            Found::Mended => format!("{shown}: what the backend changed beyond new tasks was undone"),
-            Found::Damaged => format!("{shown}: the backend damaged or removed it; it was put back"),
+            Found::Mended => {
+                format!("{shown}: what the backend changed beyond new tasks was undone")
+            }
+            Found::Damaged => {
+                format!("{shown}: the backend damaged or removed it; it was put back")
+            }
         };
         if let Some(new) = bytes {
             let keep = format!(".ralph/context/plan-of-backend-{iteration}");

@@ -93,13 +93,7 @@ impl PromptSource<'_> {
         Ok(Made { prompt, whole_file: material.whole_file, warnings })
     }
 
-    fn material(
-        &self,
-        task: &Task,
-        plan: &Plan,
-        text: &str,
-        dirty_files: Vec<String>,
-    ) -> Material {
+    fn material(&self, task: &Task, plan: &Plan, text: &str, dirty_files: Vec<String>) -> Material {
         let mut material = Material::new(plan.format, self.plan.to_owned(), task.clone());
         material.mode = self.config.mode;
         material.spec = spec_of(plan, task, text);
@@ -152,8 +146,8 @@ impl PromptSource<'_> {
     /// The gates that failed in an attempt, from the report that is on disk.
     fn red_gates(&self, view: &AttemptView) -> Vec<GateFailure> {
         let report = view.verdict.as_ref().filter(|v| !v.passed).and_then(|v| v.report.as_ref());
-        let bytes = report
-            .and_then(|path| crate::store::read(&self.root.join(path)).ok().flatten());
+        let bytes =
+            report.and_then(|path| crate::store::read(&self.root.join(path)).ok().flatten());
         let report: Value = bytes.and_then(|b| serde_json::from_slice(&b).ok()).unwrap_or_default();
         let checks = report["checks"].as_array().map(Vec::as_slice).unwrap_or_default();
         let text = |check: &Value, key: &str| check[key].as_str().unwrap_or_default().to_owned();

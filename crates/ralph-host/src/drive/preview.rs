@@ -18,10 +18,10 @@ use ralph_core::prompt::Prompt;
 use super::attempt::{max_retries, next_iteration};
 use super::error::DriveError;
 use super::material::PromptSource;
+use super::notice::Tally;
 use super::session::{Options, tally};
 use super::specs::scope_of;
 use super::terms::{Terms, run_timeout, variables};
-use super::notice::Tally;
 use crate::choice::{self, Chosen, Place};
 use crate::clock::Clock;
 use crate::git::{LedgerPaths, Repo};
@@ -135,8 +135,7 @@ pub fn preview(look: &Look<'_>, runner: &Runner) -> Result<Preview, DriveError> 
         return Err(DriveError::NoRepository(project.root().display().to_string()));
     };
     let history = read_history(&project.state_dir())?;
-    let repo =
-        Repo::open(project.root(), git_dir, runner, &LedgerPaths::with_plan(look.shown))?;
+    let repo = Repo::open(project.root(), git_dir, runner, &LedgerPaths::with_plan(look.shown))?;
     let mut warnings = Vec::new();
     if let Err(e) = repo.readiness() {
         warnings.push(format!("the loop would not start: {e}"));

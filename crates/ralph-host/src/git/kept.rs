@@ -140,7 +140,8 @@ impl Repo<'_> {
         if self.diff(&base, &tree)?.is_empty() {
             return Ok(None);
         }
-        let taken = |name: &str| self.salvages().map(|all| all.iter().any(|s| s.of.attempt == name));
+        let taken =
+            |name: &str| self.salvages().map(|all| all.iter().any(|s| s.of.attempt == name));
         let mut attempt = of.attempt.clone();
         if taken(&attempt)? {
             attempt.push_str("-left");

@@ -50,7 +50,12 @@ impl Repo<'_> {
         Ok(Salvage { of, name, commit, at: 0, subject })
     }
 
-    pub(super) fn commit_tree(&self, tree: &Oid, parents: &[&Oid], text: &str) -> Result<Oid, GitError> {
+    pub(super) fn commit_tree(
+        &self,
+        tree: &Oid,
+        parents: &[&Oid],
+        text: &str,
+    ) -> Result<Oid, GitError> {
         let mut args = vec!["commit-tree", "-m", text];
         for parent in parents {
             args.extend(["-p", parent.as_str()]);
