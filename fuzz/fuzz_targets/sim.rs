@@ -4,22 +4,11 @@
 
 use libfuzzer_sys::fuzz_target;
 use ralph_core::backend::sim::{Access, Ask, Op, Scenario, Shape, Sim, choose, expand};
-use ralph_core::backend::{Driver, Exit, Outcome, Permissions, Request, Session};
+use ralph_core::backend::{Driver, Exit, Outcome};
+use ralph_fuzz::request;
 
 fuzz_target!(|data: &[u8]| {
-    let mut reader = Sim.reader(&Request {
-        prompt: "",
-        system: None,
-        model: None,
-        max_turns: None,
-        permissions: Permissions::Bypass,
-        mcp: None,
-        schema: None,
-        session: Session::New,
-        budget: None,
-        scratch: "/scratch",
-        as_root: false,
-    });
+    let mut reader = Sim.reader(&request());
     let mut events = Vec::new();
     for line in data.split(|byte| *byte == b'\n') {
         reader.line(line, &mut events);

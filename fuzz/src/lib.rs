@@ -1,11 +1,29 @@
-//! The laws that every plan format obeys, whatever the text.
+//! The laws that every plan format obeys, whatever the text, and what the targets share.
 
+use ralph_core::backend::{Permissions, Request, Session};
 use ralph_core::convert::convert;
 use ralph_core::format::{Codec, EditError, Format, codec};
 use ralph_core::plan::{Edit, Id, Issue, Plan, Retirement, Task};
 
 /// A time as the host would give it.
 const NOW: &str = "2026-01-02T03:04:05Z";
+
+/// A plain request to a backend.
+pub fn request() -> Request<'static> {
+    Request {
+        prompt: "",
+        system: None,
+        model: None,
+        max_turns: None,
+        permissions: Permissions::Bypass,
+        mcp: None,
+        schema: None,
+        session: Session::New,
+        budget: None,
+        scratch: "/scratch",
+        as_root: false,
+    }
+}
 
 /// Parsing never panics; a text that parses comes back byte for byte when nothing is edited; and
 /// whatever an edit makes of it parses again and says the same about every task but the edited one.

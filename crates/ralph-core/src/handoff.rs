@@ -178,6 +178,16 @@ pub enum Confidence {
     Low,
 }
 
+/// A handoff whose story is long enough to be kept: what is missing is made from what changed.
+pub fn with_enough_words(handoff: Handoff, task: &Id, changed: Vec<FileTouched>) -> Handoff {
+    if handoff.freeform.trim().chars().count() >= MIN_FREEFORM {
+        return handoff;
+    }
+    let made = synthetic(task, changed, "the agent's own story is too short");
+    let freeform = format!("{}\n\n{}", handoff.freeform.trim(), made.freeform);
+    Handoff { freeform: freeform.trim_start().to_owned(), ..handoff }
+}
+
 /// The handoff of an attempt that left none: what changed, and nothing about why. It claims nothing
 /// and says that ralph made it.
 pub fn synthetic(task: &Id, changed: Vec<FileTouched>, why: &str) -> Handoff {

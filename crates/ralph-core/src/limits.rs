@@ -23,8 +23,12 @@
 //! left the context between `warn` and 5 % below `compact`, the run goes on, and another compaction is
 //! asked for only when `compact` is crossed again. One monitor may follow several runs of one
 //! attempt ([`Monitor::begin`]): a compaction is often a run of its own on the same session.
+//!
+//! Some programs say how much a model's context holds only with their last words. What was learned
+//! so is kept by model ([`Windows`]) and handed to the next monitor, so that only the very first run
+//! of a model goes without.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::backend::{Context, Event, Stop};
@@ -84,6 +88,17 @@ pub enum Decision {
     Stop(Stop),
 }
 
+/// How many tokens the context of each model holds, as far as somebody said so.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Windows(BTreeMap<String, u64>);
+
+impl Windows {
+    /// That of this model.
+    pub fn of(&self, model: &str) -> Option<u64> {
+        self.0.get(model).copied()
+    }
+}
+
 /// Follows the runs of one attempt and decides.
 #[derive(Clone, Debug)]
 pub struct Monitor {
@@ -94,6 +109,8 @@ pub struct Monitor {
     earlier_cost: f64,
     cost: f64,
     window: Option<u64>,
+    windows: Windows,
+    model: Option<String>,
     share: f64,
     pressure: Pressure,
     warned: bool,
@@ -114,6 +131,11 @@ enum Pressure {
 impl Monitor {
     /// A monitor for one attempt. Its first run begins at 0 unless [`Monitor::begin`] says otherwise.
     pub fn new(limits: Limits) -> Self {
+        Self::knowing(limits, Windows::default())
+    }
+
+    /// A monitor that knows how much the context of some models holds.
+    pub fn knowing(limits: Limits, windows: Windows) -> Self {
         Self {
             limits,
             started: 0,
@@ -122,6 +144,8 @@ impl Monitor {
             earlier_cost: 0.0,
             cost: 0.0,
             window: limits.window,
+            windows,
+            model: None,
             share: 0.0,
             pressure: Pressure::Calm,
             warned: false,
@@ -138,6 +162,12 @@ impl Monitor {
         self.over = false;
     }
 
+    /// The run that has just ended was a part of one stage: the time that it took is taken off that
+    /// of the next.
+    pub fn took(&mut self, time: Duration) {
+        self.limits.timeout = self.limits.timeout.map(|left| left.saturating_sub(time));
+    }
+
     /// The program said something that is no event.
     pub fn on_sign_of_life(&mut self, now_ms: u64) {
         self.heard = self.heard.max(now_ms);
@@ -148,6 +178,7 @@ impl Monitor {
         if !matches!(event, Event::Retry { .. } | Event::RateLimit(_)) {
             self.on_sign_of_life(now_ms);
         }
+        self.learn(event);
         if self.over {
             return Vec::new();
         }
@@ -207,6 +238,29 @@ impl Monitor {
     /// What all runs have cost, as far as they said so.
     pub fn cost(&self) -> f64 {
         self.earlier_cost + self.cost
+    }
+
+    /// How much the context of each model holds, with what was learned on the way.
+    pub fn windows(&self) -> &Windows {
+        &self.windows
+    }
+
+    /// Which model is at work, and how much its context holds.
+    fn learn(&mut self, event: &Event) {
+        match event {
+            Event::Started { model: Some(model), .. } if self.model.as_ref() != Some(model) => {
+                self.window = self.windows.of(model).or(self.limits.window);
+                self.model = Some(model.clone());
+            }
+            Event::Context(Context { window: Some(window), .. }) => {
+                if let Some(model) = &self.model
+                    && self.windows.of(model) != Some(*window)
+                {
+                    self.windows.0.insert(model.clone(), *window);
+                }
+            }
+            _ => {}
+        }
     }
 
     fn over_budget(&self) -> Option<Decision> {

@@ -4,6 +4,9 @@ use serde_json::Value;
 use super::*;
 use crate::backend::{CompactionTrigger, Money, ToolStatus};
 
+/// Longer than any limit.
+const AGES: Duration = Duration::from_secs(10_000);
+
 fn limits() -> Limits {
     Limits {
         timeout: Some(Duration::from_secs(300)),
@@ -125,6 +128,37 @@ fn without_a_window_there_is_no_pressure_and_a_known_one_is_remembered() {
     assert_eq!(monitor.on_event(0, &unknown(1900)), FULL);
     let nothing = Event::Context(Context { used: 5, window: Some(0) });
     assert_eq!(after(&[]).on_event(0, &nothing), []);
+}
+
+#[test]
+fn the_window_of_a_model_is_known_once_its_last_message_has_said_it() {
+    let started = |model: &str| Event::Started { session: None, model: Some(model.into()) };
+    let unknown = |used| Event::Context(Context { used, window: None });
+    let mut first = Monitor::new(limits());
+    assert_eq!(first.on_event(0, &started("big")), []);
+    assert_eq!(first.on_event(0, &unknown(860)), [], "nobody has said how much it holds");
+    first.on_event(0, &Event::Finished);
+    first.on_event(0, &context(860));
+    assert_eq!(first.windows().of("big"), Some(1000));
+    let mut next = Monitor::knowing(limits(), first.windows().clone());
+    next.on_event(0, &started("big"));
+    assert_eq!(next.on_event(0, &unknown(860)), [Decision::Compact]);
+    // Another model has another window.
+    next.begin(0);
+    next.on_event(0, &started("small"));
+    assert_eq!(next.on_event(0, &unknown(960)), []);
+}
+
+#[test]
+fn the_parts_of_a_stage_share_its_time() {
+    let mut monitor = Monitor::new(limits());
+    monitor.took(Duration::from_secs(250));
+    monitor.begin(0);
+    assert_eq!(monitor.on_tick(49_999), None);
+    assert_eq!(monitor.on_tick(50_000), Some(Decision::Stop(Stop::Timeout)));
+    monitor.took(AGES);
+    monitor.begin(0);
+    assert_eq!(monitor.on_tick(0), Some(Decision::Stop(Stop::Timeout)));
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub struct Totals {
 pub fn ending(end: &End, totals: &Totals) -> Vec<Line> {
     let (style, word) = match end {
         End::Complete => (Style::Good, "Complete"),
-        End::Once(OnceEnd::Landed) => (Style::Good, "Stopped"),
+        End::TaskComplete(_) | End::Once(OnceEnd::Landed) => (Style::Good, "Stopped"),
         End::Blocked { .. } => (Style::Bad, "Blocked"),
         End::Backend { .. } | End::FalseDone | End::Breaker(_) => (Style::Bad, "Stopped"),
         _ => (Style::Caution, "Stopped"),

@@ -109,12 +109,13 @@ fn draw_until_over<W: Write>(shared: &Shared, mut screen: Screen<W>, size: &dyn 
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         state.changed = false;
         let over = state.over;
+        if over {
+            // An error ended the loop: what it was doing must not vanish with the block.
+            state.picture.end();
+        }
         let size = size();
         let finished = state.picture.take_finished();
-        let block = match over {
-            true => Vec::new(),
-            false => state.picture.block(shared.started.elapsed(), size),
-        };
+        let block = state.picture.block(shared.started.elapsed(), size);
         // Whoever has something to tell must not wait for the terminal.
         drop(state);
         if FROZEN.load(Ordering::SeqCst) {

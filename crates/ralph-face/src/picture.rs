@@ -105,7 +105,7 @@ impl Picture {
             self.close();
         }
         if matches!(notice, Notice::Ended { .. }) {
-            self.ended = true;
+            self.end();
         }
     }
 
@@ -115,6 +115,11 @@ impl Picture {
             self.finished.extend(attempt.lines);
             self.spent += attempt.cost.unwrap_or(0.0);
         }
+    }
+
+    /// Nothing more comes, for whatever reason: what was going on stays as it is.
+    pub fn end(&mut self) {
+        self.ended = true;
     }
 
     /// The lines that stay and were not given out yet.

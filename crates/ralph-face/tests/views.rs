@@ -214,6 +214,22 @@ Next: `ralph attempts --task ID` shows what was tried; `ralph task retry ID`
 }
 
 #[test]
+fn an_attempt_that_an_error_cut_short_stays_on_the_screen() {
+    let mut picture = Picture::new(None);
+    script::play(|at, notice| {
+        if at.as_secs() < 15 {
+            picture.hear(at, &notice);
+        }
+    });
+    let before: Vec<String> = picture.take_finished().iter().map(Line::text).collect();
+    assert!(!before.iter().any(|line| line.starts_with("[3]")), "{before:?}");
+    picture.end();
+    let after: Vec<String> = picture.take_finished().iter().map(Line::text).collect();
+    assert!(after[0].starts_with("[3] t-7jla") && after.len() == 3, "{after:?}");
+    assert!(picture.block(Duration::ZERO, Size { columns: 80, rows: 24 }).is_empty());
+}
+
+#[test]
 fn colours_add_nothing_but_colour() {
     let coloured = screen_at(17.2, 80, Paint::Ansi);
     let mut bare = String::new();

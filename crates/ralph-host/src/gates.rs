@@ -23,7 +23,6 @@ use ralph_core::gate::{self, Check, Ending, Gate, OutputReader, Verdict};
 
 use crate::FileError;
 use crate::clock::Clock;
-use crate::file_error::Action;
 use crate::proc::{
     Bounds, Cancel, Input, Job, Line, ProcError, Runner, Stderr, Stdin, Step, Watch,
 };
@@ -151,9 +150,8 @@ pub fn write_report(
     clock: &Clock,
 ) -> Result<PathBuf, FileError> {
     let path = directory.join(format!("iter-{iteration}.json"));
-    std::fs::create_dir_all(directory).map_err(FileError::io(Action::Write, &path))?;
     let text = gate::report(verdict, iteration, &clock.stamp(), strategy);
-    store::replace(&path, text.as_bytes())?;
+    store::put_view(&path, text.as_bytes())?;
     Ok(path)
 }
 

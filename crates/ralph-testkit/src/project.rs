@@ -31,7 +31,11 @@ pub struct TestProject {
 impl TestProject {
     /// An empty directory in which `program` is run. Mostly used through [`crate::project!`].
     pub fn new(program: impl Into<PathBuf>) -> Self {
-        let room = tempfile::tempdir().expect("a temporary directory");
+        Self::in_room(program, tempfile::tempdir().expect("a temporary directory"))
+    }
+
+    /// The same, in a temporary directory that was made somewhere else (on a disk in memory).
+    pub fn in_room(program: impl Into<PathBuf>, room: TempDir) -> Self {
         let place = fs::canonicalize(room.path()).expect("the temporary directory");
         let mut project = Self::inside(program, &place);
         project.room = Some(room);

@@ -50,12 +50,19 @@ impl SmallDisk {
 
     /// Take away the right to write, from root as well.
     pub fn read_only(&self) {
-        let done = Command::new("mount")
-            .args(["-o", "remount,ro"])
-            .arg(self.path())
-            .status()
-            .expect("mount worked before");
-        assert!(done.success(), "cannot make {} read-only", self.path().display());
+        // A process that has just ended may still be closing a file.
+        for _ in 0..100 {
+            let done = Command::new("mount")
+                .args(["-o", "remount,ro"])
+                .arg(self.path())
+                .output()
+                .expect("mount worked before");
+            if done.status.success() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        panic!("cannot make {} read-only", self.path().display());
     }
 }
 

@@ -30,6 +30,7 @@ First steps:
 /// One variant a command, in the order of the help.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Demo(commands::demo::DemoArgs),
     Init(commands::init::InitArgs),
     Build(Box<commands::build_args::BuildArgs>),
     #[command(hide = true)]

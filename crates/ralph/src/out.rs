@@ -9,8 +9,17 @@ use crate::error::CommandError;
 
 /// Print one line. A reader that went away (`ralph log | head`) is not an error.
 pub(crate) fn line(text: impl AsRef<str>) -> Result<(), CommandError> {
+    bytes(format!("{}\n", text.as_ref()).as_bytes())
+}
+
+/// Print bytes as they are, with a line end after the last one.
+pub(crate) fn bytes(content: &[u8]) -> Result<(), CommandError> {
     let mut stdout = io::stdout().lock();
-    let written = writeln!(stdout, "{}", text.as_ref()).and_then(|()| stdout.flush());
+    let end: &[u8] = if content.is_empty() || content.ends_with(b"\n") { b"" } else { b"\n" };
+    let written = stdout
+        .write_all(content)
+        .and_then(|()| stdout.write_all(end))
+        .and_then(|()| stdout.flush());
     match written {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(e) => Err(CommandError::new(format!("cannot write to standard output: {e}"))),
@@ -91,19 +100,10 @@ pub(crate) fn clip(text: &str, most: usize) -> String {
 }
 
 /// Print a patch: a program gets its bytes, a terminal only what cannot command it.
-pub(crate) fn patch(bytes: &[u8]) -> Result<(), CommandError> {
-    use io::IsTerminal;
-    let mut stdout = io::stdout().lock();
-    if stdout.is_terminal() {
-        drop(stdout);
-        let text = String::from_utf8_lossy(bytes);
-        let safe = |line: &str| line.split('\t').map(clean).collect::<Vec<_>>().join("\t");
-        return text.lines().try_for_each(|l| line(safe(l)));
+pub(crate) fn patch(content: &[u8]) -> Result<(), CommandError> {
+    if !io::IsTerminal::is_terminal(&io::stdout()) {
+        return bytes(content);
     }
-    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-            Err(CommandError::new(format!("cannot write to standard output: {e}")))
-        }
-        _ => Ok(()),
-    }
+    let safe = |line: &str| line.split('\t').map(clean).collect::<Vec<_>>().join("\t");
+    String::from_utf8_lossy(content).lines().try_for_each(|l| line(safe(l)))
 }

@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 use super::codex_args::{self, Instructions};
 use super::heard::{End, Failure, Heard, Tail, for_people, number, object, text};
 use super::{
-    Driver, Event, Exit, Invocation, Outcome, Reader, Request, ScratchFile, Session, Spent,
-    Supports, ToolStatus, Usage, strict,
+    Driver, Event, Exit, Invocation, Outcome, Reader, Request, ScratchFile, Spent, Supports,
+    ToolStatus, Usage, as_words, strict,
 };
 
 /// Tools at work that are remembered; beyond that a start is not paired with its end.
@@ -47,9 +47,10 @@ impl Driver for Codex {
     }
 
     fn invocation(&self, request: &Request<'_>) -> Invocation {
-        let mut run = Invocation { stdin: request.prompt.to_owned(), ..Invocation::default() };
+        let mut run =
+            Invocation { stdin: as_words(request.prompt.to_owned()), ..Invocation::default() };
         run.args.push("exec".to_owned());
-        if let Session::Resume { id, .. } = &request.session {
+        if let Some(id) = request.session.id() {
             run.args.extend(["resume", id].map(str::to_owned));
         }
         // Plugins cost a wait of five seconds at the end of a run without network.
@@ -77,13 +78,9 @@ impl Driver for Codex {
     }
 
     fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
-        let before = match &request.session {
-            Session::New => Spent::default(),
-            Session::Resume { before, .. } => *before,
-        };
         Box::new(CodexReader {
             schema: request.schema.cloned(),
-            before,
+            before: request.session.before(),
             heard: Heard::new(request.permissions),
             answer: Tail::default(),
             structured: None,

@@ -20,8 +20,9 @@
 //!  "cost_usd":0.12, "usage":{"input":1200,"cached":300,"output":60,"turns":3}}
 //! ```
 //!
-//! Every member but `type` may be absent. Numbers are those of this run; `input` includes `cached`.
-//! Exit code 0 without an `error` is success: with `claim = "exit"` that is also the claim that the
+//! Every member but `type` may be absent, and `type` comes first. Numbers are those of this run;
+//! `input` includes `cached`. Such a line is the program's word about its end; without one that is
+//! its exit code. Exit code 0 without an `error` is success: with `claim = "exit"` that is also the claim that the
 //! task is done, with `claim = "marker"` the answer must say so, and an empty one is no output.
 
 use serde_json::{Map, Value};
@@ -31,8 +32,8 @@ use super::heard::{
     End, Failure, Heard, Tail, for_people, gave_up, number, object, of_our_doing, text,
 };
 use super::{
-    Driver, Ending, Event, Exit, Invocation, Money, Outcome, Reader, Request, ScratchFile, Session,
-    Spent, Stop, Supports, Usage,
+    Driver, Ending, Event, Exit, Invocation, Money, Outcome, Reader, Request, ScratchFile, Spent,
+    Supports, Usage, as_words,
 };
 use crate::config::Claim;
 
@@ -44,6 +45,9 @@ const PLACEHOLDERS: [(&str, Hole); 5] = [
     ("session", Hole::Session),
     ("scratch", Hole::Scratch),
 ];
+
+/// How the line begins that says how it went.
+const RESULT: &[u8] = br#"{"type":"result""#;
 
 /// The driver of a program that only a template describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,19 +176,15 @@ impl Driver for CommandDriver {
     }
 
     fn invocation(&self, request: &Request<'_>) -> Invocation {
-        let prompt = super::system_in_prompt(request.system, request.prompt);
+        let prompt = as_words(super::system_in_prompt(request.system, request.prompt));
         let path = format!("{}/prompt.md", request.scratch);
         let turns = request.max_turns.map(|turns| turns.to_string());
-        let session = match &request.session {
-            Session::New => None,
-            Session::Resume { id, .. } => Some(*id),
-        };
         let value = |hole: Hole| match hole {
             Hole::PromptFile => Some(path.as_str()),
             Hole::Scratch => Some(request.scratch),
             Hole::Model => request.model,
             Hole::MaxTurns => turns.as_deref(),
-            Hole::Session => session,
+            Hole::Session => request.session.id(),
         };
         let mut run = Invocation::default();
         for argument in &self.args {
@@ -215,6 +215,7 @@ impl Driver for CommandDriver {
             claim: self.claim,
             heard: Heard::new(request.permissions),
             answer: Tail::default(),
+            torn: None,
             structured: None,
             session: None,
             spent: Spent::default(),
@@ -224,6 +225,8 @@ impl Driver for CommandDriver {
 
 struct CommandReader {
     claim: Claim,
+    /// The beginning of a result that is not whole.
+    torn: Option<String>,
     heard: Heard,
     answer: Tail,
     structured: Option<Value>,
@@ -240,6 +243,9 @@ impl Reader for CommandReader {
             return;
         }
         let mut line = String::from_utf8_lossy(line).into_owned();
+        if line.as_bytes().starts_with(RESULT) {
+            self.torn = Some(for_people(&line));
+        }
         line.push('\n');
         self.answer.push(&line);
         events.push(Event::Text(line));
@@ -258,7 +264,7 @@ impl Reader for CommandReader {
         }
         let answer = self.answer.as_str().trim();
         match exit.ending {
-            ending if ending != Ending::Code(0) && exit.stopped != Some(Stop::Lingered) => {
+            ending if ending != Ending::Code(0) && self.heard.end == End::Open => {
                 // Many programs put their errors where the answer goes.
                 let last = answer.lines().last().map(for_people);
                 let judged = last.as_deref().filter(|_| matches!(ending, Ending::Code(_)));
@@ -268,6 +274,9 @@ impl Reader for CommandReader {
                     }
                     outcome => outcome,
                 }
+            }
+            _ if self.heard.end == End::Open && self.torn.is_some() => {
+                Outcome::Malformed { message: self.torn.clone().unwrap_or_default() }
             }
             _ if self.claim == Claim::Marker && answer.is_empty() && self.structured.is_none() => {
                 Outcome::NoOutput

@@ -1,8 +1,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::backend::Permissions;
 use crate::backend::conformance_tests::{read, request};
+use crate::backend::{Permissions, Session, Stop};
 
 fn words(command: &[&str]) -> Vec<String> {
     command.iter().map(|word| (*word).to_owned()).collect()

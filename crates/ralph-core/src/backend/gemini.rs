@@ -12,8 +12,8 @@ use super::heard::{
     End, Failure, Heard, Tail, for_people, last_lines, number, object, of_model, of_our_doing, text,
 };
 use super::{
-    Driver, Ending, Event, Exit, Invocation, Outcome, Permissions, Reader, Request, Session, Spent,
-    Supports, ToolStatus, Usage,
+    Driver, Ending, Event, Exit, Invocation, Outcome, Permissions, Reader, Request, Spent,
+    Supports, ToolStatus, Usage, as_words,
 };
 
 /// Statuses that a provider answers with and that an exit code can stand for.
@@ -57,7 +57,7 @@ impl Driver for Gemini {
         let mut run = Invocation {
             // Otherwise it starts itself again as a child, and the parent ignores signals.
             env: vec![("GEMINI_CLI_NO_RELAUNCH".to_owned(), "true".to_owned())],
-            stdin: super::system_in_prompt(request.system, request.prompt),
+            stdin: as_words(super::system_in_prompt(request.system, request.prompt)),
             ..Invocation::default()
         };
         // An untrusted folder would take back what is allowed here.
@@ -73,8 +73,8 @@ impl Driver for Gemini {
         if let Some(model) = request.model {
             run.args.extend(["-m".to_owned(), model.to_owned()]);
         }
-        if let Session::Resume { id, .. } = &request.session {
-            run.args.extend(["--resume".to_owned(), (*id).to_owned()]);
+        if let Some(id) = request.session.id() {
+            run.args.extend(["--resume".to_owned(), id.to_owned()]);
         }
         run
     }
@@ -119,6 +119,7 @@ impl Reader for GeminiReader {
         let said = last_lines(stderr);
         let status = status_of(exit.ending);
         match (exit.ending, &self.heard.failure) {
+            (_, None) if self.heard.end == End::Done => self.heard.judge(exit, stderr),
             (Ending::Code(NO_CREDENTIALS), _) => Outcome::NotLoggedIn { message: said },
             (Ending::Code(TURN_LIMIT), _) => Outcome::MaxTurns,
             (Ending::Code(NOT_TRUSTED), _) => {

@@ -1,6 +1,7 @@
 //! What is special about gemini; the common promises are in `conformance_tests`.
 
 use super::*;
+use crate::backend::Session;
 use crate::backend::conformance_tests::{read, request};
 
 #[test]

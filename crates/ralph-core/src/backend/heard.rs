@@ -2,12 +2,13 @@
 //!
 //! A reader notes in [`Heard`] what the program said about its own end. When the process is gone,
 //! [`Heard::judge`] puts that together with how it ended. What ralph did to the process comes
-//! first, then what the program said went wrong, then denials; success needs both the program's
-//! word and a clean exit. An end without a word about it is never a success.
+//! first, then what the program said went wrong, then denials, then its word that all is well. After
+//! that word an exit code is no more than worth a note ([`Outcome::note`]): programs stumble while
+//! they clean up. An end without a word about it is never a success.
 
 use serde_json::{Map, Value};
 
-use super::failure::judge_text;
+use super::failure::{judge_text, status_in};
 use super::{Ending, Event, Exit, Outcome, Permissions, Stop};
 
 /// Most characters of a message that is kept for people.
@@ -24,6 +25,8 @@ pub(super) enum End {
     Open,
     /// It is done.
     Done,
+    /// It has stopped, and may go on: a program without a last word says so by its exit code.
+    Stopped,
     /// It has given up.
     Failed,
 }
@@ -45,8 +48,12 @@ impl Failure {
         match self {
             Self::Known(outcome) => outcome.clone(),
             Self::Model { message, status } => of_model(message, *status),
-            Self::Program { message } => judge_text(message, None)
-                .unwrap_or_else(|| Outcome::Crash { ending, message: message.clone() }),
+            Self::Program { message } => {
+                judge_text(message, None).unwrap_or_else(|| match status_in(message) {
+                    Some(_) => of_model(message, None),
+                    None => Outcome::Crash { ending, message: message.clone() },
+                })
+            }
         }
     }
 }
@@ -54,7 +61,7 @@ impl Failure {
 /// A failed call to the model. Whatever its text does not explain is an API error.
 pub(super) fn of_model(message: &str, status: Option<u16>) -> Outcome {
     judge_text(message, status).unwrap_or_else(|| Outcome::ApiError {
-        status: status.or_else(|| super::failure::status_in(message)),
+        status: status.or_else(|| status_in(message)),
         message: message.to_owned(),
     })
 }
@@ -149,9 +156,9 @@ impl Heard {
         if !self.denied.is_empty() {
             return Outcome::PermissionDenied { tools: self.denied.clone() };
         }
-        let clean = exit.ending == Ending::Code(0) || exit.stopped == Some(Stop::Lingered);
         match (self.end, exit.ending) {
-            (End::Done, _) if clean => Outcome::Success,
+            (End::Done, _) | (End::Stopped, Ending::Code(0)) => Outcome::Success,
+            (End::Stopped, _) if exit.stopped == Some(Stop::Lingered) => Outcome::Success,
             (_, Ending::Code(0)) => self.cut_short(stderr),
             (_, ending) => gave_up(ending, stderr, self.stray.as_deref()),
         }

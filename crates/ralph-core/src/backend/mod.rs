@@ -71,7 +71,7 @@ pub struct Supports {
     pub max_turns: bool,
     /// Stops by itself at a budget.
     pub budget: bool,
-    /// Can be told to compact its context without a person.
+    /// Can be told to compact its context without a person: [`Session::Compact`].
     pub compaction: bool,
 }
 
@@ -91,12 +91,6 @@ pub trait Driver: Send + Sync {
 
     /// A reader for one run of this request.
     fn reader(&self, request: &Request<'_>) -> Box<dyn Reader>;
-
-    /// The request that compacts a session natively, if the backend can; `focus` says what to keep.
-    fn compaction(&self, session: &str, focus: &str) -> Option<CompactionRun> {
-        let _ = (session, focus);
-        None
-    }
 }
 
 /// The driver of a kind that has one without any configuration.
@@ -122,13 +116,17 @@ pub(crate) fn system_in_prompt(system: Option<&str>, prompt: &str) -> String {
     }
 }
 
-/// How a native compaction is asked for: a run of its own on the same session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CompactionRun {
-    /// The session to continue.
-    pub session: String,
-    /// The prompt that makes the program compact.
-    pub prompt: String,
+/// A prompt that no program takes for one of its own commands: those begin with a slash.
+pub(crate) fn as_words(prompt: String) -> String {
+    match prompt.trim_start().starts_with('/') {
+        true => format!("What follows is the request itself, word for word:\n\n{prompt}"),
+        false => prompt,
+    }
+}
+
+/// A command of the program itself with what it is about.
+pub(crate) fn slash(command: &str, about: &str) -> String {
+    format!("{command} {}", about.trim()).trim_end().to_owned()
 }
 
 /// Turns one run's output into events and, at the end, into an outcome.

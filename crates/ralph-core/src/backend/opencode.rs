@@ -12,7 +12,7 @@ use super::heard::{End, Failure, Heard, Tail, for_people, number, object, text};
 use super::mcp::{At, servers};
 use super::{
     CompactionTrigger, Driver, Event, Exit, Invocation, Money, Outcome, Permissions, Reader,
-    Request, ScratchFile, Session, Spent, Supports, ToolStatus, Usage,
+    Request, ScratchFile, Spent, Supports, ToolStatus, Usage, as_words,
 };
 
 /// The driver of `opencode`.
@@ -44,7 +44,7 @@ impl Driver for OpenCode {
     fn invocation(&self, request: &Request<'_>) -> Invocation {
         let mut run = Invocation {
             env: vec![("OPENCODE_DISABLE_AUTOUPDATE".to_owned(), "1".to_owned())],
-            stdin: request.prompt.to_owned(),
+            stdin: as_words(request.prompt.to_owned()),
             ..Invocation::default()
         };
         run.args.extend(["run", "--format", "json"].map(str::to_owned));
@@ -55,8 +55,8 @@ impl Driver for OpenCode {
         if let Some(model) = request.model {
             run.args.extend(["-m".to_owned(), model.to_owned()]);
         }
-        if let Session::Resume { id, .. } = &request.session {
-            run.args.extend(["--session".to_owned(), (*id).to_owned()]);
+        if let Some(id) = request.session.id() {
+            run.args.extend(["--session".to_owned(), id.to_owned()]);
         }
         let mut config = Map::new();
         if request.permissions == Permissions::ReadOnly {
@@ -246,7 +246,7 @@ impl OpenCodeReader {
 
     fn step(&mut self, part: &Map<String, Value>, events: &mut Vec<Event>) {
         self.heard.end = match text(part, "reason") {
-            Some("stop") => End::Done,
+            Some("stop") => End::Stopped,
             _ => End::Open,
         };
         self.spent.turns = Some(self.spent.turns.unwrap_or(0) + 1);

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::backend::Session;
 use crate::backend::conformance_tests::{read, request};
 
 const EDIT: &str = include_str!("../../tests/fixtures/opencode/edit.jsonl");

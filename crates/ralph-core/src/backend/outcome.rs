@@ -130,6 +130,20 @@ impl Outcome {
         }
     }
 
+    /// What is worth telling although it does not change the judgement: a program that said that
+    /// it had succeeded, and then ended badly.
+    pub fn note(&self, exit: &Exit) -> Option<String> {
+        match (self, exit.stopped, exit.ending) {
+            (Self::Success, None, Ending::Code(code)) if code != 0 => {
+                Some(format!("it ended with code {code} after it had finished"))
+            }
+            (Self::Success, None, Ending::Signal(signal)) => {
+                Some(format!("it was killed by signal {signal} after it had finished"))
+            }
+            _ => None,
+        }
+    }
+
     /// What was our own doing is told before what the process did because of it.
     pub fn of_stop(stop: Stop) -> Option<Self> {
         match stop {

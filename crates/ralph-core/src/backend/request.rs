@@ -25,6 +25,32 @@ pub enum Session<'a> {
         /// What the session had used before: several programs report totals of the whole session.
         before: Spent,
     },
+    /// Continue the session with this id only to compact its context. The prompt says what to keep.
+    /// For backends that support it; others would take the prompt as work.
+    Compact {
+        /// The id.
+        id: &'a str,
+        /// What the session had used before.
+        before: Spent,
+    },
+}
+
+impl<'a> Session<'a> {
+    /// The id of the session that goes on.
+    pub fn id(&self) -> Option<&'a str> {
+        match self {
+            Self::New => None,
+            Self::Resume { id, .. } | Self::Compact { id, .. } => Some(id),
+        }
+    }
+
+    /// What the session had used before this run.
+    pub fn before(&self) -> Spent {
+        match self {
+            Self::New => Spent::default(),
+            Self::Resume { before, .. } | Self::Compact { before, .. } => *before,
+        }
+    }
 }
 
 /// What a run has used. `None` is "nobody said", which is not 0.
@@ -43,6 +69,21 @@ pub struct Spent {
 }
 
 impl Spent {
+    /// What both have used, as far as somebody said so.
+    #[must_use]
+    pub fn plus(self, more: Self) -> Self {
+        let whole = |a: Option<u64>, b: Option<u64>| {
+            [a, b].into_iter().flatten().reduce(u64::saturating_add)
+        };
+        Self {
+            cost: [self.cost, more.cost].into_iter().flatten().reduce(|a, b| a + b),
+            input: whole(self.input, more.input),
+            cached: whole(self.cached, more.cached),
+            output: whole(self.output, more.output),
+            turns: whole(self.turns, more.turns),
+        }
+    }
+
     /// What was used since `before`, field by field; never below zero.
     #[must_use]
     pub fn since(self, before: Self) -> Self {

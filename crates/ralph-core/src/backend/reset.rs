@@ -44,7 +44,9 @@ fn date<'a, 'w>(words: &'a [&'w str]) -> (Option<Date>, &'a [&'w str]) {
         let [month, day, year, rest @ ..] = words else { return None };
         let month = MONTHS.iter().position(|name| month.starts_with(name))? + 1;
         let day = day.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-        let date = Date::new(year.parse().ok()?, i8::try_from(month).ok()?, day.parse().ok()?);
+        // A year in two digits, or one that cannot be meant, is no year.
+        let year = year.parse().ok().filter(|year| (2020..2100).contains(year))?;
+        let date = Date::new(year, i8::try_from(month).ok()?, day.parse().ok()?);
         Some((date.ok()?, rest))
     };
     match parsed() {
@@ -111,7 +113,14 @@ mod tests {
 
     #[test]
     fn what_names_no_time_is_left_open() {
-        for text in ["try again later", "try again at noon", "resets 3", "try again at 25:00", ""] {
+        for text in [
+            "try again later",
+            "try again at noon",
+            "resets 3",
+            "try again at 25:00",
+            "try again at May 18th, 23 3:33 AM.",
+            "",
+        ] {
             assert_eq!(reset_on_the_clock(text, NOON, 0), None, "{text}");
         }
     }

@@ -46,8 +46,8 @@ pub use scenario::{
 use serde_json::Value;
 
 use super::{
-    CompactionRun, Driver, Ending, Event, Exit, Invocation, Outcome, Permissions, Reader, Request,
-    ScratchFile, Session, Spent, Stop, Supports, Usage,
+    Driver, Ending, Event, Exit, Invocation, Outcome, Permissions, Reader, Request, ScratchFile,
+    Session, Spent, Supports, Usage, as_words, slash,
 };
 
 /// The hidden command of the ralph binary that is this backend.
@@ -96,8 +96,8 @@ impl Driver for Sim {
         if let Some(budget) = request.budget {
             option("--budget", budget.to_string());
         }
-        if let Session::Resume { id, .. } = &request.session {
-            option("--resume", (*id).to_owned());
+        if let Some(id) = request.session.id() {
+            option("--resume", id.to_owned());
         }
         if let Some(system) = request.system {
             let path = format!("{}/sim-system.txt", request.scratch);
@@ -110,16 +110,15 @@ impl Driver for Sim {
         if request.permissions == Permissions::ReadOnly {
             args.push("--read-only".to_owned());
         }
-        Invocation { args, env: Vec::new(), stdin: request.prompt.to_owned(), files }
+        let stdin = match request.session {
+            Session::Compact { .. } => slash(COMPACT, request.prompt),
+            Session::New | Session::Resume { .. } => as_words(request.prompt.to_owned()),
+        };
+        Invocation { args, env: Vec::new(), stdin, files }
     }
 
     fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
         Box::new(SimReader { permissions: Some(request.permissions), ..SimReader::default() })
-    }
-
-    fn compaction(&self, session: &str, focus: &str) -> Option<CompactionRun> {
-        let prompt = format!("{COMPACT} {focus}");
-        Some(CompactionRun { session: session.to_owned(), prompt })
     }
 }
 
@@ -242,16 +241,7 @@ impl Reader for SimReader {
             {
                 Outcome::PermissionDenied { tools: self.denied.clone() }
             }
-            // Its own end no longer counts once we had to end it after its last word.
-            Verdict::Success
-                if exit.ending == Ending::Code(0) || exit.stopped == Some(Stop::Lingered) =>
-            {
-                Outcome::Success
-            }
-            Verdict::Success => Outcome::Crash {
-                ending: exit.ending,
-                message: "it ended badly after it had finished".to_owned(),
-            },
+            Verdict::Success => Outcome::Success,
             Verdict::MaxTurns => Outcome::MaxTurns,
             Verdict::ContextLimit => Outcome::ContextLimit,
             Verdict::Budget => Outcome::Budget,

@@ -20,7 +20,7 @@ const UNUSED: [(&str, &str); 1] =
     [("RALPH_PAUSE_POLL_SECONDS", "ralph is told when a pause ends and does not poll")];
 
 /// Variables that ralph sets or reads for other purposes; no typing errors of a key.
-const RESERVED: [&str; 8] = [
+const RESERVED: [&str; 9] = [
     "RALPH_RUN",
     "RALPH_ATTEMPT",
     "RALPH_TASK",
@@ -29,6 +29,7 @@ const RESERVED: [&str; 8] = [
     "RALPH_HOME",
     "RALPH_UPDATE",
     "RALPH_PAUSED",
+    "RALPH_COUNT",
 ];
 
 /// What a variable means to the configuration.

@@ -1,5 +1,6 @@
 //! What an attempt writes into the plan, in whatever format it is: text in, text out.
 //!
+//! `plan` is always what `text` says: whoever calls has parsed it already, and a long plan takes long.
 //! Each function does nothing when the plan says it already, so that a recovery may call it again.
 
 use crate::format::progress::{self, Attempt, LogRow};
@@ -45,16 +46,14 @@ pub struct Defeat<'a> {
 }
 
 /// A backend is about to work on the task: formats that can say so do.
-pub fn begin(format: Format, text: &str, task: &Id, at: &str) -> Result<String, EditError> {
-    if !matches!(format, Format::Deluxe | Format::Implementation) {
+pub fn begin(plan: &Plan, text: &str, task: &Id, at: &str) -> Result<String, EditError> {
+    if !matches!(plan.format, Format::Deluxe | Format::Implementation) {
         return Ok(text.to_owned());
     }
-    let codec = codec(format);
-    let plan = codec.parse(text)?;
     match plan.task(task) {
         Some(task) if task.state == State::Pending => {
             let running = Task { state: State::Running, ..task.clone() };
-            stamp(format, codec.edit(text, &[Edit::UpdateTask(running)])?, at)
+            stamp(plan, edit(plan, text, &[Edit::UpdateTask(running)])?, at)
         }
         _ => Ok(text.to_owned()),
     }
@@ -62,14 +61,12 @@ pub fn begin(format: Format, text: &str, task: &Id, at: &str) -> Result<String, 
 
 /// The attempt's work has landed.
 pub fn land(
-    format: Format,
+    plan: &Plan,
     text: &str,
     landing: Landing,
     note: &Note<'_>,
 ) -> Result<String, EditError> {
-    let codec = codec(format);
-    let plan = codec.parse(text)?;
-    let Some(task) = open_task(&plan, note.task) else { return Ok(text.to_owned()) };
+    let Some(task) = open_task(plan, note.task) else { return Ok(text.to_owned()) };
     let edits = match landing {
         Landing::Complete => vec![Edit::Retire {
             id: task.id.clone(),
@@ -79,25 +76,23 @@ pub fn land(
         }],
         Landing::Partial => reopen(task),
     };
-    let mut new = codec.edit(text, &edits)?;
-    if format == Format::Progress {
+    let mut new = edit(plan, text, &edits)?;
+    if plan.format == Format::Progress {
         let done = landing == Landing::Complete;
         let result = if done { "done" } else { "partly done" };
         new = progress_record(&new, task, note, result, usize::from(done))?;
     }
-    stamp(format, new, note.at)
+    stamp(plan, new, note.at)
 }
 
 /// The attempt was rolled back.
 pub fn fail(
-    format: Format,
+    plan: &Plan,
     text: &str,
     defeat: &Defeat<'_>,
     note: &Note<'_>,
 ) -> Result<String, EditError> {
-    let codec = codec(format);
-    let plan = codec.parse(text)?;
-    let Some(task) = open_task(&plan, note.task) else { return Ok(text.to_owned()) };
+    let Some(task) = open_task(plan, note.task) else { return Ok(text.to_owned()) };
     let failure = defeat.failure;
     let reason = format!("{}: {}", failure.kind.words(), failure.message);
     let edits = match failure.kind {
@@ -105,11 +100,11 @@ pub fn fail(
             if matches!(task.state, State::Blocked(_)) {
                 return Ok(text.to_owned());
             }
-            verbs::block(&plan, &task.id, &failure.message).unwrap_or_default()
+            verbs::block(plan, &task.id, &failure.message).unwrap_or_default()
         }
         kind if !kind.counts() => reopen(task),
         _ if defeat.retries > defeat.max_retries => {
-            verbs::fail(&plan, &task.id, &reason, note.at, defeat.issue.clone()).unwrap_or_default()
+            verbs::fail(plan, &task.id, &reason, note.at, defeat.issue.clone()).unwrap_or_default()
         }
         _ if task.retries >= defeat.retries => reopen(task),
         _ => vec![Edit::Reject { id: task.id.clone(), reason, at: note.at.to_owned() }],
@@ -117,32 +112,47 @@ pub fn fail(
     if edits.is_empty() {
         return Ok(text.to_owned());
     }
-    let mut new = codec.edit(text, &edits)?;
-    if format == Format::Progress {
+    let mut new = edit(plan, text, &edits)?;
+    if plan.format == Format::Progress {
         new = log_row(&new, note, failure.kind.words(), 0)?;
     }
-    stamp(format, new, note.at)
+    stamp(plan, new, note.at)
 }
 
 /// A landing that was written down did not happen: the task is open again.
-pub fn undo(format: Format, text: &str, before: &Task, at: &str) -> Result<String, EditError> {
-    let codec = codec(format);
-    let plan = codec.parse(text)?;
+pub fn undo(plan: &Plan, text: &str, before: &Task, at: &str) -> Result<String, EditError> {
     let open = Task { state: State::Pending, ..before.clone() };
-    let edit = match Lookup::new(&plan).fate(&before.id) {
+    let change = match Lookup::new(plan).fate(&before.id) {
         Fate::Live(task) if task.state == State::Accepted => Edit::UpdateTask(open),
         Fate::Accepted => Edit::AddTask { task: open, after: None },
         _ => return Ok(text.to_owned()),
     };
-    stamp(format, codec.edit(text, &[edit])?, at)
+    match plan.format {
+        Format::Jsonl => {
+            let text = without_acceptance(text, &before.id);
+            codec(plan.format).edit(&text, &[change])
+        }
+        _ => stamp(plan, edit(plan, text, &[change])?, at),
+    }
+}
+
+/// The records without the newest one that says that this task was accepted.
+fn without_acceptance(text: &str, id: &Id) -> String {
+    let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let accepts = |line: &&str| {
+        let record: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+        record["t"] == "accept" && record["id"] == id.as_str()
+    };
+    if let Some(at) = lines.iter().rposition(accepts) {
+        lines.remove(at);
+    }
+    lines.concat()
 }
 
 /// The mark of a running task goes away.
-pub fn unmark(format: Format, text: &str, task: &Id, at: &str) -> Result<String, EditError> {
-    let codec = codec(format);
-    let plan = codec.parse(text)?;
+pub fn unmark(plan: &Plan, text: &str, task: &Id, at: &str) -> Result<String, EditError> {
     match plan.task(task).map(reopen) {
-        Some(edits) if !edits.is_empty() => stamp(format, codec.edit(text, &edits)?, at),
+        Some(edits) if !edits.is_empty() => stamp(plan, edit(plan, text, &edits)?, at),
         _ => Ok(text.to_owned()),
     }
 }
@@ -153,6 +163,9 @@ pub fn reconcile(name: &str, before: &str, after: &str) -> Option<String> {
     let format = detect(name, before).ok()?;
     let codec = codec(format);
     let (old, new) = (codec.parse(before).ok()?, codec.parse(after).ok()?);
+    if format == Format::Progress && (old.says_done != new.says_done || lost(before, after)) {
+        return with_new_tasks(before, &old, &new);
+    }
     if new.format != old.format || !old.tombstones.iter().all(|t| new.tombstones.contains(t)) {
         return None;
     }
@@ -180,6 +193,30 @@ pub fn reconcile(name: &str, before: &str, after: &str) -> Option<String> {
     Some(text)
 }
 
+/// Whether words of a document went away, ticks left out: agents like to return it shorter.
+fn lost(before: &str, after: &str) -> bool {
+    let words = |text: &str| text.replace("[x]", "[ ]").replace("[X]", "[ ]");
+    let (before, after) = (words(before), words(after));
+    let mut left = after.lines();
+    before.lines().any(|line| !left.any(|other| other == line))
+}
+
+/// The document as it was, and the open tasks that are new in another version of it.
+fn with_new_tasks(before: &str, old: &Plan, new: &Plan) -> Option<String> {
+    let added = |task: &&Task| old.task(&task.id).is_none() && task.state == State::Pending;
+    let edits: Vec<Edit> = new
+        .tasks
+        .iter()
+        .filter(added)
+        .map(|task| Edit::AddTask { task: task.clone(), after: None })
+        .collect();
+    if edits.is_empty() {
+        Some(before.to_owned())
+    } else {
+        codec(old.format).edit(before, &edits).ok()
+    }
+}
+
 /// Finished tasks are put back as they were, not by an edit.
 fn reburies(edit: &Edit) -> bool {
     match edit {
@@ -189,11 +226,10 @@ fn reburies(edit: &Edit) -> bool {
 }
 
 /// The file's own word that everything is done, where the format has one.
-pub fn complete(format: Format, text: &str) -> Result<String, EditError> {
-    let plan = codec(format).parse(text)?;
+pub fn complete(plan: &Plan, text: &str) -> Result<String, EditError> {
     let finished = !plan.tasks.is_empty()
         && plan.tasks.iter().all(|t| matches!(t.state, State::Accepted | State::Skipped));
-    if format != Format::Progress || plan.says_done || !finished {
+    if plan.format != Format::Progress || plan.says_done || !finished {
         return Ok(text.to_owned());
     }
     progress::set_status(text, "RALPH_DONE")
@@ -212,8 +248,12 @@ fn reopen(task: &Task) -> Vec<Edit> {
     }
 }
 
-fn stamp(format: Format, text: String, at: &str) -> Result<String, EditError> {
-    match format {
+fn edit(plan: &Plan, text: &str, edits: &[Edit]) -> Result<String, EditError> {
+    codec(plan.format).edit_parsed(plan, text, edits)
+}
+
+fn stamp(plan: &Plan, text: String, at: &str) -> Result<String, EditError> {
+    match plan.format {
         Format::Implementation => implementation::stamp(&text, at, AUTHOR),
         _ => Ok(text),
     }

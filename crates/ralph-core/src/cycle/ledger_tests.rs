@@ -16,8 +16,12 @@ fn text(format: Format) -> &'static str {
     }
 }
 
+fn parsed(format: Format, text: &str) -> Plan {
+    codec(format).parse(text).unwrap()
+}
+
 fn only(format: Format, text: &str) -> Option<Task> {
-    codec(format).parse(text).unwrap().tasks.into_iter().next()
+    parsed(format, text).tasks.into_iter().next()
 }
 
 fn id(format: Format) -> Id {
@@ -37,21 +41,25 @@ fn defeat(failure: &Failure, retries: u32) -> Defeat<'_> {
 fn a_landed_task_is_accepted_in_every_format_and_landing_it_again_changes_nothing() {
     for format in Format::ALL {
         let id = id(format);
-        let begun = begin(format, text(format), &id, AT).unwrap();
-        let landed = land(format, &begun, Landing::Complete, &note(&id)).unwrap();
+        let begun = begin(&parsed(format, text(format)), text(format), &id, AT).unwrap();
+        let landed = land(&parsed(format, &begun), &begun, Landing::Complete, &note(&id)).unwrap();
         let plan = codec(format).parse(&landed).unwrap();
         assert!(Lookup::new(&plan).fate(&id).satisfies(crate::plan::Trust::Verified), "{landed}");
-        assert_eq!(land(format, &landed, Landing::Complete, &note(&id)).unwrap(), landed);
+        assert_eq!(
+            land(&parsed(format, &landed), &landed, Landing::Complete, &note(&id)).unwrap(),
+            landed
+        );
     }
 }
 
 #[test]
 fn formats_that_have_a_word_for_it_say_that_a_task_is_worked_on() {
     for format in [Format::Deluxe, Format::Implementation] {
-        let begun = begin(format, text(format), &id(format), AT).unwrap();
+        let begun = begin(&parsed(format, text(format)), text(format), &id(format), AT).unwrap();
         assert!(begun.contains("in_progress"), "{begun}");
         let failure = Failure::new(FailureKind::Interrupted, "ended");
-        let back = fail(format, &begun, &defeat(&failure, 0), &note(&id(format))).unwrap();
+        let back = fail(&parsed(format, &begun), &begun, &defeat(&failure, 0), &note(&id(format)))
+            .unwrap();
         assert_eq!(only(format, &back).unwrap().state, State::Pending, "{back}");
     }
 }
@@ -63,13 +71,15 @@ fn failures_count_until_the_limit_and_then_the_task_is_given_up() {
         let failure = Failure::new(FailureKind::Gates, "test is red");
         let mut now = text(format).to_owned();
         for retries in 1..=2 {
-            now = fail(format, &now, &defeat(&failure, retries), &note(&id)).unwrap();
-            let again = fail(format, &now, &defeat(&failure, retries), &note(&id)).unwrap();
+            now =
+                fail(&parsed(format, &now), &now, &defeat(&failure, retries), &note(&id)).unwrap();
+            let again =
+                fail(&parsed(format, &now), &now, &defeat(&failure, retries), &note(&id)).unwrap();
             assert_eq!(again, now, "a failure that is written down is not counted twice");
             let task = only(format, &now).unwrap();
             assert_eq!((task.retries, task.state), (retries, State::Pending), "{now}");
         }
-        now = fail(format, &now, &defeat(&failure, 3), &note(&id)).unwrap();
+        now = fail(&parsed(format, &now), &now, &defeat(&failure, 3), &note(&id)).unwrap();
         let plan = codec(format).parse(&now).unwrap();
         match plan.task(&id) {
             Some(task) => assert!(matches!(task.state, State::Failed(_)), "{now}"),
@@ -83,7 +93,9 @@ fn a_blocked_task_keeps_its_retries_and_says_why() {
     for format in Format::ALL {
         let id = id(format);
         let failure = Failure::new(FailureKind::Blocked, "needs a key");
-        let now = fail(format, text(format), &defeat(&failure, 0), &note(&id)).unwrap();
+        let now =
+            fail(&parsed(format, text(format)), text(format), &defeat(&failure, 0), &note(&id))
+                .unwrap();
         let task = only(format, &now).unwrap();
         assert_eq!(task.state, State::Blocked("needs a key".into()), "{now}");
         assert_eq!(task.retries, 0);
@@ -94,18 +106,29 @@ fn a_blocked_task_keeps_its_retries_and_says_why() {
 fn an_undone_landing_leaves_the_task_as_it_was() {
     for format in Format::ALL {
         let before = only(format, text(format)).unwrap();
-        let landed = land(format, text(format), Landing::Complete, &note(&before.id)).unwrap();
-        let back = undo(format, &landed, &before, AT).unwrap();
+        let landed =
+            land(&parsed(format, text(format)), text(format), Landing::Complete, &note(&before.id))
+                .unwrap();
+        let back = undo(&parsed(format, &landed), &landed, &before, AT).unwrap();
         let task = only(format, &back).unwrap();
         assert_eq!((task.id, task.state), (before.id.clone(), State::Pending), "{back}");
-        assert_eq!(undo(format, text(format), &before, AT).unwrap(), text(format));
+        assert_eq!(
+            undo(&parsed(format, text(format)), text(format), &before, AT).unwrap(),
+            text(format)
+        );
     }
 }
 
 #[test]
 fn implementation_json_says_who_wrote_it_and_when() {
     let format = Format::Implementation;
-    let landed = land(format, text(format), Landing::Complete, &note(&"t-1a2b".into())).unwrap();
+    let landed = land(
+        &parsed(format, text(format)),
+        text(format),
+        Landing::Complete,
+        &note(&"t-1a2b".into()),
+    )
+    .unwrap();
     assert!(landed.contains("\"updatedBy\":\"build-mode\""), "{landed}");
     assert!(landed.contains("\"updatedAt\":\"2025-01-20T10:30:00Z\""), "{landed}");
 }
@@ -114,11 +137,12 @@ fn implementation_json_says_who_wrote_it_and_when() {
 fn progress_md_gets_an_attempt_a_log_row_with_the_true_time_and_at_last_its_marker() {
     let format = Format::Progress;
     let id = id(format);
-    let landed = land(format, text(format), Landing::Complete, &note(&id)).unwrap();
+    let landed =
+        land(&parsed(format, text(format)), text(format), Landing::Complete, &note(&id)).unwrap();
     assert!(landed.contains("| 3 | 2025-01-20 10:30 | 4m 2s | 1 | wrote it |"), "{landed}");
     assert!(landed.contains("- Result: done: wrote it"), "{landed}");
     assert!(!codec(format).parse(&landed).unwrap().says_done);
-    let complete = complete(format, &landed).unwrap();
+    let complete = complete(&parsed(format, &landed), &landed).unwrap();
     assert!(codec(format).parse(&complete).unwrap().says_done, "{complete}");
-    assert_eq!(super::complete(format, text(format)).unwrap(), text(format));
+    assert_eq!(super::complete(&parsed(format, text(format)), text(format)).unwrap(), text(format));
 }

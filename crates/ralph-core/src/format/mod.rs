@@ -154,6 +154,11 @@ pub trait Codec {
     /// The text with `edits` made, every other byte as it was.
     fn edit(&self, text: &str, edits: &[Edit]) -> Result<String, EditError>;
 
+    /// The same for whoever has parsed the text already: `plan` is what it says.
+    fn edit_parsed(&self, _plan: &Plan, text: &str, edits: &[Edit]) -> Result<String, EditError> {
+        self.edit(text, edits)
+    }
+
     /// The text of a new plan without tasks.
     fn empty(&self, title: &str, now: &str) -> String;
 

@@ -139,7 +139,8 @@ fn unproven(checks: &[Judged]) -> Vec<Unproven> {
         Standing::Old => !judged.check.failures.tests.is_empty(),
         _ => false,
     };
-    if all.is_empty() && !checks.iter().any(speaks) {
+    let new = |judged: &Judged| !matches!(judged.standing, Standing::Green | Standing::Old);
+    if all.is_empty() && !checks.iter().any(|judged| speaks(judged) || new(judged)) {
         all.push(Unproven::NothingGreen);
     }
     all

@@ -104,12 +104,16 @@ impl Plan {
     /// Every task there ever was, as far as the file remembers: first those that left the plan,
     /// each in the state in which it did, then the live ones.
     pub fn all_tasks(&self) -> Vec<Task> {
+        self.buried().map(exhume).chain(self.tasks.iter().cloned()).collect()
+    }
+
+    /// The last record of each task that left the plan and is not back, in file order.
+    pub fn buried(&self) -> impl Iterator<Item = &Tombstone> {
         let lookup = Lookup::new(self);
-        let buried = self.tombstones.iter().filter(|stone| {
+        self.tombstones.iter().filter(move |stone| {
             lookup.task(&stone.id).is_none()
                 && lookup.tombstone(&stone.id).is_some_and(|last| std::ptr::eq(last, *stone))
-        });
-        buried.map(exhume).chain(self.tasks.iter().cloned()).collect()
+        })
     }
 
     /// Whether any record, live or past, has this id.

@@ -1,6 +1,7 @@
 //! One attempt: a transaction around a backend's run.
 
 use std::path::Path;
+use std::rc::Rc;
 
 use jiff::Timestamp;
 use ralph_core::config::{CommitScope, OnDirty};
@@ -51,7 +52,11 @@ impl Session<'_> {
     }
 
     /// The checkpoint, and the intent to run a backend.
-    fn begin(&mut self, task: Task, backend: usize) -> Result<(Begun, Plan, String), DriveError> {
+    fn begin(
+        &mut self,
+        task: Task,
+        backend: usize,
+    ) -> Result<(Begun, Rc<Plan>, String), DriveError> {
         let at = self.clock.now();
         let attempt = self.ids.ulid(at);
         let iteration = next_iteration(&self.history, self.project.root())?;
@@ -71,10 +76,13 @@ impl Session<'_> {
             base: Base(to_value(&base)),
             log: Some(format!("build/ralph-logs/ralph-{stamp}-build-{iteration}.log")),
         };
-        self.record(Record::AttemptStarted(started.clone()), Durability::Synced)?;
+        self.record(Record::AttemptStarted(started.clone()), Durability::Syncing)?;
         let now = self.clock.stamp();
-        let (_, text) =
-            self.plan.change(|format, text| ledger::begin(format, text, &task.id, &now))?;
+        let ((_, text), syncing) = self.plan.change_when(
+            || self.journal.settle(),
+            |plan, text| ledger::begin(plan, text, &task.id, &now),
+        )?;
+        self.plan.wait(syncing)?;
         let plan = self.read_plan()?.plan;
         self.listener.hear(Notice::Attempt {
             attempt: &started.attempt,

@@ -13,9 +13,10 @@ use super::error::DriveError;
 use super::notice::Notice;
 use super::session::Session;
 use super::terms::{Terms, run_limits, variables};
-use crate::backends::{Call, Heard, OnCompact, RunReport, run_backend};
+use crate::backends::{Call, Heard, OnCompact, RunReport};
 use crate::choice::Chosen;
 use crate::proc::Bounds;
+use crate::session::{SessionReport, Work, run_session};
 use crate::store::{Durability, Word, put_view};
 
 /// Longest summary of an attempt, in characters.
@@ -38,17 +39,23 @@ impl Session<'_> {
     ) -> Result<Ended, DriveError> {
         let prompt = self.prompt(begun, plan, text)?;
         self.keep_prompt(begun, &prompt.text)?;
+        self.journal.settle()?;
         let mut monitor = Monitor::new(run_limits(&self.config, self.history.cost));
         let before = self.plan.watch()?;
         let ask = Ask { prompt: &prompt.text, session: Talk::New };
-        let mut report = self.ask(begun, backend, ask, &mut monitor)?;
-        let mut spent = report.spent;
+        let asked = self.ask(begun, backend, ask, &mut monitor)?;
+        let (mut report, mut spent) = (asked.last, asked.spent);
+        if let Outcome::RateLimit { resets_at: None, message } = &report.outcome {
+            let (resets_at, message) = (report.resets_at(&self.clock), message.clone());
+            report.outcome = Outcome::RateLimit { resets_at, message };
+        }
         let mut reply = self.hear(begun, plan, &report)?;
         if let Some((question, id)) = self.repair(backend, &report, &reply) {
             let session = Talk::Resume { id: &id, before: spent };
             let ask = Ask { prompt: &question, session };
-            let again = self.ask(begun, backend, ask, &mut monitor)?;
-            spent = add(spent, again.spent);
+            let asked = self.ask(begun, backend, ask, &mut monitor)?;
+            spent = add(spent, asked.spent);
+            let again = asked.last;
             let second = self.hear(begun, plan, &again)?;
             if second.claim != Claim::None {
                 (reply, report) = (second, again);
@@ -76,7 +83,7 @@ impl Session<'_> {
             handoff_bytes,
             took_ms: u64::try_from(report.finished.elapsed.as_millis()).unwrap_or(u64::MAX),
         };
-        self.record(Record::BackendEnded(end.clone()), Durability::Synced)?;
+        self.record(Record::BackendEnded(end.clone()), Durability::Syncing)?;
         self.tell_ended(&end);
         Ok(Ended { end, changes })
     }
@@ -97,13 +104,13 @@ impl Session<'_> {
         backend: usize,
         ask: Ask<'_>,
         monitor: &mut Monitor,
-    ) -> Result<RunReport, DriveError> {
+    ) -> Result<SessionReport, DriveError> {
         let root = self.project.root().to_owned();
         let log = begun.started.log.as_ref().map(|log| root.join(log));
         let scratch = self.project.state_dir();
         let terms = Terms::of(&self.config, &root, &begun.task, self.history.cost)?;
         let env = variables(&begun.started.attempt, &begun.task);
-        let Self { choice, listener, signals, runner, .. } = self;
+        let Self { choice, listener, signals, runner, repo, .. } = self;
         let chosen: &Chosen = match backend.checked_sub(1).and_then(|n| choice.fallbacks.get(n)) {
             Some(fallback) => fallback,
             None => &choice.chosen,
@@ -117,7 +124,7 @@ impl Session<'_> {
             cwd: &root,
             scratch: &scratch,
             log: log.as_deref(),
-            on_compact: OnCompact::GoOn,
+            on_compact: OnCompact::Stop,
             bounds: Bounds::default(),
             cancel: signals.cancel().clone(),
         };
@@ -135,7 +142,13 @@ impl Session<'_> {
                 Heard::Decision(Decision::Stop(_)) => {}
             }
         };
-        Ok(run_backend(runner, &call, monitor, &mut hear)?)
+        let diff = || repo.summary().unwrap_or_default();
+        let work = Work { call, task: &begun.task.name, diff: &diff };
+        let report = run_session(runner, &work, monitor, &mut hear)?;
+        for note in &report.notes {
+            self.listener.hear(Notice::Monitor(note));
+        }
+        Ok(report)
     }
 
     /// What the agent claims: with its words, or with ralph's own commands.

@@ -50,7 +50,7 @@ pub fn forget(
     let kept = repo.keep_as_is(&AttemptRef { run, attempt: started.attempt.clone() })?;
     let mut warnings = Vec::new();
     let (now, task) = (clock.stamp(), Id::new(started.task.as_str()));
-    if let Err(e) = plan.change(|format, text| ledger::unmark(format, text, &task, &now)) {
+    if let Err(e) = plan.change(|plan, text| ledger::unmark(plan, text, &task, &now)) {
         warnings.push(format!("the plan may still say that {task} is being worked on: {e}"));
     }
     if !matches!(open.phase, Phase::RollingBack(_)) {

@@ -47,7 +47,7 @@ impl Session<'_> {
     /// Take the mark of a running task away.
     pub(super) fn unmark(&mut self, task: &Task) -> Result<(), DriveError> {
         let now = self.clock.stamp();
-        self.plan.change(|format, text| ledger::unmark(format, text, &task.id, &now)).map(drop)
+        self.plan.change(|plan, text| ledger::unmark(plan, text, &task.id, &now)).map(drop)
     }
 }
 

@@ -31,7 +31,7 @@ impl Session<'_> {
             summary: ended.end.summary.clone(),
             task: begun.task.clone(),
         };
-        self.record(Record::LandIntent(intent.clone()), Durability::Synced)?;
+        self.record(Record::LandIntent(intent.clone()), Durability::Syncing)?;
         self.land_now(begun, ended, &intent)
     }
 
@@ -56,8 +56,8 @@ impl Session<'_> {
             Err(refusal) => {
                 let failure = self.refused(refusal)?;
                 let now = self.clock.stamp();
-                self.plan.put_back(&before, &after, |format, text| {
-                    ledger::undo(format, text, &intent.task, &now)
+                self.plan.put_back(&before, &after, |plan, text| {
+                    ledger::undo(plan, text, &intent.task, &now)
                 })?;
                 let context = failure.message.clone();
                 self.roll_back(begun, Some(&ended.changes), failure, context)
@@ -75,8 +75,11 @@ impl Session<'_> {
         let times = Times::now(self, begun);
         let note =
             times.note(&begun.task.id, begun.started.iteration, &intent.summary, self.keep());
-        let (before, mut after) =
-            self.plan.change(|format, text| ledger::land(format, text, intent.landing, &note))?;
+        let ((before, mut after), syncing) = self.plan.change_when(
+            || self.journal.settle(),
+            |plan, text| ledger::land(plan, text, intent.landing, &note),
+        )?;
+        self.plan_syncing = syncing;
         if let Some(amended) = ended.map(|ended| self.amend(begun, ended)).transpose()?.flatten() {
             after = amended;
         }
@@ -101,7 +104,7 @@ impl Session<'_> {
                 "{prefix}[{}]: {} — {}",
                 started.iteration, started.task, intent.summary
             ),
-            body: String::new(),
+            body: self.completes_spec(&begun.task),
             trailers: vec![
                 ("Ralph-Task".into(), started.task.clone()),
                 ("Ralph-Run".into(), started.run.clone()),
@@ -160,6 +163,9 @@ impl Session<'_> {
             remarks.extend(verdict.unproven.iter().map(|why| format!("unproven: {why}")));
         }
         remarks.extend(remarks_on(&ended.changes));
+        if !begun.base.dirty.is_empty() && intent.proof == Proof::Proven {
+            remarks.push("proven with your uncommitted changes present".into());
+        }
         let notice = Notice::Landed {
             task: &begun.task,
             commit: commit.as_deref(),
@@ -197,13 +203,14 @@ impl Session<'_> {
     ) -> Result<(), DriveError> {
         let rolled = self.repo.roll_back(&begun.base, changes)?;
         crash::point();
+        self.unland()?;
         let max = max_retries(&begun.task, self.config.max_retries);
         let issue = self.fresh_issue()?;
         let times = Times::now(self, begun);
         let note = times.note(&begun.task.id, begun.started.iteration, "", self.keep());
         let (failure, retries) = (&intent.failure, intent.retries);
         let defeat = Defeat { failure, retries, max_retries: max, issue };
-        self.plan.change(|format, text| ledger::fail(format, text, &defeat, &note))?;
+        self.plan.change(|plan, text| ledger::fail(plan, text, &defeat, &note))?;
         crash::point();
         if failure.kind.counts() {
             let text = match intent.context.as_str() {
@@ -228,6 +235,15 @@ impl Session<'_> {
             detail: &intent.context,
         });
         Ok(())
+    }
+
+    /// A landing that did not come to its end may have told the plan already that the task is done.
+    fn unland(&mut self) -> Result<(), DriveError> {
+        let Some(intent) = self.history.open.as_ref().and_then(|open| open.intent.clone()) else {
+            return Ok(());
+        };
+        let now = self.clock.stamp();
+        self.plan.change(|format, text| ledger::undo(format, text, &intent.task, &now)).map(drop)
     }
 
     fn tell_rolled_back(&mut self, rolled: &RolledBack) {

@@ -60,12 +60,10 @@ impl Session<'_> {
         if matches!(outcome, Outcome::RateLimit { .. } | Outcome::Cancelled) {
             return Ok((None, 0));
         }
+        let (task, files) = (&begun.task.id, changes.paths.iter().map(touched).collect());
         let kept: Handoff = match &reply.handoff {
-            Some(handoff) => handoff.clone(),
-            None => {
-                let files = changes.paths.iter().map(touched).collect();
-                handoff::synthetic(&begun.task.id, files, &outcome.to_string())
-            }
+            Some(handoff) => handoff::with_enough_words(handoff.clone(), task, files),
+            None => handoff::synthetic(task, files, &outcome.to_string()),
         };
         let text = serde_json::to_string_pretty(&kept).unwrap_or_default() + "\n";
         let iteration = begun.started.iteration;
@@ -96,9 +94,9 @@ impl Session<'_> {
         let (now, current) = (self.clock.stamp(), begun.task.id.clone());
         let mut outcomes = Vec::new();
         let ids = &mut self.ids;
-        let (before, after) = self.plan.change(|format, text| {
+        let (before, after) = self.plan.change(|plan, text| {
             let mut word = || ids.word(4);
-            let codec = codec(format);
+            let codec = codec(plan.format);
             let (new, made) = plan::amend(codec, text, &wanted, Some(&current), &now, &mut word)?;
             outcomes = made;
             Ok(new)

@@ -16,11 +16,13 @@
 
 mod attempt;
 mod backend;
+mod counts;
 mod error;
 mod forget;
 mod gating;
 mod guard;
 mod landing;
+mod log;
 mod material;
 mod memory;
 mod notice;
@@ -60,6 +62,7 @@ pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<End, Drive
         }
     };
     session.finish(&end)?;
+    counts::write(&runner);
     Ok(end)
 }
 

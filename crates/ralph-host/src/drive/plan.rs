@@ -1,13 +1,16 @@
 //! The plan file in use: read it, change it under the lock.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use ralph_core::format::{self, EditError, Format};
 use ralph_core::lines;
 use ralph_core::plan::Plan;
 
 use super::error::DriveError;
-use crate::store::{Kind, Said, Store, Torn};
+use crate::file_error::{Action, FileError};
+use crate::store::{Kind, Said, Store, Syncing, Torn};
 
 /// The plan file in use.
 #[derive(Clone, Debug)]
@@ -17,6 +20,8 @@ pub(super) struct PlanFile {
     /// As people call it, and relative to the root where it is below it.
     pub(super) shown: String,
     store: Store,
+    /// The last text that was read or written, and what it says: a long plan takes long to parse.
+    seen: RefCell<Option<(Rc<str>, Rc<Plan>)>>,
 }
 
 /// Who made a plan what it is.
@@ -32,7 +37,7 @@ pub(super) enum Origin {
 #[derive(Clone, Debug)]
 pub(super) struct Loaded {
     /// What it says.
-    pub(super) plan: Plan,
+    pub(super) plan: Rc<Plan>,
     /// An unfinished last line that was moved away.
     pub(super) torn: Option<Torn>,
 }
@@ -41,7 +46,7 @@ impl PlanFile {
     /// The file at `path`, of the project at `root`.
     pub(super) fn new(root: &Path, path: PathBuf, store: Store) -> Self {
         let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-        Self { path, shown, store }
+        Self { path, shown, store, seen: RefCell::default() }
     }
 
     fn kind(&self) -> Kind {
@@ -61,19 +66,37 @@ impl PlanFile {
         Ok(Loaded { plan, torn: read.torn })
     }
 
-    /// Change it under the lock; `change` gets the format and the text. Returns the text before
+    /// Change it under the lock; `change` gets the plan and the text. Returns the text before
     /// and after.
     pub(super) fn change(
         &self,
-        change: impl FnOnce(Format, &str) -> Result<String, EditError>,
+        change: impl FnOnce(&Plan, &str) -> Result<String, EditError>,
     ) -> Result<(String, String), DriveError> {
-        let updated = self.store.update(&self.path, self.kind(), |bytes| {
-            let (text, plan) = self.load(bytes.ok_or_else(|| self.missing())?)?;
-            let new = change(plan.format, &text).map_err(|e| self.edit(&e))?;
-            format::codec(plan.format).parse(&new).map_err(|e| self.parse(&e))?;
-            Ok::<_, DriveError>((new.clone(), (text, new)))
-        })?;
-        Ok(updated.value)
+        let (changed, syncing) = self.change_when(|| Ok(()), change)?;
+        self.wait(syncing)?;
+        Ok(changed)
+    }
+
+    /// The same while `ready` waits for what must be on the disk first. The change itself is there
+    /// when [`PlanFile::wait`] has come back.
+    pub(super) fn change_when(
+        &self,
+        ready: impl FnOnce() -> Result<(), FileError>,
+        change: impl FnOnce(&Plan, &str) -> Result<String, EditError>,
+    ) -> Result<((String, String), Syncing), DriveError> {
+        let (updated, syncing) =
+            self.store.update_when(&self.path, self.kind(), ready, |bytes| {
+                let (text, plan) = self.load(bytes.ok_or_else(|| self.missing())?)?;
+                let new = change(&plan, &text).map_err(|e| self.edit(&e))?;
+                self.parse(plan.format, &new)?;
+                Ok::<_, DriveError>((new.clone(), (text.to_string(), new)))
+            })?;
+        Ok((updated.value, syncing))
+    }
+
+    /// Wait until a change is on the disk.
+    pub(super) fn wait(&self, mut syncing: Syncing) -> Result<(), DriveError> {
+        Ok(syncing.wait().map_err(FileError::io(Action::Write, &self.path))?)
     }
 
     /// A backend is about to run: from now on it is known who changes the plan. Returns its text.
@@ -83,7 +106,7 @@ impl PlanFile {
         let bytes = crate::store::read(&self.path)?.ok_or_else(|| self.missing())?;
         let (text, _) = self.load(&bytes)?;
         self.store.begin_chain(&self.path, text.as_bytes())?;
-        Ok(text)
+        Ok(text.to_string())
     }
 
     /// The backend has ended: let `decide` say what the plan is to be, given what it is and who made
@@ -122,27 +145,38 @@ impl PlanFile {
         &self,
         before: &str,
         after: &str,
-        mend: impl FnOnce(Format, &str) -> Result<String, EditError>,
+        mend: impl FnOnce(&Plan, &str) -> Result<String, EditError>,
     ) -> Result<(), DriveError> {
         self.change(
-            |format, text| {
-                if text == after { Ok(before.to_owned()) } else { mend(format, text) }
+            |plan, text| {
+                if text == after { Ok(before.to_owned()) } else { mend(plan, text) }
             },
         )
         .map(drop)
     }
 
-    fn load(&self, bytes: &[u8]) -> Result<(String, Plan), DriveError> {
+    fn load(&self, bytes: &[u8]) -> Result<(Rc<str>, Rc<Plan>), DriveError> {
         let text = std::str::from_utf8(bytes).map_err(|_| {
             DriveError::plan(&self.shown, "this is not UTF-8 text", "restore it from git")
         })?;
         let format =
-            format::detect(&self.path.to_string_lossy(), text).map_err(|e| self.parse(&e))?;
-        let plan = format::codec(format).parse(text).map_err(|e| self.parse(&e))?;
-        Ok((text.to_owned(), plan))
+            format::detect(&self.path.to_string_lossy(), text).map_err(|e| self.damaged(&e))?;
+        self.parse(format, text)
     }
 
-    fn parse(&self, error: &format::ParseError) -> DriveError {
+    fn parse(&self, format: Format, text: &str) -> Result<(Rc<str>, Rc<Plan>), DriveError> {
+        if let Some((seen, plan)) = &*self.seen.borrow()
+            && (**seen == *text && plan.format == format)
+        {
+            return Ok((seen.clone(), plan.clone()));
+        }
+        let plan = format::codec(format).parse(text).map_err(|e| self.damaged(&e))?;
+        let seen = (Rc::from(text), Rc::new(plan));
+        *self.seen.borrow_mut() = Some(seen.clone());
+        Ok(seen)
+    }
+
+    fn damaged(&self, error: &format::ParseError) -> DriveError {
         let place = format!("{}:{}", self.shown, error.line);
         DriveError::plan(
             &place,

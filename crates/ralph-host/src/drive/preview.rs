@@ -190,7 +190,7 @@ fn attempt(
     let iteration = next_iteration(history, root)?;
     let now = look.clock.stamp();
     // The prompt is made after the plan says that the task is worked on.
-    let text = ledger::begin(look.plan.format, look.text, &task.id, &now)
+    let text = ledger::begin(look.plan, look.text, &task.id, &now)
         .map_err(|e| DriveError::plan(look.shown, &e.to_string(), "`ralph validate` says more"))?;
     let source = PromptSource { root, config, gates: look.gates, plan: look.shown, history };
     let made = source.make(&task, look.plan, &text, dirty)?;

@@ -1,9 +1,7 @@
 //! What an earlier run left behind is brought to its end before anything new begins.
 
 use ralph_core::choice::Limited;
-use ralph_core::cycle::{
-    Facts, LandIntent, OpenAttempt, Phase, Record, Recovery, TreeIs, ledger, recover,
-};
+use ralph_core::cycle::{Facts, OpenAttempt, Phase, Record, Recovery, TreeIs, recover};
 use ralph_core::plan::{Id, Task};
 
 use super::attempt::{Begun, Ended, from_value};
@@ -66,10 +64,9 @@ impl Session<'_> {
                 let attempt = open.started.attempt.clone();
                 self.record(Record::Landed { attempt, commit: Some(commit) }, Durability::Synced)
             }
-            (Recovery::Land(intent), Some(ended)) => {
+            (Recovery::Land(_), Some(ended)) => {
                 // The tree may have been touched since its gates were green, so they run again.
                 self.tell(&format!("{name} had passed its gates; they run again, then it lands"));
-                self.unland(&intent)?;
                 self.conclude(&begun, ended)
             }
             (Recovery::Judge, Some(ended)) => {
@@ -78,9 +75,6 @@ impl Session<'_> {
             }
             (Recovery::RollBack(intent), ended) => {
                 self.tell(&format!("{name} was interrupted; the tree is put back"));
-                if let Some(landing) = &open.intent {
-                    self.unland(landing)?;
-                }
                 if !matches!(open.phase, Phase::RollingBack(_)) {
                     let changes = ended.as_ref().map(|ended| &ended.changes);
                     return self.roll_back(&begun, changes, intent.failure, intent.context);
@@ -98,12 +92,6 @@ impl Session<'_> {
                 hint: "please report this; `ralph recover --forget` goes on without it".into(),
             }),
         }
-    }
-
-    /// The plan may say already that the task is done.
-    fn unland(&mut self, intent: &LandIntent) -> Result<(), DriveError> {
-        let now = self.clock.stamp();
-        self.plan.change(|format, text| ledger::undo(format, text, &intent.task, &now)).map(drop)
     }
 
     fn facts(&mut self, base: &Checkpoint, changes: Option<&Changes>) -> Result<Facts, DriveError> {

@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use ralph_core::choice::{Asked, Limited};
-use ralph_core::config::{Config, StageName};
+use ralph_core::config::{Config, LogLevel, StageName};
 use ralph_core::cycle::{
     End, Entry, History, JOURNAL_FORM, Record, RunStart, event_of, remaining, state_of,
 };
 use ralph_core::format::Format;
 use ralph_core::gate::{Baselines, Check, Gate};
-use ralph_core::plan::{Id, Plan, State};
+use ralph_core::plan::{Id, Plan, State, TombstoneKind};
 
 use super::error::DriveError;
+use super::log::{Log, prune_stage_logs};
 use super::notice::{Listener, Notice, Tally};
 use super::plan::{Loaded, PlanFile};
 use super::signals::Signals;
@@ -23,7 +24,7 @@ use crate::git::{CommitMessage, LedgerPaths, Repo};
 use crate::ids::Ids;
 use crate::proc::Runner;
 use crate::project::Project;
-use crate::store::{Durability, Journal, RunLock, Store, add_to_view, put_view};
+use crate::store::{Durability, Journal, RunLock, Store, Syncing, add_to_view, put_view};
 
 /// The variable that tells a program that it runs inside an attempt.
 pub const ATTEMPT_VARIABLE: &str = "RALPH_ATTEMPT";
@@ -106,7 +107,10 @@ pub(super) struct Session<'a> {
     pub(super) last_checks: Vec<Check>,
     /// What the gates of the attempt at hand said, when that is not good.
     pub(super) red: Option<Red>,
-    journal: Journal,
+    pub(super) journal: Journal,
+    /// The plan's last change may still be on its way to the disk.
+    pub(super) plan_syncing: Syncing,
+    log: Log,
     _lock: RunLock,
 }
 
@@ -126,6 +130,8 @@ impl<'a> Session<'a> {
         };
         let lock = RunLock::acquire(&project.state_dir(), store.holder())?;
         let (journal, history) = Journal::open(&project.state_dir())?;
+        let log = Log::of(project.root(), &config);
+        prune_stage_logs(&project.logs_dir(), config.retention.logs.get());
         let plan = PlanFile::new(project.root(), plan, store);
         let loaded = plan.read()?;
         let ledger = LedgerPaths::with_plan(&plan.shown);
@@ -145,7 +151,7 @@ impl<'a> Session<'a> {
             last_checks: Vec::new(),
             _lock: lock,
             format: loaded.plan.format,
-            current_spec: loaded.plan.current_spec,
+            current_spec: loaded.plan.current_spec.clone(),
             project,
             config,
             gates,
@@ -160,6 +166,8 @@ impl<'a> Session<'a> {
             history,
             listener,
             journal,
+            plan_syncing: Syncing::default(),
+            log,
         })
     }
 
@@ -169,6 +177,8 @@ impl<'a> Session<'a> {
         record: Record,
         durability: Durability,
     ) -> Result<(), DriveError> {
+        // What the plan says is on the disk before the journal builds on it.
+        self.plan.wait(std::mem::take(&mut self.plan_syncing))?;
         let entry = self.journal.append(self.clock.stamp(), record, durability)?;
         self.history.add(&entry);
         self.show_views(&entry);
@@ -180,6 +190,7 @@ impl<'a> Session<'a> {
         let events = event_of(entry, &self.history);
         let mut lines = Vec::new();
         for event in &events {
+            self.log.line(LogLevel::Info, &event.timestamp, &event.message);
             if serde_json::to_writer(&mut lines, event).is_ok() {
                 lines.push(b'\n');
             }
@@ -285,6 +296,7 @@ impl<'a> Session<'a> {
 
     /// Tell something that a person should know.
     pub(super) fn warn(&mut self, text: &str) {
+        self.log.line(LogLevel::Warn, &self.clock.stamp(), text);
         self.listener.hear(Notice::Warning(text));
     }
 
@@ -297,10 +309,14 @@ impl<'a> Session<'a> {
 /// Where the tasks stand.
 pub(super) fn tally(plan: &Plan) -> Tally {
     let mut tally = Tally::default();
-    for task in plan.all_tasks() {
-        if !plan.in_scope(task.spec.as_deref()) {
-            continue;
+    for stone in plan.buried().filter(|stone| plan.in_scope(stone.spec.as_deref())) {
+        tally.total += 1;
+        match stone.kind {
+            TombstoneKind::Accept | TombstoneKind::Delete => tally.done += 1,
+            TombstoneKind::Reject => tally.stuck += 1,
         }
+    }
+    for task in plan.scoped_tasks() {
         tally.total += 1;
         match task.state {
             State::Accepted | State::Skipped => tally.done += 1,

@@ -70,6 +70,13 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// The words with which the commit of a spec's last task names the spec.
+    pub(super) fn completes_spec(&mut self, task: &Task) -> String {
+        let plan = self.read_plan().map(|loaded| loaded.plan);
+        let spec = plan.as_ref().ok().and_then(|plan| finished(plan, task));
+        spec.map(|spec| format!("Completes the spec: {}", name(spec))).unwrap_or_default()
+    }
+
     /// Specs whose tasks are all out of the way get their commit.
     pub(super) fn land_finished_specs(&mut self) -> Result<(), DriveError> {
         if self.scope() != CommitScope::Spec || !self.config.auto_commit {

@@ -44,6 +44,7 @@ impl Session<'_> {
         until: Option<i64>,
         reason: &str,
     ) -> Result<(), DriveError> {
+        self.journal.settle()?;
         let rolled = self.repo.roll_back(&begun.base, Some(&ended.changes))?;
         let since = self.clock.now().as_second();
         let backend = begun.started.backend.clone();

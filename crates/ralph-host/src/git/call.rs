@@ -23,7 +23,7 @@ const LOCK_POLL: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 /// Variables that would make git look elsewhere, read pathspecs differently, or show something else.
-const STRIPPED: [&str; 27] = [
+pub(super) const STRIPPED: [&str; 27] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_ATTR_SOURCE",
     "GIT_COMMON_DIR",

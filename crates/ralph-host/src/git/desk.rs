@@ -6,7 +6,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use super::Repo;
 use super::call::LOCK_WAIT;
@@ -176,7 +176,7 @@ pub(super) fn copy_index(from: &Path, to: &Path) -> Result<(), GitError> {
     match fs::read(from) {
         Ok(bytes) => {
             let modified = fs::metadata(from).and_then(|m| m.modified()).map_err(failed)?;
-            put(to, &bytes)?.set_modified(modified).map_err(failed)
+            put_whole(to, &bytes, modified)
         }
         Err(e) if e.kind() == ErrorKind::NotFound => match fs::remove_file(to) {
             Err(e) if e.kind() != ErrorKind::NotFound => Err(failed(e)),
@@ -184,6 +184,14 @@ pub(super) fn copy_index(from: &Path, to: &Path) -> Result<(), GitError> {
         },
         Err(e) => Err(failed(e)),
     }
+}
+
+/// Write an index so that there is never a part of one: neither after a crash nor on a full disk.
+#[expect(clippy::disallowed_methods, reason = "a private file of the attempt")]
+fn put_whole(path: &Path, bytes: &[u8], modified: SystemTime) -> Result<(), GitError> {
+    let new = path.with_extension("new");
+    put(&new, bytes)?.set_modified(modified).map_err(GitError::io("write", &new))?;
+    fs::rename(&new, path).map_err(GitError::io("write", path))
 }
 
 /// Write a private file.

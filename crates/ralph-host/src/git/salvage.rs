@@ -76,10 +76,15 @@ impl Repo<'_> {
 
     /// What an attempt did, as a patch.
     pub fn salvage_diff(&self, salvage: &Salvage) -> Result<Vec<u8>, GitError> {
+        self.patch_of(salvage.commit.as_str())
+    }
+
+    /// What a commit changed against its parent, as a patch that can be applied.
+    pub fn patch_of(&self, revision: &str) -> Result<Vec<u8>, GitError> {
         let args =
             ["diff-tree", "-r", "-p", "--root", "--no-commit-id", "--binary", "--full-index"];
         let more =
-            ["--no-renames", "--no-ext-diff", "--no-textconv", salvage.commit.as_str(), "--"];
+            ["--no-renames", "--no-ext-diff", "--no-textconv", "--end-of-options", revision, "--"];
         self.look(args.into_iter().chain(more)).ok()
     }
 

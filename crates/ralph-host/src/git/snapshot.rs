@@ -66,7 +66,7 @@ impl Repo<'_> {
                 None => self.writing_index(|| call.run())?,
             };
             added.said.extend_from_slice(&answer.stdout);
-            if answer.code == 0 {
+            if answer.code == 0 || only_ignored(&answer.stderr) {
                 return Ok(added);
             }
             if let Some(path) = unborn_in(&answer.stderr)
@@ -203,6 +203,15 @@ fn unborn_in(stderr: &str) -> Option<RepoPath> {
 fn errors_in(stderr: &str) -> Vec<String> {
     let errors = stderr.lines().filter_map(|line| line.strip_prefix("error: "));
     errors.map(str::to_owned).collect()
+}
+
+/// Whether git only complains that a path of the ledger, which is left out here, is ignored anyway. It
+/// has taken everything else then.
+fn only_ignored(stderr: &str) -> bool {
+    let mut lines = stderr.lines();
+    let first = lines.next().unwrap_or_default();
+    let trouble = |line: &str| ["error:", "fatal:", "warning:"].iter().any(|w| line.starts_with(w));
+    first.starts_with("The following paths are ignored by one of your") && !lines.any(trouble)
 }
 
 #[cfg(test)]

@@ -6,6 +6,12 @@ use super::error::GitError;
 use super::name::RepoPath;
 
 impl Repo<'_> {
+    /// What has changed since the last commit, in a few lines for people.
+    pub fn summary(&self) -> Result<String, GitError> {
+        let out = self.look(["diff", "--stat", "--no-color", "--no-ext-diff", "HEAD"]).ok()?;
+        Ok(String::from_utf8_lossy(&out).into_owned())
+    }
+
     /// The text of each path in S0; `None` where there was no file, or no text.
     pub fn texts_before(
         &self,

@@ -5,6 +5,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
 
+use tempfile::NamedTempFile;
+
+use super::sync::{self, Syncing};
 use super::target::{Target, directory_of};
 use crate::file_error::{Action, FileError};
 
@@ -18,33 +21,60 @@ const MODE_BITS: u32 = 0o7777;
 /// Put `bytes` in the place of the file `path`, all at once. Links are followed and stay; the
 /// permissions of the old file stay. On error nothing has changed.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let target = Target::resolve(Action::Write, path)?;
-    replace_target(&target, bytes).map_err(FileError::io(Action::Write, path))
+    let mut renamed = replace_when(path, bytes, || Ok(()))?;
+    renamed.wait().map_err(FileError::io(Action::Write, path))
 }
 
-fn replace_target(target: &Target, bytes: &[u8]) -> io::Result<()> {
-    let mode = match &target.meta {
-        Some(old) => {
-            // A rename needs no permission on the file itself, but whoever took away the
-            // permission to write meant it.
-            OpenOptions::new().write(true).open(&target.path)?;
-            old.mode() & MODE_BITS
-        }
-        None => 0o666,
-    };
-    // Opened before anything changes: what cannot be synced is not started.
-    let directory = File::open(target.directory())?;
-    let mut temp = tempfile::Builder::new()
-        .prefix(TEMP_PREFIX)
-        .permissions(Permissions::from_mode(mode))
-        .tempfile_in(target.directory())?;
-    temp.write_all(bytes)?;
-    if let Some(old) = &target.meta {
-        keep_owner_and_mode(temp.as_file(), old)?;
+/// The same in two steps. The new bytes go to the disk while `ready` waits for what has to be there
+/// before them; once the file is in its place, its name goes there while the caller goes on.
+pub(super) fn replace_when(
+    path: &Path,
+    bytes: &[u8],
+    ready: impl FnOnce() -> Result<(), FileError>,
+) -> Result<Syncing, FileError> {
+    let target = Target::resolve(Action::Write, path)?;
+    let new = Replacement::new(&target, bytes).map_err(FileError::io(Action::Write, path))?;
+    ready()?;
+    new.put(&target).map_err(FileError::io(Action::Write, path))
+}
+
+/// A new file beside the one whose place it is to take.
+struct Replacement {
+    file: NamedTempFile,
+    directory: File,
+    syncing: Syncing,
+}
+
+impl Replacement {
+    fn put(mut self, target: &Target) -> io::Result<Syncing> {
+        self.syncing.wait()?;
+        self.file.persist(&target.path).map_err(|e| e.error)?;
+        Syncing::directory(self.directory)
     }
-    temp.as_file().sync_data()?;
-    temp.persist(&target.path).map_err(|e| e.error)?;
-    directory.sync_all()
+
+    fn new(target: &Target, bytes: &[u8]) -> io::Result<Self> {
+        let mode = match &target.meta {
+            Some(old) => {
+                // A rename needs no permission on the file itself, but whoever took away the
+                // permission to write meant it.
+                OpenOptions::new().write(true).open(&target.path)?;
+                old.mode() & MODE_BITS
+            }
+            None => 0o666,
+        };
+        // Opened before anything changes: what cannot be synced is not started.
+        let directory = File::open(target.directory())?;
+        let mut temp = tempfile::Builder::new()
+            .prefix(TEMP_PREFIX)
+            .permissions(Permissions::from_mode(mode))
+            .tempfile_in(target.directory())?;
+        temp.write_all(bytes)?;
+        if let Some(old) = &target.meta {
+            keep_owner_and_mode(temp.as_file(), old)?;
+        }
+        let syncing = Syncing::data(temp.as_file())?;
+        Ok(Self { file: temp, directory, syncing })
+    }
 }
 
 /// Make the new file look like the old one. Only root may give files away, so a refusal is not an
@@ -70,10 +100,10 @@ pub fn append(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 fn append_target(target: &Target, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().append(true).create(true).open(&target.path)?;
     let old_length = file.metadata()?.len();
-    let written = file.write_all(bytes).and_then(|()| file.sync_data());
+    let written = file.write_all(bytes).and_then(|()| sync::data(&file));
     if let Err(e) = written {
         // Should this fail as well, a torn last line is left, which the next reader moves away.
-        let _torn = file.set_len(old_length).and_then(|()| file.sync_data());
+        let _torn = file.set_len(old_length).and_then(|()| sync::data(&file));
         if target.meta.is_none() {
             let _empty = remove_file(&target.path);
         }
@@ -95,7 +125,7 @@ pub(super) fn make_directory_for(path: &Path) -> Result<(), FileError> {
 }
 
 fn sync_directory(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
+    sync::directory(&File::open(directory)?)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::atomic::TEMP_PREFIX;
+use super::sync;
 use super::target::directory_of;
 use crate::file_error::{Action, FileError};
 
@@ -42,9 +43,9 @@ fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(directory_of(path))?;
     temp.write_all(bytes)?;
-    temp.as_file().sync_data()?;
+    sync::data(temp.as_file())?;
     temp.persist_noclobber(path).map_err(|e| e.error)?;
-    directory.sync_all()
+    sync::directory(&directory)
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 //! # Theory of operation
 //!
 //! One JSON record a line in `journal.jsonl`, in the git directory, where no clean-up reaches. Only
-//! the holder of the run lock writes it. An intent is synced before anything happens because of it; a
-//! fact that git or the ledger shows anyway is not. A last line without its end was never
+//! the holder of the run lock writes it. An intent is synced before anything happens because of it,
+//! and meanwhile what does not depend on it may go on ([`Durability::Syncing`], [`Journal::settle`]);
+//! a fact that git or the ledger shows anyway is not synced. A last line without its end was never
 //! acknowledged, so it is cut off; any other damage stops ralph, because what happened before is not
 //! guessed.
 
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 use ralph_core::cycle::{Entry, History, JOURNAL_FORM, Record, RunStart};
 use serde_json::Value;
 
+use super::sync::{self, Syncing};
 use super::target;
 use crate::file_error::{Action, FileError};
 
@@ -26,6 +28,8 @@ const NAME: &str = "journal.jsonl";
 pub enum Durability {
     /// It must.
     Synced,
+    /// It must, but for what the caller does until it calls [`Journal::settle`].
+    Syncing,
     /// It may be lost with the machine's power: something else shows the same.
     Eventual,
 }
@@ -35,6 +39,9 @@ pub enum Durability {
 pub struct Journal {
     path: PathBuf,
     file: File,
+    /// How long the file is: nobody else writes it.
+    length: u64,
+    syncing: Syncing,
 }
 
 /// A journal that cannot be read or written.
@@ -148,7 +155,7 @@ impl Journal {
         let path = state_dir.join(NAME);
         let (history, whole) = load(&path)?;
         let file = open(&path, whole).map_err(FileError::io(Action::Write, &path))?;
-        Ok((Self { path, file }, history))
+        Ok((Self { path, file, length: whole, syncing: Syncing::default() }, history))
     }
 
     /// Add a record.
@@ -168,16 +175,25 @@ impl Journal {
     fn write(&mut self, entry: &Entry, durability: Durability) -> io::Result<()> {
         let mut line = serde_json::to_vec(entry)?;
         line.push(b'\n');
-        let old_length = self.file.metadata()?.len();
+        if durability != Durability::Eventual {
+            self.syncing.wait()?;
+        }
         let written = self.file.write_all(&line).and_then(|()| match durability {
-            Durability::Synced => self.file.sync_data(),
+            Durability::Synced => sync::data(&self.file),
+            Durability::Syncing => Syncing::data(&self.file).map(|sync| self.syncing = sync),
             Durability::Eventual => Ok(()),
         });
-        if written.is_err() {
+        match written {
+            Ok(()) => self.length += line.len() as u64,
             // Should this fail as well, the next start cuts the torn line off.
-            let _torn = self.file.set_len(old_length);
+            Err(_) => _ = self.file.set_len(self.length),
         }
         written
+    }
+
+    /// Wait until the last record that must be on the disk is there.
+    pub fn settle(&mut self) -> Result<(), FileError> {
+        self.syncing.wait().map_err(FileError::io(Action::Write, &self.path))
     }
 }
 

@@ -4,9 +4,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::chain::Chain;
 use super::lock::{Holder, LEDGER_WAIT, LedgerLock, LockError};
+use super::sync::Syncing;
 use super::{atomic, target};
-use crate::FileError;
+use crate::file_error::{Action, FileError};
 
 /// Finds where the torn last line of a file of records begins, if its last line is torn.
 pub type TornTail = fn(&[u8]) -> Option<usize>;
@@ -168,65 +170,109 @@ impl Store {
         change: impl FnOnce(Option<&[u8]>) -> Result<(String, T), E>,
     ) -> Result<Updated<T>, E> {
         let lock = self.lock().map_err(StoreError::from)?;
-        let chain = self.chain(path);
-        let mut next = None;
-        let updated = update(&lock, path, kind, |bytes| {
-            let (new, value) = change(bytes)?;
-            next = chain.and_then(|chain| chain.next(bytes, new.as_bytes()));
-            Ok::<_, E>((new, value))
-        })?;
-        if let Some(next) = next {
-            next.keep();
-        }
+        let (chain, mut next) = (self.chain(path), None);
+        let updated = update(&lock, path, kind, |bytes| follow(chain, &mut next, bytes, change))?;
+        next.iter().for_each(Chain::keep);
         Ok(updated)
     }
+
+    /// The same for whoever has other things to do: what changes is not put in place before `ready`
+    /// has come back, and the change is not safe before the [`Syncing`] is over.
+    pub fn update_when<T, E: From<StoreError>>(
+        &self,
+        path: &Path,
+        kind: Kind,
+        ready: impl FnOnce() -> Result<(), FileError>,
+        change: impl FnOnce(Option<&[u8]>) -> Result<(String, T), E>,
+    ) -> Result<(Updated<T>, Syncing), E> {
+        let lock = self.lock().map_err(StoreError::from)?;
+        let (chain, mut next) = (self.chain(path), None);
+        let change = |bytes: Option<&[u8]>| follow(chain, &mut next, bytes, change);
+        let updated = update_when(&lock, path, kind, ready, change)?;
+        next.iter().for_each(Chain::keep);
+        Ok(updated)
+    }
+}
+
+/// Make a change, and say how the chain goes on if it comes so far.
+fn follow<T, E>(
+    chain: Option<Chain>,
+    next: &mut Option<Chain>,
+    bytes: Option<&[u8]>,
+    change: impl FnOnce(Option<&[u8]>) -> Result<(String, T), E>,
+) -> Result<(String, T), E> {
+    let (new, value) = change(bytes)?;
+    *next = chain.and_then(|chain| chain.next(bytes, new.as_bytes()));
+    Ok((new, value))
 }
 
 /// Change `path`: `change` gets its bytes (`None`: there is no such file) without an unfinished
 /// last line, and returns the whole new text and whatever else the caller wants back. If it
 /// returns an error, nothing is written.
 pub fn update<T, E: From<StoreError>>(
-    _proof: &LedgerLock,
+    proof: &LedgerLock,
     path: &Path,
     kind: Kind,
     change: impl FnOnce(Option<&[u8]>) -> Result<(String, T), E>,
 ) -> Result<Updated<T>, E> {
+    let (updated, mut syncing) = update_when(proof, path, kind, || Ok(()), change)?;
+    let synced = syncing.wait().map_err(FileError::io(Action::Write, path));
+    synced.map_err(StoreError::from)?;
+    Ok(updated)
+}
+
+fn update_when<T, E: From<StoreError>>(
+    _proof: &LedgerLock,
+    path: &Path,
+    kind: Kind,
+    ready: impl FnOnce() -> Result<(), FileError>,
+    change: impl FnOnce(Option<&[u8]>) -> Result<(String, T), E>,
+) -> Result<(Updated<T>, Syncing), E> {
     let old = target::read(path).map_err(StoreError::from)?;
     let tail = Tail::of(kind, old.as_deref());
     let (new, value) = change(tail.as_ref().map_or(old.as_deref(), |t| Some(t.whole)))?;
     let write = || match &tail {
-        None => Ok((write(path, kind, old.as_deref(), new.as_bytes())?, None)),
+        None => {
+            let (wrote, syncing) = write(path, kind, old.as_deref(), new.as_bytes(), ready)?;
+            Ok((wrote, None, syncing))
+        }
         Some(tail) => {
+            ready()?;
             let place = tail.move_away(path, new.as_bytes())?;
-            Ok((Wrote::Replaced, Some(tail.report(path, Some(place)))))
+            Ok((Wrote::Replaced, Some(tail.report(path, Some(place))), Syncing::default()))
         }
     };
-    let (wrote, torn) = write().map_err(|e: FileError| StoreError::from(e))?;
-    Ok(Updated { value, wrote, torn })
+    let (wrote, torn, syncing) = write().map_err(|e: FileError| StoreError::from(e))?;
+    Ok((Updated { value, wrote, torn }, syncing))
 }
 
 /// Put `new` where `old` was with as little writing as is safe.
-fn write(path: &Path, kind: Kind, old: Option<&[u8]>, new: &[u8]) -> Result<Wrote, FileError> {
+fn write(
+    path: &Path,
+    kind: Kind,
+    old: Option<&[u8]>,
+    new: &[u8],
+    ready: impl FnOnce() -> Result<(), FileError>,
+) -> Result<(Wrote, Syncing), FileError> {
     let Some(old) = old else {
         if new.is_empty() {
-            return Ok(Wrote::Nothing);
+            return Ok((Wrote::Nothing, Syncing::default()));
         }
         atomic::make_directory_for(path)?;
-        atomic::replace(path, new)?;
-        return Ok(Wrote::Replaced);
+        return Ok((Wrote::Replaced, atomic::replace_when(path, new, ready)?));
     };
     if old == new {
-        return Ok(Wrote::Nothing);
+        return Ok((Wrote::Nothing, Syncing::default()));
     }
     if let Kind::Records(_) = kind
         && let Some(rest) = new.strip_prefix(old)
         && is_one_record(old, rest)
     {
+        ready()?;
         atomic::append(path, rest)?;
-        return Ok(Wrote::Appended);
+        return Ok((Wrote::Appended, Syncing::default()));
     }
-    atomic::replace(path, new)?;
-    Ok(Wrote::Replaced)
+    Ok((Wrote::Replaced, atomic::replace_when(path, new, ready)?))
 }
 
 /// Whether `rest` adds exactly one line to `old`. Several records are not appended: a crash could

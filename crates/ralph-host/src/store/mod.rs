@@ -21,6 +21,7 @@ mod journal;
 mod ledger;
 mod lock;
 mod said;
+mod sync;
 mod target;
 mod view;
 
@@ -30,5 +31,6 @@ pub use journal::{Durability, Journal, JournalError, read_history};
 pub use ledger::{Kind, Read, Store, StoreError, Torn, TornTail, Updated, Wrote, update};
 pub use lock::{Holder, LEDGER_WAIT, LedgerLock, LockError, RunLock};
 pub use said::{Said, Word};
+pub use sync::{Syncing, syncs};
 pub use target::read;
 pub use view::{add_to_view, drop_view, put_view};

@@ -7,6 +7,7 @@ use ralph_core::config::{Resolved, flag_layer};
 use ralph_core::cycle::exit_code;
 use ralph_core::gate;
 use ralph_core::plan::Id;
+use ralph_core::text::nearest;
 use ralph_host::drive::{self, Listener, Options, Setup, Signals};
 
 use super::build_args::{BuildArgs, StartArgs, StartMode};
@@ -17,6 +18,19 @@ use crate::out;
 
 /// Run it.
 pub(crate) fn run(context: &Context, args: &BuildArgs) -> Result<ExitCode, CommandError> {
+    let mut listener = ralph_face::listener(args.view(), context.project.root(), context.clock());
+    // The view is gone before anything else is said: `listener` leaves a clean terminal behind.
+    let end = run_with(context, args, &mut *listener);
+    drop(listener);
+    end
+}
+
+/// Run it and let `listener` tell about it.
+pub(crate) fn run_with(
+    context: &Context,
+    args: &BuildArgs,
+    listener: &mut dyn Listener,
+) -> Result<ExitCode, CommandError> {
     let flags = args.flags();
     // What was typed wrong is told as such, before anything is looked at.
     flag_layer(&flags).map_err(|errors| CommandError::usage(errors.to_string()))?;
@@ -24,13 +38,18 @@ pub(crate) fn run(context: &Context, args: &BuildArgs) -> Result<ExitCode, Comma
         return preview::run(context, args, &flags);
     }
     let file = context.read_plan(&args.plan())?;
+    known(args.task.as_deref(), &file)?;
     let resolved = context.config_with(&flags, &file)?;
     resolved.warnings.iter().for_each(out::warn);
-    let mut listener = ralph_face::listener(args.view(), context.project.root(), context.clock());
-    // The view is gone before anything else is said: `listener` leaves a clean terminal behind.
-    let end = run_loop(context, args, &file, &resolved, &mut *listener);
-    drop(listener);
-    end
+    run_loop(context, args, &file, &resolved, listener)
+}
+
+/// The one task that was asked for is in the plan, or was.
+fn known(task: Option<&str>, file: &PlanFile) -> Result<(), CommandError> {
+    let Some(task) = task.filter(|task| !file.plan.knows(&Id::new(*task))) else { return Ok(()) };
+    let near = nearest(task, file.plan.tasks.iter().map(|t| t.id.as_str()));
+    let error = CommandError::new(format!("{} has no task {}", file.shown, out::clean(task)));
+    Err(error.maybe_hint(near.map(|near| format!("did you mean {near}?"))))
 }
 
 /// The loop itself.

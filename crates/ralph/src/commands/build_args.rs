@@ -73,6 +73,11 @@ pub(crate) struct BuildArgs {
 }
 
 impl BuildArgs {
+    /// As if only `--backend` had been typed.
+    pub(crate) fn with_backend(name: &str) -> Self {
+        Self { backend: Some(name.to_owned()), ..Self::default() }
+    }
+
     /// Which plan file was asked for.
     pub(crate) fn plan(&self) -> PlanArgs {
         PlanArgs { plan: self.file.clone().or_else(|| self.plan.plan.clone()) }

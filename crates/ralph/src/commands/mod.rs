@@ -7,6 +7,7 @@ pub(crate) mod build_args;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod convert;
+pub(crate) mod demo;
 pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod issue;
@@ -35,6 +36,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
     let here = cli.directory.as_deref();
     permit::check(access(&cli.command), here)?;
     match cli.command {
+        Command::Demo(args) => demo::run(here, &args),
         Command::Init(args) => init::run(&Context::open(here)?, &args),
         Command::Build(args) => build::run(&Context::open(here)?, &args),
         Command::Start(args) => build::start(here, &args),
@@ -69,7 +71,7 @@ fn access(command: &Command) -> Access {
         | Command::Validate(_)
         | Command::Completions(_)
         | Command::Man(_) => Access::Look,
-        Command::Init(_) | Command::Convert(_) => Access::Decide,
+        Command::Demo(_) | Command::Init(_) | Command::Convert(_) => Access::Decide,
         Command::Build(args) => args.access(),
         Command::Start(args) => args.access(),
         Command::Task(args) => args.access(),

@@ -53,6 +53,11 @@ fn journal(commit: &str) -> String {
         }),
         json!({ "at": at, "record": "landed", "attempt": "01JAAB2", "commit": commit }),
         attempt("01JBBB3", 3, "t-other"),
+        json!({
+            "at": at, "record": "backend_ended", "attempt": "01JBBB3", "outcome": "rate_limit",
+            "message": "usage limit", "claimed": { "claim": "nothing" }, "changes": null,
+            "changed": 0, "took_ms": 2_000,
+        }),
         json!({ "at": at, "record": "rolled_back", "attempt": "01JBBB3", "salvage": null }),
         attempt("01JBBB4", 4, "t-other"),
     ];
@@ -73,7 +78,7 @@ fn attempts_are_listed_newest_first_with_how_they_ended_and_where_their_work_is(
         "\
 #  task     backend  result            files  gates   cost   time    kept as
 4  t-other  claude   under way         -      -       -      -       -
-3  t-other  claude   usage limit       -      -       -      -       -
+3  t-other  claude   usage limit       0      -       -      2.0s    -
 2  t-7jla   claude   landed, unproven  1      2 of 2  -      1m 12s  3f2a9c1d5e
 1  t-7jla   claude   gates failed      4      1 of 2  $0.03  1m 12s  refs/ralph/01JRUN/salvage/01JAAA1
 ",

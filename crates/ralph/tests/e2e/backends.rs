@@ -31,6 +31,7 @@ fn sim(scenario: &str) -> TestProject {
 /// What a codex says that does what it is asked.
 const CODEX: &str = r#"cat >/dev/null
 echo '{"type":"thread.started","thread_id":"01a1"}'
+echo '{"type":"item.completed","item":{"id":"0","type":"file_change","changes":[{"path":"'$PWD'/a.txt","kind":"add"}],"status":"completed"}}'
 echo '{"type":"item.completed","item":{"id":"1","type":"agent_message","text":"Here you are."}}'
 echo '{"type":"turn.completed","usage":{"input_tokens":1000000,"cached_input_tokens":0,"output_tokens":100000}}'"#;
 

@@ -28,4 +28,5 @@ mod spec;
 mod stage;
 mod status;
 mod task;
+mod thrift;
 mod validate;

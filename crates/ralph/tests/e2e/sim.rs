@@ -221,8 +221,7 @@ fn a_system_prompt_counts_for_the_choice_of_the_rule() {
 #[test]
 fn a_session_can_be_continued_and_compacted() {
     let stage = Stage::new();
-    let run = Sim.compaction("sim-abc", "keep the plan").unwrap();
-    let seen = stage.run_with("", &["--resume", &run.session], &run.prompt);
+    let seen = stage.run_with("", &["--resume", "sim-abc"], "/compact keep the plan");
     let (outcome, events, reader) = seen.judged(None);
     assert_eq!(outcome, Outcome::Success);
     assert_eq!(reader.session(), Some("sim-abc"));

@@ -18,6 +18,7 @@ mod family;
 mod gates;
 mod killed;
 mod output;
+mod session;
 mod sim;
 mod stage;
 mod stops;

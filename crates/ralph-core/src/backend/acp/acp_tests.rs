@@ -347,10 +347,8 @@ fn what_a_backend_can_do_is_what_its_agent_can_do() {
     };
     let claude = driver("npx", &["@agentclientprotocol/claude-agent-acp"]);
     assert!(claude.supports().cost && claude.supports().context && claude.supports().compaction);
-    let run = claude.compaction("s1", "keep the tests").unwrap();
-    assert_eq!((run.session.as_str(), run.prompt.as_str()), ("s1", "/compact keep the tests"));
-    assert_eq!(driver("qwen", &["--acp"]).compaction("s", "").unwrap().prompt, "/compress");
-    assert_eq!(driver("gemini", &["--acp"]).compaction("s", ""), None);
+    assert!(driver("qwen", &["--acp"]).supports().compaction);
+    assert!(!driver("gemini", &["--acp"]).supports().compaction);
     let other = driver("bot", &[]);
     assert!(!other.supports().cost && !other.supports().compaction && other.supports().resume);
     assert_eq!((other.name(), other.program()), ("bot", "bot"));

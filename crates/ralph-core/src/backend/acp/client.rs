@@ -22,7 +22,8 @@ use super::usage::Meter;
 use super::wire::{self, Message};
 use super::{Options, Request, Session};
 use crate::backend::{
-    Ending, Event, Exit, Outcome, Permissions, Reader, Spent, failure, system_in_prompt,
+    Ending, Event, Exit, Outcome, Permissions, Reader, Spent, as_words, failure, slash,
+    system_in_prompt,
 };
 
 /// Most names of denied tools that are kept.
@@ -81,10 +82,10 @@ pub struct Client {
 impl Client {
     /// Begins the dialogue for a request; the first line is in [`Reader::outgoing`] at once.
     pub fn new(request: &Request<'_>, options: &Options) -> Self {
-        let prompt = system_in_prompt(request.system, request.prompt);
-        let (resume, before) = match &request.session {
-            Session::New => (None, Spent::default()),
-            Session::Resume { id, before } => (Some((*id).to_owned()), *before),
+        let command = options.agent().and_then(|agent| agent.compact);
+        let prompt = match (&request.session, command) {
+            (Session::Compact { .. }, Some(command)) => slash(command, request.prompt),
+            _ => as_words(system_in_prompt(request.system, request.prompt)),
         };
         let mut client = Self {
             policy: request.permissions,
@@ -93,13 +94,13 @@ impl Client {
             model: request.model.map(str::to_owned),
             cwd: options.cwd.clone(),
             servers: servers(request.mcp),
-            resume,
+            resume: request.session.id().map(str::to_owned),
             open: None,
             last_id: 0,
             out: Vec::new(),
             session: None,
             settings: VecDeque::new(),
-            turn: Turn::new(agents::unknown(), Meter::new(before)),
+            turn: Turn::new(agents::unknown(), Meter::new(request.session.before())),
             denied: Vec::new(),
             end: None,
             heard: Heard::Nothing,

@@ -36,7 +36,7 @@ mod wire;
 
 pub use client::Client;
 
-use super::{CompactionRun, Driver, Invocation, Permissions, Reader, Request, Session, Supports};
+use super::{Driver, Invocation, Permissions, Reader, Request, Session, Supports};
 use agents::Agent;
 
 /// An ACP agent, as `ralph.toml` describes it.
@@ -54,6 +54,14 @@ pub struct Options {
     pub cwd: String,
 }
 
+impl Options {
+    /// What is known of this agent.
+    fn agent(&self) -> Option<&'static Agent> {
+        let words = std::iter::once(&self.program).chain(&self.args);
+        words.map(String::as_str).find_map(agents::known)
+    }
+}
+
 /// The driver.
 #[derive(Clone, Debug)]
 pub struct Acp {
@@ -64,8 +72,7 @@ pub struct Acp {
 impl Acp {
     /// A driver for this agent.
     pub fn new(options: Options) -> Self {
-        let words = std::iter::once(&options.program).chain(&options.args);
-        let agent = words.map(String::as_str).find_map(agents::known);
+        let agent = options.agent();
         Self { options, agent }
     }
 }
@@ -107,13 +114,6 @@ impl Driver for Acp {
 
     fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
         Box::new(Client::new(request, &self.options))
-    }
-
-    fn compaction(&self, session: &str, focus: &str) -> Option<CompactionRun> {
-        let command = self.agent?.compact?;
-        let prompt =
-            if focus.is_empty() { command.to_owned() } else { format!("{command} {focus}") };
-        Some(CompactionRun { session: session.to_owned(), prompt })
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::backend::{Event, Exit, Outcome};
+use crate::backend::{Event, Exit, Outcome, Spent};
 
 pub(super) fn request(prompt: &str) -> Request<'_> {
     Request {
@@ -19,6 +19,11 @@ pub(super) fn request(prompt: &str) -> Request<'_> {
         scratch: "/scratch",
         as_root: false,
     }
+}
+
+/// A request to compact the session.
+pub(super) fn compact(focus: &str) -> Request<'_> {
+    Request { session: Session::Compact { id: "s1", before: Spent::default() }, ..request(focus) }
 }
 
 pub(super) fn options() -> Options {
@@ -62,7 +67,8 @@ impl Talk {
 
     /// With this agent, as far as the open prompt.
     pub(super) fn with(request: &Request<'_>, agent: &'static str) -> Self {
-        let mut talk = Self::new(request, &options(), agent, json!({"sessionId": "s1"}));
+        let options = Options { program: agent.into(), ..options() };
+        let mut talk = Self::new(request, &options, agent, json!({"sessionId": "s1"}));
         talk.open();
         talk
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::talk_tests::{Talk, options, request};
+use super::talk_tests::{Talk, compact, options, request};
 use super::*;
 use crate::backend::{CompactionTrigger, Context, Event, Money, Outcome, Spent, ToolStatus, Usage};
 
@@ -234,7 +234,7 @@ fn a_compaction_is_told_once_with_its_numbers_where_there_are_any() {
     };
     let compacted = |trigger, before, after| Event::Compacted { trigger, before, after };
     // The numbers come after the end.
-    let mut talk = Talk::with(&request("/compact keep it"), "claude");
+    let mut talk = Talk::with(&compact("keep it"), "claude");
     talk.update(&begin).update(&step(json!({"status": "completed"})));
     talk.update(&step(json!({"rawOutput": {"trigger": "auto", "preTokens": 9, "postTokens": 3}})));
     talk.end();
@@ -242,19 +242,19 @@ fn a_compaction_is_told_once_with_its_numbers_where_there_are_any() {
     assert_eq!(known[1], &compacted(CompactionTrigger::Auto, Some(9), Some(3)));
     assert_eq!(known.len(), 3);
     // There are none.
-    let mut talk = Talk::with(&request("/compact"), "codex");
+    let mut talk = Talk::with(&compact(""), "codex");
     talk.update(&begin).update(&step(json!({"status": "completed"}))).end();
     assert_eq!(talk.known()[1], &compacted(CompactionTrigger::Manual, None, None));
     // It says nothing at all about it.
-    let mut talk = Talk::with(&request("/compact"), "Copilot");
+    let mut talk = Talk::with(&compact(""), "Copilot");
     talk.end();
     assert_eq!(talk.known()[1], &compacted(CompactionTrigger::Manual, None, None));
     // It went wrong.
-    let mut talk = Talk::with(&request("/compact"), "codex");
+    let mut talk = Talk::with(&compact(""), "codex");
     talk.update(&begin).update(&step(json!({"status": "failed", "rawOutput": "too short"}))).end();
     assert_eq!(talk.known()[1..], [&Event::CompactionFailed("too short".into()), &Event::Finished]);
     // To an agent without such a command it is a prompt like any other.
-    let mut talk = Talk::with(&request("/compact"), "gemini-cli");
+    let mut talk = Talk::with(&compact(""), "gemini-cli");
     talk.end();
     assert_eq!(talk.known().len(), 2);
 }

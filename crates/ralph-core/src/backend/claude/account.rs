@@ -18,11 +18,7 @@ pub(super) struct Account {
 
 impl Account {
     pub(super) fn new(session: &Session<'_>) -> Self {
-        let before = match session {
-            Session::New => Spent::default(),
-            Session::Resume { before, .. } => *before,
-        };
-        Self { before, spent: Spent::default(), done: None }
+        Self { before: session.before(), spent: Spent::default(), done: None }
     }
 
     /// A call of the model, told while it runs.

@@ -17,7 +17,8 @@ mod reader;
 use serde_json::Value;
 
 use super::{
-    CompactionRun, Driver, Invocation, Permissions, Reader, Request, ScratchFile, Session, Supports,
+    Driver, Invocation, Permissions, Reader, Request, ScratchFile, Session, Supports, as_words,
+    slash,
 };
 
 /// Longest text given as one argument; the kernel's own limit is 128 KiB.
@@ -57,7 +58,11 @@ impl Driver for Claude {
     }
 
     fn invocation(&self, request: &Request<'_>) -> Invocation {
-        let mut call = Invocation { stdin: request.prompt.to_owned(), ..Invocation::default() };
+        let stdin = match request.session {
+            Session::Compact { .. } => slash("/compact", request.prompt),
+            Session::New | Session::Resume { .. } => as_words(request.prompt.to_owned()),
+        };
+        let mut call = Invocation { stdin, ..Invocation::default() };
         // Without --verbose it refuses to stream.
         flags(&mut call, ["-p", "--output-format", "stream-json", "--verbose"]);
         for (name, value) in ALONE {
@@ -81,7 +86,7 @@ impl Driver for Claude {
         {
             flags(&mut call, ["--json-schema", &schema]);
         }
-        if let Session::Resume { id, .. } = request.session {
+        if let Some(id) = request.session.id() {
             flags(&mut call, ["--resume", id]);
         }
         call
@@ -89,11 +94,6 @@ impl Driver for Claude {
 
     fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
         Box::new(reader::ClaudeReader::new(request))
-    }
-
-    fn compaction(&self, session: &str, focus: &str) -> Option<CompactionRun> {
-        let prompt = format!("/compact {focus}").trim_end().to_owned();
-        Some(CompactionRun { session: session.to_owned(), prompt })
     }
 }
 

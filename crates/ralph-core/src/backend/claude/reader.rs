@@ -305,7 +305,10 @@ impl ClaudeReader {
                 events.push(Event::Denied { tool, reason: None });
             }
         }
-        let is_error = line.is_error.is_true();
+        // Any one of the three is enough: none of them comes with a good end.
+        let status = status(&line.api_error_status);
+        let reason = line.terminal_reason.into_string().unwrap_or_default();
+        let is_error = line.is_error.is_true() || status.is_some() || reason == "api_error";
         let text = line.result.into_string();
         let said = match &text {
             Some(text) => text.clone(),
@@ -321,9 +324,9 @@ impl ClaudeReader {
         }
         self.result = Some(Ended {
             subtype: line.subtype.into_string().unwrap_or_default(),
-            reason: line.terminal_reason.into_string().unwrap_or_default(),
+            reason,
             is_error,
-            status: status(&line.api_error_status),
+            status,
             text: wire::head(said, MOST_TEXT),
         });
         events.push(Event::Finished);

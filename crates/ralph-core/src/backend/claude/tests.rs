@@ -113,10 +113,3 @@ fn what_is_too_long_for_an_argument_does_not_become_one() {
     assert!(!words.contains("--json-schema"));
     assert_eq!(call.files[0].text, long);
 }
-
-#[test]
-fn a_compaction_is_a_run_on_the_same_session() {
-    let run = Claude.compaction("abc", "keep the plan").unwrap();
-    assert_eq!((run.session.as_str(), run.prompt.as_str()), ("abc", "/compact keep the plan"));
-    assert_eq!(Claude.compaction("abc", "").unwrap().prompt, "/compact");
-}

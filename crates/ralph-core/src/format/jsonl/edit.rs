@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::read;
 use super::write::{self, Member, Members, STATE_KEYS};
 use crate::format::{EditError, Format, ParseError};
 use crate::json::{self, Editor, MemberChange};
@@ -10,10 +9,9 @@ use crate::lines::{self, Line};
 use crate::plan::{Edit, Id, Issue, Plan, Retirement, State, Task};
 use crate::text::{self, Overlap, Splice};
 
-/// The text with all `edits` made.
-pub(super) fn edit(text: &str, edits: &[Edit]) -> Result<String, EditError> {
-    let plan = read::plan(text)?;
-    let mut batch = Batch::new(text, &plan);
+/// The text with all `edits` made; `plan` is what it says.
+pub(super) fn edit(plan: &Plan, text: &str, edits: &[Edit]) -> Result<String, EditError> {
+    let mut batch = Batch::new(text, plan);
     for edit in edits {
         batch.take(edit)?;
     }

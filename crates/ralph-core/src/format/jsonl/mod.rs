@@ -25,7 +25,11 @@ impl Codec for Jsonl {
     }
 
     fn edit(&self, text: &str, edits: &[Edit]) -> Result<String, EditError> {
-        edit::edit(text, edits)
+        edit::edit(&read::plan(text)?, text, edits)
+    }
+
+    fn edit_parsed(&self, plan: &Plan, text: &str, edits: &[Edit]) -> Result<String, EditError> {
+        edit::edit(plan, text, edits)
     }
 
     /// Nothing: the first record makes the file.

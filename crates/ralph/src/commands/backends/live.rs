@@ -3,7 +3,9 @@
 //! A word in the first column says what a line is about. The words of an answer come in pieces of
 //! any size, so they are kept until a line is whole or something else happens.
 
-use ralph_core::backend::{Event, LimitStatus, Outcome, RateLimit, ToolStatus};
+use std::path::Path;
+
+use ralph_core::backend::{Event, LimitStatus, RateLimit, Stop, ToolStatus};
 use ralph_core::limits::Decision;
 use ralph_host::backends::Heard;
 use ralph_host::clock::Clock;
@@ -37,6 +39,8 @@ const TELLING: [&str; 9] = [
 pub(super) struct Live {
     render: Render,
     clock: Clock,
+    /// Where the backend works; paths below it are shown without it.
+    here: String,
     /// The line of an answer that is not whole yet.
     pending: Option<(&'static str, String)>,
     /// What the last line of an answer was about; the next one needs no word.
@@ -45,8 +49,9 @@ pub(super) struct Live {
 
 impl Live {
     /// In JSON mode everything here goes to standard error.
-    pub(super) fn new(render: Render, clock: Clock) -> Self {
-        Self { render, clock, pending: None, speaking: None }
+    pub(super) fn new(render: Render, clock: Clock, here: &Path) -> Self {
+        let here = format!("{}/", here.display());
+        Self { render, clock, here, pending: None, speaking: None }
     }
 
     /// It begins.
@@ -69,7 +74,7 @@ impl Live {
             Heard::Event(event) => {
                 self.flush();
                 if let Some((word, text)) = describe(event, &self.clock) {
-                    self.print(word, &text);
+                    self.print(word, &text.replace(&self.here, ""));
                 }
             }
             Heard::Decision(decision) => {
@@ -163,10 +168,17 @@ fn decided(decision: &Decision) -> String {
         Decision::Compact => {
             "the context should be compacted; that is left to the program here".to_owned()
         }
-        Decision::Stop(stop) => match Outcome::of_stop(*stop) {
-            Some(outcome) => outcome.to_string(),
-            None => "it has finished and does not exit".to_owned(),
-        },
+        Decision::Stop(stop) => {
+            let why = match stop {
+                Stop::Timeout => "it takes too long",
+                Stop::Idle => "it has fallen silent",
+                Stop::Cancelled => "as asked",
+                Stop::ContextFull => "its context is full",
+                Stop::Budget => "the money is used up",
+                Stop::Lingered => "it has finished and does not exit",
+            };
+            format!("ending it: {why}")
+        }
     }
 }
 
@@ -194,8 +206,11 @@ fn about(input: &Value) -> String {
         }
         _ => None,
     });
+    let changes = input["changes"].as_array().into_iter().flatten();
+    let changed: Vec<&str> = changes.filter_map(|change| change["path"].as_str()).collect();
     match (telling, input) {
         (Some(text), _) => first_line(&text),
+        (None, _) if !changed.is_empty() => changed.join(", "),
         (None, Value::Null) => String::new(),
         (None, Value::String(text)) => first_line(text),
         (None, other) => other.to_string(),

@@ -65,7 +65,9 @@ fn rows(context: &Context, chosen: &Chosen, report: &RunReport) -> Vec<Vec<Strin
     row("Cost:", dollars.map_or_else(unknown, |dollars| format!("${dollars:.4}")));
     row("Tokens:", tokens(report));
     row("Context:", context_use(report));
-    row("Turns:", report.spent.turns.map_or_else(unknown, |turns| turns.to_string()));
+    if let Some(turns) = report.spent.turns {
+        row("Turns:", turns.to_string());
+    }
     row("Time:", format!("{:.1} s", report.finished.elapsed.as_secs_f64()));
     let sweep = report.finished.sweep;
     if sweep.left > 0 {
@@ -96,8 +98,11 @@ fn context_use(report: &RunReport) -> String {
     let Some(context) = report.context else { return "unknown".to_owned() };
     match context.window {
         Some(window) if window > 0 => {
-            let percent = context.used as f64 * 100.0 / window as f64;
-            format!("{} of {window} tokens ({percent:.0} %)", context.used)
+            let share = match context.used.saturating_mul(100) / window {
+                0 => "under 1".to_owned(),
+                percent => percent.to_string(),
+            };
+            format!("{} of {window} tokens ({share} %)", context.used)
         }
         _ => format!("{} tokens", context.used),
     }

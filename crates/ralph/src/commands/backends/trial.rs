@@ -117,7 +117,7 @@ fn call(
         cancel,
     };
     let timeout = args.timeout.unwrap_or_else(|| config.limits.build_timeout());
-    let mut live = Live::new(render, context.clock());
+    let mut live = Live::new(render, context.clock(), place.cwd);
     if chosen.found(place).is_some() {
         live.start(&format!("{}, at most {}", chosen.name, render_duration(timeout)));
     }

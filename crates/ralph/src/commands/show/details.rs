@@ -3,11 +3,13 @@
 use std::io::{BufRead, BufReader, IsTerminal};
 use std::path::Path;
 
-use ralph_core::backend::{self, Permissions, Request, Session};
-use ralph_core::config::BackendKind;
+use ralph_core::backend::{Driver, Permissions, Request, Session};
 use ralph_core::cycle::{AttemptView, Verdict};
 use ralph_face::{Paint, attempt, event_line, text};
+use ralph_host::choice::{self, Place};
 use ralph_host::config_load::ProjectText;
+use ralph_host::git::{GitError, LedgerPaths, Repo};
+use ralph_host::proc::Runner;
 use serde_json::Value;
 
 use crate::context::{Context, config_error};
@@ -44,7 +46,7 @@ pub(super) fn events(context: &Context, view: &AttemptView) -> Result<(), Comman
         scratch: "",
         as_root: false,
     };
-    let driver = kind(context, &view.started.backend)?.and_then(backend::driver);
+    let driver = driver(context, &view.started.backend)?;
     let mut reader = driver.map(|driver| driver.reader(&request));
     let root = context.project.root().to_str();
     let mut events = Vec::new();
@@ -66,12 +68,13 @@ pub(super) fn events(context: &Context, view: &AttemptView) -> Result<(), Comman
     Ok(())
 }
 
-/// How the backend's output is read, as far as the configuration of now says so.
-fn kind(context: &Context, name: &str) -> Result<Option<BackendKind>, CommandError> {
+/// The translator of a backend's output, as far as the configuration of now says which.
+fn driver(context: &Context, name: &str) -> Result<Option<Box<dyn Driver>>, CommandError> {
     let sources = context.config_sources(ProjectText::OnDisk)?;
     let config = sources.without_plan().map_err(config_error)?.config;
-    let configured = config.backends.get(name).and_then(|backend| backend.kind);
-    Ok(configured.or_else(|| BackendKind::from_word(name)))
+    let (root, path) = (context.project.root(), std::env::var_os("PATH"));
+    let place = Place { root, cwd: root, path: path.as_deref() };
+    Ok(choice::named(&config, name, place).ok().map(|chosen| chosen.driver))
 }
 
 /// Print the whole output of the gates.
@@ -87,7 +90,7 @@ pub(super) fn gates(context: &Context, view: &AttemptView) -> Result<(), Command
         out::line(safe(&format!("== {}: {}  {command}", check.name, attempt::check(check))))?;
         let output = match report.log(&check.name) {
             Some(log) => read(context, log)?,
-            None => report.field(&check.name, "output").unwrap_or_default().to_owned(),
+            None => report.field(&check.name, "output").unwrap_or_default().as_bytes().to_vec(),
         };
         if !output.is_empty() {
             print(&output)?;
@@ -102,9 +105,19 @@ pub(super) fn gates(context: &Context, view: &AttemptView) -> Result<(), Command
 /// Print what was changed, as a patch.
 pub(super) fn diff(context: &Context, view: &AttemptView) -> Result<(), CommandError> {
     let kept = attempt::kept(view).ok_or_else(|| nothing(view, "change"))?;
-    let patch = ralph_host::diff::of_commit(context.project.root(), kept)
-        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
-    print(&String::from_utf8_lossy(&patch))
+    let root = context.project.root();
+    let Some(git_dir) = context.project.git_dir() else {
+        return Err(CommandError::new("this is not a git repository, so no change is kept"));
+    };
+    let failed = |e: GitError| {
+        CommandError::new(format!("git cannot show {kept}: {e}"))
+            .maybe_hint(e.hint())
+            .hint("kept work is given up after a while: `ralph config get retention.salvage`")
+    };
+    let runner = Runner::new(format!("show-{}", std::process::id()));
+    let ledger = LedgerPaths::with_plan("ralph/plan.jsonl");
+    let repo = Repo::open(root, git_dir, &runner, &ledger).map_err(failed)?;
+    print(&repo.patch_of(kept).map_err(failed)?)
 }
 
 /// The file with the whole result of the gates.
@@ -130,9 +143,8 @@ impl Report {
     }
 }
 
-fn read(context: &Context, path: &str) -> Result<String, CommandError> {
-    let bytes = std::fs::read(context.project.root().join(path)).map_err(|e| gone(path, &e))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+fn read(context: &Context, path: &str) -> Result<Vec<u8>, CommandError> {
+    std::fs::read(context.project.root().join(path)).map_err(|e| gone(path, &e))
 }
 
 fn nothing(view: &AttemptView, what: &str) -> CommandError {
@@ -146,11 +158,12 @@ fn gone(path: &str, error: &std::io::Error) -> CommandError {
 }
 
 /// A program gets the bytes, a terminal only what cannot command it.
-fn print(content: &str) -> Result<(), CommandError> {
+fn print(content: &[u8]) -> Result<(), CommandError> {
     if !std::io::stdout().is_terminal() {
-        return out::raw(content);
+        return out::bytes(content);
     }
-    content.lines().try_for_each(|line| out::line(safe(line)))
+    let text = String::from_utf8_lossy(content);
+    text.lines().try_for_each(|line| out::line(safe(line)))
 }
 
 fn safe(line: &str) -> String {

@@ -85,7 +85,7 @@ fn what_takes_too_long_is_ended_with_all_that_it_started() {
     let p = sim("[[rule]]\nsteps = [{ hang = true }]\n");
     p.write("ralph.toml", "[limits]\nidle_timeout = '300ms'\n");
     let run = p.run(["backends", "try", "sim", "do it"]).fails(3);
-    run.stdout_has("ralph    ended by ralph: it fell silent")
+    run.stdout_has("ralph    ending it: it has fallen silent")
         .stdout_has("Outcome:  ended by ralph: it fell silent")
         .stderr_has("hint: raise `limits.idle_timeout`");
     assert_eq!(left(&p), 0);
@@ -123,4 +123,23 @@ fn ctrl_c_ends_it_and_says_so() {
         running.wait().fails(code).stdout_has("Outcome:  ended by ralph, as asked");
         assert_eq!(left(&p), 0);
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_c_asks_an_agent_that_is_talked_with_to_stop() {
+    let agent = r#"
+read -r hello; echo '{"id":1,"result":{"protocolVersion":1}}'
+read -r new; echo '{"id":2,"result":{"sessionId":"s1"}}'
+read -r prompt; echo >there
+read -r last; echo "$last" >last.txt; echo '{"id":3,"result":{"stopReason":"cancelled"}}'"#;
+    let p = with_tools(machine([("bot", agent)]));
+    p.write("ralph.toml", "[backends.bot]\nkind = 'acp'\nprogram = 'bot'\n");
+    let running = p.spawn(["backends", "try", "bot", "do it", "--json"]);
+    while !p.exists("there") {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    p.shell(&format!("kill -INT {}", running.pid())).ok();
+    assert_eq!(running.wait().fails(130).json()["outcome"], "cancelled");
+    assert!(p.read("last.txt").contains("session/cancel"), "{}", p.read("last.txt"));
 }

@@ -71,3 +71,17 @@ fn a_program_of_ones_own_is_not_started_to_learn_its_version() {
     assert_eq!((&mybot["installed"], &mybot["version"]), (&json!(true), &json!(null)));
     assert!(!p.exists("started.txt"));
 }
+
+#[test]
+fn the_settings_in_the_documentation_are_settings() {
+    let page = include_str!("../../../../../docs/backends.md");
+    let blocks = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let mut seen = 0;
+    for block in blocks {
+        let p = machine([]);
+        p.write("ralph.toml", block);
+        p.run(["backends"]).ok().stderr("");
+        seen += 1;
+    }
+    assert_eq!(seen, 2);
+}

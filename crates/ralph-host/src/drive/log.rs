@@ -1,0 +1,49 @@
+//! The text log of a loop, and how many stage logs stay.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ralph_core::config::{Config, LogLevel};
+
+use crate::store::{add_to_view, drop_view};
+
+/// A line each for what happens, as much as is wanted.
+#[derive(Clone, Debug)]
+pub(super) struct Log {
+    path: PathBuf,
+    level: LogLevel,
+}
+
+impl Log {
+    /// The log of the project at `root`.
+    pub(super) fn of(root: &Path, config: &Config) -> Self {
+        Self { path: root.join(&config.log_file), level: config.log_level }
+    }
+
+    /// Add a line. A log that cannot be written is no reason to stop.
+    pub(super) fn line(&self, level: LogLevel, at: &str, text: &str) {
+        if level > self.level {
+            return;
+        }
+        let text = text.replace('\n', "\n    ");
+        let line = format!("[{at}] [{}] {text}\n", level.as_str());
+        let _unwritten = add_to_view(&self.path, line.as_bytes());
+    }
+}
+
+/// Remove the oldest stage logs, so that `keep` of them are left, each with its prompt.
+pub(super) fn prune_stage_logs(directory: &Path, keep: u32) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    let mut logs: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|e| e == "log"))
+        .collect();
+    // Their names begin with the time.
+    logs.sort();
+    let extra = logs.len().saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX));
+    for log in logs.iter().take(extra) {
+        let _left = drop_view(log);
+        let _left = drop_view(&log.with_extension("prompt.md"));
+    }
+}

@@ -1,0 +1,223 @@
+//! One piece of work on a backend, however often its context has to be compacted on the way.
+//!
+//! # Theory of operation
+//!
+//! ```text
+//! run ── ended otherwise ──────────────────────────────────────────> report
+//!  ^ \── its context should be compacted ──> compact ── can ──> go on with the session ──┐
+//!  |                                            \── cannot ──> new session with a digest ┤
+//!  └─────────────────────────────────────────────────────────────────────────────────────┘
+//! ```
+//!
+//! A backend that can compacts by itself, in a run of its own on the same session. For the others,
+//! and where that does not work, a new session begins with the digest of all that was heard so far.
+//! All runs share one monitor, one log and the time of one run, and what they used is added up. When
+//! the context is full again after [`MOST_COMPACTIONS`], the work does not fit: that is the outcome.
+
+use ralph_core::backend::{Event, Outcome, Request, Session, Spent};
+use ralph_core::digest::Digest;
+use ralph_core::limits::{Decision, Monitor};
+
+use crate::backends::{Call, Heard, OnCompact, RunReport, run_backend};
+use crate::proc::{ProcError, Runner};
+
+/// Most compactions of one piece of work.
+pub const MOST_COMPACTIONS: usize = 3;
+
+/// What a backend is asked to keep when it compacts.
+const FOCUS: &str = "keep the task, the files that were changed and why, the results of the tests, \
+                     errors that are open, decisions, and the next step";
+
+/// Stands before the request when a compacted session goes on.
+const GO_ON: &str = "Your context was compacted. Your changes are still in the files. Go on from \
+                     where you stopped. This was the request:";
+
+/// Stands between the digest and the request when a new session takes over.
+const TAKE_OVER: &str = "An earlier session worked on the request below until its context was \
+                         full. Its changes are still in the files. Go on from there.";
+
+/// A piece of work for a backend.
+pub struct Work<'a> {
+    /// The first run. Its `on_compact` is not looked at: a full context is what this is for.
+    pub call: Call<'a>,
+    /// The task in one line, for a digest.
+    pub task: &'a str,
+    /// A summary of what has changed in the working tree so far, for a digest.
+    pub diff: &'a dyn Fn() -> String,
+}
+
+/// How a context was made smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compaction {
+    /// By the backend itself.
+    Native,
+    /// By a new session that was told what had happened.
+    Digest,
+}
+
+/// How a piece of work went.
+#[derive(Debug)]
+pub struct SessionReport {
+    /// The last run. Its outcome, answer and session are those of the work.
+    pub last: RunReport,
+    /// What all runs used, as far as they said so.
+    pub spent: Spent,
+    /// How many runs could have said what they cost and did not: ended in the middle, some programs
+    /// never say. With these, `spent.cost` is less than the truth.
+    pub unsaid: u32,
+    /// Each compaction, in order.
+    pub compactions: Vec<Compaction>,
+    /// What is worth telling although it changes nothing.
+    pub notes: Vec<String>,
+}
+
+/// Run a backend until it has finished, compacting its context when that is needed.
+pub fn run_session(
+    runner: &Runner,
+    work: &Work<'_>,
+    monitor: &mut Monitor,
+    listener: &mut dyn FnMut(Heard<'_>),
+) -> Result<SessionReport, ProcError> {
+    let mut going = Going::new(runner, work, monitor, listener);
+    let mut last = going.run(&work.call.request, OnCompact::Stop)?;
+    while last.ended_by == Some(Decision::Compact) && going.compactions.len() < MOST_COMPACTIONS {
+        let session = match going.compact(&last)? {
+            Compacted::Native(session) => Some(session),
+            Compacted::No => None,
+            Compacted::Ended(report) => return Ok(going.report(*report)),
+        };
+        last = going.go_on(session)?;
+    }
+    Ok(going.report(last))
+}
+
+/// What became of an attempt to compact natively.
+enum Compacted {
+    /// It worked; the session goes on.
+    Native(String),
+    /// It did not, or the backend cannot.
+    No,
+    /// Something happened that ends the work.
+    Ended(Box<RunReport>),
+}
+
+struct Going<'a> {
+    runner: &'a Runner,
+    work: &'a Work<'a>,
+    monitor: &'a mut Monitor,
+    listener: &'a mut dyn FnMut(Heard<'_>),
+    digest: Digest,
+    spent: Spent,
+    /// What the session at hand has used.
+    of_session: Spent,
+    unsaid: u32,
+    compactions: Vec<Compaction>,
+    /// The run at hand has said that it compacted its context.
+    has_compacted: bool,
+}
+
+impl<'a> Going<'a> {
+    fn new(
+        runner: &'a Runner,
+        work: &'a Work<'a>,
+        monitor: &'a mut Monitor,
+        listener: &'a mut dyn FnMut(Heard<'_>),
+    ) -> Self {
+        Self {
+            runner,
+            work,
+            monitor,
+            listener,
+            digest: Digest::default(),
+            spent: Spent::default(),
+            of_session: work.call.request.session.before(),
+            unsaid: 0,
+            compactions: Vec::new(),
+            has_compacted: false,
+        }
+    }
+
+    /// One run, with its share of the time and its part of the sum.
+    fn run(
+        &mut self,
+        request: &Request<'_>,
+        on_compact: OnCompact,
+    ) -> Result<RunReport, ProcError> {
+        let call = Call { request: request.clone(), on_compact, ..self.work.call.clone() };
+        self.has_compacted = false;
+        let mut both = |what: Heard<'_>| {
+            if let Heard::Event(event) = what {
+                self.digest.event(event);
+                self.has_compacted |= matches!(event, Event::Compacted { .. });
+            }
+            (self.listener)(what);
+        };
+        let report = run_backend(self.runner, &call, self.monitor, &mut both)?;
+        self.monitor.took(report.finished.elapsed);
+        self.spent = self.spent.plus(report.spent);
+        self.of_session = self.of_session.plus(report.spent);
+        let says_cost = call.driver.supports().cost && report.outcome != Outcome::NotInstalled;
+        self.unsaid += u32::from(says_cost && report.spent.cost.is_none());
+        Ok(report)
+    }
+
+    /// Lets the backend compact the session of its last run, if it can.
+    fn compact(&mut self, last: &RunReport) -> Result<Compacted, ProcError> {
+        let call = &self.work.call;
+        let Some(id) = last.session.as_deref().filter(|_| call.driver.supports().compaction) else {
+            return Ok(Compacted::No);
+        };
+        let request = Request {
+            prompt: FOCUS,
+            schema: None,
+            max_turns: None,
+            session: Session::Compact { id, before: self.of_session },
+            ..call.request.clone()
+        };
+        let report = self.run(&request, OnCompact::GoOn)?;
+        Ok(match &report.outcome {
+            Outcome::Success if self.has_compacted => Compacted::Native(id.to_owned()),
+            // A new session would end for the same reason.
+            Outcome::RateLimit { .. }
+            | Outcome::NotLoggedIn { .. }
+            | Outcome::NotInstalled
+            | Outcome::Budget
+            | Outcome::Timeout
+            | Outcome::Cancelled => Compacted::Ended(Box::new(report)),
+            _ => Compacted::No,
+        })
+    }
+
+    /// The next run: of the compacted session, or of a new one.
+    fn go_on(&mut self, session: Option<String>) -> Result<RunReport, ProcError> {
+        let asked = &self.work.call.request;
+        match session {
+            Some(id) => {
+                self.compactions.push(Compaction::Native);
+                let prompt = format!("{GO_ON}\n\n{}", asked.prompt);
+                let session = Session::Resume { id: &id, before: self.of_session };
+                let request = Request { prompt: &prompt, session, ..asked.clone() };
+                self.run(&request, OnCompact::Stop)
+            }
+            None => {
+                self.compactions.push(Compaction::Digest);
+                self.of_session = Spent::default();
+                let digest = self.digest.render(self.work.task, &(self.work.diff)());
+                let prompt = format!("{digest}\n{TAKE_OVER}\n\n{}", asked.prompt);
+                let request = Request { prompt: &prompt, session: Session::New, ..asked.clone() };
+                self.run(&request, OnCompact::Stop)
+            }
+        }
+    }
+
+    fn report(self, last: RunReport) -> SessionReport {
+        let notes = last.outcome.note(&last.finished.exit).into_iter().collect();
+        SessionReport {
+            last,
+            spent: self.spent,
+            unsaid: self.unsaid,
+            compactions: self.compactions,
+            notes,
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Waiting for the disk: every sync of ralph's own goes through here, so that it can be counted, and
+//! so that other work can be done meanwhile.
+
+use std::fs::File;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{Builder, JoinHandle};
+
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+/// How often this process has waited for the disk.
+pub fn syncs() -> u64 {
+    COUNT.load(Ordering::Relaxed)
+}
+
+/// Wait until what was written to a file is on the disk.
+pub(super) fn data(file: &File) -> io::Result<()> {
+    COUNT.fetch_add(1, Ordering::Relaxed);
+    file.sync_data()
+}
+
+/// Wait until a directory is on the disk.
+pub(super) fn directory(directory: &File) -> io::Result<()> {
+    COUNT.fetch_add(1, Ordering::Relaxed);
+    directory.sync_all()
+}
+
+/// A sync that goes on in the background. Whatever depends on it waits first.
+#[derive(Debug, Default)]
+#[must_use = "nothing that depends on it may happen before `wait`"]
+pub struct Syncing(Option<JoinHandle<io::Result<()>>>);
+
+impl Syncing {
+    /// Begin to bring what was written to `file` to the disk.
+    pub(super) fn data(file: &File) -> io::Result<Self> {
+        let file = file.try_clone()?;
+        Self::begin(move || data(&file))
+    }
+
+    /// Begin to bring a directory to the disk.
+    pub(super) fn directory(file: File) -> io::Result<Self> {
+        Self::begin(move || directory(&file))
+    }
+
+    fn begin(sync: impl FnOnce() -> io::Result<()> + Send + 'static) -> io::Result<Self> {
+        Ok(Self(Some(Builder::new().name("sync".into()).spawn(sync)?)))
+    }
+
+    /// Wait for its end.
+    pub fn wait(&mut self) -> io::Result<()> {
+        let Some(thread) = self.0.take() else { return Ok(()) };
+        thread.join().unwrap_or_else(|_| Err(io::Error::other("the sync was broken off")))
+    }
+}

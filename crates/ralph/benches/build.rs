@@ -1,0 +1,313 @@
+//! What `ralph build` takes for a task, next to what git and the agent alone would take.
+//!
+//! The floor of a task is one start of the agent, `git add -A` and `git commit`, with a plan of the
+//! same size in the commit. Ralph does the same with a checkpoint, a journal, a prompt, a gate and the
+//! ledger around it. The agent is this program itself: it writes one file and says that it is done.
+//!
+//! Both sides take turns, task by task: ralph's agent calls in through a socket before it does
+//! anything, and is let go when the floor's next task, in a repository of its own, is done and
+//! measured. So whatever else the machine does hits both alike. A lap of ralph's goes from letting one
+//! agent go to hearing from the next. Nothing here fails for being slow; a run that does not land
+//! every task does.
+//!
+//! ```text
+//! cargo bench -p ralph --bench build               10, 100 and 1,000 tasks, and a tree that is not clean
+//! cargo bench -p ralph --bench build -- --quick    10 and 50 tasks: does it run at all?
+//! ```
+#![expect(clippy::disallowed_methods, reason = "this program starts programs and makes projects")]
+
+use std::collections::VecDeque;
+use std::error::Error;
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+/// The word that makes this program the agent.
+const AGENT: &str = "--agent";
+/// Where the agent calls in.
+const SOCKET: &str = "BENCH_SOCKET";
+/// Below `ralph/`, as `ralph init` has it.
+const PLAN: &str = "ralph/plan.jsonl";
+
+const RATIO: f64 = 1.5;
+const GROWTH: f64 = 1.2;
+const MEMORY_KB: u64 = 20 * 1024;
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// What is measured: so many tasks, so often, in such a tree.
+#[derive(Clone, Copy)]
+struct Case {
+    tasks: usize,
+    rounds: usize,
+    tree: Tree,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Tree {
+    Clean,
+    Dirty,
+}
+
+const QUICK: [Case; 3] = [
+    Case { tasks: 10, rounds: 1, tree: Tree::Clean },
+    Case { tasks: 50, rounds: 1, tree: Tree::Clean },
+    Case { tasks: 10, rounds: 1, tree: Tree::Dirty },
+];
+
+const FULL: [Case; 4] = [
+    Case { tasks: 10, rounds: 15, tree: Tree::Clean },
+    Case { tasks: 100, rounds: 2, tree: Tree::Clean },
+    Case { tasks: 1_000, rounds: 1, tree: Tree::Clean },
+    Case { tasks: 100, rounds: 1, tree: Tree::Dirty },
+];
+
+fn main() -> Outcome<()> {
+    if std::env::args().any(|word| word == AGENT) {
+        return agent();
+    }
+    let quick = std::env::args().any(|word| word == "--quick");
+    let cases = if quick { &QUICK[..] } else { &FULL[..] };
+    let mut all = Vec::new();
+    for case in cases {
+        let mut measured = Measured::default();
+        for _ in 0..case.rounds {
+            round(*case, &mut measured)?;
+        }
+        all.push((*case, measured));
+    }
+    print(&mut all);
+    Ok(())
+}
+
+/// Write one file and say so. Called in first, when there is somebody to call.
+fn agent() -> Outcome<()> {
+    std::io::stdin().read_to_end(&mut Vec::new())?;
+    if let Some(socket) = std::env::var_os(SOCKET) {
+        let mut call = UnixStream::connect(socket)?;
+        call.write_all(b"a")?;
+        call.read_exact(&mut [0])?;
+    }
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_nanos();
+    fs::write("work.txt", format!("{now}\n"))?;
+    println!("<TASK_DONE>");
+    Ok(())
+}
+
+/// Times of each task and what a run took.
+#[derive(Default)]
+struct Measured {
+    floor: Vec<Duration>,
+    gate: Vec<Duration>,
+    ralph: Vec<Duration>,
+    start: Vec<Duration>,
+    end: Vec<Duration>,
+    processes: f64,
+    syncs: f64,
+    memory_kb: u64,
+}
+
+/// One run of ralph, with as many tasks of the floor between its own.
+fn round(case: Case, measured: &mut Measured) -> Outcome<()> {
+    let room = tempfile::tempdir()?;
+    let ours = Project::new(room.path().join("ours"), case.tasks)?;
+    let mut floor = Project::new(room.path().join("floor"), case.tasks)?;
+    if case.tree == Tree::Dirty {
+        fs::write(ours.root.join("users.txt"), "changed by the user\n")?;
+        fs::write(ours.root.join("notes.txt"), "new, and nobody else's\n")?;
+    }
+    let (socket, counts) = (room.path().join("socket"), room.path().join("counts"));
+    let listener = UnixListener::bind(&socket)?;
+    let limit = (case.tasks + 1).to_string();
+    let mut released = Instant::now();
+    let mut ralph = ours
+        .command(env!("CARGO_BIN_EXE_ralph"), &["build", "--quiet", "--max-iterations", &limit])
+        .env(SOCKET, &socket)
+        .env("RALPH_COUNT", &counts)
+        .spawn()?;
+    let pid = ralph.id();
+    let waiter = thread::spawn(move || {
+        let status = ralph.wait();
+        let _gone = UnixStream::connect(socket).and_then(|mut call| call.write_all(b"e"));
+        status
+    });
+    for task in 0.. {
+        let mut call = listener.accept()?.0;
+        let mut who = [0];
+        call.read_exact(&mut who)?;
+        let lap = released.elapsed();
+        match (who[0], task) {
+            (b'e', _) => {
+                measured.end.push(lap);
+                break;
+            }
+            (_, 0) => measured.start.push(lap),
+            (_, _) => measured.ralph.push(lap),
+        }
+        measured.memory_kb = measured.memory_kb.max(peak_memory(pid));
+        measured.floor.push(floor.task()?);
+        measured.gate.push(time(floor.command("sh", &["-c", "true"]))?);
+        released = Instant::now();
+        call.write_all(b"g")?;
+    }
+    let status = waiter.join().map_err(|_| "the waiting thread panicked")??;
+    ours.check(case.tasks, status.success())?;
+    let counts: serde_json::Value = serde_json::from_slice(&fs::read(counts)?)?;
+    let each = |name: &str| counts[name].as_f64().unwrap_or(f64::NAN) / case.tasks as f64;
+    (measured.processes, measured.syncs) = (each("processes"), each("syncs"));
+    Ok(())
+}
+
+/// A repository with a plan.
+struct Project {
+    root: PathBuf,
+    agent: String,
+    /// The lines of the plan, for the floor, which edits it by hand.
+    plan: VecDeque<String>,
+}
+
+impl Project {
+    fn new(root: PathBuf, tasks: usize) -> Outcome<Self> {
+        let agent = std::env::current_exe()?.to_string_lossy().into_owned();
+        let plan = (0..tasks).map(|n| {
+            format!(
+                "{{\"t\":\"task\",\"id\":\"t-{n:04}\",\"spec\":\"bench.md\",\"name\":\"Do part {n}\",\
+                 \"s\":\"p\",\"accept\":\"part {n} is there and its test passes\"}}\n"
+            )
+        });
+        let first = "{\"t\":\"spec\",\"spec\":\"bench.md\"}\n".to_owned();
+        let project = Self { plan: std::iter::once(first).chain(plan).collect(), root, agent };
+        fs::create_dir_all(project.root.join("ralph/specs"))?;
+        let config = format!(
+            "backend = \"stub\"\n\n[backends.stub]\nkind = \"command\"\n\
+             command = [\"{}\", \"{AGENT}\"]\n\n[[gates]]\nname = \"ok\"\ncommand = \"true\"\n",
+            project.agent
+        );
+        let put = |path: &str, text: &str| fs::write(project.root.join(path), text);
+        put("ralph.toml", &config)?;
+        put(".gitignore", "/.ralph/\n/build/ralph-logs/\n.ralph-tmp-*\n")?;
+        put("ralph/specs/bench.md", "# Bench\n")?;
+        put("users.txt", "as committed\n")?;
+        put("work.txt", "nothing yet\n")?;
+        put(PLAN, &project.plan.iter().map(String::as_str).collect::<String>())?;
+        for args in [
+            &["init", "--quiet"][..],
+            &["config", "user.name", "bench"],
+            &["config", "user.email", "bench@localhost"],
+            &["add", "-A"],
+            &["commit", "--quiet", "-m", "start"],
+        ] {
+            time(project.command("git", args))?;
+        }
+        Ok(project)
+    }
+
+    /// What the floor takes for a task.
+    fn task(&mut self) -> Outcome<Duration> {
+        // Like a landing: the first task's line goes, a record of it comes to the end.
+        if let (Some(spec), Some(task)) = (self.plan.pop_front(), self.plan.pop_front()) {
+            self.plan.push_front(spec);
+            self.plan.push_back(task.replacen("task", "note", 1));
+        }
+        let text: String = self.plan.iter().map(String::as_str).collect();
+        fs::write(self.root.join(PLAN), text)?;
+        let agent = time(self.command(&self.agent, &[AGENT]))?;
+        let add = time(self.command("git", &["add", "-A"]))?;
+        Ok(agent + add + time(self.command("git", &["commit", "-m", "a task"]))?)
+    }
+
+    /// Every task landed, in a commit of its own.
+    fn check(&self, tasks: usize, success: bool) -> Outcome<()> {
+        let mut log = self.command("git", &["log", "--format=%s", "--grep=Ralph-Task"]);
+        let log = log.stdout(Stdio::piped()).output()?.stdout;
+        let landed = String::from_utf8_lossy(&log).lines().count();
+        match success && landed == tasks {
+            true => Ok(()),
+            false => Err(format!("{landed} of {tasks} tasks landed, success: {success}").into()),
+        }
+    }
+
+    /// The same quiet surroundings for every program: no settings of the person who runs this.
+    fn command(&self, program: &str, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command.args(args).current_dir(&self.root);
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let ours = |name: &str| name.starts_with("GIT_") || name.starts_with("RALPH_");
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(ours)) {
+            command.env_remove(name);
+        }
+        command.env("GIT_CONFIG_NOSYSTEM", "1").env_remove("XDG_CONFIG_HOME");
+        command.env("HOME", &self.root);
+        command
+    }
+}
+
+fn time(mut command: Command) -> Outcome<Duration> {
+    let start = Instant::now();
+    let status = command.status()?;
+    let took = start.elapsed();
+    if status.success() { Ok(took) } else { Err(format!("{command:?} ended with {status}").into()) }
+}
+
+/// The most memory a process has used so far, where the system tells it.
+fn peak_memory(pid: u32) -> u64 {
+    let status = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("status"));
+    let status = status.unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|rest| rest.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or(0)
+}
+
+fn print(all: &mut [(Case, Measured)]) {
+    println!("medians of a task, both sides in turn; a run's start and end are told apart");
+    println!(
+        "| tasks | tree | floor | + gate | ralph | ratio | start | end | processes | syncs | memory |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+    let mut clean: Vec<(f64, f64)> = Vec::new();
+    for (case, measured) in all.iter_mut() {
+        let (floor, gate) = (median(&mut measured.floor), median(&mut measured.gate));
+        let (ralph, start) = (median(&mut measured.ralph), median(&mut measured.start));
+        let end = median(&mut measured.end);
+        let ratio = ralph / floor;
+        if case.tree == Tree::Clean {
+            clean.push((floor, ralph));
+        }
+        println!(
+            "| {} | {} | {floor:.2} ms | {:.2} ms | {ralph:.2} ms | {ratio:.2} | {start:.1} ms | \
+             {end:.1} ms | {:.1} | {:.1} | {:.1} MB |",
+            case.tasks,
+            if case.tree == Tree::Clean { "clean" } else { "dirty" },
+            floor + gate,
+            measured.processes,
+            measured.syncs,
+            measured.memory_kb as f64 / 1024.0,
+        );
+    }
+    let worst = clean.iter().map(|(floor, ralph)| ralph / floor).fold(0.0, f64::max);
+    println!("ratio, clean tree: at most {worst:.2}, goal {RATIO} {}", met(worst <= RATIO));
+    if let [(floor, ralph), .., (last_floor, last_ralph)] = clean[..] {
+        let growth = last_ralph / ralph;
+        println!(
+            "growth, largest over smallest plan: {growth:.2} (the floor's own: {:.2}), goal {GROWTH} {}",
+            last_floor / floor,
+            met(growth <= GROWTH)
+        );
+    }
+    let memory = all.iter().map(|(_, measured)| measured.memory_kb).max().unwrap_or(0);
+    let megabytes = memory as f64 / 1024.0;
+    println!("peak memory: {megabytes:.1} MB, goal below 20 MB {}", met(memory < MEMORY_KB));
+}
+
+fn met(met: bool) -> &'static str {
+    if met { "met" } else { "MISSED" }
+}
+
+/// In milliseconds.
+fn median(times: &mut [Duration]) -> f64 {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default().as_secs_f64() * 1000.0
+}

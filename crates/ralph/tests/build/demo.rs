@@ -1,0 +1,55 @@
+//! `ralph demo`: the first thing that somebody sees.
+
+use ralph_testkit::project;
+
+#[test]
+fn the_demo_builds_a_project_through_a_red_gate_a_lie_and_a_crash() {
+    let p = project!().real_time();
+    let run = p.run(["demo"]).ok();
+    for part in [
+        "t-add1",
+        "t-sub1",
+        "t-mul1",
+        "t-div1",
+        "FAIL",
+        "nothing changed",
+        "Complete",
+        "ralph init",
+    ] {
+        assert!(run.stdout.contains(part), "{part:?} is missing:\n{}", run.stdout);
+    }
+    assert!(
+        std::fs::read_dir(p.root()).unwrap().next().is_none(),
+        "it leaves nothing where it is run"
+    );
+}
+
+#[test]
+fn a_kept_demo_is_a_repository_that_works() {
+    let p = project!().real_time();
+    p.run(["demo", "--keep", "try"]).ok().stdout_has("try");
+    p.shell("cd try && sh test.sh && sh calc.sh 7 div 2").ok().stdout_has("3\n");
+    let log = p.shell("cd try && git log --format=%s && git status --porcelain").ok().stdout;
+    assert_eq!(log.matches("ralph[").count(), 4, "{log}");
+    p.command(["status"]).dir("try").run().ok();
+    p.command(["attempts"]).dir("try").run().ok().stdout_has("t-div1");
+}
+
+#[test]
+fn the_demo_does_not_write_into_a_directory_that_has_something_in_it() {
+    let p = project!().file("mine/notes.txt", "mine\n");
+    let run = p.run(["demo", "--keep", "mine"]).fails(1);
+    assert!(run.stderr.contains("mine"), "{}", run.stderr);
+    assert_eq!(p.read("mine/notes.txt"), "mine\n");
+    assert!(!p.exists("mine/calc.sh"));
+}
+
+#[test]
+fn the_demo_does_not_need_an_identity_of_git() {
+    let p = project!().real_time();
+    let bin = env!("CARGO_BIN_EXE_ralph");
+    let script = format!(
+        "env -u GIT_AUTHOR_NAME -u GIT_AUTHOR_EMAIL -u GIT_COMMITTER_NAME -u GIT_COMMITTER_EMAIL '{bin}' demo"
+    );
+    p.shell(&script).ok().stdout_has("Complete");
+}

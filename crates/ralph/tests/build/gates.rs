@@ -1,0 +1,213 @@
+//! Gates decide: which of them count, what was red before, and what is written about them.
+
+use serde_json::Value;
+
+use crate::plans::{Format, task};
+use crate::repo::{BROKEN, GOOD, Repo, repo, repo_with, rule, says};
+
+/// One task, these settings, these gates as `(name, kind, more, command)`.
+fn gated(settings: &str, gates: &[(&str, &str, &str, &str)]) -> Repo {
+    let repo = repo(&[task("t-aaa1")]);
+    let mut text = format!("backend = \"sim\"\nmax_retries = 0\n{settings}\n");
+    for (name, kind, more, command) in gates {
+        text.push_str(&format!(
+            "[[gates]]\nname = \"{name}\"\nkind = \"{kind}\"\n{more}\ncommand = '''{command}'''\n"
+        ));
+    }
+    repo.config(&text);
+    repo
+}
+
+/// Red only on the work of an attempt.
+const NEWLY_RED: &str = "! grep -rns BROKEN work";
+
+fn check(report: &Value, name: &str) -> Value {
+    let found = report["checks"].as_array().unwrap().iter().find(|c| c["name"] == name);
+    found.cloned().unwrap_or_default()
+}
+
+#[test]
+fn the_whole_result_is_written_for_each_iteration() {
+    let repo = gated("", &[("unit", "test", "", NEWLY_RED), ("style", "lint", "", "echo fine")]);
+    repo.build([]).ok();
+    let report = repo.report(1);
+    assert_eq!(report["iteration"], 1);
+    assert_eq!(report["strategy"], "strict");
+    assert_eq!(report["passed"], true);
+    assert_eq!(report["timestamp"], ralph_testkit::NOW);
+    let style = check(&report, "style");
+    assert_eq!((&style["command"], &style["type"]), (&"echo fine".into(), &"lint".into()));
+    assert_eq!(
+        (&style["exit_code"], &style["passed"], &style["preexisting"]),
+        (&0.into(), &true.into(), &false.into())
+    );
+    assert_eq!(style["output"], "fine\n");
+}
+
+#[test]
+fn strict_wants_every_gate_green() {
+    let repo = gated("", &[("unit", "test", "", "true"), ("style", "lint", "", NEWLY_RED)]);
+    repo.script(&rule("", BROKEN));
+    repo.build([]).fails(3);
+    assert_eq!(repo.report(1)["passed"], false);
+}
+
+#[test]
+fn lenient_tolerates_red_lint_and_says_so() {
+    let repo = gated(
+        "gate_strategy = \"lenient\"",
+        &[("unit", "test", "", "true"), ("style", "lint", "", NEWLY_RED)],
+    );
+    repo.script(&rule("", BROKEN));
+    let run = repo.build([]).ok();
+    says(&run, "style");
+    let report = repo.report(1);
+    assert_eq!(
+        (&report["passed"], &check(&report, "style")["passed"]),
+        (&true.into(), &false.into())
+    );
+}
+
+#[test]
+fn lenient_still_wants_green_tests() {
+    let repo = gated("gate_strategy = \"lenient\"", &[("unit", "test", "", NEWLY_RED)]);
+    repo.script(&rule("", BROKEN));
+    repo.build([]).fails(3);
+}
+
+#[test]
+fn tests_only_does_not_run_lint() {
+    let repo = gated(
+        "gate_strategy = \"tests_only\"",
+        &[("unit", "test", "", "true"), ("style", "lint", "", "touch linted; false")],
+    );
+    repo.build([]).ok();
+    assert!(!repo.exists("linted"));
+}
+
+#[test]
+fn required_wins_over_the_strategy_both_ways() {
+    let repo =
+        gated("gate_strategy = \"lenient\"", &[("style", "lint", "required = true", NEWLY_RED)]);
+    repo.script(&rule("", BROKEN));
+    repo.build([]).fails(3);
+    let repo = gated(
+        "",
+        &[("unit", "test", "required = false", NEWLY_RED), ("other", "test", "", "true")],
+    );
+    repo.script(&rule("", BROKEN));
+    repo.build([]).ok();
+}
+
+#[test]
+fn a_gate_that_was_red_before_does_not_block() {
+    let repo = gated("", &[("unit", "test", "", "echo 'test old ... FAILED'; exit 1")]);
+    let run = repo.build([]).ok();
+    assert!(repo.is_done("t-aaa1"));
+    says(&run, "unit");
+    assert_eq!(check(&repo.report(1), "unit")["preexisting"], true);
+}
+
+#[test]
+fn a_newly_red_test_blocks_beside_an_old_one() {
+    let command = "echo 'test old ... FAILED'; if grep -qs BROKEN work/*; then echo 'test new ... FAILED'; else echo 'test new ... ok'; fi; echo 'test result: FAILED. 1 passed; 1 failed; 0 ignored'; exit 101";
+    let repo = gated("", &[("unit", "test", "", command)]);
+    repo.script(&(rule("attempt = 1", BROKEN) + &rule("", GOOD)));
+    repo.build([]).fails(3);
+    assert_eq!(check(&repo.report(1), "unit")["preexisting"], false);
+    assert!(!repo.is_done("t-aaa1"));
+}
+
+#[test]
+fn looking_at_the_base_leaves_no_trace_in_what_lands() {
+    // The gate sees whether the work is there, and is red either way for the same reason.
+    let repo = gated(
+        "",
+        &[("unit", "test", "", "ls work >> \"$HOME/seen\" 2>&1; echo 'always red'; exit 1")],
+    );
+    repo.build([]).ok();
+    assert_eq!(repo.read("work/t-aaa1.txt"), "t-aaa1 is done\n");
+    assert_eq!(repo.landed(), ["t-aaa1"]);
+    assert_eq!(repo.status(), "");
+}
+
+#[test]
+fn the_base_is_not_looked_at_when_the_gates_are_green() {
+    let repo = gated("", &[("unit", "test", "", "echo x >> \"$HOME/gated\"")]);
+    repo.build([]).ok();
+    assert_eq!(std::fs::read_to_string(repo.home().join("gated")).unwrap(), "x\n", "one run");
+}
+
+#[test]
+fn without_gates_work_lands_and_is_called_unproven_everywhere() {
+    let repo = gated("", &[]);
+    let run = repo.build([]).ok();
+    says(&run, "no gates");
+    says(&run, "unproven");
+    assert!(repo.is_done("t-aaa1"));
+    repo.run(["attempts"]).ok().stdout_has("unproven");
+    let ends = repo.events("iteration_end");
+    assert_eq!(ends[0]["metadata"]["proof"], "unproven", "{ends:?}");
+}
+
+#[test]
+fn a_gate_that_takes_too_long_is_red_and_ended() {
+    let repo =
+        gated("", &[("slow", "test", "timeout = \"1s\"", "if [ -d work ]; then sleep 600; fi")]);
+    let run = repo.build([]).fails(3);
+    says(&run, "slow");
+    crate::processes::none_is_left(repo.home());
+}
+
+#[test]
+fn gate_commands_are_those_of_the_start() {
+    let repo = gated("", &[("unit", "test", "", "false || ! grep -rns BROKEN work")]);
+    // The backend makes the gate easier. Its change fails the attempt, and the old gate is what ran.
+    let easier = r#"{ run = "sed -i s/BROKEN/NOTHING/ ralph.toml" }, "#;
+    repo.script(&rule("", &format!("{easier}{BROKEN}")));
+    repo.build([]).fails(3);
+    assert!(repo.read("ralph.toml").contains("BROKEN"));
+}
+
+#[test]
+fn new_files_that_a_gate_makes_are_not_committed_and_do_not_stay() {
+    let repo = gated("", &[("unit", "test", "", "echo report > report.xml")]);
+    repo.build([]).ok();
+    assert_eq!(repo.ask_git(["ls-files", "report.xml"]), "");
+    assert!(!repo.exists("report.xml"));
+}
+
+#[test]
+fn validation_commands_of_ralph_deluxe_are_used_and_sorted_into_tests_and_lint() {
+    let repo = repo_with(Format::Deluxe, &[task("T-001")]);
+    let commands = r#"["echo pytest", "echo shellcheck", "true"]"#;
+    let run = repo.command(["build"]).env("RALPH_VALIDATION_COMMANDS", commands).run().ok();
+    drop(run);
+    let report = repo.report(1);
+    let kinds: Vec<&str> =
+        report["checks"].as_array().unwrap().iter().map(|c| c["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["test", "lint", "test"]);
+}
+
+#[test]
+fn events_tell_what_the_gates_said() {
+    let repo = gated("", &[]);
+    repo.config(&format!("backend = \"sim\"\n{}", crate::repo::GATE));
+    repo.script(&(rule("attempt = 1", BROKEN) + &rule("", GOOD)));
+    repo.build([]).ok();
+    let kinds: Vec<String> =
+        repo.events("").iter().map(|e| e["event"].as_str().unwrap().to_owned()).collect();
+    let expected = [
+        "orchestrator_start",
+        "iteration_start",
+        "validation_fail",
+        "iteration_end",
+        "iteration_start",
+        "validation_pass",
+        "iteration_end",
+        "orchestrator_end",
+    ];
+    let of_seed: Vec<&str> =
+        kinds.iter().map(String::as_str).filter(|k| expected.contains(k)).collect();
+    assert_eq!(of_seed, expected);
+}

@@ -1,0 +1,221 @@
+//! Landing on real repositories: messages, hooks, every state of HEAD, and backends that use git.
+
+use std::fs;
+
+use ralph_testkit::project;
+
+use crate::plans::{Format, task};
+use crate::repo::{BROKEN, GOOD, Repo, repo, rule, says};
+
+fn one() -> Repo {
+    repo(&[task("t-aaa1")])
+}
+
+#[test]
+fn a_commit_names_iteration_task_and_summary_and_carries_trailers() {
+    let repo = one();
+    let handoff = r#"{ write = "work/x.txt", text = "x\n" }, { claim = "done", form = "json", handoff = { summary = "added the x" } }"#;
+    repo.script(&rule("", handoff));
+    repo.build([]).ok();
+    let subject = repo.subjects().into_iter().find(|s| s.contains("t-aaa1")).unwrap();
+    assert_eq!(subject, "ralph[1]: t-aaa1 — added the x");
+    let commit = repo.ask_git(["log", "--format=%H", "--grep", "Ralph-Task: t-aaa1"]);
+    let body = repo.ask_git(["log", "-1", "--format=%B", &commit]);
+    for trailer in ["Ralph-Task: t-aaa1", "Ralph-Attempt: ", "Ralph-Run: "] {
+        assert!(body.contains(trailer), "{trailer} is missing:\n{body}");
+    }
+    let files = repo.ask_git(["show", "--name-only", "--format=", &commit]);
+    assert!(files.contains("work/x.txt") && files.contains("ralph/plan.jsonl"), "{files}");
+}
+
+#[test]
+fn the_prefix_of_commits_is_configurable() {
+    let repo = one();
+    repo.set("commit_prefix = \"robot\"").build([]).ok();
+    assert!(
+        repo.subjects().iter().any(|s| s.starts_with("robot[1]: t-aaa1 — ")),
+        "{:?}",
+        repo.subjects()
+    );
+}
+
+#[test]
+fn without_auto_commit_the_work_stays_in_the_tree_uncommitted() {
+    let repo = one();
+    repo.set("auto_commit = false");
+    let head = repo.head();
+    repo.build([]).ok();
+    assert_eq!(repo.head(), head);
+    assert_eq!(repo.read("work/t-aaa1.txt"), "t-aaa1 is done\n");
+    assert!(repo.is_done("t-aaa1"));
+}
+
+#[test]
+fn the_plan_rides_in_the_commit_of_its_work() {
+    let repo = one();
+    repo.build([]).ok();
+    let commit = repo.ask_git(["log", "--format=%H", "--grep", "Ralph-Task: t-aaa1"]);
+    let plan = repo.ask_git(["show", &format!("{commit}:ralph/plan.jsonl")]);
+    assert!(Format::Jsonl.says_done(&plan, "t-aaa1"), "{plan}");
+}
+
+#[test]
+fn a_detached_head_is_worked_on_as_it_is() {
+    let repo = one();
+    repo.git(["checkout", "-q", "--detach"]).ok();
+    let main = repo.ask_git(["rev-parse", "main"]);
+    repo.build([]).ok();
+    assert_eq!(repo.landed(), ["t-aaa1"]);
+    assert_eq!(repo.ask_git(["rev-parse", "main"]), main, "no branch was moved");
+    repo.git(["symbolic-ref", "-q", "HEAD"]).fails(1);
+}
+
+#[test]
+fn a_linked_worktree_is_worked_on_alone() {
+    let repo = one();
+    repo.git(["worktree", "add", "-q", "../linked", "-b", "side"]).ok();
+    let main = repo.head();
+    let linked = repo.root().parent().unwrap().join("linked");
+    let run = repo.command(["build"]).dir(&linked).run().ok();
+    drop(run);
+    assert_eq!(repo.head(), main);
+    let subject = repo.ask_git(["log", "side", "--format=%s", "--grep", "Ralph-Task: t-aaa1"]);
+    assert!(subject.contains("t-aaa1"), "{subject}");
+    assert!(linked.join("work/t-aaa1.txt").exists() && !repo.exists("work/t-aaa1.txt"));
+    // Each worktree has its own history.
+    assert!(!repo.path(".git/ralph/journal.jsonl").exists());
+    assert!(repo.path(".git/worktrees/linked/ralph/journal.jsonl").exists());
+}
+
+#[test]
+fn a_repository_without_a_commit_gets_its_first_one() {
+    let p = project!().git_init();
+    let scenario = p.home().join("scenario.toml");
+    let p = p
+        .env("RALPH_SIM", &scenario)
+        .file(".gitignore", "/build/\n/.ralph/\n")
+        .file("ralph.toml", format!("backend = \"sim\"\n{}", crate::repo::GATE))
+        .file("mine.txt", "mine\n")
+        .file("ralph/plan.jsonl", Format::Jsonl.text(&[task("t-aaa1"), task("t-aaa2")]));
+    let repo = Repo { project: p, format: Format::Jsonl, tasks: vec!["t-aaa1", "t-aaa2"] };
+    repo.script(&(rule("task = \"t-aaa1\"\nattempt = 1", BROKEN) + &rule("", GOOD)));
+    repo.build([]).ok();
+    assert_eq!(repo.landed(), ["t-aaa1", "t-aaa2"]);
+    assert_eq!(repo.read("mine.txt"), "mine\n");
+    assert_eq!(
+        repo.ask_git(["ls-files", "mine.txt"]),
+        "",
+        "the user's file is not ralph's to commit"
+    );
+}
+
+#[test]
+fn a_failing_pre_commit_hook_is_a_failed_attempt_with_its_output() {
+    let repo = one();
+    let hook = repo.git_dir().join("hooks/pre-commit");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, "#!/bin/sh\nif git diff --cached | grep -q FORBIDDEN; then echo 'no such word here' >&2; exit 1; fi\n").unwrap();
+    repo.shell(&format!("chmod +x '{}'", hook.display())).ok();
+    let bad = r#"{ write = "work/x.txt", text = "FORBIDDEN\n" }, { claim = "done" }"#;
+    repo.script(&(rule("attempt = 1", bad) + &rule("", GOOD)));
+    let run = repo.build([]).ok();
+    says(&run, "hook");
+    assert!(repo.prompt(2).contains("no such word here"), "{}", repo.prompt(2));
+    assert_eq!(repo.landed(), ["t-aaa1"]);
+    assert!(!repo.exists("work/x.txt"));
+    assert_eq!(repo.status(), "");
+}
+
+#[test]
+fn commits_of_the_backend_do_not_count_as_its_own() {
+    for fault in ["git_commit", "git_stash", "git_branch", "git_checkout"] {
+        let repo = one();
+        let steps = format!(
+            r#"{{ write = "work/{{task}}.txt", text = "{{task}} is done\n" }}, {{ fault = "{fault}" }}, {{ write = "work/after.txt", text = "x\n" }}, {{ claim = "done" }}"#
+        );
+        repo.script(&(rule("attempt = 1", &steps) + &rule("", GOOD)));
+        repo.build([]).ok();
+        assert_eq!(repo.ask_git(["symbolic-ref", "HEAD"]), "refs/heads/main", "{fault}");
+        assert_eq!(repo.landed(), ["t-aaa1"], "{fault}: {:?}", repo.subjects());
+        let own: Vec<_> = repo.subjects().into_iter().filter(|s| !s.starts_with("ralph")).collect();
+        assert_eq!(own, ["start"], "{fault}");
+        assert_eq!(repo.status(), "", "{fault}");
+        // What it put into a stash is not in the tree, so it is not its work.
+        assert_eq!(repo.exists("work/t-aaa1.txt"), fault != "git_stash", "{fault}");
+    }
+}
+
+#[test]
+fn a_merge_in_progress_is_refused() {
+    let repo = one();
+    repo.git(["checkout", "-qb", "side"]).ok();
+    repo.write("README.md", "# Side\n");
+    repo.commit("side");
+    repo.git(["checkout", "-q", "main"]).ok();
+    repo.write("README.md", "# Main\n");
+    repo.commit("main");
+    repo.git(["merge", "-q", "side"]).fails(1);
+    let run = repo.build([]).fails(1);
+    says(&run, "merge");
+    assert!(repo.runs().is_empty());
+}
+
+#[test]
+fn work_of_the_backend_in_a_submodule_fails_the_attempt_and_is_left_alone() {
+    let repo = one();
+    let inner = repo.root().parent().unwrap().join("inner");
+    repo.shell(&format!(
+        "git init -q '{0}' && cd '{0}' && echo x > x && git add x && git commit -qm x",
+        inner.display()
+    ))
+    .ok();
+    repo.git([
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        inner.to_str().unwrap(),
+        "sub",
+    ])
+    .ok();
+    repo.set("max_retries = 0");
+    repo.script(&rule("", &format!(r#"{{ write = "sub/x", text = "changed\n" }}, {GOOD}"#)));
+    let run = repo.build([]).fails(3);
+    says(&run, "sub");
+    assert_eq!(repo.read("sub/x"), "changed\n");
+}
+
+#[test]
+fn odd_names_links_and_modes_land_as_they_are() {
+    let repo = one();
+    let steps = r#"{ write = 'work/odd-\xff.txt', text = "odd\n" }, { write = "work/a b\n.txt", text = "x\n" }, { write = "work/run.sh", text = "x\n", mode = "755" }, { run = "ln -s ../README.md work/link" }, { claim = "done" }"#;
+    repo.script(&rule("", steps));
+    repo.build([]).ok();
+    let tree = repo.ask_git(["ls-tree", "-r", "HEAD", "--", "work"]);
+    assert_eq!(tree.lines().count(), 4, "{tree}");
+    assert!(tree.contains("100755") && tree.contains("120000") && tree.contains("\\377"), "{tree}");
+    assert_eq!(repo.status(), "");
+}
+
+#[test]
+fn no_remote_is_needed_and_none_is_touched() {
+    let repo = one();
+    repo.git(["remote", "add", "origin", "/nowhere/at/all"]).ok();
+    repo.build([]).ok();
+    assert_eq!(repo.landed(), ["t-aaa1"]);
+}
+
+#[test]
+fn a_project_in_a_folder_of_its_repository_stays_in_it() {
+    let repo = one();
+    for path in ["ralph.toml", "ralph/plan.jsonl"] {
+        repo.write(format!("part/{path}"), repo.read(path));
+    }
+    repo.git(["rm", "-rq", "--cached", "ralph.toml", "ralph"]).ok();
+    repo.shell("rm -rf ralph ralph.toml").ok();
+    repo.commit("a folder");
+    repo.command(["build"]).dir("part").run().ok();
+    let files = repo.ask_git(["ls-tree", "-r", "--name-only", "HEAD"]);
+    assert!(files.contains("part/work/t-aaa1.txt"), "{files}");
+}

@@ -1,0 +1,32 @@
+//! The build loop, driven through the real binary: what it promises when a backend works, fails, lies,
+//! hangs and dies, and when ralph itself is killed.
+//!
+//! One test program, since linking a dozen of them would take longer than running them.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test may end in a panic and start programs"
+)]
+
+mod chaos;
+mod crash;
+mod criteria;
+mod demo;
+mod dirt;
+mod dirty;
+mod gates;
+mod git;
+mod invariants;
+mod ladder;
+mod limits;
+mod numbers;
+mod options;
+mod plans;
+mod processes;
+mod progress;
+mod repo;
+mod trouble;
+mod twin;

@@ -1,0 +1,97 @@
+//! No process survives: not a backend's children, not a gate's, not those of a ralph that was killed.
+
+use std::time::{Duration, Instant};
+
+use crate::plans::task;
+use crate::repo::{GOOD, repo, rule, said};
+
+/// Processes whose environment says that they belong to a run in this home.
+pub(crate) fn left(home: &std::path::Path) -> Vec<String> {
+    let home = format!("HOME={}", home.display());
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(environ) = std::fs::read(entry.path().join("environ")) else { continue };
+        let mut variables = environ.split(|&b| b == 0);
+        let run = variables.clone().any(|v| v.starts_with(b"RALPH_RUN="));
+        if run && variables.any(|v| v == home.as_bytes()) {
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line).replace('\0', " ");
+            found.push(format!("{} {line}", entry.file_name().to_string_lossy()));
+        }
+    }
+    found
+}
+
+/// None is left, at once or very soon.
+#[track_caller]
+pub(crate) fn none_is_left(home: &std::path::Path) {
+    let until = Instant::now() + Duration::from_secs(10);
+    loop {
+        let left = left(home);
+        if left.is_empty() {
+            return;
+        }
+        assert!(Instant::now() < until, "these processes are still there:\n{}", left.join("\n"));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn children_that_a_backend_leaves_behind_are_ended_before_its_work_is_judged() {
+    let repo = repo(&[task("t-aaa1")]);
+    // Each would write into the tree after the backend has ended.
+    let late = r#"command = "sleep 2; echo late >> late.txt""#;
+    let strays = format!(
+        r#"{{ spawn = "nohup", {late} }}, {{ spawn = "setsid", {late} }}, {{ spawn = "double_fork", {late} }}, {{ spawn = "setsid", hold_stdout = true, {late} }}, "#
+    );
+    repo.script(&rule("", &format!("{strays}{GOOD}")));
+    let run = repo.build([]).ok();
+    none_is_left(repo.home());
+    std::thread::sleep(Duration::from_millis(2200));
+    assert!(!repo.exists("late.txt"), "{}", said(&run));
+}
+
+#[test]
+fn what_a_gate_leaves_behind_is_ended_too() {
+    let repo = repo(&[task("t-aaa1")]);
+    let gate = "[[gates]]\nname = \"test\"\ncommand = \"setsid sleep 600 & sleep 601 & true\"\n";
+    repo.config(&format!("backend = \"sim\"\n{gate}")).build([]).ok();
+    none_is_left(repo.home());
+}
+
+#[test]
+fn a_second_signal_ends_everything_at_once_and_the_next_start_recovers() {
+    let repo = repo(&[task("t-aaa1")]);
+    let hang = r#"{ write = "src/x.c", text = "x\n" }, { spawn = "setsid" }, { hang = true }"#;
+    repo.script(&(rule("attempt = 1", hang) + &rule("", GOOD)));
+    let run = repo.spawn(["build"]);
+    while repo.runs().is_empty() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let pid = run.pid();
+    repo.shell(&format!("kill -TERM {pid}; sleep 0.3; kill -TERM {pid}")).ok();
+    let run = run.wait();
+    assert_eq!(run.code, 143, "{}", said(&run));
+    none_is_left(repo.home());
+    repo.build([]).ok();
+    assert!(!repo.exists("src/x.c"));
+    assert_eq!(repo.landed(), ["t-aaa1"]);
+}
+
+#[test]
+fn nothing_outlives_a_ralph_that_is_killed() {
+    let repo = repo(&[task("t-aaa1")]);
+    let hang = r#"{ write = "src/x.c", text = "x\n" }, { spawn = "setsid" }, { spawn = "double_fork" }, { hang = true }"#;
+    repo.script(&(rule("attempt = 1", hang) + &rule("", GOOD)));
+    let run = repo.spawn(["build"]);
+    while !repo.exists("src/x.c") {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(!left(repo.home()).is_empty(), "the mark is there to be found");
+    assert_eq!(run.kill().code, 137);
+    none_is_left(repo.home());
+    let run = repo.build([]).ok();
+    crate::repo::says(&run, "interrupted");
+    assert!(!repo.exists("src/x.c"), "what the interrupted attempt wrote is gone");
+    assert_eq!(repo.landed(), ["t-aaa1"]);
+}

@@ -1,0 +1,202 @@
+//! progress.md, and the pitfalls of the core build loop's own document.
+
+use std::fs;
+
+use crate::plans::{Format, task};
+use crate::repo::{BROKEN, GOOD, Repo, repo_with, rule, says};
+
+fn two() -> Repo {
+    repo_with(Format::Progress, &[task("one"), task("two")])
+}
+
+#[test]
+fn pitfall_1_every_iteration_is_a_fresh_process_without_a_session() {
+    let repo = two();
+    let pid = r#"{ run = "echo $PPID >> \"$HOME/pids\"" }, "#;
+    repo.script(&rule("", &format!("{pid}{GOOD}")));
+    repo.build([]).ok();
+    let pids = fs::read_to_string(repo.home().join("pids")).unwrap();
+    let pids: std::collections::BTreeSet<&str> = pids.lines().collect();
+    assert_eq!(pids.len(), 2);
+    assert!(!repo.prompt(2).contains("Do one (phase"), "{}", repo.prompt(2));
+}
+
+#[test]
+fn pitfall_2_an_interrupt_lets_the_attempt_end_and_loses_nothing() {
+    let repo = two();
+    repo.script(&rule("", &format!(r#"{{ sleep = "1s" }}, {GOOD}"#)));
+    let run = repo.spawn(["build"]);
+    while repo.runs().is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    repo.shell(&format!("kill -INT {}", run.pid())).ok();
+    run.wait().fails(130);
+    assert!(repo.is_done("one"), "the attempt under way ended as it would have");
+    assert_eq!(repo.runs().len(), 1, "no other began");
+    assert_eq!(repo.status(), "");
+    assert_eq!(repo.state()["status"], "interrupted");
+    repo.script(&rule("", GOOD));
+    repo.build(["--resume"]).ok();
+    assert!(repo.is_done("two"));
+}
+
+#[test]
+fn pitfall_3_the_word_ralph_done_in_an_answer_does_not_end_the_loop() {
+    let repo = two();
+    repo.script(&rule("", &format!(r#"{{ say = "RALPH_DONE" }}, {GOOD}"#)));
+    repo.build([]).ok();
+    assert_eq!(repo.runs().len(), 2);
+    assert!(repo.is_done("one") && repo.is_done("two"));
+}
+
+#[test]
+fn pitfall_3_a_sentence_with_ralph_done_in_the_status_is_no_end() {
+    let repo = two();
+    repo.write("progress.md", repo.plan().replace("In Progress", "Not RALPH_DONE yet"));
+    repo.commit("status");
+    repo.build([]).ok();
+    assert_eq!(repo.runs().len(), 2);
+}
+
+#[test]
+fn ralph_done_with_open_tasks_is_reported_and_exits_3() {
+    let repo = two();
+    repo.write("progress.md", repo.plan().replace("In Progress", "RALPH_DONE"));
+    repo.commit("status");
+    let run = repo.build([]).fails(3);
+    says(&run, "RALPH_DONE");
+    says(&run, "Tasks remaining: 2");
+    assert!(repo.runs().is_empty());
+}
+
+#[test]
+fn ralph_done_without_open_tasks_is_complete() {
+    let repo = two();
+    repo.write(
+        "progress.md",
+        repo.plan().replace("In Progress", "RALPH_DONE").replace("[ ]", "[x]"),
+    );
+    repo.commit("status");
+    repo.build([]).ok();
+    assert!(repo.runs().is_empty());
+    assert_eq!(repo.state()["status"], "complete");
+}
+
+#[test]
+fn ralph_writes_ralph_done_itself_when_the_last_task_is_done() {
+    let repo = two();
+    repo.build([]).ok();
+    assert!(repo.plan().contains("## Status\n\nRALPH_DONE\n"), "{}", repo.plan());
+    assert_eq!(repo.status(), "", "and it is committed");
+}
+
+#[test]
+fn pitfall_4_max_iterations_says_so_and_what_remains() {
+    let repo = two();
+    let run = repo.build(["--max-iterations", "1"]).fails(4);
+    says(&run, "Stopped: max iterations (1) reached. Tasks remaining: 1");
+    assert_eq!(repo.state()["status"], "max_iterations_reached");
+}
+
+#[test]
+fn finishing_on_the_very_last_iteration_is_complete() {
+    let repo = two();
+    let run = repo.build(["--max-iterations", "2"]).ok();
+    says(&run, "Complete: all tasks complete.");
+    assert_eq!(repo.state()["status"], "complete");
+}
+
+#[test]
+fn pitfall_5_recent_attempts_are_kept_to_a_depth_and_the_log_has_a_row_each() {
+    let repo = repo_with(Format::Progress, &["one", "two", "three", "four"].map(task));
+    repo.config(&format!("backend = \"sim\"\n[build]\nrecent_attempts = 2\n{}", crate::repo::GATE));
+    repo.build([]).ok();
+    let plan = repo.plan();
+    let attempts =
+        plan.split("## Recent Attempts").nth(1).unwrap().split("## Iteration Log").next().unwrap();
+    assert_eq!(attempts.matches("### Iteration").count(), 2, "{attempts}");
+    assert!(attempts.contains("### Iteration 4"), "{attempts}");
+    let rows = plan.split("## Iteration Log").nth(1).unwrap();
+    for n in 1..=4 {
+        assert!(rows.contains(&format!("| {n} | 2025-01-20 10:30 | ")), "{rows}");
+    }
+}
+
+#[test]
+fn pitfall_6_how_long_an_iteration_may_take_is_configured() {
+    let repo = two();
+    repo.config(&format!(
+        "backend = \"sim\"\nmax_retries = 0\n[limits]\nstage_timeout = \"1s\"\n{}",
+        crate::repo::GATE
+    ));
+    repo.script(&rule("attempt = 1", r#"{ hang = true }"#));
+    let run = repo.build(["--once"]).fails(3);
+    says(&run, "took too long");
+}
+
+#[test]
+fn a_failed_attempt_is_a_row_and_an_entry_and_the_box_stays_open() {
+    let repo = two();
+    repo.script(&rule("", BROKEN));
+    repo.build(["--once"]).fails(3);
+    let plan = repo.plan();
+    assert!(plan.contains("- [ ] Do one\n"), "{plan}");
+    assert!(plan.contains("## Recent Attempts") && plan.contains("### Iteration 1"), "{plan}");
+    assert!(plan.contains("| 1 | 2025-01-20 10:30 |"), "{plan}");
+}
+
+#[test]
+fn sections_that_ralph_does_not_know_survive_byte_for_byte() {
+    let repo = two();
+    repo.build([]).ok();
+    let own = "## Ideas of mine\n\nA section that ralph does not know: `keep | it`.\n";
+    assert!(repo.plan().contains(own), "{}", repo.plan());
+}
+
+#[test]
+fn an_agent_that_returns_a_shorter_file_takes_no_task_away() {
+    let repo = two();
+    let file = "# Progress: Work\\n\\n## Status\\n\\nRALPH_DONE\\n\\n## Tasks\\n\\n- [x] Do one\\n";
+    let edit = format!(
+        r#"{{ write = "progress.md", text = "{file}" }}, {{ write = "work/{{task}}.txt", text = "x\n" }}, {{ answer = "{file}" }}"#
+    );
+    repo.script(&(rule("task = \"t-uw104t\"", &edit) + &rule("", GOOD)));
+    repo.build([]).ok();
+    assert_eq!(repo.runs().len(), 2, "{}", repo.plan());
+    assert!(repo.is_done("one") && repo.is_done("two"), "{}", repo.plan());
+}
+
+#[test]
+fn an_answer_that_cannot_be_read_does_not_end_the_run() {
+    let repo = two();
+    repo.script(&(rule("attempt = 1", r#"{ fault = "wrong_json" }"#) + &rule("", GOOD)));
+    repo.build([]).ok();
+    assert!(repo.is_done("one") && repo.is_done("two"));
+}
+
+#[test]
+fn what_a_person_writes_into_the_plan_between_two_attempts_is_respected() {
+    let repo = two();
+    repo.build(["--once"]).ok();
+    repo.write(
+        "progress.md",
+        repo.plan().replace("- [ ] Do two\n", "- [ ] Do two\n- [ ] Do three\n"),
+    );
+    repo.build([]).ok();
+    assert_eq!(repo.runs().len(), 3);
+    assert!(repo.is_done("three"), "{}", repo.plan());
+}
+
+#[test]
+fn a_task_that_is_added_while_a_backend_runs_is_kept() {
+    let repo = two();
+    repo.script(&rule("", &format!(r#"{{ sleep = "1s" }}, {GOOD}"#)));
+    let run = repo.spawn(["build", "--once"]);
+    while repo.runs().is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    repo.run(["task", "add", "Do three"]).ok();
+    run.wait().ok();
+    assert!(repo.plan().contains("Do three"), "{}", repo.plan());
+    assert!(repo.is_done("one"));
+}
