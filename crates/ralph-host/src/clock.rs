@@ -34,6 +34,11 @@ impl ClockError {
     }
 }
 
+/// A moment in seconds since 1970, RFC 3339.
+pub fn stamp_of(seconds: i64) -> Option<String> {
+    Timestamp::from_second(seconds).ok().map(|moment| moment.to_string())
+}
+
 impl Clock {
     /// The real clock, unless `RALPH_NOW` stops it.
     pub fn from_env() -> Result<Self, ClockError> {

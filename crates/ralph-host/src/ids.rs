@@ -72,6 +72,16 @@ impl Ids {
     }
 }
 
+/// When a ULID was made, in seconds since 1970.
+pub fn ulid_time(id: &str) -> Option<i64> {
+    let time = id.get(..10).filter(|_| id.len() == 26)?;
+    let digit = |b: u8| CROCKFORD.iter().position(|c| *c == b.to_ascii_uppercase());
+    let millis = time.bytes().try_fold(0_i64, |sum, b| {
+        sum.checked_mul(32)?.checked_add(i64::try_from(digit(b)?).ok()?)
+    })?;
+    Some(millis / 1000)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +104,14 @@ mod tests {
         assert!(old < new && old < twin && new != twin, "{old} {new} {twin}");
         assert_eq!(old.len(), 26);
         assert!(old.starts_with("00000000Z8"), "{old}");
+    }
+
+    #[test]
+    fn a_ulid_says_when_it_was_made() {
+        let at = jiff::Timestamp::from_second(1_737_369_000).unwrap();
+        assert_eq!(ulid_time(&Ids::seeded(1).ulid(at)), Some(1_737_369_000));
+        assert_eq!(ulid_time("spec-all"), None);
+        assert_eq!(ulid_time("01ATTEMPTUUUUUUUUUUUUUUUU!"), None);
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub(crate) enum Command {
     Log(commands::log::LogArgs),
     Attempts(commands::attempts::AttemptsArgs),
     Show(commands::show::ShowArgs),
+    Salvage(commands::salvage::SalvageArgs),
+    Recover(commands::recover::RecoverArgs),
     Validate(commands::validate::ValidateArgs),
     Convert(commands::convert::ConvertArgs),
     Config(commands::config::ConfigArgs),

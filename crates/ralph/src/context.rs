@@ -10,8 +10,10 @@ use ralph_core::lines;
 use ralph_core::plan::{Edit, Id, Plan};
 use ralph_host::clock::Clock;
 use ralph_host::config_load::{ProjectText, Sources, load};
+use ralph_host::git::{GitError, LedgerPaths, Repo};
 use ralph_host::ids::Ids;
 use ralph_host::plan_file::plan_file;
+use ralph_host::proc::Runner;
 use ralph_host::project::Project;
 use ralph_host::store::{Holder, Kind, Store, Torn, read_history};
 
@@ -148,6 +150,35 @@ impl Context {
         Ok(PlanFile { shown, plan })
     }
 
+    /// Read the plan and its text without changing anything, not even an unfinished last line.
+    pub(crate) fn peek_plan(&self, args: &PlanArgs) -> Result<(PlanFile, String), CommandError> {
+        let path = self.plan_path(args)?;
+        let shown = self.show(&path);
+        let bytes = ralph_host::store::read(&path)
+            .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?
+            .ok_or_else(|| missing_plan(&shown))?;
+        let whole = match kind(&path) {
+            Kind::Records(torn_tail) => torn_tail(&bytes).and_then(|at| bytes.get(..at)),
+            Kind::Document => None,
+        };
+        let text = decode(&shown, whole.unwrap_or(&bytes))?.to_owned();
+        let (_, plan) = parse(&path, &shown, &text)?;
+        Ok((PlanFile { shown, plan }, text))
+    }
+
+    /// The project's repository.
+    pub(crate) fn repo<'r>(&self, runner: &'r Runner) -> Result<Repo<'r>, CommandError> {
+        let Some(git_dir) = self.project.git_dir() else {
+            let error = CommandError::new("this is not a git repository, so no work is kept here");
+            return Err(error.hint("`git init` makes one: ralph keeps work in git"));
+        };
+        let plan = self.plan_path(&PlanArgs::default());
+        let plan = plan.unwrap_or_else(|_| self.project.plan_jsonl());
+        let plan = plan.strip_prefix(self.project.root()).unwrap_or(&plan).display().to_string();
+        Repo::open(self.project.root(), git_dir, runner, &LedgerPaths::with_plan(&plan))
+            .map_err(|e| git_error(&e))
+    }
+
     /// Read any file of the ledger as text; an unfinished last line of a .jsonl file is left out.
     pub(crate) fn read_text(&self, path: &Path) -> Result<Option<String>, CommandError> {
         let shown = self.show(path);
@@ -218,6 +249,11 @@ pub(crate) struct Changed {
     pub(crate) before: Plan,
     /// As it is now.
     pub(crate) after: Plan,
+}
+
+/// Git refuses.
+pub(crate) fn git_error(error: &GitError) -> CommandError {
+    CommandError::new(error.to_string()).maybe_hint(error.hint())
 }
 
 /// All that is wrong with the configuration, one line each.

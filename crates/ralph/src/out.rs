@@ -98,3 +98,12 @@ pub(crate) fn note(text: impl AsRef<str>) {
 pub(crate) fn clip(text: &str, most: usize) -> String {
     ralph_core::text::clip(&clean(text), most)
 }
+
+/// Print a patch: a program gets its bytes, a terminal only what cannot command it.
+pub(crate) fn patch(content: &[u8]) -> Result<(), CommandError> {
+    if !io::IsTerminal::is_terminal(&io::stdout()) {
+        return bytes(content);
+    }
+    let safe = |line: &str| line.split('\t').map(clean).collect::<Vec<_>>().join("\t");
+    String::from_utf8_lossy(content).lines().try_for_each(|l| line(safe(l)))
+}

@@ -195,3 +195,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn of_two_claims_the_more_careful_one_counts() {
+    let blocked = || Claim::Blocked { reason: "no key".into() };
+    assert_eq!(Claim::None.or_more_careful(Claim::Done), Claim::Done);
+    assert_eq!(Claim::Done.or_more_careful(Claim::None), Claim::Done);
+    assert_eq!(Claim::RalphDone.or_more_careful(Claim::Done), Claim::Done);
+    assert_eq!(Claim::Partial.or_more_careful(Claim::Done), Claim::Partial);
+    assert_eq!(Claim::Done.or_more_careful(blocked()), blocked());
+    assert_eq!(blocked().or_more_careful(Claim::Partial), blocked());
+}

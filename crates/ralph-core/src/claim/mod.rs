@@ -8,6 +8,9 @@
 //! counts: "blocked" before "not complete" before "done". What reads like a claim and is none ("Not
 //! RALPH_DONE yet", a marker in a quotation or a code block) is none.
 //!
+//! An agent may also claim with `ralph task done|block`; the same order decides then
+//! ([`Claim::or_more_careful`]).
+//!
 //! A handoff in the text must be about the task at hand: agents quote older ones.
 
 mod marker;
@@ -60,6 +63,25 @@ pub enum Claim {
     RalphDone,
     /// Nothing that can be read.
     None,
+}
+
+impl Claim {
+    /// Of two claims about one attempt, the more careful one.
+    #[must_use]
+    pub fn or_more_careful(self, other: Self) -> Self {
+        if other.care() > self.care() { other } else { self }
+    }
+
+    fn care(&self) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::RalphDone => 1,
+            Self::Done => 2,
+            Self::Partial => 3,
+            Self::NeedsHuman { .. } => 4,
+            Self::Blocked { .. } => 5,
+        }
+    }
 }
 
 /// A claim and what came with it.

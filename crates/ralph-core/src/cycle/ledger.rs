@@ -297,3 +297,7 @@ fn log_row(
 #[cfg(test)]
 #[path = "ledger_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "reconcile_tests.rs"]
+mod reconcile_tests;

@@ -32,8 +32,8 @@ pub use judge::{
     Claimed, Decision, Evidence, Failure, FailureKind, Proof, Result, forbidden, judge,
 };
 pub use record::{
-    BackendEnd, Base, CheckLine, Entry, FailIntent, LandIntent, Landing, Record, RunStart, Started,
-    Verdict,
+    BackendEnd, Base, CheckLine, Entry, FailIntent, JOURNAL_FORM, LandIntent, Landing, Record,
+    RunStart, Started, Verdict,
 };
 pub use recover::{Facts, Recovery, TreeIs, recover};
 pub use state::state_of;

@@ -26,6 +26,7 @@ pub(super) fn run(id: &str, counted: u32) -> Record {
         plan: "plan.json".into(),
         mode: "handoff-only".into(),
         counted,
+        ..RunStart::default()
     })
 }
 

@@ -7,6 +7,9 @@ use super::judge::{Failure, Proof};
 use crate::backend::Outcome;
 use crate::plan::Task;
 
+/// The number of the journal's form. It grows when an older ralph would misread what is written.
+pub const JOURNAL_FORM: u32 = 1;
+
 /// One line of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
@@ -109,6 +112,9 @@ pub struct RunStart {
     /// Iterations of earlier runs that count towards the limit (`--resume`).
     #[serde(default)]
     pub counted: u32,
+    /// The form of the records that follow, [`JOURNAL_FORM`] of whoever writes them.
+    #[serde(default)]
+    pub form: u32,
 }
 
 /// A backend is about to run.

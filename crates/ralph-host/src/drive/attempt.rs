@@ -1,12 +1,13 @@
 //! One attempt: a transaction around a backend's run.
 
+use std::path::Path;
 use std::rc::Rc;
 
 use jiff::Timestamp;
 use ralph_core::config::{CommitScope, OnDirty};
 use ralph_core::cycle::{
-    BackendEnd, Base, Decision, End, Evidence, Failure, FailureKind, Record, Result as Gates,
-    Started, forbidden, judge, ledger,
+    BackendEnd, Base, Decision, End, Evidence, Failure, FailureKind, History, Record,
+    Result as Gates, Started, forbidden, judge, ledger,
 };
 use ralph_core::plan::{Plan, Task};
 use serde::Serialize;
@@ -58,7 +59,7 @@ impl Session<'_> {
     ) -> Result<(Begun, Rc<Plan>, String), DriveError> {
         let at = self.clock.now();
         let attempt = self.ids.ulid(at);
-        let iteration = self.next_iteration()?;
+        let iteration = next_iteration(&self.history, self.project.root())?;
         let reference = AttemptRef { run: self.keeper(&task), attempt: attempt.clone() };
         let base = self.repo.checkpoint(&reference, self.on_dirty(), self.target())?;
         let chosen = self.backend(backend);
@@ -95,16 +96,6 @@ impl Session<'_> {
             log: started.log.as_deref().unwrap_or_default(),
         });
         Ok((Begun { started, task, base, at }, plan, text))
-    }
-
-    /// A number that no attempt and no handoff has, unless a usage limit interrupted the last one.
-    fn next_iteration(&self) -> Result<u32, DriveError> {
-        let next = self.history.next_iteration();
-        if next <= self.history.iteration {
-            return Ok(next);
-        }
-        let free = handoff_files::next_number(self.project.root(), next.into())?;
-        Ok(u32::try_from(free).unwrap_or(u32::MAX))
     }
 
     /// From the backend's end to the attempt's: judge, gate, land or roll back.
@@ -202,6 +193,16 @@ impl Session<'_> {
     }
 }
 
+/// A number that no attempt and no handoff has, unless a usage limit interrupted the last one.
+pub(super) fn next_iteration(history: &History, root: &Path) -> Result<u32, DriveError> {
+    let next = history.next_iteration();
+    if next <= history.iteration {
+        return Ok(next);
+    }
+    let free = handoff_files::next_number(root, next.into())?;
+    Ok(u32::try_from(free).unwrap_or(u32::MAX))
+}
+
 /// Attempts after the first.
 pub(super) fn max_retries(task: &Task, configured: u32) -> u32 {
     task.max_retries.unwrap_or(configured)
@@ -216,6 +217,8 @@ pub(super) fn to_value(value: &impl Serialize) -> serde_json::Value {
 pub(super) fn from_value<T: DeserializeOwned>(base: &Base, what: &str) -> Result<T, DriveError> {
     serde_json::from_value(base.0.clone()).map_err(|e| DriveError::Ask {
         message: format!("the journal's {what} cannot be read: {e}"),
-        hint: "it was written by another version of ralph: finish the run with that one".into(),
+        hint: "it was written by another version of ralph: finish the run with that one, or \
+               `ralph recover --forget` goes on without it"
+            .into(),
     })
 }

@@ -1,24 +1,23 @@
 //! The backend's run within an attempt: prompt in, claim and changes out.
 
-use ralph_core::backend::{Outcome, Permissions, Request, Session as Talk, Spent, cost};
+use ralph_core::backend::{Outcome, Session as Talk, Spent, cost};
 use ralph_core::claim::{self, Claim, Reply, Said};
-use ralph_core::config::{Dollars, StageName};
 use ralph_core::cycle::{BackendEnd, Base, Claimed, Record};
 use ralph_core::handoff;
-use ralph_core::limits::{Decision, Limits, Monitor};
+use ralph_core::limits::{Decision, Monitor};
 use ralph_core::plan::Plan;
 use ralph_core::text::clip;
-use serde_json::Value;
 
 use super::attempt::{Begun, Ended, to_value};
 use super::error::DriveError;
 use super::notice::Notice;
-use super::session::{ATTEMPT_VARIABLE, Session};
+use super::session::Session;
+use super::terms::{Terms, run_limits, variables};
 use crate::backends::{Call, Heard, OnCompact, RunReport};
-use crate::choice::{self, Chosen};
+use crate::choice::Chosen;
 use crate::proc::Bounds;
 use crate::session::{SessionReport, Work, run_session};
-use crate::store::{Durability, put_view};
+use crate::store::{Durability, Word, put_view};
 
 /// Longest summary of an attempt, in characters.
 const LONGEST_SUMMARY: usize = 72;
@@ -41,7 +40,8 @@ impl Session<'_> {
         let prompt = self.prompt(begun, plan, text)?;
         self.keep_prompt(begun, &prompt.text)?;
         self.journal.settle()?;
-        let mut monitor = Monitor::new(self.limits());
+        let mut monitor = Monitor::new(run_limits(&self.config, self.history.cost));
+        let before = self.plan.watch()?;
         let ask = Ask { prompt: &prompt.text, session: Talk::New };
         let asked = self.ask(begun, backend, ask, &mut monitor)?;
         let (mut report, mut spent) = (asked.last, asked.spent);
@@ -49,19 +49,19 @@ impl Session<'_> {
             let (resets_at, message) = (report.resets_at(&self.clock), message.clone());
             report.outcome = Outcome::RateLimit { resets_at, message };
         }
-        let mut reply = self.hear(begun, plan, &report);
+        let mut reply = self.hear(begun, plan, &report)?;
         if let Some((question, id)) = self.repair(backend, &report, &reply) {
             let session = Talk::Resume { id: &id, before: spent };
             let ask = Ask { prompt: &question, session };
             let asked = self.ask(begun, backend, ask, &mut monitor)?;
             spent = add(spent, asked.spent);
             let again = asked.last;
-            let second = self.hear(begun, plan, &again);
+            let second = self.hear(begun, plan, &again)?;
             if second.claim != Claim::None {
                 (reply, report) = (second, again);
             }
         }
-        self.guard_plan(text, begun.started.iteration)?;
+        self.guard_plan(&before, begun.started.iteration)?;
         let changes = self.repo.collect(&begun.base)?;
         let (handoff, handoff_bytes) =
             self.keep_handoff(begun, &reply, &changes, &report.outcome)?;
@@ -97,20 +97,6 @@ impl Session<'_> {
         });
     }
 
-    /// What this run may use: the budget is what is left of it.
-    fn limits(&self) -> Limits {
-        let stage = self.config.stage(StageName::Build);
-        let timeout = stage.timeout.map_or(self.config.limits.build_timeout(), |t| t.get());
-        let mut limits = Limits::of(&self.config.limits, timeout);
-        limits.max_cost = self.budget();
-        limits
-    }
-
-    fn budget(&self) -> Option<f64> {
-        let limit = self.config.limits.max_cost.map(Dollars::get)?;
-        Some((limit - self.history.cost).max(0.0))
-    }
-
     /// One run of the backend.
     fn ask(
         &mut self,
@@ -122,41 +108,19 @@ impl Session<'_> {
         let root = self.project.root().to_owned();
         let log = begun.started.log.as_ref().map(|log| root.join(log));
         let scratch = self.project.state_dir();
-        let schema = handoff::schema();
-        let mcp = self.mcp()?;
-        let stage = self.config.stage(StageName::Build);
-        let max_turns =
-            begun.task.max_turns.or(stage.max_turns.or(self.config.max_turns).map(u32::from));
-        let permissions = match self.config.skip_permissions {
-            true => Permissions::Bypass,
-            false => Permissions::Default,
-        };
-        let budget = self.budget();
-        let env = [(ATTEMPT_VARIABLE.to_owned(), begun.started.attempt.clone())];
+        let terms = Terms::of(&self.config, &root, &begun.task, self.history.cost)?;
+        let env = variables(&begun.started.attempt, &begun.task);
         let Self { choice, listener, signals, runner, repo, .. } = self;
         let chosen: &Chosen = match backend.checked_sub(1).and_then(|n| choice.fallbacks.get(n)) {
             Some(fallback) => fallback,
             None => &choice.chosen,
         };
-        let supports = chosen.driver.supports();
         let call = Call {
             driver: &*chosen.driver,
             program: Some(&chosen.program),
             args: &chosen.args,
             env: &env,
-            request: Request {
-                prompt: ask.prompt,
-                system: None,
-                model: chosen.model.as_deref(),
-                max_turns,
-                permissions,
-                mcp: mcp.as_ref(),
-                schema: supports.schema.then_some(&schema),
-                session: ask.session,
-                budget,
-                scratch: "",
-                as_root: choice::is_root(),
-            },
+            request: terms.request(chosen, ask.prompt, ask.session),
             cwd: &root,
             scratch: &scratch,
             log: log.as_deref(),
@@ -187,25 +151,21 @@ impl Session<'_> {
         Ok(report)
     }
 
-    /// The MCP servers that the stage may use.
-    fn mcp(&mut self) -> Result<Option<Value>, DriveError> {
-        let Some(file) = self.config.stage(StageName::Build).mcp_config else { return Ok(None) };
-        let path = self.project.root().join(&file);
-        let bytes = crate::store::read(&path)?.unwrap_or_default();
-        serde_json::from_slice(&bytes).map(Some).map_err(|e| DriveError::Ask {
-            message: format!("{file}: not a configuration of MCP servers: {e}"),
-            hint: "mend it, or remove `[stages.build] mcp_config`".into(),
-        })
-    }
-
-    fn hear(&self, begun: &Begun, plan: &Plan, report: &RunReport) -> Reply {
-        claim::hear(&Said {
+    /// What the agent claims: with its words, or with ralph's own commands.
+    fn hear(&self, begun: &Begun, plan: &Plan, report: &RunReport) -> Result<Reply, DriveError> {
+        let reply = claim::hear(&Said {
             text: &report.answer,
             structured: report.structured.as_ref(),
             task: &begun.task,
             format: plan.format,
             iteration: begun.started.iteration,
-        })
+        });
+        let command = match self.plan.said(&begun.started.attempt)?.word {
+            None => Claim::None,
+            Some(Word::Done) => Claim::Done,
+            Some(Word::Blocked { reason }) => Claim::Blocked { reason },
+        };
+        Ok(Reply { claim: reply.claim.or_more_careful(command), ..reply })
     }
 
     /// The one question that is asked when an answer cannot be read.

@@ -1,9 +1,11 @@
 //! What a prompt is made of, gathered from the plan, the history and a few files.
 
-use ralph_core::config::Mode;
-use ralph_core::cycle::{AttemptView, Failure, FailureKind};
+use std::path::Path;
+
+use ralph_core::config::{Config, Mode};
+use ralph_core::cycle::{AttemptView, Failure, FailureKind, History};
 use ralph_core::format::{Format, progress};
-use ralph_core::gate::Need;
+use ralph_core::gate::{Gate, Need};
 use ralph_core::plan::{Plan, State, Task};
 use ralph_core::prompt::{
     GateCommand, GateFailure, Material, Prompt, Rejection, Setback, SetbackKind, Spec, assemble,
@@ -16,6 +18,30 @@ use super::session::Session;
 use crate::prompt_files;
 use crate::store::put_view;
 
+/// Where the parts of a prompt come from. The loop has one, and so has whoever only looks.
+pub(super) struct PromptSource<'a> {
+    /// The project.
+    pub(super) root: &'a Path,
+    /// What is configured.
+    pub(super) config: &'a Config,
+    /// The gates.
+    pub(super) gates: &'a [Gate],
+    /// The plan file, as people call it.
+    pub(super) plan: &'a str,
+    /// What was tried before.
+    pub(super) history: &'a History,
+}
+
+/// A prompt, and what else came of making it.
+pub(super) struct Made {
+    /// The prompt.
+    pub(super) prompt: Prompt,
+    /// Where all of it is to be written, when something was left out.
+    pub(super) whole_file: String,
+    /// What a person should know.
+    pub(super) warnings: Vec<String>,
+}
+
 impl Session<'_> {
     /// The prompt for an attempt. `text` is the plan's.
     pub(super) fn prompt(
@@ -25,34 +51,50 @@ impl Session<'_> {
         text: &str,
     ) -> Result<Prompt, DriveError> {
         let dirty = begun.base.dirty.iter().map(|dirty| dirty.path.to_string()).collect();
-        let material = self.material(&begun.task, plan, text, dirty)?;
+        let source = PromptSource {
+            root: self.project.root(),
+            config: &self.config,
+            gates: &self.gates,
+            plan: &self.plan.shown,
+            history: &self.history,
+        };
+        let made = source.make(&begun.task, plan, text, dirty)?;
+        for warning in &made.warnings {
+            self.warn(warning);
+        }
+        if let Some(whole) = &made.prompt.whole {
+            put_view(&self.project.root().join(&made.whole_file), whole.as_bytes())?;
+        }
+        Ok(made.prompt)
+    }
+}
+
+impl PromptSource<'_> {
+    /// The prompt for a task. `text` is the plan's.
+    pub(super) fn make(
+        &self,
+        task: &Task,
+        plan: &Plan,
+        text: &str,
+        dirty_files: Vec<String>,
+    ) -> Result<Made, DriveError> {
+        let mut material = self.material(task, plan, text, dirty_files);
+        let mut warnings = self.add_memory(task, &mut material);
         let memory = &self.config.memory;
         let budget = match self.config.mode {
             Mode::HandoffOnly => memory.context_budget_tokens,
             Mode::HandoffPlusIndex | Mode::AgentOrchestrated => memory.context_budget_tokens_hpi,
         };
-        let templates = prompt_files::templates(self.project.root())?;
-        for warning in &templates.warnings {
-            self.warn(warning);
-        }
-        let templates = templates.value;
         let budget = usize::try_from(budget.get()).unwrap_or(usize::MAX);
-        let prompt = assemble(&material, &templates, budget)
+        let templates = prompt_files::templates(self.root)?;
+        warnings.extend(templates.warnings);
+        let prompt = assemble(&material, &templates.value, budget)
             .map_err(|e| DriveError::Prompt(e.to_string()))?;
-        if let Some(whole) = &prompt.whole {
-            put_view(&self.project.root().join(&material.whole_file), whole.as_bytes())?;
-        }
-        Ok(prompt)
+        Ok(Made { prompt, whole_file: material.whole_file, warnings })
     }
 
-    fn material(
-        &mut self,
-        task: &Task,
-        plan: &Plan,
-        text: &str,
-        dirty_files: Vec<String>,
-    ) -> Result<Material, DriveError> {
-        let mut material = Material::new(plan.format, self.plan.shown.clone(), task.clone());
+    fn material(&self, task: &Task, plan: &Plan, text: &str, dirty_files: Vec<String>) -> Material {
+        let mut material = Material::new(plan.format, self.plan.to_owned(), task.clone());
         material.mode = self.config.mode;
         material.spec = spec_of(plan, task, text);
         material.completed = completed(plan, task);
@@ -64,12 +106,11 @@ impl Session<'_> {
                 progress::read(text).map(|file| file.attempts).unwrap_or_default();
         }
         self.add_failures(task, &mut material);
-        self.add_memory(task, &mut material);
-        Ok(material)
+        material
     }
 
     fn gate_commands(&self) -> Vec<GateCommand> {
-        let command = |gate: &ralph_core::gate::Gate| GateCommand {
+        let command = |gate: &Gate| GateCommand {
             name: gate.name.clone(),
             command: gate.command.clone(),
             required: gate.need == Need::Required,
@@ -105,8 +146,8 @@ impl Session<'_> {
     /// The gates that failed in an attempt, from the report that is on disk.
     fn red_gates(&self, view: &AttemptView) -> Vec<GateFailure> {
         let report = view.verdict.as_ref().filter(|v| !v.passed).and_then(|v| v.report.as_ref());
-        let bytes = report
-            .and_then(|path| crate::store::read(&self.project.root().join(path)).ok().flatten());
+        let bytes =
+            report.and_then(|path| crate::store::read(&self.root.join(path)).ok().flatten());
         let report: Value = bytes.and_then(|b| serde_json::from_slice(&b).ok()).unwrap_or_default();
         let checks = report["checks"].as_array().map(Vec::as_slice).unwrap_or_default();
         let text = |check: &Value, key: &str| check[key].as_str().unwrap_or_default().to_owned();

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::attempt::{Begun, Ended, to_value};
 use super::error::DriveError;
+use super::material::PromptSource;
 use super::session::Session;
 use crate::git::{Change, ChangeKind, Changes};
 use crate::store::{Durability, add_to_view, drop_view, put_view};
@@ -24,16 +25,15 @@ pub(super) const FAILURE_CONTEXT: &str = ".ralph/context/failure-context.md";
 /// Where it is written what became of proposed changes of the plan.
 const AMENDMENTS: &str = ".ralph/logs/amendments.log";
 
-impl Session<'_> {
-    /// Handoffs, skills and the knowledge index.
-    pub(super) fn add_memory(&mut self, task: &Task, material: &mut Material) {
-        let root = self.project.root().to_owned();
-        let latest = handoff_files::latest(&root);
-        let skills = prompt_files::skills(&root, &task.skills);
+impl PromptSource<'_> {
+    /// Handoffs, skills and the knowledge index. Returns what a person should know.
+    pub(super) fn add_memory(&self, task: &Task, material: &mut Material) -> Vec<String> {
+        let latest = handoff_files::latest(self.root);
+        let skills = prompt_files::skills(self.root, &task.skills);
         let mut warnings = latest.warnings;
         warnings.extend(skills.warnings);
         if self.config.mode != Mode::HandoffOnly {
-            let index = prompt_files::knowledge_index(&root);
+            let index = prompt_files::knowledge_index(self.root);
             warnings.extend(index.warnings);
             material.index = index.value;
         }
@@ -43,11 +43,11 @@ impl Session<'_> {
         }
         material.handoff = latest.value;
         material.skills = skills.value;
-        for warning in warnings {
-            self.warn(&warning);
-        }
+        warnings
     }
+}
 
+impl Session<'_> {
     /// Keep the attempt's handoff under its number; one is made up when there is none. Returns the file
     /// and its length, where the agent itself wrote it.
     pub(super) fn keep_handoff(

@@ -18,6 +18,7 @@ mod attempt;
 mod backend;
 mod counts;
 mod error;
+mod forget;
 mod gating;
 mod guard;
 mod landing;
@@ -26,16 +27,22 @@ mod material;
 mod memory;
 mod notice;
 mod plan;
+mod preview;
 mod recovery;
 mod session;
 mod signals;
 mod specs;
+mod terms;
+mod tidy;
 mod wait;
 
 pub use error::DriveError;
+pub use forget::{Forgotten, forget};
 pub use notice::{Listener, Notice, Tally};
-pub use session::{ATTEMPT_VARIABLE, Options, Setup};
+pub use preview::{CommandLine, Input, Look, Next, Preview, preview};
+pub use session::{ATTEMPT_VARIABLE, Options, Setup, TASK_VARIABLE};
 pub use signals::Signals;
+pub use tidy::{retirement, underway};
 
 use ralph_core::cycle::{End, Fate, Limits, OnceEnd, Progress, Step, next_step};
 

@@ -10,7 +10,7 @@ use ralph_core::plan::Plan;
 
 use super::error::DriveError;
 use crate::file_error::{Action, FileError};
-use crate::store::{Kind, Store, Syncing, Torn};
+use crate::store::{Kind, Said, Store, Syncing, Torn};
 
 /// The plan file in use.
 #[derive(Clone, Debug)]
@@ -22,6 +22,15 @@ pub(super) struct PlanFile {
     store: Store,
     /// The last text that was read or written, and what it says: a long plan takes long to parse.
     seen: RefCell<Option<(Rc<str>, Rc<Plan>)>>,
+}
+
+/// Who made a plan what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// Commands of ralph, and nothing else.
+    Ralph,
+    /// Somebody edited it by hand.
+    Anybody,
 }
 
 /// A plan as it is on disk.
@@ -88,6 +97,47 @@ impl PlanFile {
     /// Wait until a change is on the disk.
     pub(super) fn wait(&self, mut syncing: Syncing) -> Result<(), DriveError> {
         Ok(syncing.wait().map_err(FileError::io(Action::Write, &self.path))?)
+    }
+
+    /// A backend is about to run: from now on it is known who changes the plan. Returns its text.
+    pub(super) fn watch(&self) -> Result<String, DriveError> {
+        self.store.forget_said();
+        let _lock = self.store.lock()?;
+        let bytes = crate::store::read(&self.path)?.ok_or_else(|| self.missing())?;
+        let (text, _) = self.load(&bytes)?;
+        self.store.begin_chain(&self.path, text.as_bytes())?;
+        Ok(text.to_string())
+    }
+
+    /// The backend has ended: let `decide` say what the plan is to be, given what it is and who made
+    /// it so. Whatever bytes it has, `decide` sees them all.
+    pub(super) fn settle<T>(
+        &self,
+        decide: impl FnOnce(Option<&[u8]>, Origin) -> (String, T),
+    ) -> Result<T, DriveError> {
+        let updated = self.store.update(&self.path, Kind::Document, |bytes| {
+            let origin = match bytes {
+                Some(bytes) if self.store.is_unbroken(&self.path, bytes) => Origin::Ralph,
+                _ => Origin::Anybody,
+            };
+            Ok::<_, DriveError>(decide(bytes, origin))
+        })?;
+        self.store.end_chain()?;
+        Ok(updated.value)
+    }
+
+    /// Whether the plan still has this text; then nothing is to be settled.
+    pub(super) fn is_still(&self, text: &str) -> Result<bool, DriveError> {
+        let same = crate::store::read(&self.path)?.as_deref() == Some(text.as_bytes());
+        if same {
+            self.store.end_chain()?;
+        }
+        Ok(same)
+    }
+
+    /// What the backend of an attempt said through ralph's own commands.
+    pub(super) fn said(&self, attempt: &str) -> Result<Said, DriveError> {
+        Ok(self.store.said(attempt)?)
     }
 
     /// Put `before` back if the file still says `after`; otherwise let `mend` change what it says now.

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use ralph_core::choice::{Asked, Limited};
 use ralph_core::config::{Config, LogLevel, StageName};
-use ralph_core::cycle::{End, Entry, History, Record, RunStart, event_of, remaining, state_of};
+use ralph_core::cycle::{
+    End, Entry, History, JOURNAL_FORM, Record, RunStart, event_of, remaining, state_of,
+};
 use ralph_core::format::Format;
 use ralph_core::gate::{Baselines, Check, Gate};
 use ralph_core::plan::{Id, Plan, State, TombstoneKind};
@@ -26,6 +28,9 @@ use crate::store::{Durability, Journal, RunLock, Store, Syncing, add_to_view, pu
 
 /// The variable that tells a program that it runs inside an attempt.
 pub const ATTEMPT_VARIABLE: &str = "RALPH_ATTEMPT";
+
+/// The variable that tells it which task it works on.
+pub const TASK_VARIABLE: &str = "RALPH_TASK";
 
 /// What a loop is given.
 pub struct Setup {
@@ -217,6 +222,7 @@ impl<'a> Session<'a> {
                 plan: self.plan.shown.clone(),
                 mode: self.config.mode.as_str().to_owned(),
                 counted,
+                form: JOURNAL_FORM,
             }),
             Durability::Eventual,
         )?;
@@ -259,6 +265,7 @@ impl<'a> Session<'a> {
                 self.warn(&format!("ralph's own files are not committed: {e}"));
             }
         }
+        self.tidy();
         let (mut landed, mut attempts) = (0, 0);
         for view in self.history.of_run() {
             attempts += 1;

@@ -4,7 +4,7 @@
 //! from run to run, so that a restart goes on with it. When the last task is out of the way, the ref's
 //! difference becomes one commit on HEAD.
 
-use ralph_core::config::CommitScope;
+use ralph_core::config::{CommitScope, Config};
 use ralph_core::cycle::{CheckLine, Record};
 use ralph_core::format::Format;
 use ralph_core::memory::{SpecDone, spec_done};
@@ -24,10 +24,7 @@ const PROGRESS: &str = "PROGRESS.md";
 impl Session<'_> {
     /// What one commit holds.
     pub(super) fn scope(&self) -> CommitScope {
-        self.config.commit.unwrap_or(match self.format {
-            Format::Implementation => CommitScope::Spec,
-            Format::Jsonl | Format::Deluxe | Format::Progress => CommitScope::Task,
-        })
+        scope_of(&self.config, self.format)
     }
 
     /// The name under which git keeps what belongs together: a run, or a spec over several runs.
@@ -137,6 +134,14 @@ impl Session<'_> {
     fn spec_subject(&self, spec: &SpecEntry) -> String {
         format!("{}: {}", self.config.commit_prefix, name(spec))
     }
+}
+
+/// What one commit holds, for a plan of this format.
+pub(super) fn scope_of(config: &Config, format: Format) -> CommitScope {
+    config.commit.unwrap_or(match format {
+        Format::Implementation => CommitScope::Spec,
+        Format::Jsonl | Format::Deluxe | Format::Progress => CommitScope::Task,
+    })
 }
 
 fn name(spec: &SpecEntry) -> &str {

@@ -211,6 +211,13 @@ impl Repo<'_> {
         staged || !self.ledger.contains(&entry.path)
     }
 
+    /// The user's uncommitted files, as a checkpoint would find them. Changes nothing.
+    pub fn dirty(&self) -> Result<Vec<RepoPath>, GitError> {
+        let entries = self.status()?.entries.into_iter();
+        let users = entries.filter(|entry| self.is_users(entry) && !entry.nested);
+        Ok(users.map(|entry| entry.path).collect())
+    }
+
     fn ledger_files(&self, status: &Status) -> Vec<LedgerFile> {
         let side = |path: &RepoPath| {
             let found = status.entries.iter().find(|e| e.path == *path);

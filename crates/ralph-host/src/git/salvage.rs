@@ -50,7 +50,12 @@ impl Repo<'_> {
         Ok(Salvage { of, name, commit, at: 0, subject })
     }
 
-    fn commit_tree(&self, tree: &Oid, parents: &[&Oid], text: &str) -> Result<Oid, GitError> {
+    pub(super) fn commit_tree(
+        &self,
+        tree: &Oid,
+        parents: &[&Oid],
+        text: &str,
+    ) -> Result<Oid, GitError> {
         let mut args = vec!["commit-tree", "-m", text];
         for parent in parents {
             args.extend(["-p", parent.as_str()]);
@@ -90,21 +95,6 @@ impl Repo<'_> {
             return Ok(());
         }
         self.git(["apply", "--whitespace=nowarn", "-"]).stdin(patch).ok().map(drop)
-    }
-
-    /// Forget all but the newest `keep`, together with everything else that older runs have left.
-    /// Says what was forgotten.
-    pub fn salvage_prune(&self, keep: usize) -> Result<Vec<Salvage>, GitError> {
-        let mut all = self.salvages()?;
-        let forgotten = all.split_off(keep.min(all.len()));
-        let mut batch = Vec::new();
-        for salvage in &forgotten {
-            batch.extend(format!("delete {}\0{}\0", salvage.name, salvage.commit).into_bytes());
-        }
-        if !batch.is_empty() {
-            self.git(["update-ref", "-z", "--stdin"]).stdin(batch).ok()?;
-        }
-        Ok(forgotten)
     }
 }
 

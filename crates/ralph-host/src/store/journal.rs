@@ -13,7 +13,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use ralph_core::cycle::{Entry, History, Record};
+use ralph_core::cycle::{Entry, History, JOURNAL_FORM, Record, RunStart};
+use serde_json::Value;
 
 use super::sync::{self, Syncing};
 use super::target;
@@ -49,6 +50,20 @@ pub enum JournalError {
     /// The file refuses.
     #[error(transparent)]
     File(#[from] FileError),
+    /// Another version of ralph wrote it.
+    #[error(
+        "{}:{line}: written by another version of ralph: {message}; this is ralph {}",
+        path.display(),
+        env!("CARGO_PKG_VERSION")
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What this version does not know.
+        message: String,
+    },
     /// A line makes no sense.
     #[error("{}:{line}: this is no record of ralph's journal: {message}", path.display())]
     Damaged {
@@ -66,6 +81,11 @@ impl JournalError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::File(e) => e.hint(),
+            Self::Foreign { path, .. } => Some(format!(
+                "nothing was changed; go on with the ralph that wrote it, or move {} away to start \
+                 with an empty history (what is landed is in git)",
+                path.display()
+            )),
             Self::Damaged { path, .. } => Some(format!(
                 "nothing was changed; move {} away to start with an empty history (what is landed \
                  is in git)",
@@ -86,19 +106,47 @@ fn load(path: &Path) -> Result<(History, u64), JournalError> {
     let bytes = target::read(path)?.unwrap_or_default();
     let whole = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
     let mut history = History::default();
-    let damaged = |line: usize, e: &serde_json::Error| JournalError::Damaged {
-        path: path.to_owned(),
-        line,
-        message: e.to_string(),
-    };
     for (n, line) in bytes[..whole].split(|&b| b == b'\n').enumerate() {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let entry: Entry = serde_json::from_slice(line).map_err(|e| damaged(n + 1, &e))?;
+        let entry = entry(line).map_err(|problem| problem.at(path, n + 1))?;
         history.add(&entry);
     }
     Ok((history, u64::try_from(whole).unwrap_or(u64::MAX)))
+}
+
+/// What is wrong with a line.
+enum Problem {
+    Foreign(String),
+    Damaged(String),
+}
+
+impl Problem {
+    fn at(self, path: &Path, line: usize) -> JournalError {
+        let path = path.to_owned();
+        match self {
+            Self::Foreign(message) => JournalError::Foreign { path, line, message },
+            Self::Damaged(message) => JournalError::Damaged { path, line, message },
+        }
+    }
+}
+
+/// One line. A whole record that this version does not know is not damage.
+fn entry(line: &[u8]) -> Result<Entry, Problem> {
+    let entry: Entry = serde_json::from_slice(line).map_err(|e| {
+        let value: Value = serde_json::from_slice(line).unwrap_or_default();
+        match (value["at"].as_str(), value["record"].as_str()) {
+            (Some(_), Some(_)) => Problem::Foreign(e.to_string()),
+            _ => Problem::Damaged(e.to_string()),
+        }
+    })?;
+    match &entry.record {
+        Record::RunStarted(RunStart { form, .. }) if *form > JOURNAL_FORM => {
+            Err(Problem::Foreign(format!("its form is {form}, and {JOURNAL_FORM} is known")))
+        }
+        _ => Ok(entry),
+    }
 }
 
 impl Journal {

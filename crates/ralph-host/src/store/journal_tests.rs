@@ -48,3 +48,22 @@ fn a_damaged_line_in_the_middle_stops_with_its_number_and_changes_nothing() {
     assert!(error.hint().is_some());
     assert_eq!(std::fs::read(&path).unwrap(), b"\n{\"at\":1}\n{}\n");
 }
+
+#[test]
+fn a_journal_of_another_version_is_refused_as_such_and_not_as_damage() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(NAME);
+    for line in [
+        r#"{"at":"2030-01-01T00:00:00Z","record":"teleported","to":"mars"}"#,
+        r#"{"at":"2030-01-01T00:00:00Z","record":"run_started","run":"r","command":"build","plan":"p","mode":"m","form":99}"#,
+    ] {
+        std::fs::create_dir_all(dir.path()).unwrap();
+        crate::store::replace(&path, format!("{line}\n").as_bytes()).unwrap();
+        let error = read_history(dir.path()).unwrap_err();
+        assert!(matches!(error, JournalError::Foreign { line: 1, .. }), "{error}");
+        assert!(error.to_string().contains("another version of ralph"), "{error}");
+        assert!(error.hint().unwrap().contains("nothing was changed"));
+    }
+    crate::store::replace(&path, b"nonsense\n").unwrap();
+    assert!(matches!(read_history(dir.path()).unwrap_err(), JournalError::Damaged { .. }));
+}

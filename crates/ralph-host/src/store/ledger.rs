@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::chain::Chain;
 use super::lock::{Holder, LEDGER_WAIT, LedgerLock, LockError};
 use super::sync::Syncing;
 use super::{atomic, target};
@@ -107,7 +108,7 @@ impl StoreError {
 /// The ledger files of one worktree.
 #[derive(Clone, Debug)]
 pub struct Store {
-    state_dir: PathBuf,
+    pub(super) state_dir: PathBuf,
     holder: Holder,
     patience: Duration,
 }
@@ -169,7 +170,10 @@ impl Store {
         change: impl FnOnce(Option<&[u8]>) -> Result<(String, T), E>,
     ) -> Result<Updated<T>, E> {
         let lock = self.lock().map_err(StoreError::from)?;
-        update(&lock, path, kind, change)
+        let (chain, mut next) = (self.chain(path), None);
+        let updated = update(&lock, path, kind, |bytes| follow(chain, &mut next, bytes, change))?;
+        next.iter().for_each(Chain::keep);
+        Ok(updated)
     }
 
     /// The same for whoever has other things to do: what changes is not put in place before `ready`
@@ -182,8 +186,24 @@ impl Store {
         change: impl FnOnce(Option<&[u8]>) -> Result<(String, T), E>,
     ) -> Result<(Updated<T>, Syncing), E> {
         let lock = self.lock().map_err(StoreError::from)?;
-        update_when(&lock, path, kind, ready, change)
+        let (chain, mut next) = (self.chain(path), None);
+        let change = |bytes: Option<&[u8]>| follow(chain, &mut next, bytes, change);
+        let updated = update_when(&lock, path, kind, ready, change)?;
+        next.iter().for_each(Chain::keep);
+        Ok(updated)
     }
+}
+
+/// Make a change, and say how the chain goes on if it comes so far.
+fn follow<T, E>(
+    chain: Option<Chain>,
+    next: &mut Option<Chain>,
+    bytes: Option<&[u8]>,
+    change: impl FnOnce(Option<&[u8]>) -> Result<(String, T), E>,
+) -> Result<(String, T), E> {
+    let (new, value) = change(bytes)?;
+    *next = chain.and_then(|chain| chain.next(bytes, new.as_bytes()));
+    Ok((new, value))
 }
 
 /// Change `path`: `change` gets its bytes (`None`: there is no such file) without an unfinished

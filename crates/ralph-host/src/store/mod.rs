@@ -15,10 +15,12 @@
 //! written into the lock file is there for the message only.
 
 mod atomic;
+mod chain;
 mod create;
 mod journal;
 mod ledger;
 mod lock;
+mod said;
 mod sync;
 mod target;
 mod view;
@@ -28,6 +30,7 @@ pub use create::{Created, create};
 pub use journal::{Durability, Journal, JournalError, read_history};
 pub use ledger::{Kind, Read, Store, StoreError, Torn, TornTail, Updated, Wrote, update};
 pub use lock::{Holder, LEDGER_WAIT, LedgerLock, LockError, RunLock};
+pub use said::{Said, Word};
 pub use sync::{Syncing, syncs};
 pub use target::read;
 pub use view::{add_to_view, drop_view, put_view};

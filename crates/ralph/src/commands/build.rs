@@ -11,6 +11,7 @@ use ralph_core::text::nearest;
 use ralph_host::drive::{self, Listener, Options, Setup, Signals};
 
 use super::build_args::{BuildArgs, StartArgs, StartMode};
+use super::preview;
 use crate::context::{Context, PlanFile};
 use crate::error::CommandError;
 use crate::out;
@@ -33,6 +34,9 @@ pub(crate) fn run_with(
     let flags = args.flags();
     // What was typed wrong is told as such, before anything is looked at.
     flag_layer(&flags).map_err(|errors| CommandError::usage(errors.to_string()))?;
+    if args.dry_run {
+        return preview::run(context, args, &flags);
+    }
     let file = context.read_plan(&args.plan())?;
     known(args.task.as_deref(), &file)?;
     let resolved = context.config_with(&flags, &file)?;
@@ -67,19 +71,24 @@ fn run_loop(
         clock: context.clock(),
         ids: context.ids(),
         store: context.store(),
-        options: Options {
-            once: args.once,
-            resume: args.resume,
-            no_wait: args.no_wait,
-            task: args.task.as_deref().map(Id::new),
-            backend: args.backend.clone(),
-            model: args.model.clone(),
-        },
+        options: options(args),
         signals,
     };
     let end = drive::build(setup, listener)
         .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
     Ok(ExitCode::from(exit_code(&end)))
+}
+
+/// What was asked for beyond the configuration.
+pub(super) fn options(args: &BuildArgs) -> Options {
+    Options {
+        once: args.once,
+        resume: args.resume,
+        no_wait: args.no_wait,
+        task: args.task.as_deref().map(Id::new),
+        backend: args.backend.clone(),
+        model: args.model.clone(),
+    }
 }
 
 /// `ralph start build|plan`.

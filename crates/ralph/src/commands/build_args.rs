@@ -7,6 +7,8 @@ use ralph_core::config::Flag;
 use ralph_face::View;
 
 use crate::args::PlanArgs;
+use crate::commands::permit::Access;
+use crate::out::Render;
 
 /// Work on a plan, one task at a time, until every task is proven done
 ///
@@ -101,6 +103,16 @@ impl BuildArgs {
         .collect()
     }
 
+    /// What it does, as far as a backend is concerned.
+    pub(crate) fn access(&self) -> Access {
+        if self.dry_run { Access::Look } else { Access::Decide }
+    }
+
+    /// Who reads the output of a dry run.
+    pub(crate) fn render(&self) -> Render {
+        Render::from_flag(self.json)
+    }
+
     /// What to show.
     pub(crate) fn view(&self) -> View {
         match (self.json, self.quiet) {
@@ -130,6 +142,16 @@ pub(crate) enum StartMode {
     Build(Box<BuildArgs>),
     /// Make a plan from specs; not in this version
     Plan,
+}
+
+impl StartArgs {
+    /// What it does, as far as a backend is concerned.
+    pub(crate) fn access(&self) -> Access {
+        match &self.mode {
+            StartMode::Build(args) => args.access(),
+            StartMode::Plan => Access::Decide,
+        }
+    }
 }
 
 #[cfg(test)]

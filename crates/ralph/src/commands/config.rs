@@ -8,6 +8,7 @@ use ralph_host::config_load::ProjectText;
 use serde_json::json;
 
 use crate::args::{Common, PlanArgs};
+use crate::commands::permit::Access;
 use crate::context::{Context, config_error};
 use crate::error::CommandError;
 use crate::out::{self, Render};
@@ -50,6 +51,16 @@ enum Action {
         /// The value, as on a command line: 3, true, 30m, a text
         value: String,
     },
+}
+
+impl ConfigArgs {
+    /// What it does, as far as a backend is concerned.
+    pub(crate) fn access(&self) -> Access {
+        match self.action {
+            Action::Show { .. } | Action::Get { .. } => Access::Look,
+            Action::Set { .. } => Access::Decide,
+        }
+    }
 }
 
 /// Run it.

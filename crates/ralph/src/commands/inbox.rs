@@ -8,6 +8,7 @@ use ralph_core::inbox::{Entry, Inbox, InboxError, Status};
 use ralph_core::spec;
 use serde_json::json;
 
+use crate::commands::permit::Access;
 use crate::commands::spec::existing_spec;
 use crate::context::{Context, parse_error};
 use crate::error::CommandError;
@@ -48,6 +49,16 @@ enum Action {
     },
     /// Take all pending specs out of the queue
     Clear,
+}
+
+impl InboxArgs {
+    /// What it does, as far as a backend is concerned.
+    pub(crate) fn access(&self) -> Access {
+        match self.action {
+            None | Some(Action::List) => Access::Look,
+            Some(_) => Access::Decide,
+        }
+    }
 }
 
 /// Run it.

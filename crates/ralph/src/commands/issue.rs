@@ -3,11 +3,13 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ralph_core::plan::{Edit, Id, Issue, Priority, verbs};
+use ralph_core::format::Codec;
+use ralph_core::plan::{Edit, Id, Issue, Plan, Priority, verbs};
 use ralph_core::view;
 use serde_json::json;
 
 use crate::args::{Common, PlanArgs};
+use crate::commands::permit::{self, Access};
 use crate::commands::task::refused;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -47,6 +49,17 @@ enum Action {
     },
 }
 
+impl IssueArgs {
+    /// What it does, as far as a backend is concerned.
+    pub(crate) fn access(&self) -> Access {
+        match self.action {
+            Action::List => Access::Look,
+            Action::Add { .. } => Access::Say,
+            Action::Done { .. } => Access::Decide,
+        }
+    }
+}
+
 /// Run it.
 pub(crate) fn run(context: &Context, args: IssueArgs) -> Result<ExitCode, CommandError> {
     let render = args.common.render();
@@ -71,7 +84,7 @@ fn add(
         return Err(CommandError::usage("an issue needs a description"));
     }
     let mut added = Issue::default();
-    context.change_plan(plan, |plan, _| {
+    let add = |plan: &Plan, _: &dyn Codec| {
         added = Issue {
             id: context.fresh_id('i', plan),
             desc: description.trim().to_owned(),
@@ -80,7 +93,8 @@ fn add(
             ..Issue::default()
         };
         Ok(vec![Edit::AddIssue(added.clone())])
-    })?;
+    };
+    permit::adding(context, 1, || context.change_plan(plan, add))?;
     match render {
         Render::Json => out::json(&view::issue(&added)),
         Render::People => out::line(format!("Added: {} {}", added.id, out::clean(&added.desc))),

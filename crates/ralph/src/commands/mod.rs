@@ -12,7 +12,11 @@ pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod issue;
 pub(crate) mod log;
+pub(crate) mod permit;
+mod preview;
 pub(crate) mod query;
+pub(crate) mod recover;
+pub(crate) mod salvage;
 pub(crate) mod show;
 pub(crate) mod spec;
 pub(crate) mod status;
@@ -21,6 +25,8 @@ pub(crate) mod validate;
 
 use std::process::ExitCode;
 
+use permit::Access;
+
 use crate::args::{Cli, Command};
 use crate::context::Context;
 use crate::error::CommandError;
@@ -28,6 +34,7 @@ use crate::error::CommandError;
 /// Run what was typed.
 pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
     let here = cli.directory.as_deref();
+    permit::check(access(&cli.command), here)?;
     match cli.command {
         Command::Demo(args) => demo::run(here, &args),
         Command::Init(args) => init::run(&Context::open(here)?, &args),
@@ -42,11 +49,38 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
         Command::Log(args) => log::run(&Context::open(here)?, &args),
         Command::Attempts(args) => attempts::run(&Context::open(here)?, &args),
         Command::Show(args) => show::run(&Context::open(here)?, &args),
+        Command::Salvage(args) => salvage::run(&Context::open(here)?, &args),
+        Command::Recover(args) => recover::run(&Context::open(here)?, &args),
         Command::Validate(args) => validate::run(&Context::open(here)?, &args),
         Command::Convert(args) => convert::run(&Context::open(here)?, &args),
         Command::Config(args) => config::run(&Context::open(here)?, args),
         Command::Backends(args) => backends::run(&Context::open(here)?, &args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => completions::man(&args),
+    }
+}
+
+/// What a command does, as far as a backend is concerned.
+fn access(command: &Command) -> Access {
+    match command {
+        Command::Status(_)
+        | Command::Query(_)
+        | Command::Log(_)
+        | Command::Attempts(_)
+        | Command::Show(_)
+        | Command::Validate(_)
+        | Command::Completions(_)
+        | Command::Man(_) => Access::Look,
+        Command::Demo(_) | Command::Init(_) | Command::Convert(_) => Access::Decide,
+        Command::Build(args) => args.access(),
+        Command::Start(args) => args.access(),
+        Command::Task(args) => args.access(),
+        Command::Issue(args) => args.access(),
+        Command::Spec(args) => args.access(),
+        Command::Inbox(args) => args.access(),
+        Command::Salvage(args) => args.access(),
+        Command::Recover(args) => args.access(),
+        Command::Config(args) => args.access(),
+        Command::Backends(args) => args.access(),
     }
 }

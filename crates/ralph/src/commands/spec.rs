@@ -11,6 +11,7 @@ use ralph_host::specs;
 use serde_json::{Value, json};
 
 use crate::args::{Common, PlanArgs};
+use crate::commands::permit::Access;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, Render};
@@ -38,6 +39,16 @@ enum Action {
         /// The spec's file name, for example feature-x.md
         spec: String,
     },
+}
+
+impl SpecArgs {
+    /// What it does, as far as a backend is concerned.
+    pub(crate) fn access(&self) -> Access {
+        match self.action {
+            Action::List => Access::Look,
+            Action::Use { .. } => Access::Decide,
+        }
+    }
 }
 
 /// Run it.

@@ -70,6 +70,8 @@ fn every_command_has_help_with_an_example() {
         "log",
         "attempts",
         "show",
+        "salvage",
+        "recover",
         "validate",
         "convert",
         "config",
@@ -98,6 +100,9 @@ fn every_command_has_help_with_an_example() {
         p.run(["task", command, "--help"]).ok().stdout_has("Example");
     }
     p.run(["backends", "try", "--help"]).ok().stdout_has("Example");
+    for command in ["list", "diff", "restore", "prune"] {
+        p.run(["salvage", command, "--help"]).ok().stdout_has("Example");
+    }
 }
 
 #[test]

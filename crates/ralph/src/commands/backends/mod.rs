@@ -14,6 +14,7 @@ use ralph_core::config::parse_duration;
 use ralph_host::choice::{ChoiceError, Place};
 use ralph_host::config_load::ProjectText;
 
+use crate::commands::permit::Access;
 use crate::context::{Context, config_error};
 use crate::error::CommandError;
 use crate::out::{self, Render};
@@ -79,6 +80,16 @@ struct TryArgs {
     /// Run it although there is a cost limit and nobody knows what it costs
     #[arg(long)]
     allow_unknown_cost: bool,
+}
+
+impl BackendsArgs {
+    /// What it does, as far as a backend is concerned.
+    pub(crate) fn access(&self) -> Access {
+        match self.action {
+            None | Some(Action::List) => Access::Look,
+            Some(Action::Try(_)) => Access::Decide,
+        }
+    }
 }
 
 /// Run it.

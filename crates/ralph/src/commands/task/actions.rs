@@ -8,11 +8,13 @@ use ralph_core::plan::{
     verbs,
 };
 use ralph_core::view;
+use ralph_host::store::Word;
 use serde_json::{Value, json};
 
 use super::EditArgs;
 use super::choice::{only_done, refused, running};
 use crate::args::PlanArgs;
+use crate::commands::permit;
 use crate::commands::spec::{known_spec, spec_of};
 use crate::context::{Changed, Context};
 use crate::error::CommandError;
@@ -41,7 +43,14 @@ impl Tasks<'_> {
             CommandError::usage(format!("cannot add this: {e}"))
                 .hint("for example: ralph task add '{\"name\": \"…\", \"accept\": \"…\"}'")
         })?;
-        let changed = self.context.change_plan(self.plan, |plan, codec| {
+        let changed = permit::adding(self.context, inputs.len(), || self.add_all(inputs))?;
+        let old: BTreeSet<&Id> = changed.before.tasks.iter().map(|t| &t.id).collect();
+        let new: Vec<&Task> = changed.after.tasks.iter().filter(|t| !old.contains(&t.id)).collect();
+        self.tell("Added", &new)
+    }
+
+    fn add_all(&self, inputs: Vec<TaskInput>) -> Result<Changed, CommandError> {
+        self.context.change_plan(self.plan, |plan, codec| {
             let inputs = inputs
                 .into_iter()
                 .map(|input| {
@@ -51,13 +60,15 @@ impl Tasks<'_> {
                 .collect::<Result<Vec<_>, CommandError>>()?;
             add::add(plan, codec, &inputs, &mut self.context.random())
                 .map_err(|e| refused(&e, plan))
-        })?;
-        let old: BTreeSet<&Id> = changed.before.tasks.iter().map(|t| &t.id).collect();
-        let new: Vec<&Task> = changed.after.tasks.iter().filter(|t| !old.contains(&t.id)).collect();
-        self.tell("Added", &new)
+        })
     }
 
     pub(super) fn done(&self, id: Option<String>) -> Result<(), CommandError> {
+        if let Some(inside) = permit::inside(self.context)? {
+            inside.own(id.as_deref())?;
+            inside.claim(self.context, Word::Done)?;
+            return self.claimed(&inside.task, "done");
+        }
         let at = self.context.now();
         let mut chosen = None;
         let changed = self.context.change_plan(self.plan, |plan, _| {
@@ -206,6 +217,25 @@ impl Tasks<'_> {
             verb(plan, &id, &at).map_err(|e| refused(&e, plan))
         })?;
         self.tell(word, &find(&changed, &[id]))
+    }
+
+    pub(super) fn block(&self, id: &str, reason: String) -> Result<(), CommandError> {
+        if let Some(inside) = permit::inside(self.context)? {
+            inside.own(Some(id))?;
+            inside.claim(self.context, Word::Blocked { reason })?;
+            return self.claimed(&inside.task, "blocked");
+        }
+        self.judge("Blocked", id, |plan, id, _| verbs::block(plan, id, &reason))
+    }
+
+    /// A backend's word is not in the plan before the gates have spoken.
+    fn claimed(&self, id: &Id, claim: &str) -> Result<(), CommandError> {
+        match self.render {
+            Render::Json => out::json(&json!({ "id": id, "claim": claim })),
+            Render::People => out::line(format!(
+                "Claimed: {id} is {claim}. ralph decides when this attempt has ended."
+            )),
+        }
     }
 
     fn tell(&self, word: &str, tasks: &[&Task]) -> Result<(), CommandError> {

@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use ralph_core::plan::{Priority, TaskInput, verbs};
 
 use crate::args::Common;
+use crate::commands::permit::Access;
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -48,6 +49,8 @@ enum Action {
         task: String,
     },
     /// Mark a task as done (claimed; `accept` verifies it)
+    ///
+    /// Inside an attempt of `ralph build` it is the backend's claim: the gates decide.
     ///
     /// Example: ralph task done t-1a2b
     Done {
@@ -164,6 +167,17 @@ struct EditArgs {
     spec: Option<String>,
 }
 
+impl TaskArgs {
+    /// What it does, as far as a backend is concerned.
+    pub(crate) fn access(&self) -> Access {
+        match self.action {
+            Action::List { .. } | Action::Show { .. } => Access::Look,
+            Action::Add { .. } | Action::Done { .. } | Action::Block { .. } => Access::Say,
+            _ => Access::Decide,
+        }
+    }
+}
+
 /// Run it.
 pub(crate) fn run(context: &Context, args: TaskArgs) -> Result<ExitCode, CommandError> {
     let render = args.common.render();
@@ -180,9 +194,7 @@ pub(crate) fn run(context: &Context, args: TaskArgs) -> Result<ExitCode, Command
         Action::Skip { id, reason } => {
             tasks.judge("Skipped", &id, |p, id, at| verbs::skip(p, id, reason.as_deref(), at))
         }
-        Action::Block { id, reason } => {
-            tasks.judge("Blocked", &id, |p, id, _| verbs::block(p, id, &reason))
-        }
+        Action::Block { id, reason } => tasks.block(&id, reason),
         Action::Retry { id } => tasks.judge("Retry", &id, |p, id, _| verbs::retry(p, id)),
         Action::Delete { id, reason } => {
             tasks.judge("Deleted", &id, |p, id, at| verbs::delete(p, id, reason.as_deref(), at))

@@ -1,0 +1,265 @@
+//! What `ralph build` would do next, found out without doing any of it.
+//!
+//! The same functions as in a run make the prompt and the request; nothing is locked, journalled or
+//! written.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ralph_core::backend::Session as Talk;
+use ralph_core::choice::Asked;
+use ralph_core::config::{CommitScope, Config, Dollars, OnDirty, StageName};
+use ralph_core::cycle::{End, History, Limits, Progress, Step, ledger, next_step};
+use ralph_core::gate::Gate;
+use ralph_core::plan::{Id, Plan, Task, Trust, obstacles};
+use ralph_core::prompt::Prompt;
+
+use super::attempt::{max_retries, next_iteration};
+use super::error::DriveError;
+use super::material::PromptSource;
+use super::notice::Tally;
+use super::session::{Options, tally};
+use super::specs::scope_of;
+use super::terms::{Terms, run_timeout, variables};
+use crate::choice::{self, Chosen, Place};
+use crate::clock::Clock;
+use crate::git::{LedgerPaths, Repo};
+use crate::proc::Runner;
+use crate::project::Project;
+use crate::store::read_history;
+
+/// Stands for the private directory of a run, which does not exist yet.
+const SCRATCH: &str = "<scratch>";
+
+/// What is looked at.
+pub struct Look<'a> {
+    /// Where.
+    pub project: &'a Project,
+    /// What is configured.
+    pub config: &'a Config,
+    /// The gates.
+    pub gates: &'a [Gate],
+    /// The plan.
+    pub plan: &'a Plan,
+    /// Its text.
+    pub text: &'a str,
+    /// Its file, relative to the root.
+    pub shown: &'a str,
+    /// What was asked for.
+    pub options: &'a Options,
+    /// The time.
+    pub clock: Clock,
+}
+
+/// What would happen.
+pub struct Preview {
+    /// Where the tasks stand.
+    pub tally: Tally,
+    /// What comes next.
+    pub next: Next,
+    /// Tasks that cannot run now, and why.
+    pub waiting: Vec<(Id, String)>,
+    /// An interrupted attempt that is brought to its end first, in words.
+    pub recovers: Option<String>,
+    /// Most iterations of the loop.
+    pub max_iterations: u32,
+    /// Most dollars of the loop.
+    pub max_cost: Option<f64>,
+    /// How long one run of the backend may take.
+    pub timeout: Duration,
+    /// How long it may be silent.
+    pub idle: Duration,
+    /// What a person should know.
+    pub warnings: Vec<String>,
+}
+
+/// What comes next.
+pub enum Next {
+    /// The loop would end at once.
+    End(End),
+    /// This attempt.
+    Attempt {
+        /// Its number.
+        iteration: u32,
+        /// The task.
+        task: Box<Task>,
+        /// Most attempts after the first.
+        max_retries: u32,
+        /// The prompt.
+        prompt: Box<Prompt>,
+        /// How the backend is started.
+        command: Box<CommandLine>,
+        /// The message of its commit; `None` when nothing is committed.
+        commit: Option<String>,
+    },
+}
+
+/// How a backend is started.
+pub struct CommandLine {
+    /// The backend's name.
+    pub backend: String,
+    /// The model asked for.
+    pub model: Option<String>,
+    /// The program.
+    pub program: String,
+    /// Where it is, if it is installed.
+    pub found: Option<PathBuf>,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// The names of the variables that are set for it.
+    pub env: Vec<String>,
+    /// What it reads.
+    pub stdin: Input,
+    /// Files that are made for it, below `<scratch>`.
+    pub files: Vec<String>,
+}
+
+/// What a backend reads from its standard input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Nothing.
+    Nothing,
+    /// The prompt.
+    Prompt,
+    /// The messages of a dialogue; the prompt is in one of them.
+    Dialogue,
+    /// This text, which is not the prompt alone.
+    Text(String),
+}
+
+/// Find out what would happen.
+pub fn preview(look: &Look<'_>, runner: &Runner) -> Result<Preview, DriveError> {
+    let Look { project, config, plan, options, .. } = *look;
+    let Some(git_dir) = project.git_dir() else {
+        return Err(DriveError::NoRepository(project.root().display().to_string()));
+    };
+    let history = read_history(&project.state_dir())?;
+    let repo = Repo::open(project.root(), git_dir, runner, &LedgerPaths::with_plan(look.shown))?;
+    let mut warnings = Vec::new();
+    if let Err(e) = repo.readiness() {
+        warnings.push(format!("the loop would not start: {e}"));
+    }
+    let dirty: Vec<String> = repo.dirty()?.iter().map(ToString::to_string).collect();
+    if config.on_dirty == OnDirty::Refuse && !dirty.is_empty() {
+        let paths = dirty.join(", ");
+        warnings.push(format!("the loop would not start: uncommitted changes in {paths}"));
+    }
+    let dirty = if config.on_dirty == OnDirty::Commit { Vec::new() } else { dirty };
+    let limits = Limits {
+        iterations: config.build.max_iterations.get(),
+        cost: config.limits.max_cost.map(Dollars::get),
+        once: options.once,
+    };
+    let progress = Progress {
+        iterations: if options.resume { history.counted } else { 0 },
+        only: options.task.clone(),
+        ..Progress::default()
+    };
+    let next = match next_step(plan, &limits, &progress) {
+        Step::End(end) => Next::End(end),
+        Step::Run(task) => attempt(look, &history, *task, dirty, &mut warnings)?,
+    };
+    if look.gates.is_empty() {
+        warnings.push("no gates are configured, so nothing would prove the work".into());
+    }
+    let waiting = obstacles(plan, Trust::Verified);
+    Ok(Preview {
+        tally: tally(plan),
+        next,
+        waiting: waiting.into_iter().map(|(t, why)| (t.id.clone(), why.to_string())).collect(),
+        recovers: history.open.as_ref().map(|open| {
+            format!("iteration {} ({}) was interrupted", open.started.iteration, open.started.task)
+        }),
+        max_iterations: limits.iterations,
+        max_cost: limits.cost,
+        timeout: run_timeout(config),
+        idle: config.limits.idle_timeout.get(),
+        warnings,
+    })
+}
+
+fn attempt(
+    look: &Look<'_>,
+    history: &History,
+    task: Task,
+    dirty: Vec<String>,
+    warnings: &mut Vec<String>,
+) -> Result<Next, DriveError> {
+    let (config, root) = (look.config, look.project.root());
+    let iteration = next_iteration(history, root)?;
+    let now = look.clock.stamp();
+    // The prompt is made after the plan says that the task is worked on.
+    let text = ledger::begin(look.plan, look.text, &task.id, &now)
+        .map_err(|e| DriveError::plan(look.shown, &e.to_string(), "`ralph validate` says more"))?;
+    let source = PromptSource { root, config, gates: look.gates, plan: look.shown, history };
+    let made = source.make(&task, look.plan, &text, dirty)?;
+    warnings.extend(made.warnings);
+    let path = std::env::var_os("PATH");
+    let (chosen, place) = choose(look, path.as_ref())?;
+    if let Some(wait) = history.wait.as_ref().filter(|wait| wait.backend == chosen.name) {
+        warnings.push(format!("{} has met a usage limit: {}", wait.backend, wait.reason));
+    }
+    let command = command_line(look, &chosen, place, &task, &made.prompt.text)?;
+    if command.found.is_none() {
+        warnings.push(format!("the loop would not start: {} is not installed", command.program));
+    }
+    let prefix = &config.commit_prefix;
+    let commit = match (config.auto_commit, scope_of(config, look.plan.format)) {
+        (false, _) => None,
+        (true, CommitScope::Task) => {
+            Some(format!("{prefix}[{iteration}]: {} — <summary>", task.id))
+        }
+        (true, CommitScope::Spec) => Some(format!("{prefix}: <spec>, when its last task landed")),
+    };
+    Ok(Next::Attempt {
+        iteration,
+        max_retries: max_retries(&task, config.max_retries),
+        task: Box::new(task),
+        prompt: Box::new(made.prompt),
+        command: Box::new(command),
+        commit,
+    })
+}
+
+fn choose<'a>(
+    look: &Look<'a>,
+    path: Option<&'a OsString>,
+) -> Result<(Chosen, Place<'a>), DriveError> {
+    let options = look.options;
+    let asked = Asked { backend: options.backend.as_deref(), model: options.model.as_deref() };
+    let root: &'a Path = look.project.root();
+    let place = Place { root, cwd: root, path: path.map(OsString::as_os_str) };
+    Ok((choice::for_stage(look.config, StageName::Build, asked, place)?.chosen, place))
+}
+
+fn command_line(
+    look: &Look<'_>,
+    chosen: &Chosen,
+    place: Place<'_>,
+    task: &Task,
+    prompt: &str,
+) -> Result<CommandLine, DriveError> {
+    let terms = Terms::of(look.config, look.project.root(), task, 0.0)?;
+    let mut request = terms.request(chosen, prompt, Talk::New);
+    request.scratch = SCRATCH;
+    let invocation = chosen.driver.invocation(&request);
+    let own = variables("", task);
+    let names = invocation.env.iter().chain(&own).map(|(name, _)| name.clone());
+    let stdin = match invocation.stdin {
+        _ if chosen.driver.reader(&request).wants_input() => Input::Dialogue,
+        text if text.is_empty() => Input::Nothing,
+        text if text == prompt => Input::Prompt,
+        text => Input::Text(text),
+    };
+    Ok(CommandLine {
+        backend: chosen.name.clone(),
+        model: chosen.model.clone(),
+        program: chosen.program.clone(),
+        found: chosen.found(place),
+        args: invocation.args.into_iter().chain(chosen.args.iter().cloned()).collect(),
+        env: names.collect(),
+        stdin,
+        files: invocation.files.into_iter().map(|file| file.path).collect(),
+    })
+}

@@ -1,0 +1,105 @@
+//! On which terms a backend works: what it may use, what it is given, what it is told about itself.
+//!
+//! Known without a session, so that `ralph build --dry-run` shows what a run would really do.
+
+use std::path::Path;
+use std::time::Duration;
+
+use ralph_core::backend::{Permissions, Request, Session};
+use ralph_core::config::{Config, Dollars, StageName};
+use ralph_core::handoff;
+use ralph_core::limits::Limits;
+use ralph_core::plan::Task;
+use serde_json::Value;
+
+use super::error::DriveError;
+use super::session::{ATTEMPT_VARIABLE, TASK_VARIABLE};
+use crate::choice::{self, Chosen};
+
+/// What a request holds beside the prompt.
+pub(super) struct Terms {
+    mcp: Option<Value>,
+    schema: Value,
+    max_turns: Option<u32>,
+    permissions: Permissions,
+    budget: Option<f64>,
+}
+
+impl Terms {
+    /// What the configuration says about a run on a task, of a loop that has spent so much.
+    pub(super) fn of(
+        config: &Config,
+        root: &Path,
+        task: &Task,
+        spent: f64,
+    ) -> Result<Self, DriveError> {
+        let stage = config.stage(StageName::Build);
+        Ok(Self {
+            mcp: stage.mcp_config.map(|file| mcp(root, &file)).transpose()?,
+            schema: handoff::schema(),
+            max_turns: task.max_turns.or(stage.max_turns.or(config.max_turns).map(u32::from)),
+            permissions: match config.skip_permissions {
+                true => Permissions::Bypass,
+                false => Permissions::Default,
+            },
+            budget: budget(config, spent),
+        })
+    }
+
+    /// The request to a backend. Its `scratch` is still to be filled in.
+    pub(super) fn request<'t>(
+        &'t self,
+        chosen: &'t Chosen,
+        prompt: &'t str,
+        session: Session<'t>,
+    ) -> Request<'t> {
+        Request {
+            prompt,
+            system: None,
+            model: chosen.model.as_deref(),
+            max_turns: self.max_turns,
+            permissions: self.permissions,
+            mcp: self.mcp.as_ref(),
+            schema: chosen.driver.supports().schema.then_some(&self.schema),
+            session,
+            budget: self.budget,
+            scratch: "",
+            as_root: choice::is_root(),
+        }
+    }
+}
+
+/// The variables that tell a backend, and ralph's own commands in it, where they are.
+pub(super) fn variables(attempt: &str, task: &Task) -> [(String, String); 2] {
+    [
+        (ATTEMPT_VARIABLE.to_owned(), attempt.to_owned()),
+        (TASK_VARIABLE.to_owned(), task.id.to_string()),
+    ]
+}
+
+/// What one run may use: the budget is what is left of it.
+pub(super) fn run_limits(config: &Config, spent: f64) -> Limits {
+    let mut limits = Limits::of(&config.limits, run_timeout(config));
+    limits.max_cost = budget(config, spent);
+    limits
+}
+
+/// How long one run may take.
+pub(super) fn run_timeout(config: &Config) -> Duration {
+    let stage = config.stage(StageName::Build);
+    stage.timeout.map_or(config.limits.build_timeout(), |t| t.get())
+}
+
+fn budget(config: &Config, spent: f64) -> Option<f64> {
+    let limit = config.limits.max_cost.map(Dollars::get)?;
+    Some((limit - spent).max(0.0))
+}
+
+/// The MCP servers that the stage may use.
+fn mcp(root: &Path, file: &str) -> Result<Value, DriveError> {
+    let bytes = crate::store::read(&root.join(file))?.unwrap_or_default();
+    serde_json::from_slice(&bytes).map_err(|e| DriveError::Ask {
+        message: format!("{file}: not a configuration of MCP servers: {e}"),
+        hint: "mend it, or remove `[stages.build] mcp_config`".into(),
+    })
+}

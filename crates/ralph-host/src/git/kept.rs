@@ -1,0 +1,196 @@
+//! What is kept under `refs/ralph/` beside the work at hand: what is in it, and when it goes.
+//!
+//! A salvage goes by its age or by its place in the order of time. With it go the other things that an
+//! attempt may have left: the backend's own commits, an index, a stash. Work that is not on HEAD yet
+//! (`spec`) never goes here.
+
+use std::collections::BTreeMap;
+
+use super::Repo;
+use super::call::nul_fields;
+use super::checkpoint::AttemptRef;
+use super::desk::copy_index;
+use super::error::GitError;
+use super::name::{Oid, RepoPath};
+use super::salvage::Salvage;
+use crate::ids::ulid_time;
+
+/// What has been kept for long enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retire {
+    /// What was kept before this moment, in seconds since 1970.
+    Before(i64),
+    /// All but the newest so many.
+    Beyond(usize),
+}
+
+/// Whether an attempt may still need what it started from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Underway {
+    /// No attempt is open.
+    Nothing,
+    /// One is.
+    Attempt,
+}
+
+/// Something that an attempt left beside its work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leftover {
+    /// The ref.
+    pub name: String,
+    /// What it names.
+    pub object: Oid,
+}
+
+/// What goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Retired {
+    /// Kept work, the newest first.
+    pub salvages: Vec<Salvage>,
+    /// Everything else.
+    pub others: Vec<Leftover>,
+}
+
+impl Retired {
+    /// Whether nothing goes.
+    pub fn is_empty(&self) -> bool {
+        self.salvages.is_empty() && self.others.is_empty()
+    }
+}
+
+impl Repo<'_> {
+    /// What has been kept for long enough. Changes nothing.
+    pub fn retired(&self, rule: Retire, underway: Underway) -> Result<Retired, GitError> {
+        let mut salvages = self.salvages()?;
+        let before = match rule {
+            Retire::Before(moment) => {
+                salvages.retain(|salvage| salvage.at < moment);
+                moment
+            }
+            Retire::Beyond(keep) if keep >= salvages.len() => {
+                salvages.clear();
+                i64::MIN
+            }
+            Retire::Beyond(keep) => {
+                let gone = salvages.split_off(keep);
+                let oldest = salvages.last().map_or(i64::MAX, |salvage| salvage.at);
+                salvages = gone;
+                oldest
+            }
+        };
+        let format = "--format=%(refname)%00%(objectname)%00%(creatordate:unix)";
+        let out = self.look(["for-each-ref", format, "refs/ralph"]).ok()?;
+        let text = String::from_utf8_lossy(&out);
+        let goes = |line: &str| leftover(line, before, underway);
+        Ok(Retired { salvages, others: text.lines().filter_map(goes).collect() })
+    }
+
+    /// Let it go. A ref that was changed meanwhile stays.
+    pub fn retire(&self, retired: &Retired) -> Result<(), GitError> {
+        let salvages = retired.salvages.iter().map(|s| (&s.name, &s.commit));
+        let others = retired.others.iter().map(|o| (&o.name, &o.object));
+        let mut batch = Vec::new();
+        for (name, object) in salvages.chain(others) {
+            batch.extend(format!("delete {name}\0{object}\0").into_bytes());
+        }
+        if batch.is_empty() {
+            return Ok(());
+        }
+        self.git(["update-ref", "-z", "--stdin"]).stdin(batch).ok().map(drop)
+    }
+
+    /// The files that each of these changed.
+    pub fn salvage_files(&self, salvages: &[Salvage]) -> Result<Vec<Vec<RepoPath>>, GitError> {
+        if salvages.is_empty() {
+            return Ok(Vec::new());
+        }
+        let list: String = salvages.iter().map(|s| format!("{}\n", s.commit)).collect();
+        let args = ["diff-tree", "--stdin", "-r", "-z", "--raw", "--root", "--no-renames"];
+        let out = self.look(args).stdin(list.into_bytes()).ok()?;
+        let mut files: BTreeMap<Oid, Vec<RepoPath>> = BTreeMap::new();
+        let mut commit = None;
+        let mut fields = nul_fields(&out);
+        while let Some(field) = fields.next() {
+            if !field.starts_with(b":") {
+                commit = Oid::parse(field);
+            } else if let (Some(commit), Some(path)) = (&commit, fields.next()) {
+                files.entry(commit.clone()).or_default().push(RepoPath::new(path));
+            }
+        }
+        Ok(salvages.iter().map(|s| files.get(&s.commit).cloned().unwrap_or_default()).collect())
+    }
+
+    /// Keep the working tree as it is, the ledger aside, and change nothing else. `None` when it is
+    /// as in HEAD.
+    pub fn keep_as_is(&self, of: &AttemptRef) -> Result<Option<Salvage>, GitError> {
+        let desk = self.desk("as-is");
+        desk.clear()?;
+        let index = desk.spare();
+        copy_index(&self.user_index(), &index)?;
+        let entries = self.status()?.entries.into_iter();
+        let nested: Vec<RepoPath> = entries.filter(|e| e.nested).map(|e| e.path).collect();
+        self.add_all(Some(&index), &nested)?;
+        let tree = self.write_tree(&index)?;
+        desk.remove();
+        let head = self.head()?.commit;
+        let base = match &head {
+            Some(head) => head.to_string(),
+            None => self.empty_tree()?.to_string(),
+        };
+        if self.diff(&base, &tree)?.is_empty() {
+            return Ok(None);
+        }
+        let taken =
+            |name: &str| self.salvages().map(|all| all.iter().any(|s| s.of.attempt == name));
+        let mut attempt = of.attempt.clone();
+        if taken(&attempt)? {
+            attempt.push_str("-left");
+        }
+        let parents: Vec<&Oid> = head.iter().collect();
+        let subject = format!("ralph: what {} left", of.attempt);
+        let commit = self.commit_tree(&tree, &parents, &subject)?;
+        let name = format!("refs/ralph/{}/salvage/{attempt}", of.run);
+        self.git(["update-ref", &name, commit.as_str()]).ok()?;
+        let of = AttemptRef { run: of.run.clone(), attempt };
+        Ok(Some(Salvage { of, name, commit, at: 0, subject }))
+    }
+}
+
+/// A ref that goes: `<name> NUL <object> NUL <time>`.
+fn leftover(line: &str, before: i64, underway: Underway) -> Option<Leftover> {
+    let [name, object, at] = <[&str; 3]>::try_from(line.split('\0').collect::<Vec<_>>()).ok()?;
+    let mut parts = name.strip_prefix("refs/ralph/")?.split('/');
+    let (_run, kind, attempt) = (parts.next()?, parts.next()?, parts.next());
+    let goes = match kind {
+        // It only protects the tree that an open attempt goes back to.
+        "before" => underway == Underway::Nothing,
+        "commits" | "index" | "stash" => {
+            // A tree has no time of its own, and a stash may be older than its attempt.
+            let made = attempt.and_then(ulid_time).or_else(|| at.parse().ok());
+            made.is_some_and(|made| made < before)
+        }
+        _ => false,
+    };
+    let object = Oid::parse(object.as_bytes()).filter(|_| goes)?;
+    Some(Leftover { name: name.to_owned(), object })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_an_attempt_left_behind_goes_and_only_when_it_is_old() {
+        let object = "a".repeat(40);
+        let goes = |name: &str, at: &str, underway| {
+            leftover(&format!("refs/ralph/{name}\0{object}\0{at}"), 100, underway).is_some()
+        };
+        let idle = Underway::Nothing;
+        assert!(goes("r1/commits/a1/1", "99", idle) && !goes("r1/commits/a1/1", "100", idle));
+        assert!(!goes("r1/index/a1", "", idle), "nobody knows how old it is");
+        let young = "01JJ1XWXB8ZZZZZZZZZZZZZZZZ";
+        assert!(!goes(&format!("r1/stash/{young}"), "5", idle), "the stash is older than its end");
+        assert!(goes("r1/before", "", idle) && !goes("r1/before", "", Underway::Attempt));
+        assert!(!goes("spec-all/spec", "1", idle) && !goes("r1/salvage/a1", "1", idle));
+    }
+}

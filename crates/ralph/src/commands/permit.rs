@@ -1,0 +1,129 @@
+//! What a backend may do with ralph: look, and say a few things.
+//!
+//! A loop starts backends with `RALPH_ATTEMPT`. A command that finds it, and finds that attempt in the
+//! journal of its own project, runs inside that attempt. In another project it is a command like any
+//! other: a backend that works on ralph itself has to test it.
+
+use std::path::Path;
+
+use ralph_core::plan::{Id, MAX_AMENDMENTS};
+use ralph_host::drive::ATTEMPT_VARIABLE;
+use ralph_host::store::{StoreError, Word};
+
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// What a command does, as far as a backend is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// It only looks.
+    Look,
+    /// It says something that a backend may say; the command itself sees to the rest.
+    Say,
+    /// It is for people.
+    Decide,
+}
+
+/// The attempt that a command runs in.
+#[derive(Clone, Debug)]
+pub(crate) struct Inside {
+    /// Its id.
+    pub(crate) attempt: String,
+    /// Its number.
+    pub(crate) iteration: u32,
+    /// The task it is about.
+    pub(crate) task: Id,
+}
+
+const ALLOWED: &str = "a backend may use `ralph task add`, `ralph task done` and `ralph task block` \
+                       for its own task, `ralph issue add`, and everything that only looks \
+                       (status, query, log, validate, task list, task show, config show)";
+
+/// Refuse what is not for a backend.
+pub(crate) fn check(access: Access, here: Option<&Path>) -> Result<(), CommandError> {
+    if access != Access::Decide || attempt().is_none() {
+        return Ok(());
+    }
+    match inside(&Context::open(here)?)? {
+        None => Ok(()),
+        Some(inside) => Err(CommandError::new(format!(
+            "this runs inside an attempt (iteration {}, {}), and that command is for people",
+            inside.iteration, inside.task
+        ))
+        .hint(ALLOWED)),
+    }
+}
+
+fn attempt() -> Option<String> {
+    let value = std::env::var_os(ATTEMPT_VARIABLE).filter(|v| !v.is_empty())?;
+    Some(value.to_string_lossy().into_owned())
+}
+
+/// The attempt of this project that the command runs in. One that is over says nothing any more.
+pub(crate) fn inside(context: &Context) -> Result<Option<Inside>, CommandError> {
+    let Some(attempt) = attempt() else { return Ok(None) };
+    let history = context.history()?;
+    let Some(view) = history.attempts.iter().rev().find(|v| v.started.attempt == attempt) else {
+        return Ok(None);
+    };
+    let (iteration, task) = (view.started.iteration, Id::new(view.started.task.as_str()));
+    let open = history.open.as_ref().is_some_and(|open| open.started.attempt == attempt);
+    if !open {
+        return Err(CommandError::new(format!(
+            "iteration {iteration} ({task}) is over, and its backend has no say any more"
+        )));
+    }
+    Ok(Some(Inside { attempt, iteration, task }))
+}
+
+impl Inside {
+    /// The task that is meant, if the backend may speak about it.
+    pub(crate) fn own(&self, id: Option<&str>) -> Result<&Id, CommandError> {
+        match id {
+            Some(id) if id != self.task.as_str() => Err(CommandError::new(format!(
+                "this attempt is about {}, so it cannot say anything about {id}",
+                self.task
+            ))
+            .hint(ALLOWED)),
+            _ => Ok(&self.task),
+        }
+    }
+
+    /// Claim something about the task. The gates decide.
+    pub(crate) fn claim(&self, context: &Context, word: Word) -> Result<(), CommandError> {
+        context.store().say(&self.attempt, |said| {
+            said.word = Some(word);
+            Ok::<_, StoreError>(())
+        })?;
+        Ok(())
+    }
+}
+
+/// Add so many tasks or issues with `add`. A backend may add a few.
+pub(crate) fn adding<T>(
+    context: &Context,
+    count: usize,
+    add: impl FnOnce() -> Result<T, CommandError>,
+) -> Result<T, CommandError> {
+    let Some(inside) = inside(context)? else { return add() };
+    let store = context.store();
+    store.say(&inside.attempt, |said| {
+        if said.added + count > MAX_AMENDMENTS {
+            return Err(CommandError::new(format!(
+                "one attempt may add {MAX_AMENDMENTS} tasks and issues, and {} were added",
+                said.added
+            ))
+            .hint("say the rest in the handoff"));
+        }
+        said.added += count;
+        Ok(())
+    })?;
+    let added = add();
+    if added.is_err() {
+        store.say(&inside.attempt, |said| {
+            said.added = said.added.saturating_sub(count);
+            Ok::<_, StoreError>(())
+        })?;
+    }
+    added
+}

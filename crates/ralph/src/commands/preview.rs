@@ -1,0 +1,194 @@
+//! `ralph build --dry-run`: what the loop would do next.
+
+use std::process::ExitCode;
+
+use ralph_core::config::{Flag, render_duration};
+use ralph_core::cycle::exit_code;
+use ralph_core::gate::{self, Gate, Need};
+use ralph_core::view;
+use ralph_face::words;
+use ralph_host::drive::{CommandLine, Input, Look, Next, Preview, preview};
+use ralph_host::proc::Runner;
+use serde_json::{Value, json};
+
+use super::build::options;
+use super::build_args::BuildArgs;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::out::{self, Render};
+
+/// Run it.
+pub(super) fn run(
+    context: &Context,
+    args: &BuildArgs,
+    flags: &[Flag],
+) -> Result<ExitCode, CommandError> {
+    let (file, text) = context.peek_plan(&args.plan())?;
+    let resolved = context.config_with(flags, &file)?;
+    resolved.warnings.iter().for_each(out::warn);
+    let gates = gate::resolve(&resolved.config, &file.plan);
+    let path = context.plan_path(&args.plan())?;
+    let shown = path.strip_prefix(context.project.root()).unwrap_or(&path).display().to_string();
+    let look = Look {
+        project: &context.project,
+        config: &resolved.config,
+        gates: &gates,
+        plan: &file.plan,
+        text: &text,
+        shown: &shown,
+        options: &options(args),
+        clock: context.clock(),
+    };
+    let runner = Runner::new(format!("look-{}", std::process::id()));
+    let found = preview(&look, &runner)
+        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+    found.warnings.iter().for_each(out::warn);
+    match args.render() {
+        Render::Json => out::json(&as_json(&found, &gates, &shown))?,
+        Render::People => people(&found, &gates, &shown)?,
+    }
+    Ok(match &found.next {
+        Next::End(end) => ExitCode::from(exit_code(end)),
+        Next::Attempt { .. } => ExitCode::SUCCESS,
+    })
+}
+
+fn people(found: &Preview, gates: &[Gate], plan: &str) -> Result<(), CommandError> {
+    let mut rows = Rows(Vec::new());
+    let tally = found.tally;
+    rows.add(
+        "Plan",
+        [format!("{plan}, {} of {} done", tally.done, out::count(tally.total, "task"))],
+    );
+    rows.add("First", found.recovers.clone());
+    match &found.next {
+        Next::End(end) => rows.add("Next", [format!("nothing: {}", end.reason())]),
+        Next::Attempt { iteration, task, max_retries, .. } => {
+            let retry = match task.retries {
+                0 => String::new(),
+                n => format!(", retry {n} of {max_retries}"),
+            };
+            let name = out::clean(&task.name);
+            rows.add("Next", [format!("{}  {name}  (iteration {iteration}{retry})", task.id)]);
+        }
+    }
+    rows.add("Waiting", found.waiting.iter().map(|(id, why)| format!("{id}  {}", out::clean(why))));
+    if let Next::Attempt { command, commit, .. } = &found.next {
+        let model = command.model.as_ref().map(|m| format!(" {m}")).unwrap_or_default();
+        rows.add("Backend", [format!("{}{model}", command.backend)]);
+        rows.add("Command", [shell_line(command)]);
+        rows.add("Variables", [command.env.join(", ")]);
+        rows.add("Input", [input(command)]);
+        rows.add("Files", command.files.iter().cloned());
+        rows.add("Gates", gates.iter().map(gate_line));
+        rows.add("Commit", [commit.clone().unwrap_or_else(|| "nothing is committed".into())]);
+    }
+    rows.add("Limits", [limits(found)]);
+    out::table(&rows.0).into_iter().try_for_each(out::line)?;
+    if let Next::Attempt { prompt, .. } = &found.next {
+        let size = out::count(prompt.text.len(), "byte");
+        out::line(format!("\nPrompt ({size}):\n"))?;
+        out::raw(&prompt.text)?;
+    }
+    Ok(())
+}
+
+struct Rows(Vec<Vec<String>>);
+
+impl Rows {
+    /// Lines under one title; no lines, no title.
+    fn add(&mut self, title: &str, lines: impl IntoIterator<Item = String>) {
+        for (n, line) in lines.into_iter().enumerate() {
+            let title = if n == 0 { format!("{title}:") } else { String::new() };
+            self.0.push(vec![title, line]);
+        }
+    }
+}
+
+/// The command as it could be typed.
+fn shell_line(command: &CommandLine) -> String {
+    let quoted = |word: &String| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+<>".contains(c);
+        match !word.is_empty() && word.chars().all(plain) {
+            true => word.clone(),
+            false => format!("'{}'", out::clean(word).replace('\'', "'\\''")),
+        }
+    };
+    let words: Vec<String> =
+        [&command.program].into_iter().chain(&command.args).map(quoted).collect();
+    words.join(" ")
+}
+
+fn input(command: &CommandLine) -> String {
+    match &command.stdin {
+        Input::Nothing => "nothing".into(),
+        Input::Prompt => "the prompt below".into(),
+        Input::Dialogue => "a dialogue; the prompt below is its first question".into(),
+        Input::Text(text) => format!("the prompt below within {}", out::count(text.len(), "byte")),
+    }
+}
+
+fn gate_line(gate: &Gate) -> String {
+    let need = if gate.need == Need::Required { "required" } else { "optional" };
+    let limit = render_duration(gate.timeout);
+    format!("{}  {}  ({need}, at most {limit})", gate.name, out::clean(&gate.command))
+}
+
+fn limits(found: &Preview) -> String {
+    let cost = found.max_cost.map_or_else(|| "no limit of cost".into(), words::dollars);
+    let (timeout, idle) = (render_duration(found.timeout), render_duration(found.idle));
+    let iterations = found.max_iterations;
+    format!("{iterations} iterations, {cost}; one run: {timeout}, silent for {idle}")
+}
+
+fn as_json(found: &Preview, gates: &[Gate], plan: &str) -> Value {
+    let gates: Vec<Value> = gates
+        .iter()
+        .map(|gate| {
+            json!({
+                "name": gate.name, "command": gate.command,
+                "required": gate.need == Need::Required,
+                "timeout_seconds": gate.timeout.as_secs(),
+            })
+        })
+        .collect();
+    let waiting: Vec<Value> =
+        found.waiting.iter().map(|(id, why)| json!({ "id": id, "why": why })).collect();
+    let mut value = json!({
+        "plan": plan,
+        "tasks": { "done": found.tally.done, "total": found.tally.total },
+        "recovers": found.recovers,
+        "waiting": waiting,
+        "gates": gates,
+        "limits": {
+            "max_iterations": found.max_iterations, "max_cost": found.max_cost,
+            "timeout_seconds": found.timeout.as_secs(), "idle_seconds": found.idle.as_secs(),
+        },
+        "warnings": found.warnings,
+    });
+    let more = match &found.next {
+        Next::End(end) => json!({ "end": end.word(), "reason": end.reason() }),
+        Next::Attempt { iteration, task, max_retries, prompt, command, commit } => json!({
+            "iteration": iteration, "task": view::task(task), "max_retries": max_retries,
+            "prompt": prompt.text, "commit": commit,
+            "backend": {
+                "name": command.backend, "model": command.model, "program": command.program,
+                "found": command.found, "args": command.args, "env": command.env,
+                "stdin": stdin_word(&command.stdin), "files": command.files,
+            },
+        }),
+    };
+    if let (Some(all), Value::Object(more)) = (value.as_object_mut(), more) {
+        all.extend(more);
+    }
+    value
+}
+
+fn stdin_word(input: &Input) -> &'static str {
+    match input {
+        Input::Nothing => "nothing",
+        Input::Prompt => "prompt",
+        Input::Dialogue => "dialogue",
+        Input::Text(_) => "text",
+    }
+}

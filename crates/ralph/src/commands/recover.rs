@@ -1,0 +1,158 @@
+//! `ralph recover`: what an interrupted run left, and a way to go on without it.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use ralph_core::cycle::{OpenAttempt, Phase};
+use ralph_host::drive;
+use ralph_host::git::Salvage;
+use ralph_host::proc::Runner;
+use ralph_host::store::RunLock;
+use serde_json::json;
+
+use crate::commands::permit::Access;
+use crate::context::{Context, git_error};
+use crate::error::CommandError;
+use crate::out::{self, Render};
+
+/// Show what an interrupted run left, or go on without it
+///
+/// `ralph build` recovers by itself: it finishes, judges or rolls back the attempt that was under way. This
+/// command is for looking first, and for the rare case in which ralph asks a person to decide.
+///
+/// --forget keeps the tree as it is under a ref, changes no file of yours, and writes the attempt down
+/// as rolled back. The next `ralph build` then starts from the tree as it is.
+///
+/// Examples:
+///   ralph recover
+///   ralph recover --json
+///   ralph recover --forget
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct RecoverArgs {
+    /// Go on without the interrupted attempt; the tree stays as it is, and is kept
+    #[arg(long)]
+    forget: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl RecoverArgs {
+    /// What it does, as far as a backend is concerned.
+    pub(crate) fn access(&self) -> Access {
+        if self.forget { Access::Decide } else { Access::Look }
+    }
+}
+
+/// Run it.
+pub(crate) fn run(context: &Context, args: &RecoverArgs) -> Result<ExitCode, CommandError> {
+    let render = Render::from_flag(args.json);
+    let runner = Runner::new(format!("recover-{}", std::process::id()));
+    if args.forget { forget(context, &runner, render) } else { look(context, &runner, render) }?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn look(context: &Context, runner: &Runner, render: Render) -> Result<(), CommandError> {
+    let Some(open) = context.history()?.open else {
+        return match render {
+            Render::Json => out::json(&json!({ "open": null })),
+            Render::People => out::line("Nothing was interrupted."),
+        };
+    };
+    // Whoever has the lock is at work on it.
+    let store = context.store();
+    let running = RunLock::acquire(&context.project.state_dir(), store.holder()).err();
+    let repo = context.repo(runner)?;
+    let dirty = repo.dirty().map_err(|e| git_error(&e))?;
+    let paths: Vec<String> = dirty.iter().map(ToString::to_string).collect();
+    let salvages = repo.salvages().map_err(|e| git_error(&e))?;
+    let kept: Vec<Salvage> =
+        salvages.into_iter().filter(|s| s.of.attempt.starts_with(&open.started.attempt)).collect();
+    let started = &open.started;
+    let (phase, next) = phase(&open);
+    let running = running.map(|e| e.to_string());
+    if render == Render::Json {
+        return out::json(&json!({ "open": {
+            "attempt": started.attempt, "iteration": started.iteration, "task": started.task,
+            "phase": phase_word(&open), "running": running, "uncommitted": paths,
+            "salvage": kept.iter().map(|s| &s.name).collect::<Vec<_>>(), "next": next,
+        }}));
+    }
+    let name = out::clean(&started.name);
+    let files = match &paths[..] {
+        [] => "none".to_owned(),
+        paths => format!("{}  {}", paths.len(), out::clip(&paths.join(", "), 200)),
+    };
+    let mut rows = vec![
+        ["Attempt:".to_owned(), format!("{} (iteration {})", started.attempt, started.iteration)],
+        ["Task:".to_owned(), format!("{}  {name}", started.task)],
+        ["Phase:".to_owned(), phase.to_owned()],
+        ["Uncommitted:".to_owned(), files],
+    ];
+    rows.extend(kept.iter().map(|kept| ["Kept as:".to_owned(), kept.name.clone()]));
+    rows.push(["Next:".to_owned(), running.unwrap_or_else(|| next.to_owned())]);
+    let rows: Vec<Vec<String>> = rows.into_iter().map(Vec::from).collect();
+    out::table(&rows).into_iter().try_for_each(out::line)
+}
+
+/// How far it came, and what `ralph build` does about it.
+fn phase(open: &OpenAttempt) -> (&'static str, &'static str) {
+    match open.phase {
+        Phase::Running => (
+            "the backend was at work",
+            "`ralph build` puts the tree back, keeps what is there, and tries again",
+        ),
+        Phase::Ended(_) => (
+            "the backend had ended, and nothing was decided",
+            "`ralph build` runs the gates if its work is still there, else puts the tree back",
+        ),
+        Phase::Landing(_) => (
+            "its work was about to be committed",
+            "`ralph build` finishes that, after the gates if it did not come so far",
+        ),
+        Phase::RollingBack(_) => {
+            ("the tree was being put back", "`ralph build` goes on putting it back")
+        }
+    }
+}
+
+fn phase_word(open: &OpenAttempt) -> &'static str {
+    match open.phase {
+        Phase::Running => "running",
+        Phase::Ended(_) => "ended",
+        Phase::Landing(_) => "landing",
+        Phase::RollingBack(_) => "rolling_back",
+    }
+}
+
+fn forget(context: &Context, runner: &Runner, render: Render) -> Result<(), CommandError> {
+    let forgotten = drive::forget(&context.project, &context.store(), context.clock(), runner)
+        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+    let Some(forgotten) = forgotten else {
+        return match render {
+            Render::Json => out::json(&json!({ "forgotten": null })),
+            Render::People => out::line("Nothing was interrupted, so there is nothing to forget."),
+        };
+    };
+    forgotten.warnings.iter().for_each(out::warn);
+    let started = &forgotten.attempt.started;
+    let kept = forgotten.kept.as_ref();
+    if render == Render::Json {
+        return out::json(&json!({
+            "forgotten": started.attempt, "iteration": started.iteration, "task": started.task,
+            "salvage": kept.map(|kept| &kept.name),
+        }));
+    }
+    out::line(format!("Forgotten: iteration {} ({})", started.iteration, started.task))?;
+    match kept {
+        Some(kept) => {
+            let name = &kept.of.attempt;
+            out::line(format!(
+                "The tree is as it was, and kept as {} (`ralph salvage diff {name}`).",
+                kept.name
+            ))
+        }
+        None => out::line("The tree is as in the last commit, so there was nothing to keep."),
+    }
+}

@@ -1,0 +1,320 @@
+//! `ralph salvage`: what roll-backs removed is looked at, brought back, and given up.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use ralph_core::age;
+use ralph_core::cycle::{AttemptView, History};
+use ralph_face::attempt;
+use ralph_host::clock::stamp_of;
+use ralph_host::config_load::ProjectText;
+use ralph_host::drive::{retirement, underway};
+use ralph_host::git::{GitError, Repo, RepoPath, Retire, Salvage};
+use ralph_host::proc::Runner;
+use ralph_host::store::RunLock;
+use serde_json::{Value, json};
+
+use crate::commands::permit::Access;
+use crate::context::{Context, config_error, git_error};
+use crate::error::CommandError;
+use crate::out::{self, Render};
+
+/// See, bring back and give up the work of attempts that were rolled back
+///
+/// Nothing that an attempt did is lost when it fails: it is kept in git, under refs/ralph/, for
+/// `retention.salvage` (30 days). A name is an attempt's id or the beginning of one, the number of an
+/// iteration, or `last`.
+///
+/// Examples:
+///   ralph salvage list
+///   ralph salvage diff last
+///   ralph salvage restore 7
+///   ralph salvage prune --keep 10 --dry-run
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct SalvageArgs {
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List what is kept, newest first
+    ///
+    /// Example: ralph salvage list --json
+    List,
+    /// Print what an attempt had changed, as a patch
+    ///
+    /// Example: ralph salvage diff 7 | git apply --3way
+    Diff {
+        /// Which one
+        #[arg(value_name = "NAME", default_value = "last")]
+        which: String,
+    },
+    /// Put what an attempt had changed back into the files, all of it or nothing
+    ///
+    /// Nothing is staged or committed. Where your files have other changes in the same places, it
+    /// refuses and changes nothing.
+    ///
+    /// Example: ralph salvage restore last
+    #[command(verbatim_doc_comment)]
+    Restore {
+        /// Which one
+        #[arg(value_name = "NAME", default_value = "last")]
+        which: String,
+    },
+    /// Give up what was kept for longer than `retention.salvage`
+    ///
+    /// A loop does this too when it ends. The commits, stashes and indexes that backends had left go
+    /// with it.
+    ///
+    /// Example: ralph salvage prune --keep 10 --dry-run
+    #[command(verbatim_doc_comment)]
+    Prune {
+        /// Give up all but the newest N instead, whatever their age
+        #[arg(long, value_name = "N")]
+        keep: Option<usize>,
+        /// Only say what would go
+        #[arg(long)]
+        dry_run: bool,
+    },
+}
+
+impl SalvageArgs {
+    /// What it does, as far as a backend is concerned.
+    pub(crate) fn access(&self) -> Access {
+        match self.action {
+            Action::List | Action::Diff { .. } => Access::Look,
+            Action::Restore { .. } | Action::Prune { .. } => Access::Decide,
+        }
+    }
+}
+
+/// Run it.
+pub(crate) fn run(context: &Context, args: &SalvageArgs) -> Result<ExitCode, CommandError> {
+    let runner = Runner::new(format!("salvage-{}", std::process::id()));
+    let kept = Kept {
+        context,
+        repo: context.repo(&runner)?,
+        history: context.history()?,
+        render: Render::from_flag(args.json),
+    };
+    match &args.action {
+        Action::List => kept.list(),
+        Action::Diff { which } => kept.diff(which),
+        Action::Restore { which } => kept.restore(which),
+        Action::Prune { keep, dry_run } => kept.prune(*keep, Doing::of(*dry_run)),
+    }?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether something happens.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Doing {
+    It,
+    Nothing,
+}
+
+impl Doing {
+    fn of(dry_run: bool) -> Self {
+        if dry_run { Self::Nothing } else { Self::It }
+    }
+}
+
+struct Kept<'a> {
+    context: &'a Context,
+    repo: Repo<'a>,
+    history: History,
+    render: Render,
+}
+
+impl Kept<'_> {
+    fn all(&self) -> Result<Vec<Salvage>, CommandError> {
+        self.repo.salvages().map_err(|e| git_error(&e))
+    }
+
+    fn list(&self) -> Result<(), CommandError> {
+        let all = self.all()?;
+        let files = self.repo.salvage_files(&all).map_err(|e| git_error(&e))?;
+        let lines = all.iter().zip(&files);
+        if self.render == Render::Json {
+            return out::json(&lines.map(|(kept, files)| self.as_json(kept, files)).collect());
+        }
+        if all.is_empty() {
+            return out::line("Nothing is kept: no attempt was rolled back, or it is long ago.");
+        }
+        let titles = ["#", "task", "kept", "files", "why", "name"];
+        let mut rows = vec![titles.map(str::to_owned).to_vec()];
+        rows.extend(lines.map(|(kept, files)| {
+            let view = self.view(kept);
+            let text = |text: Option<String>| text.unwrap_or_else(|| "-".into());
+            vec![
+                text(view.map(|view| view.started.iteration.to_string())),
+                text(view.map(|view| out::clean(&view.started.task))),
+                text(self.when(kept)),
+                files.len().to_string(),
+                self.why(kept),
+                kept.of.attempt.clone(),
+            ]
+        }));
+        out::table(&rows).into_iter().try_for_each(out::line)
+    }
+
+    fn as_json(&self, kept: &Salvage, files: &[RepoPath]) -> Value {
+        let view = self.view(kept);
+        json!({
+            "attempt": kept.of.attempt, "ref": kept.name, "commit": kept.commit,
+            "iteration": view.map(|view| view.started.iteration),
+            "task": view.map(|view| &view.started.task),
+            "at": stamp_of(kept.at),
+            "files": files, "why": self.why(kept),
+        })
+    }
+
+    /// The attempt in the journal; `<attempt>-base` and the like are parts of it.
+    fn view(&self, kept: &Salvage) -> Option<&AttemptView> {
+        let id = kept.of.attempt.split('-').next()?;
+        self.history.attempts.iter().rev().find(|view| view.started.attempt == id)
+    }
+
+    fn when(&self, kept: &Salvage) -> Option<String> {
+        age::ago(&stamp_of(kept.at)?, &self.context.now())
+    }
+
+    fn why(&self, kept: &Salvage) -> String {
+        if kept.of.attempt.ends_with("-base") {
+            return "written while gates looked at the tree before".into();
+        }
+        match self.view(kept) {
+            Some(view) => attempt::result(view),
+            None => "unknown: the journal does not have it".into(),
+        }
+    }
+
+    /// A salvage in words.
+    fn name(&self, kept: &Salvage) -> String {
+        match self.view(kept) {
+            Some(view) => {
+                format!("iteration {} ({})", view.started.iteration, out::clean(&view.started.task))
+            }
+            None => kept.of.attempt.clone(),
+        }
+    }
+
+    fn find(&self, which: &str) -> Result<Salvage, CommandError> {
+        let all = self.all()?;
+        let none = || {
+            CommandError::new(format!("nothing is kept under {}", out::clean(which)))
+                .hint("`ralph salvage list` shows what is kept")
+        };
+        if which == "last" {
+            return all.into_iter().next().ok_or_else(none);
+        }
+        let begins = |kept: &&Salvage| {
+            let id = &kept.of.attempt;
+            id.get(..which.len()).is_some_and(|start| start.eq_ignore_ascii_case(which))
+        };
+        let number = which.parse::<u32>().ok();
+        let of = |kept: &Salvage| self.view(kept).map(|view| view.started.iteration);
+        let exact = |kept: &&Salvage| kept.of.attempt == which || kept.name == which;
+        let found: Vec<&Salvage> = match (all.iter().find(exact), number) {
+            (Some(kept), _) => vec![kept],
+            (None, Some(_)) if all.iter().any(|kept| of(kept) == number) => {
+                // The attempt itself comes before what was written beside it.
+                let mut of_it: Vec<_> = all.iter().filter(|kept| of(kept) == number).collect();
+                of_it.sort_by_key(|kept| kept.of.attempt.len());
+                of_it.truncate(1);
+                of_it
+            }
+            _ => all.iter().filter(begins).collect(),
+        };
+        match found[..] {
+            [kept] => Ok(kept.clone()),
+            [] => Err(none()),
+            _ => {
+                let error = CommandError::new(format!("several names begin with {which}"));
+                Err(found.iter().take(10).fold(error, |error, kept| {
+                    error.hint(format!("{}  {}", kept.of.attempt, self.name(kept)))
+                }))
+            }
+        }
+    }
+
+    fn diff(&self, which: &str) -> Result<(), CommandError> {
+        let kept = self.find(which)?;
+        let patch = self.repo.salvage_diff(&kept).map_err(|e| git_error(&e))?;
+        match self.render {
+            Render::Json => {
+                out::json(&json!({ "ref": kept.name, "patch": String::from_utf8_lossy(&patch) }))
+            }
+            Render::People => out::patch(&patch),
+        }
+    }
+
+    fn restore(&self, which: &str) -> Result<(), CommandError> {
+        let kept = self.find(which)?;
+        let name = self.name(&kept);
+        let store = self.context.store();
+        let _no_loop = RunLock::acquire(&self.context.project.state_dir(), store.holder())
+            .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+        let mut files =
+            self.repo.salvage_files(std::slice::from_ref(&kept)).map_err(|e| git_error(&e))?;
+        let files = files.pop().unwrap_or_default();
+        self.repo.salvage_restore(&kept).map_err(|e| misfit(&e, &kept, &name))?;
+        if self.render == Render::Json {
+            return out::json(&json!({ "ref": kept.name, "files": files }));
+        }
+        let count = out::count(files.len(), "file");
+        out::line(format!("Restored: {count} of {name}; nothing is staged or committed"))?;
+        files.iter().try_for_each(|file| out::line(format!("  {file}")))
+    }
+
+    fn prune(&self, keep: Option<usize>, doing: Doing) -> Result<(), CommandError> {
+        let rule = match keep {
+            Some(keep) => Retire::Beyond(keep),
+            None => {
+                let sources = self.context.config_sources(ProjectText::OnDisk)?;
+                let config = sources.without_plan().map_err(config_error)?.config;
+                retirement(&config, self.context.clock().now())
+            }
+        };
+        let gone = self.repo.retired(rule, underway(&self.history)).map_err(|e| git_error(&e))?;
+        if doing == Doing::It {
+            self.repo.retire(&gone).map_err(|e| git_error(&e))?;
+        }
+        let others: Vec<&str> = gone.others.iter().map(|other| other.name.as_str()).collect();
+        if self.render == Render::Json {
+            let names: Vec<&str> = gone.salvages.iter().map(|kept| kept.name.as_str()).collect();
+            let pruned = doing == Doing::It;
+            return out::json(&json!({ "pruned": pruned, "salvage": names, "others": others }));
+        }
+        if gone.is_empty() {
+            return out::line("Nothing is old enough to go.");
+        }
+        let word = if doing == Doing::It { "Gone" } else { "Would go" };
+        for kept in &gone.salvages {
+            out::line(format!("{word}: {}  {}", kept.of.attempt, self.name(kept)))?;
+        }
+        others.iter().try_for_each(|name| out::line(format!("{word}: {name}")))
+    }
+}
+
+/// It does not fit what is there now.
+fn misfit(error: &GitError, kept: &Salvage, name: &str) -> CommandError {
+    let GitError::Failed { message, .. } = error else { return git_error(error) };
+    let why: Vec<&str> = message.lines().filter_map(|line| line.strip_prefix("error: ")).collect();
+    let attempt = &kept.of.attempt;
+    let mut told = CommandError::new(format!(
+        "the work of {name} does not fit what is in your files now, so nothing was changed"
+    ));
+    for line in why.iter().take(10) {
+        told = told.hint(out::clean(line));
+    }
+    told.hint(format!(
+        "commit or stash your changes and try again, or merge by hand: \
+                       `ralph salvage diff {attempt} | git apply --3way`"
+    ))
+}
