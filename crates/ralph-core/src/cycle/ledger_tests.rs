@@ -150,11 +150,12 @@ fn progress_md_gets_an_attempt_a_log_row_with_the_true_time_and_at_last_its_mark
 #[test]
 fn an_undone_landing_leaves_no_record_of_itself() {
     let (format, id) = (Format::Jsonl, id(Format::Jsonl));
-    let before = only(format, text(format)).unwrap();
-    let landed = land(format, text(format), Landing::Complete, &note(&id)).unwrap();
-    let undone = undo(format, &landed, &before, AT).unwrap();
+    let parse = |text: &str| codec(format).parse(text).unwrap();
+    let (open, before) = (text(format), only(format, text(format)).unwrap());
+    let landed = land(&parse(open), open, Landing::Complete, &note(&id)).unwrap();
+    let undone = undo(&parse(&landed), &landed, &before, AT).unwrap();
     assert!(!undone.contains("accept"), "{undone}");
-    let again = land(format, &undone, Landing::Complete, &note(&id)).unwrap();
+    let again = land(&parse(&undone), &undone, Landing::Complete, &note(&id)).unwrap();
     assert_eq!(again.matches("accept").count(), 1, "{again}");
 }
 
