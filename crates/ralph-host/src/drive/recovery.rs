@@ -25,6 +25,8 @@ impl Session<'_> {
                 self.warn(&format!("{left} processes of the interrupted run cannot be ended"));
             }
         }
+        // Also without an open attempt: the ledger is committed after the last one.
+        self.repo.remove_stale_lock()?;
         if let Some(open) = self.history.open.clone() {
             self.recover_attempt(&open)?;
         }
@@ -45,7 +47,6 @@ impl Session<'_> {
         let base: Checkpoint = from_value(&open.started.base, "checkpoint")?;
         let changes: Option<Changes> =
             open.ended.as_ref().map(|end| from_value(&end.changes, "changes")).transpose()?;
-        self.repo.remove_stale_lock()?;
         let facts = self.facts(&base, changes.as_ref())?;
         let begun = Begun {
             task: self.task_of(open)?,

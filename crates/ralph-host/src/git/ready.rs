@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::Repo;
@@ -40,17 +41,40 @@ impl Repo<'_> {
         }
     }
 
-    /// Remove a lock that one of our own calls left behind when ralph was killed. Call it after the
-    /// processes of that run have been ended.
+    /// Remove the locks that one of our own calls left behind when ralph was killed: on the index, on
+    /// HEAD and on its branch. Call it after the processes of that run have been ended.
     pub fn remove_stale_lock(&self) -> Result<StaleLock, GitError> {
-        let (lock, note) = (self.index_lock(), self.note());
-        let Some(first) = Stamp::of(&lock) else {
-            let _left = fs::remove_file(&note);
-            return Ok(StaleLock::None);
-        };
+        let mut found = StaleLock::None;
+        for lock in self.locks() {
+            match self.remove_stale(&lock)? {
+                StaleLock::None => {}
+                StaleLock::Removed if found == StaleLock::Foreign => {}
+                one => found = one,
+            }
+        }
+        if found != StaleLock::Foreign {
+            let _left = fs::remove_file(self.note());
+        }
+        Ok(found)
+    }
+
+    /// The locks that a call which writes the index may take; a commit takes all of them.
+    fn locks(&self) -> Vec<PathBuf> {
+        let mut locks = vec![self.index_lock(), self.git_dir.join("HEAD.lock")];
+        let head = fs::read_to_string(self.git_dir.join("HEAD")).unwrap_or_default();
+        if let Some(branch) = head.trim_end().strip_prefix("ref: ") {
+            locks.push(self.common_dir.join(format!("{branch}.lock")));
+        }
+        locks
+    }
+
+    fn remove_stale(&self, lock: &Path) -> Result<StaleLock, GitError> {
+        let note = self.note();
+        let Some(first) = Stamp::of(lock) else { return Ok(StaleLock::None) };
         let Ok(run) = fs::read_to_string(&note) else { return Ok(StaleLock::Foreign) };
         let made = |path| fs::metadata(path).map(|meta| Moment::changed(&meta));
-        let younger = matches!((made(&lock), made(&note)), (Ok(lock), Ok(note)) if lock >= note);
+        let younger =
+            matches!((made(lock), made(note.as_path())), (Ok(lock), Ok(note)) if lock >= note);
         if !younger || !survivors(&run).is_empty() {
             return Ok(StaleLock::Foreign);
         }
@@ -58,18 +82,15 @@ impl Repo<'_> {
         let until = Instant::now() + LOCK_WAIT;
         while Instant::now() < until {
             std::thread::sleep(Duration::from_millis(100));
-            match Stamp::of(&lock) {
+            match Stamp::of(lock) {
                 None => return Ok(StaleLock::None),
                 Some(now) if now != first => return Ok(StaleLock::Foreign),
                 Some(_) => {}
             }
         }
-        match fs::remove_file(&lock) {
-            Err(e) if e.kind() != ErrorKind::NotFound => Err(GitError::io("remove", &lock)(e)),
-            _ => {
-                let _left = fs::remove_file(&note);
-                Ok(StaleLock::Removed)
-            }
+        match fs::remove_file(lock) {
+            Err(e) if e.kind() != ErrorKind::NotFound => Err(GitError::io("remove", lock)(e)),
+            _ => Ok(StaleLock::Removed),
         }
     }
 }

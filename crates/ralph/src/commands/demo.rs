@@ -62,9 +62,12 @@ pub(crate) fn run(here: Option<&Path>, args: &DemoArgs) -> Result<ExitCode, Comm
     let place = place(here, args)?;
     let root = place.path();
     write_project(root)?;
-    let runner = Runner::new("demo");
+    let context = Context::open(Some(root))?;
+    // Its own name: two demos at once must not take each other's processes for their own.
+    let runner = Runner::new(context.ids().ulid(context.clock().now()));
     git::found(root, &runner, "A calculator without operations").map_err(git_error)?;
     tell(&introduction(root))?;
+    // Opened again: now it is a repository.
     let context = Context::open(Some(root))?;
     let code = build::run_with(&context, &BuildArgs::with_backend("sim"), &mut Narrator::new())?;
     tell(&["", "Every attempt, newest first:", ""].map(str::to_owned))?;

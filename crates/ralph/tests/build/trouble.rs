@@ -21,6 +21,20 @@ fn a_lock_of_another_git_is_respected_and_explained() {
 }
 
 #[test]
+fn locks_that_a_killed_ralph_left_behind_are_removed() {
+    for lock in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
+        let repo = repo(&[task("t-aaa1")]);
+        fs::create_dir_all(repo.git_dir().join("ralph")).unwrap();
+        // What ralph notes before each call that takes locks.
+        fs::write(repo.git_dir().join("ralph/index-writer"), "01AAAAAAAAAAAAAAAAAAAAAAAA").unwrap();
+        fs::write(repo.git_dir().join(lock), "").unwrap();
+        repo.build([]).ok();
+        assert_eq!(repo.landed(), ["t-aaa1"], "{lock}");
+        assert!(!repo.git_dir().join(lock).exists(), "{lock}");
+    }
+}
+
+#[test]
 fn a_read_only_repository_is_an_error_and_no_backend_runs() {
     let Some(disk) = SmallDisk::mount("a_read_only_repository", 20_000) else { return };
     let project = TestProject::inside(env!("CARGO_BIN_EXE_ralph"), disk.path());
