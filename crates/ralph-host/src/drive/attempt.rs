@@ -103,6 +103,11 @@ impl Session<'_> {
         if next <= self.history.iteration {
             return Ok(next);
         }
+        // Only this loop makes handoffs: after the first look the next number is known.
+        let looked = self.history.of_run().next().is_some();
+        if looked && handoff_files::is_free(self.project.root(), next.into()) {
+            return Ok(next);
+        }
         let free = handoff_files::next_number(self.project.root(), next.into())?;
         Ok(u32::try_from(free).unwrap_or(u32::MAX))
     }

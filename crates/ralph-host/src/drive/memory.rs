@@ -28,7 +28,7 @@ impl Session<'_> {
     /// Handoffs, skills and the knowledge index.
     pub(super) fn add_memory(&mut self, task: &Task, material: &mut Material) {
         let root = self.project.root().to_owned();
-        let latest = handoff_files::latest(&root);
+        let latest = handoff_files::latest(&root, self.history.iteration.saturating_sub(1).into());
         let skills = prompt_files::skills(&root, &task.skills);
         let mut warnings = latest.warnings;
         warnings.extend(skills.warnings);
