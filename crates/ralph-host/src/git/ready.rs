@@ -48,7 +48,10 @@ impl Repo<'_> {
             let _left = fs::remove_file(&note);
             return Ok(StaleLock::None);
         };
-        let Ok(run) = fs::read_to_string(&note) else { return Ok(StaleLock::Foreign) };
+        let run = fs::read_to_string(&note).unwrap_or_default();
+        if run.is_empty() {
+            return Ok(StaleLock::Foreign);
+        }
         let made = |path| fs::metadata(path).map(|meta| Moment::changed(&meta));
         let younger = matches!((made(&lock), made(&note)), (Ok(lock), Ok(note)) if lock >= note);
         if !younger || !survivors(&run).is_empty() {
