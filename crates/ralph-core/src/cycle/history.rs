@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::judge::{Claimed, FREE_CRASHES, Failure, FailureKind, Proof};
 use super::record::{
-    BackendEnd, Entry, FailIntent, LandIntent, Landing, Record, RunStart, Started, Verdict,
+    BackendEnd, Base, Entry, FailIntent, LandIntent, Landing, Record, RunStart, Started, Verdict,
 };
 
 /// The word of a backend that did its work.
@@ -40,13 +40,13 @@ pub enum Fate {
 /// One attempt as `ralph attempts` shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttemptView {
-    /// How it began.
+    /// How it began, without the base.
     pub started: Started,
     /// When.
     pub at: String,
     /// When it ended.
     pub ended_at: Option<String>,
-    /// How the backend ended.
+    /// How the backend ended, without its changes.
     pub backend: Option<BackendEnd>,
     /// What the gates said.
     pub verdict: Option<Verdict>,
@@ -225,8 +225,9 @@ impl History {
             intent: None,
             crashes: self.crashes_of(&started.task),
         });
+        // What only recovery needs is in `open`; a long journal has to fit into little memory.
         self.attempts.push(AttemptView {
-            started: started.clone(),
+            started: Started { base: Base::default(), ..started.clone() },
             at: at.to_owned(),
             ended_at: None,
             backend: None,
@@ -249,7 +250,7 @@ impl History {
             self.unindexed.bytes = self.unindexed.bytes.saturating_add(end.handoff_bytes);
         }
         if let Some(view) = self.view(&end.attempt) {
-            view.backend = Some(end.clone());
+            view.backend = Some(BackendEnd { changes: Base::default(), ..end.clone() });
         }
         self.advance(&end.attempt, Phase::Ended(Box::new(end.clone())));
         if let Some(open) = self.open.as_mut().filter(|o| o.started.attempt == end.attempt) {

@@ -4,6 +4,7 @@
 //! before the first attempt and not in the middle of a night.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
@@ -103,8 +104,13 @@ impl Default for Templates {
 }
 
 impl Templates {
-    /// The embedded ones.
+    /// The embedded ones, which are parsed once.
     pub fn embedded() -> Self {
+        static PARSED: LazyLock<Templates> = LazyLock::new(Templates::parse_embedded);
+        PARSED.clone()
+    }
+
+    fn parse_embedded() -> Self {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_auto_escape_callback(|_| AutoEscape::None);

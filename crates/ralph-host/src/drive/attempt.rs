@@ -199,6 +199,11 @@ pub(super) fn next_iteration(history: &History, root: &Path) -> Result<u32, Driv
     if next <= history.iteration {
         return Ok(next);
     }
+    // Only this loop makes handoffs: after the first look the next number is known.
+    let looked = history.of_run().next().is_some();
+    if looked && handoff_files::is_free(root, next.into()) {
+        return Ok(next);
+    }
     let free = handoff_files::next_number(root, next.into())?;
     Ok(u32::try_from(free).unwrap_or(u32::MAX))
 }

@@ -28,7 +28,8 @@ const AMENDMENTS: &str = ".ralph/logs/amendments.log";
 impl PromptSource<'_> {
     /// Handoffs, skills and the knowledge index. Returns what a person should know.
     pub(super) fn add_memory(&self, task: &Task, material: &mut Material) -> Vec<String> {
-        let latest = handoff_files::latest(self.root);
+        let last = self.history.iteration.saturating_sub(self.history.open.is_some().into());
+        let latest = handoff_files::latest(self.root, last.into());
         let skills = prompt_files::skills(self.root, &task.skills);
         let mut warnings = latest.warnings;
         warnings.extend(skills.warnings);

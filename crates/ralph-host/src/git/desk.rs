@@ -57,9 +57,7 @@ impl Desk {
             _ => {}
         }
         fs::create_dir_all(&self.0).map_err(GitError::io("make", &self.0))?;
-        let marker = self.0.join("started");
-        put(&marker, b"")?;
-        let meta = fs::metadata(&marker).map_err(GitError::io("look at", &marker))?;
+        let meta = fs::metadata(&self.0).map_err(GitError::io("look at", &self.0))?;
         Ok(Moment::changed(&meta))
     }
 
@@ -112,8 +110,8 @@ impl Repo<'_> {
         self.install(&saved)
     }
 
-    /// A note that lies there while one of our calls writes the user's index. If ralph is killed
-    /// meanwhile, the note says that a lock left behind is ours.
+    /// A note that says which run writes the user's index, and nothing while none does. If ralph is
+    /// killed meanwhile, the note says that a lock left behind is ours.
     pub(super) fn note(&self) -> PathBuf {
         self.state_dir().join("index-writer")
     }
@@ -127,7 +125,8 @@ impl Repo<'_> {
         fs::create_dir_all(self.state_dir()).map_err(GitError::io("make", self.state_dir()))?;
         put(&note, self.runner.run_id().as_bytes())?;
         let done = work();
-        let _left = fs::remove_file(&note);
+        // Emptied and not removed: some file systems are slow to make and remove files in turn.
+        let _left = put(&note, b"");
         done
     }
 

@@ -10,6 +10,7 @@ use super::desk::copy_index;
 use super::error::GitError;
 use super::name::RepoPath;
 use super::salvage::Salvage;
+use super::status::{Entry, Side};
 
 /// What happened to the tree while gates ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +34,9 @@ impl Repo<'_> {
         let desk = self.desk(&cp.of.attempt);
         let index = desk.after();
         if cp.is_clean() {
+            if self.is_as_staged(cp)? {
+                return Ok(GateEffects::default());
+            }
             copy_index(&self.user_index(), &index)?;
         }
         let held = desk.spare();
@@ -65,6 +69,15 @@ impl Repo<'_> {
             changes.tree = Some(tree);
         }
         Ok(effects)
+    }
+
+    /// Whether every file is as the user's index has it. Looking is cheaper than adding.
+    fn is_as_staged(&self, cp: &Checkpoint) -> Result<bool, GitError> {
+        let status = self.status()?;
+        let known = |e: &Entry| {
+            self.ledger.contains(&e.path) || cp.nested.iter().any(|nested| nested.path == e.path)
+        };
+        Ok(status.entries.iter().all(|e| e.file == Side::Same || known(e)))
     }
 
     /// Take new files off the disk, unless they have changed since they were kept.
