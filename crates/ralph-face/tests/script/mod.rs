@@ -107,7 +107,7 @@ fn failed_attempt(at: At<'_>) {
     gate(at, 17.2, "test", true, true, 2_500);
     let failure = Failure::new(FailureKind::Gates, "test");
     let notice = Notice::Failed {
-        iteration: 2,
+        iteration: 3,
         task: &resize,
         failure: &failure,
         left: Some(2),
