@@ -20,7 +20,7 @@ use crate::out::{self, Render};
 /// Examples:
 ///   ralph attempts
 ///   ralph attempts --task t-1a2b -n 5
-///   ralph attempts --json | jq '.[0].result'
+///   ralph attempts --json | jq 'first.result'
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct AttemptsArgs {
