@@ -199,7 +199,7 @@ impl Repo<'_> {
             let users = self.diff(tip.as_str(), &tree)?;
             checkpoint.dirty.retain(|d| users.iter().any(|change| change.path == d.path));
         }
-        self.keep_raw(&mut checkpoint.dirty)?;
+        self.keep_raw(&mut checkpoint.dirty, checkpoint.started)?;
         checkpoint.tree = Some(tree);
         Ok(checkpoint)
     }

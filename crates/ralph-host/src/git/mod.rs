@@ -50,7 +50,7 @@ mod state;
 mod status;
 mod texts;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -94,6 +94,8 @@ pub struct Repo<'a> {
     hook_patience: Duration,
     /// Ledger files that are known to be in the repository.
     tracked_ledger: Mutex<BTreeSet<RepoPath>>,
+    /// Uncommitted files of the user whose bytes are kept already.
+    kept_raw: Mutex<BTreeMap<RepoPath, (Stamp, Raw)>>,
 }
 
 impl<'a> Repo<'a> {
@@ -124,6 +126,7 @@ impl<'a> Repo<'a> {
             runner,
             hook_patience: HOOK_PATIENCE,
             tracked_ledger: Mutex::default(),
+            kept_raw: Mutex::default(),
         })
     }
 

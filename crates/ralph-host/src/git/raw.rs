@@ -6,6 +6,7 @@
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::sync::PoisonError;
 
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,7 @@ use super::call::nul_list;
 use super::checkpoint::DirtyPath;
 use super::error::GitError;
 use super::name::{Oid, RepoPath};
+use super::state::{Moment, Stamp};
 
 const MODE_BITS: u32 = 0o7777;
 
@@ -29,13 +31,20 @@ pub struct Raw {
 }
 
 impl Repo<'_> {
-    /// Keep the bytes of these files, where they are files.
-    pub(super) fn keep_raw(&self, dirty: &mut [DirtyPath]) -> Result<(), GitError> {
+    /// Keep the bytes of these files, where they are files, and are not as they were when they were
+    /// kept before. `now` is a moment that is past.
+    pub(super) fn keep_raw(&self, dirty: &mut [DirtyPath], now: Moment) -> Result<(), GitError> {
+        let mut kept = self.kept_raw.lock().unwrap_or_else(PoisonError::into_inner);
         let mut files = Vec::new();
-        for (at, entry) in dirty.iter().enumerate() {
-            match fs::symlink_metadata(self.file(&entry.path)) {
-                Ok(meta) if meta.is_file() => files.push((at, meta)),
-                _ => {}
+        for (at, entry) in dirty.iter_mut().enumerate() {
+            let path = self.file(&entry.path);
+            let Some(stamp) = Stamp::of(&path) else { continue };
+            match kept.get(&entry.path).filter(|(old, _)| *old == stamp) {
+                Some((_, raw)) => entry.raw = Some(raw.clone()),
+                None => match fs::symlink_metadata(&path) {
+                    Ok(meta) if meta.is_file() => files.push((at, meta, stamp)),
+                    _ => {}
+                },
             }
         }
         // Git takes a list of names only one a line, and reads quotes in it.
@@ -43,10 +52,10 @@ impl Repo<'_> {
             !path.as_bytes().contains(&b'\n') && path.as_bytes().first() != Some(&b'"')
         };
         let (many, single): (Vec<_>, Vec<_>) =
-            files.into_iter().partition(|(at, _)| plain(&dirty[*at].path));
+            files.into_iter().partition(|(at, ..)| plain(&dirty[*at].path));
         let mut oids = Vec::new();
         if !many.is_empty() {
-            let list = nul_list(many.iter().map(|(at, _)| &dirty[*at].path));
+            let list = nul_list(many.iter().map(|(at, ..)| &dirty[*at].path));
             let lines = list.iter().map(|b| if *b == 0 { b'\n' } else { *b }).collect();
             let call = self.git(["hash-object", "-w", "--no-filters", "--stdin-paths"]);
             let out = call.stdin(lines).ok()?;
@@ -55,14 +64,18 @@ impl Repo<'_> {
                 return Err(GitError::Unreadable("hash-object".into()));
             }
         }
-        for (at, _) in &single {
+        for (at, ..) in &single {
             let path = dirty[*at].path.as_path().as_os_str().to_owned();
             let args = ["hash-object", "-w", "--no-filters", "--"].map(Into::into);
             oids.push(self.git(args.into_iter().chain([path])).oid()?);
         }
-        for ((at, meta), oid) in many.into_iter().chain(single).zip(oids) {
-            let mode = meta.mode() & MODE_BITS;
-            dirty[at].raw = Some(Raw { oid, size: meta.len(), mode });
+        for ((at, meta, stamp), oid) in many.into_iter().chain(single).zip(oids) {
+            let raw = Raw { oid, size: meta.len(), mode: meta.mode() & MODE_BITS };
+            // One that was changed only just now may be changed again without a new stamp.
+            if stamp.is_before(now) {
+                kept.insert(dirty[at].path.clone(), (stamp, raw.clone()));
+            }
+            dirty[at].raw = Some(raw);
         }
         Ok(())
     }

@@ -131,6 +131,11 @@ pub struct Stamp {
 }
 
 impl Stamp {
+    /// Whether the file last changed before this moment.
+    pub(super) fn is_before(&self, moment: Moment) -> bool {
+        self.changed < moment
+    }
+
     /// Of the file at `path`; `None` when there is none.
     pub(super) fn of(path: &Path) -> Option<Self> {
         let meta = fs::symlink_metadata(path).ok()?;
