@@ -43,6 +43,7 @@ pub(crate) enum Command {
     Log(commands::log::LogArgs),
     Attempts(commands::attempts::AttemptsArgs),
     Show(commands::show::ShowArgs),
+    Knowledge(commands::knowledge::KnowledgeArgs),
     Validate(commands::validate::ValidateArgs),
     Convert(commands::convert::ConvertArgs),
     Config(commands::config::ConfigArgs),

@@ -10,6 +10,7 @@ pub(crate) mod convert;
 pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod issue;
+pub(crate) mod knowledge;
 pub(crate) mod log;
 pub(crate) mod query;
 pub(crate) mod show;
@@ -39,6 +40,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
         Command::Query(args) => query::run(&Context::open(here)?, &args),
         Command::Log(args) => log::run(&Context::open(here)?, &args),
         Command::Attempts(args) => attempts::run(&Context::open(here)?, &args),
+        Command::Knowledge(args) => knowledge::run(&Context::open(here)?, &args),
         Command::Show(args) => show::run(&Context::open(here)?, &args),
         Command::Validate(args) => validate::run(&Context::open(here)?, &args),
         Command::Convert(args) => convert::run(&Context::open(here)?, &args),

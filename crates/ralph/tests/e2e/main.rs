@@ -16,6 +16,7 @@ mod config;
 mod convert;
 mod inbox;
 mod init;
+mod knowledge;
 mod prioritization;
 mod query;
 mod readme;

@@ -70,6 +70,7 @@ fn every_command_has_help_with_an_example() {
         "log",
         "attempts",
         "show",
+        "knowledge",
         "validate",
         "convert",
         "config",
@@ -96,6 +97,9 @@ fn every_command_has_help_with_an_example() {
         "delete",
     ] {
         p.run(["task", command, "--help"]).ok().stdout_has("Example");
+    }
+    for command in ["list", "show", "search", "verify"] {
+        p.run(["knowledge", command, "--help"]).ok().stdout_has("Example");
     }
     p.run(["backends", "try", "--help"]).ok().stdout_has("Example");
 }
