@@ -29,9 +29,9 @@ pub enum Trigger {
     },
     /// The task is new ground: too few of its terms are known from recent handoffs.
     Novelty {
-        /// The overlap, and the number that it is below.
+        /// How many of them are.
         overlap: Overlap,
-        /// See there.
+        /// The ratio that this is below.
         threshold: f64,
     },
     /// Too much was handed over since the last time.

@@ -164,7 +164,6 @@ fn append_only(
     found: &mut Found,
 ) {
     let new_text = after.json.unwrap_or_default();
-    let raw = |text: &str, record: &Record| text.get(record.span.clone()).map(str::to_owned);
     let name = |record: &Record| match record.iteration {
         Some(iteration) => format!("the entry of iteration {iteration}"),
         None => "an entry".to_owned(),
@@ -187,7 +186,7 @@ fn append_only(
             "{} was changed, moved or reformatted{more}; earlier entries stay byte for byte, new \
              ones go to the end. It was: {}",
             name(old),
-            clip(&raw(old_text, old).unwrap_or_default(), QUOTED)
+            clip(raw(old_text, old), QUOTED)
         );
         found.add(Check::AppendOnly, JSON_FILE, Some(new.line), message);
     }
@@ -210,6 +209,11 @@ fn append_only(
             found.add(Check::AppendOnly, JSON_FILE, Some(record.line), message);
         }
     }
+}
+
+/// The bytes of an entry.
+fn raw<'t>(text: &'t str, record: &Record) -> &'t str {
+    text.get(record.span.clone()).unwrap_or_default()
 }
 
 /// Violations as they are found.

@@ -3,7 +3,7 @@
 use super::Judged;
 use super::directive::{Review, schema_of};
 use super::prep::{line, pointer, said};
-use crate::config::{Pass, Trigger};
+use crate::config::{Config, Pass, Trigger};
 use crate::plan::Task;
 use crate::prompt::markdown::code;
 use crate::prompt::{RoleTask, RoleValues, Template, TemplateError, Templates, of_schema};
@@ -57,8 +57,9 @@ pub fn due(trigger: Trigger, judged: Judged, iteration: u32) -> bool {
 }
 
 /// The passes that run after an iteration, in the order of the configuration.
-pub fn passes_due(passes: &[Pass], judged: Judged, iteration: u32) -> impl Iterator<Item = &Pass> {
-    passes.iter().filter(move |pass| pass.enabled && due(pass.trigger, judged, iteration))
+pub fn passes_due(config: &Config, judged: Judged, iteration: u32) -> impl Iterator<Item = &Pass> {
+    let all = if config.passes_enabled { &config.passes[..] } else { &[] };
+    all.iter().filter(move |pass| pass.enabled && due(pass.trigger, judged, iteration))
 }
 
 /// The whole prompt for a pass.

@@ -14,7 +14,7 @@ use crate::prompt::{
 };
 use crate::text::clip;
 
-/// Times in a row that a task waits for more research before it is tried anyway.
+/// Iterations in a row that a task waits for more research before it is tried anyway.
 pub const MOST_RESEARCH: u32 = 2;
 
 /// Sizes of a prepared prompt, in bytes.
@@ -54,7 +54,7 @@ pub struct PrepInput<'a> {
     pub templates: Option<&'a str>,
     /// What the operator noted. The coding agent gets it word for word.
     pub notes: &'a [String],
-    /// Times in a row that this task waited for research.
+    /// Iterations in a row that only researched this task.
     pub researched: u32,
     /// What the context agent advised after the last attempt.
     pub advice: Option<&'a PostDirective>,
@@ -273,8 +273,8 @@ fn signals(out: &mut String, input: &PrepInput<'_>) {
     }
     if input.researched > 0 {
         let left = MOST_RESEARCH.saturating_sub(input.researched);
-        let words = format!("{} times in a row; {left} more are possible", input.researched);
-        line(out, "this task waited for research", &words);
+        let words = format!("{} so far, at most {left} more", input.researched);
+        line(out, "iterations that only researched this task", &words);
     }
     if out.len() == start {
         out.push_str("None.\n");

@@ -96,7 +96,7 @@ fn a_manifest_holds_pointers_and_signals_but_no_contents() {
         "- the last attempt asks to look up: how nom streams",
         "- the last attempt asks for a person: which licence?",
         "- confidence of the last attempt: low",
-        "1 times in a row; 1 more",
+        "- iterations that only researched this task: 1 so far, at most 1 more",
         "- write the prompt to: `.ralph/context/prepared-prompt.md`",
     ] {
         assert!(manifest.contains(part), "no {part:?} in\n{manifest}");
@@ -275,6 +275,37 @@ fn a_pass_runs_when_its_trigger_says_so() {
             assert_eq!(due(trigger, Judged::Failed, iteration), failed[at]);
         }
     }
+}
+
+#[test]
+fn only_enabled_passes_run_and_none_when_passes_are_off() {
+    let pass = |name: &str, enabled, trigger| Pass {
+        name: name.into(),
+        enabled,
+        model: None,
+        trigger,
+        max_turns: None,
+        prompt_template: "p.md".into(),
+        schema: None,
+        mcp_config: None,
+        read_only: true,
+    };
+    let passes = vec![
+        pass("a", true, Trigger::OnSuccess),
+        pass("b", false, Trigger::Always),
+        pass("c", true, Trigger::Always),
+    ];
+    let mut config = Config { passes, ..Config::default() };
+    let names = |config: &Config, judged| -> Vec<String> {
+        passes_due(config, judged, 1).map(|pass| pass.name.clone()).collect()
+    };
+    assert_eq!(names(&config, Judged::Passed), ["a", "c"]);
+    assert_eq!(names(&config, Judged::Failed), ["c"]);
+    config.passes_enabled = false;
+    assert_eq!(names(&config, Judged::Passed), Vec::<String>::new());
+    let own = Pass { mcp_config: Some("own.json".into()), ..pass("d", true, Trigger::Always) };
+    assert_eq!(Role::Pass(&own).mcp_config(&config).as_deref(), Some("own.json"));
+    assert!(Role::Pass(&own).may_write().is_empty());
 }
 
 #[test]
