@@ -94,7 +94,13 @@ impl Snapshot {
                 continue;
             }
             match &then.bytes {
-                Some(bytes) => store::replace(&path, bytes)?,
+                Some(bytes) => {
+                    // An agent may have taken the directory away as well.
+                    let directory = path.parent().unwrap_or(root);
+                    std::fs::create_dir_all(directory)
+                        .map_err(FileError::io(Action::Write, directory))?;
+                    store::replace(&path, bytes)?;
+                }
                 None => drop_view(&path)?,
             }
         }
