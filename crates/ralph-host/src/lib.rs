@@ -20,6 +20,7 @@ pub mod git;
 mod git_dir;
 pub mod handoff_files;
 pub mod ids;
+pub mod knowledge_files;
 pub mod plan_file;
 pub mod proc;
 pub mod project;

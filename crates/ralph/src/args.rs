@@ -46,6 +46,7 @@ pub(crate) enum Command {
     Show(commands::show::ShowArgs),
     Salvage(commands::salvage::SalvageArgs),
     Recover(commands::recover::RecoverArgs),
+    Knowledge(commands::knowledge::KnowledgeArgs),
     Validate(commands::validate::ValidateArgs),
     Convert(commands::convert::ConvertArgs),
     Config(commands::config::ConfigArgs),

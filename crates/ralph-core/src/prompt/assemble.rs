@@ -65,6 +65,26 @@ pub fn assemble(
     Ok(Parts { head: head(material), task, others }.fit(budget))
 }
 
+/// A prompt that a context agent wrote, with what every prompt says at the beginning of its current
+/// task: how to claim, what the operator noted, the user's files and the gates.
+pub fn prepared(
+    material: &Material,
+    templates: &Templates,
+    text: &str,
+) -> Result<String, PromptError> {
+    let values = templates.values(&Values::of(material));
+    let conditions = body(&templates.render(Template::Conditions, &values)?);
+    let header = Section::CurrentTask.header();
+    let first = format!("{}\n\n{conditions}\n", head(material));
+    let place = crate::fence::open_lines(text).find(|(_, line)| line.trim_end() == header);
+    let Some((number, _)) = place else {
+        return Ok(format!("{header}\n\n{first}\n{text}"));
+    };
+    let end: usize = text.split_inclusive('\n').take(number + 1).map(str::len).sum();
+    let (before, after) = text.split_at(end);
+    Ok(format!("{}\n\n{first}\n{}", before.trim_end(), after.trim_start_matches(['\r', '\n'])))
+}
+
 /// The template of the task.
 fn task(format: Format) -> Template {
     match format {

@@ -1,4 +1,4 @@
-//! The fields of a handoff in a few lines, made from its JSON Schema so that the two cannot differ.
+//! The fields of an answer in a few lines, made from its JSON Schema so that the two cannot differ.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use crate::handoff;
 
 /// One field.
 #[derive(Debug, Serialize)]
-pub(super) struct Field {
+pub(crate) struct Field {
     name: String,
     /// `[{planned, actual, reason}]`
     shape: String,
@@ -17,14 +17,18 @@ pub(super) struct Field {
 
 /// The fields of a handoff, in order.
 pub(super) fn of_handoff() -> Vec<Field> {
-    let schema = handoff::schema();
+    of_schema(&handoff::schema())
+}
+
+/// The fields of an answer that has this schema, in order.
+pub(crate) fn of_schema(schema: &Value) -> Vec<Field> {
     let required = |name: &str| {
         schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name))
     };
     let Some(properties) = schema["properties"].as_object() else { return Vec::new() };
     let field = |(name, property): (&String, &Value)| Field {
         name: name.clone(),
-        shape: shape(property, &schema),
+        shape: shape(property, schema),
         about: property["description"].as_str().unwrap_or_default().to_owned(),
         required: required(name),
     };

@@ -9,7 +9,7 @@ use super::section::Section;
 use crate::fence::{Fences, Place};
 
 /// A text with its headings moved below a heading of level `above`, and every code block closed.
-pub(super) fn under(text: &str, above: usize) -> String {
+pub(crate) fn under(text: &str, above: usize) -> String {
     let text = plain(text);
     let shallowest = crate::fence::open_lines(&text).filter_map(|(_, line)| level(line)).min();
     let shift = shallowest.map_or(0, |least| (above + 1).saturating_sub(least));
@@ -29,12 +29,12 @@ pub(super) fn under(text: &str, above: usize) -> String {
 }
 
 /// A text as an item of a list: what follows its first line is indented.
-pub(super) fn item(text: &str) -> String {
+pub(crate) fn item(text: &str) -> String {
     under(text, 3).replace('\n', "\n  ")
 }
 
 /// A text in a code block of its own.
-pub(super) fn fenced(text: &str) -> String {
+pub(crate) fn fenced(text: &str) -> String {
     let text = plain(text);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat((longest + 1).max(3));
@@ -42,7 +42,7 @@ pub(super) fn fenced(text: &str) -> String {
 }
 
 /// A short text as code in a sentence.
-pub(super) fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     let text = one_line(text);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let ticks = "`".repeat(longest + 1);
@@ -50,7 +50,7 @@ pub(super) fn code(text: &str) -> String {
 }
 
 /// A text on one line, its words set apart by single spaces.
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

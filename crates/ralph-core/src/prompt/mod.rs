@@ -20,19 +20,23 @@
 mod assemble;
 mod budget;
 mod fields;
-mod markdown;
+pub(crate) mod markdown;
 mod material;
+mod role_values;
 mod sample;
 mod section;
 mod templates;
 mod values;
 mod words;
 
-pub use assemble::{PromptError, assemble};
+pub use assemble::{PromptError, assemble, prepared};
 pub use budget::{LeftOut, Metadata, Prompt, tokens};
+pub(crate) use fields::of_schema;
 pub use material::{
     GateCommand, GateFailure, Material, PastHandoff, Rejection, Setback, SetbackKind, Skill, Spec,
 };
+pub use role_values::ROLE_VARIABLES;
+pub(crate) use role_values::{RoleTask, RoleValues};
 pub use section::Section;
 pub use templates::{TEMPLATES, Template, TemplateError, Templates};
 pub use values::VARIABLES;

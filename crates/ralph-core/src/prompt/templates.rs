@@ -10,6 +10,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
+use super::role_values::{ROLE_VARIABLES, RoleValues};
 use super::values::{VARIABLES, Values};
 use super::{markdown, sample};
 use crate::text::nearest;
@@ -22,7 +23,7 @@ const FUNCTIONS: [&str; 4] = ["debug", "dict", "namespace", "range"];
 
 macro_rules! templates {
     ($( $(#[$meta:meta])* $variant:ident = $file:literal, )+) => {
-        /// A template of the coding prompt.
+        /// A template of a prompt.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Template { $( $(#[$meta])* $variant, )+ }
 
@@ -66,6 +67,14 @@ templates! {
     OutputImplementation = "output-implementation.md",
     /// `## Output Instructions` for progress.md.
     OutputProgress = "output-progress.md",
+    /// What the knowledge indexer is told.
+    Indexer = "knowledge-index-prompt.md",
+    /// What the context agent is told before an attempt.
+    ContextPrep = "context-prep-prompt.md",
+    /// What the context agent is told after an attempt.
+    ContextPost = "context-post-prompt.md",
+    /// What a reviewing pass is told, when it has no prompt of its own.
+    Review = "review-agent-prompt.md",
 }
 
 impl Template {
@@ -74,6 +83,24 @@ impl Template {
     pub fn of_file(name: &str) -> Option<Self> {
         let name = if name == "coding-prompt.md" { Self::Output.file_name() } else { name };
         TEMPLATES.iter().copied().find(|t| t.file_name() == name)
+    }
+
+    /// The variables that it sees, and what they hold.
+    pub fn variables(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Indexer | Self::ContextPrep | Self::ContextPost | Self::Review => &ROLE_VARIABLES,
+            _ => &VARIABLES,
+        }
+    }
+
+    /// A value for each of them.
+    fn sample(self) -> Value {
+        match self {
+            Self::Indexer | Self::ContextPrep | Self::ContextPost | Self::Review => {
+                Value::from(Serde(RoleValues::sample()))
+            }
+            _ => Value::from(Serde(Values::of(&sample::full()))),
+        }
     }
 }
 
@@ -134,8 +161,7 @@ impl Templates {
         text: &str,
     ) -> Result<(), TemplateError> {
         if text.len() > LONGEST {
-            let message = format!("too long for a prompt: more than {LONGEST} bytes");
-            return Err(TemplateError { file: file.to_owned(), line: 1, message });
+            return Err(too_long(file));
         }
         let name = template.file_name();
         let before = self.files.insert(template, file.to_owned());
@@ -163,6 +189,30 @@ impl Templates {
         Value::from(Serde(values))
     }
 
+    /// A template of another role with these values in it.
+    pub(crate) fn role(
+        &self,
+        template: Template,
+        values: &RoleValues,
+    ) -> Result<String, TemplateError> {
+        self.render(template, &Value::from(Serde(values)))
+    }
+
+    /// The text of a file that is no override, as a template of another role.
+    pub(crate) fn own(
+        &self,
+        file: &str,
+        text: &str,
+        values: &RoleValues,
+    ) -> Result<String, TemplateError> {
+        if text.len() > LONGEST {
+            return Err(too_long(file));
+        }
+        let values = Value::from(Serde(values));
+        let rendered = self.environment.render_named_str(file, text, values);
+        rendered.map_err(|error| explain(file, &ROLE_VARIABLES, &error))
+    }
+
     /// A template with these values in it.
     pub(super) fn render(
         &self,
@@ -174,13 +224,13 @@ impl Templates {
     }
 
     fn check(&self, template: Template, file: &str, text: &str) -> Result<(), TemplateError> {
-        let sample = self.values(&Values::of(&sample::full()));
+        let sample = template.sample();
         if let Ok(parsed) = self.environment.get_template(template.file_name()) {
             let mut names: Vec<String> = parsed.undeclared_variables(true).into_iter().collect();
             names.sort();
             if let Some(name) = names.iter().find(|name| !is_known(name, &sample)) {
                 let line = text.lines().position(|l| l.contains(name.as_str())).unwrap_or(0) + 1;
-                let message = unknown(name);
+                let message = unknown(name, template.variables());
                 return Err(TemplateError { file: file.to_owned(), line, message });
             }
         }
@@ -188,15 +238,23 @@ impl Templates {
     }
 
     fn explain(&self, template: Template, error: &Error) -> TemplateError {
-        let name = template.file_name();
-        let file = self.file(template).unwrap_or(name).to_owned();
-        let what = error.range().and_then(|range| error.template_source()?.get(range));
-        let message = match (error.kind(), what) {
-            (ErrorKind::UndefinedError, Some(what)) => unknown(what),
-            _ => markdown::one_line(error.detail().unwrap_or(&error.kind().to_string())),
-        };
-        TemplateError { file, line: error.line().unwrap_or(1), message }
+        let file = self.file(template).unwrap_or(template.file_name());
+        explain(file, template.variables(), error)
     }
+}
+
+fn explain(file: &str, variables: &[(&str, &str)], error: &Error) -> TemplateError {
+    let what = error.range().and_then(|range| error.template_source()?.get(range));
+    let message = match (error.kind(), what) {
+        (ErrorKind::UndefinedError, Some(what)) => unknown(what, variables),
+        _ => markdown::one_line(error.detail().unwrap_or(&error.kind().to_string())),
+    };
+    TemplateError { file: file.to_owned(), line: error.line().unwrap_or(1), message }
+}
+
+fn too_long(file: &str) -> TemplateError {
+    let message = format!("too long for a prompt: more than {LONGEST} bytes");
+    TemplateError { file: file.to_owned(), line: 1, message }
 }
 
 /// Whether `task.title` leads somewhere.
@@ -213,10 +271,10 @@ fn is_known(path: &str, sample: &Value) -> bool {
     })
 }
 
-fn unknown(name: &str) -> String {
-    let known: Vec<&str> = VARIABLES.iter().map(|(name, _)| *name).collect();
+fn unknown(name: &str, variables: &[(&str, &str)]) -> String {
+    let known: Vec<&str> = variables.iter().map(|(name, _)| *name).collect();
     let first = name.split('.').next().unwrap_or(name);
-    let fields = VARIABLES.iter().find(|(known, _)| *known == first);
+    let fields = variables.iter().find(|(known, _)| *known == first);
     match fields {
         Some((_, what)) => format!("there is no `{name}`; `{first}` is: {what}"),
         None => {

@@ -1,3 +1,4 @@
+use super::role_values::RoleValues;
 use super::sample::full;
 use super::values::Values;
 use super::*;
@@ -17,15 +18,17 @@ fn every_embedded_template_works() {
 
 #[test]
 fn every_variable_is_documented_and_every_documented_one_exists() {
-    let values = serde_json::to_value(Values::of(&full())).unwrap();
-    let names: Vec<&String> = values.as_object().unwrap().keys().collect();
-    let documented: Vec<&str> = VARIABLES.iter().map(|(name, _)| *name).collect();
-    assert_eq!(names, documented);
-    for (name, what) in VARIABLES {
-        let value = &values[name];
-        let value = value.get(0).unwrap_or(value);
-        for field in value.as_object().into_iter().flat_map(serde_json::Map::keys) {
-            assert!(what.contains(&format!("`{field}`")), "{name}.{field} is not documented");
+    let coding = serde_json::to_value(Values::of(&full())).unwrap();
+    let roles = serde_json::to_value(RoleValues::sample()).unwrap();
+    for (values, documented) in [(coding, &VARIABLES[..]), (roles, &ROLE_VARIABLES[..])] {
+        let names: Vec<&String> = values.as_object().unwrap().keys().collect();
+        assert_eq!(names, documented.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+        for (name, what) in documented {
+            let value = &values[name];
+            let value = value.get(0).unwrap_or(value);
+            for field in value.as_object().into_iter().flat_map(serde_json::Map::keys) {
+                assert!(what.contains(&format!("`{field}`")), "{name}.{field} is not documented");
+            }
         }
     }
 }
@@ -36,7 +39,7 @@ fn the_page_about_prompts_lists_every_template_and_variable() {
     for template in TEMPLATES {
         assert!(page.contains(&format!("`{}`", template.file_name())), "{template:?}");
     }
-    for (name, what) in VARIABLES {
+    for (name, what) in VARIABLES.iter().chain(&ROLE_VARIABLES) {
         assert!(page.contains(&format!("| `{name}` | {what} |")), "{name}");
     }
 }
@@ -64,6 +67,28 @@ fn an_unknown_variable_is_told_with_file_line_and_what_there_is() {
 }
 
 #[test]
+fn a_template_of_another_role_has_variables_of_its_own() {
+    replaced(Template::Review, "{{ pass }} of {{ task.title }}").unwrap();
+    let error = replaced(Template::Indexer, "{{ gates }}").unwrap_err();
+    assert!(error.contains("there is no variable `gates`"), "{error}");
+    assert!(error.contains("index_json"), "{error}");
+    assert!(replaced(Template::Task, "{{ index_json }}").is_err());
+}
+
+#[test]
+fn a_prepared_prompt_still_says_how_to_claim_and_what_the_operator_noted() {
+    let text =
+        "Hello.\n\n```\n## Current Task\n```\n## Current Task\r\n\r\nDo é.\n\n## Skills\n\nx\n";
+    let prompt = prepared(&full(), &Templates::embedded(), text).unwrap();
+    let (before, after) = prompt.split_once("```\n## Current Task\n\nTask `t-1a2b`").unwrap();
+    assert!(before.starts_with("Hello.") && after.contains("<TASK_DONE>"), "{prompt}");
+    assert!(after.contains("The samples are in `samples/`") && after.contains("cargo test"));
+    assert!(after.ends_with("Do é.\n\n## Skills\n\nx\n"), "{prompt}");
+    let bare = prepared(&full(), &Templates::embedded(), "Do it.").unwrap();
+    assert!(bare.starts_with("## Current Task\n\nTask `t-1a2b`") && bare.ends_with("Do it."));
+}
+
+#[test]
 fn a_slip_in_the_syntax_is_told_with_file_and_line_and_the_embedded_text_stays() {
     let mut templates = Templates::embedded();
     let error = templates.replace(Template::Task, "x/task.md", "a\n{% if x }").unwrap_err();
@@ -77,5 +102,6 @@ fn a_slip_in_the_syntax_is_told_with_file_and_line_and_the_embedded_text_stays()
 fn file_names_of_older_projects_are_known() {
     assert_eq!(Template::of_file("coding-prompt.md"), Some(Template::Output));
     assert_eq!(Template::of_file("first-iteration.md"), Some(Template::FirstIteration));
-    assert_eq!(Template::of_file("context-prep-prompt.md"), None);
+    assert_eq!(Template::of_file("context-prep-prompt.md"), Some(Template::ContextPrep));
+    assert_eq!(Template::of_file("memory-prompt.md"), None);
 }

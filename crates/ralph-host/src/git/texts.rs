@@ -1,4 +1,4 @@
-//! The texts of files as they were at the checkpoint.
+//! The texts of files as they were at the checkpoint, or in the last commit.
 
 use super::Repo;
 use super::checkpoint::Checkpoint;
@@ -21,9 +21,18 @@ impl Repo<'_> {
         let Some(base) = cp.tree.as_ref().or(cp.spec_tip.as_ref()).or(cp.head.as_ref()) else {
             return Ok(vec![None; paths.len()]);
         };
+        self.texts_at(base.as_str(), paths)
+    }
+
+    /// The text of each path in the last commit; `None` where there is no file, no text, or no commit.
+    pub fn texts_at_head(&self, paths: &[RepoPath]) -> Result<Vec<Option<String>>, GitError> {
+        self.texts_at("HEAD", paths)
+    }
+
+    fn texts_at(&self, base: &str, paths: &[RepoPath]) -> Result<Vec<Option<String>>, GitError> {
         let mut names = Vec::new();
         for path in paths {
-            names.extend(base.as_str().as_bytes());
+            names.extend(base.as_bytes());
             names.push(b':');
             names.extend(path.as_bytes());
             names.push(0);

@@ -11,6 +11,7 @@ pub(crate) mod demo;
 pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod issue;
+pub(crate) mod knowledge;
 pub(crate) mod log;
 pub(crate) mod permit;
 mod preview;
@@ -48,6 +49,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
         Command::Query(args) => query::run(&Context::open(here)?, &args),
         Command::Log(args) => log::run(&Context::open(here)?, &args),
         Command::Attempts(args) => attempts::run(&Context::open(here)?, &args),
+        Command::Knowledge(args) => knowledge::run(&Context::open(here)?, &args),
         Command::Show(args) => show::run(&Context::open(here)?, &args),
         Command::Salvage(args) => salvage::run(&Context::open(here)?, &args),
         Command::Recover(args) => recover::run(&Context::open(here)?, &args),
@@ -67,6 +69,7 @@ fn access(command: &Command) -> Access {
         | Command::Query(_)
         | Command::Log(_)
         | Command::Attempts(_)
+        | Command::Knowledge(_)
         | Command::Show(_)
         | Command::Validate(_)
         | Command::Completions(_)

@@ -18,6 +18,7 @@ mod dry_run;
 mod inbox;
 mod init;
 mod inside;
+mod knowledge;
 mod prioritization;
 mod query;
 mod readme;

@@ -72,6 +72,7 @@ fn every_command_has_help_with_an_example() {
         "show",
         "salvage",
         "recover",
+        "knowledge",
         "validate",
         "convert",
         "config",
@@ -98,6 +99,9 @@ fn every_command_has_help_with_an_example() {
         "delete",
     ] {
         p.run(["task", command, "--help"]).ok().stdout_has("Example");
+    }
+    for command in ["list", "show", "search", "verify"] {
+        p.run(["knowledge", command, "--help"]).ok().stdout_has("Example");
     }
     p.run(["backends", "try", "--help"]).ok().stdout_has("Example");
     for command in ["list", "diff", "restore", "prune"] {

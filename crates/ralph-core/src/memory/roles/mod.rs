@@ -1,0 +1,100 @@
+//! The agents beside the one that writes code: what each is told, may touch, and answers.
+//!
+//! # Theory of operation
+//!
+//! A prompt of a role is its template, which a project may override, and then what the role works on,
+//! which no override can lose: a *manifest* of pointers to files (never their contents), the handoffs
+//! to be indexed, the rules that will be checked, and why the last update was undone. Its answer has
+//! a type, which is also the schema that the backend is given ([`directive`]). What follows from an
+//! answer is a pure function of it.
+//!
+//! Each role may change the files of [`Role::may_write`] and no other of the ledger, and sees the MCP
+//! servers of its own stage only: the coding agent has none unless somebody configured them.
+
+pub mod directive;
+mod indexer;
+mod pass;
+mod post;
+mod prep;
+
+pub use indexer::{IndexerInput, indexer_prompt};
+pub use pass::{PassInput, PassPrompt, due, pass_prompt, passes_due};
+pub use post::{PostInput, post_manifest, post_prompt};
+pub use prep::{
+    AfterPrep, MOST_RESEARCH, PrepInput, after_prep, check_prepared, prep_manifest, prep_prompt,
+    required_sections,
+};
+
+use super::index::{JSON_FILE, MARKDOWN_FILE};
+use crate::config::{Config, Pass, StageName};
+
+/// Where the context agent puts the prompt that it prepared, relative to the project.
+pub const PREPARED_PROMPT: &str = ".ralph/context/prepared-prompt.md";
+
+/// Who is asked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Role<'c> {
+    /// Writes code.
+    Coding,
+    /// Brings the knowledge index up to date, in mode `handoff-plus-index`.
+    Indexer,
+    /// Prepares the prompt of an attempt, in mode `agent-orchestrated`.
+    ContextPrep,
+    /// Brings the knowledge index up to date after an attempt, in mode `agent-orchestrated`.
+    ContextPost,
+    /// Looks at the result of an attempt.
+    Pass(&'c Pass),
+}
+
+/// What came of an attempt, as far as another role has to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judged {
+    /// It counts.
+    Passed,
+    /// It does not.
+    Failed,
+}
+
+impl Judged {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+impl Role<'_> {
+    /// The stage whose settings it has.
+    pub fn stage(self) -> StageName {
+        match self {
+            Self::Coding => StageName::Build,
+            Self::Indexer => StageName::Index,
+            Self::ContextPrep | Self::ContextPost => StageName::Context,
+            Self::Pass(_) => StageName::Review,
+        }
+    }
+
+    /// Files of the ledger that it may change.
+    pub fn may_write(self) -> &'static [&'static str] {
+        match self {
+            Self::Indexer | Self::ContextPost => &[MARKDOWN_FILE, JSON_FILE],
+            Self::ContextPrep => &[PREPARED_PROMPT],
+            Self::Coding | Self::Pass(_) => &[],
+        }
+    }
+
+    /// The file with the MCP servers that it may use; `None` is none at all.
+    pub fn mcp_config(self, config: &Config) -> Option<String> {
+        let own = match self {
+            Self::Pass(pass) => pass.mcp_config.clone(),
+            _ => None,
+        };
+        own.or_else(|| config.stage(self.stage()).mcp_config)
+    }
+}
+
+#[cfg(test)]
+#[path = "roles_tests.rs"]
+mod tests;

@@ -1,0 +1,173 @@
+//! When the knowledge index is brought up to date before an iteration: the first of four reasons.
+//!
+//! 1. the task asks for documentation,
+//! 2. the task is about something that recent handoffs do not speak of,
+//! 3. too many bytes of handoffs are not in the index,
+//! 4. it has been too long.
+//!
+//! The last three need something that is not in the index yet: there is nothing to learn from
+//! handoffs that it knows.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use super::terms::{task_terms, terms, texts};
+use crate::config::Memory;
+use crate::cycle::Unindexed;
+use crate::handoff::Handoff;
+use crate::plan::Task;
+
+/// Why the index is brought up to date, with the numbers that decided.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Trigger {
+    /// The task needs documentation, or names libraries.
+    Metadata {
+        /// How many libraries it names.
+        libraries: usize,
+    },
+    /// The task is new ground: too few of its terms are known from recent handoffs.
+    Novelty {
+        /// How many of them are.
+        overlap: Overlap,
+        /// The ratio that this is below.
+        threshold: f64,
+    },
+    /// Too much was handed over since the last time.
+    Bytes {
+        /// Bytes of handoffs since then.
+        bytes: u64,
+        /// The number that they are above.
+        threshold: u32,
+    },
+    /// It has been long enough.
+    Periodic {
+        /// Iterations since the last time.
+        iterations: u32,
+        /// The number that they have reached.
+        interval: u32,
+    },
+}
+
+/// How many of a task's terms recent handoffs use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overlap {
+    /// Terms of the task that occur in a handoff.
+    pub shared: usize,
+    /// Terms of the task.
+    pub terms: usize,
+}
+
+impl Overlap {
+    /// `shared / terms`.
+    #[expect(clippy::cast_precision_loss, reason = "no task has 2^52 terms")]
+    pub fn ratio(self) -> f64 {
+        self.shared as f64 / self.terms as f64
+    }
+}
+
+/// Whether the index is brought up to date before this task, and why. `recent` are the newest
+/// handoffs, as many as `memory.novelty_recent_handoffs` says; more do not count.
+pub fn trigger(
+    task: &Task,
+    recent: &[Handoff],
+    unindexed: Unindexed,
+    memory: &Memory,
+) -> Option<Trigger> {
+    if task.needs_docs || !task.libraries.is_empty() {
+        return Some(Trigger::Metadata { libraries: task.libraries.len() });
+    }
+    if unindexed.iterations == 0 {
+        return None;
+    }
+    let count = usize::try_from(memory.novelty_recent_handoffs).unwrap_or(usize::MAX);
+    let recent = recent.get(recent.len().saturating_sub(count)..).unwrap_or_default();
+    let threshold = memory.novelty_overlap_threshold.get();
+    if let Some(overlap) = overlap(task, recent)
+        && overlap.ratio() < threshold
+    {
+        return Some(Trigger::Novelty { overlap, threshold });
+    }
+    let (bytes, threshold) = (unindexed.bytes, memory.compaction_threshold_bytes);
+    if bytes > threshold.into() {
+        return Some(Trigger::Bytes { bytes, threshold });
+    }
+    let (iterations, interval) = (unindexed.iterations, memory.compaction_interval);
+    (iterations >= interval).then_some(Trigger::Periodic { iterations, interval })
+}
+
+/// How much of a task recent handoffs speak of; `None` when there is nothing to compare.
+pub fn overlap(task: &Task, recent: &[Handoff]) -> Option<Overlap> {
+    let wanted = task_terms(task);
+    if wanted.is_empty() || recent.is_empty() {
+        return None;
+    }
+    // Only the task's terms are kept: a handoff may be of any size.
+    let mut found = BTreeSet::new();
+    for term in recent.iter().flat_map(texts).flat_map(terms) {
+        if let Some(known) = wanted.get(&term) {
+            found.insert(known.as_str());
+        }
+    }
+    Some(Overlap { shared: found.len(), terms: wanted.len() })
+}
+
+impl Trigger {
+    /// One word for it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Metadata { .. } => "metadata",
+            Self::Novelty { .. } => "novelty",
+            Self::Bytes { .. } => "bytes",
+            Self::Periodic { .. } => "periodic",
+        }
+    }
+
+    /// The numbers for an event.
+    pub fn details(&self) -> Value {
+        let mut details = match *self {
+            Self::Metadata { libraries } => json!({ "libraries": libraries }),
+            Self::Novelty { overlap, threshold } => json!({
+                "shared_terms": overlap.shared,
+                "task_terms": overlap.terms,
+                "overlap": overlap.ratio(),
+                "threshold": threshold,
+            }),
+            Self::Bytes { bytes, threshold } => json!({ "bytes": bytes, "threshold": threshold }),
+            Self::Periodic { iterations, interval } => {
+                json!({ "iterations": iterations, "interval": interval })
+            }
+        };
+        details["trigger"] = self.word().into();
+        details
+    }
+}
+
+impl fmt::Display for Trigger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Metadata { libraries: 0 } => write!(f, "the task needs documentation"),
+            Self::Metadata { libraries: 1 } => write!(f, "the task names 1 library"),
+            Self::Metadata { libraries } => write!(f, "the task names {libraries} libraries"),
+            Self::Novelty { overlap, threshold } => write!(
+                f,
+                "the task is new ground: {} of its {} terms are known from recent handoffs \
+                 ({:.2} < {threshold:.2})",
+                overlap.shared,
+                overlap.terms,
+                overlap.ratio()
+            ),
+            Self::Bytes { bytes, threshold } => {
+                write!(f, "{bytes} bytes of handoffs are not in the index (> {threshold})")
+            }
+            Self::Periodic { iterations, interval } => {
+                write!(f, "{iterations} iterations are not in the index (>= {interval})")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "trigger_tests.rs"]
+mod tests;

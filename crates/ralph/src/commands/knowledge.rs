@@ -1,0 +1,287 @@
+//! `ralph knowledge`: what the agents have learned.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use ralph_core::memory::index::{
+    Category, Files, Item, JSON_FILE, Knowledge, MARKDOWN_FILE, Status, Violation, knowledge,
+    verify,
+};
+use ralph_core::memory::{MOST, search};
+use ralph_core::text::nearest;
+use ralph_host::git::{GitError, LedgerPaths, Repo, RepoPath};
+use ralph_host::proc::Runner;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::out::{self, Render};
+
+/// Look at what the agents have learned: the knowledge index
+///
+/// The index is two files: .ralph/knowledge-index.md for prompts and people, and
+/// .ralph/knowledge-index.json, its history. An entry is in force until another one supersedes it.
+///
+/// Examples:
+///   ralph knowledge list
+///   ralph knowledge search force push
+///   ralph knowledge verify
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct KnowledgeArgs {
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List what is known, by category
+    ///
+    /// Example:
+    ///   ralph knowledge list --all
+    #[command(verbatim_doc_comment)]
+    List {
+        /// Also what was superseded or retired
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show one entry: where it comes from, and whether it is in force
+    ///
+    /// Example:
+    ///   ralph knowledge show K-constraint-no-force-push
+    #[command(verbatim_doc_comment)]
+    Show {
+        /// The entry, for example K-gotcha-line-ends
+        id: String,
+    },
+    /// Find entries that have one of these words; what matters most comes first
+    ///
+    /// Example:
+    ///   ralph knowledge search parser utf-8
+    #[command(verbatim_doc_comment)]
+    Search {
+        /// What to look for
+        #[arg(required = true)]
+        words: Vec<String>,
+        /// Also in what was superseded or retired
+        #[arg(long)]
+        all: bool,
+        /// At most this many
+        #[arg(short = 'n', long = "number", value_name = "N", default_value_t = MOST)]
+        number: usize,
+    },
+    /// Check both files, by themselves and against the last commit
+    ///
+    /// Prints one line for each finding, with file and line. Ends with 1 when there is one.
+    ///
+    /// Example:
+    ///   ralph knowledge verify --json
+    #[command(verbatim_doc_comment)]
+    Verify,
+}
+
+/// The texts of both files.
+struct Texts {
+    markdown: Option<String>,
+    json: Option<String>,
+}
+
+impl Texts {
+    fn read(context: &Context) -> Result<Self, CommandError> {
+        let read = |file: &str| context.read_text(&context.project.root().join(file));
+        Ok(Self { markdown: read(MARKDOWN_FILE)?, json: read(JSON_FILE)? })
+    }
+
+    fn files(&self) -> Files<'_> {
+        Files { markdown: self.markdown.as_deref(), json: self.json.as_deref() }
+    }
+}
+
+/// Run it.
+pub(crate) fn run(context: &Context, args: &KnowledgeArgs) -> Result<ExitCode, CommandError> {
+    let render = Render::from_flag(args.json);
+    let texts = Texts::read(context)?;
+    match &args.action {
+        Action::List { all } => {
+            let known = known(&texts);
+            let mut items: Vec<&Item> =
+                known.items.iter().filter(|i| *all || in_force(i)).collect();
+            items.sort_by_key(|item| item.category.map_or(u8::MAX, |c| c as u8));
+            list(&items, "Nothing is known yet.", render)?;
+        }
+        Action::Show { id } => show(context, &known(&texts), id, render)?,
+        Action::Search { words, all, number } => {
+            let mut known = known(&texts);
+            known.items.retain(|item| *all || in_force(item));
+            let found = search(&known.items, words, *number);
+            let none = format!("Nothing that is known speaks of {}.", out::clean(&words.join(" ")));
+            list(&found, &none, render)?;
+        }
+        Action::Verify => return verify_files(context, &texts, render),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is known; a damaged history is told and left out.
+fn known(texts: &Texts) -> Knowledge {
+    let known = knowledge(texts.files());
+    if let Some(damage) = &known.damage {
+        out::warn(format!("{JSON_FILE}:{}: {}; it is left out", damage.line, damage.message));
+    }
+    known
+}
+
+fn in_force(item: &Item) -> bool {
+    item.status == Status::Active
+}
+
+fn list(items: &[&Item], none: &str, render: Render) -> Result<(), CommandError> {
+    if render == Render::Json {
+        return out::json(&json!(items));
+    }
+    if items.is_empty() {
+        return out::line(none);
+    }
+    let mut groups: Vec<(String, Vec<Vec<String>>)> = Vec::new();
+    for item in items {
+        let heading = heading(item);
+        let row = row(item);
+        match groups.last_mut() {
+            Some((last, rows)) if *last == heading => rows.push(row),
+            _ => groups.push((heading, vec![row])),
+        }
+    }
+    for (heading, rows) in groups {
+        out::line(heading)?;
+        for line in out::table(&rows) {
+            out::line(format!("  {line}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn heading(item: &Item) -> String {
+    match item.category.map(Category::heading) {
+        Some(heading) => heading.to_owned(),
+        None if item.heading.is_empty() => "Other".to_owned(),
+        None => out::clean(&item.heading),
+    }
+}
+
+fn row(item: &Item) -> Vec<String> {
+    let text = match status(item) {
+        Some(status) => format!("({status}) {}", out::clean(&item.text)),
+        None => out::clean(&item.text),
+    };
+    vec![item.id.as_deref().map_or_else(|| "-".to_owned(), out::clean), text]
+}
+
+/// What to say about an entry that is not in force.
+fn status(item: &Item) -> Option<String> {
+    match &item.status {
+        Status::Active => None,
+        Status::Superseded { by } => Some(format!("superseded by {}", out::clean(by))),
+        Status::Retired => Some("retired".to_owned()),
+    }
+}
+
+fn show(
+    context: &Context,
+    known: &Knowledge,
+    id: &str,
+    render: Render,
+) -> Result<(), CommandError> {
+    let same = |item: &&Item| item.id.as_deref().is_some_and(|i| i.eq_ignore_ascii_case(id));
+    let Some(item) = known.items.iter().find(same) else {
+        let ids = known.items.iter().filter_map(|item| item.id.as_deref());
+        let near = nearest(id, ids).map(|near| format!("did you mean {}?", out::clean(near)));
+        return Err(CommandError::new(format!("nothing is known as {}", out::clean(id)))
+            .maybe_hint(near)
+            .hint("`ralph knowledge list --all` lists everything"));
+    };
+    if render == Render::Json {
+        return out::json(&json!(item));
+    }
+    out::line(out::clean(item.id.as_deref().unwrap_or_default()))?;
+    out::line(format!("  {}", out::clean(&item.text)))?;
+    let mut rows = vec![("category", heading(item))];
+    rows.push(("status", status(item).unwrap_or_else(|| "in force".to_owned())));
+    let join = |words: &[String]| out::clean(&words.join(", "));
+    if !item.sources.is_empty() {
+        let iterations: Vec<String> = item.sources.iter().map(u64::to_string).collect();
+        rows.push(("iterations", iterations.join(", ")));
+    }
+    for (name, words) in
+        [("tasks", &item.tasks), ("tags", &item.tags), ("supersedes", &item.supersedes)]
+    {
+        if !words.is_empty() {
+            rows.push((name, join(words)));
+        }
+    }
+    let root = context.project.root();
+    rows.push(match item.line {
+        Some(line) => ("file", format!("{}:{line}", context.show(&root.join(MARKDOWN_FILE)))),
+        None => ("file", context.show(&root.join(JSON_FILE))),
+    });
+    let rows: Vec<Vec<String>> =
+        rows.into_iter().map(|(name, value)| vec![format!("{name}:"), value]).collect();
+    out::table(&rows).into_iter().try_for_each(out::line)
+}
+
+fn verify_files(
+    context: &Context,
+    texts: &Texts,
+    render: Render,
+) -> Result<ExitCode, CommandError> {
+    let now = texts.files();
+    let committed = committed(context)?;
+    let mut found = verify(Files::default(), now).err().unwrap_or_default();
+    if let Some(before) = committed.as_ref().map(Texts::files) {
+        let since = verify(before, now).err().unwrap_or_default();
+        found.extend(since.into_iter().filter(|one| !found.contains(one)).collect::<Vec<_>>());
+    }
+    let code = if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) };
+    if render == Render::Json {
+        let compared = committed.is_some().then_some("HEAD");
+        out::json(&json!({ "compared_with": compared, "violations": found }))?;
+        return Ok(code);
+    }
+    let shown = |one: &Violation| {
+        let file = context.show(&context.project.root().join(one.file));
+        let line = one.line.map(|line| format!(":{line}")).unwrap_or_default();
+        format!("{file}{line}: {}", out::clean(&one.message))
+    };
+    found.iter().map(shown).try_for_each(out::line)?;
+    out::line(match (found.len(), now == Files::default()) {
+        (0, true) => "There is no knowledge index yet.".to_owned(),
+        (0, false) => {
+            let entries = knowledge(now).active().count();
+            let against = if committed.is_some() { ", also against the last commit" } else { "" };
+            format!("{entries} in force, nothing wrong{against}")
+        }
+        (found, _) => format!("{found} found; `git log -p {MARKDOWN_FILE}` shows what it was"),
+    })?;
+    Ok(code)
+}
+
+/// The files in the last commit, when one of them is there.
+fn committed(context: &Context) -> Result<Option<Texts>, CommandError> {
+    let Some(git_dir) = context.project.git_dir() else { return Ok(None) };
+    let failed = |e: GitError| {
+        CommandError::new(format!("git cannot show the index of the last commit: {e}"))
+            .maybe_hint(e.hint())
+    };
+    let runner = Runner::new(format!("knowledge-{}", std::process::id()));
+    let ledger = LedgerPaths::with_plan("ralph/plan.jsonl");
+    let root = context.project.root();
+    let repo = Repo::open(root, git_dir, &runner, &ledger).map_err(failed)?;
+    let prefix = root.strip_prefix(repo.top()).unwrap_or(root);
+    let path = |file: &str| RepoPath::new(prefix.join(file).as_os_str().as_encoded_bytes());
+    let texts = repo.texts_at_head(&[path(MARKDOWN_FILE), path(JSON_FILE)]).map_err(failed)?;
+    let [markdown, json] = texts.try_into().unwrap_or_default();
+    let is_there = markdown.is_some() || json.is_some();
+    Ok(is_there.then_some(Texts { markdown, json }))
+}
