@@ -61,7 +61,7 @@ impl Session<'_> {
         let attempt = self.ids.ulid(at);
         let iteration = next_iteration(&self.history, self.project.root())?;
         let reference = AttemptRef { run: self.keeper(&task), attempt: attempt.clone() };
-        let base = self.repo.checkpoint(&reference, self.on_dirty(), self.target())?;
+        let base = self.checkpoint(&reference)?;
         let chosen = self.backend(backend);
         let stamp = at.strftime("%Y%m%d-%H%M%S");
         let started = Started {
@@ -152,6 +152,16 @@ impl Session<'_> {
             judges: &[],
             gates,
         })
+    }
+
+    /// S0. Right after a landing that left nothing open, what it is like is known already.
+    fn checkpoint(&mut self, of: &AttemptRef) -> Result<Checkpoint, DriveError> {
+        if let Some((last, commit)) = self.settled.take()
+            && let Some(next) = self.repo.checkpoint_after(&last, &commit, of)?
+        {
+            return Ok(next);
+        }
+        Ok(self.repo.checkpoint(of, self.on_dirty(), self.target())?)
     }
 
     fn on_dirty(&self) -> git::OnDirty {

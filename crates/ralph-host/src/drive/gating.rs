@@ -11,7 +11,7 @@ use super::error::DriveError;
 use super::notice::Notice;
 use super::session::{Red, Session};
 use crate::gates::{GateError, GateNews, GateRun, run_gate, write_report};
-use crate::git::Changes;
+use crate::git::{Changes, GateEffects};
 use crate::proc::Bounds;
 use crate::store::Durability;
 
@@ -44,6 +44,7 @@ impl Session<'_> {
         let gates = self.gates.clone();
         let Some(checks) = self.run_all(&gates, &logs, On::Result)? else { return Ok(None) };
         let effects = self.repo.after_gates(&begun.base, &mut ended.changes)?;
+        self.as_gated = effects == GateEffects::default();
         if !effects.removed.is_empty() {
             let names: Vec<String> = effects.removed.iter().map(ToString::to_string).collect();
             self.warn(&format!("gates made new files, which were removed: {}", names.join(", ")));

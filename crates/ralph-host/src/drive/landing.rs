@@ -154,6 +154,8 @@ impl Session<'_> {
         let attempt = begun.started.attempt.clone();
         self.record(Record::Landed { attempt, commit: commit.clone() }, Durability::Eventual)?;
         self.repo.forget(&begun.base);
+        let as_gated = std::mem::take(&mut self.as_gated);
+        self.settled = commit.clone().filter(|_| as_gated).map(|c| (begun.base.clone(), c));
         self.baselines = Baselines::of_landed(&self.last_checks);
         let plan = self.read_plan()?.plan;
         let view = self.history.attempts.last();

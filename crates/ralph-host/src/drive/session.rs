@@ -20,7 +20,7 @@ use super::plan::{Loaded, PlanFile};
 use super::signals::Signals;
 use crate::choice::{self, Place, StageChoice};
 use crate::clock::Clock;
-use crate::git::{CommitMessage, LedgerPaths, Repo};
+use crate::git::{Checkpoint, CommitMessage, LedgerPaths, Repo};
 use crate::ids::Ids;
 use crate::proc::Runner;
 use crate::project::Project;
@@ -101,6 +101,10 @@ pub(super) struct Session<'a> {
     pub(super) began: Timestamp,
     pub(super) format: Format,
     pub(super) current_spec: Option<String>,
+    /// The gates left the tree as the backend did.
+    pub(super) as_gated: bool,
+    /// The attempt that has just landed and left nothing uncommitted, and its commit.
+    pub(super) settled: Option<(Checkpoint, String)>,
     /// What ends the loop although the plan would go on.
     pub(super) ending: Option<End>,
     /// The gates of the attempt at hand, once they have run.
@@ -147,6 +151,8 @@ impl<'a> Session<'a> {
             limit_said: String::new(),
             baselines: Baselines::new(),
             ending: None,
+            settled: None,
+            as_gated: false,
             red: None,
             last_checks: Vec::new(),
             _lock: lock,

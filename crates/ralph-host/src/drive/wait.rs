@@ -69,6 +69,7 @@ impl Session<'_> {
         reason: &str,
     ) -> Result<(), DriveError> {
         let attempt = self.history.attempts.last().map(|v| v.started.attempt.clone());
+        self.settled = None;
         if self.options.no_wait {
             let when = jiff::Timestamp::from_second(until).map(|t| t.to_string());
             let reason = format!("{reason}; lifted at {}", when.unwrap_or_default());
@@ -105,6 +106,9 @@ impl Session<'_> {
     /// The configured pause between two backend runs.
     pub(super) fn pause_between(&mut self) -> Result<(), DriveError> {
         let first = self.history.of_run().next().is_none();
+        if !self.config.min_delay.is_zero() {
+            self.settled = None;
+        }
         let mut left = self.config.min_delay;
         while !first && !left.is_zero() && self.signals.first().is_none() {
             let reason = "the pause between two runs (min_delay)";

@@ -175,6 +175,39 @@ impl Repo<'_> {
         self.snapshot_before(checkpoint, &dirty)
     }
 
+    /// S0 of an attempt that begins right after the one of `last` has landed as `commit`. That landing
+    /// looked at the tree a moment ago and took all there was, so nobody has to look again: whoever
+    /// writes a file between that look and the next one writes it during an attempt. `None` when
+    /// something else may have happened, and a look is due.
+    pub fn checkpoint_after(
+        &self,
+        last: &Checkpoint,
+        commit: &str,
+        of: &AttemptRef,
+    ) -> Result<Option<Checkpoint>, GitError> {
+        let head = self.head()?;
+        let as_left = head.commit.as_ref().is_some_and(|c| c.as_str() == commit)
+            && head.branch == last.branch
+            && self.stash() == last.stash;
+        let plain = last.is_clean() && last.target == Target::Head && last.nested.is_empty();
+        if !as_left || !plain || self.operation().is_some() || self.any_hook()? {
+            return Ok(None);
+        }
+        let desk = self.desk(&of.attempt);
+        let started = desk.clear()?;
+        copy_index(&self.user_index(), &desk.saved())?;
+        Ok(Some(Checkpoint {
+            of: of.clone(),
+            head: head.commit,
+            ledger: self.ledger_files(&Status::default()),
+            started,
+            log_of_head: self.log_of_head(),
+            index: Stamp::of(&self.user_index()),
+            exclude: Stamp::of(&self.common_dir.join("info/exclude")),
+            ..last.clone()
+        }))
+    }
+
     /// The way of the tree that is not clean: make S0.
     fn snapshot_before(
         &self,

@@ -116,16 +116,16 @@ impl Repo<'_> {
             None => message.render(&[attempt]),
         };
         self.ensure_desk(cp)?;
-        put(&self.desk(&cp.of.attempt).message(), &message)?;
-        if cp.target == Target::Spec {
-            return self.land_on_spec(cp, changes);
-        }
         let head = self.head()?;
-        if head.commit != cp.head || head.branch != cp.branch {
+        if cp.target == Target::Head && (head.commit != cp.head || head.branch != cp.branch) {
             return Err(LandError::HeadMoved);
         }
-        if cp.is_clean() {
-            self.land_clean(cp)
+        if cp.target == Target::Head && cp.is_clean() {
+            return self.land_clean(cp, message);
+        }
+        put(&self.desk(&cp.of.attempt).message(), &message)?;
+        if cp.target == Target::Spec {
+            self.land_on_spec(cp, changes)
         } else if is_disjoint(cp, changes) {
             self.land_disjoint(cp, changes)
         } else {
@@ -133,7 +133,7 @@ impl Repo<'_> {
         }
     }
 
-    fn land_clean(&self, cp: &Checkpoint) -> Result<Landed, LandError> {
+    fn land_clean(&self, cp: &Checkpoint, message: Vec<u8>) -> Result<Landed, LandError> {
         let new: Vec<&RepoPath> = cp
             .ledger
             .iter()
@@ -147,7 +147,8 @@ impl Repo<'_> {
                 self.writing_index(|| self.add(&taken).ok())?;
             }
         }
-        let call = self.commit_call(cp, &["-a"]);
+        let args = ["commit", "-q", "--cleanup=whitespace", "-F", "-", "-a"];
+        let call = self.git(args).stdin(message).patience(self.hook_patience);
         let answer = self.writing_index(|| call.run())?;
         self.landed_by(answer, Way::Clean, None)
     }
@@ -225,16 +226,29 @@ impl Repo<'_> {
         Ok(LandError::Git(failed))
     }
 
+    /// Whether a hook can have refused a commit.
     fn has_hooks(&self) -> Result<bool, GitError> {
+        let hooks = self.hooks()?;
+        Ok(HOOKS.iter().any(|name| is_program(&hooks.join(name))))
+    }
+
+    /// Whether there is any hook at all: one that runs after a commit may change files.
+    pub(super) fn any_hook(&self) -> Result<bool, GitError> {
+        let Ok(entries) = std::fs::read_dir(self.hooks()?) else { return Ok(false) };
+        let sample = |path: &std::path::Path| path.extension().is_some_and(|e| e == "sample");
+        Ok(entries.flatten().map(|e| e.path()).any(|path| !sample(&path) && is_program(&path)))
+    }
+
+    /// Where the hooks are; git is asked once.
+    fn hooks(&self) -> Result<std::path::PathBuf, GitError> {
         use std::os::unix::ffi::OsStrExt;
-        use std::os::unix::fs::PermissionsExt;
+        if let Some(known) = self.hooks.get() {
+            return Ok(known.clone());
+        }
         let out = self.look(["rev-parse", "--git-path", "hooks"]).ok()?;
         let out = out.strip_suffix(b"\n").unwrap_or(&out);
-        let hooks = self.top.join(std::ffi::OsStr::from_bytes(out));
-        Ok(HOOKS.iter().any(|name| {
-            let meta = std::fs::metadata(hooks.join(name));
-            meta.is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
-        }))
+        let path = self.top.join(std::ffi::OsStr::from_bytes(out));
+        Ok(self.hooks.get_or_init(|| path).clone())
     }
 
     /// The shared ledger files that are not as in HEAD.
@@ -291,4 +305,10 @@ fn is_disjoint(cp: &Checkpoint, changes: &Changes) -> bool {
         above.push((path, backend));
     }
     true
+}
+
+fn is_program(path: &std::path::Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let meta = std::fs::metadata(path);
+    meta.is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
 }

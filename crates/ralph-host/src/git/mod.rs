@@ -52,7 +52,7 @@ mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 pub use changes::{Change, ChangeKind, Changes, Moved};
@@ -96,6 +96,8 @@ pub struct Repo<'a> {
     tracked_ledger: Mutex<BTreeSet<RepoPath>>,
     /// Uncommitted files of the user whose bytes are kept already.
     kept_raw: Mutex<BTreeMap<RepoPath, (Stamp, Raw)>>,
+    /// The directory of the hooks, once somebody asked.
+    hooks: OnceLock<PathBuf>,
 }
 
 impl<'a> Repo<'a> {
@@ -127,6 +129,7 @@ impl<'a> Repo<'a> {
             hook_patience: HOOK_PATIENCE,
             tracked_ledger: Mutex::default(),
             kept_raw: Mutex::default(),
+            hooks: OnceLock::new(),
         })
     }
 
