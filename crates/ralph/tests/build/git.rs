@@ -127,6 +127,20 @@ fn a_failing_pre_commit_hook_is_a_failed_attempt_with_its_output() {
 }
 
 #[test]
+fn what_a_hook_writes_after_a_commit_does_not_land_with_the_next_task() {
+    let repo = repo(&[task("t-aaa1"), task("t-aaa2"), task("t-aaa3")]);
+    let hook = repo.git_dir().join("hooks/post-commit");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, "#!/bin/sh\necho x >>from-hook.txt\n").unwrap();
+    repo.shell(&format!("chmod +x '{}'", hook.display())).ok();
+    repo.script(&rule("", GOOD));
+    repo.build([]).ok();
+    assert_eq!(repo.landed(), ["t-aaa1", "t-aaa2", "t-aaa3"]);
+    assert_eq!(repo.ask_git(["log", "--format=%h", "--", "from-hook.txt"]), "");
+    assert_eq!(repo.status().trim(), "?? from-hook.txt");
+}
+
+#[test]
 fn commits_of_the_backend_do_not_count_as_its_own() {
     for fault in ["git_commit", "git_stash", "git_branch", "git_checkout"] {
         let repo = one();
