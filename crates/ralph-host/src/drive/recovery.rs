@@ -27,6 +27,9 @@ impl Session<'_> {
         }
         // Also without an open attempt: the ledger is committed after the last one.
         self.repo.remove_stale_lock()?;
+        if let Some(run) = &self.history.run {
+            self.repo.remove_own_locks(&run.run);
+        }
         if let Some(open) = self.history.open.clone() {
             self.recover_attempt(&open)?;
         }
@@ -47,6 +50,7 @@ impl Session<'_> {
         let base: Checkpoint = from_value(&open.started.base, "checkpoint")?;
         let changes: Option<Changes> =
             open.ended.as_ref().map(|end| from_value(&end.changes, "changes")).transpose()?;
+        self.repo.remove_own_locks(&base.of.run);
         let facts = self.facts(&base, changes.as_ref())?;
         let begun = Begun {
             task: self.task_of(open)?,

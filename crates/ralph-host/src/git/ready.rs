@@ -11,6 +11,9 @@ use super::error::GitError;
 use super::state::{Moment, Stamp};
 use crate::proc::mark::survivors;
 
+/// How deep below their directories the locks of our own are.
+const OWN_DEPTH: u32 = 2;
+
 /// What became of a lock on the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StaleLock {
@@ -58,6 +61,15 @@ impl Repo<'_> {
         Ok(found)
     }
 
+    /// Remove locks on what is ralph's alone: the private indexes, and the refs of this run or spec.
+    /// Nobody else takes these, so after the processes of that run have been ended they are stale.
+    pub fn remove_own_locks(&self, keeper: &str) {
+        let refs = self.common_dir.join("refs/ralph").join(keeper);
+        for directory in [self.desks(), refs] {
+            remove_locks(&directory, OWN_DEPTH);
+        }
+    }
+
     /// The locks that a call which writes the index may take; a commit takes all of them.
     fn locks(&self) -> Vec<PathBuf> {
         let mut locks = vec![self.index_lock(), self.git_dir.join("HEAD.lock")];
@@ -94,6 +106,20 @@ impl Repo<'_> {
         match fs::remove_file(lock) {
             Err(e) if e.kind() != ErrorKind::NotFound => Err(GitError::io("remove", lock)(e)),
             _ => Ok(StaleLock::Removed),
+        }
+    }
+}
+
+/// Remove every `*.lock` in a directory and so many levels below it. What cannot be removed is met
+/// again, with git's own words.
+fn remove_locks(directory: &Path, levels: u32) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|e| e == "lock") {
+            let _left = fs::remove_file(&path);
+        } else if levels > 0 && path.is_dir() {
+            remove_locks(&path, levels - 1);
         }
     }
 }

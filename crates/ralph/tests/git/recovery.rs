@@ -134,6 +134,26 @@ fn our_own_lock_is_removed_when_a_note_says_so_and_everybody_is_dead() {
 }
 
 #[test]
+fn locks_on_what_is_ralphs_alone_do_not_stop_a_recovery() {
+    let stage = Stage::new();
+    stage.write("one.txt", "the user's\n");
+    let cp = stage.checkpoint();
+    stage.write("one.txt", "backend\n");
+    let desk = format!(".git/ralph/attempts/{}", cp.of.attempt);
+    let refs = format!(".git/refs/ralph/{}", cp.of.run);
+    let locks = [
+        format!("{desk}/spare.lock"),
+        format!("{refs}/before.lock"),
+        format!("{refs}/salvage/{}.lock", cp.of.attempt),
+    ];
+    locks.iter().for_each(|lock| stage.write(lock, ""));
+    assert!(stage.repo().roll_back(&cp, None).is_err(), "the locks do nothing");
+    stage.repo().remove_own_locks(&cp.of.run);
+    stage.repo().roll_back(&cp, None).unwrap();
+    assert_eq!(stage.project.read("one.txt"), "the user's\n");
+}
+
+#[test]
 fn a_ledger_that_no_landing_took_is_committed_alone() {
     let stage = Stage::new();
     assert_eq!(stage.repo().commit_ledger(&message("ralph: ledger")).unwrap(), None);
