@@ -87,3 +87,9 @@ fn what_its_tools_leave_running_is_ended() {
     lab.try_prompt("SPAWN").ends("success");
     assert!(lab.project.exists("spawned.txt"), "the command ran");
 }
+
+#[test]
+#[ignore = "needs the real codex: scripts/real-clis.sh"]
+fn it_does_a_task_of_a_plan_and_ralph_commits_the_work() {
+    lab().builds_a_task();
+}

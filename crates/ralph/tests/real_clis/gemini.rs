@@ -44,3 +44,9 @@ fn a_used_up_day_is_a_limit() {
 fn a_conversation_that_is_too_long_is_a_context_limit() {
     lab().try_prompt("TOOLONG").ends("context_limit");
 }
+
+#[test]
+#[ignore = "needs the real gemini: scripts/real-clis.sh"]
+fn it_does_a_task_of_a_plan_and_ralph_commits_the_work() {
+    lab().builds_a_task();
+}

@@ -89,6 +89,27 @@ impl Lab {
         Tried { run, report }
     }
 
+    /// A task of a plan: the program does it, ralph runs the gate and commits.
+    #[track_caller]
+    pub(crate) fn builds_a_task(&self) {
+        let project = &self.project;
+        let gate = "\n[[gates]]\nname = \"made\"\ncommand = \"test -f made.txt\"\n";
+        project.write("ralph.toml", project.read("ralph.toml") + gate);
+        project.write(".gitignore", ".ralph/\nbuild/\n");
+        let task = json!({"t": "task", "id": "t-made", "name": "Make a file", "s": "p"});
+        project.write("ralph/plan.jsonl", format!("{task}\n"));
+        project.git(["add", "-A"]).ok();
+        project.git(["commit", "--quiet", "-m", "start"]).ok();
+        let run = project.run(["build", "--backend", self.name]).ok();
+        assert!(self.left().is_empty(), "{}", run.stdout);
+        assert_eq!(project.read("made.txt"), "made\n");
+        let log = project.git(["log", "--format=%s", "--name-only"]).ok().stdout;
+        assert!(log.starts_with("ralph[1]: t-made — made.txt is there\n"), "{log}");
+        assert!(log.contains("made.txt") && project.read("ralph/plan.jsonl").contains("accept"));
+        let asked = self.server.requests();
+        assert!(asked.iter().any(|r| r.body.to_string().contains("## Output Instructions")));
+    }
+
     /// Processes that outlive the run. Those that are on their way out get the time for it.
     fn left(&self) -> Vec<String> {
         for _ in 0..100 {

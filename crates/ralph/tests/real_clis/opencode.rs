@@ -45,3 +45,9 @@ fn a_refused_key_is_not_logged_in() {
 fn a_conversation_that_is_too_long_is_a_context_limit() {
     lab().try_prompt("TOOLONG").ends("context_limit");
 }
+
+#[test]
+#[ignore = "needs the real opencode: scripts/real-clis.sh"]
+fn it_does_a_task_of_a_plan_and_ralph_commits_the_work() {
+    lab().builds_a_task();
+}

@@ -81,7 +81,7 @@ impl Driver for Claude {
         system(&mut call, request);
         mcp(&mut call, request);
         // A schema too big for an argument is not given: the answer is read from prose instead.
-        if let Some(schema) = request.schema.map(Value::to_string)
+        if let Some(schema) = request.schema.map(plain_schema)
             && schema.len() <= MOST_ARGUMENT
         {
             flags(&mut call, ["--json-schema", &schema]);
@@ -156,5 +156,14 @@ fn mcp(call: &mut Invocation, request: &Request<'_>) {
 
 #[cfg(test)]
 mod reader_tests;
+/// The schema without the name of its dialect: claude knows that of 2020 and refuses its name.
+fn plain_schema(schema: &Value) -> String {
+    let mut schema = schema.clone();
+    if let Some(fields) = schema.as_object_mut() {
+        fields.remove("$schema");
+    }
+    schema.to_string()
+}
+
 #[cfg(test)]
 mod tests;

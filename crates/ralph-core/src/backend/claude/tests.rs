@@ -55,7 +55,8 @@ fn root_says_that_it_is_meant_only_where_permissions_are_skipped() {
 
 #[test]
 fn each_wish_has_its_flag() {
-    let schema = json!({"type": "object"});
+    let schema =
+        json!({"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object"});
     let before = Spent::default();
     let whole = Request {
         system: Some("be kind"),
