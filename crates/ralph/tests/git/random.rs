@@ -113,9 +113,10 @@ fn tree(stage: &Stage, name: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The working tree as git would take it, without touching anything: path → rights and object.
+/// The working tree as git would take it, without touching anything: path → rights and object. The copy
+/// keeps its time, by which git knows that an entry may be newer than it looks.
 fn files(stage: &Stage) -> BTreeMap<String, String> {
-    let script = "cp .git/index .git/probe && GIT_INDEX_FILE=.git/probe git add -A && \
+    let script = "cp -p .git/index .git/probe && GIT_INDEX_FILE=.git/probe git add -A && \
                   GIT_INDEX_FILE=.git/probe git write-tree";
     let out = stage.project.shell(script).ok().stdout;
     tree(stage, out.trim())
