@@ -194,7 +194,11 @@ pub fn named(config: &Config, name: &str, place: Place<'_>) -> Result<Chosen, Ch
         (_, None) => below(place.root, driver.program()),
     };
     // An ACP agent's arguments are its driver's: they may say which agent it is.
-    let args = if kind == BackendKind::Acp { Vec::new() } else { settings.args.clone() };
+    let mut args = if kind == BackendKind::Acp { Vec::new() } else { settings.args.clone() };
+    // The one program that switches by itself when its model is overloaded.
+    if let (BackendKind::Claude, Some(model)) = (kind, &config.fallback_model) {
+        args.extend(["--fallback-model".to_owned(), model.clone()]);
+    }
     let model = settings.model.clone();
     Ok(Chosen { name: name.to_owned(), kind, driver, program, args, model, settings })
 }

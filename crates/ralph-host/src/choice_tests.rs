@@ -44,6 +44,15 @@ impl Machine {
 }
 
 #[test]
+fn only_claude_is_told_about_another_model_for_an_overloaded_one() {
+    let config = Config { fallback_model: Some("sonnet".into()), ..Config::default() };
+    let place = Place { root: Path::new("/"), cwd: Path::new("/"), path: None };
+    let args = |name: &str| named(&config, name, place).unwrap().args;
+    assert_eq!(args("claude"), ["--fallback-model", "sonnet"]);
+    assert!(args("codex").is_empty() && args("sim").is_empty());
+}
+
+#[test]
 fn without_a_name_the_first_installed_one_is_taken_and_never_sim() {
     let by_default = |installed: &[&str]| Machine::new(installed, "").chooses(Asked::default());
     assert_eq!(by_default(&["opencode", "codex"]), Ok("codex".to_owned()));

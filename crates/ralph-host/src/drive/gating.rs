@@ -28,9 +28,13 @@ pub(super) struct Gated {
 
 /// Which tree a gate looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum On {
+pub(super) enum On {
+    /// What the backend left.
     Result,
+    /// What it started from.
     Base,
+    /// The commit, without the user's changes.
+    Alone,
 }
 
 impl Session<'_> {
@@ -41,8 +45,8 @@ impl Session<'_> {
         ended: &mut Ended,
     ) -> Result<Option<Gated>, DriveError> {
         let logs = self.gate_logs(begun, On::Result);
-        let gates = self.gates.clone();
-        let Some(checks) = self.run_all(&gates, &logs, On::Result)? else { return Ok(None) };
+        let (gates, root) = (self.gates.clone(), self.project.root().to_owned());
+        let Some(checks) = self.run_all(&gates, &logs, On::Result, &root)? else { return Ok(None) };
         let effects = self.repo.after_gates(&begun.base, &mut ended.changes)?;
         self.as_gated = effects == GateEffects::default();
         if !effects.removed.is_empty() {
@@ -78,31 +82,34 @@ impl Session<'_> {
         }
         let on_base = self.repo.restore_base(&begun.base, changes)?;
         let logs = self.gate_logs(begun, On::Base);
-        let ran = self.run_all(&wanted, &logs, On::Base);
+        let root = self.project.root().to_owned();
+        let ran = self.run_all(&wanted, &logs, On::Base, &root);
         self.repo.reapply(&begun.base, &on_base)?;
         let Some(ran) = ran? else { return Ok(None) };
         ran.iter().for_each(|check| self.baselines.record(check));
         Ok(Some(self.baselines.clone()))
     }
 
-    fn gate_logs(&self, begun: &Begun, on: On) -> PathBuf {
+    pub(super) fn gate_logs(&self, begun: &Begun, on: On) -> PathBuf {
         let name = match on {
             On::Result => format!("iter-{}", begun.started.iteration),
             On::Base => format!("iter-{}-base", begun.started.iteration),
+            On::Alone => format!("iter-{}-alone", begun.started.iteration),
         };
         self.project.root().join(DIRECTORY).join(name)
     }
 
-    fn run_all(
+    pub(super) fn run_all(
         &mut self,
         gates: &[Gate],
         logs: &Path,
         on: On,
+        place: &Path,
     ) -> Result<Option<Vec<Check>>, DriveError> {
         let root = self.project.root().to_owned();
         let Self { listener, runner, signals, .. } = self;
         let run = GateRun {
-            cwd: &root,
+            cwd: place,
             logs,
             grace: Bounds::default().grace,
             cancel: signals.cancel().clone(),

@@ -157,6 +157,7 @@ impl Session<'_> {
         let as_gated = std::mem::take(&mut self.as_gated);
         self.settled = commit.clone().filter(|_| as_gated).map(|c| (begun.base.clone(), c));
         self.baselines = Baselines::of_landed(&self.last_checks);
+        let alone = self.regate(begun, commit.as_deref())?;
         let plan = self.read_plan()?.plan;
         let view = self.history.attempts.last();
         let verdict = view.and_then(|view| view.verdict.as_ref());
@@ -168,6 +169,7 @@ impl Session<'_> {
         if !begun.base.dirty.is_empty() && intent.proof == Proof::Proven {
             remarks.push("proven with your uncommitted changes present".into());
         }
+        remarks.extend(alone);
         let notice = Notice::Landed {
             task: &begun.task,
             commit: commit.as_deref(),

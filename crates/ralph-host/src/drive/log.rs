@@ -22,7 +22,8 @@ impl Log {
 
     /// Add a line. A log that cannot be written is no reason to stop.
     pub(super) fn line(&self, level: LogLevel, at: &str, text: &str) {
-        if level > self.level {
+        // The levels go from the loudest to the gravest.
+        if level < self.level {
             return;
         }
         let text = text.replace('\n', "\n    ");

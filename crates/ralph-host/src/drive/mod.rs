@@ -29,6 +29,7 @@ mod notice;
 mod plan;
 mod preview;
 mod recovery;
+mod regate;
 mod session;
 mod signals;
 mod specs;

@@ -190,7 +190,7 @@ impl PlanFile {
     }
 
     fn missing(&self) -> DriveError {
-        let hint = "`ralph task add` makes one, or `ralph init`";
+        let hint = "add a task: `ralph task add \"what to do\"`";
         DriveError::plan(&self.shown, "there is no such plan file", hint)
     }
 }

@@ -138,7 +138,7 @@ impl<'a> Session<'a> {
         prune_stage_logs(&project.logs_dir(), config.retention.logs.get());
         let plan = PlanFile::new(project.root(), plan, store);
         let loaded = plan.read()?;
-        let ledger = LedgerPaths::with_plan(&plan.shown);
+        let ledger = LedgerPaths::with_plan(&plan.shown).and_runtime(config.log_file.as_str());
         let repo = Repo::open(project.root(), git_dir, runner, &ledger)?;
         let asked = Asked { backend: options.backend.as_deref(), model: options.model.as_deref() };
         let path = std::env::var_os("PATH");

@@ -49,6 +49,7 @@ mod snapshot;
 mod state;
 mod status;
 mod texts;
+mod worktree;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

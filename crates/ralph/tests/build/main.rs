@@ -29,5 +29,6 @@ mod plans;
 mod processes;
 mod progress;
 mod repo;
+mod settings;
 mod trouble;
 mod twin;

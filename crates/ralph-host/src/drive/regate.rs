@@ -1,0 +1,77 @@
+//! A landing beside the user's uncommitted changes, gated again without them.
+//!
+//! The gates saw the commit and the user's changes together. With `regate_landed = true` they also see
+//! the commit alone, in a working tree of its own that is made usable as `[worktree]` says. The commit
+//! stays whatever they say: what they say is told.
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use ralph_core::cycle::Record;
+use ralph_core::gate::{Gate, Need};
+use serde_json::json;
+
+use super::attempt::Begun;
+use super::error::DriveError;
+use super::gating::On;
+use super::session::Session;
+use crate::file_error::{Action, FileError};
+use crate::store::Durability;
+
+impl Session<'_> {
+    /// What a person should know about the commit alone; nothing when that was not asked for.
+    pub(super) fn regate(
+        &mut self,
+        begun: &Begun,
+        commit: Option<&str>,
+    ) -> Result<Vec<String>, DriveError> {
+        let beside = !begun.base.dirty.is_empty() && !self.gates.is_empty();
+        let Some(commit) = commit.filter(|_| self.config.regate_landed && beside) else {
+            return Ok(Vec::new());
+        };
+        let folder = tempfile::Builder::new().prefix("ralph-regate-").tempdir();
+        let folder = folder.map_err(FileError::io(Action::Write, &std::env::temp_dir()))?;
+        let tree = folder.path().join("tree");
+        self.repo.add_worktree(&tree, commit)?;
+        let checked = self.check_alone(begun, &tree);
+        self.repo.remove_worktree(&tree)?;
+        let Some(red) = checked? else { return Ok(Vec::new()) };
+        let message = match red.as_slice() {
+            [] => "the commit alone, without your changes, passes the gates too".to_owned(),
+            red => format!("the commit alone, without your changes, fails: {}", red.join(", ")),
+        };
+        let record = Record::Noted {
+            event: "regate".into(),
+            message: message.clone(),
+            details: json!({ "commit": commit, "failed": red }),
+        };
+        self.record(record, Durability::Eventual)?;
+        Ok(vec![message])
+    }
+
+    /// The gates that count and fail there; `None` when somebody wants an end first.
+    fn check_alone(
+        &mut self,
+        begun: &Begun,
+        tree: &Path,
+    ) -> Result<Option<Vec<String>>, DriveError> {
+        let place = self.repo.project_in(self.project.root(), tree);
+        for path in &self.config.worktree.link {
+            let (from, to) = (self.project.root().join(path), place.join(path));
+            if from.exists() && !to.exists() {
+                symlink(&from, &to).map_err(FileError::io(Action::Write, &to))?;
+            }
+        }
+        let mut gates = self.gates.clone();
+        if let Some(command) = &self.config.worktree.setup {
+            let like = gates[0].clone();
+            gates.insert(0, Gate { name: "setup".into(), command: command.clone(), ..like });
+        }
+        let logs = self.gate_logs(begun, On::Alone);
+        let Some(checks) = self.run_all(&gates, &logs, On::Alone, &place)? else {
+            return Ok(None);
+        };
+        let red = checks.iter().filter(|c| !c.is_green() && c.need == Need::Required);
+        Ok(Some(red.map(|check| check.name.clone()).collect()))
+    }
+}
