@@ -1,6 +1,6 @@
 //! The backend's run within an attempt: prompt in, claim and changes out.
 
-use ralph_core::backend::{Outcome, Session as Talk, Spent, cost};
+use ralph_core::backend::{Outcome, Session as Talk, cost};
 use ralph_core::claim::{self, Claim, Reply, Said};
 use ralph_core::cycle::{BackendEnd, Base, Claimed, Record};
 use ralph_core::handoff;
@@ -54,7 +54,7 @@ impl Session<'_> {
             let session = Talk::Resume { id: &id, before: spent };
             let ask = Ask { prompt: &question, session };
             let asked = self.ask(begun, backend, ask, &mut monitor)?;
-            spent = add(spent, asked.spent);
+            spent = spent.plus(asked.spent);
             let again = asked.last;
             let second = self.hear(begun, plan, &again)?;
             if second.claim != Claim::None {
@@ -211,22 +211,4 @@ fn summary(reply: &Reply, begun: &Begun) -> String {
     });
     let line = own.filter(|s| !s.is_empty()).unwrap_or(&begun.task.name);
     clip(&line.split_whitespace().collect::<Vec<_>>().join(" "), LONGEST_SUMMARY)
-}
-
-fn add(one: Spent, two: Spent) -> Spent {
-    let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
-        (None, None) => None,
-        (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
-    };
-    let cost = match (one.cost, two.cost) {
-        (None, None) => None,
-        (a, b) => Some(a.unwrap_or(0.0) + b.unwrap_or(0.0)),
-    };
-    Spent {
-        cost,
-        input: sum(one.input, two.input),
-        cached: sum(one.cached, two.cached),
-        output: sum(one.output, two.output),
-        turns: sum(one.turns, two.turns),
-    }
 }

@@ -3,6 +3,7 @@
 use jiff::tz::TimeZone;
 use ralph_core::cycle::ledger::{self, Defeat, Note};
 use ralph_core::cycle::{FailIntent, Failure, FailureKind, LandIntent, Landing, Proof, Record};
+use ralph_core::format::jsonl::fresh_issue_id;
 use ralph_core::gate::Baselines;
 use ralph_core::plan::Id;
 
@@ -268,16 +269,8 @@ impl Session<'_> {
     /// An id for the issue that may take the place of a failed task.
     fn fresh_issue(&mut self) -> Result<Id, DriveError> {
         let plan = self.read_plan()?.plan;
-        let mut length = 4;
-        loop {
-            for _ in 0..16 {
-                let id = Id::new(format!("i-{}", self.ids.word(length)));
-                if !plan.knows(&id) {
-                    return Ok(id);
-                }
-            }
-            length += 1;
-        }
+        let ids = &mut self.ids;
+        Ok(fresh_issue_id(&|id| plan.knows(id), &mut || ids.word(4)))
     }
 }
 
