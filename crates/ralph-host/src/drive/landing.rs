@@ -85,6 +85,7 @@ impl Session<'_> {
             after = amended;
         }
         self.note_finished_spec(begun)?;
+        self.log_landing(begun)?;
         Ok((before, after))
     }
 
@@ -208,7 +209,7 @@ impl Session<'_> {
     ) -> Result<(), DriveError> {
         let rolled = self.repo.roll_back(&begun.base, changes)?;
         crash::point();
-        self.unland()?;
+        self.unland(begun, &intent.failure)?;
         let max = max_retries(&begun.task, self.config.max_retries);
         let issue = self.fresh_issue()?;
         let times = Times::now(self, begun);
@@ -244,12 +245,13 @@ impl Session<'_> {
     }
 
     /// A landing that did not come to its end may have told the plan already that the task is done.
-    fn unland(&mut self) -> Result<(), DriveError> {
+    fn unland(&mut self, begun: &Begun, why: &Failure) -> Result<(), DriveError> {
         let Some(intent) = self.history.open.as_ref().and_then(|open| open.intent.clone()) else {
             return Ok(());
         };
         let now = self.clock.stamp();
-        self.plan.change(|format, text| ledger::undo(format, text, &intent.task, &now)).map(drop)
+        self.plan.change(|format, text| ledger::undo(format, text, &intent.task, &now))?;
+        self.log_undone(begun, &why.message)
     }
 
     fn tell_rolled_back(&mut self, rolled: &RolledBack) {
