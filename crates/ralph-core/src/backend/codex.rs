@@ -39,6 +39,7 @@ impl Driver for Codex {
             resume: true,
             cost: false,
             context: false,
+            system: true,
             mcp: true,
             max_turns: false,
             budget: false,

@@ -168,6 +168,7 @@ impl Driver for CommandDriver {
             resume: self.uses(Hole::Session),
             cost: false,
             context: false,
+            system: false,
             mcp: false,
             max_turns: self.uses(Hole::MaxTurns),
             budget: false,

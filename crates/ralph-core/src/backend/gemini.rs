@@ -46,6 +46,7 @@ impl Driver for Gemini {
             resume: true,
             cost: false,
             context: false,
+            system: false,
             mcp: false,
             max_turns: false,
             budget: false,

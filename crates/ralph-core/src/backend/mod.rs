@@ -65,6 +65,8 @@ pub struct Supports {
     pub cost: bool,
     /// Reports how full its context is.
     pub context: bool,
+    /// Takes words beside the prompt, for the whole run.
+    pub system: bool,
     /// Takes a configuration of MCP servers.
     pub mcp: bool,
     /// Stops by itself after a number of turns.

@@ -34,6 +34,7 @@ impl Driver for OpenCode {
             resume: true,
             cost: true,
             context: false,
+            system: true,
             mcp: true,
             max_turns: false,
             budget: false,

@@ -76,6 +76,7 @@ impl Driver for Sim {
             resume: true,
             cost: true,
             context: true,
+            system: true,
             mcp: false,
             max_turns: true,
             budget: true,

@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::error::DriveError;
 use super::session::{ATTEMPT_VARIABLE, TASK_VARIABLE};
 use crate::choice::{self, Chosen};
+use crate::prompt_files;
 
 /// What a request holds beside the prompt.
 pub(super) struct Terms {
@@ -23,6 +24,8 @@ pub(super) struct Terms {
     max_turns: Option<u32>,
     permissions: Permissions,
     budget: Option<f64>,
+    /// The task's skills, for a backend that takes words for the whole run.
+    system: Option<String>,
 }
 
 impl Terms {
@@ -43,6 +46,7 @@ impl Terms {
                 false => Permissions::Default,
             },
             budget: budget(config, spent),
+            system: skills(root, task),
         })
     }
 
@@ -64,6 +68,7 @@ impl Terms {
                 Access::Writes => Permissions::Default,
             },
             budget: budget(config, spent),
+            system: None,
         })
     }
 
@@ -76,7 +81,7 @@ impl Terms {
     ) -> Request<'t> {
         Request {
             prompt,
-            system: None,
+            system: self.system.as_deref().filter(|_| chosen.driver.supports().system),
             model: chosen.model.as_deref(),
             max_turns: self.max_turns,
             permissions: self.permissions,
@@ -134,6 +139,14 @@ pub(super) fn run_limits(config: &Config, stage: StageName, spent: f64) -> Limit
 /// How long one run may take.
 pub(super) fn run_timeout(config: &Config, stage: StageName) -> Duration {
     config.stage(stage).timeout.map_or(config.limits.build_timeout(), |t| t.get())
+}
+
+/// The skills of a task. What is missing was said when its prompt was made.
+fn skills(root: &Path, task: &Task) -> Option<String> {
+    let found = prompt_files::skills(root, &task.skills).value;
+    let texts =
+        found.iter().map(|skill| format!("# {}\n\n{}", skill.name, skill.content.trim_end()));
+    Some(texts.collect::<Vec<_>>().join("\n\n")).filter(|text| !text.is_empty())
 }
 
 fn budget(config: &Config, spent: f64) -> Option<f64> {

@@ -36,6 +36,7 @@ impl Driver for Words {
             resume: false,
             cost: true,
             context: true,
+            system: false,
             mcp: false,
             max_turns: false,
             budget: false,

@@ -92,6 +92,7 @@ impl Driver for Acp {
             resume: true,
             cost: self.agent.is_some_and(|agent| agent.cost),
             context: self.agent.is_some_and(|agent| agent.context),
+            system: false,
             mcp: true,
             max_turns: false,
             budget: false,

@@ -50,6 +50,7 @@ impl Driver for Claude {
             resume: true,
             cost: true,
             context: true,
+            system: true,
             mcp: true,
             max_turns: true,
             budget: true,
