@@ -8,7 +8,8 @@ use ralph_core::format::{Format, progress};
 use ralph_core::gate::{Gate, Need};
 use ralph_core::plan::{Plan, State, Task};
 use ralph_core::prompt::{
-    GateCommand, GateFailure, Material, Prompt, Rejection, Setback, SetbackKind, Spec, assemble,
+    GateCommand, GateFailure, Material, Prompt, Rejection, Setback, SetbackKind, Spec, Templates,
+    assemble,
 };
 use serde_json::Value;
 
@@ -77,6 +78,17 @@ impl Session<'_> {
     }
 }
 
+impl Session<'_> {
+    /// The templates of the project; what does not work of them is told.
+    pub(super) fn templates(&mut self) -> Result<Templates, DriveError> {
+        let loaded = prompt_files::templates(self.project.root())?;
+        for warning in &loaded.warnings {
+            self.warn(warning);
+        }
+        Ok(loaded.value)
+    }
+}
+
 impl PromptSource<'_> {
     /// The prompt for a task. `text` is the plan's.
     pub(super) fn make(
@@ -123,7 +135,7 @@ impl PromptSource<'_> {
         material.completed = completed(plan, task);
         material.gates = self.gate_commands();
         material.dirty_files = dirty_files;
-        material.operator_notes = self.history.notes.clone();
+        material.operator_notes = self.history.notes_for_prompt().to_vec();
         if plan.format == Format::Progress {
             material.recent_attempts =
                 progress::read(text).map(|file| file.attempts).unwrap_or_default();
