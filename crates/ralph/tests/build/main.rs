@@ -25,6 +25,7 @@ mod ladder;
 mod limits;
 mod memory;
 mod memory_context;
+mod memory_crash;
 mod memory_handoff;
 mod memory_index;
 mod memory_ledger;
