@@ -6,6 +6,7 @@ use super::judge::{Claimed, FREE_CRASHES, Failure, FailureKind, Proof};
 use super::record::{
     BackendEnd, Base, Entry, FailIntent, LandIntent, Landing, Record, RunStart, Started, Verdict,
 };
+use super::staged::Staged;
 
 /// The word of a backend that did its work.
 pub(super) const SUCCESS: &str = "success";
@@ -134,6 +135,8 @@ pub struct History {
     pub paused: bool,
     /// What the knowledge index does not know yet.
     pub unindexed: Unindexed,
+    /// How construct stands.
+    pub construct: Staged,
     /// The attempt under way.
     pub open: Option<OpenAttempt>,
     /// The wait under way.
@@ -208,6 +211,11 @@ impl History {
             Record::Indexed { iteration } => {
                 self.unindexed = Unindexed { since: *iteration, ..Unindexed::default() };
             }
+            Record::ConstructStarted(start) => self.construct.started(start),
+            Record::IterationStarted { n } => self.construct.iteration_started(*n),
+            Record::StageStarted(start) => self.construct.stage_started(start),
+            Record::StageEnded(end) => self.construct.stage_ended(end),
+            Record::Unverified { task } => self.construct.unverified(task),
             Record::Noted { .. } => {}
         }
     }
