@@ -22,6 +22,7 @@ pub mod ledger;
 mod model_tests;
 mod record;
 mod recover;
+mod staged;
 mod state;
 
 pub use breaker::{Breaker, Tripped};
@@ -36,4 +37,5 @@ pub use record::{
     Landing, Record, RunStart, Started, Verdict,
 };
 pub use recover::{Facts, Recovery, TreeIs, recover};
+pub use staged::{Came, ConstructStart, Lap, StageEnd, StageKind, StageStart, Staged};
 pub use state::state_of;
