@@ -93,6 +93,9 @@ fn next(end: &End) -> Vec<String> {
         End::UsageLimit { .. } => one("`ralph build` waits for the reset and goes on"),
         End::Backend { advice, .. } => advice.iter().cloned().collect(),
         End::FalseDone => one("take RALPH_DONE out of the plan, or tick what is done"),
+        End::NoPlan { log, .. } => {
+            log.iter().map(|log| format!("{log} has what the agent said")).collect()
+        }
         End::Interrupted(_) | End::Stopped | End::Paused { .. } => {
             one("`ralph build --resume` goes on")
         }

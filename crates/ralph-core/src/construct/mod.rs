@@ -18,17 +18,19 @@
 
 pub mod answer;
 pub mod apply;
+mod built;
 pub mod check;
 mod machine;
 pub mod prompts;
 mod similar;
 mod summary;
 
+pub use built::built;
 pub use machine::{
     ConstructEnd, Limits, Move, Progress, Step, current_stage, left, needs_plan, next,
 };
 pub use similar::similar;
-pub use summary::{Summary, SummaryStage};
+pub use summary::{Summary, SummaryStage, stage_words};
 
 pub use crate::cycle::Came;
 

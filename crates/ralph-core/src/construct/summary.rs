@@ -109,7 +109,7 @@ impl Row {
         let end = &stage.stage;
         Self {
             stage: end.stage.as_str().to_lowercase(),
-            words: words(end),
+            words: stage_words(end),
             took: took(end.took_ms),
             cost: end.cost.map_or_else(String::new, dollars),
             notes: end.came.notes.clone(),
@@ -118,7 +118,7 @@ impl Row {
 }
 
 /// What came of a stage, in one line.
-fn words(end: &StageEnd) -> String {
+pub fn stage_words(end: &StageEnd) -> String {
     let came = &end.came;
     let new = match end.stage {
         StageKind::Decompose => "into",

@@ -85,6 +85,23 @@ pub fn land(
     stamp(plan, new, note.at)
 }
 
+/// The attempt's work has landed in a construct, where a verifier has the last word: the task is only
+/// claimed to be done.
+pub fn claim(
+    plan: &Plan,
+    text: &str,
+    landing: Landing,
+    note: &Note<'_>,
+) -> Result<String, EditError> {
+    match (landing, open_task(plan, note.task)) {
+        (Landing::Complete, Some(task)) if plan.format.knows_claims() => {
+            let edits = verbs::done(plan, &task.id, note.at).unwrap_or_default();
+            stamp(plan, edit(plan, text, &edits)?, note.at)
+        }
+        _ => land(plan, text, landing, note),
+    }
+}
+
 /// The attempt was rolled back.
 pub fn fail(
     plan: &Plan,
@@ -123,7 +140,9 @@ pub fn fail(
 pub fn undo(plan: &Plan, text: &str, before: &Task, at: &str) -> Result<String, EditError> {
     let open = Task { state: State::Pending, ..before.clone() };
     let change = match Lookup::new(plan).fate(&before.id) {
-        Fate::Live(task) if task.state == State::Accepted => Edit::UpdateTask(open),
+        Fate::Live(task) if matches!(task.state, State::Accepted | State::Done) => {
+            Edit::UpdateTask(open)
+        }
         Fate::Accepted => Edit::AddTask { task: open, after: None },
         _ => return Ok(text.to_owned()),
     };

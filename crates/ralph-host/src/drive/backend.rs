@@ -40,7 +40,7 @@ impl Session<'_> {
         self.keep_prompt(begun, prompt)?;
         self.journal.settle()?;
         let mut monitor =
-            Monitor::new(run_limits(&self.config, StageName::Build, self.history.cost));
+            Monitor::new(run_limits(&self.config, self.kind, StageName::Build, self.history.cost));
         let before = self.plan.watch()?;
         self.keep_ledger();
         let ask = Ask { prompt, session: Talk::New };

@@ -9,7 +9,7 @@ use ralph_core::cycle::{
 use ralph_core::plan::Id;
 
 use super::error::DriveError;
-use super::plan::PlanFile;
+use super::plan_file::{Missing, PlanFile};
 use crate::clock::Clock;
 use crate::git::{AttemptRef, LedgerPaths, Repo, Salvage};
 use crate::proc::{Runner, mark};
@@ -74,5 +74,5 @@ pub fn forget(
 fn plan_of(project: &Project, store: &Store, history: &History) -> PlanFile {
     let native = || project.plan_jsonl();
     let path = history.run.as_ref().map_or_else(native, |run| project.root().join(&run.plan));
-    PlanFile::new(project.root(), path, store.clone())
+    PlanFile::new(project.root(), path, store.clone(), Missing::Error)
 }

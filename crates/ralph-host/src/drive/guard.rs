@@ -5,7 +5,7 @@ use ralph_core::plan::Task;
 use serde_json::json;
 
 use super::error::DriveError;
-use super::plan::Origin;
+use super::plan_file::Origin;
 use super::session::Session;
 use crate::store::{Durability, put_view};
 

@@ -17,6 +17,7 @@
 mod ask;
 mod attempt;
 mod backend;
+mod construct;
 mod consult;
 mod context;
 mod counts;
@@ -32,7 +33,7 @@ mod material;
 mod memory;
 mod notice;
 mod passes;
-mod plan;
+mod plan_file;
 mod preview;
 mod progress;
 mod recovery;
@@ -44,6 +45,7 @@ mod terms;
 mod tidy;
 mod wait;
 
+pub use construct::{Goal, Planned, Planning, construct, plan};
 pub use error::DriveError;
 pub use forget::{Forgotten, forget};
 pub use notice::{Listener, Notice, Tally};
@@ -53,14 +55,15 @@ pub use signals::Signals;
 pub use tidy::{retirement, underway};
 
 use ralph_core::cycle::{End, Fate, Limits, OnceEnd, Progress, Step, next_step};
+use ralph_core::plan::Trust;
 
 use crate::proc::Runner;
-use session::Session;
+use session::{Loop, Session};
 
 /// Work on a plan, one task at a time, until nothing is left or something says stop.
 pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<End, DriveError> {
     let runner = Runner::new(setup.ids.ulid(setup.clock.now()));
-    let mut session = Session::open(setup, &runner, listener)?;
+    let mut session = Session::open(setup, Loop::Build, &runner, listener)?;
     session.recover()?;
     session.start()?;
     let end = loop {
@@ -82,7 +85,11 @@ impl Session<'_> {
         }
         let loaded = self.read_plan()?;
         let limits = Limits {
-            iterations: self.config.build.max_iterations.get(),
+            iterations: match self.kind {
+                // Iterations of a construct are cycles, and it counts them itself.
+                Loop::Construct => u32::MAX,
+                Loop::Build | Loop::Plan => self.config.build.max_iterations.get(),
+            },
             cost: self.config.limits.max_cost.map(ralph_core::config::Dollars::get),
             once: self.options.once,
         };
@@ -94,6 +101,10 @@ impl Session<'_> {
                 _ => None,
             },
             signal: self.signals.first(),
+            trust: match self.kind {
+                Loop::Build | Loop::Plan => Trust::Verified,
+                Loop::Construct => Trust::Claimed,
+            },
             only: self.options.task.clone(),
             ..Progress::of(&self.history)
         };

@@ -19,7 +19,7 @@ use super::attempt::{max_retries, next_iteration};
 use super::error::DriveError;
 use super::material::PromptSource;
 use super::notice::Tally;
-use super::session::{Options, tally};
+use super::session::{Loop, Options, tally};
 use super::specs::scope_of;
 use super::terms::{Terms, run_timeout, variables};
 use crate::choice::{self, Chosen, Place};
@@ -173,7 +173,7 @@ pub fn preview(look: &Look<'_>, runner: &Runner) -> Result<Preview, DriveError> 
         }),
         max_iterations: limits.iterations,
         max_cost: limits.cost,
-        timeout: run_timeout(config, StageName::Build),
+        timeout: run_timeout(config, Loop::Build, StageName::Build),
         idle: config.limits.idle_timeout.get(),
         warnings,
     })

@@ -18,7 +18,7 @@ use super::error::DriveError;
 use super::ledger_guard::KeptLedger;
 use super::log::{Log, prune_stage_logs};
 use super::notice::{Listener, Notice, Tally};
-use super::plan::{Loaded, PlanFile};
+use super::plan_file::{Loaded, Missing, PlanFile};
 use super::progress::Logged;
 use super::signals::Signals;
 use crate::choice::{self, ChoiceError, Place, StageChoice};
@@ -74,6 +74,28 @@ pub struct Options {
     pub model: Option<String>,
 }
 
+/// Which loop it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loop {
+    /// `ralph build`: gates have the last word.
+    Build,
+    /// `ralph construct`: verifiers have it.
+    Construct,
+    /// `ralph plan`: only a plan is made.
+    Plan,
+}
+
+impl Loop {
+    /// As the journal calls it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Build => "build",
+            Self::Construct => "construct",
+            Self::Plan => "plan",
+        }
+    }
+}
+
 /// What red gates said, in a line for people and one for the breaker.
 #[derive(Clone, Debug)]
 pub(super) struct Red {
@@ -83,6 +105,7 @@ pub(super) struct Red {
 
 /// A loop under way.
 pub(super) struct Session<'a> {
+    pub(super) kind: Loop,
     pub(super) project: Project,
     pub(super) config: Config,
     pub(super) gates: Vec<Gate>,
@@ -132,6 +155,7 @@ impl<'a> Session<'a> {
     /// Take the lock, read the journal, and make sure that the work can begin.
     pub(super) fn open(
         setup: Setup,
+        kind: Loop,
         runner: &'a Runner,
         listener: &'a mut dyn Listener,
     ) -> Result<Self, DriveError> {
@@ -146,12 +170,14 @@ impl<'a> Session<'a> {
         let (journal, history) = Journal::open(&project.state_dir())?;
         let log = Log::of(project.root(), &config);
         prune_stage_logs(&project.logs_dir(), config.retention.logs.get());
-        let plan = PlanFile::new(project.root(), plan, store);
+        let missing = if kind == Loop::Build { Missing::Error } else { Missing::Empty };
+        let plan = PlanFile::new(project.root(), plan, store, missing);
         let loaded = plan.read()?;
         let ledger = LedgerPaths::with_plan(&plan.shown).and_runtime(config.log_file.as_str());
         let repo = Repo::open(project.root(), git_dir, runner, &ledger)?;
         let choice = stage_choice(&config, StageName::Build, &options, project.root())?;
         Ok(Self {
+            kind,
             run: runner.run_id().to_owned(),
             began: clock.now(),
             limited: BTreeMap::new(),
@@ -234,7 +260,7 @@ impl<'a> Session<'a> {
         self.record(
             Record::RunStarted(RunStart {
                 run: self.run.clone(),
-                command: "build".into(),
+                command: self.kind.word().into(),
                 plan: self.plan.shown.clone(),
                 mode: self.config.mode.as_str().to_owned(),
                 counted,
@@ -250,8 +276,10 @@ impl<'a> Session<'a> {
             gates: &gates,
             tally: tally(&loaded.plan),
         };
-        self.listener.hear(notice);
-        if gates.is_empty() {
+        if self.kind != Loop::Plan {
+            self.listener.hear(notice);
+        }
+        if gates.is_empty() && self.kind != Loop::Plan {
             self.warn(
                 "no gates are configured, so nothing proves the work: set `[[gates]]` in ralph.toml",
             );
@@ -266,7 +294,7 @@ impl<'a> Session<'a> {
     pub(super) fn finish(&mut self, end: &End) -> Result<(), DriveError> {
         let loaded = self.read_plan()?;
         let remaining = remaining(&loaded.plan);
-        if *end == End::Complete {
+        if *end == End::Complete && self.kind == Loop::Build {
             self.plan.change(ralph_core::cycle::ledger::complete)?;
         }
         self.record(
@@ -291,6 +319,9 @@ impl<'a> Session<'a> {
         let cost =
             (!self.history.cost_unknown || self.history.cost > 0.0).then_some(self.history.cost);
         let took = self.clock.now().duration_since(self.began);
+        if self.kind == Loop::Plan {
+            return Ok(());
+        }
         self.listener.hear(Notice::Ended {
             end,
             remaining,

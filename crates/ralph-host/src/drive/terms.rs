@@ -13,7 +13,7 @@ use ralph_core::plan::Task;
 use serde_json::Value;
 
 use super::error::DriveError;
-use super::session::{ATTEMPT_VARIABLE, TASK_VARIABLE};
+use super::session::{ATTEMPT_VARIABLE, Loop, TASK_VARIABLE};
 use crate::choice::{self, Chosen};
 
 /// What a request holds beside the prompt.
@@ -125,15 +125,19 @@ pub(super) fn variables(attempt: &str, task: &Task) -> [(String, String); 2] {
 }
 
 /// What one run may use: the budget is what is left of it.
-pub(super) fn run_limits(config: &Config, stage: StageName, spent: f64) -> Limits {
-    let mut limits = Limits::of(&config.limits, run_timeout(config, stage));
+pub(super) fn run_limits(config: &Config, of: Loop, stage: StageName, spent: f64) -> Limits {
+    let mut limits = Limits::of(&config.limits, run_timeout(config, of, stage));
     limits.max_cost = budget(config, spent);
     limits
 }
 
 /// How long one run may take.
-pub(super) fn run_timeout(config: &Config, stage: StageName) -> Duration {
-    config.stage(stage).timeout.map_or(config.limits.build_timeout(), |t| t.get())
+pub(super) fn run_timeout(config: &Config, of: Loop, stage: StageName) -> Duration {
+    let usual = match of {
+        Loop::Build => config.limits.build_timeout(),
+        Loop::Construct | Loop::Plan => config.limits.construct_timeout(),
+    };
+    config.stage(stage).timeout.map_or(usual, |t| t.get())
 }
 
 fn budget(config: &Config, spent: f64) -> Option<f64> {

@@ -1,6 +1,6 @@
 //! `ralph build`: the loop over the tasks of a plan.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ralph_core::config::{Resolved, flag_layer};
@@ -11,14 +11,15 @@ use ralph_core::text::nearest;
 use ralph_host::drive::{self, Listener, Options, Setup, Signals};
 
 use super::build_args::{BuildArgs, StartArgs, StartMode};
-use super::preview;
+use super::{plan_spec, preview};
 use crate::context::{Context, PlanFile};
 use crate::error::CommandError;
 use crate::out;
 
 /// Run it.
 pub(crate) fn run(context: &Context, args: &BuildArgs) -> Result<ExitCode, CommandError> {
-    let mut listener = ralph_face::listener(args.view(), context.project.root(), context.clock());
+    let mut listener =
+        ralph_face::listener(args.common.view(), context.project.root(), context.clock());
     // The view is gone before anything else is said: `listener` leaves a clean terminal behind.
     let end = run_with(context, args, &mut *listener);
     drop(listener);
@@ -60,23 +61,35 @@ fn run_loop(
     resolved: &Resolved,
     listener: &mut dyn Listener,
 ) -> Result<ExitCode, CommandError> {
-    let config = resolved.config.clone();
-    let signals = Signals::listen()
-        .map_err(|e| CommandError::new(format!("cannot listen for signals: {e}")))?;
-    let setup = Setup {
-        project: context.project.clone(),
-        gates: gate::resolve(&config, &file.plan),
-        config,
-        plan: context.plan_path(&args.plan())?,
-        clock: context.clock(),
-        ids: context.ids(),
-        store: context.store(),
-        options: options(args),
-        signals,
-    };
+    let plan = context.plan_path(&args.plan())?;
+    let setup = setup(context, plan, file, resolved, options(args))?;
     let end = drive::build(setup, listener)
         .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
     Ok(ExitCode::from(exit_code(&end)))
+}
+
+/// What a loop is given.
+pub(super) fn setup(
+    context: &Context,
+    plan: PathBuf,
+    file: &PlanFile,
+    resolved: &Resolved,
+    options: Options,
+) -> Result<Setup, CommandError> {
+    let config = resolved.config.clone();
+    let signals = Signals::listen()
+        .map_err(|e| CommandError::new(format!("cannot listen for signals: {e}")))?;
+    Ok(Setup {
+        project: context.project.clone(),
+        gates: gate::resolve(&config, &file.plan),
+        config,
+        plan,
+        clock: context.clock(),
+        ids: context.ids(),
+        store: context.store(),
+        options,
+        signals,
+    })
 }
 
 /// What was asked for beyond the configuration.
@@ -84,10 +97,8 @@ pub(super) fn options(args: &BuildArgs) -> Options {
     Options {
         once: args.once,
         resume: args.resume,
-        no_wait: args.no_wait,
         task: args.task.as_deref().map(Id::new),
-        backend: args.backend.clone(),
-        model: args.model.clone(),
+        ..args.common.options()
     }
 }
 
@@ -95,9 +106,6 @@ pub(super) fn options(args: &BuildArgs) -> Options {
 pub(crate) fn start(here: Option<&Path>, args: &StartArgs) -> Result<ExitCode, CommandError> {
     match &args.mode {
         StartMode::Build(args) => run(&Context::open(here)?, args),
-        StartMode::Plan => {
-            Err(CommandError::new("this version does not make plans from specs yet")
-                .hint("write tasks with `ralph task add`, then `ralph start build` works on them"))
-        }
+        StartMode::Plan(args) => plan_spec::run(&Context::open(here)?, args),
     }
 }
