@@ -1,6 +1,6 @@
 //! The backend's run within an attempt: prompt in, claim and changes out.
 
-use ralph_core::backend::{Outcome, Session as Talk, Spent, cost};
+use ralph_core::backend::{Outcome, Session as Talk, Spent, cost, system_in_prompt};
 use ralph_core::claim::{self, Claim, Reply, Said};
 use ralph_core::cycle::{BackendEnd, Base, Claimed, Record};
 use ralph_core::handoff;
@@ -25,6 +25,7 @@ const LONGEST_SUMMARY: usize = 72;
 /// How a run is talked to.
 struct Ask<'t> {
     prompt: &'t str,
+    system: Option<&'t str>,
     session: Talk<'t>,
 }
 
@@ -37,12 +38,13 @@ impl Session<'_> {
         text: &str,
         backend: usize,
     ) -> Result<Ended, DriveError> {
-        let prompt = self.prompt(begun, plan, text)?;
-        self.keep_prompt(begun, &prompt.text)?;
+        let (prompt, system) = self.prompt(begun, plan, text, backend)?;
+        let system = system.as_deref();
+        self.keep_prompt(begun, &system_in_prompt(system, &prompt.text))?;
         self.journal.settle()?;
         let mut monitor = Monitor::new(run_limits(&self.config, self.history.cost));
         let before = self.plan.watch()?;
-        let ask = Ask { prompt: &prompt.text, session: Talk::New };
+        let ask = Ask { prompt: &prompt.text, system, session: Talk::New };
         let asked = self.ask(begun, backend, ask, &mut monitor)?;
         let (mut report, mut spent) = (asked.last, asked.spent);
         if let Outcome::RateLimit { resets_at: None, message } = &report.outcome {
@@ -52,7 +54,7 @@ impl Session<'_> {
         let mut reply = self.hear(begun, plan, &report)?;
         if let Some((question, id)) = self.repair(backend, &report, &reply) {
             let session = Talk::Resume { id: &id, before: spent };
-            let ask = Ask { prompt: &question, session };
+            let ask = Ask { prompt: &question, system, session };
             let asked = self.ask(begun, backend, ask, &mut monitor)?;
             spent = add(spent, asked.spent);
             let again = asked.last;
@@ -108,8 +110,13 @@ impl Session<'_> {
         let root = self.project.root().to_owned();
         let log = begun.started.log.as_ref().map(|log| root.join(log));
         let scratch = self.project.state_dir();
-        let terms = Terms::of(&self.config, &root, &begun.task, self.history.cost)?;
         let env = variables(&begun.started.attempt, &begun.task);
+        let terms = Terms::of(&self.config, &root, &begun.task, self.history.cost)?.with_tools(
+            &self.config,
+            &root,
+            &self.plan.path,
+            &env,
+        )?;
         let Self { choice, listener, signals, runner, repo, .. } = self;
         let chosen: &Chosen = match backend.checked_sub(1).and_then(|n| choice.fallbacks.get(n)) {
             Some(fallback) => fallback,
@@ -120,7 +127,7 @@ impl Session<'_> {
             program: Some(&chosen.program),
             args: &chosen.args,
             env: &env,
-            request: terms.request(chosen, ask.prompt, ask.session),
+            request: terms.request(chosen, (ask.prompt, ask.system), ask.session),
             cwd: &root,
             scratch: &scratch,
             log: log.as_deref(),
@@ -151,16 +158,18 @@ impl Session<'_> {
         Ok(report)
     }
 
-    /// What the agent claims: with its words, or with ralph's own commands.
+    /// What the agent claims: with its words, or with ralph's own commands and tools.
     fn hear(&self, begun: &Begun, plan: &Plan, report: &RunReport) -> Result<Reply, DriveError> {
+        let said = self.plan.said(&begun.started.attempt)?;
+        let written = said.handoff.as_ref().map(to_value);
         let reply = claim::hear(&Said {
             text: &report.answer,
-            structured: report.structured.as_ref(),
+            structured: written.as_ref().or(report.structured.as_ref()),
             task: &begun.task,
             format: plan.format,
             iteration: begun.started.iteration,
         });
-        let command = match self.plan.said(&begun.started.attempt)?.word {
+        let command = match said.word {
             None => Claim::None,
             Some(Word::Done) => Claim::Done,
             Some(Word::Blocked { reason }) => Claim::Blocked { reason },

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ralph_core::backend::Supports;
 use ralph_core::config::{Config, Mode};
 use ralph_core::cycle::{AttemptView, Failure, FailureKind, History};
 use ralph_core::format::{Format, progress};
@@ -9,6 +10,7 @@ use ralph_core::gate::{Gate, Need};
 use ralph_core::plan::{Plan, State, Task};
 use ralph_core::prompt::{
     GateCommand, GateFailure, Material, Prompt, Rejection, Setback, SetbackKind, Spec, assemble,
+    skills_beside,
 };
 use serde_json::Value;
 
@@ -36,6 +38,8 @@ pub(super) struct PromptSource<'a> {
 pub(super) struct Made {
     /// The prompt.
     pub(super) prompt: Prompt,
+    /// What goes beside it.
+    pub(super) system: Option<String>,
     /// Where all of it is to be written, when something was left out.
     pub(super) whole_file: String,
     /// What a person should know.
@@ -43,13 +47,14 @@ pub(super) struct Made {
 }
 
 impl Session<'_> {
-    /// The prompt for an attempt. `text` is the plan's.
+    /// The prompt for an attempt, and what the backend is told beside it. `text` is the plan's.
     pub(super) fn prompt(
         &mut self,
         begun: &Begun,
         plan: &Plan,
         text: &str,
-    ) -> Result<Prompt, DriveError> {
+        backend: usize,
+    ) -> Result<(Prompt, Option<String>), DriveError> {
         let dirty = begun.base.dirty.iter().map(|dirty| dirty.path.to_string()).collect();
         let source = PromptSource {
             root: self.project.root(),
@@ -58,25 +63,27 @@ impl Session<'_> {
             plan: &self.plan.shown,
             history: &self.history,
         };
-        let made = source.make(&begun.task, plan, text, dirty)?;
+        let can = self.backend(backend).driver.supports();
+        let made = source.make(&begun.task, plan, text, dirty, can)?;
         for warning in &made.warnings {
             self.warn(warning);
         }
         if let Some(whole) = &made.prompt.whole {
             put_view(&self.project.root().join(&made.whole_file), whole.as_bytes())?;
         }
-        Ok(made.prompt)
+        Ok((made.prompt, made.system))
     }
 }
 
 impl PromptSource<'_> {
-    /// The prompt for a task. `text` is the plan's.
+    /// The prompt for a task, for a backend that can do this. `text` is the plan's.
     pub(super) fn make(
         &self,
         task: &Task,
         plan: &Plan,
         text: &str,
         dirty_files: Vec<String>,
+        can: Supports,
     ) -> Result<Made, DriveError> {
         let mut material = self.material(task, plan, text, dirty_files);
         let mut warnings = self.add_memory(task, &mut material);
@@ -86,11 +93,12 @@ impl PromptSource<'_> {
             Mode::HandoffPlusIndex | Mode::AgentOrchestrated => memory.context_budget_tokens_hpi,
         };
         let budget = usize::try_from(budget.get()).unwrap_or(usize::MAX);
+        let system = can.system.then(|| skills_beside(&mut material, budget)).flatten();
         let templates = prompt_files::templates(self.root)?;
         warnings.extend(templates.warnings);
         let prompt = assemble(&material, &templates.value, budget)
             .map_err(|e| DriveError::Prompt(e.to_string()))?;
-        Ok(Made { prompt, whole_file: material.whole_file, warnings })
+        Ok(Made { prompt, system, whole_file: material.whole_file, warnings })
     }
 
     fn material(&self, task: &Task, plan: &Plan, text: &str, dirty_files: Vec<String>) -> Material {
