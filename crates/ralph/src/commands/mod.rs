@@ -13,6 +13,7 @@ pub(crate) mod init;
 pub(crate) mod issue;
 pub(crate) mod knowledge;
 pub(crate) mod log;
+pub(crate) mod mcp;
 pub(crate) mod permit;
 mod preview;
 pub(crate) mod query;
@@ -57,6 +58,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
         Command::Convert(args) => convert::run(&Context::open(here)?, &args),
         Command::Config(args) => config::run(&Context::open(here)?, args),
         Command::Backends(args) => backends::run(&Context::open(here)?, &args),
+        Command::Mcp(args) => mcp::run(here, args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => completions::man(&args),
     }
@@ -74,6 +76,8 @@ fn access(command: &Command) -> Access {
         | Command::Validate(_)
         | Command::Completions(_)
         | Command::Man(_) => Access::Look,
+        // Each tool sees to it by itself.
+        Command::Mcp(_) => Access::Say,
         Command::Demo(_) | Command::Init(_) | Command::Convert(_) => Access::Decide,
         Command::Build(args) => args.access(),
         Command::Start(args) => args.access(),

@@ -89,20 +89,40 @@ impl Lab {
         Tried { run, report }
     }
 
-    /// A task of a plan: the program does it, ralph runs the gate and commits.
+    /// Let ralph build a plan of this task, which is to make a file.
     #[track_caller]
-    pub(crate) fn builds_a_task(&self) {
+    pub(crate) fn build(&self, task: &str) {
         let project = &self.project;
         let gate = "\n[[gates]]\nname = \"made\"\ncommand = \"test -f made.txt\"\n";
         project.write("ralph.toml", project.read("ralph.toml") + gate);
         project.write(".gitignore", ".ralph/\nbuild/\n");
-        let task = json!({"t": "task", "id": "t-made", "name": "Make a file", "s": "p"});
+        let task = json!({"t": "task", "id": task, "name": "Make a file", "s": "p"});
         project.write("ralph/plan.jsonl", format!("{task}\n"));
         project.git(["add", "-A"]).ok();
         project.git(["commit", "--quiet", "-m", "start"]).ok();
         let run = project.run(["build", "--backend", self.name]).ok();
         assert!(self.left().is_empty(), "{}", run.stdout);
         assert_eq!(project.read("made.txt"), "made\n");
+    }
+
+    /// A task of a plan that ralph's own tool `tool` brings to its end, with an answer that says
+    /// nothing. The result of the tool came back to the model.
+    #[track_caller]
+    pub(crate) fn builds_with_a_tool(&self, task: &str, tool: &str) {
+        self.build(task);
+        assert!(self.project.read("ralph/plan.jsonl").contains("\"accept\""));
+        let asked = self.server.requests();
+        let offered = |body: &Value| body["tools"].to_string().contains(tool);
+        assert!(asked.iter().any(|r| offered(&r.body)), "{tool} was not offered");
+        let told = format!("{{\\\"id\\\":\\\"{task}\\\"");
+        assert!(asked.iter().any(|r| r.body.to_string().contains(&told)), "{tool} did not answer");
+    }
+
+    /// A task of a plan: the program does it, ralph runs the gate and commits.
+    #[track_caller]
+    pub(crate) fn builds_a_task(&self) {
+        self.build("t-made");
+        let project = &self.project;
         let log = project.git(["log", "--format=%s", "--name-only"]).ok().stdout;
         assert!(log.starts_with("ralph[1]: t-made — made.txt is there\n"), "{log}");
         assert!(log.contains("made.txt") && project.read("ralph/plan.jsonl").contains("accept"));
