@@ -14,7 +14,7 @@ use ralph_core::prompt::{
 };
 use serde_json::Value;
 
-use super::attempt::Begun;
+use super::attempt::{Begun, to_value};
 use super::error::DriveError;
 use super::session::Session;
 use crate::prompt_files;
@@ -34,6 +34,14 @@ pub(super) struct PromptSource<'a> {
     pub(super) history: &'a History,
 }
 
+/// What a backend is told.
+pub(super) struct Told {
+    /// The prompt.
+    pub(super) prompt: String,
+    /// What goes beside it, where the backend takes such.
+    pub(super) system: Option<String>,
+}
+
 /// A prompt, and what else came of making it.
 pub(super) struct Made {
     /// The prompt.
@@ -47,14 +55,16 @@ pub(super) struct Made {
 }
 
 impl Session<'_> {
-    /// The prompt for an attempt, and what the backend is told beside it. `text` is the plan's.
+    /// What a backend is told in an attempt. `text` is the plan's; `prepared` is what a context agent
+    /// wrote.
     pub(super) fn prompt(
         &mut self,
         begun: &Begun,
         plan: &Plan,
         text: &str,
+        prepared: Option<&str>,
         backend: usize,
-    ) -> Result<(Prompt, Option<String>), DriveError> {
+    ) -> Result<Told, DriveError> {
         let dirty = begun.base.dirty.iter().map(|dirty| dirty.path.to_string()).collect();
         let source = PromptSource {
             root: self.project.root(),
@@ -63,7 +73,11 @@ impl Session<'_> {
             plan: &self.plan.shown,
             history: &self.history,
         };
-        let can = self.backend(backend).driver.supports();
+        if let Some(prepared) = prepared {
+            let prompt = source.complete(&begun.task, plan, text, dirty, prepared)?;
+            return Ok(Told { prompt, system: None });
+        }
+        let can = self.choice.at(backend).driver.supports();
         let made = source.make(&begun.task, plan, text, dirty, can)?;
         for warning in &made.warnings {
             self.warn(warning);
@@ -71,7 +85,11 @@ impl Session<'_> {
         if let Some(whole) = &made.prompt.whole {
             put_view(&self.project.root().join(&made.whole_file), whole.as_bytes())?;
         }
-        Ok((made.prompt, made.system))
+        if !made.prompt.left_out.is_empty() {
+            let details = to_value(&made.prompt.metadata());
+            self.noted("prompt_truncated", "the prompt was over its budget", details)?;
+        }
+        Ok(Told { prompt: made.prompt.text, system: made.system })
     }
 }
 
@@ -99,6 +117,21 @@ impl PromptSource<'_> {
         let prompt = assemble(&material, &templates.value, budget)
             .map_err(|e| DriveError::Prompt(e.to_string()))?;
         Ok(Made { prompt, system, whole_file: material.whole_file, warnings })
+    }
+
+    /// The prompt that a context agent wrote, with what every prompt says.
+    fn complete(
+        &self,
+        task: &Task,
+        plan: &Plan,
+        text: &str,
+        dirty_files: Vec<String>,
+        prepared: &str,
+    ) -> Result<String, DriveError> {
+        let material = self.material(task, plan, text, dirty_files);
+        let templates = prompt_files::templates(self.root)?.value;
+        ralph_core::prompt::prepared(&material, &templates, prepared)
+            .map_err(|e| DriveError::Prompt(e.to_string()))
     }
 
     fn material(&self, task: &Task, plan: &Plan, text: &str, dirty_files: Vec<String>) -> Material {
