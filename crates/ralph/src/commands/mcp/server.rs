@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool as Listed,
-    ToolAnnotations,
+    ListToolsResult, MetaObject, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    Tool as Listed, ToolAnnotations,
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -21,6 +21,9 @@ use crate::error::CommandError;
 /// Most bytes of a call's arguments. The longest line that the SDK reads is much longer, so that whoever
 /// sends too much is told so.
 const MOST_INPUT: usize = 256 * 1024;
+
+/// claude hides the tools of servers behind a search. A claim must not depend on what that finds.
+const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";
 
 const INSTRUCTIONS: &str = "\
 ralph works through a plan of tasks and starts coding agents, one task at a time. Inside such an attempt, \
@@ -94,8 +97,11 @@ fn listed(tool: &Tool) -> Listed {
         .read_only(tool.effect == Effect::Looks)
         .destructive(false)
         .open_world(false);
+    let mut meta = MetaObject::new();
+    meta.insert(ALWAYS_LOAD.to_owned(), Value::Bool(true));
     Listed::new(Cow::Borrowed(tool.name), Cow::Borrowed(tool.description), schema)
         .with_annotations(hints)
+        .with_meta(meta)
 }
 
 /// Answer until standard input is closed.
