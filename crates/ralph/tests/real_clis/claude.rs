@@ -79,24 +79,19 @@ fn it_does_a_task_of_a_plan_and_ralph_commits_the_work() {
     lab().builds_a_task();
 }
 
-/// ralph's own tools, in front of the tables of the configuration.
-fn lab_with_tools() -> Lab {
-    let lab = lab();
-    let config = lab.project.read("ralph.toml");
-    lab.config(&format!("mcp_tools = true\n{config}"))
-}
-
 #[test]
 #[ignore = "needs the real claude: scripts/real-clis.sh"]
 fn it_claims_a_task_with_ralphs_own_tool_and_the_task_lands() {
-    lab_with_tools().builds_with_a_tool("t-claim", "mcp__ralph__task_done");
+    let lab = lab().with_tools();
+    lab.lands_by_a_tool("t-claim");
+    lab.offered_ralphs_tools();
 }
 
 #[test]
 #[ignore = "needs the real claude: scripts/real-clis.sh"]
 fn it_hands_over_with_ralphs_own_tool_and_that_is_the_handoff() {
-    let lab = lab_with_tools();
-    lab.builds_with_a_tool("t-hand", "mcp__ralph__handoff_write");
+    let lab = lab().with_tools();
+    lab.lands_by_a_tool("t-hand");
     let handoff = lab.project.read(".ralph/handoffs/handoff-001.json");
     assert!(handoff.contains("told with a tool"), "{handoff}");
 }

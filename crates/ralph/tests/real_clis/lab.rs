@@ -65,6 +65,12 @@ impl Lab {
         self
     }
 
+    /// Give the program ralph's own tools.
+    pub(crate) fn with_tools(self) -> Self {
+        let config = self.project.read("ralph.toml");
+        self.config(&format!("mcp_tools = true\n{config}"))
+    }
+
     /// Write a file of the program's own configuration.
     pub(crate) fn home_file(self, path: &str, value: &Value) -> Self {
         self.project.write(self.project.home().join(path), value.to_string());
@@ -105,17 +111,24 @@ impl Lab {
         assert_eq!(project.read("made.txt"), "made\n");
     }
 
-    /// A task of a plan that ralph's own tool `tool` brings to its end, with an answer that says
+    /// The model is offered ralph's own tools, whatever the program calls them.
+    #[track_caller]
+    pub(crate) fn offered_ralphs_tools(&self) {
+        let told = "Claim that the task of this attempt is complete";
+        let asked = self.server.requests();
+        assert!(asked.iter().any(|r| r.body.to_string().contains(told)), "they were not offered");
+    }
+
+    /// A task of a plan that one of ralph's own tools brings to its end, with an answer that says
     /// nothing. The result of the tool came back to the model.
     #[track_caller]
-    pub(crate) fn builds_with_a_tool(&self, task: &str, tool: &str) {
+    pub(crate) fn lands_by_a_tool(&self, task: &str) {
         self.build(task);
         assert!(self.project.read("ralph/plan.jsonl").contains("\"accept\""));
+        let told = format!("\\\"id\\\":\\\"{task}\\\"");
         let asked = self.server.requests();
-        let offered = |body: &Value| body["tools"].to_string().contains(tool);
-        assert!(asked.iter().any(|r| offered(&r.body)), "{tool} was not offered");
-        let told = format!("{{\\\"id\\\":\\\"{task}\\\"");
-        assert!(asked.iter().any(|r| r.body.to_string().contains(&told)), "{tool} did not answer");
+        let answered = |body: &Value| body.to_string().replace("\\\\", "").contains(&told);
+        assert!(asked.iter().any(|r| answered(&r.body)), "the tool did not answer");
     }
 
     /// A task of a plan: the program does it, ralph runs the gate and commits.
