@@ -205,13 +205,13 @@ impl<W: Write, E: Write> Listener for Json<W, E> {
                 self.tell("spec_complete", *subject, json!({ "commit": commit }));
             }
             Notice::Stopping => self.tell("stopping", "a signal came", json!({})),
-            Notice::Ended { end, remaining, landed, attempts, cost, took_ms } => {
+            Notice::Ended { end, reason, remaining, landed, attempts, cost, took_ms, .. } => {
                 let metadata = json!({
                     "status": end.word(), "exit_code": exit_code(end), "remaining": remaining,
                     "landed": landed, "attempts": attempts, "cost_usd": cost,
                     "duration_ms": took_ms, "why": why(end),
                 });
-                self.tell("orchestrator_end", end.reason(), metadata);
+                self.tell("orchestrator_end", *reason, metadata);
             }
         }
         self.words.hear(notice);

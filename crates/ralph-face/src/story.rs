@@ -106,10 +106,10 @@ impl Story {
                 )]
             }
             Notice::Stopping => vec![aside(Style::Caution, "Stopping: ", STOPPING)],
-            Notice::Ended { end, remaining, landed, attempts, cost, took_ms } => {
+            Notice::Ended { command, end, reason, remaining, landed, attempts, cost, took_ms } => {
                 let (remaining, landed, attempts) = (*remaining, *landed, *attempts);
                 let (cost, took_ms) = (*cost, *took_ms);
-                ending(end, &Totals { remaining, landed, attempts, cost, took_ms })
+                ending(command, end, reason, &Totals { remaining, landed, attempts, cost, took_ms })
             }
         }
     }

@@ -322,7 +322,7 @@ fn below(root: &Path, program: &str) -> String {
 }
 
 /// The agent inside ralph is this very program.
-fn own_program() -> String {
+pub(crate) fn own_program() -> String {
     std::env::current_exe().map_or_else(|_| "ralph".to_owned(), |path| path.display().to_string())
 }
 

@@ -53,6 +53,7 @@ pub(crate) enum Command {
     Convert(commands::convert::ConvertArgs),
     Config(commands::config::ConfigArgs),
     Backends(commands::backends::BackendsArgs),
+    Mcp(commands::mcp::McpArgs),
     Completions(commands::completions::CompletionsArgs),
     Man(commands::completions::ManArgs),
 }

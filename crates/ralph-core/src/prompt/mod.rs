@@ -30,7 +30,7 @@ mod templates;
 mod values;
 mod words;
 
-pub use assemble::{PromptError, assemble, prepared};
+pub use assemble::{PromptError, assemble, prepared, skills_beside};
 pub use budget::{LeftOut, Metadata, Prompt, tokens};
 pub(crate) use fields::{Field, of_schema};
 pub use material::{

@@ -109,3 +109,15 @@ fn file_names_of_older_projects_are_known() {
     assert_eq!(Template::of_file("context-prep-prompt.md"), Some(Template::ContextPrep));
     assert_eq!(Template::of_file("memory-prompt.md"), None);
 }
+
+#[test]
+fn skills_go_beside_the_prompt_only_as_far_as_the_budget_goes() {
+    let mut small = full();
+    let text = skills_beside(&mut small, 1000).unwrap();
+    assert!(text.starts_with("## Skills\n\n### rust-errors\n"), "{text}");
+    assert!(small.skills.is_empty(), "they are told once");
+    assert_eq!(skills_beside(&mut small, 1000), None);
+    let mut large = full();
+    assert_eq!(skills_beside(&mut large, 3), None);
+    assert_eq!(large.skills, full().skills, "the prompt says what becomes of them");
+}

@@ -172,7 +172,7 @@ fn run(
         program: Some(&talk.chosen.program),
         args: &talk.chosen.args,
         env: &talk.env,
-        request: talk.terms.request(talk.chosen, prompt, session),
+        request: talk.terms.request(talk.chosen, (prompt, None), session),
         cwd: talk.root,
         scratch: &talk.scratch,
         log: Some(&log),

@@ -52,8 +52,8 @@ impl Session<'_> {
             Preparation::Not => return Ok(()),
         };
         let (begun, plan, text) = self.begin(task, backend)?;
-        let prompt = self.prompt(&begun, &plan, &text, prepared.as_deref())?;
-        let ended = self.work(&begun, &plan, &prompt, backend)?;
+        let told = self.prompt(&begun, &plan, &text, prepared.as_deref(), backend)?;
+        let ended = self.work(&begun, &plan, &told, backend)?;
         self.conclude(&begun, ended)?;
         self.follow_up(&begun)
     }

@@ -72,7 +72,7 @@ pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<End, Drive
             Step::End(end) => break end,
         }
     };
-    session.finish(&end)?;
+    session.finish(&end, &end.reason())?;
     counts::write(&runner);
     Ok(end)
 }

@@ -169,8 +169,12 @@ pub enum Notice<'a> {
     Stopping,
     /// The loop ended.
     Ended {
+        /// The command that goes on with it: build or construct.
+        command: &'a str,
         /// Why.
         end: &'a End,
+        /// The same in words.
+        reason: &'a str,
         /// Tasks that are left.
         remaining: usize,
         /// Tasks that landed in this run.

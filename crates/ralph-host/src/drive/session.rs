@@ -291,14 +291,14 @@ impl<'a> Session<'a> {
     }
 
     /// The loop ends: say so, and leave the plan committed.
-    pub(super) fn finish(&mut self, end: &End) -> Result<(), DriveError> {
+    pub(super) fn finish(&mut self, end: &End, reason: &str) -> Result<(), DriveError> {
         let loaded = self.read_plan()?;
         let remaining = remaining(&loaded.plan);
         if *end == End::Complete && self.kind == Loop::Build {
             self.plan.change(ralph_core::cycle::ledger::complete)?;
         }
         self.record(
-            Record::RunEnded { end: end.word().into(), message: end.reason(), remaining },
+            Record::RunEnded { end: end.word().into(), message: reason.to_owned(), remaining },
             Durability::Synced,
         )?;
         self.log_progress()?;
@@ -323,7 +323,9 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         self.listener.hear(Notice::Ended {
+            command: self.kind.word(),
             end,
+            reason,
             remaining,
             landed,
             attempts,
@@ -379,7 +381,7 @@ pub(super) fn tally(plan: &Plan) -> Tally {
     for task in plan.scoped_tasks() {
         tally.total += 1;
         match task.state {
-            State::Accepted | State::Skipped => tally.done += 1,
+            State::Accepted | State::Skipped | State::Done => tally.done += 1,
             State::Failed(_) | State::Blocked(_) => tally.stuck += 1,
             _ => {}
         }

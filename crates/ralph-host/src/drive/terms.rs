@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use ralph_core::backend::{Permissions, Request, Session};
+use ralph_core::backend::{Permissions, Request, Session, with_own};
 use ralph_core::config::{Config, Dollars, StageName};
 use ralph_core::handoff;
 use ralph_core::limits::Limits;
@@ -46,6 +46,28 @@ impl Terms {
         })
     }
 
+    /// The same with ralph's own tools beside the configured MCP servers, where those are wanted.
+    /// `env` tells the tools which attempt they are in.
+    pub(super) fn with_tools(
+        mut self,
+        config: &Config,
+        root: &Path,
+        plan: &Path,
+        env: &[(String, String)],
+    ) -> Result<Self, DriveError> {
+        if !config.mcp_tools {
+            return Ok(self);
+        }
+        let word = |path: &Path| path.display().to_string();
+        let args = ["-C".to_owned(), word(root), "mcp".to_owned(), "--plan".to_owned(), word(plan)];
+        let merged = with_own(self.mcp.take(), &choice::own_program(), &args, env);
+        self.mcp = Some(merged.map_err(|why| DriveError::Ask {
+            message: format!("`[stages.build] mcp_config` names a file that cannot be used: {why}"),
+            hint: "mend it, or set `mcp_tools = false`".into(),
+        })?);
+        Ok(self)
+    }
+
     /// The same for an agent that is asked something.
     pub(super) fn of_role(
         config: &Config,
@@ -67,16 +89,16 @@ impl Terms {
         })
     }
 
-    /// The request to a backend. Its `scratch` is still to be filled in.
+    /// The request to a backend, with a prompt and what goes beside it. Its `scratch` is still to be filled in.
     pub(super) fn request<'t>(
         &'t self,
         chosen: &'t Chosen,
-        prompt: &'t str,
+        (prompt, system): (&'t str, Option<&'t str>),
         session: Session<'t>,
     ) -> Request<'t> {
         Request {
             prompt,
-            system: None,
+            system,
             model: chosen.model.as_deref(),
             max_turns: self.max_turns,
             permissions: self.permissions,

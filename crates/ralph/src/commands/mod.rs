@@ -15,6 +15,7 @@ pub(crate) mod issue;
 pub(crate) mod knowledge;
 pub(crate) mod log;
 pub(crate) mod loop_args;
+pub(crate) mod mcp;
 pub(crate) mod permit;
 pub(crate) mod plan_spec;
 mod preview;
@@ -63,6 +64,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
         Command::Convert(args) => convert::run(&Context::open(here)?, &args),
         Command::Config(args) => config::run(&Context::open(here)?, args),
         Command::Backends(args) => backends::run(&Context::open(here)?, &args),
+        Command::Mcp(args) => mcp::run(here, args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => completions::man(&args),
     }
@@ -80,6 +82,8 @@ fn access(command: &Command) -> Access {
         | Command::Validate(_)
         | Command::Completions(_)
         | Command::Man(_) => Access::Look,
+        // Each tool sees to it by itself.
+        Command::Mcp(_) => Access::Say,
         Command::Demo(_) | Command::Init(_) | Command::Convert(_) => Access::Decide,
         Command::Plan(args) => args.access(),
         Command::Construct(args) => args.access(),

@@ -37,6 +37,7 @@ impl Driver for Words {
             cost: true,
             context: true,
             mcp: false,
+            system: false,
             max_turns: false,
             budget: false,
             compaction: false,

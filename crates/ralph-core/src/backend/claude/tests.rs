@@ -81,6 +81,13 @@ fn each_wish_has_its_flag() {
 fn the_programs_own_settings_decide_by_default() {
     let careful = Request { permissions: Permissions::Default, ..request() };
     assert_eq!(words(&careful), format!("{PLAIN} {NO_MCP}"));
+    let servers = json!({"mcpServers": {"ralph": {"command": "ralph"}, "docs": {"command": "d"}}});
+    let with_own = Request { mcp: Some(&servers), ..careful };
+    assert!(
+        words(&with_own).contains("--allowedTools mcp__ralph --strict"),
+        "{}",
+        words(&with_own)
+    );
 }
 
 #[test]

@@ -96,7 +96,7 @@ pub fn construct(
     };
     let summary = Summary::of(&session.history.construct, &end);
     session.listener.hear(Notice::Summary(&summary));
-    session.finish(&end.end)?;
+    session.finish(&end.end, &end.reason())?;
     super::counts::write(&runner);
     Ok((end, summary))
 }
@@ -106,7 +106,6 @@ pub(super) struct Under {
     stage: StageKind,
     began: Instant,
     cost: f64,
-    unknown: bool,
 }
 
 impl Session<'_> {
@@ -164,8 +163,7 @@ impl Session<'_> {
         )?;
         let iteration = self.history.construct.iteration;
         self.listener.hear(Notice::StageStarted { iteration, stage });
-        let (cost, unknown) = (self.history.cost, self.history.cost_unknown);
-        Ok(Under { stage, began: Instant::now(), cost, unknown })
+        Ok(Under { stage, began: Instant::now(), cost: self.history.cost })
     }
 
     /// It has ended, and this came of it. A stage that somebody ended in the middle says nothing.
@@ -174,7 +172,7 @@ impl Session<'_> {
         let left = plan.scoped_tasks().filter(|task| task.state.is_open()).count()
             + plan.scoped_issues().count();
         let spent = self.history.cost - under.cost;
-        let known = spent > 0.0 || under.unknown == self.history.cost_unknown;
+        let known = spent > 0.0 || !self.history.cost_unknown;
         let end = StageEnd {
             stage: under.stage,
             came,

@@ -59,7 +59,7 @@ pub fn plan(
         }
     }
     let end = all.iter().find_map(|planned| planned.end.clone()).unwrap_or(End::Complete);
-    session.finish(&end)?;
+    session.finish(&end, &end.reason())?;
     Ok(all)
 }
 
