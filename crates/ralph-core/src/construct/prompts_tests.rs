@@ -1,3 +1,5 @@
+use std::slice;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -44,10 +46,11 @@ fn all(text: &str, log: &str) -> Vec<String> {
         depth: 1,
     };
     vec![
-        plan(&templates, spec(text), &[task.clone()], Format::Progress).unwrap(),
+        plan(&templates, spec(text), slice::from_ref(&task), Format::Progress).unwrap(),
         investigate(&templates, &issue, Some(&task), spec(text)).unwrap(),
         verify(&templates, &input).unwrap(),
-        verify_spec(&templates, spec(text), &[task.clone()], &[issue.clone()]).unwrap(),
+        verify_spec(&templates, spec(text), slice::from_ref(&task), slice::from_ref(&issue))
+            .unwrap(),
         decompose(&templates, &killed).unwrap(),
         decompose(&templates, &DecomposeInput { item: KilledItem::Issue(&issue), ..killed })
             .unwrap(),
