@@ -64,7 +64,7 @@ impl Progress {
     pub fn of(history: &History) -> Self {
         let staged = &history.construct;
         let ended = || staged.laps.iter().flat_map(|lap| &lap.stages);
-        let verify = ended().filter(|stage| stage.stage == StageKind::Verify).next_back();
+        let verify = ended().rfind(|stage| stage.stage == StageKind::Verify);
         Self {
             iteration: staged.iteration,
             counted: staged.counted,
@@ -157,7 +157,11 @@ pub fn needs_plan(plan: &Plan, spec: &str) -> bool {
     };
     !plan.tasks.iter().any(|task| mine(task.spec.as_deref()))
         && !plan.issues.iter().any(|issue| mine(issue.spec.as_deref()))
-        && !plan.tombstones.iter().any(|stone| mine(stone.spec.as_deref()))
+        && !plan.tombstones.iter().any(|stone| match &stone.spec {
+            Some(own) => own == spec,
+            // A rejection does not say whose it was: in a plan of several specs it says nothing.
+            None => plan.specs.len() <= 1 && mine(None),
+        })
         && !plan.accepted_specs.iter().any(|accepted| accepted.spec == spec)
 }
 

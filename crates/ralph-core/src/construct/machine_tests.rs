@@ -36,6 +36,12 @@ fn a_spec_without_records_is_planned_first_and_only_once() {
     assert_eq!(step(&[other], &Progress::default()), (0, Step::Plan));
     let over = "{'t':'accept','id':'t-8','name':'X','spec':'s.md'}";
     assert_ne!(step(&[over], &Progress::default()).1, Step::Plan);
+    let elsewhere = [
+        "{'t':'spec','spec':'o.md'}",
+        "{'t':'reject','id':'t-8','name':'X','reason':'r'}",
+        "{'t':'spec','spec':'s.md'}",
+    ];
+    assert_eq!(step(&elsewhere, &Progress::default()).1, Step::Plan, "a rejection of another spec");
 }
 
 #[test]

@@ -38,4 +38,6 @@ pub use crate::cycle::Came;
 pub const MAX_DEPTH: usize = 3;
 
 #[cfg(test)]
+mod example_tests;
+#[cfg(test)]
 mod testing;

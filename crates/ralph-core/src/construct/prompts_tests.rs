@@ -1,3 +1,5 @@
+use std::slice;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -44,10 +46,11 @@ fn all(text: &str, log: &str) -> Vec<String> {
         depth: 1,
     };
     vec![
-        plan(&templates, spec(text), &[task.clone()], Format::Progress).unwrap(),
+        plan(&templates, spec(text), slice::from_ref(&task), Format::Progress).unwrap(),
         investigate(&templates, &issue, Some(&task), spec(text)).unwrap(),
         verify(&templates, &input).unwrap(),
-        verify_spec(&templates, spec(text), &[task.clone()], &[issue.clone()]).unwrap(),
+        verify_spec(&templates, spec(text), slice::from_ref(&task), slice::from_ref(&issue))
+            .unwrap(),
         decompose(&templates, &killed).unwrap(),
         decompose(&templates, &DecomposeInput { item: KilledItem::Issue(&issue), ..killed })
             .unwrap(),
@@ -81,8 +84,10 @@ fn every_prompt_has_its_material_the_rule_about_it_and_the_fields_of_its_answer(
 
 #[test]
 fn a_spec_of_five_megabytes_is_cut_and_the_prompt_says_which_file_has_it() {
-    let text = format!("# Start\n{}\n# The end", "word ".repeat(1_000_000));
-    for prompt in all(&text, &text) {
+    let long = |words: usize| format!("# Start\n{}\n# The end", "word ".repeat(words));
+    let (huge, text) = (long(1_000_000), long(20_000));
+    let plan = plan(&Templates::embedded(), spec(&huge), &[], Format::Jsonl).unwrap();
+    for prompt in all(&text, &text).into_iter().chain([plan]) {
         assert!(prompt.len() < 250_000, "{}", prompt.len());
         assert!(prompt.contains("characters of the middle are left out"), "{}", &prompt[..2000]);
         assert!(prompt.contains("read `ralph/specs/calc.md`") && prompt.contains("# The end"));

@@ -14,6 +14,9 @@ use crate::text::clip;
 /// Characters of an issue's description.
 const DESCRIPTION: usize = 2_000;
 
+/// Notes of one stage that are kept.
+const NOTES: usize = 50;
+
 /// Characters of a name in a note.
 const SHORT: usize = 80;
 
@@ -207,6 +210,12 @@ impl<'a> Bench<'a> {
     /// The new text.
     pub(super) fn finish(mut self) -> Result<Applied, EditError> {
         self.commit()?;
+        let notes = &mut self.came.notes;
+        if notes.len() > NOTES {
+            let more = notes.len() - NOTES;
+            notes.truncate(NOTES);
+            notes.push(format!("and {more} more remarks"));
+        }
         Ok(Applied { text: self.text, came: self.came })
     }
 

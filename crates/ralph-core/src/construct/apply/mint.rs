@@ -93,7 +93,9 @@ impl Bench<'_> {
             Against::All => self.plan.all_tasks(),
             Against::Unverified => Vec::new(),
         };
-        let buried = buried.iter().filter(|t| self.plan.task(&t.id).is_none());
+        // In a plan of several specs, a record without one may be any spec's.
+        let whose = |task: &&Task| task.spec.is_some() || self.plan.specs.len() <= 1;
+        let buried = buried.iter().filter(|t| self.plan.task(&t.id).is_none()).filter(whose);
         let added = self.added.iter().map(named);
         let tasks = self.plan.tasks.iter().chain(buried);
         tasks.filter(live).filter(same).map(named).chain(added).collect()

@@ -50,7 +50,7 @@ fn plans() -> impl Strategy<Value = String> {
                 edits.push(Edit::AddTask { task, after: None });
             }
             for (n, (desc, spec, from, killed)) in issues.into_iter().enumerate() {
-                let kill = killed.then(|| Kill { reason: KillReason::ContextLimit, log: None });
+                let kill = killed.then_some(Kill { reason: KillReason::ContextLimit, log: None });
                 let (id, created_from) = (Id::new(format!("i-000{n}")), from.map(id));
                 let issue = Issue { id, desc, spec, kill, created_from, ..Issue::default() };
                 edits.push(Edit::AddIssue(issue));

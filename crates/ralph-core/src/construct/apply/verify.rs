@@ -63,13 +63,13 @@ pub fn verified(
             gaps.issues.push(format!("the spec is not satisfied: {reason}"));
         }
     }
-    let all_made = gaps.make(&mut bench);
+    gaps.make(&mut bench);
     bench.commit()?;
     bench.prioritize(|plan, task| plan.in_scope(task.spec.as_deref()))?;
 
     let satisfied =
         verification.whole.is_some_and(|whole| whole.satisfied && whole.gaps.is_empty());
-    if satisfied && all_made && stage(&bench.plan) == Stage::Complete {
+    if satisfied && stage(&bench.plan) == Stage::Complete {
         let (spec, at) = (verification.spec.to_owned(), bench.pen.at.to_owned());
         bench.edit(Edit::AcceptSpec { spec, at });
         bench.came.spec_accepted = true;
@@ -178,40 +178,26 @@ impl Gaps {
         self.tasks.push((NewTask { name, notes, accept, ..NewTask::default() }, after));
     }
 
-    /// Make tasks and issues of them, up to the cap. Says whether there was room for all.
-    fn make(self, bench: &mut Bench<'_>) -> bool {
+    /// Make tasks and issues of them, up to the cap.
+    fn make(self, bench: &mut Bench<'_>) {
         let spec = bench.plan.current_spec.clone();
-        let waiting: BTreeSet<Option<Id>> =
-            self.tasks.iter().map(|(_, after)| after.clone()).collect();
-        let mut room = MOST_CREATED;
-        let mut over = 0;
+        let waiting: BTreeSet<Option<&Id>> =
+            self.tasks.iter().map(|(_, after)| after.as_ref()).collect();
         for after in waiting {
-            let like = Task {
-                spec: spec.clone(),
-                deps: after.iter().cloned().collect(),
-                ..Task::default()
-            };
-            let of =
-                |(task, other): &(NewTask, Option<Id>)| (*other == after).then(|| task.clone());
-            let tasks: Vec<NewTask> = self.tasks.iter().filter_map(of).collect();
-            let before = bench.added.len();
-            let how =
-                Mint { like: &like, instead_of: None, against: Against::Unverified, most: room };
-            let ids = bench.mint(&tasks, &how);
-            over += usize::from(ids.is_empty() && !tasks.is_empty());
-            room = room.saturating_sub(bench.added.len() - before);
+            let deps = after.into_iter().cloned().collect();
+            let like = Task { spec: spec.clone(), deps, ..Task::default() };
+            let mine = self.tasks.iter().filter(|(_, other)| other.as_ref() == after);
+            let tasks: Vec<NewTask> = mine.map(|(task, _)| task.clone()).collect();
+            let most = MOST_CREATED.saturating_sub(bench.came.created.len());
+            let against = Against::Unverified;
+            bench.mint(&tasks, &Mint { like: &like, instead_of: None, against, most });
         }
-        over += self.tasks.len().saturating_sub(MOST_CREATED);
-        let issues = self.issues.len();
+        let over = self.issues.len().saturating_sub(MOST_CREATED);
         for desc in self.issues.into_iter().take(MOST_CREATED) {
             bench.raise(Issue { desc, spec: spec.clone(), ..Issue::default() });
         }
-        if issues > MOST_CREATED {
-            bench.note(format!(
-                "{} more issues were left out: enough for now",
-                issues - MOST_CREATED
-            ));
+        if over > 0 {
+            bench.note(format!("{over} more issues were left out: enough for now"));
         }
-        over == 0 && issues <= MOST_CREATED
     }
 }
