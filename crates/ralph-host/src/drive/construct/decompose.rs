@@ -23,18 +23,18 @@ const END: usize = 512 * 1024;
 
 /// What was killed, with everything that is known about it.
 enum Killed {
-    Task(Task, Kill),
-    Issue(Issue, Kill),
+    Task(Box<Task>, Kill),
+    Issue(Box<Issue>, Kill),
 }
 
 impl Killed {
     fn find(plan: &Plan, id: &Id) -> Option<Self> {
         if let Some(task) = plan.task(id) {
             let State::Killed(kill) = &task.state else { return None };
-            return Some(Self::Task(task.clone(), kill.clone()));
+            return Some(Self::Task(Box::new(task.clone()), kill.clone()));
         }
         let issue = plan.issue(id)?;
-        issue.kill.clone().map(|kill| Self::Issue(issue.clone(), kill))
+        issue.kill.clone().map(|kill| Self::Issue(Box::new(issue.clone()), kill))
     }
 
     fn kill(&self) -> &Kill {

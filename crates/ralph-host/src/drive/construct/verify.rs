@@ -11,7 +11,7 @@ use ralph_core::memory::roles::directive::schema_of;
 use ralph_core::plan::{Id, Plan, Task};
 
 use super::Goal;
-use crate::drive::consult::{Answer, Consultation, Question, Said};
+use crate::drive::consult::{Answer, Consultation, Consulted, Question, Said};
 use crate::drive::error::DriveError;
 use crate::drive::session::Session;
 use crate::prompt_files;
@@ -90,11 +90,11 @@ impl Session<'_> {
         tasks: &[&Task],
         jobs: &mut usize,
     ) -> Result<Option<Vec<Answer>>, DriveError> {
-        let Some((answers, undone)) = self.verifiers_at_once(goal, tasks, *jobs)? else {
+        let Some(consulted) = self.verifiers_at_once(goal, tasks, *jobs)? else {
             return Ok(None);
         };
-        if undone.is_empty() || tasks.len() == 1 || *jobs == 1 {
-            return Ok(Some(answers));
+        if consulted.undone.is_empty() || tasks.len() == 1 || *jobs == 1 {
+            return Ok(Some(consulted.answers));
         }
         self.warn(
             "a verifier changed files while others looked: all are asked again, one at a time",
@@ -102,10 +102,10 @@ impl Session<'_> {
         *jobs = 1;
         let mut all = Vec::new();
         for task in tasks {
-            let Some((answers, _)) = self.verifiers_at_once(goal, &[task], 1)? else {
+            let Some(consulted) = self.verifiers_at_once(goal, &[task], 1)? else {
                 return Ok(None);
             };
-            all.extend(answers);
+            all.extend(consulted.answers);
         }
         Ok(Some(all))
     }
@@ -115,7 +115,7 @@ impl Session<'_> {
         goal: &Goal,
         tasks: &[&Task],
         jobs: usize,
-    ) -> Result<Option<(Vec<Answer>, Vec<String>)>, DriveError> {
+    ) -> Result<Option<Consulted>, DriveError> {
         let templates = prompt_files::templates(self.project.root())?.value;
         let checks: Vec<_> = tasks
             .iter()
@@ -150,8 +150,7 @@ impl Session<'_> {
             jobs,
             may_write: &[],
         };
-        let consulted = self.consult(&consultation)?;
-        Ok(consulted.map(|consulted| (consulted.answers, consulted.undone)))
+        self.consult(&consultation)
     }
 
     /// The word about the spec as a whole; none when no verifier has a usable one.
