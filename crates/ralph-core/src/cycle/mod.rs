@@ -20,6 +20,7 @@ mod judge;
 pub mod ledger;
 #[cfg(test)]
 mod model_tests;
+mod reconcile;
 mod record;
 mod recover;
 mod state;
@@ -31,6 +32,7 @@ pub use history::{AttemptView, Fate, History, OpenAttempt, Phase, Unindexed, Wai
 pub use judge::{
     Claimed, Decision, Evidence, Failure, FailureKind, Proof, Result, forbidden, judge,
 };
+pub use reconcile::{Kept, is_ticked, reconcile};
 pub use record::{
     BackendEnd, Base, CheckLine, Entry, FailIntent, JOURNAL_FORM, LandIntent, Landing, Record,
     RunStart, Started, Verdict,

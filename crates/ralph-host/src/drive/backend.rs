@@ -40,7 +40,9 @@ impl Session<'_> {
         let prompt = self.prompt(begun, plan, text)?;
         self.keep_prompt(begun, &prompt.text)?;
         self.journal.settle()?;
-        let mut monitor = Monitor::new(run_limits(&self.config, self.history.cost));
+        let prices = self.backend(backend).settings.prices.clone();
+        let mut monitor =
+            Monitor::new(run_limits(&self.config, self.history.cost)).priced(prices.clone());
         let before = self.plan.watch()?;
         let ask = Ask { prompt: &prompt.text, session: Talk::New };
         let asked = self.ask(begun, backend, ask, &mut monitor)?;
@@ -65,12 +67,11 @@ impl Session<'_> {
         let changes = self.repo.collect(&begun.base)?;
         let (handoff, handoff_bytes) =
             self.keep_handoff(begun, &reply, &changes, &report.outcome)?;
-        let prices = self.backend(backend).settings.prices.clone();
         let changed = changes.paths.len();
         let end = BackendEnd {
             attempt: begun.started.attempt.clone(),
             outcome: report.outcome.word().to_owned(),
-            message: report.outcome.to_string(),
+            message: report.told(),
             result: Some(report.outcome.clone()),
             cost: cost(&spent, &prices),
             tokens: spent.input.zip(spent.output),
@@ -165,7 +166,8 @@ impl Session<'_> {
             Some(Word::Done) => Claim::Done,
             Some(Word::Blocked { reason }) => Claim::Blocked { reason },
         };
-        Ok(Reply { claim: reply.claim.or_more_careful(command), ..reply })
+        let said = command.or_more_careful(self.ticked(begun)?);
+        Ok(Reply { claim: reply.claim.or_more_careful(said), ..reply })
     }
 
     /// The one question that is asked when an answer cannot be read.

@@ -33,12 +33,16 @@ mod regate;
 mod session;
 mod signals;
 mod specs;
+mod survivors;
 mod terms;
 mod tidy;
+mod views;
 mod wait;
 
 pub use error::DriveError;
 pub use forget::{Forgotten, forget};
+pub use guard::mend_plan;
+pub use log::{LogOf, prune_logs};
 pub use notice::{Listener, Notice, Tally};
 pub use preview::{CommandLine, Input, Look, Next, Preview, preview};
 pub use session::{ATTEMPT_VARIABLE, Options, Setup, TASK_VARIABLE};
@@ -52,7 +56,8 @@ use session::Session;
 
 /// Work on a plan, one task at a time, until nothing is left or something says stop.
 pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<End, DriveError> {
-    let runner = Runner::new(setup.ids.ulid(setup.clock.now()));
+    let place = setup.project.git_dir().unwrap_or(setup.project.root());
+    let runner = Runner::new(setup.ids.ulid(setup.clock.now())).at(place);
     let mut session = Session::open(setup, &runner, listener)?;
     session.recover()?;
     session.start()?;

@@ -8,7 +8,7 @@ use ralph_core::cycle::exit_code;
 use ralph_core::gate;
 use ralph_core::plan::Id;
 use ralph_core::text::nearest;
-use ralph_host::drive::{self, Listener, Options, Setup, Signals};
+use ralph_host::drive::{self, DriveError, Listener, Options, Setup, Signals};
 
 use super::build_args::{BuildArgs, StartArgs, StartMode};
 use super::preview;
@@ -37,6 +37,9 @@ pub(crate) fn run_with(
     if args.dry_run {
         return preview::run(context, args, &flags);
     }
+    // The backend of an attempt that was interrupted may have left a plan that nobody can read.
+    drive::mend_plan(&context.project, &context.store(), &context.clock(), listener)
+        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
     let file = context.read_plan(&args.plan())?;
     known(args.task.as_deref(), &file)?;
     let resolved = context.config_with(&flags, &file)?;
@@ -74,9 +77,12 @@ fn run_loop(
         options: options(args),
         signals,
     };
-    let end = drive::build(setup, listener)
-        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
-    Ok(ExitCode::from(exit_code(&end)))
+    match drive::build(setup, listener) {
+        Ok(end) => Ok(ExitCode::from(exit_code(&end))),
+        // Once at most: nothing is left to recover then.
+        Err(DriveError::SettingsMoved) => run_with(context, args, listener),
+        Err(e) => Err(CommandError::new(e.to_string()).maybe_hint(e.hint())),
+    }
 }
 
 /// What was asked for beyond the configuration.
