@@ -290,7 +290,7 @@ fn json_is_all_of_standard_output() {
     let run = p.run(["init", "--json"]).ok().stderr("");
     let value = run.json();
     assert_eq!(value["created"][2], "ralph.toml");
-    assert_eq!(value["gates"][0]["command"], "cargo test");
+    assert_eq!(value["gates"][0]["command"], "cargo test --no-fail-fast");
     assert_eq!(value["found"][0]["evidence"], "Cargo.toml");
     assert_eq!(value["problems"][0]["file"], "package.json");
     assert_eq!(p.run(["init", "--json"]).ok().json()["created"], serde_json::json!([]));

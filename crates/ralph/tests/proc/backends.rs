@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ralph_core::backend::{
     Context, Driver, Ending, Event, Exit, Invocation, Money, Outcome, Permissions, Reader, Request,
-    ScratchFile, Session, Spent, Stop, Supports,
+    ScratchFile, Spent, Stop, Supports,
 };
 use ralph_core::limits::{Decision, Limits, Monitor};
 use ralph_host::backends::{Call, Heard, OnCompact, RunReport, run_backend};
