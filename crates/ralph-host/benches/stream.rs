@@ -22,9 +22,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use ralph_core::backend::{
-    Claude, Driver, Event, Invocation, Outcome, Permissions, Reader, Request, Session, Supports,
-};
+use ralph_core::backend::{Claude, Driver, Event, Invocation, Outcome, Reader, Request, Supports};
 use ralph_core::limits::{Limits, Monitor};
 use ralph_host::backends::{Call, Heard, OnCompact, run_backend};
 use ralph_host::proc::{Bounds, Cancel, Runner, supervise_if_asked};

@@ -97,7 +97,7 @@ impl Chain {
     /// The chain after a change; `None` when it was broken before, or is about another file.
     pub(super) fn next(self, old: Option<&[u8]>, new: &[u8]) -> Option<Self> {
         let link = fingerprint(&self.of, new);
-        self.is_at(old?).then(|| Self { kept: Kept { link, ..self.kept }, ..self })
+        self.is_at(old?).then_some(Self { kept: Kept { link, ..self.kept }, ..self })
     }
 
     /// Write it down. If that fails, the chain is broken, which is the careful answer.
