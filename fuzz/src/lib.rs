@@ -1,6 +1,6 @@
 //! The laws that every plan format obeys, whatever the text, and what the targets share.
 
-use ralph_core::backend::{Permissions, Request, Session};
+use ralph_core::backend::Request;
 use ralph_core::convert::convert;
 use ralph_core::format::{Codec, EditError, Format, codec};
 use ralph_core::plan::{Edit, Id, Issue, Plan, Retirement, Task};

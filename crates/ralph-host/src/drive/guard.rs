@@ -4,7 +4,7 @@
 //! before anybody reads the plan: it may be damaged.
 
 use ralph_core::claim::Claim;
-use ralph_core::cycle::{Kept, Phase, Record, is_ticked, ledger, reconcile};
+use ralph_core::cycle::{History, Kept, Phase, Record, Started, is_ticked, ledger, reconcile};
 use ralph_core::plan::{MAX_AMENDMENTS, Task};
 use serde_json::json;
 
@@ -28,8 +28,8 @@ impl Session<'_> {
             return Ok(());
         }
         let attempt = self.history.open.as_ref().map(|open| open.started.attempt.clone());
-        let attempt = attempt.unwrap_or_default();
-        match settle(&self.project, &self.plan, text, &attempt, iteration)? {
+        let by = Editor { id: attempt.unwrap_or_default(), iteration, most: MAX_AMENDMENTS };
+        match settle(&self.project, &self.plan, text, &by)? {
             None => Ok(()),
             Some(message) => {
                 self.warn(&message);
@@ -69,21 +69,16 @@ pub fn mend_plan(
     let Ok(_lock) = RunLock::acquire(&project.state_dir(), store.holder()) else { return Ok(()) };
     let (mut journal, mut history) = Journal::open(&project.state_dir())?;
     end_survivors(&history, &Runner::new("").at(git_dir), listener);
-    let open = history.open.as_ref().filter(|open| open.phase == Phase::Running);
-    let Some((attempt, iteration)) =
-        open.map(|open| (open.started.attempt.clone(), open.started.iteration))
-    else {
-        return Ok(store.end_chain()?);
-    };
+    let Some(by) = Editor::interrupted(&history) else { return Ok(store.end_chain()?) };
     let plan = PlanFile::new(project.root(), watched.path, store.clone());
     if plan.is_still(&watched.before)? {
         return Ok(());
     }
-    let Some(message) = settle(project, &plan, &watched.before, &attempt, iteration)? else {
+    let Some(message) = settle(project, &plan, &watched.before, &by)? else {
         return Ok(());
     };
     listener.hear(Notice::Warning(&message));
-    let record = restored(message, iteration);
+    let record = restored(message, by.iteration);
     let entry = journal.append(clock.stamp(), record, Durability::Eventual)?;
     history.add(&entry);
     for problem in Views::of(project).show(&entry, &history) {
@@ -97,17 +92,37 @@ fn restored(message: String, iteration: u32) -> Record {
     Record::Noted { event: "ledger_restored".into(), message, details }
 }
 
+/// Whoever may have edited a plan by hand.
+struct Editor {
+    /// The attempt or the consultation.
+    id: String,
+    iteration: u32,
+    /// Most tasks and issues that it may add.
+    most: usize,
+}
+
+impl Editor {
+    /// The agent that was at work when ralph was killed. One that is only asked for advice adds nothing.
+    fn interrupted(history: &History) -> Option<Self> {
+        if let Some(open) = history.open.as_ref().filter(|open| open.phase == Phase::Running) {
+            let Started { attempt, iteration, .. } = open.started.clone();
+            return Some(Self { id: attempt, iteration, most: MAX_AMENDMENTS });
+        }
+        let asked = history.consulting.as_ref()?;
+        Some(Self { id: asked.id.clone(), iteration: asked.iteration, most: 0 })
+    }
+}
+
 /// Make the plan what it is to be, given what it was `before`. Says what was undone.
 fn settle(
     project: &Project,
     plan: &PlanFile,
     before: &str,
-    attempt: &str,
-    iteration: u32,
+    by: &Editor,
 ) -> Result<Option<String>, DriveError> {
     let name = plan.path.to_string_lossy().into_owned();
     let (found, bytes) = plan.settle(|now, origin| {
-        let found = look(&name, before, now, origin);
+        let found = look(&name, before, now, origin, by.most);
         let wanted = match &found {
             Found::Fine(text) => text.clone(),
             Found::Edited(kept) => kept.text.clone(),
@@ -119,7 +134,7 @@ fn settle(
     let message = match found {
         Found::Fine(_) => return Ok(None),
         Found::Edited(Kept { added, undone, .. }) => {
-            plan.count_added(attempt, added)?;
+            plan.count_added(&by.id, added)?;
             if undone.is_empty() {
                 return Ok(None);
             }
@@ -128,7 +143,7 @@ fn settle(
         Found::Damaged => format!("{shown}: the backend damaged or removed it; it was put back"),
     };
     if let Some(new) = bytes {
-        let keep = format!(".ralph/context/plan-of-backend-{iteration}");
+        let keep = format!(".ralph/context/plan-of-backend-{}", by.iteration);
         put_view(&project.root().join(keep), &new)?;
     }
     Ok(Some(message))
@@ -145,14 +160,14 @@ enum Found {
 }
 
 /// `before` is how the backend found a plan, `now` how it left it.
-fn look(name: &str, before: &str, now: Option<&[u8]>, origin: Origin) -> Found {
+fn look(name: &str, before: &str, now: Option<&[u8]>, origin: Origin, most: usize) -> Found {
     let Some(now) = now.and_then(|bytes| std::str::from_utf8(bytes).ok()) else {
         return Found::Damaged;
     };
     if origin == Origin::Ralph {
         return Found::Fine(now.to_owned());
     }
-    match reconcile(name, before, now, MAX_AMENDMENTS) {
+    match reconcile(name, before, now, most) {
         Some(kept) => Found::Edited(kept),
         None => Found::Damaged,
     }

@@ -40,6 +40,8 @@ impl Session<'_> {
                 return Err(DriveError::SettingsMoved);
             }
         }
+        self.recover_consultation()?;
+        self.recover_index()?;
         self.repo.readiness()?;
         if let Some(wait) = self.history.wait.clone() {
             let since = self.clock.now().as_second();
