@@ -39,7 +39,6 @@ use super::error::DriveError;
 use super::notice::{Listener, Notice};
 use super::session::{Loop, Session, Setup};
 use super::terms::{Access, RoleTerms};
-use crate::proc::Runner;
 use crate::store::Durability;
 
 pub use plan::{Planned, Planning, plan};
@@ -76,7 +75,7 @@ pub fn construct(
     goal: &Goal,
     listener: &mut dyn Listener,
 ) -> Result<(ConstructEnd, Summary), DriveError> {
-    let runner = Runner::new(setup.ids.ulid(setup.clock.now()));
+    let runner = crate::drive::runner(&mut setup);
     let mut session = Session::open(setup, Loop::Construct, &runner, listener)?;
     session.recover()?;
     session.start_construct(goal)?;

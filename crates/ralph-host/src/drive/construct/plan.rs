@@ -13,7 +13,6 @@ use crate::drive::consult::{Consultation, Question, Said};
 use crate::drive::error::DriveError;
 use crate::drive::notice::Listener;
 use crate::drive::session::{Loop, Session, Setup};
-use crate::proc::Runner;
 use crate::prompt_files;
 
 /// A plan that is to be made.
@@ -44,7 +43,7 @@ pub fn plan(
     plannings: &[Planning],
     listener: &mut dyn Listener,
 ) -> Result<Vec<Planned>, DriveError> {
-    let runner = Runner::new(setup.ids.ulid(setup.clock.now()));
+    let runner = crate::drive::runner(&mut setup);
     let mut session = Session::open(setup, Loop::Plan, &runner, listener)?;
     session.recover()?;
     session.start()?;
