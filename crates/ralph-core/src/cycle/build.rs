@@ -48,7 +48,7 @@ impl Progress {
             iterations: history.counted,
             cost: history.cost,
             out_of_money: history.out_of_money,
-            tripped: Breaker::look(history.of_run()),
+            tripped: Breaker::look(history.of_loop()),
             ..Self::default()
         }
     }

@@ -153,6 +153,9 @@ pub struct RunStart {
     /// Iterations of earlier runs that count towards the limit (`--resume`).
     #[serde(default)]
     pub counted: u32,
+    /// Dollars that were spent before and count towards the same limit.
+    #[serde(default)]
+    pub spent: f64,
     /// The form of the records that follow, [`JOURNAL_FORM`] of whoever writes them.
     #[serde(default)]
     pub form: u32,

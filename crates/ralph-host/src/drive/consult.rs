@@ -162,7 +162,7 @@ impl Session<'_> {
         let mut open: Vec<usize> = (0..consultation.questions.len()).collect();
         let mut answers = BTreeMap::new();
         while !open.is_empty() {
-            if self.signals.first().is_some() {
+            if self.stop_signal().is_some() {
                 return Ok(None);
             }
             let Some(place) = self.free_of(&choice)? else {
