@@ -3,7 +3,7 @@
 //! # Theory of operation
 //!
 //! While a backend runs, `plan.hash` in the state directory holds the fingerprint of the plan's last
-//! text. A change through [`Store::update`] moves it on, under the ledger's lock, but only from a text
+//! text, and otherwise as many dashes, which is nobody's fingerprint. A change through [`Store::update`] moves it on, under the ledger's lock, but only from a text
 //! with that very fingerprint: one edit by hand breaks the chain, and nothing mends it. So a plan whose
 //! fingerprint is still the one in the file was changed by commands alone, a person's or a backend's,
 //! each of which had its own guard rails. It tells honest work apart from slips; whoever wants to
@@ -13,8 +13,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Store;
-use super::view::{drop_view, put_view};
+use super::view::write_over;
 use crate::FileError;
+
+/// What stands in the place of a fingerprint when nobody asks for one.
+const NOBODY_ASKS: &str = "----------------";
 
 /// The fingerprint of a file at its last change through ralph.
 pub(super) struct Chain {
@@ -31,7 +34,7 @@ impl Store {
     /// From now on it is known whether all changes of `path`, which has this text, come through
     /// ralph. Call it with the ledger's lock held.
     pub fn begin_chain(&self, path: &Path, text: &[u8]) -> Result<(), FileError> {
-        put_view(&self.chain_file(), fingerprint(&identity(path), text).as_bytes())
+        write_over(&self.chain_file(), fingerprint(&identity(path), text).as_bytes())
     }
 
     /// Whether all changes of `path` since the chain began came through ralph.
@@ -41,13 +44,14 @@ impl Store {
 
     /// Nobody asks any more.
     pub fn end_chain(&self) -> Result<(), FileError> {
-        drop_view(&self.chain_file())
+        let file = self.chain_file();
+        if file.exists() { write_over(&file, NOBODY_ASKS.as_bytes()) } else { Ok(()) }
     }
 
     /// The chain of a file, if there is one.
     pub(super) fn chain(&self, path: &Path) -> Option<Chain> {
         let file = self.chain_file();
-        let link = fs::read_to_string(&file).ok()?;
+        let link = fs::read_to_string(&file).ok().filter(|link| link != NOBODY_ASKS)?;
         Some(Chain { file, of: identity(path), link })
     }
 }
@@ -65,7 +69,7 @@ impl Chain {
 
     /// Write it down. If that fails, the chain is broken, which is the careful answer.
     pub(super) fn keep(&self) {
-        let _broken = put_view(&self.file, self.link.as_bytes());
+        let _broken = write_over(&self.file, self.link.as_bytes());
     }
 }
 
@@ -154,6 +158,6 @@ mod tests {
         stage.store.end_chain().unwrap();
         stage.add(" two");
         assert!(!stage.is_unbroken());
-        assert!(!stage.store.chain_file().exists());
+        assert_eq!(fs::read_to_string(stage.store.chain_file()).unwrap(), NOBODY_ASKS);
     }
 }
