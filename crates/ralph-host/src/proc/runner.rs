@@ -16,6 +16,7 @@ use super::lines::Line;
 use super::link::Link;
 use super::mark::{JOB_VARIABLE, RUN_VARIABLE};
 use super::pump::Input;
+use super::scratch::Scratch;
 use super::tee::Tee;
 use super::wire::{Spawn, Sweep};
 
@@ -30,6 +31,7 @@ pub struct Runner {
     supervisor: PathBuf,
     link: Mutex<Option<Arc<Link>>>,
     jobs: AtomicU64,
+    scratches: AtomicU64,
 }
 
 impl Runner {
@@ -42,7 +44,8 @@ impl Runner {
     /// The same with another program as the supervisor; for tests, which are not ralph.
     pub fn with_supervisor(run: impl Into<String>, program: impl Into<PathBuf>) -> Self {
         let (run, supervisor) = (run.into(), program.into());
-        Self { run, supervisor, link: Mutex::new(None), jobs: AtomicU64::new(1) }
+        let (link, jobs, scratches) = (Mutex::new(None), AtomicU64::new(1), AtomicU64::new(1));
+        Self { run, supervisor, link, jobs, scratches }
     }
 
     /// The run whose mark every process carries.
@@ -53,6 +56,12 @@ impl Runner {
     /// How many programs were started so far.
     pub fn started(&self) -> u64 {
         self.jobs.load(Ordering::Relaxed) - 1
+    }
+
+    /// A private directory below `parent` for one job. It has a name and is not there yet.
+    pub fn scratch(&self, parent: &Path) -> Result<Scratch, ProcError> {
+        let number = self.scratches.fetch_add(1, Ordering::Relaxed);
+        Scratch::named(parent, &format!("run-{}-{number}", self.run))
     }
 
     /// Start the supervisor now, so that the first job does not have to wait for it.
