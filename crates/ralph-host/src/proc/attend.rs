@@ -132,7 +132,6 @@ impl<'a> Attend<'a> {
 
     fn told(&mut self, told: Told) -> Result<(), ProcError> {
         match told {
-            Told::Started { .. } => {}
             Told::NotStarted { errno, .. } => {
                 self.gone = Some((Instant::now(), Sweep::default()));
                 let source = std::io::Error::from_raw_os_error(errno);
