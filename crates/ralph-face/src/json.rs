@@ -175,6 +175,14 @@ impl<W: Write, E: Write> Listener for Json<W, E> {
                 });
                 self.tell("backend_end", *outcome, metadata);
             }
+            Notice::Asking { role, item, log } => {
+                self.tell("agent_start", *role, json!({ "role": role, "item": item, "log": log }));
+            }
+            Notice::Answered(answered) => {
+                let metadata = serde_json::to_value(answered).unwrap_or_default();
+                self.tell("agent_end", answered.message.as_str(), metadata);
+            }
+            Notice::Said { who, what } => self.tell("said", *what, json!({ "who": who })),
             Notice::GateStarted { .. } | Notice::GateEnded { .. } => self.gate(&notice),
             Notice::Landed { .. } | Notice::Failed { .. } => self.end_of_iteration(&notice),
             Notice::Waiting { reason, seconds } if !waited => {

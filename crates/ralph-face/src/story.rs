@@ -50,6 +50,17 @@ impl Story {
                     format!("{outcome}; {files} changed, {}, {}", cost(*dollars), took(*took_ms));
                 vec![detail(Style::Plain, "backend", text)]
             }
+            Notice::Asking { .. } => Vec::new(),
+            Notice::Answered(answered) => {
+                let item = if answered.item.is_empty() { "" } else { " " };
+                let (item, outcome) = (format!("{}{item}", answered.item), &answered.message);
+                let text =
+                    format!("{item}{outcome}; {}, {}", cost(answered.cost), took(answered.took_ms));
+                let style =
+                    if answered.outcome == "success" { Style::Plain } else { Style::Caution };
+                vec![detail(style, &answered.role, text)]
+            }
+            Notice::Said { who, what } => vec![detail(Style::Plain, who, what)],
             Notice::GateStarted { name, baseline } => {
                 self.gate = Some(((*name).to_owned(), *baseline));
                 Vec::new()

@@ -152,6 +152,16 @@ pub enum Next<'a> {
 }
 
 impl StageChoice {
+    /// The backend at this place: the chosen one is first, then those that may stand in for it.
+    pub fn at(&self, place: usize) -> &Chosen {
+        place.checked_sub(1).and_then(|n| self.fallbacks.get(n)).unwrap_or(&self.chosen)
+    }
+
+    /// The place of the backend with this name.
+    pub fn place_of(&self, name: &str) -> usize {
+        self.fallbacks.iter().position(|one| one.name == name).map_or(0, |n| n + 1)
+    }
+
     /// The first backend that is not limited at `now` (seconds since 1970), or the one to wait for.
     pub fn next(&self, limited: &BTreeMap<String, Limited>, now: i64) -> Next<'_> {
         let names = self.fallbacks.iter().map(|one| one.name.as_str());

@@ -77,6 +77,36 @@ pub fn latest(root: &Path, guess: u64) -> Loaded<Option<PastHandoff>> {
     loaded
 }
 
+/// The file of the first handoff that there is.
+pub fn first(root: &Path) -> Option<String> {
+    numbers(root).ok()?.first().copied().map(name)
+}
+
+/// The newest handoffs that can be read, at most `most`, oldest first. `last` is the highest number
+/// there can be; only as many files are opened as are asked for.
+pub fn recent(root: &Path, last: u64, most: usize) -> Vec<PastHandoff> {
+    between(root, 0, last, most)
+}
+
+/// Handoffs after the number `since`, up to `last`: the newest `most` of them, oldest first.
+pub fn between(root: &Path, since: u64, last: u64, most: usize) -> Vec<PastHandoff> {
+    let mut found = Vec::new();
+    let mut misses = 0;
+    for number in (since.saturating_add(1)..=last).rev() {
+        if found.len() >= most || misses > most.saturating_add(MOST_DAMAGED) {
+            break;
+        }
+        let file = name(number);
+        match read(root, &file) {
+            Ok(handoff) => found.push(PastHandoff { number, file, handoff }),
+            // One without a handoff, or a damaged one.
+            Err(_) => misses += 1,
+        }
+    }
+    found.reverse();
+    found
+}
+
 fn read(root: &Path, file: &str) -> Result<Handoff, String> {
     let text = limited(&root.join(file), LARGEST)?.ok_or("it has just been removed")?;
     serde_json::from_str(&text).map_err(|e| e.to_string())

@@ -36,9 +36,12 @@ impl Kept {
             let why = io::Error::other(format!("it has more than {LARGEST} bytes"));
             return Err(FileError::io(Action::Read, path)(why));
         }
-        let bytes = store::read(path)?;
+        Ok(Self::of(store::read(path)?))
+    }
+
+    fn of(bytes: Option<Vec<u8>>) -> Self {
         let text = bytes.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-        Ok(Self { bytes, text })
+        Self { bytes, text }
     }
 
     fn is_text(&self) -> bool {
@@ -51,6 +54,18 @@ impl Snapshot {
     pub fn take(root: &Path) -> Result<Self, FileError> {
         let read = |file: &str| Kept::read(&root.join(file));
         Ok(Self { markdown: read(MARKDOWN_FILE)?, json: read(JSON_FILE)? })
+    }
+
+    /// All of it as bytes, to be found again after a crash.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let both = [&self.markdown.bytes, &self.json.bytes];
+        serde_json::to_vec(&both).unwrap_or_default()
+    }
+
+    /// The snapshot that was made into these bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let [markdown, json]: [Option<Vec<u8>>; 2] = serde_json::from_slice(bytes).ok()?;
+        Some(Self { markdown: Kept::of(markdown), json: Kept::of(json) })
     }
 
     /// What the files say.

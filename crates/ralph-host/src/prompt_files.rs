@@ -85,6 +85,18 @@ pub fn templates(root: &Path) -> Result<Loaded<Templates>, PromptFileError> {
     Ok(Loaded { value: templates, warnings })
 }
 
+/// A file that the configuration names: in one of the directories for prompts, or a path in the
+/// project. Returns where it is and what it says.
+pub fn own(root: &Path, name: &str) -> Result<Option<(String, String)>, String> {
+    let places = PROMPTS.iter().rev().map(|directory| format!("{directory}/{name}"));
+    for file in places.chain([name.to_owned()]) {
+        if let Some(text) = limited(&root.join(&file), LARGEST)? {
+            return Ok(Some((file, text)));
+        }
+    }
+    Ok(None)
+}
+
 fn text(path: &Path) -> Result<Option<String>, PromptFileError> {
     let Some(bytes) = store::read(path)? else { return Ok(None) };
     String::from_utf8(bytes).map(Some).map_err(|_| PromptFileError::NotText(path.to_owned()))

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use ralph_core::config;
 use ralph_core::cycle::History;
 use ralph_core::format::{self, Codec, EditError, Format};
-use ralph_core::lines;
-use ralph_core::plan::{Edit, Id, Plan};
+use ralph_core::plan::{Edit, Plan};
 use ralph_host::clock::Clock;
 use ralph_host::config_load::{ProjectText, Sources, load};
 use ralph_host::git::{GitError, LedgerPaths, Repo};
@@ -86,20 +85,6 @@ impl Context {
         || self.ids.borrow_mut().word(4)
     }
 
-    /// A new id `<kind>-xxxx` that nothing in `plan` has.
-    pub(crate) fn fresh_id(&self, kind: char, plan: &Plan) -> Id {
-        let mut length = 4;
-        loop {
-            for _ in 0..16 {
-                let id = Id::new(format!("{kind}-{}", self.ids.borrow_mut().word(length)));
-                if !plan.knows(&id) {
-                    return id;
-                }
-            }
-            length += 1;
-        }
-    }
-
     /// A path as people should see it: relative to where they are, when it is below.
     pub(crate) fn show(&self, path: &Path) -> String {
         let shown = path
@@ -157,7 +142,7 @@ impl Context {
         let bytes = ralph_host::store::read(&path)
             .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?
             .ok_or_else(|| missing_plan(&shown))?;
-        let whole = match kind(&path) {
+        let whole = match Kind::of(&path) {
             Kind::Records(torn_tail) => torn_tail(&bytes).and_then(|at| bytes.get(..at)),
             Kind::Document => None,
         };
@@ -182,7 +167,7 @@ impl Context {
     /// Read any file of the ledger as text; an unfinished last line of a .jsonl file is left out.
     pub(crate) fn read_text(&self, path: &Path) -> Result<Option<String>, CommandError> {
         let shown = self.show(path);
-        let read = self.store.read(path, kind(path), |bytes| {
+        let read = self.store.read(path, Kind::of(path), |bytes| {
             bytes.map(|bytes| decode(&shown, bytes).map(str::to_owned)).transpose()
         })?;
         self.warn_torn(read.torn);
@@ -197,7 +182,7 @@ impl Context {
         decide: impl FnOnce(Option<&str>) -> Result<(String, T), CommandError>,
     ) -> Result<T, CommandError> {
         let shown = self.show(path);
-        let updated = self.store.update(path, kind(path), |bytes| {
+        let updated = self.store.update(path, Kind::of(path), |bytes| {
             decide(bytes.map(|bytes| decode(&shown, bytes)).transpose()?)
         })?;
         self.warn_torn(updated.torn);
@@ -264,14 +249,6 @@ pub(crate) fn config_error(errors: config::ConfigErrors) -> CommandError {
 fn missing_plan(shown: &str) -> CommandError {
     CommandError::new(format!("there is no plan file {shown}"))
         .hint("`ralph init --format …` or `ralph convert` makes one")
-}
-
-/// Whether single records are appended, and an unfinished last line is forgiven.
-fn kind(path: &Path) -> Kind {
-    match path.extension() {
-        Some(extension) if extension == "jsonl" => Kind::Records(lines::torn_tail),
-        _ => Kind::Document,
-    }
 }
 
 fn decode<'b>(shown: &str, bytes: &'b [u8]) -> Result<&'b str, CommandError> {

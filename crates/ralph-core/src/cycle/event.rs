@@ -93,7 +93,37 @@ pub fn event_of(entry: &Entry, history: &History) -> Vec<Event> {
         Record::Noted { event: word, message, details } => {
             vec![event(word, message.clone(), details.clone())]
         }
-        Record::LandIntent(_) | Record::FailIntent(_) => Vec::new(),
+        Record::Answered(end) => vec![event(
+            "agent_end",
+            format!("{}: {}", end.role, end.message),
+            json!({
+                "role": end.role, "item": end.item, "outcome": end.outcome, "cost_usd": end.cost,
+                "duration_ms": end.took_ms, "log": end.log,
+            }),
+        )],
+        Record::Researched { task } => vec![event(
+            "research_requested",
+            format!("{task} waits for more research"),
+            json!({ "task_id": task }),
+        )],
+        Record::Advised { advice } => {
+            let message = advice["reason"].as_str().unwrap_or_default().to_owned();
+            let mut events = vec![event("context_directive", message, advice.clone())];
+            if let Some(pattern) = advice["failure_pattern"]["pattern"].as_str() {
+                let metadata = advice["failure_pattern"].clone();
+                events.push(event("failure_pattern", pattern.to_owned(), metadata));
+            }
+            events
+        }
+        Record::IndexUndone { why } => vec![event(
+            "knowledge_index_undone",
+            format!("an update of the knowledge index was undone: {}", why.join("; ")),
+            json!({ "why": why }),
+        )],
+        Record::LandIntent(_)
+        | Record::FailIntent(_)
+        | Record::Consulting(_)
+        | Record::Consulted { .. } => Vec::new(),
     }
 }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::judge::{Claimed, FREE_CRASHES, Failure, FailureKind, Proof};
 use super::record::{
-    BackendEnd, Base, Entry, FailIntent, LandIntent, Landing, Record, RunStart, Started, Verdict,
+    BackendEnd, Base, Consulting, Entry, FailIntent, LandIntent, Landing, Record, RunStart,
+    Started, Verdict,
 };
 
 /// The word of a backend that did its work.
@@ -106,6 +107,17 @@ pub struct Unindexed {
     pub since: u32,
 }
 
+/// Updates of the knowledge index that were undone since the last one that was kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Undone {
+    /// What was wrong with the last one, a line each.
+    pub why: Vec<String>,
+    /// How many in a row.
+    pub times: u32,
+    /// How many backend runs the index did not know then.
+    pub unindexed: u32,
+}
+
 /// What the records add up to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
@@ -134,8 +146,14 @@ pub struct History {
     pub paused: bool,
     /// What the knowledge index does not know yet.
     pub unindexed: Unindexed,
+    /// Updates of the knowledge index that were undone.
+    pub undone: Option<Undone>,
+    /// What the context agent advised after the last attempt.
+    pub advice: Option<serde_json::Value>,
     /// The attempt under way.
     pub open: Option<OpenAttempt>,
+    /// The consultation under way.
+    pub consulting: Option<Consulting>,
     /// The wait under way.
     pub wait: Option<Wait>,
     /// Every attempt, oldest first.
@@ -146,6 +164,8 @@ pub struct History {
     pub notes: Vec<String>,
     /// Notes that the last prompt had; they come back if nothing came of it.
     given: Vec<String>,
+    /// The task that was only researched last, and how often in a row.
+    researched: Option<(String, u32)>,
     /// Interruptions since a task last landed, by task.
     crashes: BTreeMap<String, u32>,
 }
@@ -205,8 +225,24 @@ impl History {
                     _ => {}
                 }
             }
+            Record::Consulting(consulting) => self.consulting = Some(consulting.clone()),
+            Record::Answered(answered) => self.spend(answered.cost),
+            Record::Consulted { id } => {
+                self.consulting.take_if(|open| open.id == *id);
+            }
+            Record::Researched { task } => {
+                let times = self.researched(task).saturating_add(1);
+                self.researched = Some((task.clone(), times));
+            }
+            Record::Advised { advice } => self.advice = Some(advice.clone()),
+            Record::IndexUndone { why } => {
+                let times = self.undone.as_ref().map_or(0, |undone| undone.times) + 1;
+                let unindexed = self.unindexed.iterations;
+                self.undone = Some(Undone { why: why.clone(), times, unindexed });
+            }
             Record::Indexed { iteration } => {
                 self.unindexed = Unindexed { since: *iteration, ..Unindexed::default() };
+                self.undone = None;
             }
             Record::Noted { .. } => {}
         }
@@ -217,6 +253,7 @@ impl History {
         self.iteration = self.iteration.max(started.iteration);
         self.last_task = Some(started.task.clone());
         self.given = std::mem::take(&mut self.notes);
+        self.researched = None;
         self.wait.take_if(|wait| wait.backend == started.backend);
         self.open = Some(OpenAttempt {
             started: started.clone(),
@@ -238,13 +275,7 @@ impl History {
     }
 
     fn backend_ended(&mut self, end: &BackendEnd) {
-        match end.cost {
-            Some(cost) => {
-                self.cost += cost;
-                self.total_cost += cost;
-            }
-            None => self.cost_unknown = true,
-        }
+        self.spend(end.cost);
         if end.outcome != LIMITED {
             self.unindexed.iterations = self.unindexed.iterations.saturating_add(1);
             self.unindexed.bytes = self.unindexed.bytes.saturating_add(end.handoff_bytes);
@@ -255,6 +286,16 @@ impl History {
         self.advance(&end.attempt, Phase::Ended(Box::new(end.clone())));
         if let Some(open) = self.open.as_mut().filter(|o| o.started.attempt == end.attempt) {
             open.ended = Some(end.clone());
+        }
+    }
+
+    fn spend(&mut self, cost: Option<f64>) {
+        match cost {
+            Some(cost) => {
+                self.cost += cost;
+                self.total_cost += cost;
+            }
+            None => self.cost_unknown = true,
         }
     }
 
@@ -326,6 +367,23 @@ impl History {
             Some(AttemptView { started, fate: Fate::Limited, .. }) => started.iteration,
             _ => self.iteration.saturating_add(1),
         }
+    }
+
+    /// How often in a row this task was only researched.
+    pub fn researched(&self, task: &str) -> u32 {
+        match &self.researched {
+            Some((last, times)) if last == task => *times,
+            _ => 0,
+        }
+    }
+
+    /// Whether the knowledge index may be tried again: the more updates had to be undone in a row,
+    /// the longer it waits, so that an agent that cannot do it does not use up the money.
+    pub fn may_index(&self) -> bool {
+        self.undone.as_ref().is_none_or(|undone| {
+            let since = self.unindexed.iterations.saturating_sub(undone.unindexed);
+            since + 1 >= undone.times
+        })
     }
 
     /// The failure that an interruption of this task is: forgiven a few times, then counted.

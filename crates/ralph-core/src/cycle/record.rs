@@ -81,6 +81,30 @@ pub enum Record {
         /// Its text or task.
         argument: Option<String>,
     },
+    /// Intent: agents are about to be asked that may change nothing of the project.
+    Consulting(Consulting),
+    /// One of them has ended.
+    Answered(Answered),
+    /// All of them have, and the tree is as it was.
+    Consulted {
+        /// Which consultation.
+        id: String,
+    },
+    /// The context agent wants to find out more before a task is tried.
+    Researched {
+        /// The task.
+        task: String,
+    },
+    /// What the context agent advises after an attempt.
+    Advised {
+        /// Its directive.
+        advice: Value,
+    },
+    /// An update of the knowledge index was undone.
+    IndexUndone {
+        /// What was wrong with it, a line each.
+        why: Vec<String>,
+    },
     /// What was handed over so far is in the knowledge index.
     Indexed {
         /// The last iteration that is in it.
@@ -185,6 +209,50 @@ pub struct BackendEnd {
     /// How long the handoff is, in bytes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub handoff_bytes: u64,
+    /// How long it took, in milliseconds.
+    #[serde(default)]
+    pub took_ms: u64,
+}
+
+/// Agents are about to be asked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Consulting {
+    /// The consultation's id, unique for ever.
+    pub id: String,
+    /// The run it belongs to.
+    pub run: String,
+    /// What they are asked for: index, prepare, verify …
+    pub role: String,
+    /// The iteration that it belongs to.
+    pub iteration: u32,
+    /// What the tree was like; only the git room reads it.
+    pub base: Base,
+}
+
+/// One agent of a consultation has ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Answered {
+    /// Which consultation.
+    pub id: String,
+    /// What it was asked for.
+    pub role: String,
+    /// What it was asked about; empty when that is clear.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub item: String,
+    /// The backend's name.
+    pub backend: String,
+    /// The outcome's word.
+    pub outcome: String,
+    /// The outcome in words.
+    pub message: String,
+    /// Dollars; absent when nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// Tokens in and out, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<(u64, u64)>,
+    /// Its log, relative to the root.
+    pub log: String,
     /// How long it took, in milliseconds.
     #[serde(default)]
     pub took_ms: u64,

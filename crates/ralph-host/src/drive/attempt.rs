@@ -13,10 +13,10 @@ use ralph_core::plan::{Plan, Task};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::context::Preparation;
 use super::error::DriveError;
 use super::notice::Notice;
 use super::session::{Session, tally};
-use crate::choice::Chosen;
 use crate::git::{self, AttemptRef, Changes, Checkpoint, Target};
 use crate::handoff_files;
 use crate::store::Durability;
@@ -46,9 +46,16 @@ impl Session<'_> {
     pub(super) fn attempt(&mut self, task: Task) -> Result<(), DriveError> {
         let Some(backend) = self.free_backend()? else { return Ok(()) };
         self.pause_between()?;
+        let prepared = match self.prepare(&task)? {
+            Preparation::Own => None,
+            Preparation::Written(prompt) => Some(prompt),
+            Preparation::Not => return Ok(()),
+        };
         let (begun, plan, text) = self.begin(task, backend)?;
-        let ended = self.work(&begun, &plan, &text, backend)?;
-        self.conclude(&begun, ended)
+        let prompt = self.prompt(&begun, &plan, &text, prepared.as_deref())?;
+        let ended = self.work(&begun, &plan, &prompt, backend)?;
+        self.conclude(&begun, ended)?;
+        self.follow_up(&begun)
     }
 
     /// The checkpoint, and the intent to run a backend.
@@ -62,7 +69,7 @@ impl Session<'_> {
         let iteration = next_iteration(&self.history, self.project.root())?;
         let reference = AttemptRef { run: self.keeper(&task), attempt: attempt.clone() };
         let base = self.checkpoint(&reference)?;
-        let chosen = self.backend(backend);
+        let chosen = self.choice.at(backend);
         let stamp = at.strftime("%Y%m%d-%H%M%S");
         let started = Started {
             attempt,
@@ -191,14 +198,6 @@ impl Session<'_> {
                 }
             }
             _ => failure,
-        }
-    }
-
-    /// The backend at this place: the chosen one is first, then those that may stand in for it.
-    pub(super) fn backend(&self, place: usize) -> &Chosen {
-        match place.checked_sub(1).and_then(|n| self.choice.fallbacks.get(n)) {
-            Some(fallback) => fallback,
-            None => &self.choice.chosen,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The backend's run within an attempt: prompt in, claim and changes out.
 
-use ralph_core::backend::{Outcome, Session as Talk, Spent, cost};
+use ralph_core::backend::{Outcome, Session as Talk, cost};
 use ralph_core::claim::{self, Claim, Reply, Said};
+use ralph_core::config::StageName;
 use ralph_core::cycle::{BackendEnd, Base, Claimed, Record};
 use ralph_core::handoff;
 use ralph_core::limits::{Decision, Monitor};
@@ -14,7 +15,6 @@ use super::notice::Notice;
 use super::session::Session;
 use super::terms::{Terms, run_limits, variables};
 use crate::backends::{Call, Heard, OnCompact, RunReport};
-use crate::choice::Chosen;
 use crate::proc::Bounds;
 use crate::session::{SessionReport, Work, run_session};
 use crate::store::{Durability, Word, put_view};
@@ -34,15 +34,16 @@ impl Session<'_> {
         &mut self,
         begun: &Begun,
         plan: &Plan,
-        text: &str,
+        prompt: &str,
         backend: usize,
     ) -> Result<Ended, DriveError> {
-        let prompt = self.prompt(begun, plan, text)?;
-        self.keep_prompt(begun, &prompt.text)?;
+        self.keep_prompt(begun, prompt)?;
         self.journal.settle()?;
-        let mut monitor = Monitor::new(run_limits(&self.config, self.history.cost));
+        let mut monitor =
+            Monitor::new(run_limits(&self.config, StageName::Build, self.history.cost));
         let before = self.plan.watch()?;
-        let ask = Ask { prompt: &prompt.text, session: Talk::New };
+        self.keep_ledger();
+        let ask = Ask { prompt, session: Talk::New };
         let asked = self.ask(begun, backend, ask, &mut monitor)?;
         let (mut report, mut spent) = (asked.last, asked.spent);
         if let Outcome::RateLimit { resets_at: None, message } = &report.outcome {
@@ -54,7 +55,7 @@ impl Session<'_> {
             let session = Talk::Resume { id: &id, before: spent };
             let ask = Ask { prompt: &question, session };
             let asked = self.ask(begun, backend, ask, &mut monitor)?;
-            spent = add(spent, asked.spent);
+            spent = spent.plus(asked.spent);
             let again = asked.last;
             let second = self.hear(begun, plan, &again)?;
             if second.claim != Claim::None {
@@ -62,11 +63,13 @@ impl Session<'_> {
             }
         }
         self.guard_plan(&before, begun.started.iteration)?;
+        self.restore_ledger(&[], "the backend")?;
         let changes = self.repo.collect(&begun.base)?;
         let (handoff, handoff_bytes) =
             self.keep_handoff(begun, &reply, &changes, &report.outcome)?;
-        let prices = self.backend(backend).settings.prices.clone();
+        let prices = self.choice.at(backend).settings.prices.clone();
         let changed = changes.paths.len();
+        self.last_changed = changes.paths.iter().map(|one| one.path.to_string()).collect();
         let end = BackendEnd {
             attempt: begun.started.attempt.clone(),
             outcome: report.outcome.word().to_owned(),
@@ -111,10 +114,7 @@ impl Session<'_> {
         let terms = Terms::of(&self.config, &root, &begun.task, self.history.cost)?;
         let env = variables(&begun.started.attempt, &begun.task);
         let Self { choice, listener, signals, runner, repo, .. } = self;
-        let chosen: &Chosen = match backend.checked_sub(1).and_then(|n| choice.fallbacks.get(n)) {
-            Some(fallback) => fallback,
-            None => &choice.chosen,
-        };
+        let chosen = choice.at(backend);
         let call = Call {
             driver: &*chosen.driver,
             program: Some(&chosen.program),
@@ -175,7 +175,7 @@ impl Session<'_> {
         report: &RunReport,
         reply: &Reply,
     ) -> Option<(String, String)> {
-        let can = self.backend(backend).driver.supports().resume;
+        let can = self.choice.at(backend).driver.supports().resume;
         if report.outcome != Outcome::Success || reply.claim != Claim::None || !can {
             return None;
         }
@@ -211,22 +211,4 @@ fn summary(reply: &Reply, begun: &Begun) -> String {
     });
     let line = own.filter(|s| !s.is_empty()).unwrap_or(&begun.task.name);
     clip(&line.split_whitespace().collect::<Vec<_>>().join(" "), LONGEST_SUMMARY)
-}
-
-fn add(one: Spent, two: Spent) -> Spent {
-    let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
-        (None, None) => None,
-        (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
-    };
-    let cost = match (one.cost, two.cost) {
-        (None, None) => None,
-        (a, b) => Some(a.unwrap_or(0.0) + b.unwrap_or(0.0)),
-    };
-    Spent {
-        cost,
-        input: sum(one.input, two.input),
-        cached: sum(one.cached, two.cached),
-        output: sum(one.output, two.output),
-        turns: sum(one.turns, two.turns),
-    }
 }

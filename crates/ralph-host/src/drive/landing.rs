@@ -3,6 +3,7 @@
 use jiff::tz::TimeZone;
 use ralph_core::cycle::ledger::{self, Defeat, Note};
 use ralph_core::cycle::{FailIntent, Failure, FailureKind, LandIntent, Landing, Proof, Record};
+use ralph_core::format::jsonl::fresh_issue_id;
 use ralph_core::gate::Baselines;
 use ralph_core::plan::Id;
 
@@ -84,6 +85,7 @@ impl Session<'_> {
             after = amended;
         }
         self.note_finished_spec(begun)?;
+        self.log_landing(begun)?;
         Ok((before, after))
     }
 
@@ -207,7 +209,7 @@ impl Session<'_> {
     ) -> Result<(), DriveError> {
         let rolled = self.repo.roll_back(&begun.base, changes)?;
         crash::point();
-        self.unland()?;
+        self.unland(begun, &intent.failure)?;
         let max = max_retries(&begun.task, self.config.max_retries);
         let issue = self.fresh_issue()?;
         let times = Times::now(self, begun);
@@ -243,12 +245,13 @@ impl Session<'_> {
     }
 
     /// A landing that did not come to its end may have told the plan already that the task is done.
-    fn unland(&mut self) -> Result<(), DriveError> {
+    fn unland(&mut self, begun: &Begun, why: &Failure) -> Result<(), DriveError> {
         let Some(intent) = self.history.open.as_ref().and_then(|open| open.intent.clone()) else {
             return Ok(());
         };
         let now = self.clock.stamp();
-        self.plan.change(|format, text| ledger::undo(format, text, &intent.task, &now)).map(drop)
+        self.plan.change(|format, text| ledger::undo(format, text, &intent.task, &now))?;
+        self.log_undone(begun, &why.message)
     }
 
     fn tell_rolled_back(&mut self, rolled: &RolledBack) {
@@ -268,16 +271,8 @@ impl Session<'_> {
     /// An id for the issue that may take the place of a failed task.
     fn fresh_issue(&mut self) -> Result<Id, DriveError> {
         let plan = self.read_plan()?.plan;
-        let mut length = 4;
-        loop {
-            for _ in 0..16 {
-                let id = Id::new(format!("i-{}", self.ids.word(length)));
-                if !plan.knows(&id) {
-                    return Ok(id);
-                }
-            }
-            length += 1;
-        }
+        let ids = &mut self.ids;
+        Ok(fresh_issue_id(&|id| plan.knows(id), &mut || ids.word(4)))
     }
 }
 

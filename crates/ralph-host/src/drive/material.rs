@@ -12,7 +12,7 @@ use ralph_core::prompt::{
 };
 use serde_json::Value;
 
-use super::attempt::Begun;
+use super::attempt::{Begun, to_value};
 use super::error::DriveError;
 use super::session::Session;
 use crate::prompt_files;
@@ -43,13 +43,14 @@ pub(super) struct Made {
 }
 
 impl Session<'_> {
-    /// The prompt for an attempt. `text` is the plan's.
+    /// The prompt for an attempt. `text` is the plan's; `prepared` is what a context agent wrote.
     pub(super) fn prompt(
         &mut self,
         begun: &Begun,
         plan: &Plan,
         text: &str,
-    ) -> Result<Prompt, DriveError> {
+        prepared: Option<&str>,
+    ) -> Result<String, DriveError> {
         let dirty = begun.base.dirty.iter().map(|dirty| dirty.path.to_string()).collect();
         let source = PromptSource {
             root: self.project.root(),
@@ -58,6 +59,9 @@ impl Session<'_> {
             plan: &self.plan.shown,
             history: &self.history,
         };
+        if let Some(prepared) = prepared {
+            return source.complete(&begun.task, plan, text, dirty, prepared);
+        }
         let made = source.make(&begun.task, plan, text, dirty)?;
         for warning in &made.warnings {
             self.warn(warning);
@@ -65,7 +69,11 @@ impl Session<'_> {
         if let Some(whole) = &made.prompt.whole {
             put_view(&self.project.root().join(&made.whole_file), whole.as_bytes())?;
         }
-        Ok(made.prompt)
+        if !made.prompt.left_out.is_empty() {
+            let details = to_value(&made.prompt.metadata());
+            self.noted("prompt_truncated", "the prompt was over its budget", details)?;
+        }
+        Ok(made.prompt.text)
     }
 }
 
@@ -91,6 +99,21 @@ impl PromptSource<'_> {
         let prompt = assemble(&material, &templates.value, budget)
             .map_err(|e| DriveError::Prompt(e.to_string()))?;
         Ok(Made { prompt, whole_file: material.whole_file, warnings })
+    }
+
+    /// The prompt that a context agent wrote, with what every prompt says.
+    fn complete(
+        &self,
+        task: &Task,
+        plan: &Plan,
+        text: &str,
+        dirty_files: Vec<String>,
+        prepared: &str,
+    ) -> Result<String, DriveError> {
+        let material = self.material(task, plan, text, dirty_files);
+        let templates = prompt_files::templates(self.root)?.value;
+        ralph_core::prompt::prepared(&material, &templates, prepared)
+            .map_err(|e| DriveError::Prompt(e.to_string()))
     }
 
     fn material(&self, task: &Task, plan: &Plan, text: &str, dirty_files: Vec<String>) -> Material {

@@ -14,20 +14,27 @@
 //! [`ralph_core::cycle::recover`], and does that. Nothing in this room decides about tasks: it
 //! performs, and reports what happened.
 
+mod ask;
 mod attempt;
 mod backend;
+mod consult;
+mod context;
 mod counts;
 mod error;
 mod forget;
 mod gating;
 mod guard;
+mod knowledge;
 mod landing;
+mod ledger_guard;
 mod log;
 mod material;
 mod memory;
 mod notice;
+mod passes;
 mod plan;
 mod preview;
+mod progress;
 mod recovery;
 mod regate;
 mod session;

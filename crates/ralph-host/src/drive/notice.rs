@@ -1,7 +1,7 @@
 //! What a loop tells whoever looks at it. Nothing is decided from it.
 
 use ralph_core::backend::Event as BackendEvent;
-use ralph_core::cycle::{End, Failure, Landing, Proof};
+use ralph_core::cycle::{Answered, End, Failure, Landing, Proof};
 use ralph_core::plan::Task;
 
 /// How many tasks are where.
@@ -70,6 +70,24 @@ pub enum Notice<'a> {
         cost: Option<f64>,
         /// How long it took.
         took_ms: u64,
+    },
+    /// An agent is asked something.
+    Asking {
+        /// What for.
+        role: &'a str,
+        /// About what; empty when that is clear.
+        item: &'a str,
+        /// Where its output goes.
+        log: &'a str,
+    },
+    /// It has ended.
+    Answered(&'a Answered),
+    /// Somebody says something that a person may want to know.
+    Said {
+        /// Who, in a word.
+        who: &'a str,
+        /// What.
+        what: &'a str,
     },
     /// A gate begins.
     GateStarted {

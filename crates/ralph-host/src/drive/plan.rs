@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use ralph_core::format::{self, EditError, Format};
-use ralph_core::lines;
 use ralph_core::plan::Plan;
 
 use super::error::DriveError;
@@ -49,16 +48,9 @@ impl PlanFile {
         Self { path, shown, store, seen: RefCell::default() }
     }
 
-    fn kind(&self) -> Kind {
-        match self.path.extension() {
-            Some(extension) if extension == "jsonl" => Kind::Records(lines::torn_tail),
-            _ => Kind::Document,
-        }
-    }
-
     /// Read it.
     pub(super) fn read(&self) -> Result<Loaded, DriveError> {
-        let read = self.store.read(&self.path, self.kind(), |bytes| {
+        let read = self.store.read(&self.path, Kind::of(&self.path), |bytes| {
             let bytes = bytes.ok_or_else(|| self.missing())?;
             self.load(bytes)
         })?;
@@ -85,7 +77,7 @@ impl PlanFile {
         change: impl FnOnce(&Plan, &str) -> Result<String, EditError>,
     ) -> Result<((String, String), Syncing), DriveError> {
         let (updated, syncing) =
-            self.store.update_when(&self.path, self.kind(), ready, |bytes| {
+            self.store.update_when(&self.path, Kind::of(&self.path), ready, |bytes| {
                 let (text, plan) = self.load(bytes.ok_or_else(|| self.missing())?)?;
                 let new = change(&plan, &text).map_err(|e| self.edit(&e))?;
                 self.parse(plan.format, &new)?;

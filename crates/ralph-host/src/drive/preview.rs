@@ -173,7 +173,7 @@ pub fn preview(look: &Look<'_>, runner: &Runner) -> Result<Preview, DriveError> 
         }),
         max_iterations: limits.iterations,
         max_cost: limits.cost,
-        timeout: run_timeout(config),
+        timeout: run_timeout(config, StageName::Build),
         idle: config.limits.idle_timeout.get(),
         warnings,
     })

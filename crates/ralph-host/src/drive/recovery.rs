@@ -33,6 +33,8 @@ impl Session<'_> {
         if let Some(open) = self.history.open.clone() {
             self.recover_attempt(&open)?;
         }
+        self.recover_consultation()?;
+        self.recover_index()?;
         self.repo.readiness()?;
         if let Some(wait) = self.history.wait.clone() {
             let since = self.clock.now().as_second();

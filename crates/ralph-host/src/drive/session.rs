@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use jiff::Timestamp;
 use ralph_core::choice::{Asked, Limited};
@@ -14,11 +15,13 @@ use ralph_core::gate::{Baselines, Check, Gate};
 use ralph_core::plan::{Id, Plan, State, TombstoneKind};
 
 use super::error::DriveError;
+use super::ledger_guard::KeptLedger;
 use super::log::{Log, prune_stage_logs};
 use super::notice::{Listener, Notice, Tally};
 use super::plan::{Loaded, PlanFile};
+use super::progress::Logged;
 use super::signals::Signals;
-use crate::choice::{self, Place, StageChoice};
+use crate::choice::{self, ChoiceError, Place, StageChoice};
 use crate::clock::Clock;
 use crate::git::{Checkpoint, CommitMessage, LedgerPaths, Repo};
 use crate::ids::Ids;
@@ -88,7 +91,8 @@ pub(super) struct Session<'a> {
     pub(super) ids: Ids,
     pub(super) options: Options,
     pub(super) signals: Signals,
-    pub(super) choice: StageChoice,
+    /// Who writes code.
+    pub(super) choice: Rc<StageChoice>,
     pub(super) runner: &'a Runner,
     pub(super) repo: Repo<'a>,
     pub(super) history: History,
@@ -109,6 +113,12 @@ pub(super) struct Session<'a> {
     pub(super) ending: Option<End>,
     /// The gates of the attempt at hand, once they have run.
     pub(super) last_checks: Vec<Check>,
+    /// How far the progress log has come.
+    pub(super) logged: Logged,
+    /// Paths that the last backend changed.
+    pub(super) last_changed: Vec<String>,
+    /// Files of the ledger as ralph left them.
+    pub(super) kept_ledger: KeptLedger,
     /// What the gates of the attempt at hand said, when that is not good.
     pub(super) red: Option<Red>,
     pub(super) journal: Journal,
@@ -140,10 +150,7 @@ impl<'a> Session<'a> {
         let loaded = plan.read()?;
         let ledger = LedgerPaths::with_plan(&plan.shown).and_runtime(config.log_file.as_str());
         let repo = Repo::open(project.root(), git_dir, runner, &ledger)?;
-        let asked = Asked { backend: options.backend.as_deref(), model: options.model.as_deref() };
-        let path = std::env::var_os("PATH");
-        let place = Place { root: project.root(), cwd: project.root(), path: path.as_deref() };
-        let choice = choice::for_stage(&config, StageName::Build, asked, place)?;
+        let choice = stage_choice(&config, StageName::Build, &options, project.root())?;
         Ok(Self {
             run: runner.run_id().to_owned(),
             began: clock.now(),
@@ -154,6 +161,9 @@ impl<'a> Session<'a> {
             settled: None,
             as_gated: false,
             red: None,
+            logged: Logged::of(&history),
+            last_changed: Vec::new(),
+            kept_ledger: KeptLedger::default(),
             last_checks: Vec::new(),
             _lock: lock,
             format: loaded.plan.format,
@@ -166,7 +176,7 @@ impl<'a> Session<'a> {
             ids,
             options,
             signals,
-            choice,
+            choice: Rc::new(choice),
             runner,
             repo,
             history,
@@ -246,7 +256,7 @@ impl<'a> Session<'a> {
                 "no gates are configured, so nothing proves the work: set `[[gates]]` in ralph.toml",
             );
         }
-        for (name, why) in std::mem::take(&mut self.choice.left_out) {
+        for (name, why) in &self.choice.clone().left_out {
             self.warn(&format!("the fallback backend {name} is left out: {why}"));
         }
         Ok(())
@@ -263,6 +273,7 @@ impl<'a> Session<'a> {
             Record::RunEnded { end: end.word().into(), message: end.reason(), remaining },
             Durability::Synced,
         )?;
+        self.log_progress()?;
         if self.config.commit_ledger && self.config.auto_commit {
             let prefix = &self.config.commit_prefix;
             let message =
@@ -310,6 +321,18 @@ impl<'a> Session<'a> {
     pub(super) fn relative(&self, path: &Path) -> String {
         path.strip_prefix(self.project.root()).unwrap_or(path).display().to_string()
     }
+}
+
+/// Who runs a stage, as asked for and as configured.
+pub(super) fn stage_choice(
+    config: &Config,
+    stage: StageName,
+    options: &Options,
+    root: &Path,
+) -> Result<StageChoice, ChoiceError> {
+    let asked = Asked { backend: options.backend.as_deref(), model: options.model.as_deref() };
+    let path = std::env::var_os("PATH");
+    choice::for_stage(config, stage, asked, Place { root, cwd: root, path: path.as_deref() })
 }
 
 /// Where the tasks stand.

@@ -1,15 +1,13 @@
 //! SIGINT and SIGTERM: the first one asks, the second one insists, the third one does not wait.
 
-use std::io::{self, Read};
-use std::os::unix::net::UnixStream;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::thread;
 
 use ralph_core::cycle::Signal;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use crate::proc::Cancel;
+use crate::proc::{Cancel, on_signals};
 
 /// What signals have asked for so far.
 #[derive(Clone, Debug, Default)]
@@ -23,17 +21,10 @@ impl Signals {
     /// Listen from now on, for the life of the program.
     pub fn listen() -> io::Result<Self> {
         let signals = Self::default();
-        for (number, signal) in [(SIGINT, Signal::Interrupt), (SIGTERM, Signal::Terminate)] {
-            let (mut here, there) = UnixStream::pair()?;
-            signal_hook::low_level::pipe::register(number, there)?;
-            let signals = signals.clone();
-            thread::Builder::new().name("signals".into()).spawn(move || {
-                let mut byte = [0];
-                while matches!(here.read(&mut byte), Ok(1)) {
-                    signals.take(signal);
-                }
-            })?;
-        }
+        let heard = signals.clone();
+        on_signals(&[SIGINT, SIGTERM], move |signal| {
+            heard.take(if signal == SIGINT { Signal::Interrupt } else { Signal::Terminate });
+        })?;
         Ok(signals)
     }
 

@@ -46,6 +46,27 @@ impl Terms {
         })
     }
 
+    /// The same for an agent that is asked something.
+    pub(super) fn of_role(
+        config: &Config,
+        root: &Path,
+        role: &RoleTerms,
+        spent: f64,
+    ) -> Result<Self, DriveError> {
+        let stage = config.stage(role.stage);
+        Ok(Self {
+            mcp: role.mcp.as_deref().map(|file| mcp(root, file)).transpose()?,
+            schema: role.schema.clone(),
+            max_turns: role.max_turns.or(stage.max_turns.or(config.max_turns).map(u32::from)),
+            permissions: match role.access {
+                Access::Looks => Permissions::ReadOnly,
+                Access::Writes if config.skip_permissions => Permissions::Bypass,
+                Access::Writes => Permissions::Default,
+            },
+            budget: budget(config, spent),
+        })
+    }
+
     /// The request to a backend. Its `scratch` is still to be filled in.
     pub(super) fn request<'t>(
         &'t self,
@@ -69,6 +90,32 @@ impl Terms {
     }
 }
 
+/// What an agent that is asked something may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Look at everything.
+    Looks,
+    /// Write too, and run what it likes. What it was not asked to write is undone.
+    Writes,
+}
+
+/// On which terms an agent is asked something.
+#[derive(Clone, Debug)]
+pub(super) struct RoleTerms {
+    /// Whose settings it has.
+    pub(super) stage: StageName,
+    /// The JSON Schema of its answer.
+    pub(super) schema: Value,
+    /// What it may do.
+    pub(super) access: Access,
+    /// Most turns, where its own setting says so.
+    pub(super) max_turns: Option<u32>,
+    /// The model, where its own setting says so.
+    pub(super) model: Option<String>,
+    /// The file with the MCP servers that it may use.
+    pub(super) mcp: Option<String>,
+}
+
 /// The variables that tell a backend, and ralph's own commands in it, where they are.
 pub(super) fn variables(attempt: &str, task: &Task) -> [(String, String); 2] {
     [
@@ -78,16 +125,15 @@ pub(super) fn variables(attempt: &str, task: &Task) -> [(String, String); 2] {
 }
 
 /// What one run may use: the budget is what is left of it.
-pub(super) fn run_limits(config: &Config, spent: f64) -> Limits {
-    let mut limits = Limits::of(&config.limits, run_timeout(config));
+pub(super) fn run_limits(config: &Config, stage: StageName, spent: f64) -> Limits {
+    let mut limits = Limits::of(&config.limits, run_timeout(config, stage));
     limits.max_cost = budget(config, spent);
     limits
 }
 
 /// How long one run may take.
-pub(super) fn run_timeout(config: &Config) -> Duration {
-    let stage = config.stage(StageName::Build);
-    stage.timeout.map_or(config.limits.build_timeout(), |t| t.get())
+pub(super) fn run_timeout(config: &Config, stage: StageName) -> Duration {
+    config.stage(stage).timeout.map_or(config.limits.build_timeout(), |t| t.get())
 }
 
 fn budget(config: &Config, spent: f64) -> Option<f64> {
@@ -100,6 +146,6 @@ fn mcp(root: &Path, file: &str) -> Result<Value, DriveError> {
     let bytes = crate::store::read(&root.join(file))?.unwrap_or_default();
     serde_json::from_slice(&bytes).map_err(|e| DriveError::Ask {
         message: format!("{file}: not a configuration of MCP servers: {e}"),
-        hint: "mend it, or remove `[stages.build] mcp_config`".into(),
+        hint: "mend it, or remove `mcp_config` where it is named in ralph.toml".into(),
     })
 }

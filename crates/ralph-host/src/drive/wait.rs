@@ -10,29 +10,30 @@ use super::attempt::{Begun, Ended};
 use super::error::DriveError;
 use super::notice::Notice;
 use super::session::Session;
-use crate::choice::Next;
+use crate::choice::{Next, StageChoice};
 use crate::store::Durability;
 
 /// How long the loop sleeps before it looks around again.
 const NAP: Duration = Duration::from_millis(200);
 
 impl Session<'_> {
-    /// A backend that is not limited, by its place; `None` when the loop is to look again what to do.
+    /// A backend for code that is not limited, by its place; `None` when the loop is to look again what
+    /// to do.
     pub(super) fn free_backend(&mut self) -> Result<Option<usize>, DriveError> {
-        let now = self.clock.now().as_second();
-        let (place, until) = match self.choice.next(&self.limited, now) {
-            Next::Run(backend) => (self.place_of(&backend.name), None),
-            Next::Wait { backend, until } => (self.place_of(&backend.name), Some(until)),
-        };
-        let Some(until) = until else { return Ok(Some(place)) };
-        let backend = self.backend(place).name.clone();
-        let reason = self.limit_said.clone();
-        self.wait_for_limit(&backend, until, &reason)?;
-        Ok(None)
+        let choice = self.choice.clone();
+        self.free_of(&choice)
     }
 
-    fn place_of(&self, name: &str) -> usize {
-        self.choice.fallbacks.iter().position(|one| one.name == name).map_or(0, |n| n + 1)
+    /// The same among those of any stage.
+    pub(super) fn free_of(&mut self, choice: &StageChoice) -> Result<Option<usize>, DriveError> {
+        let now = self.clock.now().as_second();
+        let (backend, until) = match choice.next(&self.limited, now) {
+            Next::Run(backend) => return Ok(Some(choice.place_of(&backend.name))),
+            Next::Wait { backend, until } => (backend, until),
+        };
+        let reason = self.limit_said.clone();
+        self.wait_for_limit(&backend.name, until, &reason)?;
+        Ok(None)
     }
 
     /// The backend met its limit: the tree goes back, nothing is counted, and it is left alone until
@@ -54,10 +55,21 @@ impl Session<'_> {
             Record::RolledBack { attempt: begun.started.attempt.clone(), salvage },
             Durability::Eventual,
         )?;
-        self.limited.insert(backend.clone(), Limited { since, resets_at: until });
+        self.limited_now(&backend, since, until, reason);
+        Ok(())
+    }
+
+    /// Remember that a backend has met its limit, and tell it.
+    pub(super) fn limited_now(
+        &mut self,
+        backend: &str,
+        since: i64,
+        resets_at: Option<i64>,
+        reason: &str,
+    ) {
+        self.limited.insert(backend.to_owned(), Limited { since, resets_at });
         self.limit_said = reason.to_owned();
         self.warn(&format!("{backend} has met its usage limit: {reason}"));
-        Ok(())
     }
 
     /// Wait until a limit is lifted, or end the loop when nobody wants to wait. The wait is written

@@ -1,42 +1,49 @@
-//! Ctrl-C and its kin: the first one asks a job to end, the next one kills it.
+//! Ctrl-C and its kin: a way to hear signals, and a job that ends when one comes.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::job::Cancel;
 
-/// Listens for signals from its making to the end of the process.
+/// Call `hear` with each of these signals that comes, on a thread of its own, for the life of the
+/// process.
+pub fn on_signals(signals: &[i32], hear: impl Fn(i32) + Clone + Send + 'static) -> io::Result<()> {
+    for &signal in signals {
+        let (mut here, there) = UnixStream::pair()?;
+        signal_hook::low_level::pipe::register(signal, there)?;
+        let hear = hear.clone();
+        thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            let mut ring = [0];
+            while here.read_exact(&mut ring).is_ok() {
+                hear(signal);
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// Listens for signals from its making to the end of the process: the first one asks a job to end, the
+/// next one kills it.
 #[derive(Clone, Debug)]
 pub struct Interrupt {
-    /// The number of the last signal.
-    came: Arc<AtomicUsize>,
+    /// The number of the first signal.
+    came: Arc<AtomicI32>,
 }
 
 impl Interrupt {
     /// Let signals that would end ralph end the jobs of `cancel` instead.
     pub fn cancels(cancel: &Cancel) -> io::Result<Self> {
-        let came = Arc::new(AtomicUsize::new(0));
-        let (mut here, there) = UnixStream::pair()?;
-        for (signal, number) in [(SIGHUP, 1), (SIGINT, 2), (SIGTERM, 15)] {
-            // In this order: who hears the bell can read the number.
-            signal_hook::flag::register_usize(signal, came.clone(), number)?;
-            signal_hook::low_level::pipe::register(signal, there.try_clone()?)?;
-        }
-        let cancel = cancel.clone();
-        thread::Builder::new().name("interrupt".to_owned()).spawn(move || {
-            // Keep one end of our own: this thread ends with the process and not before.
-            let _there = there;
-            let mut ring = [0];
-            if here.read_exact(&mut ring).is_ok() {
-                cancel.cancel();
-            }
-            if here.read_exact(&mut ring).is_ok() {
-                cancel.kill();
+        let came = Arc::new(AtomicI32::new(0));
+        let (first, cancel) = (came.clone(), cancel.clone());
+        on_signals(&[SIGHUP, SIGINT, SIGTERM], move |signal| {
+            match first.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => cancel.cancel(),
+                Err(_) => cancel.kill(),
             }
         })?;
         Ok(Self { came })

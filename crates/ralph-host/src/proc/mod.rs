@@ -54,7 +54,7 @@ mod wire;
 
 pub use error::ProcError;
 pub use find::find_program;
-pub use interrupt::Interrupt;
+pub use interrupt::{Interrupt, on_signals};
 pub use job::{Bounds, Cancel, Finished, Job, Stderr, Stdin, Step, Watch};
 pub use lines::Line;
 pub use pump::Input;

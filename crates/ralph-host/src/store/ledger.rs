@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::chain::Chain;
+use ralph_core::lines;
+
 use super::lock::{Holder, LEDGER_WAIT, LedgerLock, LockError};
 use super::sync::Syncing;
 use super::{atomic, target};
@@ -23,6 +25,14 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// What a file of this name is made of.
+    pub fn of(path: &Path) -> Self {
+        match path.extension() {
+            Some(extension) if extension == "jsonl" => Self::Records(lines::torn_tail),
+            _ => Self::Document,
+        }
+    }
+
     fn torn_at(self, bytes: &[u8]) -> Option<usize> {
         match self {
             Self::Document => None,

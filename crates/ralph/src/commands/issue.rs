@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use ralph_core::format::Codec;
+use ralph_core::format::jsonl::fresh_issue_id;
 use ralph_core::plan::{Edit, Id, Issue, Plan, Priority, verbs};
 use ralph_core::view;
 use serde_json::json;
@@ -86,7 +87,7 @@ fn add(
     let mut added = Issue::default();
     let add = |plan: &Plan, _: &dyn Codec| {
         added = Issue {
-            id: context.fresh_id('i', plan),
+            id: fresh_issue_id(&|id| plan.knows(id), &mut context.random()),
             desc: description.trim().to_owned(),
             spec: plan.current_spec.clone(),
             priority: priority.and_then(Priority::from_word),

@@ -63,6 +63,13 @@ fn attempt() -> Option<String> {
 pub(crate) fn inside(context: &Context) -> Result<Option<Inside>, CommandError> {
     let Some(attempt) = attempt() else { return Ok(None) };
     let history = context.history()?;
+    if let Some(open) = history.consulting.as_ref().filter(|open| open.id == attempt) {
+        return Err(CommandError::new(format!(
+            "this agent was asked to {}, not to decide",
+            open.role
+        ))
+        .hint("say it in the answer; whatever only looks is allowed"));
+    }
     let Some(view) = history.attempts.iter().rev().find(|v| v.started.attempt == attempt) else {
         return Ok(None);
     };

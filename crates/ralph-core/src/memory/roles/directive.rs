@@ -1,8 +1,11 @@
 //! What the other roles answer. The types are the schemas.
 
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::answer;
 
 /// What the context agent wants after it has prepared a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -151,4 +154,13 @@ pub enum Severity {
 /// The JSON Schema of an answer: `schema_of::<PrepDirective>()`.
 pub fn schema_of<T: JsonSchema>() -> Value {
     schemars::schema_for!(T).to_value()
+}
+
+/// Whether an answer fits its type; if not, what to ask the agent for, once.
+pub fn check<T: JsonSchema + DeserializeOwned>(
+    structured: Option<&Value>,
+    text: &str,
+) -> Result<(), String> {
+    let read: Result<T, _> = answer::read(structured, text);
+    read.map(drop).map_err(|error| error.repair_request(&schema_of::<T>()))
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::directive::{IndexerReport, schema_of};
 use super::post::rules;
-use crate::memory::index::{Files, JSON_FILE, MARKDOWN_FILE, Violation, records};
+use crate::memory::index::{Files, JSON_FILE, MARKDOWN_FILE, records};
 use crate::memory::levels::compaction_input;
 use crate::memory::trigger::Trigger;
 use crate::plan::Task;
@@ -30,7 +30,7 @@ pub struct IndexerInput<'a> {
     /// Handoffs that are not in the index, oldest first.
     pub handoffs: &'a [PastHandoff],
     /// Why the last update was undone.
-    pub undone: &'a [Violation],
+    pub undone: &'a [String],
 }
 
 /// The whole prompt for the indexer.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::Judged;
 use super::directive::{PostDirective, schema_of};
 use super::prep::{line, pointer, said};
-use crate::memory::index::{JSON_FILE, MARKDOWN_FILE, RULES, Violation};
+use crate::memory::index::{JSON_FILE, MARKDOWN_FILE, RULES};
 use crate::memory::levels::{l1, l3};
 use crate::plan::Task;
 use crate::prompt::markdown::code;
@@ -32,7 +32,7 @@ pub struct PostInput<'a> {
     /// Handoffs, oldest first; the newest five are told, a line each.
     pub recent: &'a [PastHandoff],
     /// Why the last update of the index was undone.
-    pub undone: &'a [Violation],
+    pub undone: &'a [String],
 }
 
 /// The whole prompt for the context agent.
@@ -66,7 +66,7 @@ pub fn post_manifest(input: &PostInput<'_>) -> String {
 }
 
 /// What will be checked, and what was wrong the last time.
-pub(super) fn rules(out: &mut String, undone: &[Violation]) {
+pub(super) fn rules(out: &mut String, undone: &[String]) {
     out.push_str("\n## Rules That Are Checked\n\n");
     out.push_str("If one of them is broken, your update is undone as a whole.\n\n");
     for rule in RULES {
@@ -76,7 +76,7 @@ pub(super) fn rules(out: &mut String, undone: &[Violation]) {
         out.push_str("\n## Why The Last Update Was Undone\n\n");
         out.push_str("The files are as they were before it. Do not make these mistakes again:\n\n");
         for violation in undone {
-            let _ = writeln!(out, "- {}", said(&violation.to_string()));
+            let _ = writeln!(out, "- {}", said(violation));
         }
     }
 }

@@ -1,0 +1,197 @@
+//! Some agents at work at the same time, and one thread that listens to all of them.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+
+use ralph_core::backend::{Event, Outcome, Session, cost};
+use ralph_core::limits::{Decision, Limits, Monitor};
+
+use super::consult::{Answer, Question, Said};
+use super::notice::{Listener, Notice};
+use super::signals::Signals;
+use super::terms::Terms;
+use crate::backends::{Call, Heard, OnCompact, RunReport};
+use crate::choice::Chosen;
+use crate::clock::Clock;
+use crate::proc::{Bounds, ProcError, Runner};
+use crate::session::{SessionReport, Work, run_session};
+
+/// A question that is about to be asked.
+pub(super) struct Asking<'q> {
+    /// Its place among all questions.
+    pub(super) number: usize,
+    /// The question.
+    pub(super) question: &'q Question<'q>,
+    /// Its log, relative to the root.
+    pub(super) log: String,
+}
+
+/// An agent that has ended.
+pub(super) struct Ended {
+    /// The place of its question.
+    pub(super) number: usize,
+    /// What the question was about.
+    pub(super) item: String,
+    /// Its answer.
+    pub(super) answer: Answer,
+    /// Dollars, where known.
+    pub(super) cost: Option<f64>,
+    /// Tokens in and out, where known.
+    pub(super) tokens: Option<(u64, u64)>,
+    /// How long it took.
+    pub(super) took_ms: u64,
+}
+
+/// How agents are talked to.
+pub(super) struct Talk<'t> {
+    pub(super) runner: &'t Runner,
+    pub(super) chosen: &'t Chosen,
+    pub(super) terms: &'t Terms,
+    pub(super) limits: Limits,
+    pub(super) root: &'t Path,
+    pub(super) scratch: PathBuf,
+    pub(super) env: [(String, String); 1],
+    pub(super) signals: &'t Signals,
+    pub(super) clock: &'t Clock,
+}
+
+/// What an agent's thread tells.
+enum News {
+    /// The agent said something.
+    Event(Box<Event>),
+    /// The monitor, or how a run went, in words.
+    Note(String),
+    /// It has ended.
+    Ended(Result<Ended, ProcError>),
+}
+
+/// Ask all of them, so many at once. An error is told when all have ended.
+pub(super) fn ask_all(
+    talk: &Talk<'_>,
+    asking: &[Asking<'_>],
+    jobs: usize,
+    listener: &mut dyn Listener,
+) -> Result<Vec<Ended>, ProcError> {
+    let (sender, news) = mpsc::channel();
+    let next = AtomicUsize::new(0);
+    // The words of one agent can be followed; those of many at once cannot.
+    let stream = asking.len() == 1;
+    thread::scope(|scope| {
+        for _ in 0..jobs.clamp(1, asking.len().max(1)) {
+            let (sender, next) = (sender.clone(), &next);
+            scope.spawn(move || {
+                while let Some(one) = asking.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let ended = ask_one(talk, one, stream, &sender);
+                    // Whoever listens stays until all have ended.
+                    let _ = sender.send(News::Ended(ended));
+                }
+            });
+        }
+        drop(sender);
+        let (mut ended, mut error, mut told) = (Vec::new(), None, false);
+        for one in news {
+            if talk.signals.first().is_some() && !std::mem::replace(&mut told, true) {
+                listener.hear(Notice::Stopping);
+            }
+            match one {
+                News::Event(event) => listener.hear(Notice::Backend(&event)),
+                News::Note(text) => listener.hear(Notice::Monitor(&text)),
+                News::Ended(Ok(one)) => ended.push(one),
+                News::Ended(Err(e)) => error = Some(e),
+            }
+        }
+        error.map_or(Ok(ended), Err)
+    })
+}
+
+/// One agent, and once more in its session when its answer cannot be read.
+fn ask_one(
+    talk: &Talk<'_>,
+    asking: &Asking<'_>,
+    stream: bool,
+    sender: &Sender<News>,
+) -> Result<Ended, ProcError> {
+    let question = asking.question;
+    let mut monitor = Monitor::new(talk.limits.clone());
+    let mut run = |prompt: &str, session: Session<'_>| {
+        let report = run(talk, asking, prompt, session, &mut monitor, stream.then_some(sender))?;
+        for note in &report.notes {
+            let _ = sender.send(News::Note(note.clone()));
+        }
+        Ok::<SessionReport, ProcError>(report)
+    };
+    let first = run(&question.prompt, Session::New)?;
+    let (mut last, mut spent) = (first.last, first.spent);
+    let mut took = last.finished.elapsed;
+    let mut said = said(&last);
+    if last.outcome == Outcome::Success
+        && let Err(repair) = (question.check)(&said)
+        && let Some(id) = last.session.clone().filter(|_| talk.chosen.driver.supports().resume)
+    {
+        let again = run(&repair, Session::Resume { id: &id, before: spent })?;
+        spent = spent.plus(again.spent);
+        took += again.last.finished.elapsed;
+        let second = self::said(&again.last);
+        if (question.check)(&second).is_ok() {
+            (said, last) = (second, again.last);
+        }
+    }
+    let outcome = match &last.outcome {
+        Outcome::RateLimit { resets_at: None, message } => {
+            Outcome::RateLimit { resets_at: last.resets_at(talk.clock), message: message.clone() }
+        }
+        other => other.clone(),
+    };
+    Ok(Ended {
+        number: asking.number,
+        item: question.item.clone(),
+        answer: Answer { said, outcome, log: asking.log.clone() },
+        cost: cost(&spent, &talk.chosen.settings.prices),
+        tokens: spent.input.zip(spent.output),
+        took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+    })
+}
+
+fn said(report: &RunReport) -> Said {
+    Said { text: report.answer.clone(), structured: report.structured.clone() }
+}
+
+fn run(
+    talk: &Talk<'_>,
+    asking: &Asking<'_>,
+    prompt: &str,
+    session: Session<'_>,
+    monitor: &mut Monitor,
+    stream: Option<&Sender<News>>,
+) -> Result<SessionReport, ProcError> {
+    let log = talk.root.join(&asking.log);
+    let call = Call {
+        driver: &*talk.chosen.driver,
+        program: Some(&talk.chosen.program),
+        args: &talk.chosen.args,
+        env: &talk.env,
+        request: talk.terms.request(talk.chosen, prompt, session),
+        cwd: talk.root,
+        scratch: &talk.scratch,
+        log: Some(&log),
+        on_compact: OnCompact::Stop,
+        bounds: Bounds::default(),
+        cancel: talk.signals.cancel().clone(),
+    };
+    let mut hear = |heard: Heard<'_>| {
+        let Some(sender) = stream else { return };
+        let news = match heard {
+            Heard::Event(event) => News::Event(Box::new(event.clone())),
+            Heard::Decision(Decision::Warn(text)) => News::Note(text.clone()),
+            Heard::Decision(Decision::Compact) => {
+                News::Note("the context is to be compacted".to_owned())
+            }
+            Heard::Decision(Decision::Stop(_)) => return,
+        };
+        let _ = sender.send(news);
+    };
+    let work = Work { call, task: &asking.question.item, diff: &String::new };
+    run_session(talk.runner, &work, monitor, &mut hear)
+}

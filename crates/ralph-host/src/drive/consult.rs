@@ -1,0 +1,320 @@
+//! Agents that are asked something and may change nothing: one at a time, or many at once.
+//!
+//! # Theory of operation
+//!
+//! ```text
+//! checkpoint → Consulting → ask … ask → Answered … → plan and tree as they were → Consulted
+//! ```
+//!
+//! Whatever such an agent writes is undone, and told: the plan goes back to its text, the tree to the
+//! checkpoint (what was there is kept under a ref). Only files of the ledger that the role may write
+//! stay, and whoever asked checks those. A crash in between is recovered like that of an attempt.
+//!
+//! An answer that cannot be read is asked for once more in the same session. A usage limit is waited
+//! for, and only those who met it are asked again.
+
+use std::collections::BTreeMap;
+
+use ralph_core::backend::Outcome;
+use ralph_core::cycle::{Answered, Base, Consulting, Record};
+use serde_json::{Value, json};
+
+use super::ask::{Asking, Talk, ask_all};
+use super::attempt::{from_value, next_iteration, to_value};
+use super::error::DriveError;
+use super::notice::Notice;
+use super::session::{ATTEMPT_VARIABLE, Session, stage_choice};
+use super::terms::{RoleTerms, Terms, run_limits};
+use crate::git::{AttemptRef, Checkpoint, OnDirty, Target};
+use crate::store::{Durability, put_view};
+
+/// What one agent is asked.
+pub(super) struct Question<'q> {
+    /// What it is about, for people and for logs; empty when the role says it all.
+    pub(super) item: String,
+    /// The prompt.
+    pub(super) prompt: String,
+    /// Whether an answer can be used; if not, what to ask the agent for, once.
+    pub(super) check: &'q (dyn Fn(&Said) -> Result<(), String> + Sync),
+}
+
+/// What an agent answered.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Said {
+    /// The text of its last answer.
+    pub(super) text: String,
+    /// Its structured answer.
+    pub(super) structured: Option<Value>,
+}
+
+/// How an agent ended.
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    /// What it said.
+    pub(super) said: Said,
+    /// How it ended.
+    pub(super) outcome: Outcome,
+    /// Its log, relative to the root.
+    pub(super) log: String,
+}
+
+/// A question, or many of one kind.
+pub(super) struct Consultation<'q> {
+    /// What the agents are asked for, in one word.
+    pub(super) role: &'static str,
+    /// On which terms.
+    pub(super) terms: RoleTerms,
+    /// The questions.
+    pub(super) questions: Vec<Question<'q>>,
+    /// How many of them at once.
+    pub(super) jobs: usize,
+    /// Files of the ledger that they may write.
+    pub(super) may_write: &'static [&'static str],
+}
+
+/// What came of a consultation.
+#[derive(Debug)]
+pub(super) struct Consulted {
+    /// The answers, in the order of the questions.
+    pub(super) answers: Vec<Answer>,
+    /// Paths that somebody changed, and that were put back.
+    #[expect(dead_code, reason = "VERIFY asks again when its verifiers disturbed each other")]
+    pub(super) undone: Vec<String>,
+}
+
+impl Answer {
+    /// An agent that could not even be asked.
+    pub(super) fn failed(outcome: Outcome) -> Self {
+        Self { said: Said::default(), outcome, log: String::new() }
+    }
+
+    /// Whether it came to its end.
+    pub(super) fn finished(&self) -> bool {
+        self.outcome == Outcome::Success
+    }
+}
+
+impl Said {
+    /// The value that was answered.
+    pub(super) fn read<T: serde::de::DeserializeOwned>(
+        &self,
+    ) -> Result<T, ralph_core::answer::AnswerError> {
+        ralph_core::answer::read(self.structured.as_ref(), &self.text)
+    }
+}
+
+impl Session<'_> {
+    /// Ask. `None` when the loop has to end first.
+    pub(super) fn consult(
+        &mut self,
+        consultation: &Consultation<'_>,
+    ) -> Result<Option<Consulted>, DriveError> {
+        let id = self.ids.ulid(self.clock.now());
+        let of = AttemptRef { run: self.run.clone(), attempt: id.clone() };
+        self.settled = None;
+        let base = self.repo.checkpoint(&of, OnDirty::Snapshot, Target::Head)?;
+        let iteration = next_iteration(&self.history, self.project.root())?;
+        let consulting = Consulting {
+            id: id.clone(),
+            run: self.run.clone(),
+            role: consultation.role.to_owned(),
+            iteration,
+            base: Base(to_value(&base)),
+        };
+        self.record(Record::Consulting(consulting), Durability::Synced)?;
+        let before = self.plan.watch()?;
+        self.keep_ledger();
+        let answers = self.ask_until_answered(consultation, &id);
+        // Also when asking failed: nothing may stay that nobody looked at.
+        self.keep_plan(&before, consultation.role)?;
+        self.restore_ledger(consultation.may_write, consultation.role)?;
+        let undone = self.put_back(&base, consultation.role)?;
+        self.record(Record::Consulted { id }, Durability::Eventual)?;
+        Ok(answers?.map(|answers| Consulted { answers, undone }))
+    }
+
+    /// Ask somebody whose help is not needed: what cannot be asked is told, and the loop goes on with no
+    /// answers.
+    pub(super) fn consult_softly(
+        &mut self,
+        consultation: &Consultation<'_>,
+    ) -> Result<Option<Consulted>, DriveError> {
+        match self.consult(consultation) {
+            Err(error @ (DriveError::Choice(_) | DriveError::Proc(_) | DriveError::Ask { .. })) => {
+                self.warn(&format!("{} cannot be asked: {error}", consultation.role));
+                Ok(Some(Consulted { answers: Vec::new(), undone: Vec::new() }))
+            }
+            other => other,
+        }
+    }
+
+    /// Every question is answered, however many limits have to be waited for.
+    fn ask_until_answered(
+        &mut self,
+        consultation: &Consultation<'_>,
+        id: &str,
+    ) -> Result<Option<Vec<Answer>>, DriveError> {
+        let root = self.project.root().to_owned();
+        let mut choice =
+            stage_choice(&self.config, consultation.terms.stage, &self.options, &root)?;
+        if let Some(model) = &consultation.terms.model {
+            choice.chosen.model = Some(model.clone());
+        }
+        let mut open: Vec<usize> = (0..consultation.questions.len()).collect();
+        let mut answers = BTreeMap::new();
+        while !open.is_empty() {
+            if self.signals.first().is_some() {
+                return Ok(None);
+            }
+            let Some(place) = self.free_of(&choice)? else {
+                if self.ending.is_some() {
+                    return Ok(None);
+                }
+                continue;
+            };
+            let chosen = choice.at(place);
+            let spent = self.history.cost;
+            let terms = Terms::of_role(&self.config, &root, &consultation.terms, spent)?;
+            let limits = run_limits(&self.config, consultation.terms.stage, spent);
+            let stamp = self.clock.now().strftime("%Y%m%d-%H%M%S").to_string();
+            let asking: Vec<Asking<'_>> = open
+                .iter()
+                .filter_map(|&n| Some((n, consultation.questions.get(n)?)))
+                .map(|(number, question)| Asking {
+                    number,
+                    question,
+                    log: log_name(&stamp, consultation, question, id),
+                })
+                .collect();
+            let talk = Talk {
+                runner: self.runner,
+                chosen,
+                terms: &terms,
+                limits,
+                root: &root,
+                scratch: self.project.state_dir(),
+                env: [(ATTEMPT_VARIABLE.to_owned(), id.to_owned())],
+                signals: &self.signals,
+                clock: &self.clock,
+            };
+            for one in &asking {
+                let prompt = root.join(&one.log).with_extension("prompt.md");
+                put_view(&prompt, one.question.prompt.as_bytes())?;
+                let (role, item) = (consultation.role, one.question.item.as_str());
+                self.listener.hear(Notice::Asking { role, item, log: &one.log });
+            }
+            let ended = ask_all(&talk, &asking, consultation.jobs, self.listener)?;
+            for ended in ended {
+                let name = &chosen.name;
+                let answered = Answered {
+                    id: id.to_owned(),
+                    role: consultation.role.to_owned(),
+                    item: ended.item.clone(),
+                    backend: name.clone(),
+                    outcome: ended.answer.outcome.word().to_owned(),
+                    message: ended.answer.outcome.to_string(),
+                    cost: ended.cost,
+                    tokens: ended.tokens,
+                    log: ended.answer.log.clone(),
+                    took_ms: ended.took_ms,
+                };
+                self.listener.hear(Notice::Answered(&answered));
+                self.record(Record::Answered(answered), Durability::Eventual)?;
+                if let Outcome::RateLimit { resets_at, message } = &ended.answer.outcome {
+                    let since = self.clock.now().as_second();
+                    self.limited_now(name, since, *resets_at, message);
+                    continue;
+                }
+                open.retain(|&n| n != ended.number);
+                answers.insert(ended.number, ended.answer);
+            }
+        }
+        Ok(Some(answers.into_values().collect()))
+    }
+
+    /// The plan as it was, unless it was changed with ralph's own commands.
+    fn keep_plan(&mut self, before: &str, role: &str) -> Result<(), DriveError> {
+        if self.plan.is_still(before)? {
+            return Ok(());
+        }
+        let edited = self.plan.settle(|now, origin| match (now, origin) {
+            (Some(now), super::plan::Origin::Ralph) => {
+                (String::from_utf8_lossy(now).into_owned(), false)
+            }
+            _ => (before.to_owned(), true),
+        })?;
+        if edited {
+            let shown = self.plan.shown.clone();
+            self.ledger_restored(&format!("{shown}: changed during {role}; it was put back"))?;
+        }
+        Ok(())
+    }
+
+    /// The tree as it was. Returns what had been changed.
+    fn put_back(&mut self, base: &Checkpoint, role: &str) -> Result<Vec<String>, DriveError> {
+        let changes = self.repo.collect(base)?;
+        if changes.is_empty() {
+            self.repo.forget(base);
+            return Ok(Vec::new());
+        }
+        let paths: Vec<String> =
+            changes.paths.iter().map(|change| change.path.to_string()).collect();
+        let rolled = self.repo.roll_back(base, Some(&changes))?;
+        let kept = rolled.salvage.as_ref().map_or_else(String::new, |salvage| {
+            format!("; `ralph salvage diff {}` shows it", salvage.of.attempt)
+        });
+        self.warn(&format!(
+            "{role} may change nothing, and changed {}: put back{kept}",
+            few(&paths)
+        ));
+        let record = Record::Noted {
+            event: "tree_restored".into(),
+            message: format!("{role} changed {} files, which were put back", paths.len()),
+            details: json!({ "role": role, "paths": paths }),
+        };
+        self.record(record, Durability::Eventual)?;
+        Ok(paths)
+    }
+
+    /// A consultation that a crash interrupted: the tree goes back, nothing else came of it.
+    pub(super) fn recover_consultation(&mut self) -> Result<(), DriveError> {
+        let Some(open) = self.history.consulting.clone() else { return Ok(()) };
+        let base: Checkpoint = from_value(&open.base, "checkpoint")?;
+        self.repo.remove_own_locks(&base.of.run);
+        self.put_back(&base, &open.role)?;
+        self.record(Record::Consulted { id: open.id }, Durability::Synced)?;
+        let text = format!("{} was interrupted; the tree is as before", open.role);
+        self.listener.hear(Notice::Recovered(&text));
+        Ok(())
+    }
+
+    /// Tell and write down that something in the ledger was put back.
+    pub(super) fn ledger_restored(&mut self, message: &str) -> Result<(), DriveError> {
+        self.warn(message);
+        let record = Record::Noted {
+            event: "ledger_restored".into(),
+            message: message.to_owned(),
+            details: Value::Null,
+        };
+        self.record(record, Durability::Eventual)
+    }
+}
+
+/// The log of one agent, relative to the root.
+fn log_name(stamp: &str, of: &Consultation<'_>, question: &Question<'_>, id: &str) -> String {
+    let item: String =
+        question.item.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+    let dash = if item.is_empty() { "" } else { "-" };
+    let tail = id.get(id.len().saturating_sub(4)..).unwrap_or(id).to_ascii_lowercase();
+    format!("build/ralph-logs/ralph-{stamp}-{}{dash}{item}-{tail}.log", of.role)
+}
+
+/// The first few of many names.
+fn few(paths: &[String]) -> String {
+    const NAMED: usize = 5;
+    let shown = paths.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match paths.len().saturating_sub(NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}

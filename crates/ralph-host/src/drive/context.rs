@@ -1,0 +1,251 @@
+//! The context agent: it prepares the prompt of an attempt, and puts away what came of it.
+
+use ralph_core::config::Mode;
+use ralph_core::cycle::{End, FailureKind, Fate, Record};
+use ralph_core::format::codec;
+use ralph_core::memory::index::{JSON_FILE, MARKDOWN_FILE};
+use ralph_core::memory::roles::directive::{
+    PostAction, PostDirective, PrepDirective, check, schema_of,
+};
+use ralph_core::memory::roles::{
+    AfterPrep, Judged, PREPARED_PROMPT, PostInput, PrepInput, Role, after_prep, check_prepared,
+    post_prompt, prep_prompt, required_sections,
+};
+use ralph_core::plan::{Task, verbs};
+use serde_json::json;
+
+use super::attempt::{Begun, to_value};
+use super::consult::{Consultation, Question, Said};
+use super::error::DriveError;
+use super::memory::FAILURE_CONTEXT;
+use super::session::Session;
+use super::terms::Access;
+use crate::handoff_files;
+use crate::knowledge_files::Snapshot;
+use crate::prompt_files::{self, limited};
+use crate::store::{Durability, drop_view};
+
+/// Largest prepared prompt that is read, in bytes.
+const LARGEST: u64 = 4 * 1024 * 1024;
+
+/// Handoffs that show whether something happens again and again.
+const RECENT: usize = 5;
+
+/// What the coding agent is given.
+pub(super) enum Preparation {
+    /// Ralph's own prompt.
+    Own,
+    /// The one that the context agent wrote.
+    Written(String),
+    /// Nothing: the loop is to look again what to do.
+    Not,
+}
+
+impl Session<'_> {
+    /// Before an attempt: whatever the memory mode asks for.
+    pub(super) fn prepare(&mut self, task: &Task) -> Result<Preparation, DriveError> {
+        match self.config.mode {
+            Mode::HandoffOnly => Ok(Preparation::Own),
+            Mode::HandoffPlusIndex => match self.index_if_due(task)? {
+                true => Ok(Preparation::Own),
+                false => Ok(Preparation::Not),
+            },
+            Mode::AgentOrchestrated => self.context_prep(task),
+        }
+    }
+
+    fn context_prep(&mut self, task: &Task) -> Result<Preparation, DriveError> {
+        let root = self.project.root().to_owned();
+        let prepared = root.join(PREPARED_PROMPT);
+        drop_view(&prepared)?;
+        let last = self.history.iteration;
+        let latest = handoff_files::latest(&root, last.into()).value;
+        let first = handoff_files::first(&root);
+        let is_there = |path: &'static str| root.join(path).exists().then_some(path);
+        let validation = self.history.of_task(task.id.as_str()).next_back();
+        let validation = validation.and_then(|view| view.verdict.as_ref()?.report.clone());
+        let advice: Option<PostDirective> =
+            self.history.advice.clone().and_then(|advice| serde_json::from_value(advice).ok());
+        let researched = self.history.researched(task.id.as_str());
+        let input = PrepInput {
+            iteration: last.saturating_add(1),
+            mode: self.config.mode,
+            plan_file: &self.plan.shown,
+            task,
+            latest: latest.as_ref(),
+            first_handoff: first.as_deref(),
+            index: [is_there(MARKDOWN_FILE), is_there(JSON_FILE)],
+            failure_context: is_there(FAILURE_CONTEXT).filter(|_| task.retries > 0),
+            validation_log: validation.as_deref(),
+            skills: is_there(".ralph/skills"),
+            templates: is_there("ralph/prompts").or(is_there(".ralph/templates")),
+            notes: &self.history.notes,
+            researched,
+            advice: advice.as_ref(),
+        };
+        let templates = prompt_files::templates(&root)?.value;
+        let prompt =
+            prep_prompt(&templates, &input).map_err(|e| DriveError::Prompt(e.to_string()))?;
+        let required = required_sections(&input);
+        let fits = |said: &Said| check::<PrepDirective>(said.structured.as_ref(), &said.text);
+        let question = Question { item: task.id.to_string(), prompt, check: &fits };
+        let consultation = Consultation {
+            role: "prepare",
+            terms: self.role_terms(Role::ContextPrep, schema_of::<PrepDirective>(), Access::Writes),
+            questions: vec![question],
+            jobs: 1,
+            may_write: Role::ContextPrep.may_write(),
+        };
+        let Some(consulted) = self.consult_softly(&consultation)? else {
+            return Ok(Preparation::Not);
+        };
+        let answer = consulted.answers.first();
+        let directive: Result<PrepDirective, String> = match answer {
+            Some(answer) if answer.finished() => answer.said.read().map_err(|e| e.to_string()),
+            Some(answer) => Err(answer.outcome.to_string()),
+            None => Err("the context agent could not be asked".into()),
+        };
+        if let Ok(PrepDirective { stuck_detection: stuck, .. }) = &directive
+            && stuck.is_stuck
+        {
+            self.noted("stuck_detected", &stuck.evidence, to_value(stuck))?;
+        }
+        let text = limited(&prepared, LARGEST).unwrap_or(None);
+        let checked = check_prepared(text.as_deref(), &required);
+        let after = after_prep(directive.as_ref().map_err(Clone::clone), checked, researched);
+        self.go_on_after(after, task, text)
+    }
+
+    fn go_on_after(
+        &mut self,
+        after: AfterPrep,
+        task: &Task,
+        text: Option<String>,
+    ) -> Result<Preparation, DriveError> {
+        match after {
+            AfterPrep::Code => Ok(text.map_or(Preparation::Own, Preparation::Written)),
+            AfterPrep::CodeUnprepared { why } => {
+                self.warn(&format!("ralph's own prompt is used: {why}"));
+                Ok(Preparation::Own)
+            }
+            AfterPrep::Skip { reason } => {
+                self.skip(task, &reason)?;
+                Ok(Preparation::Not)
+            }
+            AfterPrep::Pause { reason } => {
+                let details = json!({ "task_id": task.id.as_str(), "by": "context agent" });
+                self.noted("human_review_requested", &reason, details)?;
+                let reason = format!("the context agent asks for a person: {reason}");
+                self.ending = Some(End::Paused { reason });
+                Ok(Preparation::Not)
+            }
+            AfterPrep::Research { reason } => {
+                self.warn(&format!("{} waits for more research: {reason}", task.id));
+                let task = task.id.to_string();
+                self.record(Record::Researched { task }, Durability::Eventual)?;
+                Ok(Preparation::Not)
+            }
+        }
+    }
+
+    /// Leave a task out because the context agent says so.
+    fn skip(&mut self, task: &Task, reason: &str) -> Result<(), DriveError> {
+        let now = self.clock.stamp();
+        let why = format!("skipped by the context agent: {reason}");
+        self.plan.change(|plan, text| {
+            match verbs::skip(plan, &task.id, Some(&why), &now) {
+                Ok(edits) => codec(plan.format).edit(text, &edits),
+                // Somebody else was faster.
+                Err(_) => Ok(text.to_owned()),
+            }
+        })?;
+        self.warn(&format!("{} is {why}", task.id));
+        self.noted("skip_task", &why, json!({ "task_id": task.id.as_str() }))
+    }
+
+    /// After an attempt: what was learned is put away, and others may look at it.
+    pub(super) fn follow_up(&mut self, begun: &Begun) -> Result<(), DriveError> {
+        let attempt = begun.started.attempt.as_str();
+        let view = self.history.attempts.iter().rev().find(|v| v.started.attempt == attempt);
+        let judged = match view.map(|view| &view.fate) {
+            Some(Fate::Landed { .. }) => Judged::Passed,
+            Some(Fate::Failed { failure, .. }) if failure.kind != FailureKind::Interrupted => {
+                Judged::Failed
+            }
+            // It met a limit, or somebody ended it.
+            _ => return Ok(()),
+        };
+        if self.config.mode == Mode::AgentOrchestrated && self.may_ask() {
+            self.context_post(begun, judged)?;
+        }
+        if self.may_ask() { self.passes(begun, judged) } else { Ok(()) }
+    }
+
+    /// Whether an agent may be asked that is not needed for the work.
+    fn may_ask(&self) -> bool {
+        let left = self.config.limits.max_cost.is_none_or(|most| self.history.cost < most.get());
+        left && self.signals.first().is_none() && self.ending.is_none()
+    }
+
+    fn context_post(&mut self, begun: &Begun, judged: Judged) -> Result<(), DriveError> {
+        let root = self.project.root().to_owned();
+        let iteration = begun.started.iteration;
+        let handoff = handoff_files::name(iteration.into());
+        let validation = self.report_of(begun);
+        let recent = handoff_files::recent(&root, iteration.into(), RECENT);
+        let undone = self.history.undone.as_ref().map(|u| u.why.clone()).unwrap_or_default();
+        let input = PostInput {
+            iteration,
+            task: &begun.task,
+            judged,
+            handoff: root.join(&handoff).exists().then_some(handoff.as_str()),
+            validation_log: validation.as_deref(),
+            recent: &recent,
+            undone: &undone,
+        };
+        let templates = prompt_files::templates(&root)?.value;
+        let prompt =
+            post_prompt(&templates, &input).map_err(|e| DriveError::Prompt(e.to_string()))?;
+        let snapshot = Snapshot::take(&root)?;
+        let fits = |said: &Said| check::<PostDirective>(said.structured.as_ref(), &said.text);
+        let question = Question { item: begun.task.id.to_string(), prompt, check: &fits };
+        let terms =
+            self.role_terms(Role::ContextPost, schema_of::<PostDirective>(), Access::Writes);
+        let asked = self.ask_about_index("put-away", terms, question, &snapshot, iteration)?;
+        let Some(answer) = asked.filter(super::consult::Answer::finished) else { return Ok(()) };
+        match answer.said.read::<PostDirective>() {
+            Ok(directive) => {
+                if directive.action == PostAction::RequestHumanReview {
+                    self.warn(&format!(
+                        "the context agent asks for a person: {}",
+                        directive.reason
+                    ));
+                }
+                let advice = to_value(&directive);
+                self.record(Record::Advised { advice }, Durability::Eventual)
+            }
+            Err(why) => {
+                self.warn(&format!("the context agent's advice cannot be read: {why}"));
+                Ok(())
+            }
+        }
+    }
+
+    /// The report of an attempt's gates, relative to the root.
+    pub(super) fn report_of(&self, begun: &Begun) -> Option<String> {
+        let attempt = begun.started.attempt.as_str();
+        let view = self.history.attempts.iter().rev().find(|v| v.started.attempt == attempt)?;
+        view.verdict.as_ref()?.report.clone()
+    }
+
+    /// Write down something that decides nothing.
+    pub(super) fn noted(
+        &mut self,
+        event: &str,
+        message: &str,
+        details: serde_json::Value,
+    ) -> Result<(), DriveError> {
+        let (event, message) = (event.to_owned(), message.to_owned());
+        self.record(Record::Noted { event, message, details }, Durability::Eventual)
+    }
+}

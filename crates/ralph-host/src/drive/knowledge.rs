@@ -1,0 +1,138 @@
+//! The knowledge index: when it is time, an agent brings it up to date, and ralph checks what it wrote.
+
+use ralph_core::backend::Outcome;
+use ralph_core::config::Mode;
+use ralph_core::cycle::Record;
+use ralph_core::memory::roles::directive::{IndexerReport, check, schema_of};
+use ralph_core::memory::roles::{IndexerInput, Role, indexer_prompt};
+use ralph_core::memory::{Trigger, trigger};
+use ralph_core::plan::Task;
+
+use super::consult::{Answer, Consultation, Question, Said};
+use super::error::DriveError;
+use super::session::Session;
+use super::terms::{Access, RoleTerms};
+use crate::knowledge_files::Snapshot;
+use crate::store::{Durability, drop_view, put_view};
+use crate::{handoff_files, prompt_files};
+
+/// Most handoffs that are looked at for one update.
+const MOST_HANDOFFS: usize = 200;
+
+/// The index as it was, for a start after a crash.
+const BEFORE: &str = "index-before.json";
+
+impl Session<'_> {
+    /// Before a task: bring the index up to date, if it is time. `false` when the loop has to end.
+    pub(super) fn index_if_due(&mut self, task: &Task) -> Result<bool, DriveError> {
+        if self.config.mode != Mode::HandoffPlusIndex || !self.history.may_index() {
+            return Ok(true);
+        }
+        let Some(why) = self.index_trigger(task) else { return Ok(true) };
+        let record = Record::Noted {
+            event: "compaction_start".into(),
+            message: format!("the knowledge index is brought up to date: {why}"),
+            details: why.details(),
+        };
+        self.record(record, Durability::Eventual)?;
+        let root = self.project.root().to_owned();
+        let (since, last) = (self.history.unindexed.since.into(), self.history.iteration);
+        let handoffs = handoff_files::between(&root, since, last.into(), MOST_HANDOFFS);
+        let snapshot = Snapshot::take(&root)?;
+        let templates = prompt_files::templates(&root)?.value;
+        let undone = self.history.undone.as_ref().map(|u| u.why.clone()).unwrap_or_default();
+        let prompt = indexer_prompt(
+            &templates,
+            &IndexerInput {
+                iteration: last.saturating_add(1),
+                task,
+                trigger: why,
+                files: snapshot.files(),
+                handoffs: &handoffs,
+                undone: &undone,
+            },
+        )
+        .map_err(|e| DriveError::Prompt(e.to_string()))?;
+        let fits = |said: &Said| check::<IndexerReport>(said.structured.as_ref(), &said.text);
+        let question = Question { item: String::new(), prompt, check: &fits };
+        let terms = self.role_terms(Role::Indexer, schema_of::<IndexerReport>(), Access::Writes);
+        let answer = self.ask_about_index("index", terms, question, &snapshot, last)?;
+        Ok(answer.is_some())
+    }
+
+    fn index_trigger(&self, task: &Task) -> Option<Trigger> {
+        let memory = &self.config.memory;
+        let most = usize::try_from(memory.novelty_recent_handoffs).unwrap_or(usize::MAX);
+        let recent =
+            handoff_files::recent(self.project.root(), self.history.iteration.into(), most);
+        let recent: Vec<_> = recent.into_iter().map(|past| past.handoff).collect();
+        trigger(task, &recent, self.history.unindexed, memory)
+    }
+
+    /// Ask an agent that may write the index, and keep what it wrote only when nothing is wrong with
+    /// it. `None` when the loop has to end.
+    pub(super) fn ask_about_index(
+        &mut self,
+        role: &'static str,
+        terms: RoleTerms,
+        question: Question<'_>,
+        snapshot: &Snapshot,
+        iteration: u32,
+    ) -> Result<Option<Answer>, DriveError> {
+        let kept = self.project.state_dir().join(BEFORE);
+        put_view(&kept, &snapshot.to_bytes())?;
+        let may_write = Role::Indexer.may_write();
+        let consultation =
+            Consultation { role, terms, questions: vec![question], jobs: 1, may_write };
+        let consulted = self.consult_softly(&consultation);
+        let root = self.project.root().to_owned();
+        let answer = match &consulted {
+            Ok(Some(consulted)) => consulted.answers.first().cloned(),
+            _ => None,
+        };
+        let finished = answer.as_ref().is_some_and(|a| a.outcome == Outcome::Success);
+        let why = match finished {
+            true => snapshot.settle(&root)?.iter().map(ToString::to_string).collect(),
+            false => {
+                snapshot.restore(&root)?;
+                let how = answer
+                    .as_ref()
+                    .map_or("it was not asked".to_owned(), |a| a.outcome.to_string());
+                vec![format!("the agent did not come to its end: {how}")]
+            }
+        };
+        drop_view(&kept)?;
+        if consulted?.is_none() {
+            return Ok(None);
+        }
+        match why[..] {
+            [] => self.record(Record::Indexed { iteration }, Durability::Eventual)?,
+            _ => {
+                self.warn(&format!("the knowledge index is as before: {}", why.join("; ")));
+                self.record(Record::IndexUndone { why }, Durability::Eventual)?;
+            }
+        }
+        Ok(Some(answer.unwrap_or_else(|| Answer::failed(Outcome::Cancelled))))
+    }
+
+    /// An update of the index that a crash interrupted is undone: nobody checked it.
+    pub(super) fn recover_index(&mut self) -> Result<(), DriveError> {
+        let kept = self.project.state_dir().join(BEFORE);
+        let Some(bytes) = crate::store::read(&kept)? else { return Ok(()) };
+        if let Some(snapshot) = Snapshot::from_bytes(&bytes) {
+            snapshot.restore(self.project.root())?;
+        }
+        Ok(drop_view(&kept)?)
+    }
+
+    /// The terms of a role, as configured.
+    pub(super) fn role_terms(
+        &self,
+        role: Role<'_>,
+        schema: serde_json::Value,
+        access: Access,
+    ) -> RoleTerms {
+        let mcp = role.mcp_config(&self.config);
+        RoleTerms { stage: role.stage(), schema, access, max_turns: None, model: None, mcp }
+    }
+}

@@ -1,0 +1,160 @@
+//! Passes: further agents that look at what came of an attempt. Whatever they do, the loop goes on.
+
+use ralph_core::config::Pass;
+use ralph_core::cycle::Fate;
+use ralph_core::memory::roles::directive::{Review, ReviewVerdict, schema_of};
+use ralph_core::memory::roles::{Judged, PassInput, PassPrompt, Role, pass_prompt, passes_due};
+use serde_json::{Value, json};
+
+use super::attempt::Begun;
+use super::consult::{Answer, Consultation, Question, Said};
+use super::error::DriveError;
+use super::notice::Notice;
+use super::session::Session;
+use super::terms::{Access, RoleTerms};
+use crate::handoff_files;
+use crate::prompt_files;
+use crate::store::put_view;
+
+/// What ralph's own review is called, in a project that does not override it.
+const REVIEW: &str = "review-agent-prompt.md";
+
+impl Session<'_> {
+    /// The passes that are due after an attempt.
+    pub(super) fn passes(&mut self, begun: &Begun, judged: Judged) -> Result<(), DriveError> {
+        let due: Vec<Pass> =
+            passes_due(&self.config, judged, begun.started.iteration).cloned().collect();
+        for pass in due {
+            match self.pass(&pass, begun, judged) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(Trouble::Pass(why)) => {
+                    self.warn(&format!("pass {}: {why}", pass.name));
+                    self.noted("pass_failed", &why, json!({ "pass": pass.name }))?;
+                }
+                Err(Trouble::Loop(error)) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// One pass. `false` when the loop has to end.
+    fn pass(&mut self, pass: &Pass, begun: &Begun, judged: Judged) -> Result<bool, Trouble> {
+        let prompt = self.pass_text(pass, begun, judged)?;
+        let schema = self.pass_schema(pass)?;
+        // Any object will do for a schema of the project's own: the backend was given it.
+        let check =
+            |said: &Said| said.read::<Value>().map(drop).map_err(|e| e.repair_request(&schema));
+        let terms = RoleTerms {
+            max_turns: pass.max_turns.map(u32::from),
+            model: pass.model.clone(),
+            ..self.role_terms(
+                Role::Pass(pass),
+                schema.clone(),
+                if pass.read_only { Access::Looks } else { Access::Writes },
+            )
+        };
+        let question = Question { item: pass.name.clone(), prompt, check: &check };
+        let questions = vec![question];
+        let consultation = Consultation { role: "pass", terms, questions, jobs: 1, may_write: &[] };
+        let Some(consulted) = self.consult_softly(&consultation)? else { return Ok(false) };
+        let Some(answer) = consulted.answers.into_iter().next() else { return Ok(true) };
+        if !answer.finished() {
+            return Err(Trouble::Pass(answer.outcome.to_string()));
+        }
+        self.tell_pass(pass, begun, &answer)?;
+        Ok(true)
+    }
+
+    fn tell_pass(&mut self, pass: &Pass, begun: &Begun, answer: &Answer) -> Result<(), Trouble> {
+        let found: Value = answer.said.read().map_err(|e| Trouble::Pass(e.to_string()))?;
+        let iteration = begun.started.iteration;
+        let file = format!(".ralph/logs/passes/iter-{iteration}-{}.json", safe(&pass.name));
+        let text = serde_json::to_string_pretty(&found).unwrap_or_default() + "\n";
+        put_view(&self.project.root().join(&file), text.as_bytes()).map_err(DriveError::from)?;
+        let summary = match serde_json::from_value::<Review>(found) {
+            Ok(review) => {
+                let verdict = match review.verdict {
+                    ReviewVerdict::Approve => "approves",
+                    ReviewVerdict::Concerns => "has concerns",
+                };
+                let n = review.findings.len();
+                let findings = if n == 0 { String::new() } else { format!(" ({n} in {file})") };
+                format!("{verdict}: {}{findings}", review.summary)
+            }
+            Err(_) => format!("answered: {file}"),
+        };
+        let message = format!("{} {summary}", pass.name);
+        self.listener.hear(Notice::Said { who: "pass", what: &message });
+        let details = json!({ "pass": pass.name, "iteration": iteration, "file": file });
+        Ok(self.noted("pass_end", &message, details)?)
+    }
+
+    fn pass_text(&self, pass: &Pass, begun: &Begun, judged: Judged) -> Result<String, Trouble> {
+        let root = self.project.root();
+        let attempt = begun.started.attempt.as_str();
+        let view = self.history.attempts.iter().rev().find(|v| v.started.attempt == attempt);
+        let revision = view.and_then(|view| match &view.fate {
+            Fate::Landed { commit, .. } => commit.clone(),
+            Fate::Failed { salvage, .. } => salvage.clone(),
+            _ => None,
+        });
+        let handoff = handoff_files::name(begun.started.iteration.into());
+        let report = self.report_of(begun);
+        let files = self.last_changed.clone();
+        let input = PassInput {
+            name: &pass.name,
+            iteration: begun.started.iteration,
+            task: &begun.task,
+            judged,
+            handoff: root.join(&handoff).exists().then_some(handoff.as_str()),
+            validation_log: report.as_deref(),
+            revision: revision.as_deref(),
+            files: &files,
+        };
+        let templates = prompt_files::templates(root).map_err(DriveError::from)?.value;
+        let file = pass.prompt_template.as_str();
+        let own = prompt_files::own(root, file).map_err(Trouble::Pass)?;
+        let prompt = match &own {
+            Some((file, text)) => PassPrompt::Own { file, text },
+            None if file == REVIEW => PassPrompt::Review,
+            None => {
+                return Err(Trouble::Pass(format!(
+                    "there is no {file} (looked in ralph/prompts and .ralph/templates)"
+                )));
+            }
+        };
+        pass_prompt(&templates, prompt, &input).map_err(|e| Trouble::Pass(e.to_string()))
+    }
+
+    fn pass_schema(&self, pass: &Pass) -> Result<Value, Trouble> {
+        let Some(file) = &pass.schema else { return Ok(schema_of::<Review>()) };
+        let found = prompt_files::own(self.project.root(), file).map_err(Trouble::Pass)?;
+        let (file, text) =
+            found.ok_or_else(|| Trouble::Pass(format!("there is no schema {file}")))?;
+        serde_json::from_str(&text).map_err(|e| Trouble::Pass(format!("{file}: {e}")))
+    }
+}
+
+/// Why a pass did not work.
+enum Trouble {
+    /// Its own affair.
+    Pass(String),
+    /// Nothing can go on.
+    Loop(DriveError),
+}
+
+impl From<DriveError> for Trouble {
+    fn from(error: DriveError) -> Self {
+        match error {
+            DriveError::PromptFile(e) => Self::Pass(e.to_string()),
+            DriveError::Ask { message, .. } => Self::Pass(message),
+            other => Self::Loop(other),
+        }
+    }
+}
+
+/// A name that can be a part of a file's.
+fn safe(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+}
