@@ -18,6 +18,7 @@ pub mod backend;
 pub mod choice;
 pub mod claim;
 pub mod config;
+pub mod construct;
 pub mod convert;
 pub mod cycle;
 pub mod digest;

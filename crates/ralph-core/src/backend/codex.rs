@@ -40,6 +40,7 @@ impl Driver for Codex {
             cost: false,
             context: false,
             mcp: true,
+            system: true,
             max_turns: false,
             budget: false,
             compaction: false,

@@ -169,6 +169,7 @@ impl Driver for CommandDriver {
             cost: false,
             context: false,
             mcp: false,
+            system: false,
             max_turns: self.uses(Hole::MaxTurns),
             budget: false,
             compaction: false,

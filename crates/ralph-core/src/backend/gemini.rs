@@ -47,6 +47,7 @@ impl Driver for Gemini {
             cost: false,
             context: false,
             mcp: false,
+            system: false,
             max_turns: false,
             budget: false,
             compaction: false,

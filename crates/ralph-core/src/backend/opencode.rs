@@ -35,6 +35,7 @@ impl Driver for OpenCode {
             cost: true,
             context: false,
             mcp: true,
+            system: true,
             max_turns: false,
             budget: false,
             compaction: false,

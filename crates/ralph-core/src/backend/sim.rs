@@ -77,6 +77,7 @@ impl Driver for Sim {
             cost: true,
             context: true,
             mcp: false,
+            system: true,
             max_turns: true,
             budget: true,
             compaction: true,

@@ -7,6 +7,7 @@ use super::record::{
     BackendEnd, Base, Consulting, Entry, FailIntent, LandIntent, Landing, Record, RunStart,
     Started, Verdict,
 };
+use super::staged::Staged;
 
 /// The word of a backend that did its work.
 pub(super) const SUCCESS: &str = "success";
@@ -146,6 +147,8 @@ pub struct History {
     pub paused: bool,
     /// What the knowledge index does not know yet.
     pub unindexed: Unindexed,
+    /// How construct stands.
+    pub construct: Staged,
     /// Updates of the knowledge index that were undone.
     pub undone: Option<Undone>,
     /// What the context agent advised after the last attempt.
@@ -244,6 +247,11 @@ impl History {
                 self.unindexed = Unindexed { since: *iteration, ..Unindexed::default() };
                 self.undone = None;
             }
+            Record::ConstructStarted(start) => self.construct.started(start),
+            Record::IterationStarted { n } => self.construct.iteration_started(*n),
+            Record::StageStarted(start) => self.construct.stage_started(start),
+            Record::StageEnded(end) => self.construct.stage_ended(end),
+            Record::Unverified { task } => self.construct.unverified(task),
             Record::Noted { .. } => {}
         }
     }

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::judge::{Failure, Proof};
+use super::staged::{ConstructStart, StageEnd, StageStart};
 use crate::backend::Outcome;
-use crate::plan::Task;
+use crate::plan::{Id, Task};
 
 /// The number of the journal's form. It grows when an older ralph would misread what is written.
 pub const JOURNAL_FORM: u32 = 1;
@@ -109,6 +110,22 @@ pub enum Record {
     Indexed {
         /// The last iteration that is in it.
         iteration: u32,
+    },
+    /// A spec is being constructed.
+    ConstructStarted(ConstructStart),
+    /// An iteration of construct began.
+    IterationStarted {
+        /// Its number.
+        n: u32,
+    },
+    /// Intent: a stage of construct is about to begin.
+    StageStarted(StageStart),
+    /// It has ended.
+    StageEnded(StageEnd),
+    /// No verifier had a usable word about a task in this iteration.
+    Unverified {
+        /// Which one.
+        task: Id,
     },
     /// Something worth telling that decides nothing.
     Noted {

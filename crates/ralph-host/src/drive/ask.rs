@@ -64,7 +64,7 @@ enum News {
     /// The monitor, or how a run went, in words.
     Note(String),
     /// It has ended.
-    Ended(Result<Ended, ProcError>),
+    Ended(Box<Result<Ended, ProcError>>),
 }
 
 /// Ask all of them, so many at once. An error is told when all have ended.
@@ -85,7 +85,7 @@ pub(super) fn ask_all(
                 while let Some(one) = asking.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let ended = ask_one(talk, one, stream, &sender);
                     // Whoever listens stays until all have ended.
-                    let _ = sender.send(News::Ended(ended));
+                    let _ = sender.send(News::Ended(Box::new(ended)));
                 }
             });
         }
@@ -98,8 +98,10 @@ pub(super) fn ask_all(
             match one {
                 News::Event(event) => listener.hear(Notice::Backend(&event)),
                 News::Note(text) => listener.hear(Notice::Monitor(&text)),
-                News::Ended(Ok(one)) => ended.push(one),
-                News::Ended(Err(e)) => error = Some(e),
+                News::Ended(one) => match *one {
+                    Ok(one) => ended.push(one),
+                    Err(e) => error = Some(e),
+                },
             }
         }
         error.map_or(Ok(ended), Err)
@@ -114,7 +116,8 @@ fn ask_one(
     sender: &Sender<News>,
 ) -> Result<Ended, ProcError> {
     let question = asking.question;
-    let mut monitor = Monitor::new(talk.limits.clone());
+    let prices = talk.chosen.settings.prices.clone();
+    let mut monitor = Monitor::new(talk.limits).priced(prices);
     let mut run = |prompt: &str, session: Session<'_>| {
         let report = run(talk, asking, prompt, session, &mut monitor, stream.then_some(sender))?;
         for note in &report.notes {
@@ -172,7 +175,7 @@ fn run(
         program: Some(&talk.chosen.program),
         args: &talk.chosen.args,
         env: &talk.env,
-        request: talk.terms.request(talk.chosen, prompt, session),
+        request: talk.terms.request(talk.chosen, (prompt, None), session),
         cwd: talk.root,
         scratch: &talk.scratch,
         log: Some(&log),

@@ -17,6 +17,7 @@
 mod ask;
 mod attempt;
 mod backend;
+mod construct;
 mod consult;
 mod context;
 mod counts;
@@ -32,7 +33,7 @@ mod material;
 mod memory;
 mod notice;
 mod passes;
-mod plan;
+mod plan_file;
 mod preview;
 mod progress;
 mod recovery;
@@ -40,12 +41,17 @@ mod regate;
 mod session;
 mod signals;
 mod specs;
+mod survivors;
 mod terms;
 mod tidy;
+mod views;
 mod wait;
 
+pub use construct::{Goal, Planned, Planning, construct, plan};
 pub use error::DriveError;
 pub use forget::{Forgotten, forget};
+pub use guard::mend_plan;
+pub use log::{LogOf, prune_logs};
 pub use notice::{Listener, Notice, Tally};
 pub use preview::{CommandLine, Input, Look, Next, Preview, preview};
 pub use session::{ATTEMPT_VARIABLE, Options, Setup, TASK_VARIABLE};
@@ -53,14 +59,15 @@ pub use signals::Signals;
 pub use tidy::{retirement, underway};
 
 use ralph_core::cycle::{End, Fate, Limits, OnceEnd, Progress, Step, next_step};
+use ralph_core::plan::Trust;
 
 use crate::proc::Runner;
-use session::Session;
+use session::{Loop, Session};
 
 /// Work on a plan, one task at a time, until nothing is left or something says stop.
 pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<End, DriveError> {
-    let runner = Runner::new(setup.ids.ulid(setup.clock.now()));
-    let mut session = Session::open(setup, &runner, listener)?;
+    let runner = runner(&mut setup);
+    let mut session = Session::open(setup, Loop::Build, &runner, listener)?;
     session.recover()?;
     session.start()?;
     let end = loop {
@@ -69,9 +76,15 @@ pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<End, Drive
             Step::End(end) => break end,
         }
     };
-    session.finish(&end)?;
+    session.finish(&end, &end.reason())?;
     counts::write(&runner);
     Ok(end)
+}
+
+/// What runs programs for a loop: each of them carries the mark of the run and of the place.
+fn runner(setup: &mut Setup) -> Runner {
+    let place = setup.project.git_dir().unwrap_or(setup.project.root());
+    Runner::new(setup.ids.ulid(setup.clock.now())).at(place)
 }
 
 impl Session<'_> {
@@ -82,7 +95,11 @@ impl Session<'_> {
         }
         let loaded = self.read_plan()?;
         let limits = Limits {
-            iterations: self.config.build.max_iterations.get(),
+            iterations: match self.kind {
+                // Iterations of a construct are cycles, and it counts them itself.
+                Loop::Construct => u32::MAX,
+                Loop::Build | Loop::Plan => self.config.build.max_iterations.get(),
+            },
             cost: self.config.limits.max_cost.map(ralph_core::config::Dollars::get),
             once: self.options.once,
         };
@@ -94,6 +111,10 @@ impl Session<'_> {
                 _ => None,
             },
             signal: self.signals.first(),
+            trust: match self.kind {
+                Loop::Build | Loop::Plan => Trust::Verified,
+                Loop::Construct => Trust::Claimed,
+            },
             only: self.options.task.clone(),
             ..Progress::of(&self.history)
         };

@@ -93,6 +93,7 @@ impl Driver for Acp {
             cost: self.agent.is_some_and(|agent| agent.cost),
             context: self.agent.is_some_and(|agent| agent.context),
             mcp: true,
+            system: false,
             max_turns: false,
             budget: false,
             compaction: self.agent.is_some_and(|agent| agent.compact.is_some()),

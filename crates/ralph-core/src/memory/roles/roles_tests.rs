@@ -207,6 +207,7 @@ fn an_indexer_learns_why_its_last_update_was_undone() {
     let old = "# Knowledge Index\nLast updated: iteration 3 (x)\n## Constraints\n- [K-constraint-a] must stay\n";
     let files = Files { markdown: Some(old), json: Some("[]") };
     let undone = verify(files, Files { markdown: Some(""), json: Some("[]") }).unwrap_err();
+    let undone: Vec<String> = undone.iter().map(ToString::to_string).collect();
     let (task, handoffs) = (task(), [past()]);
     let mut input = IndexerInput {
         iteration: 8,
