@@ -14,6 +14,7 @@ pub mod choice;
 pub mod clock;
 pub mod config_load;
 pub mod crash;
+mod crew;
 pub mod drive;
 pub mod file_error;
 pub mod gates;
