@@ -23,6 +23,7 @@ use serde_json::Value;
 
 use super::sync::{self, Syncing};
 use super::target;
+use super::view::put_view;
 use crate::file_error::{Action, FileError};
 
 /// The journal's name in the state directory.
@@ -111,10 +112,13 @@ pub fn read_history(state_dir: &Path) -> Result<History, JournalError> {
     Ok(load(&path)?.0)
 }
 
-/// What the file says, and how many of its bytes are whole lines.
-fn load(path: &Path) -> Result<(History, u64), JournalError> {
+/// What the file says, how many of its bytes are whole lines, and what stands behind the first zero
+/// although it should be room: a machine that lost its power may have written that before what comes
+/// earlier.
+fn load(path: &Path) -> Result<(History, u64, Vec<u8>), JournalError> {
     let mut bytes = target::read(path)?.unwrap_or_default();
-    bytes.truncate(memchr::memchr(0, &bytes).unwrap_or(bytes.len()));
+    let mut behind = bytes.split_off(memchr::memchr(0, &bytes).unwrap_or(bytes.len()));
+    behind.retain(|&byte| byte != 0);
     let whole = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
     let mut history = History::default();
     for (n, line) in bytes[..whole].split(|&b| b == b'\n').enumerate() {
@@ -124,7 +128,7 @@ fn load(path: &Path) -> Result<(History, u64), JournalError> {
         let entry = entry(line).map_err(|problem| problem.at(path, n + 1))?;
         history.add(&entry);
     }
-    Ok((history, u64::try_from(whole).unwrap_or(u64::MAX)))
+    Ok((history, u64::try_from(whole).unwrap_or(u64::MAX), behind))
 }
 
 /// What is wrong with a line.
@@ -164,7 +168,10 @@ impl Journal {
     /// Open the journal of a state directory for writing. Only the holder of the run lock may.
     pub fn open(state_dir: &Path) -> Result<(Self, History), JournalError> {
         let path = state_dir.join(NAME);
-        let (history, whole) = load(&path)?;
+        let (history, whole, behind) = load(&path)?;
+        if !behind.is_empty() {
+            put_view(&path.with_extension("jsonl.torn"), &behind)?;
+        }
         let file = open(&path, whole).map_err(FileError::io(Action::Write, &path))?;
         let syncing = Syncing::default();
         Ok((Self { path, file, length: whole, room: whole, syncing }, history))

@@ -100,3 +100,20 @@ fn a_journal_of_another_version_is_refused_as_such_and_not_as_damage() {
     crate::store::replace(&path, b"nonsense\n").unwrap();
     assert!(matches!(read_history(dir.path()).unwrap_err(), JournalError::Damaged { .. }));
 }
+
+#[test]
+fn what_stands_behind_the_first_zero_is_kept_aside_and_not_believed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(NAME);
+    let (mut journal, _) = Journal::open(dir.path()).unwrap();
+    journal.append(stamp(), start("one"), Durability::Synced).unwrap();
+    drop(journal);
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes.extend([0, 0, 0]);
+    bytes.extend(b"{\"at\":\"later\"}\n\0\0");
+    super::super::replace(&path, &bytes).unwrap();
+    let (_journal, history) = Journal::open(dir.path()).unwrap();
+    assert_eq!(history.run.unwrap().run, "one");
+    let kept = std::fs::read(path.with_extension("jsonl.torn")).unwrap();
+    assert_eq!(kept, b"{\"at\":\"later\"}\n");
+}
