@@ -13,11 +13,13 @@
 //! ```
 
 pub mod age;
+pub mod agent_session;
 pub mod answer;
 pub mod backend;
 pub mod choice;
 pub mod claim;
 pub mod config;
+pub mod construct;
 pub mod convert;
 pub mod cycle;
 pub mod digest;

@@ -21,7 +21,7 @@ pub struct Totals {
 }
 
 /// The last lines of a run. The first one has the reason and what remains.
-pub fn ending(end: &End, totals: &Totals) -> Vec<Line> {
+pub fn ending(command: &str, end: &End, reason: &str, totals: &Totals) -> Vec<Line> {
     let (style, word) = match end {
         End::Complete => (Style::Good, "Complete"),
         End::TaskComplete(_) | End::Once(OnceEnd::Landed) => (Style::Good, "Stopped"),
@@ -29,7 +29,6 @@ pub fn ending(end: &End, totals: &Totals) -> Vec<Line> {
         End::Backend { .. } | End::FalseDone | End::Breaker(_) => (Style::Bad, "Stopped"),
         _ => (Style::Caution, "Stopped"),
     };
-    let reason = end.reason();
     let mut first = format!(": {}.", reason.trim_end().trim_end_matches('.'));
     let numbers = numbers(totals);
     let mut lines = Vec::new();
@@ -46,7 +45,7 @@ pub fn ending(end: &End, totals: &Totals) -> Vec<Line> {
         lines.push(Line::of(Style::Faint, format!("{numbers}.")));
     }
     lines.extend(
-        next(end)
+        next(command, end)
             .iter()
             .map(|next| Line::of(Style::Strong, "Next: ").hang_here().add(Style::Plain, next)),
     );
@@ -77,8 +76,8 @@ fn why(end: &End) -> &[String] {
 }
 
 /// What to do about it.
-fn next(end: &End) -> Vec<String> {
-    let one = |text: &str| vec![text.to_owned()];
+fn next(command: &str, end: &End) -> Vec<String> {
+    let one = |text: &str| vec![text.replace("ralph build", &format!("ralph {command}"))];
     match end {
         End::Complete | End::TaskComplete(_) | End::Once(OnceEnd::Landed) => Vec::new(),
         End::Blocked { .. } => one(
@@ -93,6 +92,9 @@ fn next(end: &End) -> Vec<String> {
         End::UsageLimit { .. } => one("`ralph build` waits for the reset and goes on"),
         End::Backend { advice, .. } => advice.iter().cloned().collect(),
         End::FalseDone => one("take RALPH_DONE out of the plan, or tick what is done"),
+        End::NoPlan { log, .. } => {
+            log.iter().map(|log| format!("{log} has what the agent said")).collect()
+        }
         End::Interrupted(_) | End::Stopped | End::Paused { .. } => {
             one("`ralph build --resume` goes on")
         }
@@ -110,7 +112,7 @@ mod tests {
         Totals { remaining: 3, landed: 5, attempts: 7, cost: Some(0.12), took_ms: 200_000 };
 
     fn said(end: &End) -> String {
-        let lines = ending(end, &TOTALS);
+        let lines = ending("build", end, &end.reason(), &TOTALS);
         lines.iter().map(|line| line.paint(Paint::None)).collect::<Vec<_>>().join("\n")
     }
 
@@ -118,7 +120,7 @@ mod tests {
     fn the_end_is_told_with_its_reason_and_what_remains() {
         let totals = Totals { remaining: 0, ..TOTALS };
         assert_eq!(
-            ending(&End::Complete, &totals)[0].text(),
+            ending("build", &End::Complete, &End::Complete.reason(), &totals)[0].text(),
             "Complete: all tasks complete. 5 landed in 7 attempts, $0.12, 3m 20s."
         );
         assert_eq!(

@@ -183,6 +183,19 @@ impl<W: Write, E: Write> Listener for Json<W, E> {
                 self.tell("agent_end", answered.message.as_str(), metadata);
             }
             Notice::Said { who, what } => self.tell("said", *what, json!({ "who": who })),
+            Notice::StageStarted { iteration, stage } => {
+                let metadata = json!({ "iteration": iteration, "stage": stage });
+                self.tell("stage_start", stage.as_str(), metadata);
+            }
+            Notice::StageEnded(end) => {
+                let metadata = serde_json::to_value(end).unwrap_or_default();
+                self.tell("stage_end", end.stage.as_str(), metadata);
+            }
+            Notice::Agent(text) => self.tell("agent", *text, json!({})),
+            Notice::Summary(summary) => {
+                let metadata = serde_json::to_value(summary).unwrap_or_default();
+                self.tell("construct_summary", summary.reason.as_str(), metadata);
+            }
             Notice::GateStarted { .. } | Notice::GateEnded { .. } => self.gate(&notice),
             Notice::Landed { .. } | Notice::Failed { .. } => self.end_of_iteration(&notice),
             Notice::Waiting { reason, seconds } if !waited => {
@@ -193,13 +206,13 @@ impl<W: Write, E: Write> Listener for Json<W, E> {
                 self.tell("spec_complete", *subject, json!({ "commit": commit }));
             }
             Notice::Stopping => self.tell("stopping", "a signal came", json!({})),
-            Notice::Ended { end, remaining, landed, attempts, cost, took_ms } => {
+            Notice::Ended { end, reason, remaining, landed, attempts, cost, took_ms, .. } => {
                 let metadata = json!({
                     "status": end.word(), "exit_code": exit_code(end), "remaining": remaining,
                     "landed": landed, "attempts": attempts, "cost_usd": cost,
                     "duration_ms": took_ms, "why": why(end),
                 });
-                self.tell("orchestrator_end", end.reason(), metadata);
+                self.tell("orchestrator_end", *reason, metadata);
             }
         }
         self.words.hear(notice);

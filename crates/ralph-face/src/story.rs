@@ -1,7 +1,8 @@
 //! What stays on the screen: one line per thing that matters.
 
 use ralph_core::backend::{Event, LimitStatus};
-use ralph_core::cycle::{Failure, FailureKind, Landing, Proof};
+use ralph_core::construct::stage_words;
+use ralph_core::cycle::{Failure, FailureKind, Landing, Proof, StageKind};
 use ralph_core::plan::Task;
 use ralph_host::drive::{Notice, Tally};
 
@@ -60,6 +61,17 @@ impl Story {
                     if answered.outcome == "success" { Style::Plain } else { Style::Caution };
                 vec![detail(style, &answered.role, text)]
             }
+            Notice::StageStarted { iteration, stage } => vec![stage_line(*iteration, *stage)],
+            Notice::StageEnded(end) => {
+                let style = if end.came.is_progress() { Style::Plain } else { Style::Caution };
+                let took = took(end.took_ms);
+                vec![detail(style, "stage", format!("{}; {took}", stage_words(end)))]
+            }
+            Notice::Summary(summary) => {
+                let lines = summary.lines().into_iter();
+                lines.map(|line| Line::of(Style::Plain, line)).collect()
+            }
+            Notice::Agent(text) => vec![Line::of(Style::Strong, *text)],
             Notice::Said { who, what } => vec![detail(Style::Plain, who, what)],
             Notice::GateStarted { name, baseline } => {
                 self.gate = Some(((*name).to_owned(), *baseline));
@@ -95,10 +107,10 @@ impl Story {
                 )]
             }
             Notice::Stopping => vec![aside(Style::Caution, "Stopping: ", STOPPING)],
-            Notice::Ended { end, remaining, landed, attempts, cost, took_ms } => {
+            Notice::Ended { command, end, reason, remaining, landed, attempts, cost, took_ms } => {
                 let (remaining, landed, attempts) = (*remaining, *landed, *attempts);
                 let (cost, took_ms) = (*cost, *took_ms);
-                ending(end, &Totals { remaining, landed, attempts, cost, took_ms })
+                ending(command, end, reason, &Totals { remaining, landed, attempts, cost, took_ms })
             }
         }
     }
@@ -146,6 +158,15 @@ impl Story {
             _ => Vec::new(),
         }
     }
+}
+
+/// `Iteration 2: VERIFY`.
+fn stage_line(iteration: u32, stage: StageKind) -> Line {
+    let line = match iteration {
+        0 => Line::new(),
+        n => Line::of(Style::Plain, format!("Iteration {n}: ")),
+    };
+    line.add(Style::Strong, stage.as_str())
 }
 
 const STOPPING: &str = "this attempt goes on to its end; the same signal once more ends it at once";
@@ -239,13 +260,7 @@ fn failed(
     salvage: Option<&str>,
     more: &str,
 ) -> Vec<Line> {
-    let words = failure.kind.words();
-    let message = failure.message.trim();
-    let text = if message.is_empty() || message == words {
-        words.to_owned()
-    } else {
-        format!("{words}: {message}")
-    };
+    let (message, text) = (failure.message.trim(), failure.told());
     let id = &task.id;
     let line = match (failure.kind, left) {
         (FailureKind::Blocked, _) => detail(Style::Bad, "blocked", message),

@@ -32,6 +32,9 @@ First steps:
 pub(crate) enum Command {
     Demo(commands::demo::DemoArgs),
     Init(commands::init::InitArgs),
+    Plan(Box<commands::plan_spec::PlanSpecArgs>),
+    Construct(Box<commands::construct::ConstructArgs>),
+    Agent(Box<commands::agent::AgentArgs>),
     Build(Box<commands::build_args::BuildArgs>),
     #[command(hide = true)]
     Start(commands::build_args::StartArgs),
@@ -51,6 +54,7 @@ pub(crate) enum Command {
     Convert(commands::convert::ConvertArgs),
     Config(commands::config::ConfigArgs),
     Backends(commands::backends::BackendsArgs),
+    Mcp(commands::mcp::McpArgs),
     Completions(commands::completions::CompletionsArgs),
     Man(commands::completions::ManArgs),
 }

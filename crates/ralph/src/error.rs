@@ -47,6 +47,12 @@ impl CommandError {
         }
     }
 
+    /// What is wrong and what to do about it, for somebody who reads no standard error.
+    pub(crate) fn told(&self) -> String {
+        let hints = self.hints.iter().map(|hint| format!("\nhint: {hint}"));
+        std::iter::once(self.message.clone()).chain(hints).collect()
+    }
+
     /// Tell the person, and give the exit code.
     pub(crate) fn report(self) -> ExitCode {
         let mut stderr = std::io::stderr().lock();

@@ -1,6 +1,31 @@
 //! MCP servers of a request, for the programs that want them in a form of their own.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+
+/// The name of ralph's own server among those of a request.
+pub const OWN_SERVER: &str = "ralph";
+
+/// A configuration of servers with ralph's own one beside those that are configured. It is a
+/// program, so that every backend that takes servers takes it.
+pub fn with_own(
+    configured: Option<Value>,
+    program: &str,
+    args: &[String],
+    env: &[(String, String)],
+) -> Result<Value, &'static str> {
+    let mut config = configured.unwrap_or_else(|| json!({}));
+    let all = config.as_object_mut().ok_or("it is no JSON object")?;
+    let servers = all.entry("mcpServers").or_insert_with(|| json!({}));
+    let servers = servers.as_object_mut().ok_or("its `mcpServers` is no JSON object")?;
+    if servers.contains_key(OWN_SERVER) {
+        return Err("it has a server called `ralph`, which is what ralph calls its own");
+    }
+    let env: Map<String, Value> =
+        env.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+    let own = json!({ "command": program, "args": args, "env": env });
+    servers.insert(OWN_SERVER.to_owned(), own);
+    Ok(config)
+}
 
 /// One server of `{"mcpServers": {…}}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,4 +71,35 @@ fn pairs<'a>(server: &'a Map<String, Value>, key: &str) -> Vec<(&'a str, &'a str
         .flatten()
         .filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own(configured: Option<Value>) -> Result<Value, &'static str> {
+        let env = [("RALPH_ATTEMPT".to_owned(), "01A".to_owned())];
+        with_own(configured, "/bin/ralph", &["mcp".to_owned()], &env)
+    }
+
+    #[test]
+    fn ralphs_own_server_stands_beside_those_that_are_configured() {
+        let docs = json!({ "command": "docs" });
+        let both = own(Some(json!({ "mcpServers": { "docs": docs }, "x": 1 }))).unwrap();
+        let ralph =
+            json!({ "command": "/bin/ralph", "args": ["mcp"], "env": { "RALPH_ATTEMPT": "01A" } });
+        assert_eq!(both, json!({ "mcpServers": { "docs": docs, "ralph": ralph }, "x": 1 }));
+        assert_eq!(own(None).unwrap()["mcpServers"], json!({ "ralph": ralph }));
+    }
+
+    #[test]
+    fn what_is_no_list_of_servers_or_has_ralphs_name_in_it_is_refused() {
+        for (configured, why) in [
+            (json!([]), "no JSON object"),
+            (json!({ "mcpServers": 1 }), "`mcpServers`"),
+            (json!({ "mcpServers": { "ralph": {} } }), "a server called `ralph`"),
+        ] {
+            assert!(own(Some(configured)).unwrap_err().contains(why));
+        }
+    }
 }

@@ -48,6 +48,7 @@ pub use event::{
     CompactionTrigger, Context, Event, LimitStatus, Money, RateLimit, ToolStatus, Usage,
 };
 pub use gemini::Gemini;
+pub use mcp::{OWN_SERVER, with_own};
 pub use opencode::OpenCode;
 pub use outcome::{Ending, Exit, Outcome, Stop};
 pub use price::{Reports, cost, may_start};
@@ -65,10 +66,10 @@ pub struct Supports {
     pub cost: bool,
     /// Reports how full its context is.
     pub context: bool,
-    /// Takes words beside the prompt, for the whole run.
-    pub system: bool,
     /// Takes a configuration of MCP servers.
     pub mcp: bool,
+    /// Takes instructions beside the prompt; to others they are given at its beginning.
+    pub system: bool,
     /// Stops by itself after a number of turns.
     pub max_turns: bool,
     /// Stops by itself at a budget.
@@ -108,7 +109,7 @@ pub fn driver(kind: BackendKind) -> Option<&'static dyn Driver> {
 }
 
 /// The prompt for a program that takes no instructions beside it: they go first, marked as such.
-pub(crate) fn system_in_prompt(system: Option<&str>, prompt: &str) -> String {
+pub fn system_in_prompt(system: Option<&str>, prompt: &str) -> String {
     match system {
         None => prompt.to_owned(),
         Some(system) => format!(

@@ -9,7 +9,8 @@
 //! RALPH_DONE yet", a marker in a quotation or a code block) is none.
 //!
 //! An agent may also claim with `ralph task done|block`; the same order decides then
-//! ([`Claim::or_more_careful`]).
+//! ([`Claim::or_more_careful`]). A handoff that it wrote with the tool `handoff_write` takes the place of
+//! the structured answer.
 //!
 //! A handoff in the text must be about the task at hand: agents quote older ones.
 
@@ -25,7 +26,7 @@ use crate::answer::{self, AnswerError};
 use crate::format::Format;
 use crate::format::progress::Attempt;
 use crate::handoff::{Handoff, MIN_FREEFORM};
-use crate::plan::Task;
+use crate::plan::{Id, Task};
 
 /// The words of an agent at the end of an attempt.
 #[derive(Clone, Copy, Debug)]
@@ -179,15 +180,21 @@ fn handoff(said: &Said<'_>) -> Result<Handoff, AnswerError> {
 }
 
 fn in_text(said: &Said<'_>) -> Result<Handoff, AnswerError> {
-    let id = said.task.id.as_str();
-    let about = |handoff: &Handoff| {
-        let told = handoff.task_completed.task_id.trim().trim_matches('`');
-        if told.is_empty() || told.eq_ignore_ascii_case(id) {
-            return Ok(());
-        }
-        Err(format!("`task_completed.task_id` is `{told}`, but the task is `{id}`"))
-    };
-    answer::read_where(said.text, about).map(real)
+    answer::read_where(said.text, |handoff| about(handoff, &said.task.id)).map(real)
+}
+
+/// Whether a handoff is about this task.
+fn about(handoff: &Handoff, task: &Id) -> Result<(), String> {
+    let told = handoff.task_completed.task_id.trim().trim_matches('`');
+    if told.is_empty() || told.eq_ignore_ascii_case(task.as_str()) {
+        return Ok(());
+    }
+    Err(format!("`task_completed.task_id` is `{told}`, but the task is `{task}`"))
+}
+
+/// What is wrong with a handoff that is written about this task and not found in a text.
+pub fn misfit(handoff: &Handoff, task: &Id) -> Option<AnswerError> {
+    about(handoff, task).err().map(AnswerError::Misfit).or_else(|| too_short(handoff))
 }
 
 /// No agent writes a handoff that ralph made.

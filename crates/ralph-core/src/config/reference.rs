@@ -23,6 +23,7 @@ pub fn reference_page() -> String {
     for (name, sets) in deluxe_variables() {
         line(&mut page, &[&format!("`{name}`"), &sets]);
     }
+    page.push_str(TOOLS);
     page
 }
 
@@ -69,6 +70,25 @@ variables that are not named here are left alone.
 The variables of Ralph Deluxe that have another name than their key work too.
 `RALPH_MIN_DELAY_SECONDS` counts seconds; `RALPH_VALIDATION_COMMANDS` is a JSON array or one command
 per line.
+"#;
+
+const TOOLS: &str = r#"
+## ralph's own tools
+
+A coding agent gets no MCP servers: what it needs is in its prompt. `mcp_config` of a stage names a file
+with servers for it, and `mcp_tools = true` gives the agents of `ralph build` one more, `ralph`, which is
+`ralph mcp`. claude, codex, opencode and ACP agents take it; gemini and commands cannot be given servers.
+A claim that comes through a tool does not depend on anybody reading prose.
+
+| tool | what it does |
+| --- | --- |
+| `task_list`, `task_show` | look at the plan |
+| `knowledge_search` | look up what earlier attempts learned |
+| `task_done`, `task_block` | claim something about the attempt's own task; the gates decide |
+| `handoff_write` | leave the attempt's handoff; it comes before one in the answer, and the last one counts |
+| `task_add`, `issue_add` | write down work, a question or a bug; three in one attempt |
+
+An agent that no loop started may look, and add tasks and issues: `claude mcp add ralph -- ralph mcp`.
 "#;
 
 fn section_text(page: &mut String, section: &[Key]) {

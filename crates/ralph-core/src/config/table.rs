@@ -42,7 +42,7 @@ section! {
         skip_permissions: bool = true;
         /// Most turns of one backend run, unless its stage or task says otherwise; absent: no limit.
         max_turns: Option<NonZeroU32> = None, "RALPH_DEFAULT_MAX_TURNS" Plain;
-        /// Whether backends that take MCP servers are offered ralph's own tools.
+        /// Whether backends that take MCP servers are given ralph's own tools, see below.
         mcp_tools: bool = false;
         /// Whether a backend whose cost is unknown may run although `limits.max_cost` is set.
         allow_unknown_cost: bool = false;

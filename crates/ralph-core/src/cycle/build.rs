@@ -37,6 +37,8 @@ pub struct Progress {
     pub stop_asked: bool,
     /// The only task to work on.
     pub only: Option<Id>,
+    /// Whose word is enough for a dependency.
+    pub trust: Trust,
 }
 
 impl Progress {
@@ -46,7 +48,7 @@ impl Progress {
             iterations: history.counted,
             cost: history.cost,
             out_of_money: history.out_of_money,
-            tripped: Breaker::look(history.of_run()),
+            tripped: Breaker::look(history.of_loop()),
             ..Self::default()
         }
     }
@@ -122,6 +124,13 @@ pub enum End {
     },
     /// progress.md says that all is done, and tasks are open.
     FalseDone,
+    /// No agent made a plan that can be used.
+    NoPlan {
+        /// What is wrong with the last one.
+        why: String,
+        /// Where to read it.
+        log: Option<String>,
+    },
     /// Somebody paused the loop, or a person has to decide.
     Paused {
         /// Why.
@@ -152,8 +161,8 @@ pub fn next_step(plan: &Plan, limits: &Limits, progress: &Progress) -> Step {
         return Step::End(End::FalseDone);
     }
     let task = match &progress.only {
-        Some(id) => crate::plan::runnable(plan, Trust::Verified).into_iter().find(|t| t.id == *id),
-        None => next_task(plan, Trust::Verified),
+        Some(id) => crate::plan::runnable(plan, progress.trust).into_iter().find(|t| t.id == *id),
+        None => next_task(plan, progress.trust),
     };
     let Some(task) = task else { return Step::End(blocked(plan, progress.only.as_ref())) };
     if progress.iterations >= limits.iterations {
@@ -246,6 +255,7 @@ impl End {
             Self::Interrupted(_) => "interrupted",
             Self::UsageLimit { .. } => "usage_limit",
             Self::Backend { .. } => "backend_unusable",
+            Self::NoPlan { .. } => "no_plan",
             Self::Paused { .. } => "paused",
         }
     }
@@ -269,6 +279,7 @@ impl End {
             Self::UsageLimit { reason } => format!("usage limit: {reason}"),
             Self::Backend { reason, .. } => format!("the backend cannot be used: {reason}"),
             Self::FalseDone => "the plan says RALPH_DONE, and tasks are open".into(),
+            Self::NoPlan { why, .. } => format!("there is no usable plan: {why}"),
             Self::Paused { reason } => format!("paused: {reason}"),
         }
     }
@@ -283,6 +294,7 @@ pub fn exit_code(end: &End) -> u8 {
         | End::Breaker(_)
         | End::FalseDone
         | End::Once(OnceEnd::Failed)
+        | End::NoPlan { .. }
         | End::Paused { .. } => 3,
         End::MaxIterations(_) | End::MaxCost { .. } | End::UsageLimit { .. } | End::Stopped => 4,
         End::Interrupted(Signal::Interrupt) => 130,

@@ -97,6 +97,34 @@ pub fn event_of(entry: &Entry, history: &History) -> Vec<Event> {
         Record::Noted { event: word, message, details } => {
             vec![event(word, message.clone(), details.clone())]
         }
+        Record::ConstructStarted(start) => vec![event(
+            "construct_start",
+            format!("construct {}", start.spec),
+            json!({ "spec": start.spec }),
+        )],
+        Record::IterationStarted { n } => vec![event(
+            "construct_iteration",
+            format!("construct iteration {n}"),
+            json!({ "iteration": n, "spec": history.construct.spec }),
+        )],
+        Record::StageStarted(start) => vec![event(
+            "stage_start",
+            start.stage.to_string(),
+            json!({ "stage": start.stage, "iteration": history.construct.iteration }),
+        )],
+        Record::StageEnded(end) => vec![event(
+            "stage_end",
+            end.stage.to_string(),
+            json!({
+                "stage": end.stage, "iteration": history.construct.iteration, "came": end.came,
+                "left": end.left, "cost_usd": end.cost, "duration_ms": end.took_ms,
+            }),
+        )],
+        Record::Unverified { task } => vec![event(
+            "task_unverified",
+            format!("{task} could not be verified"),
+            json!({ "task_id": task }),
+        )],
         Record::Answered(end) => vec![event(
             "agent_end",
             format!("{}: {}", end.role, end.message),

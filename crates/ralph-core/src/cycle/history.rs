@@ -7,6 +7,7 @@ use super::record::{
     BackendEnd, Base, Consulting, Entry, FailIntent, LandIntent, Landing, Record, RunStart,
     Started, Verdict,
 };
+use super::staged::Staged;
 
 /// The word of a backend that did its work.
 pub(super) const SUCCESS: &str = "success";
@@ -146,6 +147,8 @@ pub struct History {
     pub paused: bool,
     /// What the knowledge index does not know yet.
     pub unindexed: Unindexed,
+    /// How construct stands.
+    pub construct: Staged,
     /// Updates of the knowledge index that were undone.
     pub undone: Option<Undone>,
     /// What the context agent advised after the last attempt.
@@ -164,6 +167,8 @@ pub struct History {
     pub notes: Vec<String>,
     /// Notes that the last prompt had; they come back if nothing came of it.
     given: Vec<String>,
+    /// Where the attempts of the last run, or of its last construct, begin.
+    loop_from: usize,
     /// The task that was only researched last, and how often in a row.
     researched: Option<(String, u32)>,
     /// Interruptions since a task last landed, by task.
@@ -188,7 +193,8 @@ impl History {
                 self.run = Some(run.clone());
                 self.run_at = Some(entry.at.clone());
                 self.run_end = None;
-                self.cost = 0.0;
+                self.cost = run.spent;
+                self.loop_from = self.attempts.len();
                 self.cost_unknown = false;
                 self.out_of_money = false;
                 self.paused = false;
@@ -244,6 +250,14 @@ impl History {
                 self.unindexed = Unindexed { since: *iteration, ..Unindexed::default() };
                 self.undone = None;
             }
+            Record::ConstructStarted(start) => {
+                self.loop_from = self.attempts.len();
+                self.construct.started(start);
+            }
+            Record::IterationStarted { n } => self.construct.iteration_started(*n),
+            Record::StageStarted(start) => self.construct.stage_started(start),
+            Record::StageEnded(end) => self.construct.stage_ended(end),
+            Record::Unverified { task } => self.construct.unverified(task),
             Record::Noted { .. } => {}
         }
     }
@@ -423,6 +437,11 @@ impl History {
     pub fn of_run(&self) -> impl DoubleEndedIterator<Item = &AttemptView> {
         let run = self.run.as_ref().map(|r| r.run.as_str()).unwrap_or_default();
         self.attempts.iter().filter(move |view| view.started.run == run)
+    }
+
+    /// Attempts of the last run, or of its last construct, oldest first.
+    pub fn of_loop(&self) -> impl DoubleEndedIterator<Item = &AttemptView> {
+        self.attempts.iter().skip(self.loop_from)
     }
 
     /// What failed on this task since it last landed, newest last: the approaches not to repeat.

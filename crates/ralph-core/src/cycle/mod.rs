@@ -20,8 +20,10 @@ mod judge;
 pub mod ledger;
 #[cfg(test)]
 mod model_tests;
+mod reconcile;
 mod record;
 mod recover;
+mod staged;
 mod state;
 
 pub use breaker::{Breaker, Tripped};
@@ -31,9 +33,11 @@ pub use history::{AttemptView, Fate, History, OpenAttempt, Phase, Undone, Uninde
 pub use judge::{
     Claimed, Decision, Evidence, Failure, FailureKind, Proof, Result, forbidden, judge,
 };
+pub use reconcile::{Kept, is_ticked, reconcile};
 pub use record::{
     Answered, BackendEnd, Base, CheckLine, Consulting, Entry, FailIntent, JOURNAL_FORM, LandIntent,
     Landing, Record, RunStart, Started, Verdict,
 };
 pub use recover::{Facts, Recovery, TreeIs, recover};
+pub use staged::{Came, ConstructStart, Lap, StageEnd, StageKind, StageStart, Staged};
 pub use state::state_of;

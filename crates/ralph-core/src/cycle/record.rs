@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::judge::{Failure, Proof};
+use super::staged::{ConstructStart, StageEnd, StageStart};
 use crate::backend::Outcome;
-use crate::plan::Task;
+use crate::plan::{Id, Task};
 
 /// The number of the journal's form. It grows when an older ralph would misread what is written.
 pub const JOURNAL_FORM: u32 = 1;
@@ -110,6 +111,22 @@ pub enum Record {
         /// The last iteration that is in it.
         iteration: u32,
     },
+    /// A spec is being constructed.
+    ConstructStarted(ConstructStart),
+    /// An iteration of construct began.
+    IterationStarted {
+        /// Its number.
+        n: u32,
+    },
+    /// Intent: a stage of construct is about to begin.
+    StageStarted(StageStart),
+    /// It has ended.
+    StageEnded(StageEnd),
+    /// No verifier had a usable word about a task in this iteration.
+    Unverified {
+        /// Which one.
+        task: Id,
+    },
     /// Something worth telling that decides nothing.
     Noted {
         /// One of the words of the event stream.
@@ -136,6 +153,9 @@ pub struct RunStart {
     /// Iterations of earlier runs that count towards the limit (`--resume`).
     #[serde(default)]
     pub counted: u32,
+    /// Dollars that were spent before and count towards the same limit.
+    #[serde(default)]
+    pub spent: f64,
     /// The form of the records that follow, [`JOURNAL_FORM`] of whoever writes them.
     #[serde(default)]
     pub form: u32,

@@ -19,9 +19,10 @@ pub enum Fate<'p> {
 }
 
 /// Whose word is enough for a dependency.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trust {
     /// Only accepted work counts: `ralph build`.
+    #[default]
     Verified,
     /// Claimed work counts too, since VERIFY comes later: construct.
     Claimed,

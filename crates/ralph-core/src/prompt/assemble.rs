@@ -1,6 +1,6 @@
 //! From material to sections.
 
-use super::budget::{Part, Parts, Prompt};
+use super::budget::{Part, Parts, Prompt, tokens};
 use super::markdown::{body, code, one_line};
 use super::material::Material;
 use super::section::Section;
@@ -117,6 +117,21 @@ fn head(material: &Material) -> String {
          `<TASK_BLOCKED reason=\"why\">` alone on its last line when you cannot go on, or with a \
          handoff as JSON."
     )
+}
+
+/// The skills as instructions beside the prompt, for a backend that takes such; they are no section of
+/// the prompt then. Those that would not fit into `budget` stay in the prompt, which says when they are
+/// left out.
+pub fn skills_beside(material: &mut Material, budget: usize) -> Option<String> {
+    if material.skills.is_empty() {
+        return None;
+    }
+    let text = format!("{}\n\n{}\n", Section::Skills.header(), body(&skills(material)));
+    if tokens(&text) > budget {
+        return None;
+    }
+    material.skills.clear();
+    Some(text)
 }
 
 fn skills(material: &Material) -> String {

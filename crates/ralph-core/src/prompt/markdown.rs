@@ -56,7 +56,7 @@ pub(crate) fn one_line(text: &str) -> String {
 
 /// The beginning and the end of a text that is too long, at most `most` characters of it: compilers
 /// say first what is wrong, test runners last.
-pub(super) fn both_ends(text: &str, most: usize) -> String {
+pub(crate) fn both_ends(text: &str, most: usize) -> String {
     let text = plain(text);
     let all = text.chars().count();
     if all <= most {

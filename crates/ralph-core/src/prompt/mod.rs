@@ -25,19 +25,22 @@ mod material;
 mod role_values;
 mod sample;
 mod section;
+mod stage_values;
 mod templates;
 mod values;
 mod words;
 
-pub use assemble::{PromptError, assemble, prepared};
+pub use assemble::{PromptError, assemble, prepared, skills_beside};
 pub use budget::{LeftOut, Metadata, Prompt, tokens};
-pub(crate) use fields::of_schema;
+pub(crate) use fields::{Field, of_schema};
 pub use material::{
     GateCommand, GateFailure, Material, PastHandoff, Rejection, Setback, SetbackKind, Skill, Spec,
 };
 pub use role_values::ROLE_VARIABLES;
 pub(crate) use role_values::{RoleTask, RoleValues};
 pub use section::Section;
+pub use stage_values::STAGE_VARIABLES;
+pub(crate) use stage_values::{StageItem, StageSpec, StageValues};
 pub use templates::{TEMPLATES, Template, TemplateError, Templates};
 pub use values::VARIABLES;
 

@@ -11,6 +11,7 @@ use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
 use super::role_values::{ROLE_VARIABLES, RoleValues};
+use super::stage_values::{STAGE_VARIABLES, StageValues};
 use super::values::{VARIABLES, Values};
 use super::{markdown, sample};
 use crate::text::nearest;
@@ -75,6 +76,16 @@ templates! {
     ContextPost = "context-post-prompt.md",
     /// What a reviewing pass is told, when it has no prompt of its own.
     Review = "review-agent-prompt.md",
+    /// How a spec becomes tasks.
+    Plan = "plan-prompt.md",
+    /// How an issue becomes tasks.
+    Investigate = "investigate-prompt.md",
+    /// How a task that is claimed done is verified.
+    Verify = "verify-prompt.md",
+    /// How a spec is verified as a whole.
+    VerifySpec = "verify-spec-prompt.md",
+    /// How killed work is broken down.
+    Decompose = "decompose-prompt.md",
 }
 
 impl Template {
@@ -85,10 +96,17 @@ impl Template {
         TEMPLATES.iter().copied().find(|t| t.file_name() == name)
     }
 
+    /// Whether it is for a stage of construct.
+    fn is_of_stage(self) -> bool {
+        use Template::{Decompose, Investigate, Plan, Verify, VerifySpec};
+        matches!(self, Plan | Investigate | Verify | VerifySpec | Decompose)
+    }
+
     /// The variables that it sees, and what they hold.
     pub fn variables(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Indexer | Self::ContextPrep | Self::ContextPost | Self::Review => &ROLE_VARIABLES,
+            template if template.is_of_stage() => &STAGE_VARIABLES,
             _ => &VARIABLES,
         }
     }
@@ -99,6 +117,7 @@ impl Template {
             Self::Indexer | Self::ContextPrep | Self::ContextPost | Self::Review => {
                 Value::from(Serde(RoleValues::sample()))
             }
+            template if template.is_of_stage() => Value::from(Serde(StageValues::sample())),
             _ => Value::from(Serde(Values::of(&sample::full()))),
         }
     }
@@ -194,6 +213,15 @@ impl Templates {
         &self,
         template: Template,
         values: &RoleValues,
+    ) -> Result<String, TemplateError> {
+        self.render(template, &Value::from(Serde(values)))
+    }
+
+    /// A template of a stage with these values in it.
+    pub(crate) fn stage(
+        &self,
+        template: Template,
+        values: &StageValues,
     ) -> Result<String, TemplateError> {
         self.render(template, &Value::from(Serde(values)))
     }

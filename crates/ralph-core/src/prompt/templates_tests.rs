@@ -1,5 +1,6 @@
 use super::role_values::RoleValues;
 use super::sample::full;
+use super::stage_values::StageValues;
 use super::values::Values;
 use super::*;
 
@@ -20,7 +21,10 @@ fn every_embedded_template_works() {
 fn every_variable_is_documented_and_every_documented_one_exists() {
     let coding = serde_json::to_value(Values::of(&full())).unwrap();
     let roles = serde_json::to_value(RoleValues::sample()).unwrap();
-    for (values, documented) in [(coding, &VARIABLES[..]), (roles, &ROLE_VARIABLES[..])] {
+    let stages = serde_json::to_value(StageValues::sample()).unwrap();
+    for (values, documented) in
+        [(coding, &VARIABLES[..]), (roles, &ROLE_VARIABLES[..]), (stages, &STAGE_VARIABLES[..])]
+    {
         let names: Vec<&String> = values.as_object().unwrap().keys().collect();
         assert_eq!(names, documented.iter().map(|(name, _)| *name).collect::<Vec<_>>());
         for (name, what) in documented {
@@ -39,7 +43,7 @@ fn the_page_about_prompts_lists_every_template_and_variable() {
     for template in TEMPLATES {
         assert!(page.contains(&format!("`{}`", template.file_name())), "{template:?}");
     }
-    for (name, what) in VARIABLES.iter().chain(&ROLE_VARIABLES) {
+    for (name, what) in VARIABLES.iter().chain(&ROLE_VARIABLES).chain(&STAGE_VARIABLES) {
         assert!(page.contains(&format!("| `{name}` | {what} |")), "{name}");
     }
 }
@@ -104,4 +108,16 @@ fn file_names_of_older_projects_are_known() {
     assert_eq!(Template::of_file("first-iteration.md"), Some(Template::FirstIteration));
     assert_eq!(Template::of_file("context-prep-prompt.md"), Some(Template::ContextPrep));
     assert_eq!(Template::of_file("memory-prompt.md"), None);
+}
+
+#[test]
+fn skills_go_beside_the_prompt_only_as_far_as_the_budget_goes() {
+    let mut small = full();
+    let text = skills_beside(&mut small, 1000).unwrap();
+    assert!(text.starts_with("## Skills\n\n### rust-errors\n"), "{text}");
+    assert!(small.skills.is_empty(), "they are told once");
+    assert_eq!(skills_beside(&mut small, 1000), None);
+    let mut large = full();
+    assert_eq!(skills_beside(&mut large, 3), None);
+    assert_eq!(large.skills, full().skills, "the prompt says what becomes of them");
 }

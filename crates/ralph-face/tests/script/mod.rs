@@ -31,7 +31,16 @@ pub(crate) fn play(mut hear: impl FnMut(Duration, Notice<'_>)) {
     let (remaining, landed, attempts) = (2, 1, 3);
     at(
         42.0,
-        Notice::Ended { end: &end, remaining, landed, attempts, cost: Some(0.12), took_ms: 42_000 },
+        Notice::Ended {
+            command: "build",
+            end: &end,
+            reason: &end.reason(),
+            remaining,
+            landed,
+            attempts,
+            cost: Some(0.12),
+            took_ms: 42_000,
+        },
     );
 }
 

@@ -55,8 +55,8 @@ impl Session<'_> {
             return Ok(());
         }
         let (begun, plan, text) = self.begin(task, backend)?;
-        let prompt = self.prompt(&begun, &plan, &text, prepared.as_deref())?;
-        let ended = self.work(&begun, &plan, &prompt, backend)?;
+        let told = self.prompt(&begun, &plan, &text, prepared.as_deref(), backend)?;
+        let ended = self.work(&begun, &plan, &told, backend)?;
         self.conclude(&begun, ended)?;
         self.follow_up(&begun)
     }
@@ -139,7 +139,8 @@ impl Session<'_> {
                 Decision::Wait { until, reason } => {
                     return self.limit(begun, &ended, until, &reason);
                 }
-                Decision::Stop { reason } => {
+                Decision::Stop { .. } => {
+                    let reason = ended.end.message.clone();
                     let advice =
                         ended.end.result.as_ref().and_then(|o| o.advice(&begun.started.backend));
                     let failure = Failure::new(FailureKind::Interrupted, reason.clone());

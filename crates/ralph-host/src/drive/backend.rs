@@ -1,6 +1,6 @@
 //! The backend's run within an attempt: prompt in, claim and changes out.
 
-use ralph_core::backend::{Outcome, Session as Talk, cost};
+use ralph_core::backend::{Outcome, Session as Talk, cost, system_in_prompt};
 use ralph_core::claim::{self, Claim, Reply, Said};
 use ralph_core::config::StageName;
 use ralph_core::cycle::{BackendEnd, Base, Claimed, Record};
@@ -11,6 +11,7 @@ use ralph_core::text::clip;
 
 use super::attempt::{Begun, Ended, to_value};
 use super::error::DriveError;
+use super::material::Told;
 use super::notice::Notice;
 use super::session::Session;
 use super::terms::{Terms, run_limits, variables};
@@ -25,6 +26,7 @@ const LONGEST_SUMMARY: usize = 72;
 /// How a run is talked to.
 struct Ask<'t> {
     prompt: &'t str,
+    system: Option<&'t str>,
     session: Talk<'t>,
 }
 
@@ -34,16 +36,18 @@ impl Session<'_> {
         &mut self,
         begun: &Begun,
         plan: &Plan,
-        prompt: &str,
+        told: &Told,
         backend: usize,
     ) -> Result<Ended, DriveError> {
-        self.keep_prompt(begun, prompt)?;
+        let (prompt, system) = (told.prompt.as_str(), told.system.as_deref());
+        self.keep_prompt(begun, &system_in_prompt(system, prompt))?;
         self.journal.settle()?;
-        let mut monitor =
-            Monitor::new(run_limits(&self.config, StageName::Build, self.history.cost));
+        let prices = self.choice.at(backend).settings.prices.clone();
+        let limits = run_limits(&self.config, self.kind, StageName::Build, self.history.cost);
+        let mut monitor = Monitor::new(limits).priced(prices.clone());
         let before = self.plan.watch()?;
         self.keep_ledger();
-        let ask = Ask { prompt, session: Talk::New };
+        let ask = Ask { prompt, system, session: Talk::New };
         let asked = self.ask(begun, backend, ask, &mut monitor)?;
         let (mut report, mut spent) = (asked.last, asked.spent);
         if let Outcome::RateLimit { resets_at: None, message } = &report.outcome {
@@ -53,7 +57,7 @@ impl Session<'_> {
         let mut reply = self.hear(begun, plan, &report)?;
         if let Some((question, id)) = self.repair(backend, &report, &reply) {
             let session = Talk::Resume { id: &id, before: spent };
-            let ask = Ask { prompt: &question, session };
+            let ask = Ask { prompt: &question, system, session };
             let asked = self.ask(begun, backend, ask, &mut monitor)?;
             spent = spent.plus(asked.spent);
             let again = asked.last;
@@ -67,13 +71,12 @@ impl Session<'_> {
         let changes = self.repo.collect(&begun.base)?;
         let (handoff, handoff_bytes) =
             self.keep_handoff(begun, &reply, &changes, &report.outcome)?;
-        let prices = self.choice.at(backend).settings.prices.clone();
         let changed = changes.paths.len();
         self.last_changed = changes.paths.iter().map(|one| one.path.to_string()).collect();
         let end = BackendEnd {
             attempt: begun.started.attempt.clone(),
             outcome: report.outcome.word().to_owned(),
-            message: report.outcome.to_string(),
+            message: report.told(),
             result: Some(report.outcome.clone()),
             cost: cost(&spent, &prices),
             tokens: spent.input.zip(spent.output),
@@ -115,8 +118,9 @@ impl Session<'_> {
         let root = self.project.root().to_owned();
         let log = begun.started.log.as_ref().map(|log| root.join(log));
         let scratch = self.project.state_dir();
-        let terms = Terms::of(&self.config, &root, &begun.task, self.history.cost)?;
         let env = variables(&begun.started.attempt, &begun.task);
+        let terms = Terms::of(&self.config, &root, &begun.task, self.history.cost)?;
+        let terms = terms.with_tools(&self.config, &root, &self.plan.path, &env)?;
         let Self { choice, listener, signals, runner, repo, .. } = self;
         let chosen = choice.at(backend);
         let call = Call {
@@ -124,7 +128,7 @@ impl Session<'_> {
             program: Some(&chosen.program),
             args: &chosen.args,
             env: &env,
-            request: terms.request(chosen, ask.prompt, ask.session),
+            request: terms.request(chosen, (ask.prompt, ask.system), ask.session),
             cwd: &root,
             scratch: &scratch,
             log: log.as_deref(),
@@ -155,21 +159,24 @@ impl Session<'_> {
         Ok(report)
     }
 
-    /// What the agent claims: with its words, or with ralph's own commands.
+    /// What the agent claims: with its words, or with ralph's own commands and tools.
     fn hear(&self, begun: &Begun, plan: &Plan, report: &RunReport) -> Result<Reply, DriveError> {
+        let said = self.plan.said(&begun.started.attempt)?;
+        let written = said.handoff.as_ref().map(to_value);
         let reply = claim::hear(&Said {
             text: &report.answer,
-            structured: report.structured.as_ref(),
+            structured: written.as_ref().or(report.structured.as_ref()),
             task: &begun.task,
             format: plan.format,
             iteration: begun.started.iteration,
         });
-        let command = match self.plan.said(&begun.started.attempt)?.word {
+        let command = match said.word {
             None => Claim::None,
             Some(Word::Done) => Claim::Done,
             Some(Word::Blocked { reason }) => Claim::Blocked { reason },
         };
-        Ok(Reply { claim: reply.claim.or_more_careful(command), ..reply })
+        let said = command.or_more_careful(self.ticked(begun)?);
+        Ok(Reply { claim: reply.claim.or_more_careful(said), ..reply })
     }
 
     /// The one question that is asked when an answer cannot be read.

@@ -78,7 +78,6 @@ pub(super) struct Consulted {
     /// The answers, in the order of the questions.
     pub(super) answers: Vec<Answer>,
     /// Paths that somebody changed, and that were put back.
-    #[expect(dead_code, reason = "VERIFY asks again when its verifiers disturbed each other")]
     pub(super) undone: Vec<String>,
 }
 
@@ -163,7 +162,7 @@ impl Session<'_> {
         let mut open: Vec<usize> = (0..consultation.questions.len()).collect();
         let mut answers = BTreeMap::new();
         while !open.is_empty() {
-            if self.signals.first().is_some() {
+            if self.stop_signal().is_some() {
                 return Ok(None);
             }
             let Some(place) = self.free_of(&choice)? else {
@@ -175,7 +174,7 @@ impl Session<'_> {
             let chosen = choice.at(place);
             let spent = self.history.cost;
             let terms = Terms::of_role(&self.config, &root, &consultation.terms, spent)?;
-            let limits = run_limits(&self.config, consultation.terms.stage, spent);
+            let limits = run_limits(&self.config, self.kind, consultation.terms.stage, spent);
             let stamp = self.clock.now().strftime("%Y%m%d-%H%M%S").to_string();
             let asking: Vec<Asking<'_>> = open
                 .iter()
@@ -238,7 +237,7 @@ impl Session<'_> {
             return Ok(());
         }
         let edited = self.plan.settle(|now, origin| match (now, origin) {
-            (Some(now), super::plan::Origin::Ralph) => {
+            (Some(now), super::plan_file::Origin::Ralph) => {
                 (String::from_utf8_lossy(now).into_owned(), false)
             }
             _ => (before.to_owned(), true),

@@ -76,9 +76,14 @@ impl Session<'_> {
         let times = Times::now(self, begun);
         let note =
             times.note(&begun.task.id, begun.started.iteration, &intent.summary, self.keep());
+        // An attempt belongs to the loop that began it, also when another one finishes it.
+        let write = match self.is_construct() {
+            true => ledger::claim,
+            false => ledger::land,
+        };
         let ((before, mut after), syncing) = self.plan.change_when(
             || self.journal.settle(),
-            |plan, text| ledger::land(plan, text, intent.landing, &note),
+            |plan, text| write(plan, text, intent.landing, &note),
         )?;
         self.plan_syncing = syncing;
         if let Some(amended) = ended.map(|ended| self.amend(begun, ended)).transpose()?.flatten() {
@@ -216,7 +221,10 @@ impl Session<'_> {
         let note = times.note(&begun.task.id, begun.started.iteration, "", self.keep());
         let (failure, retries) = (&intent.failure, intent.retries);
         let defeat = Defeat { failure, retries, max_retries: max, issue };
-        self.plan.change(|plan, text| ledger::fail(plan, text, &defeat, &note))?;
+        match self.killed_or_blocked(begun, failure)? {
+            true => {}
+            false => drop(self.plan.change(|plan, text| ledger::fail(plan, text, &defeat, &note))?),
+        }
         crash::point();
         if failure.kind.counts() {
             let text = match intent.context.as_str() {

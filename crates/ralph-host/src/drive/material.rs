@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ralph_core::backend::Supports;
 use ralph_core::config::{Config, Mode};
 use ralph_core::cycle::{AttemptView, Failure, FailureKind, History};
 use ralph_core::format::{Format, progress};
@@ -9,7 +10,7 @@ use ralph_core::gate::{Gate, Need};
 use ralph_core::plan::{Plan, State, Task};
 use ralph_core::prompt::{
     GateCommand, GateFailure, Material, Prompt, Rejection, Setback, SetbackKind, Spec, Templates,
-    assemble,
+    assemble, skills_beside,
 };
 use serde_json::Value;
 
@@ -33,10 +34,20 @@ pub(super) struct PromptSource<'a> {
     pub(super) history: &'a History,
 }
 
+/// What a backend is told.
+pub(super) struct Told {
+    /// The prompt.
+    pub(super) prompt: String,
+    /// What goes beside it, where the backend takes such.
+    pub(super) system: Option<String>,
+}
+
 /// A prompt, and what else came of making it.
 pub(super) struct Made {
     /// The prompt.
     pub(super) prompt: Prompt,
+    /// What goes beside it.
+    pub(super) system: Option<String>,
     /// Where all of it is to be written, when something was left out.
     pub(super) whole_file: String,
     /// What a person should know.
@@ -44,14 +55,16 @@ pub(super) struct Made {
 }
 
 impl Session<'_> {
-    /// The prompt for an attempt. `text` is the plan's; `prepared` is what a context agent wrote.
+    /// What a backend is told in an attempt. `text` is the plan's; `prepared` is what a context agent
+    /// wrote.
     pub(super) fn prompt(
         &mut self,
         begun: &Begun,
         plan: &Plan,
         text: &str,
         prepared: Option<&str>,
-    ) -> Result<String, DriveError> {
+        backend: usize,
+    ) -> Result<Told, DriveError> {
         let dirty = begun.base.dirty.iter().map(|dirty| dirty.path.to_string()).collect();
         let source = PromptSource {
             root: self.project.root(),
@@ -61,9 +74,11 @@ impl Session<'_> {
             history: &self.history,
         };
         if let Some(prepared) = prepared {
-            return source.complete(&begun.task, plan, text, dirty, prepared);
+            let prompt = source.complete(&begun.task, plan, text, dirty, prepared)?;
+            return Ok(Told { prompt, system: None });
         }
-        let made = source.make(&begun.task, plan, text, dirty)?;
+        let can = self.choice.at(backend).driver.supports();
+        let made = source.make(&begun.task, plan, text, dirty, can)?;
         for warning in &made.warnings {
             self.warn(warning);
         }
@@ -74,7 +89,7 @@ impl Session<'_> {
             let details = to_value(&made.prompt.metadata());
             self.noted("prompt_truncated", "the prompt was over its budget", details)?;
         }
-        Ok(made.prompt.text)
+        Ok(Told { prompt: made.prompt.text, system: made.system })
     }
 }
 
@@ -90,13 +105,14 @@ impl Session<'_> {
 }
 
 impl PromptSource<'_> {
-    /// The prompt for a task. `text` is the plan's.
+    /// The prompt for a task, for a backend that can do this. `text` is the plan's.
     pub(super) fn make(
         &self,
         task: &Task,
         plan: &Plan,
         text: &str,
         dirty_files: Vec<String>,
+        can: Supports,
     ) -> Result<Made, DriveError> {
         let mut material = self.material(task, plan, text, dirty_files);
         let mut warnings = self.add_memory(task, &mut material);
@@ -106,11 +122,12 @@ impl PromptSource<'_> {
             Mode::HandoffPlusIndex | Mode::AgentOrchestrated => memory.context_budget_tokens_hpi,
         };
         let budget = usize::try_from(budget.get()).unwrap_or(usize::MAX);
+        let system = can.system.then(|| skills_beside(&mut material, budget)).flatten();
         let templates = prompt_files::templates(self.root)?;
         warnings.extend(templates.warnings);
         let prompt = assemble(&material, &templates.value, budget)
             .map_err(|e| DriveError::Prompt(e.to_string()))?;
-        Ok(Made { prompt, whole_file: material.whole_file, warnings })
+        Ok(Made { prompt, system, whole_file: material.whole_file, warnings })
     }
 
     /// The prompt that a context agent wrote, with what every prompt says.

@@ -14,9 +14,11 @@
 //! [`ralph_core::cycle::recover`], and does that. Nothing in this room decides about tasks: it
 //! performs, and reports what happened.
 
+mod agent;
 mod ask;
 mod attempt;
 mod backend;
+mod construct;
 mod consult;
 mod context;
 mod counts;
@@ -32,7 +34,7 @@ mod material;
 mod memory;
 mod notice;
 mod passes;
-mod plan;
+mod plan_file;
 mod preview;
 mod progress;
 mod recovery;
@@ -40,12 +42,18 @@ mod regate;
 mod session;
 mod signals;
 mod specs;
+mod survivors;
 mod terms;
 mod tidy;
+mod views;
 mod wait;
 
+pub use agent::{AgentEnd, AgentOptions, AgentReport, agent};
+pub use construct::{Goal, Planned, Planning, construct, plan};
 pub use error::DriveError;
 pub use forget::{Forgotten, forget};
+pub use guard::mend_plan;
+pub use log::{LogOf, prune_logs};
 pub use notice::{Listener, Notice, Tally};
 pub use preview::{CommandLine, Input, Look, Next, Preview, preview};
 pub use session::{ATTEMPT_VARIABLE, Options, Setup, TASK_VARIABLE};
@@ -53,14 +61,15 @@ pub use signals::Signals;
 pub use tidy::{retirement, underway};
 
 use ralph_core::cycle::{End, Fate, Limits, OnceEnd, Progress, Step, next_step};
+use ralph_core::plan::Trust;
 
 use crate::proc::Runner;
-use session::Session;
+use session::{Loop, Session};
 
 /// Work on a plan, one task at a time, until nothing is left or something says stop.
 pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<End, DriveError> {
-    let runner = Runner::new(setup.ids.ulid(setup.clock.now()));
-    let mut session = Session::open(setup, &runner, listener)?;
+    let runner = runner(&mut setup);
+    let mut session = Session::open(setup, Loop::Build, &runner, listener)?;
     session.recover()?;
     session.start()?;
     let end = loop {
@@ -69,9 +78,15 @@ pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<End, Drive
             Step::End(end) => break end,
         }
     };
-    session.finish(&end)?;
+    session.finish(&end, &end.reason())?;
     counts::write(&runner);
     Ok(end)
+}
+
+/// What runs programs for a loop: each of them carries the mark of the run and of the place.
+fn runner(setup: &mut Setup) -> Runner {
+    let place = setup.project.git_dir().unwrap_or(setup.project.root());
+    Runner::new(setup.ids.ulid(setup.clock.now())).at(place)
 }
 
 impl Session<'_> {
@@ -82,7 +97,11 @@ impl Session<'_> {
         }
         let loaded = self.read_plan()?;
         let limits = Limits {
-            iterations: self.config.build.max_iterations.get(),
+            iterations: match self.kind {
+                // Iterations of a construct are cycles, and it counts them itself.
+                Loop::Construct | Loop::Agent => u32::MAX,
+                Loop::Build | Loop::Plan => self.config.build.max_iterations.get(),
+            },
             cost: self.config.limits.max_cost.map(ralph_core::config::Dollars::get),
             once: self.options.once,
         };
@@ -93,7 +112,11 @@ impl Session<'_> {
                 Some(Fate::Failed { .. }) if limits.once => Some(OnceEnd::Failed),
                 _ => None,
             },
-            signal: self.signals.first(),
+            signal: self.stop_signal(),
+            trust: match self.kind {
+                Loop::Build | Loop::Plan => Trust::Verified,
+                Loop::Construct | Loop::Agent => Trust::Claimed,
+            },
             only: self.options.task.clone(),
             ..Progress::of(&self.history)
         };

@@ -1,7 +1,8 @@
 //! What a loop tells whoever looks at it. Nothing is decided from it.
 
 use ralph_core::backend::Event as BackendEvent;
-use ralph_core::cycle::{Answered, End, Failure, Landing, Proof};
+use ralph_core::construct::Summary;
+use ralph_core::cycle::{Answered, End, Failure, Landing, Proof, StageEnd, StageKind};
 use ralph_core::plan::Task;
 
 /// How many tasks are where.
@@ -89,6 +90,19 @@ pub enum Notice<'a> {
         /// What.
         what: &'a str,
     },
+    /// A stage of a construct begins.
+    StageStarted {
+        /// The iteration; 0 is the plan.
+        iteration: u32,
+        /// Which stage.
+        stage: StageKind,
+    },
+    /// A stage of a construct has ended.
+    StageEnded(&'a StageEnd),
+    /// The agent says where it is: fetch, commit …
+    Agent(&'a str),
+    /// A construct has ended; this is what it did.
+    Summary(&'a Summary),
     /// A gate begins.
     GateStarted {
         /// Its name.
@@ -157,8 +171,12 @@ pub enum Notice<'a> {
     Stopping,
     /// The loop ended.
     Ended {
+        /// The command that goes on with it: build or construct.
+        command: &'a str,
         /// Why.
         end: &'a End,
+        /// The same in words.
+        reason: &'a str,
         /// Tasks that are left.
         remaining: usize,
         /// Tasks that landed in this run.

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ralph_core::backend::Session as Talk;
+use ralph_core::backend::{Session as Talk, system_in_prompt};
 use ralph_core::choice::Asked;
 use ralph_core::config::{CommitScope, Config, Dollars, OnDirty, StageName};
 use ralph_core::cycle::{End, History, Limits, Progress, Step, ledger, next_step};
@@ -19,7 +19,7 @@ use super::attempt::{max_retries, next_iteration};
 use super::error::DriveError;
 use super::material::PromptSource;
 use super::notice::Tally;
-use super::session::{Options, tally};
+use super::session::{Loop, Options, tally};
 use super::specs::scope_of;
 use super::terms::{Terms, run_timeout, variables};
 use crate::choice::{self, Chosen, Place};
@@ -173,7 +173,7 @@ pub fn preview(look: &Look<'_>, runner: &Runner) -> Result<Preview, DriveError> 
         }),
         max_iterations: limits.iterations,
         max_cost: limits.cost,
-        timeout: run_timeout(config, StageName::Build),
+        timeout: run_timeout(config, Loop::Build, StageName::Build),
         idle: config.limits.idle_timeout.get(),
         warnings,
     })
@@ -193,14 +193,15 @@ fn attempt(
     let text = ledger::begin(look.plan, look.text, &task.id, &now)
         .map_err(|e| DriveError::plan(look.shown, &e.to_string(), "`ralph validate` says more"))?;
     let source = PromptSource { root, config, gates: look.gates, plan: look.shown, history };
-    let made = source.make(&task, look.plan, &text, dirty)?;
-    warnings.extend(made.warnings);
     let path = std::env::var_os("PATH");
     let (chosen, place) = choose(look, path.as_ref())?;
+    let made = source.make(&task, look.plan, &text, dirty, chosen.driver.supports())?;
+    warnings.extend(made.warnings);
     if let Some(wait) = history.wait.as_ref().filter(|wait| wait.backend == chosen.name) {
         warnings.push(format!("{} has met a usage limit: {}", wait.backend, wait.reason));
     }
-    let command = command_line(look, &chosen, place, &task, &made.prompt.text)?;
+    let told = (made.prompt.text.as_str(), made.system.as_deref());
+    let command = command_line(look, &chosen, place, &task, told)?;
     if command.found.is_none() {
         warnings.push(format!("the loop would not start: {} is not installed", command.program));
     }
@@ -216,7 +217,7 @@ fn attempt(
         iteration,
         max_retries: max_retries(&task, config.max_retries),
         task: Box::new(task),
-        prompt: Box::new(made.prompt),
+        prompt: Box::new(Prompt { text: system_in_prompt(told.1, told.0), ..made.prompt.clone() }),
         command: Box::new(command),
         commit,
     })
@@ -238,18 +239,19 @@ fn command_line(
     chosen: &Chosen,
     place: Place<'_>,
     task: &Task,
-    prompt: &str,
+    told: (&str, Option<&str>),
 ) -> Result<CommandLine, DriveError> {
-    let terms = Terms::of(look.config, look.project.root(), task, 0.0)?;
-    let mut request = terms.request(chosen, prompt, Talk::New);
+    let (own, root) = (variables("", task), look.project.root());
+    let terms = Terms::of(look.config, root, task, 0.0)?;
+    let terms = terms.with_tools(look.config, root, &root.join(look.shown), &own)?;
+    let mut request = terms.request(chosen, told, Talk::New);
     request.scratch = SCRATCH;
     let invocation = chosen.driver.invocation(&request);
-    let own = variables("", task);
     let names = invocation.env.iter().chain(&own).map(|(name, _)| name.clone());
     let stdin = match invocation.stdin {
         _ if chosen.driver.reader(&request).wants_input() => Input::Dialogue,
         text if text.is_empty() => Input::Nothing,
-        text if text == prompt => Input::Prompt,
+        text if text == told.0 => Input::Prompt,
         text => Input::Text(text),
     };
     Ok(CommandLine {

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use ralph_core::choice::{Asked, Limited};
 use ralph_core::config::{Config, LogLevel, StageName};
 use ralph_core::cycle::{
-    End, Entry, History, JOURNAL_FORM, Record, RunStart, event_of, remaining, state_of,
+    End, Entry, History, JOURNAL_FORM, Record, RunStart, Signal, event_of, remaining,
 };
 use ralph_core::format::Format;
 use ralph_core::gate::{Baselines, Check, Gate};
@@ -16,18 +16,20 @@ use ralph_core::plan::{Id, Plan, State, TombstoneKind};
 
 use super::error::DriveError;
 use super::ledger_guard::KeptLedger;
-use super::log::{Log, prune_stage_logs};
+use super::log::{Log, LogOf, prune_logs};
 use super::notice::{Listener, Notice, Tally};
-use super::plan::{Loaded, PlanFile};
+use super::plan_file::{Loaded, Missing, PlanFile};
 use super::progress::Logged;
 use super::signals::Signals;
+use super::views::Views;
+use crate::agent_log::AgentLog;
 use crate::choice::{self, ChoiceError, Place, StageChoice};
 use crate::clock::Clock;
 use crate::git::{Checkpoint, CommitMessage, LedgerPaths, Repo};
 use crate::ids::Ids;
 use crate::proc::Runner;
 use crate::project::Project;
-use crate::store::{Durability, Journal, RunLock, Store, Syncing, add_to_view, put_view};
+use crate::store::{Durability, Journal, RunLock, Store, Syncing};
 
 /// The variable that tells a program that it runs inside an attempt.
 pub const ATTEMPT_VARIABLE: &str = "RALPH_ATTEMPT";
@@ -74,6 +76,31 @@ pub struct Options {
     pub model: Option<String>,
 }
 
+/// Which loop it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loop {
+    /// `ralph build`: gates have the last word.
+    Build,
+    /// `ralph construct`: verifiers have it.
+    Construct,
+    /// `ralph plan`: only a plan is made.
+    Plan,
+    /// `ralph agent`: one construct after another.
+    Agent,
+}
+
+impl Loop {
+    /// As the journal calls it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Build => "build",
+            Self::Construct => "construct",
+            Self::Plan => "plan",
+            Self::Agent => "agent",
+        }
+    }
+}
+
 /// What red gates said, in a line for people and one for the breaker.
 #[derive(Clone, Debug)]
 pub(super) struct Red {
@@ -83,6 +110,7 @@ pub(super) struct Red {
 
 /// A loop under way.
 pub(super) struct Session<'a> {
+    pub(super) kind: Loop,
     pub(super) project: Project,
     pub(super) config: Config,
     pub(super) gates: Vec<Gate>,
@@ -113,6 +141,8 @@ pub(super) struct Session<'a> {
     pub(super) ending: Option<End>,
     /// The gates of the attempt at hand, once they have run.
     pub(super) last_checks: Vec<Check>,
+    /// Dollars that earlier runs of the same session have spent.
+    pub(super) spent_before: f64,
     /// How far the progress log has come.
     pub(super) logged: Logged,
     /// Paths that the last backend changed.
@@ -124,6 +154,8 @@ pub(super) struct Session<'a> {
     pub(super) journal: Journal,
     /// The plan's last change may still be on its way to the disk.
     pub(super) plan_syncing: Syncing,
+    /// The log of an agent.
+    pub(super) agent_log: AgentLog,
     log: Log,
     _lock: RunLock,
 }
@@ -132,6 +164,7 @@ impl<'a> Session<'a> {
     /// Take the lock, read the journal, and make sure that the work can begin.
     pub(super) fn open(
         setup: Setup,
+        kind: Loop,
         runner: &'a Runner,
         listener: &'a mut dyn Listener,
     ) -> Result<Self, DriveError> {
@@ -142,16 +175,19 @@ impl<'a> Session<'a> {
         let Some(git_dir) = project.git_dir() else {
             return Err(DriveError::NoRepository(project.root().display().to_string()));
         };
+        let logs_dir = project.logs_dir();
         let lock = RunLock::acquire(&project.state_dir(), store.holder())?;
         let (journal, history) = Journal::open(&project.state_dir())?;
         let log = Log::of(project.root(), &config);
-        prune_stage_logs(&project.logs_dir(), config.retention.logs.get());
-        let plan = PlanFile::new(project.root(), plan, store);
+        prune_logs(&project.logs_dir(), LogOf::Stage, config.retention.logs.get());
+        let missing = if kind == Loop::Build { Missing::Error } else { Missing::Empty };
+        let plan = PlanFile::new(project.root(), plan, store, missing);
         let loaded = plan.read()?;
         let ledger = LedgerPaths::with_plan(&plan.shown).and_runtime(config.log_file.as_str());
         let repo = Repo::open(project.root(), git_dir, runner, &ledger)?;
         let choice = stage_choice(&config, StageName::Build, &options, project.root())?;
         Ok(Self {
+            kind,
             run: runner.run_id().to_owned(),
             began: clock.now(),
             limited: BTreeMap::new(),
@@ -161,6 +197,7 @@ impl<'a> Session<'a> {
             settled: None,
             as_gated: false,
             red: None,
+            spent_before: 0.0,
             logged: Logged::of(&history),
             last_changed: Vec::new(),
             kept_ledger: KeptLedger::default(),
@@ -182,6 +219,10 @@ impl<'a> Session<'a> {
             history,
             listener,
             journal,
+            agent_log: match kind {
+                Loop::Agent => AgentLog::create(&logs_dir, &clock.stamp()),
+                _ => AgentLog::default(),
+            },
             plan_syncing: Syncing::default(),
             log,
         })
@@ -203,25 +244,10 @@ impl<'a> Session<'a> {
 
     /// Views are made from the journal; that they cannot be written is no reason to stop.
     fn show_views(&mut self, entry: &Entry) {
-        let events = event_of(entry, &self.history);
-        let mut lines = Vec::new();
-        for event in &events {
+        for event in event_of(entry, &self.history) {
             self.log.line(LogLevel::Info, &event.timestamp, &event.message);
-            if serde_json::to_writer(&mut lines, event).is_ok() {
-                lines.push(b'\n');
-            }
         }
-        let logs = self.project.root().join(".ralph/logs/events.jsonl");
-        let mut problems = Vec::new();
-        if !lines.is_empty() {
-            problems.extend(add_to_view(&logs, &lines).err());
-        }
-        if changes_state(&entry.record) {
-            let text = serde_json::to_string_pretty(&state_of(&self.history)).unwrap_or_default();
-            let text = format!("{text}\n");
-            problems.extend(put_view(&self.project.state_json(), text.as_bytes()).err());
-        }
-        for problem in problems {
+        for problem in Views::of(&self.project).show(entry, &self.history) {
             self.warn(&problem.to_string());
         }
     }
@@ -234,10 +260,11 @@ impl<'a> Session<'a> {
         self.record(
             Record::RunStarted(RunStart {
                 run: self.run.clone(),
-                command: "build".into(),
+                command: self.kind.word().into(),
                 plan: self.plan.shown.clone(),
                 mode: self.config.mode.as_str().to_owned(),
                 counted,
+                spent: self.spent_before,
                 form: JOURNAL_FORM,
             }),
             Durability::Eventual,
@@ -250,8 +277,10 @@ impl<'a> Session<'a> {
             gates: &gates,
             tally: tally(&loaded.plan),
         };
-        self.listener.hear(notice);
-        if gates.is_empty() {
+        if self.kind != Loop::Plan {
+            self.listener.hear(notice);
+        }
+        if gates.is_empty() && self.kind != Loop::Plan {
             self.warn(
                 "no gates are configured, so nothing proves the work: set `[[gates]]` in ralph.toml",
             );
@@ -263,14 +292,14 @@ impl<'a> Session<'a> {
     }
 
     /// The loop ends: say so, and leave the plan committed.
-    pub(super) fn finish(&mut self, end: &End) -> Result<(), DriveError> {
+    pub(super) fn finish(&mut self, end: &End, reason: &str) -> Result<(), DriveError> {
         let loaded = self.read_plan()?;
         let remaining = remaining(&loaded.plan);
-        if *end == End::Complete {
+        if *end == End::Complete && self.kind == Loop::Build {
             self.plan.change(ralph_core::cycle::ledger::complete)?;
         }
         self.record(
-            Record::RunEnded { end: end.word().into(), message: end.reason(), remaining },
+            Record::RunEnded { end: end.word().into(), message: reason.to_owned(), remaining },
             Durability::Synced,
         )?;
         self.log_progress()?;
@@ -291,8 +320,13 @@ impl<'a> Session<'a> {
         let cost =
             (!self.history.cost_unknown || self.history.cost > 0.0).then_some(self.history.cost);
         let took = self.clock.now().duration_since(self.began);
+        if self.kind == Loop::Plan {
+            return Ok(());
+        }
         self.listener.hear(Notice::Ended {
+            command: self.kind.word(),
             end,
+            reason,
             remaining,
             landed,
             attempts,
@@ -300,6 +334,13 @@ impl<'a> Session<'a> {
             took_ms: u64::try_from(took.as_millis()).unwrap_or(0),
         });
         Ok(())
+    }
+
+    /// The signal that ends the loop now. An agent goes on to the end of its iteration, unless
+    /// somebody insists.
+    pub(super) fn stop_signal(&self) -> Option<Signal> {
+        let first = self.signals.first();
+        first.filter(|_| self.kind != Loop::Agent || self.signals.insisted())
     }
 
     /// Read the plan, and tell when an unfinished line was moved away.
@@ -348,21 +389,10 @@ pub(super) fn tally(plan: &Plan) -> Tally {
     for task in plan.scoped_tasks() {
         tally.total += 1;
         match task.state {
-            State::Accepted | State::Skipped => tally.done += 1,
+            State::Accepted | State::Skipped | State::Done => tally.done += 1,
             State::Failed(_) | State::Blocked(_) => tally.stuck += 1,
             _ => {}
         }
     }
     tally
-}
-
-fn changes_state(record: &Record) -> bool {
-    matches!(
-        record,
-        Record::RunStarted(_)
-            | Record::RunEnded { .. }
-            | Record::AttemptStarted(_)
-            | Record::Waiting { .. }
-            | Record::Waited
-    )
 }

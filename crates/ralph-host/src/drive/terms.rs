@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use ralph_core::backend::{Permissions, Request, Session};
+use ralph_core::backend::{Permissions, Request, Session, with_own};
 use ralph_core::config::{Config, Dollars, StageName};
 use ralph_core::handoff;
 use ralph_core::limits::Limits;
@@ -13,9 +13,8 @@ use ralph_core::plan::Task;
 use serde_json::Value;
 
 use super::error::DriveError;
-use super::session::{ATTEMPT_VARIABLE, TASK_VARIABLE};
+use super::session::{ATTEMPT_VARIABLE, Loop, TASK_VARIABLE};
 use crate::choice::{self, Chosen};
-use crate::prompt_files;
 
 /// What a request holds beside the prompt.
 pub(super) struct Terms {
@@ -24,8 +23,6 @@ pub(super) struct Terms {
     max_turns: Option<u32>,
     permissions: Permissions,
     budget: Option<f64>,
-    /// The task's skills, for a backend that takes words for the whole run.
-    system: Option<String>,
 }
 
 impl Terms {
@@ -46,8 +43,29 @@ impl Terms {
                 false => Permissions::Default,
             },
             budget: budget(config, spent),
-            system: skills(root, task),
         })
+    }
+
+    /// The same with ralph's own tools beside the configured MCP servers, where those are wanted.
+    /// `env` tells the tools which attempt they are in.
+    pub(super) fn with_tools(
+        mut self,
+        config: &Config,
+        root: &Path,
+        plan: &Path,
+        env: &[(String, String)],
+    ) -> Result<Self, DriveError> {
+        if !config.mcp_tools {
+            return Ok(self);
+        }
+        let word = |path: &Path| path.display().to_string();
+        let args = ["-C".to_owned(), word(root), "mcp".to_owned(), "--plan".to_owned(), word(plan)];
+        let merged = with_own(self.mcp.take(), &choice::own_program(), &args, env);
+        self.mcp = Some(merged.map_err(|why| DriveError::Ask {
+            message: format!("`[stages.build] mcp_config` names a file that cannot be used: {why}"),
+            hint: "mend it, or set `mcp_tools = false`".into(),
+        })?);
+        Ok(self)
     }
 
     /// The same for an agent that is asked something.
@@ -68,20 +86,19 @@ impl Terms {
                 Access::Writes => Permissions::Default,
             },
             budget: budget(config, spent),
-            system: None,
         })
     }
 
-    /// The request to a backend. Its `scratch` is still to be filled in.
+    /// The request to a backend, with a prompt and what goes beside it. Its `scratch` is still to be filled in.
     pub(super) fn request<'t>(
         &'t self,
         chosen: &'t Chosen,
-        prompt: &'t str,
+        (prompt, system): (&'t str, Option<&'t str>),
         session: Session<'t>,
     ) -> Request<'t> {
         Request {
             prompt,
-            system: self.system.as_deref().filter(|_| chosen.driver.supports().system),
+            system,
             model: chosen.model.as_deref(),
             max_turns: self.max_turns,
             permissions: self.permissions,
@@ -130,23 +147,19 @@ pub(super) fn variables(attempt: &str, task: &Task) -> [(String, String); 2] {
 }
 
 /// What one run may use: the budget is what is left of it.
-pub(super) fn run_limits(config: &Config, stage: StageName, spent: f64) -> Limits {
-    let mut limits = Limits::of(&config.limits, run_timeout(config, stage));
+pub(super) fn run_limits(config: &Config, of: Loop, stage: StageName, spent: f64) -> Limits {
+    let mut limits = Limits::of(&config.limits, run_timeout(config, of, stage));
     limits.max_cost = budget(config, spent);
     limits
 }
 
 /// How long one run may take.
-pub(super) fn run_timeout(config: &Config, stage: StageName) -> Duration {
-    config.stage(stage).timeout.map_or(config.limits.build_timeout(), |t| t.get())
-}
-
-/// The skills of a task. What is missing was said when its prompt was made.
-fn skills(root: &Path, task: &Task) -> Option<String> {
-    let found = prompt_files::skills(root, &task.skills).value;
-    let texts =
-        found.iter().map(|skill| format!("# {}\n\n{}", skill.name, skill.content.trim_end()));
-    Some(texts.collect::<Vec<_>>().join("\n\n")).filter(|text| !text.is_empty())
+pub(super) fn run_timeout(config: &Config, of: Loop, stage: StageName) -> Duration {
+    let usual = match of {
+        Loop::Build => config.limits.build_timeout(),
+        Loop::Construct | Loop::Plan | Loop::Agent => config.limits.construct_timeout(),
+    };
+    config.stage(stage).timeout.map_or(usual, |t| t.get())
 }
 
 fn budget(config: &Config, spent: f64) -> Option<f64> {

@@ -46,6 +46,7 @@ mod ready;
 mod roll_back;
 mod salvage;
 mod snapshot;
+mod stash;
 mod state;
 mod status;
 mod texts;
@@ -70,8 +71,9 @@ pub use name::{NotAnOid, Oid, RepoPath};
 pub use nested::NestedRepo;
 pub use raw::Raw;
 pub use ready::StaleLock;
-pub use roll_back::{OnBase, RolledBack};
+pub use roll_back::{Aside, OnBase, RolledBack};
 pub use salvage::Salvage;
+pub use stash::{Keep, TakenOut};
 pub use state::{Moment, Operation, Stamp};
 pub use status::Side;
 

@@ -14,8 +14,9 @@ use super::find::find_program;
 use super::job::{Finished, Job, Step, Watch};
 use super::lines::Line;
 use super::link::Link;
-use super::mark::{JOB_VARIABLE, RUN_VARIABLE};
+use super::mark::{JOB_VARIABLE, PLACE_VARIABLE, RUN_VARIABLE, place_of};
 use super::pump::Input;
+use super::scratch::Scratch;
 use super::tee::Tee;
 use super::wire::{Spawn, Sweep};
 
@@ -27,9 +28,11 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 #[derive(Debug)]
 pub struct Runner {
     run: String,
+    place: Option<String>,
     supervisor: PathBuf,
     link: Mutex<Option<Arc<Link>>>,
     jobs: AtomicU64,
+    scratches: AtomicU64,
 }
 
 impl Runner {
@@ -42,7 +45,16 @@ impl Runner {
     /// The same with another program as the supervisor; for tests, which are not ralph.
     pub fn with_supervisor(run: impl Into<String>, program: impl Into<PathBuf>) -> Self {
         let (run, supervisor) = (run.into(), program.into());
-        Self { run, supervisor, link: Mutex::new(None), jobs: AtomicU64::new(1) }
+        let (link, jobs, scratches) = (Mutex::new(None), AtomicU64::new(1), AtomicU64::new(1));
+        Self { run, place: None, supervisor, link, jobs, scratches }
+    }
+
+    /// The runner of the one loop that works at this directory: its processes carry the mark of the
+    /// place too, and the next loop there ends those that are left.
+    #[must_use]
+    pub fn at(mut self, directory: &Path) -> Self {
+        self.place = Some(place_of(directory));
+        self
     }
 
     /// The run whose mark every process carries.
@@ -50,9 +62,20 @@ impl Runner {
         &self.run
     }
 
+    /// The place whose mark every process carries, if there is one.
+    pub fn place(&self) -> Option<&str> {
+        self.place.as_deref()
+    }
+
     /// How many programs were started so far.
     pub fn started(&self) -> u64 {
         self.jobs.load(Ordering::Relaxed) - 1
+    }
+
+    /// A private directory below `parent` for one job. It has a name and is not there yet.
+    pub fn scratch(&self, parent: &Path) -> Result<Scratch, ProcError> {
+        let number = self.scratches.fetch_add(1, Ordering::Relaxed);
+        Scratch::named(parent, &format!("run-{}-{number}", self.run))
     }
 
     /// Start the supervisor now, so that the first job does not have to wait for it.
@@ -79,6 +102,9 @@ impl Runner {
         let mut env = job.env.clone();
         env.push((RUN_VARIABLE.into(), Some(self.run.clone().into())));
         env.push((JOB_VARIABLE.into(), Some(number.to_string().into())));
+        if let Some(place) = &self.place {
+            env.push((PLACE_VARIABLE.into(), Some(place.into())));
+        }
         let spawn = Spawn {
             job: number,
             program,

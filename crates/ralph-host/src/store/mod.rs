@@ -26,6 +26,7 @@ mod target;
 mod view;
 
 pub use atomic::{TEMP_PREFIX, append, replace};
+pub use chain::Watched;
 pub use create::{Created, create};
 pub use journal::{Durability, Journal, JournalError, read_history};
 pub use ledger::{Kind, Read, Store, StoreError, Torn, TornTail, Updated, Wrote, update};
@@ -33,4 +34,4 @@ pub use lock::{Holder, LEDGER_WAIT, LedgerLock, LockError, RunLock};
 pub use said::{Said, Word};
 pub use sync::{Syncing, syncs};
 pub use target::read;
-pub use view::{add_to_view, drop_view, free_name, put_aside, put_view};
+pub use view::{add_to_view, drop_view, free_name, put_aside, put_view, write_over};

@@ -1,10 +1,12 @@
 //! What a backend said through ralph's own commands during an attempt: `claims/<attempt>.json`.
 //!
 //! A claim of a backend is its word and not the truth, so `ralph task done` inside an attempt leaves it
-//! here and not in the plan. The loop reads it when the backend has ended.
+//! here and not in the plan, and so does the MCP tool `handoff_write` with a handoff. The loop reads it
+//! when the backend has ended.
 
 use std::path::{Path, PathBuf};
 
+use ralph_core::handoff::Handoff;
 use serde::{Deserialize, Serialize};
 
 use super::{Kind, Store, StoreError, target};
@@ -24,11 +26,14 @@ pub enum Word {
 }
 
 /// What a backend has said so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Said {
     /// Its claim; a later one replaces it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub word: Option<Word>,
+    /// Its handoff; a later one replaces it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handoff: Option<Handoff>,
     /// How many tasks and issues it has added.
     #[serde(default)]
     pub added: usize,

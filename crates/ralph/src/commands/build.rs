@@ -1,6 +1,6 @@
 //! `ralph build`: the loop over the tasks of a plan.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ralph_core::config::{Resolved, flag_layer};
@@ -8,17 +8,18 @@ use ralph_core::cycle::exit_code;
 use ralph_core::gate;
 use ralph_core::plan::Id;
 use ralph_core::text::nearest;
-use ralph_host::drive::{self, Listener, Options, Setup, Signals};
+use ralph_host::drive::{self, DriveError, Listener, Options, Setup, Signals};
 
 use super::build_args::{BuildArgs, StartArgs, StartMode};
-use super::preview;
+use super::{plan_spec, preview};
 use crate::context::{Context, PlanFile};
 use crate::error::CommandError;
 use crate::out;
 
 /// Run it.
 pub(crate) fn run(context: &Context, args: &BuildArgs) -> Result<ExitCode, CommandError> {
-    let mut listener = ralph_face::listener(args.view(), context.project.root(), context.clock());
+    let mut listener =
+        ralph_face::listener(args.common.view(), context.project.root(), context.clock());
     // The view is gone before anything else is said: `listener` leaves a clean terminal behind.
     let end = run_with(context, args, &mut *listener);
     drop(listener);
@@ -37,6 +38,8 @@ pub(crate) fn run_with(
     if args.dry_run {
         return preview::run(context, args, &flags);
     }
+    // The backend of an attempt that was interrupted may have left a plan that nobody can read.
+    mend_plan(context, listener)?;
     let file = context.read_plan(&args.plan())?;
     known(args.task.as_deref(), &file)?;
     let resolved = context.config_with(&flags, &file)?;
@@ -52,6 +55,20 @@ fn known(task: Option<&str>, file: &PlanFile) -> Result<(), CommandError> {
     Err(error.maybe_hint(near.map(|near| format!("did you mean {near}?"))))
 }
 
+/// Before anybody reads the plan: what a backend that was interrupted did to it by hand is undone.
+pub(super) fn mend_plan(
+    context: &Context,
+    listener: &mut dyn Listener,
+) -> Result<(), CommandError> {
+    drive::mend_plan(&context.project, &context.store(), &context.clock(), listener)
+        .map_err(|e| drive_error(&e))
+}
+
+/// A loop that could not go on.
+pub(super) fn drive_error(error: &DriveError) -> CommandError {
+    CommandError::new(error.to_string()).maybe_hint(error.hint())
+}
+
 /// The loop itself.
 fn run_loop(
     context: &Context,
@@ -60,23 +77,38 @@ fn run_loop(
     resolved: &Resolved,
     listener: &mut dyn Listener,
 ) -> Result<ExitCode, CommandError> {
+    let plan = context.plan_path(&args.plan())?;
+    let setup = setup(context, plan, file, resolved, options(args))?;
+    match drive::build(setup, listener) {
+        Ok(end) => Ok(ExitCode::from(exit_code(&end))),
+        // Once at most: nothing is left to recover then.
+        Err(DriveError::SettingsMoved) => run_with(context, args, listener),
+        Err(e) => Err(drive_error(&e)),
+    }
+}
+
+/// What a loop is given.
+pub(super) fn setup(
+    context: &Context,
+    plan: PathBuf,
+    file: &PlanFile,
+    resolved: &Resolved,
+    options: Options,
+) -> Result<Setup, CommandError> {
     let config = resolved.config.clone();
     let signals = Signals::listen()
         .map_err(|e| CommandError::new(format!("cannot listen for signals: {e}")))?;
-    let setup = Setup {
+    Ok(Setup {
         project: context.project.clone(),
         gates: gate::resolve(&config, &file.plan),
         config,
-        plan: context.plan_path(&args.plan())?,
+        plan,
         clock: context.clock(),
         ids: context.ids(),
         store: context.store(),
-        options: options(args),
+        options,
         signals,
-    };
-    let end = drive::build(setup, listener)
-        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
-    Ok(ExitCode::from(exit_code(&end)))
+    })
 }
 
 /// What was asked for beyond the configuration.
@@ -84,10 +116,8 @@ pub(super) fn options(args: &BuildArgs) -> Options {
     Options {
         once: args.once,
         resume: args.resume,
-        no_wait: args.no_wait,
         task: args.task.as_deref().map(Id::new),
-        backend: args.backend.clone(),
-        model: args.model.clone(),
+        ..args.common.options()
     }
 }
 
@@ -95,9 +125,6 @@ pub(super) fn options(args: &BuildArgs) -> Options {
 pub(crate) fn start(here: Option<&Path>, args: &StartArgs) -> Result<ExitCode, CommandError> {
     match &args.mode {
         StartMode::Build(args) => run(&Context::open(here)?, args),
-        StartMode::Plan => {
-            Err(CommandError::new("this version does not make plans from specs yet")
-                .hint("write tasks with `ralph task add`, then `ralph start build` works on them"))
-        }
+        StartMode::Plan(args) => plan_spec::run(&Context::open(here)?, args),
     }
 }

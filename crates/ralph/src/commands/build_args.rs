@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use ralph_core::config::Flag;
-use ralph_face::View;
 
 use crate::args::PlanArgs;
+use crate::commands::loop_args::{LoopArgs, flag};
 use crate::commands::permit::Access;
-use crate::out::Render;
+use crate::commands::plan_spec::PlanSpecArgs;
 
 /// Work on a plan, one task at a time, until every task is proven done
 ///
@@ -43,39 +43,17 @@ pub(crate) struct BuildArgs {
     /// Stop after this many attempts
     #[arg(long, value_name = "N")]
     max_iterations: Option<String>,
-    /// Stop when this many dollars are spent
-    #[arg(long, value_name = "DOLLARS")]
-    max_cost: Option<String>,
-    /// What prompts remember: handoff-only, handoff-plus-index or agent-orchestrated
-    #[arg(long, value_name = "MODE")]
-    mode: Option<String>,
-    /// The backend to use
-    #[arg(long, value_name = "NAME")]
-    pub(crate) backend: Option<String>,
-    /// The model to ask the backend for
-    #[arg(long, value_name = "MODEL")]
-    pub(crate) model: Option<String>,
     /// Work on this task only
     #[arg(long, value_name = "ID")]
     pub(crate) task: Option<String>,
-    /// Stop at a usage limit (exit code 4) instead of waiting for its reset
-    #[arg(long)]
-    pub(crate) no_wait: bool,
-    /// Let a backend run although its cost is unknown and --max-cost is set
-    #[arg(long)]
-    allow_unknown_cost: bool,
-    /// Say only what went wrong, and how it ended
-    #[arg(long, short)]
-    quiet: bool,
-    /// Print one JSON event a line; words for people go to standard error
-    #[arg(long, conflicts_with = "quiet")]
-    json: bool,
+    #[command(flatten)]
+    pub(crate) common: LoopArgs,
 }
 
 impl BuildArgs {
     /// As if only `--backend` had been typed.
     pub(crate) fn with_backend(name: &str) -> Self {
-        Self { backend: Some(name.to_owned()), ..Self::default() }
+        Self { common: LoopArgs::with_backend(name), ..Self::default() }
     }
 
     /// Which plan file was asked for.
@@ -85,49 +63,22 @@ impl BuildArgs {
 
     /// The options that set a key of the configuration, which also checks their values.
     pub(crate) fn flags(&self) -> Vec<Flag> {
-        let flag = |name, key, value: Option<&str>| {
-            value.map(|value| Flag { name, key, value: value.to_owned() })
-        };
-        [
-            flag("--max-iterations", "max_iterations", self.max_iterations.as_deref()),
-            flag("--max-cost", "limits.max_cost", self.max_cost.as_deref()),
-            flag("--mode", "mode", self.mode.as_deref()),
-            flag(
-                "--allow-unknown-cost",
-                "allow_unknown_cost",
-                self.allow_unknown_cost.then_some("true"),
-            ),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+        let iterations = self.max_iterations.as_deref();
+        self.common.flags([flag("--max-iterations", "max_iterations", iterations)])
     }
 
     /// What it does, as far as a backend is concerned.
     pub(crate) fn access(&self) -> Access {
         if self.dry_run { Access::Look } else { Access::Decide }
     }
-
-    /// Who reads the output of a dry run.
-    pub(crate) fn render(&self) -> Render {
-        Render::from_flag(self.json)
-    }
-
-    /// What to show.
-    pub(crate) fn view(&self) -> View {
-        match (self.json, self.quiet) {
-            (true, _) => View::Json,
-            (_, true) => View::Quiet,
-            _ => View::Auto,
-        }
-    }
 }
 
-/// Start a loop: another spelling of `ralph build`
+/// Start a loop: another spelling of `ralph build` and `ralph plan`
 ///
 /// Examples:
 ///   ralph start build
 ///   ralph start build implementation.json --once
+///   ralph start plan
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct StartArgs {
@@ -140,8 +91,8 @@ pub(crate) struct StartArgs {
 pub(crate) enum StartMode {
     /// Work on the plan, as `ralph build`
     Build(Box<BuildArgs>),
-    /// Make a plan from specs; not in this version
-    Plan,
+    /// Make a plan from every spec that has no tasks yet, as `ralph plan`
+    Plan(Box<PlanSpecArgs>),
 }
 
 impl StartArgs {
@@ -149,7 +100,7 @@ impl StartArgs {
     pub(crate) fn access(&self) -> Access {
         match &self.mode {
             StartMode::Build(args) => args.access(),
-            StartMode::Plan => Access::Decide,
+            StartMode::Plan(args) => args.access(),
         }
     }
 }

@@ -74,13 +74,13 @@ pub(crate) fn run(context: &Context, args: IssueArgs) -> Result<ExitCode, Comman
     Ok(ExitCode::SUCCESS)
 }
 
-fn add(
+/// Open an issue; inside an attempt only a few.
+pub(crate) fn open(
     context: &Context,
     plan: &PlanArgs,
     description: &str,
-    priority: Option<&str>,
-    render: Render,
-) -> Result<(), CommandError> {
+    priority: Option<Priority>,
+) -> Result<Issue, CommandError> {
     if description.trim().is_empty() {
         return Err(CommandError::usage("an issue needs a description"));
     }
@@ -90,12 +90,23 @@ fn add(
             id: fresh_issue_id(&|id| plan.knows(id), &mut context.random()),
             desc: description.trim().to_owned(),
             spec: plan.current_spec.clone(),
-            priority: priority.and_then(Priority::from_word),
+            priority,
             ..Issue::default()
         };
         Ok(vec![Edit::AddIssue(added.clone())])
     };
     permit::adding(context, 1, || context.change_plan(plan, add))?;
+    Ok(added)
+}
+
+fn add(
+    context: &Context,
+    plan: &PlanArgs,
+    description: &str,
+    priority: Option<&str>,
+    render: Render,
+) -> Result<(), CommandError> {
+    let added = open(context, plan, description, priority.and_then(Priority::from_word))?;
     match render {
         Render::Json => out::json(&view::issue(&added)),
         Render::People => out::line(format!("Added: {} {}", added.id, out::clean(&added.desc))),

@@ -114,15 +114,36 @@ pub(crate) fn run(context: &Context, args: &KnowledgeArgs) -> Result<ExitCode, C
         }
         Action::Show { id } => show(context, &known(&texts), id, render)?,
         Action::Search { words, all, number } => {
-            let mut known = known(&texts);
-            known.items.retain(|item| *all || in_force(item));
-            let found = search(&known.items, words, *number);
+            let which = if *all { Which::All } else { Which::InForce };
+            let found = found(&texts, words, which, *number);
             let none = format!("Nothing that is known speaks of {}.", out::clean(&words.join(" ")));
-            list(&found, &none, render)?;
+            list(&found.iter().collect::<Vec<_>>(), &none, render)?;
         }
         Action::Verify => return verify_files(context, &texts, render),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Which entries a search looks at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    InForce,
+    All,
+}
+
+/// What is in force and speaks of one of these words.
+pub(crate) fn find(
+    context: &Context,
+    words: &[String],
+    number: usize,
+) -> Result<Vec<Item>, CommandError> {
+    Ok(found(&Texts::read(context)?, words, Which::InForce, number))
+}
+
+fn found(texts: &Texts, words: &[String], which: Which, number: usize) -> Vec<Item> {
+    let mut known = known(texts);
+    known.items.retain(|item| which == Which::All || in_force(item));
+    search(&known.items, words, number).into_iter().cloned().collect()
 }
 
 /// What is known; a damaged history is told and left out.

@@ -1,11 +1,13 @@
 //! One file a command. The doc comment of its argument type is its help.
 
+pub(crate) mod agent;
 pub(crate) mod attempts;
 pub(crate) mod backends;
 pub(crate) mod build;
 pub(crate) mod build_args;
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod construct;
 pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod inbox;
@@ -13,13 +15,17 @@ pub(crate) mod init;
 pub(crate) mod issue;
 pub(crate) mod knowledge;
 pub(crate) mod log;
+pub(crate) mod loop_args;
+pub(crate) mod mcp;
 pub(crate) mod permit;
+pub(crate) mod plan_spec;
 mod preview;
 pub(crate) mod query;
 pub(crate) mod recover;
 pub(crate) mod salvage;
 pub(crate) mod show;
 pub(crate) mod spec;
+pub(crate) mod spec_file;
 pub(crate) mod status;
 pub(crate) mod task;
 pub(crate) mod validate;
@@ -39,6 +45,9 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
     match cli.command {
         Command::Demo(args) => demo::run(here, &args),
         Command::Init(args) => init::run(&Context::open(here)?, &args),
+        Command::Plan(args) => plan_spec::run(&Context::open(here)?, &args),
+        Command::Construct(args) => construct::run(&Context::open(here)?, &args),
+        Command::Agent(args) => agent::run(&Context::open(here)?, &args),
         Command::Build(args) => build::run(&Context::open(here)?, &args),
         Command::Start(args) => build::start(here, &args),
         Command::Status(args) => status::run(&Context::open(here)?, &args),
@@ -57,6 +66,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
         Command::Convert(args) => convert::run(&Context::open(here)?, &args),
         Command::Config(args) => config::run(&Context::open(here)?, args),
         Command::Backends(args) => backends::run(&Context::open(here)?, &args),
+        Command::Mcp(args) => mcp::run(here, args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => completions::man(&args),
     }
@@ -74,7 +84,12 @@ fn access(command: &Command) -> Access {
         | Command::Validate(_)
         | Command::Completions(_)
         | Command::Man(_) => Access::Look,
+        // Each tool sees to it by itself.
+        Command::Mcp(_) => Access::Say,
         Command::Demo(_) | Command::Init(_) | Command::Convert(_) => Access::Decide,
+        Command::Plan(args) => args.access(),
+        Command::Construct(args) => args.access(),
+        Command::Agent(args) => args.access(),
         Command::Build(args) => args.access(),
         Command::Start(args) => args.access(),
         Command::Task(args) => args.access(),

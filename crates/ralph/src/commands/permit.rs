@@ -6,6 +6,8 @@
 
 use std::path::Path;
 
+use ralph_core::claim;
+use ralph_core::handoff::Handoff;
 use ralph_core::plan::{Id, MAX_AMENDMENTS};
 use ralph_host::drive::ATTEMPT_VARIABLE;
 use ralph_host::store::{StoreError, Word};
@@ -83,9 +85,17 @@ pub(crate) fn inside(context: &Context) -> Result<Option<Inside>, CommandError> 
     Ok(Some(Inside { attempt, iteration, task }))
 }
 
+/// The attempt that something is said in. Outside of one there is nobody to say it.
+pub(crate) fn speaking(context: &Context, what: &str) -> Result<Inside, CommandError> {
+    inside(context)?.ok_or_else(|| {
+        CommandError::new(format!("{what} is for a backend inside an attempt, and this is none"))
+            .hint("a person uses `ralph task done ID` or `ralph task block ID REASON`")
+    })
+}
+
 impl Inside {
     /// The task that is meant, if the backend may speak about it.
-    pub(crate) fn own(&self, id: Option<&str>) -> Result<&Id, CommandError> {
+    fn own(&self, id: Option<&str>) -> Result<&Id, CommandError> {
         match id {
             Some(id) if id != self.task.as_str() => Err(CommandError::new(format!(
                 "this attempt is about {}, so it cannot say anything about {id}",
@@ -96,13 +106,44 @@ impl Inside {
         }
     }
 
-    /// Claim something about the task. The gates decide.
-    pub(crate) fn claim(&self, context: &Context, word: Word) -> Result<(), CommandError> {
+    /// Claim something about the task, which is the attempt's own unless somebody says otherwise. The
+    /// gates decide. Returns the task.
+    pub(crate) fn claim(
+        &self,
+        context: &Context,
+        id: Option<&str>,
+        word: Word,
+    ) -> Result<&Id, CommandError> {
+        let task = self.own(id)?;
+        if matches!(&word, Word::Blocked { reason } if reason.trim().is_empty()) {
+            return Err(CommandError::usage(format!("{task} cannot be blocked without a reason"))
+                .hint("say what is missing, and who could give it"));
+        }
         context.store().say(&self.attempt, |said| {
             said.word = Some(word);
             Ok::<_, StoreError>(())
         })?;
-        Ok(())
+        Ok(task)
+    }
+
+    /// Leave the handoff of this attempt. The last one counts. Returns the task.
+    pub(crate) fn hand_over(
+        &self,
+        context: &Context,
+        handoff: Handoff,
+    ) -> Result<&Id, CommandError> {
+        if let Some(misfit) = claim::misfit(&handoff, &self.task) {
+            return Err(CommandError::usage(format!(
+                "this is no handoff for {}: {misfit}",
+                self.task
+            ))
+            .hint("mend that and write it again; nothing was stored"));
+        }
+        context.store().say(&self.attempt, |said| {
+            said.handoff = Some(handoff);
+            Ok::<_, StoreError>(())
+        })?;
+        Ok(&self.task)
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) fn run(
     let found = preview(&look, &runner)
         .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
     found.warnings.iter().for_each(out::warn);
-    match args.render() {
+    match args.common.render() {
         Render::Json => out::json(&as_json(&found, &gates, &shown))?,
         Render::People => people(&found, &gates, &shown)?,
     }

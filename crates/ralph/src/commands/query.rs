@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ralph_core::{plan, view};
+use ralph_core::{construct, view};
 use serde_json::Value;
 
 use crate::args::PlanArgs;
@@ -53,7 +53,9 @@ enum Question {
 pub(crate) fn run(context: &Context, args: &QueryArgs) -> Result<ExitCode, CommandError> {
     let read = || context.read_plan(&args.plan).map(|file| file.plan);
     match &args.question {
-        Some(Question::Stage) => out::line(plan::stage(&read()?).as_str())?,
+        Some(Question::Stage) => {
+            out::line(construct::current_stage(&read()?, &context.history()?))?;
+        }
         Some(Question::Iteration) => out::line(iteration(context)?.to_string())?,
         Some(Question::Next) => out::json(&view::next_action(&read()?))?,
         Some(Question::Tasks { done: true }) => out::json(&view::done_tasks(&read()?))?,
@@ -70,6 +72,10 @@ pub(crate) fn run(context: &Context, args: &QueryArgs) -> Result<ExitCode, Comma
 
 /// The loop's iteration, from the runtime state; 0 when no loop has run here.
 pub(crate) fn iteration(context: &Context) -> Result<u64, CommandError> {
+    let history = context.history()?;
+    if history.run.as_ref().is_some_and(|run| run.command == "construct") {
+        return Ok(history.construct.iteration.into());
+    }
     let path = context.project.state_json();
     let Some(text) = context.read_text(&path)? else { return Ok(0) };
     let damaged = || {

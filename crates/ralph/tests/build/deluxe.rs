@@ -32,6 +32,36 @@ fn skills_and_libraries_of_a_task_are_in_its_prompt() {
 }
 
 #[test]
+fn a_skill_is_told_beside_the_prompt_or_in_it_and_never_twice() {
+    let repo = with(&json!({ "skills": ["house-style"] }));
+    let look = |backend: &str| {
+        repo.run(["build", "--dry-run", "--json", "--backend", backend]).ok().json()
+    };
+    let told = |look: &serde_json::Value| {
+        let prompt = look["prompt"].as_str().unwrap();
+        assert_eq!(prompt.matches("Four spaces, never tabs.").count(), 1, "{prompt}");
+        prompt.starts_with("=== INSTRUCTIONS FOR THE WHOLE RUN ===\n## Skills\n")
+    };
+    let claude = look("claude");
+    assert!(told(&claude), "{claude:#}");
+    let args: Vec<&str> =
+        claude["backend"]["args"].as_array().unwrap().iter().filter_map(|a| a.as_str()).collect();
+    let at = args.iter().position(|a| *a == "--append-system-prompt").unwrap();
+    assert!(args[at + 1].contains("Four spaces, never tabs."), "{args:?}");
+    assert_eq!(claude["backend"]["stdin"], "prompt");
+    assert!(!told(&look("gemini")), "gemini takes no instructions beside its prompt");
+}
+
+#[test]
+fn a_skill_that_is_a_directory_is_a_warning_and_no_reason_to_stop() {
+    let repo = with(&json!({ "skills": ["folder"] }));
+    repo.write(".ralph/skills/folder.md/x", "");
+    let run = repo.build([]).ok();
+    says(&run, "the task goes on without a skill");
+    says(&run, "it is a directory");
+}
+
+#[test]
 fn a_skill_that_is_missing_is_a_warning_and_no_reason_to_stop() {
     let repo = with(&json!({ "skills": ["no-such-skill"] }));
     let run = repo.build([]).ok();

@@ -34,12 +34,19 @@ fn the_last_handoff_reaches_the_next_prompt_in_every_format() {
 
 #[test]
 fn invariant_3_the_seven_headers_stand_in_their_order_and_truncation_knows_them() {
-    let repo = in_mode("handoff-plus-index", Format::Deluxe, &[task("T-001"), task("T-002")], "");
+    let repo = repo_with(Format::Deluxe, &[task("T-001"), task("T-002")]);
+    // A backend that takes no words beside the prompt, and whose second run is no good.
+    let bot = "#!/bin/sh\ncat > /dev/null; echo run >> \"$HOME/runs\"; mkdir -p work; date +%N > work/x\n\
+        if [ \"$(wc -l < \"$HOME/runs\")\" = 2 ]; then echo BROKEN > work/x; fi; echo '<TASK_DONE>'\n";
+    repo.write("bot.sh", bot);
+    repo.config(&format!(
+        "backend = \"bot\"\nmode = \"handoff-plus-index\"\n[backends.bot]\nkind = \"command\"\n\
+         command = [\"sh\", \"bot.sh\"]\n[memory]\nnovelty_overlap_threshold = 0.0\n{GATE}"
+    ));
     repo.each_task(&serde_json::json!({ "skills": ["style"] }));
     repo.write(".ralph/skills/style.md", "Be brief.\n");
     repo.knows(crate::memory::OLD_MD, crate::memory::OLD_JSON);
     repo.build(["--once"]).ok();
-    repo.script(&(rule("attempt = 1", crate::repo::BROKEN) + &rule("", GOOD)));
     repo.build(["--once"]).fails(3);
     repo.build(["--once"]).ok();
     let prompt = repo.prompt(3);

@@ -9,7 +9,7 @@ use crate::memory::{
     JSON, MARKDOWN, NEW_JSON, NEW_MD, OLD_JSON, OLD_MD, has, prepares, puts_nothing_away, write,
 };
 use crate::plans::{Format, task, value};
-use crate::repo::{BROKEN, GOOD, Repo, repo, repo_with, rule, says};
+use crate::repo::{BROKEN, GOOD, Repo, repo, rule, says};
 
 const LOG_MD: &str = ".ralph/progress-log.md";
 const LOG_JSON: &str = ".ralph/progress-log.json";
@@ -140,16 +140,4 @@ fn a_note_whose_attempt_was_cut_short_is_given_again() {
     repo.script(&rule("", GOOD));
     repo.build([]).ok();
     has(&repo.prompt(2), &["USE THE CACHE"]);
-}
-
-#[test]
-fn invariant_12_a_coding_agent_is_given_its_skills_in_the_prompt_and_beside_it() {
-    let repo = repo_with(Format::Deluxe, &[task("T-001")]);
-    repo.each_task(&json!({ "skills": ["style"] }));
-    repo.write(".ralph/skills/style.md", "Be brief.\n");
-    repo.commit("skill");
-    let shown = repo.run(["build", "--dry-run", "--json"]).ok().json().to_string();
-    assert!(shown.contains("--system"), "the sim takes words beside the prompt: {shown}");
-    repo.build([]).ok();
-    has(crate::memory::section(&repo.prompt(1), "## Skills"), &["Be brief."]);
 }

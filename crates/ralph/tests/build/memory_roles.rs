@@ -133,12 +133,11 @@ fn the_context_agent_has_the_model_of_its_stage_and_its_own_schema() {
 }
 
 #[test]
-fn skills_are_appended_to_the_system_prompt_of_the_coding_agent_alone() {
-    let repo = with_claude("agent-orchestrated", "");
+fn skills_are_appended_to_the_system_prompt_of_the_coding_agent() {
+    let repo = with_claude("handoff-only", "");
     repo.each_task(&serde_json::json!({ "skills": ["style"] }));
     repo.write(".ralph/skills/style.md", "Be brief.\n");
     repo.commit("skill");
     repo.build([]).ok();
-    has(&repo.arguments("build"), &["--append-system-prompt\n# style\n\nBe brief.\n"]);
-    assert!(!repo.arguments("prepare").contains("--append-system-prompt"));
+    has(&repo.arguments("build"), &["--append-system-prompt\n## Skills", "Be brief."]);
 }

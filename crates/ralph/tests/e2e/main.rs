@@ -19,6 +19,7 @@ mod inbox;
 mod init;
 mod inside;
 mod knowledge;
+mod mcp;
 mod prioritization;
 mod query;
 mod readme;

@@ -85,3 +85,20 @@ fn what_its_tools_leave_running_is_ended() {
 fn it_does_a_task_of_a_plan_and_ralph_commits_the_work() {
     lab().builds_a_task();
 }
+
+#[test]
+#[ignore = "needs the real claude: scripts/real-clis.sh"]
+fn it_claims_a_task_with_ralphs_own_tool_and_the_task_lands() {
+    let lab = lab().with_tools();
+    lab.lands_by_a_tool("t-claim");
+    lab.offered_ralphs_tools();
+}
+
+#[test]
+#[ignore = "needs the real claude: scripts/real-clis.sh"]
+fn it_hands_over_with_ralphs_own_tool_and_that_is_the_handoff() {
+    let lab = lab().with_tools();
+    lab.lands_by_a_tool("t-hand");
+    let handoff = lab.project.read(".ralph/handoffs/handoff-001.json");
+    assert!(handoff.contains("told with a tool"), "{handoff}");
+}

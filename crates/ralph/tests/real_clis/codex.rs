@@ -93,3 +93,10 @@ fn what_its_tools_leave_running_is_ended() {
 fn it_does_a_task_of_a_plan_and_ralph_commits_the_work() {
     lab().builds_a_task();
 }
+
+#[test]
+#[ignore = "needs the real codex: scripts/real-clis.sh"]
+fn it_claims_a_task_with_ralphs_own_tool_and_the_task_lands() {
+    // Its newer models reach tools from a script, and look them up there.
+    lab().with_tools().lands_by_a_tool("t-script");
+}

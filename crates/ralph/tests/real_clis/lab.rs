@@ -70,6 +70,12 @@ impl Lab {
         self
     }
 
+    /// Give the program ralph's own tools.
+    pub(crate) fn with_tools(self) -> Self {
+        let config = self.project.read("ralph.toml");
+        self.config(&format!("mcp_tools = true\n{config}"))
+    }
+
     /// Write a file of the program's own configuration.
     pub(crate) fn home_file(self, path: &str, value: &Value) -> Self {
         self.project.write(self.project.home().join(path), value.to_string());
@@ -94,20 +100,47 @@ impl Lab {
         Tried { run, report }
     }
 
-    /// A task of a plan: the program does it, ralph runs the gate and commits.
+    /// Let ralph build a plan of this task, which is to make a file.
     #[track_caller]
-    pub(crate) fn builds_a_task(&self) {
+    pub(crate) fn build(&self, task: &str) {
         let project = &self.project;
         let gate = "\n[[gates]]\nname = \"made\"\ncommand = \"test -f made.txt\"\n";
         project.write("ralph.toml", project.read("ralph.toml") + gate);
         project.write(".gitignore", ".ralph/\nbuild/\n");
-        let task = json!({"t": "task", "id": "t-made", "name": "Make a file", "s": "p"});
+        let task = json!({"t": "task", "id": task, "name": "Make a file", "s": "p"});
         project.write("ralph/plan.jsonl", format!("{task}\n"));
         project.git(["add", "-A"]).ok();
         project.git(["commit", "--quiet", "-m", "start"]).ok();
         let run = project.run(["build", "--backend", self.name]).ok();
         assert!(self.left().is_empty(), "{}", run.stdout);
         assert_eq!(project.read("made.txt"), "made\n");
+    }
+
+    /// The model is offered ralph's own tools, whatever the program calls them.
+    #[track_caller]
+    pub(crate) fn offered_ralphs_tools(&self) {
+        let told = "Claim that the task of this attempt is complete";
+        let asked = self.server.requests();
+        assert!(asked.iter().any(|r| r.body.to_string().contains(told)), "they were not offered");
+    }
+
+    /// A task of a plan that one of ralph's own tools brings to its end, with an answer that says
+    /// nothing. The result of the tool came back to the model.
+    #[track_caller]
+    pub(crate) fn lands_by_a_tool(&self, task: &str) {
+        self.build(task);
+        assert!(self.project.read("ralph/plan.jsonl").contains("\"accept\""));
+        let told = format!("\\\"id\\\":\\\"{task}\\\"");
+        let asked = self.server.requests();
+        let answered = |body: &Value| body.to_string().replace("\\\\", "").contains(&told);
+        assert!(asked.iter().any(|r| answered(&r.body)), "the tool did not answer");
+    }
+
+    /// A task of a plan: the program does it, ralph runs the gate and commits.
+    #[track_caller]
+    pub(crate) fn builds_a_task(&self) {
+        self.build("t-made");
+        let project = &self.project;
         let log = project.git(["log", "--format=%s", "--name-only"]).ok().stdout;
         assert!(log.starts_with("ralph[1]: t-made — made.txt is there\n"), "{log}");
         assert!(log.contains("made.txt") && project.read("ralph/plan.jsonl").contains("accept"));

@@ -51,3 +51,11 @@ fn a_conversation_that_is_too_long_is_a_context_limit() {
 fn it_does_a_task_of_a_plan_and_ralph_commits_the_work() {
     lab().builds_a_task();
 }
+
+#[test]
+#[ignore = "needs the real opencode: scripts/real-clis.sh"]
+fn its_model_is_offered_ralphs_own_tools() {
+    let lab = lab().with_tools();
+    lab.build("t-made");
+    lab.offered_ralphs_tools();
+}

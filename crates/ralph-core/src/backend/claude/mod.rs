@@ -17,8 +17,8 @@ mod reader;
 use serde_json::Value;
 
 use super::{
-    Driver, Invocation, Permissions, Reader, Request, ScratchFile, Session, Supports, as_words,
-    slash,
+    Driver, Invocation, OWN_SERVER, Permissions, Reader, Request, ScratchFile, Session, Supports,
+    as_words, slash,
 };
 
 /// Longest text given as one argument; the kernel's own limit is 128 KiB.
@@ -50,8 +50,8 @@ impl Driver for Claude {
             resume: true,
             cost: true,
             context: true,
-            system: true,
             mcp: true,
+            system: true,
             max_turns: true,
             budget: true,
             compaction: true,
@@ -111,7 +111,13 @@ fn permissions(call: &mut Invocation, request: &Request<'_>) {
                 call.env.push(("IS_SANDBOX".to_owned(), "1".to_owned()));
             }
         }
-        Permissions::Default => {}
+        // Its settings decide, but ralph's own tools were asked for by name.
+        Permissions::Default => {
+            let own = request.mcp.and_then(|mcp| mcp.get("mcpServers")?.get(OWN_SERVER));
+            if own.is_some() {
+                flags(call, ["--allowedTools", &format!("mcp__{OWN_SERVER}")]);
+            }
+        }
         Permissions::ReadOnly => {
             // Only tools that cannot write or run anything exist then, in subagents too, whatever
             // the user's own settings allow. Plan mode is not that: there Bash stays, and what it

@@ -4,19 +4,7 @@ use super::*;
 use crate::backend::Spent;
 
 fn request() -> Request<'static> {
-    Request {
-        prompt: "do it",
-        system: None,
-        model: None,
-        max_turns: None,
-        permissions: Permissions::Bypass,
-        mcp: None,
-        schema: None,
-        session: Session::New,
-        budget: None,
-        scratch: "/scratch",
-        as_root: false,
-    }
+    Request { scratch: "/scratch", ..Request::plain("do it") }
 }
 
 fn words(request: &Request<'_>) -> String {
@@ -81,6 +69,13 @@ fn each_wish_has_its_flag() {
 fn the_programs_own_settings_decide_by_default() {
     let careful = Request { permissions: Permissions::Default, ..request() };
     assert_eq!(words(&careful), format!("{PLAIN} {NO_MCP}"));
+    let servers = json!({"mcpServers": {"ralph": {"command": "ralph"}, "docs": {"command": "d"}}});
+    let with_own = Request { mcp: Some(&servers), ..careful };
+    assert!(
+        words(&with_own).contains("--allowedTools mcp__ralph --strict"),
+        "{}",
+        words(&with_own)
+    );
 }
 
 #[test]

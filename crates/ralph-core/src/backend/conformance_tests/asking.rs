@@ -86,6 +86,7 @@ fn no_prompt_and_no_secret_is_an_argument() {
 fn what_is_supported_is_asked_for() {
     for (kind, driver) in drivers() {
         let schema = json!({ "type": "object", "properties": {} });
+        let mcp = json!({ "mcpServers": { "lab": { "command": "lab-mcp" } } });
         let asked =
             |request: &Request<'_>| (driver.invocation(request), written(kind, driver, request));
         let plain = asked(&request());
@@ -97,6 +98,7 @@ fn what_is_supported_is_asked_for() {
                 Request { session: Session::Resume { id: "s-1", before }, ..request() },
             ),
             (supports.schema, Request { schema: Some(&schema), ..request() }),
+            (supports.mcp, Request { mcp: Some(&mcp), ..request() }),
             (supports.max_turns, Request { max_turns: Some(3), ..request() }),
             (supports.budget, Request { budget: Some(1.5), ..request() }),
             (true, Request { model: Some("some/model"), ..request() }),
@@ -110,5 +112,14 @@ fn what_is_supported_is_asked_for() {
         for (supported, request) in requests {
             assert_eq!(asked(&request) != plain, supported, "{}: {request:?}", driver.name());
         }
+    }
+}
+
+#[test]
+fn instructions_are_beside_the_prompt_where_that_is_supported_and_else_in_it() {
+    for (kind, driver) in drivers() {
+        let asked = Request { system: Some("be brief"), ..request() };
+        let beside = !words(kind, driver, &asked).contains("be brief");
+        assert_eq!(beside, driver.supports().system, "{}", driver.name());
     }
 }

@@ -1,11 +1,9 @@
 //! What each action of `ralph task` does.
 
-use std::collections::BTreeSet;
 use std::io::Read;
 
 use ralph_core::plan::{
-    self, Edit, Id, Plan, Priority, Refusal, State, Task, TaskInput, add, prioritize, read_tasks,
-    verbs,
+    self, Edit, Id, Plan, Priority, Refusal, Task, TaskInput, add, prioritize, read_tasks, verbs,
 };
 use ralph_core::view;
 use ralph_host::store::Word;
@@ -13,19 +11,13 @@ use serde_json::{Value, json};
 
 use super::EditArgs;
 use super::choice::{only_done, refused, running};
+use super::deeds::{Which, add_tasks, listed, task_of};
 use crate::args::PlanArgs;
 use crate::commands::permit;
 use crate::commands::spec::{known_spec, spec_of};
 use crate::context::{Changed, Context};
 use crate::error::CommandError;
 use crate::out::{self, Render};
-
-/// Which tasks a list shows.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Which {
-    Open,
-    All,
-}
 
 pub(super) struct Tasks<'a> {
     pub(super) context: &'a Context,
@@ -43,31 +35,14 @@ impl Tasks<'_> {
             CommandError::usage(format!("cannot add this: {e}"))
                 .hint("for example: ralph task add '{\"name\": \"…\", \"accept\": \"…\"}'")
         })?;
-        let changed = permit::adding(self.context, inputs.len(), || self.add_all(inputs))?;
-        let old: BTreeSet<&Id> = changed.before.tasks.iter().map(|t| &t.id).collect();
-        let new: Vec<&Task> = changed.after.tasks.iter().filter(|t| !old.contains(&t.id)).collect();
-        self.tell("Added", &new)
-    }
-
-    fn add_all(&self, inputs: Vec<TaskInput>) -> Result<Changed, CommandError> {
-        self.context.change_plan(self.plan, |plan, codec| {
-            let inputs = inputs
-                .into_iter()
-                .map(|input| {
-                    let spec = input.spec.as_deref().map(|s| spec_of(plan, s)).transpose()?;
-                    Ok(TaskInput { spec, ..input })
-                })
-                .collect::<Result<Vec<_>, CommandError>>()?;
-            add::add(plan, codec, &inputs, &mut self.context.random())
-                .map_err(|e| refused(&e, plan))
-        })
+        let new = add_tasks(self.context, self.plan, inputs)?;
+        self.tell("Added", &new.iter().collect::<Vec<_>>())
     }
 
     pub(super) fn done(&self, id: Option<String>) -> Result<(), CommandError> {
         if let Some(inside) = permit::inside(self.context)? {
-            inside.own(id.as_deref())?;
-            inside.claim(self.context, Word::Done)?;
-            return self.claimed(&inside.task, "done");
+            let id = inside.claim(self.context, id.as_deref(), Word::Done)?;
+            return self.claimed(id, "done");
         }
         let at = self.context.now();
         let mut chosen = None;
@@ -137,13 +112,7 @@ impl Tasks<'_> {
     pub(super) fn list(&self, which: Which) -> Result<(), CommandError> {
         let file = self.context.read_plan(self.plan)?;
         let plan = &file.plan;
-        let shown: Vec<Task> = match which {
-            Which::All => plan.all_tasks(),
-            Which::Open => {
-                let unfinished = |t: &&Task| !matches!(t.state, State::Accepted | State::Skipped);
-                plan.scoped_tasks().filter(unfinished).cloned().collect()
-            }
-        };
+        let shown = listed(plan, which);
         if self.render == Render::Json {
             return out::json(&shown.iter().map(view::task).collect());
         }
@@ -169,13 +138,8 @@ impl Tasks<'_> {
 
     pub(super) fn show(&self, id: &str) -> Result<(), CommandError> {
         let file = self.context.read_plan(self.plan)?;
-        let id = Id::new(id);
         let lookup = plan::Lookup::new(&file.plan);
-        let task = lookup.task(&id).ok_or_else(|| {
-            let history =
-                lookup.tombstone(&id).map(|_| "`ralph log` shows what became of it".into());
-            refused(&Refusal::NoTask(id.clone()), &file.plan).maybe_hint(history)
-        })?;
+        let task = task_of(&file.plan, &lookup, id)?;
         if self.render == Render::Json {
             return out::json(&view::task(task));
         }
@@ -221,9 +185,8 @@ impl Tasks<'_> {
 
     pub(super) fn block(&self, id: &str, reason: String) -> Result<(), CommandError> {
         if let Some(inside) = permit::inside(self.context)? {
-            inside.own(Some(id))?;
-            inside.claim(self.context, Word::Blocked { reason })?;
-            return self.claimed(&inside.task, "blocked");
+            let id = inside.claim(self.context, Some(id), Word::Blocked { reason })?;
+            return self.claimed(id, "blocked");
         }
         self.judge("Blocked", id, |plan, id, _| verbs::block(plan, id, &reason))
     }

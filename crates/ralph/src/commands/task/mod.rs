@@ -2,6 +2,7 @@
 
 mod actions;
 mod choice;
+mod deeds;
 
 use std::process::ExitCode;
 
@@ -13,8 +14,9 @@ use crate::commands::permit::Access;
 use crate::context::Context;
 use crate::error::CommandError;
 
-use actions::{Tasks, Which};
+use actions::Tasks;
 pub(crate) use choice::refused;
+pub(crate) use deeds::{Which, add_tasks, listed, task_of};
 
 /// Add, change and judge tasks
 ///

@@ -19,8 +19,18 @@ pub(super) struct PlanFile {
     /// As people call it, and relative to the root where it is below it.
     pub(super) shown: String,
     store: Store,
+    missing: Missing,
     /// The last text that was read or written, and what it says: a long plan takes long to parse.
     seen: RefCell<Option<(Rc<str>, Rc<Plan>)>>,
+}
+
+/// What a plan file that is not there means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// Nobody has planned anything: an error.
+    Error,
+    /// A plan that is about to be made.
+    Empty,
 }
 
 /// Who made a plan what it is.
@@ -43,17 +53,21 @@ pub(super) struct Loaded {
 
 impl PlanFile {
     /// The file at `path`, of the project at `root`.
-    pub(super) fn new(root: &Path, path: PathBuf, store: Store) -> Self {
+    pub(super) fn new(root: &Path, path: PathBuf, store: Store, missing: Missing) -> Self {
         let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-        Self { path, shown, store, seen: RefCell::default() }
+        Self { path, shown, store, missing, seen: RefCell::default() }
+    }
+
+    /// The ledger that it belongs to.
+    pub(super) fn store(&self) -> &Store {
+        &self.store
     }
 
     /// Read it.
     pub(super) fn read(&self) -> Result<Loaded, DriveError> {
-        let read = self.store.read(&self.path, Kind::of(&self.path), |bytes| {
-            let bytes = bytes.ok_or_else(|| self.missing())?;
-            self.load(bytes)
-        })?;
+        let read = self
+            .store
+            .read(&self.path, Kind::of(&self.path), |bytes| self.load(self.or_empty(bytes)?))?;
         let (_, plan) = read.value;
         Ok(Loaded { plan, torn: read.torn })
     }
@@ -78,7 +92,7 @@ impl PlanFile {
     ) -> Result<((String, String), Syncing), DriveError> {
         let (updated, syncing) =
             self.store.update_when(&self.path, Kind::of(&self.path), ready, |bytes| {
-                let (text, plan) = self.load(bytes.ok_or_else(|| self.missing())?)?;
+                let (text, plan) = self.load(self.or_empty(bytes)?)?;
                 let new = change(&plan, &text).map_err(|e| self.edit(&e))?;
                 self.parse(plan.format, &new)?;
                 Ok::<_, DriveError>((new.clone(), (text.to_string(), new)))
@@ -95,9 +109,9 @@ impl PlanFile {
     pub(super) fn watch(&self) -> Result<String, DriveError> {
         self.store.forget_said();
         let _lock = self.store.lock()?;
-        let bytes = crate::store::read(&self.path)?.ok_or_else(|| self.missing())?;
-        let (text, _) = self.load(&bytes)?;
-        self.store.begin_chain(&self.path, text.as_bytes())?;
+        let bytes = crate::store::read(&self.path)?;
+        let (text, _) = self.load(self.or_empty(bytes.as_deref())?)?;
+        self.store.begin_chain(&self.path, &text)?;
         Ok(text.to_string())
     }
 
@@ -120,7 +134,8 @@ impl PlanFile {
 
     /// Whether the plan still has this text; then nothing is to be settled.
     pub(super) fn is_still(&self, text: &str) -> Result<bool, DriveError> {
-        let same = crate::store::read(&self.path)?.as_deref() == Some(text.as_bytes());
+        let now = crate::store::read(&self.path)?;
+        let same = now.as_deref().unwrap_or_default() == text.as_bytes();
         if same {
             self.store.end_chain()?;
         }
@@ -130,6 +145,18 @@ impl PlanFile {
     /// What the backend of an attempt said through ralph's own commands.
     pub(super) fn said(&self, attempt: &str) -> Result<Said, DriveError> {
         Ok(self.store.said(attempt)?)
+    }
+
+    /// So many tasks and issues came in by hand; they count like those that came through commands.
+    pub(super) fn count_added(&self, attempt: &str, added: usize) -> Result<(), DriveError> {
+        if added == 0 {
+            return Ok(());
+        }
+        // Those of commands are among them: nobody can tell them apart any more.
+        self.store.say(attempt, |said| {
+            said.added = said.added.max(added);
+            Ok::<_, DriveError>(())
+        })
     }
 
     /// Put `before` back if the file still says `after`; otherwise let `mend` change what it says now.
@@ -179,6 +206,14 @@ impl PlanFile {
 
     fn edit(&self, error: &EditError) -> DriveError {
         DriveError::plan(&self.shown, &error.to_string(), "`ralph validate` says more")
+    }
+
+    fn or_empty<'b>(&self, bytes: Option<&'b [u8]>) -> Result<&'b [u8], DriveError> {
+        match (bytes, self.missing) {
+            (Some(bytes), _) => Ok(bytes),
+            (None, Missing::Empty) => Ok(&[]),
+            (None, Missing::Error) => Err(self.missing()),
+        }
     }
 
     fn missing(&self) -> DriveError {

@@ -1,0 +1,164 @@
+//! What the agents of construct answer. The types are the schemas.
+//!
+//! Reading forgives the form: text around the JSON, a fence, one text where a list is wanted, the
+//! field names of the other plan formats, a gap as a plain text. It is strict about the meaning: an
+//! answer about another task, a task without a name, a dependency on nothing is a [`Problem`], which
+//! has the question that may mend it.
+
+mod gap;
+mod loose;
+mod types;
+
+pub use gap::{Gap, GapKind};
+pub use types::{
+    Decomposition, Finding, Investigation, NewIssue, NewTask, PlanAnswer, SpecVerdict, TaskVerdict,
+    Verdict,
+};
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::check::{self, Flaw};
+use crate::answer::{self, AnswerError};
+use crate::memory::roles::directive::schema_of;
+use crate::plan::{Id, Issue, Plan, Task};
+
+/// Subtasks of one task that is broken down.
+pub const SUBTASKS: std::ops::RangeInclusive<usize> = 2..=5;
+
+/// What an agent said.
+#[derive(Clone, Copy, Debug)]
+pub struct Said<'a> {
+    /// Its structured answer, where the backend gives one.
+    pub structured: Option<&'a Value>,
+    /// Its decoded text.
+    pub text: &'a str,
+}
+
+/// An answer that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct Problem {
+    /// Why, in words for people.
+    pub why: AnswerError,
+    /// What to ask the agent, once.
+    pub question: String,
+}
+
+/// The plan of a spec. `plan` is what it is added to.
+pub fn plan(said: Said<'_>, plan: &Plan) -> Result<PlanAnswer, Problem> {
+    read(said, |answer: &PlanAnswer| all_good(check::flaws(&answer.tasks, plan)))
+}
+
+/// What became of an issue.
+pub fn investigation(said: Said<'_>, plan: &Plan, issue: &Issue) -> Result<Investigation, Problem> {
+    read(said, |answer: &Investigation| {
+        about("issue_id", &answer.issue_id, &issue.id)?;
+        match answer.outcome {
+            Finding::Tasks => all_good(check::flaws(&answer.tasks, plan)),
+            Finding::OutOfScope if !answer.tasks.is_empty() => {
+                Err("an issue that is out of scope has no tasks".to_owned())
+            }
+            Finding::OutOfScope => said_why(&answer.reason),
+        }
+    })
+}
+
+/// The word of a verifier about one task.
+pub fn task_verdict(said: Said<'_>, task: &Task) -> Result<TaskVerdict, Problem> {
+    read(said, |answer: &TaskVerdict| {
+        about("task_id", &answer.task_id, &task.id)?;
+        match answer.verdict {
+            Verdict::Accept => Ok(()),
+            Verdict::Reject => said_why(&answer.reason),
+        }
+    })
+}
+
+/// The word of a verifier about the spec as a whole.
+pub fn spec_verdict(said: Said<'_>) -> Result<SpecVerdict, Problem> {
+    read(said, |answer: &SpecVerdict| match answer.satisfied || !answer.gaps.is_empty() {
+        true => Ok(()),
+        false => said_why(&answer.reason),
+    })
+}
+
+/// The parts of a task that was killed.
+pub fn task_parts(said: Said<'_>, plan: &Plan) -> Result<Decomposition, Problem> {
+    read(said, |answer: &Decomposition| {
+        if !answer.issues.is_empty() {
+            return Err("a task is broken down into tasks, not into issues".to_owned());
+        }
+        let (least, most) = (SUBTASKS.start(), SUBTASKS.end());
+        match answer.tasks.len() {
+            n if SUBTASKS.contains(&n) => all_good(check::flaws(&answer.tasks, plan)),
+            n => Err(format!("a task is broken down into {least} to {most} tasks, not {n}")),
+        }
+    })
+}
+
+/// The parts of an issue whose investigation was killed.
+pub fn issue_parts(said: Said<'_>, plan: &Plan) -> Result<Decomposition, Problem> {
+    read(said, |answer: &Decomposition| {
+        let most = *SUBTASKS.end();
+        if answer.issues.iter().any(|issue| issue.desc.trim().is_empty()) {
+            return Err("an issue needs a description".to_owned());
+        }
+        match (answer.tasks.len(), answer.issues.len()) {
+            (0, 0) => Err("name at least one narrower issue or task".to_owned()),
+            (tasks, issues) if tasks + issues > most => {
+                Err(format!("at most {most} issues and tasks"))
+            }
+            (0, _) => Ok(()),
+            _ => all_good(check::flaws(&answer.tasks, plan)),
+        }
+    })
+}
+
+/// The last answer that fits, the structured one first.
+fn read<T: DeserializeOwned + JsonSchema>(
+    said: Said<'_>,
+    check: impl Fn(&T) -> Result<(), String>,
+) -> Result<T, Problem> {
+    let structured = said.structured.map(|value| {
+        let found: T = answer::read(Some(value), "")?;
+        check(&found).map(|()| found).map_err(AnswerError::Misfit)
+    });
+    let found = match structured {
+        Some(Ok(found)) => Ok(found),
+        Some(Err(why)) => answer::read_where(said.text, &check).map_err(|_| why),
+        None => answer::read_where(said.text, &check),
+    };
+    found.map_err(|why| {
+        let question = why.repair_request(&schema_of::<T>());
+        Problem { why, question }
+    })
+}
+
+/// Whether an answer is about what was asked. One that does not say is.
+fn about(field: &str, told: &str, asked: &Id) -> Result<(), String> {
+    let told = told.trim().trim_matches('`');
+    if told.is_empty() || told.eq_ignore_ascii_case(asked.as_str()) {
+        return Ok(());
+    }
+    Err(format!("`{field}` is `{told}`, but the question was about `{asked}`"))
+}
+
+fn said_why(reason: &str) -> Result<(), String> {
+    match reason.trim().is_empty() {
+        true => Err("`reason` is empty".to_owned()),
+        false => Ok(()),
+    }
+}
+
+fn all_good(flaws: Vec<Flaw>) -> Result<(), String> {
+    match flaws.is_empty() {
+        true => Ok(()),
+        false => Err(check::in_words(&flaws)),
+    }
+}
+
+#[cfg(test)]
+#[path = "answer_tests.rs"]
+mod tests;

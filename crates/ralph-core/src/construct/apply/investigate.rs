@@ -1,0 +1,113 @@
+//! INVESTIGATE: issues become tasks, or are out of scope.
+
+use std::collections::BTreeSet;
+
+use super::bench::{Bench, short, unique};
+use super::mint::{Against, Mint};
+use super::verify::MOST_CREATED;
+use super::{Applied, Pen};
+use crate::construct::answer::{Finding, Investigation};
+use crate::construct::similar::Words;
+use crate::format::{EditError, Format};
+use crate::plan::{Edit, Fate, Id, Issue, Lookup, State, Task};
+
+/// Put what was found out into the plan. Issues without an answer stay.
+pub fn investigated(
+    text: &str,
+    findings: &[(Id, Investigation)],
+    pen: Pen<'_>,
+) -> Result<Applied, EditError> {
+    let mut bench = Bench::new(Format::Jsonl, text, pen)?;
+    let mut seen = BTreeSet::new();
+    for (id, finding) in findings {
+        let Some(issue) = bench.plan.issue(id).cloned().filter(|_| seen.insert(id)) else {
+            bench.note(format!("{id} is no open issue; what was found out about it is dropped"));
+            continue;
+        };
+        match finding.outcome {
+            Finding::Tasks => {
+                let most = MOST_CREATED.saturating_sub(bench.came.created.len());
+                if most == 0 {
+                    bench.note(format!("{id} waits for the next iteration: enough new tasks"));
+                    continue;
+                }
+                let like = like(&issue);
+                let how =
+                    Mint { like: &like, instead_of: None, against: Against::Unverified, most };
+                let ids = bench.mint(&finding.tasks, &how);
+                bench.release(&issue, &ids);
+            }
+            Finding::OutOfScope => {
+                bench.note(format!("{id} is out of scope: {}", short(&finding.reason)));
+            }
+        }
+        bench.edit(Edit::RemoveIssue(id.clone()));
+        bench.came.resolved.push(id.clone());
+    }
+    bench.finish()
+}
+
+/// What tasks inherit from the issue that they come from.
+pub(super) fn like(issue: &Issue) -> Task {
+    Task {
+        spec: issue.spec.clone(),
+        priority: issue.priority,
+        created_from: Some(issue.id.clone()),
+        ..Task::default()
+    }
+}
+
+impl Bench<'_> {
+    /// The task that an issue is about can go on after the new ones; what waited for one that was
+    /// given up waits for the new ones instead.
+    pub(super) fn release(&mut self, issue: &Issue, new: &[Id]) {
+        let Some(from) = &issue.created_from else { return };
+        let fate = match Lookup::new(&self.plan).fate(from) {
+            Fate::Live(task) if !self.in_scope(task) => None,
+            Fate::Live(task) => matches!(task.state, State::Blocked(_)).then_some(true),
+            Fate::Failed => Some(false),
+            _ => None,
+        };
+        match fate {
+            Some(true) => self.change(from, |task| {
+                task.state = State::Pending;
+                let more = new.iter().filter(|id| **id != task.id).cloned();
+                task.deps = unique(task.deps.drain(..).chain(more).collect());
+            }),
+            Some(false) if !new.is_empty() => self.repoint(from, new),
+            _ => {}
+        }
+    }
+}
+
+/// Of several issues that say the same, the first stays, with the highest priority of them.
+pub fn merge_issues(text: &str, pen: Pen<'_>) -> Result<Applied, EditError> {
+    let mut bench = Bench::new(Format::Jsonl, text, pen)?;
+    let mut kept: Vec<(Issue, Words)> = Vec::new();
+    let mut gone = Vec::new();
+    for issue in bench.plan.scoped_issues().filter(|issue| issue.kill.is_none()) {
+        let words = Words::new(&issue.desc);
+        let same = |(other, known): &&mut (Issue, Words)| {
+            known.similar(&words)
+                && (other.created_from == issue.created_from || issue.created_from.is_none())
+        };
+        match kept.iter_mut().find(same) {
+            Some((first, _)) => {
+                first.priority = [first.priority, issue.priority].into_iter().flatten().min();
+                gone.push((issue.id.clone(), first.id.clone()));
+            }
+            None => kept.push((issue.clone(), words)),
+        }
+    }
+    for (id, first) in gone {
+        bench.note(format!("{id} says the same as {first}"));
+        bench.came.resolved.push(id.clone());
+        bench.edit(Edit::RemoveIssue(id));
+    }
+    for (issue, _) in kept {
+        if bench.plan.issue(&issue.id).is_some_and(|old| *old != issue) {
+            bench.edit(Edit::UpdateIssue(issue));
+        }
+    }
+    bench.finish()
+}

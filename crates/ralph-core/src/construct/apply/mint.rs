@@ -1,0 +1,155 @@
+//! New tasks: fresh ids for temporary keys, nothing that is there already, a cap.
+
+use super::bench::{Bench, short, unique};
+use crate::construct::answer::NewTask;
+use crate::construct::check::{Link, Links};
+use crate::construct::similar::Words;
+use crate::plan::{Fate, Id, Lookup, State, Task};
+use crate::prompt::markdown::one_line;
+use crate::text::clip;
+
+/// Characters of a name, of notes, of a criterion.
+const NAME: usize = 200;
+const NOTES: usize = 20_000;
+const CRITERION: usize = 1_000;
+/// Criteria of one task.
+const CRITERIA: usize = 30;
+
+/// What new tasks are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Against {
+    /// Work that is open or claimed: what was accepted may be needed again.
+    Unverified,
+    /// All work there ever was, given up and left out work excepted.
+    All,
+}
+
+/// How new tasks come into being.
+pub(super) struct Mint<'m> {
+    /// Spec, priority, parent, origin, phase and first dependencies of each.
+    pub(super) like: &'m Task,
+    /// A task that they take the place of.
+    pub(super) instead_of: Option<&'m Id>,
+    /// What must not be made again.
+    pub(super) against: Against,
+    /// How many may still be made.
+    pub(super) most: usize,
+}
+
+impl Bench<'_> {
+    /// Add tasks. The ids are those of the tasks that now stand for the ones asked for, made or found.
+    pub(super) fn mint(&mut self, tasks: &[NewTask], how: &Mint<'_>) -> Vec<Id> {
+        let links = Links::new(tasks, &self.plan);
+        let mut known = self.rivals(how);
+        let mut ids: Vec<Option<Id>> = Vec::with_capacity(tasks.len());
+        let mut made: Vec<usize> = Vec::new();
+        for (at, task) in tasks.iter().enumerate() {
+            let words = Words::new(&task.name);
+            let found = known.iter().find(|(_, other)| other.similar(&words));
+            if let Some(id) = found.map(|(id, _)| id.clone()) {
+                self.note(match how.instead_of == Some(&id) {
+                    true => format!("“{}” is no smaller than {id}", short(&task.name)),
+                    false => format!("“{}” is there already: {id}", short(&task.name)),
+                });
+                ids.push(Some(id));
+            } else if one_line(&task.name).is_empty() || made.len() >= how.most {
+                ids.push(None);
+            } else {
+                let id = self.task_id(how.like.spec.as_deref());
+                known.push((id.clone(), words));
+                ids.push(Some(id));
+                made.push(at);
+            }
+        }
+        match ids.iter().filter(|id| id.is_none()).count() {
+            0 => {}
+            n => self.note(format!("{n} more new tasks were left out: enough for now")),
+        }
+        for at in made {
+            if let (Some(task), Some(Some(id))) = (tasks.get(at), ids.get(at)) {
+                let deps = self.deps(task, id, &links, &ids, how);
+                let new = Task { id: id.clone(), deps, ..describe(task, how.like) };
+                self.came.created.push(id.clone());
+                self.added.push(new);
+            }
+        }
+        let replaced = |id: &Id| how.instead_of != Some(id);
+        unique(ids.into_iter().flatten().filter(replaced).collect())
+    }
+
+    /// What new tasks may not repeat.
+    fn rivals(&self, how: &Mint<'_>) -> Vec<(Id, Words)> {
+        let live = |task: &&Task| match task.state {
+            State::Accepted => how.against == Against::All,
+            State::Failed(_) | State::Skipped => false,
+            _ => true,
+        };
+        let same = |task: &&Task| match (&how.like.spec, &task.spec) {
+            (Some(a), Some(b)) => a == b,
+            _ => self.plan.in_scope(task.spec.as_deref()),
+        };
+        let named = |task: &Task| (task.id.clone(), Words::new(&task.name));
+        let buried = match how.against {
+            Against::All => self.plan.all_tasks(),
+            Against::Unverified => Vec::new(),
+        };
+        // In a plan of several specs, a record without one may be any spec's.
+        let whose = |task: &&Task| task.spec.is_some() || self.plan.specs.len() <= 1;
+        let buried = buried.iter().filter(|t| self.plan.task(&t.id).is_none()).filter(whose);
+        let added = self.added.iter().map(named);
+        let tasks = self.plan.tasks.iter().chain(buried);
+        tasks.filter(live).filter(same).map(named).chain(added).collect()
+    }
+
+    fn deps(
+        &mut self,
+        task: &NewTask,
+        id: &Id,
+        links: &Links,
+        ids: &[Option<Id>],
+        how: &Mint<'_>,
+    ) -> Vec<Id> {
+        let mut deps = how.like.deps.clone();
+        for dep in &task.deps {
+            let found = match links.find(dep) {
+                Some(Link::New(at)) => ids.get(*at).cloned().flatten(),
+                Some(Link::Old(old)) => Some(old.clone()),
+                None => None,
+            };
+            let dead = |id: &Id| match Lookup::new(&self.plan).fate(id) {
+                Fate::Failed | Fate::Skipped => true,
+                Fate::Live(task) => matches!(task.state, State::Failed(_) | State::Skipped),
+                Fate::Accepted | Fate::Unknown => false,
+            };
+            match found {
+                Some(found) if found == *id || how.instead_of == Some(&found) => {}
+                Some(found) if !dead(&found) => deps.push(found),
+                _ => self.note(format!("{id} does not wait for {}, which is gone", short(dep))),
+            }
+        }
+        unique(deps)
+    }
+}
+
+/// A task as it is written down.
+fn describe(task: &NewTask, like: &Task) -> Task {
+    let text = |text: &str, most: usize| {
+        let text = text.trim();
+        (!text.is_empty()).then(|| clip(text, most))
+    };
+    let accept = task.accept.iter().map(|c| clip(&one_line(c), CRITERION));
+    let notes = [text(&task.notes, NOTES), like.notes.clone()];
+    let notes: Vec<String> = notes.into_iter().flatten().collect();
+    Task {
+        name: clip(&one_line(&task.name), NAME),
+        spec: like.spec.clone(),
+        notes: (!notes.is_empty()).then(|| notes.join("\n\n")),
+        accept: accept.filter(|c| !c.is_empty()).take(CRITERIA).collect(),
+        priority: like.priority.or(task.priority),
+        auto_priority: like.auto_priority,
+        parent: like.parent.clone(),
+        created_from: like.created_from.clone(),
+        phase: text(&one_line(&task.phase), NAME).or_else(|| like.phase.clone()),
+        ..Task::default()
+    }
+}

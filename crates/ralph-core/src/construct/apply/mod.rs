@@ -1,0 +1,50 @@
+//! From answers to the new text of the plan, one write a stage.
+//!
+//! # Theory of operation
+//!
+//! Each function takes the text of the plan as it is now, not as it was when the agents were asked:
+//! people and other programs may have written meanwhile. What an answer is about and is no longer
+//! there is ignored and noted. The work is done on a `Bench`: the plan, the changes asked for so
+//! far, and the ids that are taken; the codec turns all of it into text at the end of a round, and
+//! the text is read again before it is handed out.
+
+mod bench;
+mod decompose;
+mod investigate;
+mod kill;
+mod mint;
+mod planned;
+mod verify;
+
+pub use decompose::{decomposed, depth, give_up};
+pub use investigate::{investigated, merge_issues};
+pub use kill::{blocked, killed};
+pub use planned::{Existing, PlanTarget, planned};
+pub use verify::{MOST_CREATED, UNVERIFIED_ITERATIONS, Verification, verified};
+
+use crate::cycle::Came;
+
+/// When, and chance: what the core does not have.
+pub struct Pen<'a> {
+    /// Now, RFC 3339.
+    pub at: &'a str,
+    /// Four new characters of base 36 at each call.
+    pub random: &'a mut dyn FnMut() -> String,
+}
+
+/// A plan that was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// Its new text.
+    pub text: String,
+    /// What came of it.
+    pub came: Came,
+}
+
+#[cfg(test)]
+#[path = "apply_tests.rs"]
+mod tests;
+
+#[cfg(test)]
+#[path = "property_tests.rs"]
+mod property_tests;

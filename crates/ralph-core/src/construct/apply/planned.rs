@@ -1,0 +1,152 @@
+//! PLAN: the tasks of a spec, in whatever format the plan is.
+
+use std::collections::BTreeSet;
+
+use super::bench::Bench;
+use super::mint::{Against, Mint};
+use super::{Applied, Pen};
+use crate::construct::answer::PlanAnswer;
+use crate::construct::check::MOST_TASKS;
+use crate::format::{EditError, Format, codec, implementation};
+use crate::plan::{Edit, Id, Plan, Retirement, State, Task};
+
+/// Who is written as the author of implementation.json.
+const AUTHOR: &str = "plan-mode";
+
+/// What happens to the tasks that a spec has already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// They stay; what says the same is not added again.
+    Merge,
+    /// Those that are not done go away; nothing of another spec does.
+    Replace,
+}
+
+/// Where a plan goes.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanTarget<'a> {
+    /// The format of the plan file.
+    pub format: Format,
+    /// The spec; `None` for free text in a plan without specs.
+    pub spec: Option<&'a str>,
+    /// What happens to the tasks that it has.
+    pub existing: Existing,
+    /// The title of a file that does not exist yet.
+    pub title: &'a str,
+}
+
+/// Put a plan into the file. An empty `text` is a file that does not exist yet.
+pub fn planned(
+    text: &str,
+    target: &PlanTarget<'_>,
+    answer: &PlanAnswer,
+    pen: Pen<'_>,
+) -> Result<Applied, EditError> {
+    let fresh = text.trim().is_empty().then(|| codec(target.format).empty(target.title, pen.at));
+    let mut bench = Bench::new(target.format, fresh.as_deref().unwrap_or(text), pen)?;
+    let mine = |plan: &Plan, task: &Task| is_of(plan, task, target.spec);
+    if target.existing == Existing::Replace {
+        replace(&mut bench, mine)?;
+    }
+    if let (Format::Jsonl, Some(spec)) = (target.format, target.spec)
+        && bench.plan.current_spec.as_deref() != Some(spec)
+    {
+        bench.edit(Edit::UseSpec(spec.to_owned()));
+        bench.commit()?;
+    }
+    let like = Task {
+        spec: tag(&bench.plan, target.spec),
+        phase: bench.plan.tasks.last().and_then(|last| last.phase.clone()),
+        ..Task::default()
+    };
+    let how = Mint { like: &like, instead_of: None, against: Against::All, most: MOST_TASKS };
+    bench.mint(&answer.tasks, &how);
+    bench.commit()?;
+    bench.prioritize(mine)?;
+    if target.format == Format::Implementation {
+        bench.rewrite(|text, at| implementation::stamp(text, at, AUTHOR))?;
+    }
+    let mut applied = bench.finish()?;
+    if target.format == Format::Progress {
+        applied.came.created = names_of_progress(fresh.as_deref().unwrap_or(text), &applied.text)?;
+    }
+    Ok(applied)
+}
+
+/// What tasks of a spec say about it: plan.json mentions specs only where it has them, progress.md
+/// has none.
+fn tag(plan: &Plan, spec: Option<&str>) -> Option<String> {
+    let tagged = match plan.format {
+        Format::Jsonl | Format::Implementation => true,
+        Format::Deluxe => plan.tasks.iter().any(|task| task.spec.is_some()),
+        Format::Progress => false,
+    };
+    let spec = spec.filter(|_| tagged)?;
+    let entry = plan.specs.iter().find(|entry| is_spec(entry, spec));
+    Some(entry.map_or_else(|| spec.to_owned(), |entry| entry.id.clone()))
+}
+
+fn is_spec(entry: &crate::plan::SpecEntry, spec: &str) -> bool {
+    entry.id == spec || entry.file.as_deref().is_some_and(|file| stem(file) == stem(spec))
+}
+
+/// `ralph/specs/a/x.md` and `a/x` are the same spec.
+fn stem(path: &str) -> &str {
+    let path = path.trim_start_matches("./");
+    let path = path.strip_prefix("ralph/").unwrap_or(path);
+    let path = path.strip_prefix("specs/").unwrap_or(path);
+    path.strip_suffix(".md").unwrap_or(path)
+}
+
+/// Whether a task belongs to the spec that is planned.
+fn is_of(plan: &Plan, task: &Task, spec: Option<&str>) -> bool {
+    match (&task.spec, spec) {
+        (Some(own), Some(spec)) => {
+            own == spec || plan.specs.iter().any(|e| e.id == *own && is_spec(e, spec))
+        }
+        (Some(_), None) => plan.in_scope(task.spec.as_deref()),
+        // A record without a spec belongs to the current one.
+        (None, Some(spec)) => plan.current_spec.as_deref().is_none_or(|current| current == spec),
+        (None, None) => true,
+    }
+}
+
+/// Take out what is not done, except what tasks of other specs need.
+fn replace(bench: &mut Bench<'_>, mine: impl Fn(&Plan, &Task) -> bool) -> Result<(), EditError> {
+    let plan = &bench.plan;
+    let done = |task: &Task| matches!(task.state, State::Done | State::Accepted);
+    let mut going: BTreeSet<Id> =
+        plan.tasks.iter().filter(|t| mine(plan, t) && !done(t)).map(|t| t.id.clone()).collect();
+    loop {
+        let staying = plan.tasks.iter().filter(|t| !going.contains(&t.id) && !done(t));
+        let needed: Vec<Id> =
+            staying.flat_map(|t| &t.deps).filter(|d| going.contains(*d)).cloned().collect();
+        if needed.is_empty() {
+            break;
+        }
+        going.retain(|id| !needed.contains(id));
+    }
+    let kept: Vec<Id> = plan
+        .tasks
+        .iter()
+        .filter(|t| mine(plan, t) && !done(t) && !going.contains(&t.id))
+        .map(|t| t.id.clone())
+        .collect();
+    for id in kept {
+        bench.note(format!("{id} stays: a task of another spec needs it"));
+    }
+    let (at, reason) = (bench.pen.at.to_owned(), Some("replaced by a new plan".to_owned()));
+    for id in going {
+        let (at, reason) = (at.clone(), reason.clone());
+        bench.edit(Edit::Retire { id, how: Retirement::Deleted, reason, at });
+    }
+    bench.commit()
+}
+
+/// progress.md makes its own ids.
+fn names_of_progress(before: &str, after: &str) -> Result<Vec<Id>, EditError> {
+    let codec = codec(Format::Progress);
+    let old = codec.parse(before)?;
+    let new = codec.parse(after)?;
+    Ok(new.tasks.into_iter().map(|t| t.id).filter(|id| old.task(id).is_none()).collect())
+}

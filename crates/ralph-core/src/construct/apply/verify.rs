@@ -1,0 +1,203 @@
+//! VERIFY: verdicts, gaps, priorities and the word about the whole spec, all in one write.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::bench::Bench;
+use super::mint::{Against, Mint};
+use super::{Applied, Pen};
+use crate::construct::answer::{Gap, GapKind, NewTask, SpecVerdict, TaskVerdict, Verdict};
+use crate::format::{EditError, Format};
+use crate::plan::{Edit, Id, Issue, Retirement, Stage, State, Task, stage};
+use crate::text::clip;
+
+/// Most tasks, and most issues, that one stage makes: work must not grow without bounds.
+pub const MOST_CREATED: usize = 20;
+
+/// Iterations without a usable word about a task after which it becomes an issue.
+pub const UNVERIFIED_ITERATIONS: u32 = 2;
+
+/// Characters of a gap's description in a name.
+const NAME: usize = 120;
+
+/// What all verifiers of a stage said.
+#[derive(Clone, Debug)]
+pub struct Verification<'a> {
+    /// The spec.
+    pub spec: &'a str,
+    /// The verdicts, in any order.
+    pub verdicts: &'a [TaskVerdict],
+    /// Tasks without a verdict, and in how many iterations, this one counted.
+    pub unverified: &'a [(Id, u32)],
+    /// The word about the spec as a whole; `None` when there is none that can be used.
+    pub whole: Option<&'a SpecVerdict>,
+    /// Rejections that a task survives, unless it has a number of its own.
+    pub max_retries: u32,
+}
+
+/// Apply all of it.
+pub fn verified(
+    text: &str,
+    verification: &Verification<'_>,
+    pen: Pen<'_>,
+) -> Result<Applied, EditError> {
+    let mut bench = Bench::new(Format::Jsonl, text, pen)?;
+    let verdicts = careful(verification.verdicts);
+    for verdict in verdicts.values() {
+        judge(&mut bench, verdict, verification.max_retries);
+    }
+    for (id, iterations) in verification.unverified {
+        leave(&mut bench, id, *iterations, &verdicts);
+    }
+    bench.commit()?;
+
+    let mut gaps = Gaps::default();
+    for verdict in verdicts.values() {
+        let id = Id::new(verdict.task_id.trim());
+        let after = bench.plan.task(&id).map(|task| task.id.clone());
+        verdict.gaps.iter().for_each(|gap| gaps.sort(gap, &id, after.as_ref()));
+    }
+    if let Some(whole) = verification.whole {
+        whole.gaps.iter().for_each(|gap| gaps.sort(gap, &Id::new(verification.spec), None));
+        if !whole.satisfied && whole.gaps.is_empty() {
+            let reason = short_of_nothing(&whole.reason);
+            gaps.issues.push(format!("the spec is not satisfied: {reason}"));
+        }
+    }
+    gaps.make(&mut bench);
+    bench.commit()?;
+    bench.prioritize(|plan, task| plan.in_scope(task.spec.as_deref()))?;
+
+    let satisfied =
+        verification.whole.is_some_and(|whole| whole.satisfied && whole.gaps.is_empty());
+    if satisfied && stage(&bench.plan) == Stage::Complete {
+        let (spec, at) = (verification.spec.to_owned(), bench.pen.at.to_owned());
+        bench.edit(Edit::AcceptSpec { spec, at });
+        bench.came.spec_accepted = true;
+    }
+    bench.finish()
+}
+
+/// One verdict for each task: of two the more careful one counts, with the gaps of both.
+fn careful(verdicts: &[TaskVerdict]) -> BTreeMap<String, TaskVerdict> {
+    let mut all: BTreeMap<String, TaskVerdict> = BTreeMap::new();
+    for verdict in verdicts {
+        let id = verdict.task_id.trim().trim_matches('`').to_owned();
+        let verdict = TaskVerdict { task_id: id.clone(), ..verdict.clone() };
+        match all.get_mut(&id) {
+            None => drop(all.insert(id, verdict)),
+            Some(known) => {
+                known.gaps.extend(verdict.gaps);
+                if known.verdict == Verdict::Accept && verdict.verdict == Verdict::Reject {
+                    (known.verdict, known.reason) = (verdict.verdict, verdict.reason);
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Accept, reject or give up one task.
+fn judge(bench: &mut Bench<'_>, verdict: &TaskVerdict, max_retries: u32) {
+    let id = Id::new(verdict.task_id.as_str());
+    let Some(task) = bench.plan.task(&id).filter(|task| task.state == State::Done).cloned() else {
+        return bench.note(format!("a verdict about {id} is ignored: no such task is done"));
+    };
+    let unfinished = verdict.gaps.iter().find(|gap| gap.kind == GapKind::Incomplete);
+    let wrong = match (verdict.verdict, unfinished) {
+        (Verdict::Reject, _) => Some(verdict.reason.as_str()),
+        (Verdict::Accept, Some(gap)) => Some(gap.description.as_str()),
+        (Verdict::Accept, None) => None,
+    };
+    let at = bench.pen.at.to_owned();
+    let Some(reason) = wrong.map(short_of_nothing) else {
+        bench.edit(Edit::Retire { id: id.clone(), how: Retirement::Accepted, reason: None, at });
+        return bench.came.accepted.push(id);
+    };
+    if task.retries >= task.max_retries.unwrap_or(max_retries) {
+        return bench.fail(&id, &format!("rejected {} times: {reason}", task.retries + 1));
+    }
+    bench.edit(Edit::Reject { id: id.clone(), reason, at });
+    bench.came.rejected.push(id);
+}
+
+/// A task that nobody had a usable word about stays done, and is given up when that goes on.
+fn leave(
+    bench: &mut Bench<'_>,
+    id: &Id,
+    iterations: u32,
+    verdicts: &BTreeMap<String, TaskVerdict>,
+) {
+    let done = bench.plan.task(id).is_some_and(|task| task.state == State::Done);
+    if !done || verdicts.contains_key(id.as_str()) {
+        return;
+    }
+    match iterations >= UNVERIFIED_ITERATIONS {
+        true => bench.fail(id, &format!("could not be verified in {iterations} iterations")),
+        false => bench.came.unverified.push(id.clone()),
+    }
+}
+
+/// A reason that is never empty.
+fn short_of_nothing(reason: &str) -> String {
+    match reason.trim() {
+        "" => "no reason was given".to_owned(),
+        reason => clip(reason, 4_000),
+    }
+}
+
+/// Gaps as the work that they are.
+#[derive(Default)]
+struct Gaps {
+    tasks: Vec<(NewTask, Option<Id>)>,
+    issues: Vec<String>,
+}
+
+impl Gaps {
+    /// What becomes of a gap. `about` is the task or the spec that was verified, `after` the task
+    /// if it is still in the plan.
+    fn sort(&mut self, gap: &Gap, about: &Id, after: Option<&Id>) {
+        let as_task = match gap.kind {
+            GapKind::MissingFeature | GapKind::Incomplete | GapKind::TestCoverage => true,
+            GapKind::EdgeCase => !gap.accept.is_empty(),
+            GapKind::Bug | GapKind::Ambiguity | GapKind::Other => false,
+        };
+        if !as_task {
+            self.issues.push(format!("found while verifying {about}: {}", gap.description.trim()));
+            return;
+        }
+        let name = match gap.title.trim() {
+            "" => clip(gap.description.trim(), NAME),
+            title => title.to_owned(),
+        };
+        let accept = match gap.accept.is_empty() {
+            true => vec![format!("this gap is closed: {}", gap.description.trim())],
+            false => gap.accept.clone(),
+        };
+        let notes = format!("Found while verifying {about}: {}", gap.description.trim());
+        let after = after.filter(|_| gap.kind == GapKind::Incomplete).cloned();
+        self.tasks.push((NewTask { name, notes, accept, ..NewTask::default() }, after));
+    }
+
+    /// Make tasks and issues of them, up to the cap.
+    fn make(self, bench: &mut Bench<'_>) {
+        let spec = bench.plan.current_spec.clone();
+        let waiting: BTreeSet<Option<&Id>> =
+            self.tasks.iter().map(|(_, after)| after.as_ref()).collect();
+        for after in waiting {
+            let deps = after.into_iter().cloned().collect();
+            let like = Task { spec: spec.clone(), deps, ..Task::default() };
+            let mine = self.tasks.iter().filter(|(_, other)| other.as_ref() == after);
+            let tasks: Vec<NewTask> = mine.map(|(task, _)| task.clone()).collect();
+            let most = MOST_CREATED.saturating_sub(bench.came.created.len());
+            let against = Against::Unverified;
+            bench.mint(&tasks, &Mint { like: &like, instead_of: None, against, most });
+        }
+        let over = self.issues.len().saturating_sub(MOST_CREATED);
+        for desc in self.issues.into_iter().take(MOST_CREATED) {
+            bench.raise(Issue { desc, spec: spec.clone(), ..Issue::default() });
+        }
+        if over > 0 {
+            bench.note(format!("{over} more issues were left out: enough for now"));
+        }
+    }
+}

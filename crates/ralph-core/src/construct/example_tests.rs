@@ -1,0 +1,133 @@
+//! The example flow of the construct mode's description, step by step, without files and processes.
+
+use super::answer::{Decomposition, Finding, Gap, GapKind, Investigation, SpecVerdict};
+use super::answer::{TaskVerdict, Verdict};
+use super::apply::{self, Applied, Verification};
+use super::testing::{NOW, plan, read, task, texts, with_pen};
+use super::{Limits, Move, Progress, Step, Summary, next};
+use crate::cycle::{Came, ConstructStart, Entry, History, Record, StageEnd, StageKind};
+use crate::format::{Format, codec};
+use crate::plan::{Id, Kill, KillReason, verbs};
+
+struct Flow {
+    text: String,
+    history: History,
+}
+
+impl Flow {
+    fn record(&mut self, record: Record) {
+        self.history.add(&Entry { at: NOW.into(), record });
+    }
+
+    /// The next step, with its iteration begun.
+    fn next(&mut self) -> (u32, Step) {
+        let limits = Limits { iterations: 10, cost: None };
+        let progress = Progress::of(&self.history);
+        let Move { iteration, step } = next(&read(&self.text), "s.md", &limits, &progress);
+        if iteration > self.history.construct.iteration {
+            self.record(Record::IterationStarted { n: iteration });
+        }
+        (iteration, step)
+    }
+
+    fn end(&mut self, stage: StageKind, applied: Applied) -> Came {
+        self.text = applied.text;
+        let (came, left) = (applied.came.clone(), read(&self.text).tasks.len());
+        self.record(Record::StageEnded(StageEnd { stage, came, left, cost: None, took_ms: 1 }));
+        applied.came
+    }
+
+    fn build(&mut self, ids: &[&str], killed: Option<&str>) {
+        for id in ids {
+            let edits = verbs::done(&read(&self.text), &Id::from(*id), NOW).unwrap();
+            self.text = codec(Format::Jsonl).edit(&self.text, &edits).unwrap();
+        }
+        let kill = Kill { reason: KillReason::Timeout, log: None };
+        let mut applied = match killed {
+            Some(id) => with_pen(|pen| apply::killed(&self.text, &id.into(), &kill, pen)),
+            None => Applied { text: self.text.clone(), came: Came::default() },
+        };
+        applied.came.built = ids.iter().map(|id| Id::from(*id)).collect();
+        self.end(StageKind::Build, applied);
+    }
+
+    fn verify(&mut self, verdicts: &[TaskVerdict], whole: &SpecVerdict) -> Came {
+        let input = Verification {
+            spec: "s.md",
+            verdicts,
+            unverified: &[],
+            whole: Some(whole),
+            max_retries: 2,
+        };
+        let applied = with_pen(|pen| apply::verified(&self.text, &input, pen));
+        self.end(StageKind::Verify, applied)
+    }
+}
+
+fn found(id: &str, names: &[&str]) -> (Id, Investigation) {
+    let tasks = names.iter().map(|name| task("", name, &[])).collect();
+    let (issue_id, reason) = (id.to_owned(), String::new());
+    (id.into(), Investigation { issue_id, outcome: Finding::Tasks, reason, tasks })
+}
+
+fn verdict(id: &str, verdict: Verdict) -> TaskVerdict {
+    TaskVerdict { task_id: id.into(), verdict, reason: "r".into(), gaps: Vec::new() }
+}
+
+#[test]
+fn three_iterations_lead_from_two_issues_to_a_satisfied_spec() {
+    let text = plan(&[
+        "{'t':'issue','id':'i-a','desc':'how are numbers read?'}",
+        "{'t':'issue','id':'i-b','desc':'what does it print?'}",
+    ]);
+    let mut flow = Flow { text, history: History::default() };
+    flow.record(Record::ConstructStarted(ConstructStart { spec: "s.md".into(), counted: 0 }));
+
+    assert_eq!(flow.next(), (1, Step::Investigate(vec!["i-a".into(), "i-b".into()])));
+    let findings = [found("i-a", &["Read numbers", "Read signs"]), found("i-b", &["Print sums"])];
+    let applied = with_pen(|pen| apply::investigated(&flow.text, &findings, pen));
+    let tasks = flow.end(StageKind::Investigate, applied).created;
+    let [t1, t2, t3] = texts(&tasks)[..] else { panic!("{tasks:?}") };
+    assert_eq!(flow.next(), (1, Step::Build));
+    flow.build(&[t1, t2], Some(t3));
+    assert_eq!(flow.next(), (1, Step::Decompose(t3.into())));
+    let tasks = vec![task("a", "Print one", &[]), task("b", "Print all", &["a"])];
+    let parts = Decomposition { tasks, ..Decomposition::default() };
+    let applied = with_pen(|pen| apply::decomposed(&flow.text, &t3.into(), &parts, pen));
+    let parts = flow.end(StageKind::Decompose, applied).created;
+    let [t3a, t3b] = texts(&parts)[..] else { panic!("{parts:?}") };
+
+    assert_eq!(flow.next(), (2, Step::Build), "no issues, so the next iteration builds at once");
+    flow.build(&[t3a, t3b], None);
+    let all = [t1, t2, t3a, t3b].map(Id::from).to_vec();
+    assert_eq!(flow.next(), (2, Step::Verify(all)));
+    let mut verdicts = [t1, t2, t3a].map(|id| verdict(id, Verdict::Accept)).to_vec();
+    verdicts.push(verdict(t3b, Verdict::Reject));
+    let gap =
+        |kind, description: &str| Gap { kind, description: description.into(), ..Gap::default() };
+    let gaps = vec![
+        gap(GapKind::MissingFeature, "missing error handling"),
+        gap(GapKind::Bug, "flaky test discovered"),
+    ];
+    let whole = SpecVerdict { gaps, ..SpecVerdict::default() };
+    let came = flow.verify(&verdicts, &whole);
+    assert_eq!(texts(&came.rejected), [t3b]);
+    let ([t4], [issue]) = (&came.created[..], &came.raised[..]) else { panic!("{came:?}") };
+
+    assert_eq!(flow.next(), (3, Step::Investigate(vec![issue.clone()])));
+    let findings = [found(issue.as_str(), &["Make the clock injectable"])];
+    let applied = with_pen(|pen| apply::investigated(&flow.text, &findings, pen));
+    let t5 = flow.end(StageKind::Investigate, applied).created[0].clone();
+    assert_eq!(flow.next(), (3, Step::Build));
+    let ids = [t3b, t4.as_str(), t5.as_str()];
+    flow.build(&ids, None);
+    assert_eq!(flow.next().1, Step::Verify(ids.map(Id::from).to_vec()));
+    let satisfied = SpecVerdict { satisfied: true, ..SpecVerdict::default() };
+    let came = flow.verify(&ids.map(|id| verdict(id, Verdict::Accept)), &satisfied);
+    assert!(came.spec_accepted);
+    let Step::End(end) = flow.next().1 else { panic!("it goes on") };
+    assert_eq!((end.exit_code(), end.left.len()), (0, 0));
+    let summary = Summary::of(&flow.history.construct, &end);
+    assert_eq!((summary.total.accepted.len(), summary.total.rejected.len()), (6, 1));
+    assert!(summary.lines().iter().any(|line| line.contains("spec accepted")));
+}

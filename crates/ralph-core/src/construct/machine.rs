@@ -1,0 +1,292 @@
+//! What construct does next, and how it ends.
+//!
+//! # Theory of operation
+//!
+//! ```text
+//! PLAN (nothing there yet)
+//! iteration: INVESTIGATE → BUILD → VERIFY, each only when it has something to do
+//! killed work: DECOMPOSE, then the next iteration at once
+//! ```
+//!
+//! Inside an iteration the stages only go forward, DECOMPOSE takes each item once, and the number of
+//! iterations is limited, so every construct ends, whatever agents answer. The stage comes from the
+//! plan ([`crate::plan::next`]); the journal says only how far the iteration has come. Work that a
+//! stage leaves to an earlier one waits for the next iteration.
+//!
+//! A construct is complete when nothing is left and the spec has its accept record. When the last
+//! VERIFY did not give one, an older record does not count.
+
+mod breaker;
+
+use crate::cycle::{End, History, Lap, StageKind, Tripped, exit_code};
+use crate::plan::{Id, Item, Plan, Stage, State, Trust, obstacles, runnable, stage};
+use crate::text::clip;
+
+/// What a construct may use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Most iterations.
+    pub iterations: u32,
+    /// Most dollars.
+    pub cost: Option<f64>,
+}
+
+/// How far a construct has come.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// The number of the current iteration; 0 before the first.
+    pub iteration: u32,
+    /// Iterations that count towards the limit.
+    pub counted: u32,
+    /// The iteration of that number is under way.
+    pub under_way: bool,
+    /// The last stage that ended in it.
+    pub last: Option<StageKind>,
+    /// PLAN has run.
+    pub planned: bool,
+    /// The last VERIFY of this run, and whether it accepted the spec.
+    pub accepted: Option<bool>,
+    /// Items that DECOMPOSE has had in this iteration.
+    pub decomposed: Vec<Id>,
+    /// Dollars spent.
+    pub cost: f64,
+    /// A run was ended because the money was used up, whatever `cost` knows of it.
+    pub out_of_money: bool,
+    /// The breaker's word.
+    pub tripped: Option<Tripped>,
+    /// Something else wants the end: a signal, a usage limit, a backend that cannot be used, a
+    /// person, or the way in which the build loop ended.
+    pub halt: Option<End>,
+}
+
+impl Progress {
+    /// What the journal knows about it; a halt is for the loop to say.
+    pub fn of(history: &History) -> Self {
+        let staged = &history.construct;
+        let ended = || staged.laps.iter().flat_map(|lap| &lap.stages);
+        let verify = ended().rfind(|stage| stage.stage == StageKind::Verify);
+        Self {
+            iteration: staged.iteration,
+            counted: staged.counted,
+            under_way: staged.under_way,
+            last: staged.last_stage().map(|stage| stage.stage),
+            planned: ended().any(|stage| stage.stage == StageKind::Plan),
+            accepted: verify.map(|stage| stage.came.spec_accepted),
+            decomposed: staged.decomposed.clone(),
+            cost: history.cost,
+            out_of_money: history.out_of_money,
+            tripped: breaker::look(closed(&staged.laps)),
+            halt: None,
+        }
+    }
+}
+
+/// The iterations that are over: a stage that goes on, or DECOMPOSE, ends each.
+fn closed(laps: &[Lap]) -> &[Lap] {
+    let over = |lap: &Lap| {
+        let last = lap.stages.last().map(|stage| stage.stage);
+        matches!(last, Some(StageKind::Verify | StageKind::Decompose))
+    };
+    match laps.split_last() {
+        Some((last, before)) if !over(last) => before,
+        _ => laps,
+    }
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Make a plan of the spec.
+    Plan,
+    /// Look into these issues.
+    Investigate(Vec<Id>),
+    /// Work on tasks until none can run.
+    Build,
+    /// Verify these tasks, and the spec as a whole. Without tasks it is the spec alone.
+    Verify(Vec<Id>),
+    /// Break this task or issue down.
+    Decompose(Id),
+    /// End.
+    End(ConstructEnd),
+}
+
+/// A step and the iteration that it belongs to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Move {
+    /// The number of the iteration; a new one begins when it is higher than before.
+    pub iteration: u32,
+    /// What to do in it.
+    pub step: Step,
+}
+
+/// How a construct ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConstructEnd {
+    /// How.
+    pub end: End,
+    /// What is left, and why, one line each.
+    pub left: Vec<String>,
+}
+
+impl ConstructEnd {
+    /// The word of the state file.
+    pub fn word(&self) -> &'static str {
+        self.end.word()
+    }
+
+    /// The reason in words, without what is left.
+    pub fn reason(&self) -> String {
+        match &self.end {
+            End::Complete => "the spec is satisfied".to_owned(),
+            End::Blocked { .. } => "no work can go on".to_owned(),
+            end => end.reason(),
+        }
+    }
+
+    /// The program's exit code.
+    pub fn exit_code(&self) -> u8 {
+        exit_code(&self.end)
+    }
+}
+
+/// Whether the spec in scope has no record of its own yet.
+pub fn needs_plan(plan: &Plan, spec: &str) -> bool {
+    let mine = |own: Option<&str>| match own {
+        Some(own) => own == spec,
+        None => plan.current_spec.as_deref().is_none_or(|current| current == spec),
+    };
+    !plan.tasks.iter().any(|task| mine(task.spec.as_deref()))
+        && !plan.issues.iter().any(|issue| mine(issue.spec.as_deref()))
+        && !plan.tombstones.iter().any(|stone| match &stone.spec {
+            Some(own) => own == spec,
+            // A rejection does not say whose it was: in a plan of several specs it says nothing.
+            None => plan.specs.len() <= 1 && mine(None),
+        })
+        && !plan.accepted_specs.iter().any(|accepted| accepted.spec == spec)
+}
+
+/// Decide what comes next. The order matters: what is finished is finished, even when a limit was
+/// reached by finishing it.
+pub fn next(plan: &Plan, spec: &str, limits: &Limits, progress: &Progress) -> Move {
+    let here = progress.iteration;
+    let end = |end: End| Move { iteration: here, step: Step::End(ended(plan, end)) };
+    let (stage, items) = crate::plan::next(plan);
+    let has_record = plan.accepted_specs.iter().any(|accepted| accepted.spec == spec);
+    if stage == Stage::Complete && has_record && progress.accepted != Some(false) {
+        return end(End::Complete);
+    }
+    if let Some(halt) = &progress.halt {
+        return end(halt.clone());
+    }
+    let unplanned = needs_plan(plan, spec);
+    if unplanned && progress.planned {
+        return end(End::Blocked { why: vec!["the plan has no tasks".to_owned()] });
+    }
+    if stage == Stage::Blocked {
+        return end(End::Blocked { why: left(plan) });
+    }
+    if let Some(tripped) = &progress.tripped {
+        return end(End::Breaker(tripped.clone()));
+    }
+    let limit = limits.cost.filter(|limit| progress.cost >= *limit || progress.out_of_money);
+    // A backend may have a limit of its own: going on would only meet it again.
+    if let Some(limit) = limit.or(progress.out_of_money.then_some(progress.cost)) {
+        return end(End::MaxCost { limit, spent: progress.cost });
+    }
+    if unplanned {
+        return Move { iteration: here, step: Step::Plan };
+    }
+    if progress.under_way
+        && let Some(step) = forward(plan, &items, progress)
+    {
+        return Move { iteration: here, step };
+    }
+    if progress.counted >= limits.iterations {
+        return end(End::MaxIterations(limits.iterations));
+    }
+    let fresh = Progress::default();
+    match forward(plan, &items, &fresh) {
+        Some(step) => Move { iteration: here.saturating_add(1), step },
+        // `forward` has something for every plan that is not blocked; should it not, nothing goes on.
+        None => end(End::Blocked { why: left(plan) }),
+    }
+}
+
+/// The next stage of this iteration, if there is one left with something to do.
+fn forward(plan: &Plan, items: &[Item<'_>], progress: &Progress) -> Option<Step> {
+    let killed = items.iter().filter_map(|item| match item {
+        Item::Task(task) if matches!(task.state, State::Killed(_)) => Some(&task.id),
+        Item::Issue(issue) if issue.kill.is_some() => Some(&issue.id),
+        _ => None,
+    });
+    let mut killed = killed.peekable();
+    if killed.peek().is_some() {
+        let new = killed.find(|id| !progress.decomposed.contains(id));
+        return new.map(|id| Step::Decompose(id.clone()));
+    }
+    let last = progress.last;
+    let issues: Vec<Id> = plan.scoped_issues().map(|issue| issue.id.clone()).collect();
+    if last.is_none_or(|last| last == StageKind::Plan) && !issues.is_empty() {
+        return Some(Step::Investigate(issues));
+    }
+    let before_build =
+        last.is_none_or(|last| matches!(last, StageKind::Plan | StageKind::Investigate));
+    if before_build && !runnable(plan, Trust::Claimed).is_empty() {
+        return Some(Step::Build);
+    }
+    if matches!(last, Some(StageKind::Verify | StageKind::Decompose)) {
+        return None;
+    }
+    let done: Vec<Id> =
+        plan.scoped_tasks().filter(|t| t.state == State::Done).map(|t| t.id.clone()).collect();
+    // The spec alone is verified only when nothing else is left to do.
+    let verify = !done.is_empty() || stage(plan) == Stage::Complete;
+    verify.then_some(Step::Verify(done))
+}
+
+/// The stage that is under way, for another terminal. The plan is the truth; only where it has
+/// nothing left to say the journal speaks: a plan is being made, or the whole spec is looked at.
+pub fn current_stage(plan: &Plan, history: &History) -> &'static str {
+    let stage = stage(plan);
+    let running = history.run_end.is_none();
+    match &history.construct.open {
+        Some(open) if stage == Stage::Complete && running => open.stage.as_str(),
+        _ => stage.as_str(),
+    }
+}
+
+fn ended(plan: &Plan, end: End) -> ConstructEnd {
+    let left = if end == End::Complete { Vec::new() } else { left(plan) };
+    ConstructEnd { end, left }
+}
+
+/// What is left in scope, and why, one line each.
+pub fn left(plan: &Plan) -> Vec<String> {
+    let obstacles = obstacles(plan, Trust::Claimed);
+    let mut lines = Vec::new();
+    for task in plan.scoped_tasks() {
+        let obstacle = obstacles.iter().find(|(other, _)| std::ptr::eq(*other, task));
+        let why = match (&task.state, obstacle) {
+            (State::Accepted | State::Skipped, _) => continue,
+            (_, Some((_, why))) => why.to_string(),
+            (State::Killed(kill), None) => format!("killed: {}", kill.reason.as_str()),
+            (State::Done, None) => "done, not verified".to_owned(),
+            (_, None) => match &task.reject {
+                Some(reason) => format!("to be done again: {}", clip(reason, 200)),
+                None => "to be done".to_owned(),
+            },
+        };
+        lines.push(format!("{} {}: {why}", task.id, clip(&task.name, 80)));
+    }
+    let issue = |issue: &crate::plan::Issue| format!("{} {}", issue.id, clip(&issue.desc, 200));
+    lines.extend(plan.scoped_issues().map(issue));
+    lines
+}
+
+#[cfg(test)]
+#[path = "machine_tests.rs"]
+mod tests;
+
+#[cfg(test)]
+#[path = "model_tests.rs"]
+mod model_tests;

@@ -1,0 +1,284 @@
+//! A whole construct against agents that answer anything: it ends, within its limits, never complete
+//! without the spec's word, and no stage runs with nothing to do.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::construct::answer::{
+    Decomposition, Finding, Gap, GapKind, Investigation, NewIssue, NewTask, PlanAnswer,
+    SpecVerdict, TaskVerdict, Verdict,
+};
+use crate::construct::apply::{
+    self, Applied, Existing, Pen, PlanTarget, Verification, blocked, decomposed, give_up,
+    investigated, killed, planned, verified,
+};
+use crate::construct::testing::{NOW, read};
+use crate::cycle::{Came, ConstructStart, Entry, Record, StageEnd, StageStart};
+use crate::format::{Format, codec};
+use crate::plan::{Edit, Kill, KillReason, next_task, verbs};
+
+/// Chance as a list of numbers that is gone through again and again.
+struct Chance {
+    numbers: Vec<u8>,
+    at: usize,
+    ids: u32,
+}
+
+impl Chance {
+    fn of(&mut self, sides: u8) -> u8 {
+        self.at += 1;
+        self.numbers[self.at % self.numbers.len()].wrapping_add((self.at / 7) as u8) % sides
+    }
+
+    fn write(
+        &mut self,
+        with: impl FnOnce(Pen<'_>) -> Result<Applied, crate::format::EditError>,
+    ) -> Applied {
+        let ids = &mut self.ids;
+        let mut random = || {
+            *ids += 1;
+            format!("{:04}", *ids % 10_000)
+        };
+        with(Pen { at: NOW, random: &mut random }).unwrap()
+    }
+
+    fn tasks(&mut self, most: u8) -> Vec<NewTask> {
+        let count = self.of(most + 1);
+        (0..count)
+            .map(|_| {
+                let name = format!("task {} {}", self.of(40), self.of(3));
+                let deps = if self.of(3) == 0 {
+                    vec![format!("t-{:04}", self.of(30))]
+                } else {
+                    Vec::new()
+                };
+                NewTask { name, deps, accept: vec!["`x` prints 1".into()], ..NewTask::default() }
+            })
+            .collect()
+    }
+
+    fn gaps(&mut self) -> Vec<Gap> {
+        let kinds = [GapKind::MissingFeature, GapKind::Incomplete, GapKind::Bug, GapKind::Other];
+        let count = self.of(3);
+        (0..count)
+            .map(|_| Gap {
+                kind: kinds[usize::from(self.of(4))],
+                description: format!("gap {} {}", self.of(50), self.of(3)),
+                ..Gap::default()
+            })
+            .collect()
+    }
+}
+
+/// A host that does what it is told, with agents that roll dice.
+struct World {
+    text: String,
+    history: History,
+    chance: Chance,
+}
+
+impl World {
+    fn record(&mut self, record: Record) {
+        self.history.add(&Entry { at: NOW.into(), record });
+    }
+
+    fn take(&mut self, applied: Applied, came: &mut Came) {
+        self.text = applied.text;
+        came.extend(&applied.came);
+    }
+
+    fn kill(&mut self, id: &Id, came: &mut Came) {
+        let kill = Kill { reason: KillReason::Timeout, log: None };
+        let applied = self.chance.write(|pen| killed(&self.text, id, &kill, pen));
+        self.take(applied, came);
+    }
+
+    /// Tasks are built until none can run, one is killed, or the loop has had enough.
+    fn build(&mut self, came: &mut Came) {
+        for _ in 0..200 {
+            let plan = read(&self.text);
+            let Some(task) = next_task(&plan, Trust::Claimed).map(|t| t.id.clone()) else { return };
+            match self.chance.of(8) {
+                0 => return self.kill(&task, came),
+                1 => {
+                    let applied =
+                        self.chance.write(|pen| blocked(&self.text, &task, "no key", pen));
+                    self.take(applied, came);
+                }
+                2 => {
+                    let applied = self.chance.write(|pen| give_up(&self.text, &task, "no", pen));
+                    self.take(applied, came);
+                }
+                _ => {
+                    let edits = verbs::done(&plan, &task, NOW).unwrap();
+                    self.text = codec(Format::Jsonl).edit(&self.text, &edits).unwrap();
+                    came.built.push(task);
+                }
+            }
+        }
+    }
+
+    fn investigate(&mut self, issues: &[Id], came: &mut Came) {
+        let mut findings = Vec::new();
+        for id in issues {
+            match self.chance.of(6) {
+                0 => self.kill(id, came),
+                1 => {}
+                n => {
+                    let outcome = if n == 2 { Finding::OutOfScope } else { Finding::Tasks };
+                    let tasks = self.chance.tasks(3);
+                    let (issue_id, reason) = (String::new(), String::new());
+                    findings.push((id.clone(), Investigation { issue_id, outcome, reason, tasks }));
+                }
+            }
+        }
+        let applied = self.chance.write(|pen| investigated(&self.text, &findings, pen));
+        self.take(applied, came);
+    }
+
+    fn verify(&mut self, tasks: &[Id], came: &mut Came) {
+        let (mut verdicts, mut silent) = (Vec::new(), Vec::new());
+        for id in tasks {
+            let word = match self.chance.of(5) {
+                0 => {
+                    self.record(Record::Unverified { task: id.clone() });
+                    silent.push((id.clone(), self.history.construct.unverified[id]));
+                    continue;
+                }
+                1 => Verdict::Reject,
+                _ => Verdict::Accept,
+            };
+            let gaps = self.chance.gaps();
+            let task_id = id.to_string();
+            verdicts.push(TaskVerdict { task_id, verdict: word, reason: "r".into(), gaps });
+        }
+        let whole = match self.chance.of(4) {
+            0 => None,
+            n => {
+                Some(SpecVerdict { satisfied: n > 1, reason: "r".into(), gaps: self.chance.gaps() })
+            }
+        };
+        let input = Verification {
+            spec: "s.md",
+            verdicts: &verdicts,
+            unverified: &silent,
+            whole: whole.as_ref(),
+            max_retries: 2,
+        };
+        let applied = self.chance.write(|pen| verified(&self.text, &input, pen));
+        self.take(applied, came);
+    }
+
+    fn decompose(&mut self, id: &Id, came: &mut Came) {
+        let applied = match self.chance.of(4) {
+            0 => self.chance.write(|pen| give_up(&self.text, id, "no", pen)),
+            // The answer got lost, and the host did nothing about it.
+            1 => return,
+            _ => {
+                let (tasks, desc) =
+                    (self.chance.tasks(4), format!("narrow {}", self.chance.of(99)));
+                let parts =
+                    Decomposition { tasks, issues: vec![NewIssue { desc }], reason: String::new() };
+                self.chance.write(|pen| decomposed(&self.text, id, &parts, pen))
+            }
+        };
+        self.take(applied, came);
+    }
+
+    fn perform(&mut self, step: &Step) {
+        let (stage, item) = match step {
+            Step::Plan => (StageKind::Plan, None),
+            Step::Investigate(_) => (StageKind::Investigate, None),
+            Step::Build => (StageKind::Build, None),
+            Step::Verify(_) => (StageKind::Verify, None),
+            Step::Decompose(id) => (StageKind::Decompose, Some(id.clone())),
+            Step::End(_) => return,
+        };
+        let start = StageStart { stage, id: "x".into(), item, base: Default::default() };
+        self.record(Record::StageStarted(start));
+        let mut came = Came::default();
+        match step {
+            Step::Plan => {
+                let tasks = self.chance.tasks(6);
+                let answer = PlanAnswer { tasks, summary: String::new() };
+                let (format, existing) = (Format::Jsonl, Existing::Merge);
+                let target = PlanTarget { format, spec: Some("s.md"), existing, title: "s" };
+                let applied = self.chance.write(|pen| planned(&self.text, &target, &answer, pen));
+                self.take(applied, &mut came);
+            }
+            Step::Investigate(issues) => self.investigate(issues, &mut came),
+            Step::Build => self.build(&mut came),
+            Step::Verify(tasks) => self.verify(tasks, &mut came),
+            Step::Decompose(id) => self.decompose(id, &mut came),
+            Step::End(_) => {}
+        }
+        let left = left(&read(&self.text)).len();
+        self.record(Record::StageEnded(StageEnd { stage, came, left, cost: None, took_ms: 1 }));
+    }
+}
+
+/// A stage has something to do.
+fn has_work(plan: &Plan, step: &Step) -> bool {
+    match step {
+        Step::Plan => needs_plan(plan, "s.md"),
+        Step::Investigate(issues) => {
+            !issues.is_empty() && issues.iter().all(|id| plan.issue(id).is_some())
+        }
+        Step::Build => next_task(plan, Trust::Claimed).is_some(),
+        Step::Verify(tasks) => {
+            let done = |id: &Id| plan.task(id).is_some_and(|t| t.state == State::Done);
+            tasks.iter().all(done) && (!tasks.is_empty() || stage(plan) == Stage::Complete)
+        }
+        Step::Decompose(id) => {
+            plan.task(id).is_some_and(|t| matches!(t.state, State::Killed(_)))
+                || plan.issue(id).is_some_and(|i| i.kill.is_some())
+        }
+        Step::End(_) => true,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #[test]
+    fn a_construct_always_ends_whatever_the_agents_answer(
+        numbers in prop::collection::vec(any::<u8>(), 8..64), iterations in 1..8_u32,
+    ) {
+        let other = Edit::AddTask {
+            task: crate::plan::Task { id: "t-othr".into(), name: "other".into(), spec: Some("o.md".into()), ..Default::default() },
+            after: None,
+        };
+        let text = codec(Format::Jsonl).edit("", &[other, Edit::UseSpec("s.md".into())]).unwrap();
+        let chance = Chance { numbers, at: 0, ids: 0 };
+        let mut world = World { text, history: History::default(), chance };
+        world.record(Record::ConstructStarted(ConstructStart { spec: "s.md".into(), counted: 0 }));
+        let limits = Limits { iterations, cost: None };
+        let mut steps = 0_usize;
+        let end = loop {
+            let plan = read(&world.text);
+            let Move { iteration, step } = next(&plan, "s.md", &limits, &Progress::of(&world.history));
+            prop_assert!(has_work(&plan, &step), "{:?} has nothing to do", step);
+            if let Step::End(end) = step {
+                break end;
+            }
+            prop_assert!(iteration <= iterations, "iteration {}", iteration);
+            prop_assert_eq!(iteration == 0, step == Step::Plan);
+            if iteration > world.history.construct.iteration {
+                prop_assert_eq!(iteration, world.history.construct.iteration + 1);
+                world.record(Record::IterationStarted { n: iteration });
+            }
+            world.perform(&step);
+            steps += 1;
+            // Three stages an iteration, and DECOMPOSE for each item that there can be.
+            prop_assert!(steps < 2_000, "it does not end");
+        };
+        let plan = read(&world.text);
+        let complete = end.end == End::Complete;
+        prop_assert!(!complete || plan.accepted_specs.iter().any(|a| a.spec == "s.md"));
+        prop_assert!(!complete || (end.left.is_empty() && stage(&plan) == Stage::Complete));
+        prop_assert_eq!(complete, end.exit_code() == 0);
+        prop_assert!(plan.task(&"t-othr".into()).is_some());
+        let summary = crate::construct::Summary::of(&world.history.construct, &end);
+        prop_assert!(!summary.lines().is_empty());
+        prop_assert_eq!(apply::depth(&plan, &"t-othr".into()), 0);
+    }
+}

@@ -1,0 +1,175 @@
+//! What a construct did: a value, and calm lines for people.
+
+use serde::Serialize;
+
+use super::machine::ConstructEnd;
+use crate::cycle::{Came, Lap, StageEnd, StageKind, Staged};
+use crate::plan::Id;
+
+/// Ids of a list that are named.
+const NAMED: usize = 6;
+
+/// A construct from its first iteration to its end.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// The spec.
+    pub spec: String,
+    /// How it ended, in one word.
+    pub end: &'static str,
+    /// How it ended, in words.
+    pub reason: String,
+    /// Its stages, iteration by iteration. Iteration 0 is the plan.
+    pub stages: Vec<SummaryStage>,
+    /// What came of all of them.
+    pub total: Came,
+    /// How long they took, in milliseconds.
+    pub took_ms: u64,
+    /// What they cost, as far as known.
+    pub cost: Option<f64>,
+    /// What is left, and why, one line each.
+    pub left: Vec<String>,
+}
+
+/// One stage of an iteration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SummaryStage {
+    /// The iteration.
+    pub iteration: u32,
+    /// What happened.
+    #[serde(flatten)]
+    pub stage: StageEnd,
+}
+
+impl Summary {
+    /// The summary of the last construct.
+    pub fn of(staged: &Staged, end: &ConstructEnd) -> Self {
+        let of_lap = |lap: &Lap| {
+            let number = lap.number;
+            let stage =
+                move |stage: &StageEnd| SummaryStage { iteration: number, stage: stage.clone() };
+            lap.stages.iter().map(stage).collect::<Vec<_>>()
+        };
+        let stages: Vec<SummaryStage> = staged.laps.iter().flat_map(of_lap).collect();
+        let mut total = Came::default();
+        stages.iter().for_each(|s| total.extend(&s.stage.came));
+        total.notes.clear();
+        Self {
+            spec: staged.spec.clone(),
+            end: end.word(),
+            reason: end.reason(),
+            took_ms: stages.iter().map(|s| s.stage.took_ms).sum(),
+            cost: stages.iter().filter_map(|s| s.stage.cost).reduce(|a, b| a + b),
+            stages,
+            total,
+            left: end.left.clone(),
+        }
+    }
+
+    /// The summary for people.
+    pub fn lines(&self) -> Vec<String> {
+        let rows: Vec<Row> = self.stages.iter().map(Row::of).collect();
+        let width = |of: fn(&Row) -> &str| {
+            rows.iter().map(|row| of(row).chars().count()).max().unwrap_or(0)
+        };
+        let (words, time) = (width(|row| &row.words), width(|row| &row.took));
+        let mut lines = Vec::new();
+        let mut iteration = None;
+        for (row, stage) in rows.iter().zip(&self.stages) {
+            if iteration.replace(stage.iteration) != Some(stage.iteration) {
+                lines.push(match stage.iteration {
+                    0 => "Before the first iteration".to_owned(),
+                    n => format!("Iteration {n}"),
+                });
+            }
+            let Row { stage, words: said, took, cost, notes } = row;
+            let line = format!("  {stage:<11}  {said:<words$}  {took:>time$}  {cost}");
+            lines.push(line.trim_end().to_owned());
+            lines.extend(notes.iter().map(|note| format!("  {:<11}  {note}", "")));
+        }
+        let cost = self.cost.map_or_else(String::new, |cost| format!(", {}", dollars(cost)));
+        lines.push(format!("{}: {} ({}{cost})", self.spec, self.reason, took(self.took_ms)));
+        if !self.left.is_empty() {
+            lines.push(format!("{} left:", self.left.len()));
+            lines.extend(self.left.iter().map(|left| format!("  {left}")));
+        }
+        lines
+    }
+}
+
+struct Row {
+    stage: String,
+    words: String,
+    took: String,
+    cost: String,
+    notes: Vec<String>,
+}
+
+impl Row {
+    fn of(stage: &SummaryStage) -> Self {
+        let end = &stage.stage;
+        Self {
+            stage: end.stage.as_str().to_lowercase(),
+            words: stage_words(end),
+            took: took(end.took_ms),
+            cost: end.cost.map_or_else(String::new, dollars),
+            notes: end.came.notes.clone(),
+        }
+    }
+}
+
+/// What came of a stage, in one line.
+pub fn stage_words(end: &StageEnd) -> String {
+    let came = &end.came;
+    let new = match end.stage {
+        StageKind::Decompose => "into",
+        _ => "new",
+    };
+    let parts = [
+        (&came.resolved, "resolved"),
+        (&came.built, "done"),
+        (&came.split, "broken down"),
+        (&came.accepted, "accepted"),
+        (&came.rejected, "rejected"),
+        (&came.unverified, "not verified"),
+        (&came.killed, "killed"),
+        (&came.failed, "failed"),
+    ];
+    let mut said: Vec<String> = parts
+        .iter()
+        .filter(|(ids, _)| !ids.is_empty())
+        .map(|(ids, word)| format!("{} {word}", list(ids)))
+        .collect();
+    let fresh: Vec<Id> = came.created.iter().chain(&came.raised).cloned().collect();
+    if !fresh.is_empty() {
+        said.push(format!("{new} {}", list(&fresh)));
+    }
+    if came.spec_accepted {
+        said.push("spec accepted".to_owned());
+    }
+    if said.is_empty() { "nothing".to_owned() } else { said.join(" · ") }
+}
+
+fn list(ids: &[Id]) -> String {
+    let named: Vec<&str> = ids.iter().take(NAMED).map(Id::as_str).collect();
+    match ids.len().saturating_sub(NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+fn took(millis: u64) -> String {
+    match (millis + 500) / 1000 {
+        seconds @ 0..60 => format!("{seconds}s"),
+        seconds @ 60..3_600 => format!("{}m {}s", seconds / 60, seconds % 60),
+        seconds => format!("{}h {}m", seconds / 3_600, seconds % 3_600 / 60),
+    }
+}
+
+/// Dollars; something that is less than a cent is not nothing.
+fn dollars(amount: f64) -> String {
+    if amount > 0.0 && amount < 0.005 { "<$0.01".to_owned() } else { format!("${amount:.2}") }
+}
+
+#[cfg(test)]
+#[path = "summary_tests.rs"]
+mod tests;

@@ -1,0 +1,267 @@
+//! Construct in the journal: iterations, stages, and what came of them.
+//!
+//! A stage is written down before it begins, with what the tree was like (the stages that only read
+//! are undone from that), and when it has ended. [`Staged`] is what these records add up to; the
+//! number of the iteration is kept for each spec and goes on when the same spec is taken up again.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::record::Base;
+use crate::plan::Id;
+
+/// A stage as the journal knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StageKind {
+    /// A spec becomes tasks.
+    Plan,
+    /// Issues become tasks.
+    Investigate,
+    /// Tasks become code.
+    Build,
+    /// Code is compared with its tasks and the spec.
+    Verify,
+    /// Killed work becomes smaller work.
+    Decompose,
+}
+
+impl StageKind {
+    /// The word that `ralph query stage` prints.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Plan => "PLAN",
+            Self::Investigate => "INVESTIGATE",
+            Self::Build => "BUILD",
+            Self::Verify => "VERIFY",
+            Self::Decompose => "DECOMPOSE",
+        }
+    }
+}
+
+impl fmt::Display for StageKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A construct began.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConstructStart {
+    /// The spec.
+    pub spec: String,
+    /// Iterations of earlier runs that count towards the limit (`--resume`).
+    #[serde(default)]
+    pub counted: u32,
+}
+
+/// Intent: a stage is about to begin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StageStart {
+    /// Which one.
+    pub stage: StageKind,
+    /// This run of it, unique for ever.
+    pub id: String,
+    /// What is to be broken down, in DECOMPOSE.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<Id>,
+    /// What the tree was like; only the git room reads it.
+    #[serde(default)]
+    pub base: Base,
+}
+
+/// A stage has ended, and the plan says what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StageEnd {
+    /// Which one.
+    pub stage: StageKind,
+    /// What came of it.
+    #[serde(default)]
+    pub came: Came,
+    /// Open tasks and issues afterwards.
+    #[serde(default)]
+    pub left: usize,
+    /// Dollars, as far as known. Runs of backends have told theirs already: this is for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// How long it took, in milliseconds.
+    #[serde(default)]
+    pub took_ms: u64,
+}
+
+/// What came of a stage, as far as the plan is concerned.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Came {
+    /// Tasks that were claimed done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub built: Vec<Id>,
+    /// Tasks that were verified.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accepted: Vec<Id>,
+    /// Tasks that were found wanting and will be tried again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rejected: Vec<Id>,
+    /// Tasks that were given up.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<Id>,
+    /// New tasks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub created: Vec<Id>,
+    /// New issues.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub raised: Vec<Id>,
+    /// Issues that were dealt with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resolved: Vec<Id>,
+    /// Tasks and issues whose run was killed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub killed: Vec<Id>,
+    /// Tasks and issues that were broken down.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub split: Vec<Id>,
+    /// Tasks about which no verifier gave a usable word.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unverified: Vec<Id>,
+    /// The spec was found satisfied as a whole.
+    #[serde(skip_serializing_if = "is_false")]
+    pub spec_accepted: bool,
+    /// What was ignored, dropped or decided on the way, one line each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// serde asks with a reference.
+fn is_false(word: &bool) -> bool {
+    !*word
+}
+
+impl Came {
+    /// Whether the plan or the code moved.
+    pub fn is_progress(&self) -> bool {
+        let moved = [&self.built, &self.accepted, &self.created, &self.resolved, &self.split];
+        self.spec_accepted || moved.iter().any(|ids| !ids.is_empty())
+    }
+
+    /// Take in what came of another stage of the same iteration.
+    pub fn extend(&mut self, other: &Self) {
+        self.built.extend(other.built.iter().cloned());
+        self.accepted.extend(other.accepted.iter().cloned());
+        self.rejected.extend(other.rejected.iter().cloned());
+        self.failed.extend(other.failed.iter().cloned());
+        self.created.extend(other.created.iter().cloned());
+        self.raised.extend(other.raised.iter().cloned());
+        self.resolved.extend(other.resolved.iter().cloned());
+        self.killed.extend(other.killed.iter().cloned());
+        self.split.extend(other.split.iter().cloned());
+        self.unverified.extend(other.unverified.iter().cloned());
+        self.spec_accepted |= other.spec_accepted;
+        self.notes.extend(other.notes.iter().cloned());
+    }
+}
+
+/// One iteration: its stages in the order in which they ended. Number 0 is before the first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lap {
+    /// Its number.
+    pub number: u32,
+    /// The stages that ended in it.
+    pub stages: Vec<StageEnd>,
+}
+
+impl Lap {
+    /// What came of all of it.
+    pub fn came(&self) -> Came {
+        let mut all = Came::default();
+        self.stages.iter().for_each(|stage| all.extend(&stage.came));
+        all
+    }
+
+    /// Open tasks and issues after its last stage.
+    pub fn left(&self) -> usize {
+        self.stages.last().map_or(0, |stage| stage.left)
+    }
+}
+
+/// What the records of construct add up to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Staged {
+    /// The spec of the last construct; empty before the first.
+    pub spec: String,
+    /// The number of the current iteration; 0 before the first.
+    pub iteration: u32,
+    /// Iterations that count towards the limit.
+    pub counted: u32,
+    /// The iteration of that number has begun in this run of construct.
+    pub under_way: bool,
+    /// The stage that is under way, or was when a crash came.
+    pub open: Option<StageStart>,
+    /// Iterations of this run of construct, oldest first.
+    pub laps: Vec<Lap>,
+    /// In how many iterations no verifier had a usable word about a task.
+    pub unverified: BTreeMap<Id, u32>,
+    /// Items that DECOMPOSE has had in this iteration.
+    pub decomposed: Vec<Id>,
+}
+
+impl Staged {
+    /// A construct began.
+    pub(super) fn started(&mut self, start: &ConstructStart) {
+        let same = self.spec == start.spec;
+        *self = Self {
+            spec: start.spec.clone(),
+            iteration: if same { self.iteration } else { 0 },
+            counted: start.counted,
+            unverified: if same { std::mem::take(&mut self.unverified) } else { BTreeMap::new() },
+            ..Self::default()
+        };
+    }
+
+    /// An iteration began.
+    pub(super) fn iteration_started(&mut self, number: u32) {
+        self.iteration = self.iteration.max(number);
+        self.counted = self.counted.saturating_add(1);
+        self.under_way = true;
+        self.open = None;
+        self.decomposed.clear();
+        self.laps.push(Lap { number, stages: Vec::new() });
+    }
+
+    /// A stage began.
+    pub(super) fn stage_started(&mut self, start: &StageStart) {
+        self.open = Some(start.clone());
+        self.decomposed.extend(start.item.clone());
+    }
+
+    /// A stage ended.
+    pub(super) fn stage_ended(&mut self, end: &StageEnd) {
+        self.open = None;
+        let came = &end.came;
+        for id in came.accepted.iter().chain(&came.rejected).chain(&came.failed) {
+            self.unverified.remove(id);
+        }
+        if self.laps.is_empty() {
+            self.laps.push(Lap::default());
+        }
+        if let Some(lap) = self.laps.last_mut() {
+            lap.stages.push(end.clone());
+        }
+    }
+
+    /// No verifier had a usable word about this task in this iteration.
+    pub(super) fn unverified(&mut self, task: &Id) {
+        let times = self.unverified.entry(task.clone()).or_default();
+        *times = times.saturating_add(1);
+    }
+
+    /// The last stage that ended in the iteration under way.
+    pub fn last_stage(&self) -> Option<&StageEnd> {
+        self.under_way.then(|| self.laps.last()?.stages.last()).flatten()
+    }
+}
+
+#[cfg(test)]
+#[path = "staged_tests.rs"]
+mod tests;

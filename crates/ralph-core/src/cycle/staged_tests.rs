@@ -1,0 +1,81 @@
+use super::*;
+use crate::cycle::{Entry, History, Record};
+
+fn history(records: Vec<Record>) -> History {
+    let entries: Vec<Entry> =
+        records.into_iter().map(|record| Entry { at: "now".into(), record }).collect();
+    for entry in &entries {
+        let line = serde_json::to_string(entry).unwrap();
+        assert_eq!(serde_json::from_str::<Entry>(&line).unwrap(), *entry, "{line}");
+    }
+    History::of(&entries)
+}
+
+fn begin(spec: &str, counted: u32) -> Record {
+    Record::ConstructStarted(ConstructStart { spec: spec.into(), counted })
+}
+
+fn start(stage: StageKind, item: Option<&str>) -> Record {
+    let item = item.map(Id::from);
+    Record::StageStarted(StageStart { stage, id: "s1".into(), item, base: Base::default() })
+}
+
+fn end(stage: StageKind, came: Came) -> Record {
+    Record::StageEnded(StageEnd { stage, came, left: 1, cost: Some(0.5), took_ms: 7 })
+}
+
+#[test]
+fn iterations_and_stages_add_up_and_survive_the_journal() {
+    let came = Came { built: vec!["t-1".into()], ..Came::default() };
+    let staged = history(vec![
+        begin("s.md", 0),
+        start(StageKind::Plan, None),
+        end(StageKind::Plan, Came::default()),
+        Record::IterationStarted { n: 1 },
+        start(StageKind::Build, None),
+        end(StageKind::Build, came.clone()),
+        start(StageKind::Verify, None),
+    ])
+    .construct;
+    assert_eq!((staged.iteration, staged.counted, staged.under_way), (1, 1, true));
+    assert_eq!(staged.open.as_ref().map(|open| open.stage), Some(StageKind::Verify));
+    assert_eq!(staged.last_stage().map(|stage| stage.stage), Some(StageKind::Build));
+    assert_eq!(staged.laps.iter().map(|lap| lap.number).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!((staged.laps[1].came(), staged.laps[1].left()), (came, 1));
+}
+
+#[test]
+fn numbers_go_on_for_the_same_spec_and_only_resume_goes_on_counting() {
+    let first = vec![begin("s.md", 0), Record::IterationStarted { n: 1 }];
+    let again = [first.clone(), vec![begin("s.md", 0)]].concat();
+    let staged = history(again).construct;
+    assert_eq!((staged.iteration, staged.counted, staged.under_way), (1, 0, false));
+    let resumed =
+        [first.clone(), vec![begin("s.md", 1), Record::IterationStarted { n: 2 }]].concat();
+    let staged = history(resumed).construct;
+    assert_eq!((staged.iteration, staged.counted), (2, 2));
+    let other = [first, vec![begin("other.md", 0)]].concat();
+    assert_eq!(history(other).construct.iteration, 0);
+}
+
+#[test]
+fn a_task_nobody_verified_is_counted_until_somebody_has_a_word() {
+    let not = Record::Unverified { task: "t-1".into() };
+    let mut records = vec![begin("s.md", 0), not.clone(), begin("s.md", 0), not];
+    assert_eq!(history(records.clone()).construct.unverified.get(&Id::from("t-1")), Some(&2));
+    let came = Came { accepted: vec!["t-1".into()], ..Came::default() };
+    records.push(end(StageKind::Verify, came));
+    assert!(history(records).construct.unverified.is_empty());
+}
+
+#[test]
+fn an_item_is_remembered_as_broken_down_from_the_moment_it_is_tried() {
+    let mut records = vec![
+        begin("s.md", 0),
+        Record::IterationStarted { n: 1 },
+        start(StageKind::Decompose, Some("t-1")),
+    ];
+    assert_eq!(history(records.clone()).construct.decomposed, ["t-1".into()]);
+    records.push(Record::IterationStarted { n: 2 });
+    assert!(history(records).construct.decomposed.is_empty());
+}

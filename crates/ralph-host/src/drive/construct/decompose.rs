@@ -1,0 +1,128 @@
+//! DECOMPOSE: killed work becomes smaller work.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use ralph_core::config::StageName;
+use ralph_core::construct::answer::{self, Decomposition, Problem};
+use ralph_core::construct::apply;
+use ralph_core::construct::prompts::{self, DecomposeInput, KilledItem};
+use ralph_core::cycle::StageKind;
+use ralph_core::memory::roles::directive::schema_of;
+use ralph_core::plan::{Id, Issue, Kill, Plan, State, Task};
+
+use super::Goal;
+use crate::drive::consult::{Consultation, Question, Said};
+use crate::drive::error::DriveError;
+use crate::drive::session::Session;
+use crate::prompt_files;
+
+/// Bytes at each end of a log that are read; the rest is never looked at.
+const END: usize = 512 * 1024;
+
+/// What was killed, with everything that is known about it.
+enum Killed {
+    Task(Box<Task>, Kill),
+    Issue(Box<Issue>, Kill),
+}
+
+impl Killed {
+    fn find(plan: &Plan, id: &Id) -> Option<Self> {
+        if let Some(task) = plan.task(id) {
+            let State::Killed(kill) = &task.state else { return None };
+            return Some(Self::Task(Box::new(task.clone()), kill.clone()));
+        }
+        let issue = plan.issue(id)?;
+        issue.kill.clone().map(|kill| Self::Issue(Box::new(issue.clone()), kill))
+    }
+
+    fn kill(&self) -> &Kill {
+        match self {
+            Self::Task(_, kill) | Self::Issue(_, kill) => kill,
+        }
+    }
+
+    fn read(&self, said: &Said, plan: &Plan) -> Result<Decomposition, Problem> {
+        match self {
+            Self::Task(..) => answer::task_parts(said.words(), plan),
+            Self::Issue(..) => answer::issue_parts(said.words(), plan),
+        }
+    }
+}
+
+impl Session<'_> {
+    pub(super) fn decompose(&mut self, goal: &Goal, id: &Id) -> Result<(), DriveError> {
+        let under = self.begin_stage(StageKind::Decompose, Some(id.clone()))?;
+        let plan = self.read_plan()?.plan;
+        let plan: &Plan = &plan;
+        let Some(killed) = Killed::find(plan, id) else {
+            return self.end_stage(&under, ralph_core::cycle::Came::default());
+        };
+        let log = killed.kill().log.as_ref().map(|log| self.project.root().join(log));
+        let log = match log {
+            Some(path) => ends_of(&path).unwrap_or_default(),
+            None => String::new(),
+        };
+        let templates = prompt_files::templates(self.project.root())?.value;
+        let input = DecomposeInput {
+            item: match &killed {
+                Killed::Task(task, _) => KilledItem::Task(task),
+                Killed::Issue(issue, _) => KilledItem::Issue(issue),
+            },
+            kill: killed.kill(),
+            spec: goal.spec_text(),
+            log: &log,
+            depth: apply::depth(plan, id),
+        };
+        let prompt = prompts::decompose(&templates, &input)
+            .map_err(|e| DriveError::Prompt(e.to_string()))?;
+        let check =
+            |said: &Said| killed.read(said, plan).map(drop).map_err(|problem| problem.question);
+        let mut why = String::new();
+        for _ in 0..2 {
+            let question = Question { item: id.to_string(), prompt: prompt.clone(), check: &check };
+            let consultation = Consultation {
+                role: "decompose",
+                terms: self.looks(StageName::Decompose, schema_of::<Decomposition>()),
+                questions: vec![question],
+                jobs: 1,
+                may_write: &[],
+            };
+            let Some(consulted) = self.consult(&consultation)? else { return Ok(()) };
+            self.halt_if_hopeless(&consulted.answers);
+            if self.ending.is_some() {
+                return Ok(());
+            }
+            let Some(answer) = consulted.answers.first() else { break };
+            match killed.read(&answer.said, plan) {
+                Ok(parts) if answer.finished() => {
+                    let came =
+                        self.apply(|_, text, pen| apply::decomposed(text, id, &parts, pen))?;
+                    return self.end_stage(&under, came);
+                }
+                Ok(_) => why = answer.outcome.to_string(),
+                Err(problem) if answer.finished() => why = problem.to_string(),
+                Err(_) => why = answer.outcome.to_string(),
+            }
+        }
+        let reason = format!("it could not be broken down: {why}");
+        let came = self.apply(|_, text, pen| apply::give_up(text, id, &reason, pen))?;
+        self.end_stage(&under, came)
+    }
+}
+
+/// The beginning and the end of a log; what lies between is what flooded the context.
+fn ends_of(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let end = u64::try_from(END).unwrap_or(u64::MAX);
+    let mut bytes = Vec::new();
+    (&mut file).take(end).read_to_end(&mut bytes)?;
+    if length > end {
+        file.seek(SeekFrom::Start(length.saturating_sub(end).max(end)))?;
+        bytes.push(b'\n');
+        file.take(end).read_to_end(&mut bytes)?;
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,99 @@
+//! INVESTIGATE: one agent for each issue; what they find becomes tasks, or is out of scope.
+
+use ralph_core::config::StageName;
+use ralph_core::construct::answer::{self, Investigation};
+use ralph_core::construct::{apply, prompts};
+use ralph_core::cycle::StageKind;
+use ralph_core::memory::roles::directive::schema_of;
+use ralph_core::plan::{Id, Issue, Kill, Plan, Task};
+
+use super::{Goal, kill_of_answer};
+use crate::drive::consult::{Consultation, Question, Said};
+use crate::drive::error::DriveError;
+use crate::drive::session::Session;
+use crate::prompt_files;
+
+impl Session<'_> {
+    pub(super) fn investigate(&mut self, goal: &Goal, issues: &[Id]) -> Result<(), DriveError> {
+        let under = self.begin_stage(StageKind::Investigate, None)?;
+        let mut came = self.apply(|_, text, pen| apply::merge_issues(text, pen))?;
+        let plan = self.read_plan()?.plan;
+        let issues: Vec<Issue> = issues.iter().filter_map(|id| plan.issue(id).cloned()).collect();
+        let asked = self.investigators(goal, &plan, &issues)?;
+        let Some((findings, killed)) = asked else { return Ok(()) };
+        came.extend(&self.apply(|_, text, pen| apply::investigated(text, &findings, pen))?);
+        for (id, kill) in killed {
+            came.extend(&self.apply(|_, text, pen| apply::killed(text, &id, &kill, pen))?);
+        }
+        self.end_stage(&under, came)
+    }
+
+    /// Ask about all issues; those whose agent failed are asked about once more.
+    #[expect(clippy::type_complexity, reason = "two lists that are used once")]
+    fn investigators(
+        &mut self,
+        goal: &Goal,
+        plan: &Plan,
+        issues: &[Issue],
+    ) -> Result<Option<(Vec<(Id, Investigation)>, Vec<(Id, Kill)>)>, DriveError> {
+        let templates = prompt_files::templates(self.project.root())?.value;
+        let (mut findings, mut killed) = (Vec::new(), Vec::new());
+        let mut open: Vec<&Issue> = issues.iter().collect();
+        for _ in 0..2 {
+            if open.is_empty() {
+                break;
+            }
+            let checks: Vec<_> = open
+                .iter()
+                .map(|issue| {
+                    move |said: &Said| {
+                        answer::investigation(said.words(), plan, issue)
+                            .map(drop)
+                            .map_err(|problem| problem.question)
+                    }
+                })
+                .collect();
+            let mut questions = Vec::new();
+            for (issue, check) in open.iter().zip(&checks) {
+                let task = issue.created_from.as_ref().and_then(|id| origin(plan, id));
+                let prompt =
+                    prompts::investigate(&templates, issue, task.as_ref(), goal.spec_text())
+                        .map_err(|e| DriveError::Prompt(e.to_string()))?;
+                questions.push(Question { item: issue.id.to_string(), prompt, check });
+            }
+            let consultation = Consultation {
+                role: "investigate",
+                terms: self.looks(StageName::Investigate, schema_of::<Investigation>()),
+                questions,
+                jobs: goal.jobs(),
+                may_write: &[],
+            };
+            let Some(consulted) = self.consult(&consultation)? else { return Ok(None) };
+            self.halt_if_hopeless(&consulted.answers);
+            let mut again = Vec::new();
+            for (issue, answer) in open.iter().zip(&consulted.answers) {
+                if let Some(kill) = kill_of_answer(answer) {
+                    killed.push((issue.id.clone(), kill));
+                    continue;
+                }
+                match answer::investigation(answer.said.words(), plan, issue) {
+                    Ok(found) if answer.finished() => findings.push((issue.id.clone(), found)),
+                    _ => again.push(*issue),
+                }
+            }
+            open = again;
+            if self.ending.is_some() {
+                break;
+            }
+        }
+        for issue in open {
+            self.warn(&format!("{} was not investigated: no usable answer", issue.id));
+        }
+        Ok(Some((findings, killed)))
+    }
+}
+
+/// The task that an issue came from, also when it is buried.
+fn origin(plan: &Plan, id: &Id) -> Option<Task> {
+    plan.all_tasks().into_iter().find(|task| task.id == *id)
+}

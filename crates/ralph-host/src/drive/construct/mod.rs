@@ -1,0 +1,291 @@
+//! Construct: one spec, stage by stage, until it is satisfied or something says stop.
+//!
+//! # Theory of operation
+//!
+//! ```text
+//! construct:  open → recover → start → (next → stage)* → finish
+//! stage:      StageStarted → ask agents | build loop → one write of the plan → StageEnded
+//! ```
+//!
+//! [`ralph_core::construct::next`] says which stage is due; a stage here asks agents
+//! ([`super::consult`]), hands their answers to [`ralph_core::construct::apply`], and writes down what
+//! came of it. After a crash nothing is resumed in the middle of a stage: the plan is what the last
+//! finished write made it, so the stage that is due simply begins again.
+
+mod build;
+mod decompose;
+mod investigate;
+mod plan;
+mod verify;
+
+use std::time::Instant;
+
+use ralph_core::backend::Outcome;
+use ralph_core::config::{Dollars, StageName};
+use ralph_core::construct::answer::Said as Words;
+use ralph_core::construct::apply::{Applied, Pen};
+use ralph_core::construct::prompts::SpecText;
+use ralph_core::construct::{ConstructEnd, Limits, Move, Progress, Step, Summary, next};
+use ralph_core::cycle::{
+    Came, ConstructStart, End, Failure, FailureKind, Record, StageEnd, StageKind, StageStart,
+};
+use ralph_core::format::{EditError, Format, codec};
+use ralph_core::plan::{Edit, Id, Kill, KillReason, Plan};
+use serde_json::Value;
+
+use super::attempt::Begun;
+use super::consult::{Answer, Said};
+use super::error::DriveError;
+use super::notice::{Listener, Notice};
+use super::session::{Loop, Session, Setup};
+use super::terms::{Access, RoleTerms};
+use crate::store::Durability;
+
+pub use plan::{Planned, Planning, plan};
+
+/// What a construct is to bring about.
+#[derive(Clone, Debug)]
+pub struct Goal {
+    /// The spec's name, as plans and inboxes call it.
+    pub spec: String,
+    /// Its file, relative to the project.
+    pub file: String,
+    /// What it says.
+    pub text: String,
+    /// Most agents at once; `None` is one for each item.
+    pub jobs: Option<usize>,
+}
+
+/// Most agents at once when nobody says how many.
+const MOST_JOBS: usize = 16;
+
+impl Goal {
+    fn spec_text(&self) -> SpecText<'_> {
+        SpecText { name: &self.spec, file: Some(&self.file), text: &self.text }
+    }
+
+    fn jobs(&self) -> usize {
+        self.jobs.unwrap_or(MOST_JOBS).max(1)
+    }
+}
+
+/// Work on a spec until it is satisfied, or something says stop.
+pub fn construct(
+    mut setup: Setup,
+    goal: &Goal,
+    listener: &mut dyn Listener,
+) -> Result<(ConstructEnd, Summary), DriveError> {
+    let runner = crate::drive::runner(&mut setup);
+    let mut session = Session::open(setup, Loop::Construct, &runner, listener)?;
+    session.recover()?;
+    session.start()?;
+    let end = session.run_construct(goal)?;
+    let summary = Summary::of(&session.history.construct, &end);
+    session.listener.hear(Notice::Summary(&summary));
+    session.finish(&end.end, &end.reason())?;
+    super::counts::write(&runner);
+    Ok((end, summary))
+}
+
+/// A stage under way.
+pub(super) struct Under {
+    stage: StageKind,
+    began: Instant,
+    cost: f64,
+}
+
+impl Session<'_> {
+    /// Stage by stage, until it ends.
+    pub(super) fn run_construct(&mut self, goal: &Goal) -> Result<ConstructEnd, DriveError> {
+        self.start_construct(goal)?;
+        loop {
+            let Move { iteration, step } = self.next_move(goal)?;
+            if iteration > self.history.construct.iteration {
+                self.record(Record::IterationStarted { n: iteration }, Durability::Eventual)?;
+                let stamp = self.clock.stamp();
+                self.agent_log.line(&stamp, &format!("CONSTRUCT: starting iteration {iteration}"));
+            }
+            match step {
+                Step::Plan => self.plan_stage(goal)?,
+                Step::Investigate(issues) => self.investigate(goal, &issues)?,
+                Step::Build => self.build_stage()?,
+                Step::Verify(tasks) => self.verify(goal, &tasks)?,
+                Step::Decompose(item) => self.decompose(goal, &item)?,
+                Step::End(end) => return Ok(end),
+            }
+        }
+    }
+
+    /// Whether claims wait for a verifier: in a construct, and in what is left of one.
+    pub(super) fn is_construct(&self) -> bool {
+        let run = self.history.run.as_ref();
+        run.is_some_and(|run| run.command != Loop::Build.word())
+    }
+
+    fn start_construct(&mut self, goal: &Goal) -> Result<(), DriveError> {
+        let counted = match self.options.resume && self.history.construct.spec == goal.spec {
+            true => self.history.construct.counted,
+            false => 0,
+        };
+        let spec = goal.spec.clone();
+        self.record(
+            Record::ConstructStarted(ConstructStart { spec, counted }),
+            Durability::Synced,
+        )?;
+        if self.current_spec.as_deref() != Some(goal.spec.as_str()) {
+            let at = goal.spec.clone();
+            self.plan.change(|plan, text| {
+                if plan.current_spec.as_deref() == Some(at.as_str()) {
+                    return Ok(text.to_owned());
+                }
+                codec(plan.format).edit(text, &[Edit::UseSpec(at.clone())])
+            })?;
+            self.current_spec = Some(goal.spec.clone());
+        }
+        Ok(())
+    }
+
+    fn next_move(&mut self, goal: &Goal) -> Result<Move, DriveError> {
+        let plan = self.read_plan()?.plan;
+        let limits = Limits {
+            iterations: self.config.construct.max_iterations.get(),
+            cost: self.config.limits.max_cost.map(Dollars::get),
+        };
+        let halt = match (self.stop_signal(), self.ending.take()) {
+            (Some(signal), _) => Some(End::Interrupted(signal)),
+            (None, ending) => ending,
+        };
+        let progress = Progress { halt, ..Progress::of(&self.history) };
+        let step = next(&plan, &goal.spec, &limits, &progress);
+        // An agent that was asked to stop finishes the iteration, and begins no other.
+        match self.signals.first() {
+            Some(signal) if step.iteration > self.history.construct.iteration => {
+                let halt = Some(End::Interrupted(signal));
+                Ok(next(&plan, &goal.spec, &limits, &Progress { halt, ..progress }))
+            }
+            _ => Ok(step),
+        }
+    }
+
+    /// A stage begins.
+    fn begin_stage(&mut self, stage: StageKind, item: Option<Id>) -> Result<Under, DriveError> {
+        let id = self.ids.ulid(self.clock.now());
+        let base = ralph_core::cycle::Base::default();
+        self.record(
+            Record::StageStarted(StageStart { stage, id, item, base }),
+            Durability::Eventual,
+        )?;
+        let iteration = self.history.construct.iteration;
+        self.listener.hear(Notice::StageStarted { iteration, stage });
+        Ok(Under { stage, began: Instant::now(), cost: self.history.cost })
+    }
+
+    /// It has ended, and this came of it. A stage that somebody ended in the middle says nothing.
+    fn end_stage(&mut self, under: &Under, came: Came) -> Result<(), DriveError> {
+        let plan = self.read_plan()?.plan;
+        let left = plan.scoped_tasks().filter(|task| task.state.is_open()).count()
+            + plan.scoped_issues().count();
+        let spent = self.history.cost - under.cost;
+        let known = spent > 0.0 || !self.history.cost_unknown;
+        let end = StageEnd {
+            stage: under.stage,
+            came,
+            left,
+            cost: known.then_some(spent),
+            took_ms: u64::try_from(under.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        };
+        for note in &end.came.notes {
+            self.listener.hear(Notice::Said { who: "note", what: note });
+        }
+        self.listener.hear(Notice::StageEnded(&end));
+        self.record(Record::StageEnded(end), Durability::Synced)
+    }
+
+    /// One write of the plan.
+    fn apply(
+        &mut self,
+        change: impl FnOnce(&Plan, &str, Pen<'_>) -> Result<Applied, EditError>,
+    ) -> Result<Came, DriveError> {
+        let at = self.clock.stamp();
+        let ids = &mut self.ids;
+        let mut came = Came::default();
+        self.plan.change(|plan, text| {
+            let mut random = || ids.word(4);
+            let applied = change(plan, text, Pen { at: &at, random: &mut random })?;
+            came = applied.came;
+            Ok(applied.text)
+        })?;
+        Ok(came)
+    }
+
+    /// In a construct, work that was ended by a limit is broken down, and blocked work becomes an
+    /// issue. Whether that was the case.
+    pub(super) fn killed_or_blocked(
+        &mut self,
+        begun: &Begun,
+        failure: &Failure,
+    ) -> Result<bool, DriveError> {
+        use ralph_core::construct::apply;
+        if !self.is_construct() || self.format != Format::Jsonl {
+            return Ok(false);
+        }
+        let id = begun.task.id.clone();
+        match kill_of(failure.kind, begun.started.log.clone()) {
+            Some(kill) => self.apply(|_, text, pen| apply::killed(text, &id, &kill, pen))?,
+            None if matches!(failure.kind, FailureKind::Blocked | FailureKind::Conflict) => {
+                let reason = failure.message.clone();
+                self.apply(|_, text, pen| apply::blocked(text, &id, &reason, pen))?
+            }
+            None => return Ok(false),
+        };
+        Ok(true)
+    }
+
+    /// The terms of an agent of a stage, which only looks.
+    fn looks(&self, stage: StageName, schema: Value) -> RoleTerms {
+        let mcp = self.config.stage(stage).mcp_config;
+        RoleTerms { stage, schema, access: Access::Looks, max_turns: None, model: None, mcp }
+    }
+
+    /// An agent that will not work for the next question either: the construct ends and says why.
+    fn halt_if_hopeless(&mut self, answers: &[Answer]) {
+        let hopeless = answers.iter().map(|answer| &answer.outcome).find(|outcome| {
+            matches!(
+                outcome,
+                Outcome::NotInstalled
+                    | Outcome::NotLoggedIn { .. }
+                    | Outcome::PermissionDenied { .. }
+            )
+        });
+        if let Some(outcome) = hopeless {
+            let advice = outcome.advice(&self.choice.chosen.name);
+            self.ending = Some(End::Backend { reason: outcome.to_string(), advice });
+        }
+    }
+}
+
+/// What a failure is as a kill.
+fn kill_of(kind: FailureKind, log: Option<String>) -> Option<Kill> {
+    let reason = match kind {
+        FailureKind::Timeout | FailureKind::Idle => KillReason::Timeout,
+        FailureKind::ContextLimit => KillReason::ContextLimit,
+        _ => return None,
+    };
+    Some(Kill { reason, log })
+}
+
+/// The same for an agent that was asked.
+fn kill_of_answer(answer: &Answer) -> Option<Kill> {
+    let reason = match answer.outcome {
+        Outcome::Timeout | Outcome::Idle => KillReason::Timeout,
+        Outcome::ContextLimit => KillReason::ContextLimit,
+        _ => return None,
+    };
+    Some(Kill { reason, log: Some(answer.log.clone()) })
+}
+
+impl Said {
+    fn words(&self) -> Words<'_> {
+        Words { structured: self.structured.as_ref(), text: &self.text }
+    }
+}

@@ -1,0 +1,162 @@
+//! PLAN: a spec becomes tasks, as the first stage of a construct or for itself.
+
+use ralph_core::config::StageName;
+use ralph_core::construct::answer::{self, PlanAnswer};
+use ralph_core::construct::apply::{self, Existing, PlanTarget};
+use ralph_core::construct::prompts::{self, SpecText};
+use ralph_core::cycle::{Came, End, StageKind};
+use ralph_core::format::codec;
+use ralph_core::memory::roles::directive::schema_of;
+use ralph_core::plan::{Plan, Task};
+
+use super::Goal;
+use crate::drive::consult::{Consultation, Question, Said};
+use crate::drive::error::DriveError;
+use crate::drive::notice::Listener;
+use crate::drive::session::{Loop, Session, Setup};
+use crate::prompt_files;
+
+/// A plan that is to be made.
+#[derive(Clone, Debug)]
+pub struct Planning {
+    /// The spec's name; `None` for free text.
+    pub spec: Option<String>,
+    /// Its file.
+    pub file: Option<String>,
+    /// What it says, or what was typed.
+    pub text: String,
+    /// What becomes of tasks that are there already.
+    pub existing: Existing,
+    /// Whether the plan is only shown.
+    pub dry: bool,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// What was written, or would be.
+    pub came: Came,
+    /// The new tasks.
+    pub tasks: Vec<Task>,
+    /// Why the loop ended before, if it did.
+    pub end: Option<End>,
+}
+
+/// Make plans of specs, one after another, in the plan file in use, which must be there.
+pub fn plan(
+    mut setup: Setup,
+    plannings: &[Planning],
+    listener: &mut dyn Listener,
+) -> Result<Vec<Planned>, DriveError> {
+    let runner = crate::drive::runner(&mut setup);
+    let mut session = Session::open(setup, Loop::Plan, &runner, listener)?;
+    session.recover()?;
+    session.start()?;
+    let mut all = Vec::new();
+    for planning in plannings {
+        let made = session.make_plan(planning)?;
+        let end = session.ending.take();
+        let ended = end.is_some();
+        let (came, tasks) = made.unwrap_or_default();
+        all.push(Planned { came, tasks, end });
+        if ended {
+            break;
+        }
+    }
+    let end = all.iter().find_map(|planned| planned.end.clone()).unwrap_or(End::Complete);
+    if plannings.iter().all(|planning| planning.dry) {
+        // Nothing was written, so nothing is committed either.
+        session.config.commit_ledger = false;
+    }
+    session.finish(&end, &end.reason())?;
+    Ok(all)
+}
+
+impl Session<'_> {
+    pub(super) fn plan_stage(&mut self, goal: &Goal) -> Result<(), DriveError> {
+        let under = self.begin_stage(StageKind::Plan, None)?;
+        let planning = Planning {
+            spec: Some(goal.spec.clone()),
+            file: Some(goal.file.clone()),
+            text: goal.text.clone(),
+            existing: Existing::Merge,
+            dry: false,
+        };
+        match self.make_plan(&planning)? {
+            Some((came, tasks)) => {
+                let stamp = self.clock.stamp();
+                self.agent_log.line(&stamp, &format!("PLAN: {} tasks generated", tasks.len()));
+                self.end_stage(&under, came)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Ask for a plan and write it. `None` when there is none, and the loop is to end.
+    fn make_plan(&mut self, planning: &Planning) -> Result<Option<(Came, Vec<Task>)>, DriveError> {
+        let plan = self.read_plan()?.plan;
+        let plan: &Plan = &plan;
+        let prompt = self.plan_prompt(planning, plan)?;
+        let check = |said: &Said| {
+            answer::plan(said.words(), plan).map(drop).map_err(|problem| problem.question)
+        };
+        let question =
+            Question { item: planning.spec.clone().unwrap_or_default(), prompt, check: &check };
+        let consultation = Consultation {
+            role: "plan",
+            terms: self.looks(StageName::Plan, schema_of::<PlanAnswer>()),
+            questions: vec![question],
+            jobs: 1,
+            may_write: &[],
+        };
+        let Some(consulted) = self.consult(&consultation)? else { return Ok(None) };
+        self.halt_if_hopeless(&consulted.answers);
+        if self.ending.is_some() {
+            return Ok(None);
+        }
+        let answer = consulted.answers.first();
+        let answered = match answer {
+            Some(one) if one.finished() => {
+                answer::plan(one.said.words(), plan).map_err(|problem| problem.to_string())
+            }
+            Some(one) => Err(one.outcome.to_string()),
+            None => Err("nobody answered".to_owned()),
+        };
+        let answered = match answered {
+            Ok(answered) => answered,
+            Err(why) => {
+                self.ending = Some(End::NoPlan { why, log: answer.map(|one| one.log.clone()) });
+                return Ok(None);
+            }
+        };
+        let target = PlanTarget {
+            format: self.format,
+            spec: planning.spec.as_deref(),
+            existing: planning.existing,
+            title: planning.spec.as_deref().unwrap_or_default(),
+        };
+        let mut made = Vec::new();
+        let came = self.apply(|_, text, pen| {
+            let mut applied = apply::planned(text, &target, &answered, pen)?;
+            let plan = codec(target.format).parse(&applied.text)?;
+            made = applied.came.created.iter().filter_map(|id| plan.task(id).cloned()).collect();
+            if planning.dry {
+                applied.text = text.to_owned();
+            }
+            Ok(applied)
+        })?;
+        Ok(Some((came, made)))
+    }
+
+    fn plan_prompt(&self, planning: &Planning, plan: &Plan) -> Result<String, DriveError> {
+        let templates = prompt_files::templates(self.project.root())?.value;
+        let spec = SpecText {
+            name: planning.spec.as_deref().unwrap_or("what was asked for"),
+            file: planning.file.as_deref(),
+            text: &planning.text,
+        };
+        let tasks: Vec<Task> = plan.tasks.iter().filter(|t| t.state.is_open()).cloned().collect();
+        prompts::plan(&templates, spec, &tasks, self.format)
+            .map_err(|e| DriveError::Prompt(e.to_string()))
+    }
+}

@@ -1,0 +1,84 @@
+//! What can be typed after every command that runs a loop.
+
+use clap::Args;
+use ralph_core::config::Flag;
+use ralph_face::View;
+use ralph_host::drive::Options;
+
+use crate::out::Render;
+
+/// Options of `ralph build`, `ralph plan` and `ralph construct`.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct LoopArgs {
+    /// Stop when this many dollars are spent
+    #[arg(long, value_name = "DOLLARS")]
+    max_cost: Option<String>,
+    /// What prompts remember: handoff-only, handoff-plus-index or agent-orchestrated
+    #[arg(long, value_name = "MODE")]
+    mode: Option<String>,
+    /// The backend to use
+    #[arg(long, value_name = "NAME")]
+    pub(crate) backend: Option<String>,
+    /// The model to ask the backend for
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Stop at a usage limit (exit code 4) instead of waiting for its reset
+    #[arg(long)]
+    pub(crate) no_wait: bool,
+    /// Let a backend run although its cost is unknown and --max-cost is set
+    #[arg(long)]
+    allow_unknown_cost: bool,
+    /// Say only what went wrong, and how it ended
+    #[arg(long, short)]
+    quiet: bool,
+    /// Print one JSON event a line; words for people go to standard error
+    #[arg(long, conflicts_with = "quiet")]
+    json: bool,
+}
+
+/// An option that sets a key of the configuration.
+pub(crate) fn flag(name: &'static str, key: &'static str, value: Option<&str>) -> Option<Flag> {
+    value.map(|value| Flag { name, key, value: value.to_owned() })
+}
+
+impl LoopArgs {
+    /// As if only `--backend` had been typed.
+    pub(crate) fn with_backend(name: &str) -> Self {
+        Self { backend: Some(name.to_owned()), ..Self::default() }
+    }
+
+    /// The options that set a key of the configuration, with those of the command itself.
+    pub(crate) fn flags(&self, own: impl IntoIterator<Item = Option<Flag>>) -> Vec<Flag> {
+        let unknown = self.allow_unknown_cost.then_some("true");
+        let mine = [
+            flag("--max-cost", "limits.max_cost", self.max_cost.as_deref()),
+            flag("--mode", "mode", self.mode.as_deref()),
+            flag("--allow-unknown-cost", "allow_unknown_cost", unknown),
+        ];
+        own.into_iter().chain(mine).flatten().collect()
+    }
+
+    /// What was asked for beyond the configuration.
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            no_wait: self.no_wait,
+            backend: self.backend.clone(),
+            model: self.model.clone(),
+            ..Options::default()
+        }
+    }
+
+    /// Who reads the output of a dry run.
+    pub(crate) fn render(&self) -> Render {
+        Render::from_flag(self.json)
+    }
+
+    /// What to show.
+    pub(crate) fn view(&self) -> View {
+        match (self.json, self.quiet) {
+            (true, _) => View::Json,
+            (_, true) => View::Quiet,
+            _ => View::Auto,
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! `ralph mcp`: ralph's tools for coding agents.
+//!
+//! # Theory of operation
+//!
+//! [`tools`] says what each tool takes and does, in terms of the functions that the commands use too, so
+//! that a tool can do no more than the command of the same name. [`server`] is the only place that knows
+//! the protocol and its SDK. Nothing is kept between two calls: each opens the project anew, so that any
+//! number of servers work beside a loop and beside each other, as commands do.
+
+mod server;
+mod tools;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use crate::args::PlanArgs;
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Offer ralph's tools to a coding agent: an MCP server on standard input and output
+///
+/// The tools are task_list, task_show, task_add, task_done, task_block, issue_add, knowledge_search and
+/// handoff_write. Each may do what the command of that name may do. task_done, task_block and
+/// handoff_write are for a backend inside an attempt and its own task: the gates decide about its claim.
+///
+/// With `mcp_tools = true` in ralph.toml, backends that take MCP servers are given this one. An agent
+/// that you start yourself can look at the plan with it, and add tasks and issues.
+///
+/// Examples:
+///   ralph config set mcp_tools true
+///   claude mcp add ralph -- ralph mcp
+///   ralph mcp --plan plan.json
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct McpArgs {
+    #[command(flatten)]
+    plan: PlanArgs,
+}
+
+/// Run it until standard input is closed.
+pub(crate) fn run(here: Option<&Path>, args: McpArgs) -> Result<ExitCode, CommandError> {
+    // A wrong directory is told now, and not by each of the tools.
+    Context::open(here)?;
+    server::serve(server::Server { here: here.map(Path::to_owned), plan: args.plan })?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,364 @@
+//! The tools: what each takes, in types that are its schema, and what it does.
+//!
+//! Descriptions are read by models: they say when to call a tool and what comes of it.
+
+use ralph_core::handoff::Handoff;
+use ralph_core::memory::MOST;
+use ralph_core::plan::{self, Id, Lookup, Priority, Task, read_tasks};
+use ralph_core::view;
+use ralph_host::store::Word;
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::args::PlanArgs;
+use crate::commands::{issue, knowledge, permit, task};
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Tasks of a list, unless somebody wants more.
+const MOST_TASKS: usize = 100;
+
+/// Where a call works.
+pub(super) struct Desk<'a> {
+    /// The project.
+    pub(super) context: &'a Context,
+    /// Which plan.
+    pub(super) plan: &'a PlanArgs,
+}
+
+/// What a tool does, as far as permissions are concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// It only looks.
+    Looks,
+    /// It writes something down.
+    Says,
+}
+
+/// One tool.
+pub(super) struct Tool {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// What a model is told about it.
+    pub(super) description: &'static str,
+    /// What it does.
+    pub(super) effect: Effect,
+    /// The JSON Schema of what it takes.
+    pub(super) schema: fn() -> Value,
+    /// Call it.
+    pub(super) call: fn(&Desk<'_>, Value) -> Result<Value, CommandError>,
+}
+
+/// All of them.
+pub(super) const TOOLS: [Tool; 8] = [
+    tool::<TaskList>(),
+    tool::<TaskShow>(),
+    tool::<TaskAdd>(),
+    tool::<TaskDone>(),
+    tool::<TaskBlock>(),
+    tool::<IssueAdd>(),
+    tool::<KnowledgeSearch>(),
+    tool::<HandoffWrite>(),
+];
+
+/// What a tool takes.
+trait Ask: DeserializeOwned + JsonSchema {
+    const NAME: &'static str;
+    const DESCRIPTION: &'static str;
+    const EFFECT: Effect;
+
+    fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError>;
+}
+
+const fn tool<A: Ask>() -> Tool {
+    Tool {
+        name: A::NAME,
+        description: A::DESCRIPTION,
+        effect: A::EFFECT,
+        schema: schema::<A>,
+        call: call::<A>,
+    }
+}
+
+/// A schema without references, formats and the name of its dialect: not every program knows them.
+fn schema<A: Ask>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let plain = RecursiveTransform(|schema: &mut Schema| drop(schema.remove("format")));
+    let generator = settings.with_transform(plain).into_generator();
+    let mut schema = generator.into_root_schema_for::<A>();
+    schema.remove("title");
+    schema.remove("description");
+    schema.to_value()
+}
+
+fn call<A: Ask>(desk: &Desk<'_>, arguments: Value) -> Result<Value, CommandError> {
+    let ask: A = serde_json::from_value(arguments).map_err(|e| {
+        CommandError::usage(format!("{} does not take this: {e}", A::NAME))
+            .hint("nothing was done; call it again with arguments that fit its schema")
+    })?;
+    ask.answer(desk)
+}
+
+/// Which tasks.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Which {
+    #[default]
+    Open,
+    All,
+}
+
+/// How soon.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Urgency {
+    High,
+    Medium,
+    Low,
+}
+
+impl From<Urgency> for Priority {
+    fn from(urgency: Urgency) -> Self {
+        match urgency {
+            Urgency::High => Self::High,
+            Urgency::Medium => Self::Medium,
+            Urgency::Low => Self::Low,
+        }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct TaskList {
+    /// `open`: the unfinished tasks of the current spec. `all`: those of every spec, finished ones too.
+    #[serde(default)]
+    which: Which,
+    /// Most tasks to return.
+    #[serde(default = "most_tasks")]
+    limit: usize,
+}
+
+fn most_tasks() -> usize {
+    MOST_TASKS
+}
+
+impl Ask for TaskList {
+    const NAME: &'static str = "task_list";
+    const DESCRIPTION: &'static str = "List the tasks of the plan: id, state, priority, name, and why a \
+        task cannot run yet. `current` is the task of this attempt, if there is one. Use it to see \
+        whether something is planned already.";
+    const EFFECT: Effect = Effect::Looks;
+
+    fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
+        let file = desk.context.read_plan(desk.plan)?;
+        let lookup = Lookup::new(&file.plan);
+        let tasks = task::listed(
+            &file.plan,
+            match self.which {
+                Which::Open => task::Which::Open,
+                Which::All => task::Which::All,
+            },
+        );
+        let row = |t: &Task| {
+            let mut row = json!({ "id": t.id, "state": t.state.word(), "name": t.name });
+            if let Some(priority) = t.priority {
+                row["priority"] = json!(priority);
+            }
+            with_obstacle(row, t, &lookup)
+        };
+        let rows: Vec<Value> = tasks.iter().take(self.limit).map(row).collect();
+        // Whoever only looks need not know that an attempt is over.
+        let current = permit::inside(desk.context).ok().flatten().map(|inside| inside.task);
+        Ok(json!({ "tasks": rows, "total": tasks.len(), "current": current }))
+    }
+}
+
+fn with_obstacle(mut value: Value, task: &Task, lookup: &Lookup<'_>) -> Value {
+    if let Some(why) = plan::obstacle(task, lookup, plan::Trust::Claimed) {
+        value["why"] = json!(why.to_string());
+    }
+    value
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct TaskShow {
+    /// The task, for example t-1a2b.
+    id: String,
+}
+
+impl Ask for TaskShow {
+    const NAME: &'static str = "task_show";
+    const DESCRIPTION: &'static str = "Show everything about one task: notes, acceptance criteria, \
+        dependencies, retries, and why it was rejected or is blocked.";
+    const EFFECT: Effect = Effect::Looks;
+
+    fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
+        let file = desk.context.read_plan(desk.plan)?;
+        let lookup = Lookup::new(&file.plan);
+        let task = task::task_of(&file.plan, &lookup, &self.id)?;
+        Ok(with_obstacle(view::task(task), task, &lookup))
+    }
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct TaskAdd {
+    /// One line that says what to do.
+    name: String,
+    /// Whatever helps whoever will do it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    notes: String,
+    /// What must be true when it is done; a criterion that a command can check is best.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    accept: Vec<String>,
+    /// Ids of tasks that must be done first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    deps: Vec<String>,
+    /// How soon; leave it out to let ralph decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    priority: Option<Urgency>,
+}
+
+impl Ask for TaskAdd {
+    const NAME: &'static str = "task_add";
+    const DESCRIPTION: &'static str = "Add a task to the plan: work that you found and that is not part of \
+        your own task. Do not do that work yourself. One attempt may add three tasks and issues in all.";
+    const EFFECT: Effect = Effect::Says;
+
+    fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
+        let inputs = read_tasks(&json!(self).to_string())
+            .map_err(|e| CommandError::usage(format!("cannot add this: {e}")))?;
+        let added = task::add_tasks(desk.context, desk.plan, inputs)?;
+        Ok(json!({ "added": added.iter().map(view::task).collect::<Vec<_>>() }))
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct TaskDone {
+    /// Your task; you may leave it out.
+    #[serde(default)]
+    id: Option<String>,
+}
+
+impl Ask for TaskDone {
+    const NAME: &'static str = "task_done";
+    const DESCRIPTION: &'static str = "Claim that the task of this attempt is complete: every acceptance \
+        criterion is met and the work is in the files. ralph then runs the gates, which decide. Call it \
+        once, at the end. Only your own task can be claimed.";
+    const EFFECT: Effect = Effect::Says;
+
+    fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
+        let inside = permit::speaking(desk.context, Self::NAME)?;
+        let id = inside.claim(desk.context, self.id.as_deref(), Word::Done)?;
+        Ok(claimed(id, "done"))
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct TaskBlock {
+    /// What is missing, and who could give it.
+    reason: String,
+    /// Your task; you may leave it out.
+    #[serde(default)]
+    id: Option<String>,
+}
+
+impl Ask for TaskBlock {
+    const NAME: &'static str = "task_block";
+    const DESCRIPTION: &'static str = "Say that the task of this attempt cannot go on without something that \
+        you cannot get: a key, a decision, a service. A person reads the reason. Not for work that is \
+        merely hard. Only your own task can be blocked.";
+    const EFFECT: Effect = Effect::Says;
+
+    fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
+        let inside = permit::speaking(desk.context, Self::NAME)?;
+        let word = Word::Blocked { reason: self.reason };
+        let id = inside.claim(desk.context, self.id.as_deref(), word)?;
+        Ok(claimed(id, "blocked"))
+    }
+}
+
+fn claimed(id: &Id, claim: &str) -> Value {
+    json!({ "id": id, "claim": claim, "next": "ralph decides when this attempt has ended" })
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct IssueAdd {
+    /// What is asked or wrong.
+    description: String,
+    /// How soon.
+    #[serde(default)]
+    priority: Option<Urgency>,
+}
+
+impl Ask for IssueAdd {
+    const NAME: &'static str = "issue_add";
+    const DESCRIPTION: &'static str = "Write down a question or a bug that must be investigated before it is \
+        work. One attempt may add three tasks and issues in all.";
+    const EFFECT: Effect = Effect::Says;
+
+    fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
+        let priority = self.priority.map(Priority::from);
+        let added = issue::open(desk.context, desk.plan, &self.description, priority)?;
+        Ok(json!({ "added": view::issue(&added) }))
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct KnowledgeSearch {
+    /// Words to look for; an entry that has one of them is found.
+    query: String,
+    /// Most entries to return.
+    #[serde(default = "most_entries")]
+    limit: usize,
+}
+
+fn most_entries() -> usize {
+    MOST
+}
+
+impl Ask for KnowledgeSearch {
+    const NAME: &'static str = "knowledge_search";
+    const DESCRIPTION: &'static str = "Search what earlier attempts learned about this project: constraints, \
+        decisions, patterns, gotchas. What matters most comes first. Look here before you decide \
+        something that others may have decided.";
+    const EFFECT: Effect = Effect::Looks;
+
+    fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
+        if self.query.trim().is_empty() {
+            return Err(CommandError::usage("knowledge_search needs a word to look for"));
+        }
+        let found = knowledge::find(desk.context, &[self.query], self.limit)?;
+        Ok(json!({ "entries": found }))
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(transparent)]
+struct HandoffWrite(Handoff);
+
+impl Ask for HandoffWrite {
+    const NAME: &'static str = "handoff_write";
+    const DESCRIPTION: &'static str = "Leave the handoff of this attempt: what was done, what is left, what \
+        was learned. Whoever goes on tomorrow reads it. `task_completed.fully_complete` is also your \
+        claim about the task. Write it at the end; a later one replaces it.";
+    const EFFECT: Effect = Effect::Says;
+
+    fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
+        let inside = permit::speaking(desk.context, Self::NAME)?;
+        let id = inside.hand_over(desk.context, self.0)?;
+        Ok(json!({ "id": id, "stored": true, "next": "no other handoff is needed in your answer" }))
+    }
+}

@@ -1,0 +1,298 @@
+//! `ralph plan`: a spec, or a sentence, becomes tasks.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use ralph_core::config::flag_layer;
+use ralph_core::construct::apply::Existing;
+use ralph_core::construct::needs_plan;
+use ralph_core::cycle::{End, exit_code};
+use ralph_core::format::{Format, codec};
+use ralph_core::plan::{Plan, Task};
+use ralph_host::drive::{self, Listener, Planned, Planning};
+use serde_json::json;
+
+use super::build::{drive_error, setup};
+use super::loop_args::LoopArgs;
+use super::permit::Access;
+use super::spec_file::{self, SpecFile};
+use crate::args::PlanArgs;
+use crate::context::{Context, PlanFile};
+use crate::error::CommandError;
+use crate::out::{self, Render};
+
+/// Make tasks of a spec, or of a sentence, with criteria and dependencies
+///
+/// Without a spec: of every spec in ralph/specs/ (or specs/) that has no tasks yet. Tasks that a spec has
+/// already stay, unless --replace is given; on a terminal ralph asks. A plan without tasks, with vague
+/// criteria, unknown dependencies or cycles goes back to the agent once.
+///
+/// Examples:
+///   ralph plan avatars.md
+///   ralph plan
+///   ralph plan "a --json flag for the list command, with a test"
+///   ralph plan ralph/specs/avatars.md --format implementation --replace
+#[derive(Clone, Debug, Default, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct PlanSpecArgs {
+    /// A spec (a name in ralph/specs/ or a markdown file), or what is wanted in plain words
+    what: Option<String>,
+    #[command(flatten)]
+    plan: PlanArgs,
+    /// The format of a plan that does not exist yet: jsonl, plan-json, progress or implementation
+    #[arg(long, value_name = "FORMAT", value_parser = format_of)]
+    format: Option<Format>,
+    /// Take out the open tasks that the spec has; finished ones stay
+    #[arg(long, conflicts_with = "merge")]
+    replace: bool,
+    /// Keep the tasks that the spec has, and add what is new
+    #[arg(long)]
+    merge: bool,
+    /// Show what would be planned, and the prompt; ask nobody and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    pub(crate) common: LoopArgs,
+}
+
+fn format_of(word: &str) -> Result<Format, String> {
+    match word {
+        "jsonl" | "plan.jsonl" => Ok(Format::Jsonl),
+        "plan-json" | "plan.json" | "deluxe" => Ok(Format::Deluxe),
+        "progress" | "progress.md" => Ok(Format::Progress),
+        "implementation" | "implementation.json" => Ok(Format::Implementation),
+        _ => Err("one of jsonl, plan-json, progress, implementation".to_owned()),
+    }
+}
+
+impl PlanSpecArgs {
+    /// What it does, as far as a backend is concerned.
+    pub(crate) fn access(&self) -> Access {
+        if self.dry_run { Access::Look } else { Access::Decide }
+    }
+}
+
+/// Run it.
+pub(crate) fn run(context: &Context, args: &PlanSpecArgs) -> Result<ExitCode, CommandError> {
+    let flags = args.common.flags([]);
+    flag_layer(&flags).map_err(|errors| CommandError::usage(errors.to_string()))?;
+    let path = plan_path(context, args)?;
+    let file = match path.exists() {
+        true => context.read_plan(&PlanArgs { plan: Some(path.clone()) })?,
+        false => fresh(context, &path)?,
+    };
+    if let Some(format) = args.format.filter(|format| *format != file.plan.format) {
+        let (shown, own) = (&file.shown, file.plan.format);
+        return Err(CommandError::new(format!("{shown} is a {own}, not a {format}"))
+            .hint("`ralph convert` makes one of the other, or name another file with --plan"));
+    }
+    let Some(plannings) = plannings(context, args, &file.plan)? else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    if args.dry_run {
+        return dry_run(&file, &plannings, args.common.render());
+    }
+    let resolved = context.config_with(&flags, &file)?;
+    resolved.warnings.iter().for_each(out::warn);
+    if !path.exists() {
+        let empty = codec(file.plan.format).empty("", &context.now());
+        context.change_text(&path, |text| Ok((text.map_or(empty, str::to_owned), ())))?;
+    }
+    let setup = setup(context, path.clone(), &file, &resolved, args.common.options())?;
+    let mut listener =
+        ralph_face::listener(args.common.view(), context.project.root(), context.clock());
+    let planned = make(setup, &plannings, &mut *listener);
+    drop(listener);
+    tell(context, &path, &planned?, args.common.render())
+}
+
+fn make(
+    setup: drive::Setup,
+    plannings: &[Planning],
+    listener: &mut dyn Listener,
+) -> Result<Vec<Planned>, CommandError> {
+    drive::plan(setup, plannings, listener).map_err(|e| drive_error(&e))
+}
+
+/// The plan in use, or the one that the format asks for.
+fn plan_path(context: &Context, args: &PlanSpecArgs) -> Result<PathBuf, CommandError> {
+    if args.plan.plan.is_none()
+        && let Some(format) = args.format
+    {
+        return Ok(match format {
+            Format::Jsonl => context.project.plan_jsonl(),
+            other => context.project.root().join(other.file_name()),
+        });
+    }
+    match context.plan_path(&args.plan) {
+        // A project may begin with a spec.
+        Err(_) if args.plan.plan.is_none() => Ok(context.project.plan_jsonl()),
+        other => other,
+    }
+}
+
+fn fresh(context: &Context, path: &std::path::Path) -> Result<PlanFile, CommandError> {
+    let shown = context.show(path);
+    let format = Format::from_file_name(&shown)
+        .ok_or_else(|| CommandError::usage(format!("{shown} is not the name of a plan file")))?;
+    let codec = codec(format);
+    let plan = codec.parse(&codec.empty("", &context.now()));
+    Ok(PlanFile { shown, plan: plan.map_err(|e| CommandError::new(e.to_string()))? })
+}
+
+/// What is to be planned; `None` when there is nothing to do, which was told.
+fn plannings(
+    context: &Context,
+    args: &PlanSpecArgs,
+    plan: &Plan,
+) -> Result<Option<Vec<Planning>>, CommandError> {
+    let Some(typed) = &args.what else {
+        let open: Vec<SpecFile> = spec_file::all(context)?
+            .into_iter()
+            .filter(|spec| args.replace || unplanned(plan, &spec.name))
+            .collect();
+        if open.is_empty() {
+            out::line("Every spec has tasks; nothing to plan.")?;
+            return Ok(None);
+        }
+        let existing = if args.replace { Existing::Replace } else { Existing::Merge };
+        return Ok(Some(open.into_iter().map(|spec| of_spec(spec, existing)).collect()));
+    };
+    if spec_file::find(context, typed)?.is_some() {
+        let spec = spec_file::spec_file(context, typed)?;
+        let existing = existing(args, plan, &spec)?;
+        return Ok(existing.map(|existing| vec![of_spec(spec, existing)]));
+    }
+    if !typed.trim().contains(' ') {
+        // One word is a slip, not a wish.
+        let near = spec_file::near(context, typed).map(|near| format!("did you mean {near}?"));
+        return Err(CommandError::new(format!("there is no spec {}", out::clean(typed)))
+            .maybe_hint(near.or_else(|| Some("say what is wanted in a sentence".into()))));
+    }
+    let (text, existing) = (typed.clone(), Existing::Merge);
+    Ok(Some(vec![Planning { spec: None, file: None, text, existing, dry: false }]))
+}
+
+fn of_spec(spec: SpecFile, existing: Existing) -> Planning {
+    let SpecFile { name, file, text } = spec;
+    Planning { spec: Some(name), file: Some(file), text, existing, dry: false }
+}
+
+fn unplanned(plan: &Plan, spec: &str) -> bool {
+    let stem = |name: &str| name.trim_end_matches(".md").rsplit('/').next().map(str::to_owned);
+    let listed = plan.specs.iter().any(|entry| {
+        let named = entry.id == spec || stem(&entry.id) == stem(spec);
+        named && plan.tasks.iter().any(|task| task.spec.as_ref() == Some(&entry.id))
+    });
+    !listed && needs_plan(plan, spec)
+}
+
+/// What becomes of the tasks that a spec has; `None` when the user wants to leave it.
+fn existing(
+    args: &PlanSpecArgs,
+    plan: &Plan,
+    spec: &SpecFile,
+) -> Result<Option<Existing>, CommandError> {
+    if args.replace {
+        return Ok(Some(Existing::Replace));
+    }
+    let asks = io::stdin().is_terminal() && io::stderr().is_terminal();
+    if args.merge || args.dry_run || !asks || unplanned(plan, &spec.name) {
+        return Ok(Some(Existing::Merge));
+    }
+    let mut answer = String::new();
+    // Whoever cannot be asked has said nothing.
+    let _ = write!(
+        io::stderr(),
+        "{} has tasks already. [m]erge what is new, [r]eplace the open ones, or [c]ancel? ",
+        spec.name
+    );
+    let read = io::stdin().lock().read_line(&mut answer);
+    let word = read.map(|_| answer.trim().to_lowercase()).unwrap_or_default();
+    Ok(match word.as_str() {
+        "m" | "merge" | "" => Some(Existing::Merge),
+        "r" | "replace" => Some(Existing::Replace),
+        _ => {
+            out::line("Nothing was changed.")?;
+            None
+        }
+    })
+}
+
+fn dry_run(
+    file: &PlanFile,
+    plannings: &[Planning],
+    render: Render,
+) -> Result<ExitCode, CommandError> {
+    let names: Vec<&str> =
+        plannings.iter().map(|p| p.spec.as_deref().unwrap_or("what was typed")).collect();
+    match render {
+        Render::Json => out::json(&json!({ "plan": file.shown, "would_plan": names }))?,
+        Render::People => {
+            out::line(format!("Would plan into {}:", file.shown))?;
+            for planning in plannings {
+                let name = planning.spec.as_deref().unwrap_or("what was typed");
+                let tasks = match planning.existing {
+                    Existing::Merge => "open tasks stay",
+                    Existing::Replace => "open tasks go away",
+                };
+                out::line(format!("  {name} ({} bytes); {tasks}", planning.text.len()))?;
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What came of it.
+fn tell(
+    context: &Context,
+    path: &std::path::Path,
+    planned: &[Planned],
+    render: Render,
+) -> Result<ExitCode, CommandError> {
+    if let Some(code) = failure(planned) {
+        return Ok(code);
+    }
+    let created: Vec<&Task> = planned.iter().flat_map(|one| &one.tasks).collect();
+    if render == Render::People {
+        out::line(format!("{} new tasks in {}", created.len(), context.show(path)))?;
+        table(&created)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Tell why there is no plan, if there is none.
+fn failure(planned: &[Planned]) -> Option<ExitCode> {
+    let end = planned.iter().find_map(|one| one.end.as_ref())?;
+    let hint = match end {
+        End::Backend { advice, .. } => advice.clone(),
+        End::NoPlan { log, .. } => log.as_ref().map(|log| format!("{log} has what was said")),
+        _ => None,
+    };
+    // The words of an error, and the exit code of the loop's end.
+    let _code = CommandError::new(end.reason()).maybe_hint(hint).report();
+    Some(ExitCode::from(exit_code(end)))
+}
+
+/// The tasks that specs would get.
+pub(super) fn tell_dry(specs: &[String], planned: &[Planned]) -> Result<ExitCode, CommandError> {
+    for (spec, one) in specs.iter().zip(planned) {
+        out::line(format!("{spec}: would get {} tasks", one.tasks.len()))?;
+        table(&one.tasks.iter().collect::<Vec<_>>())?;
+    }
+    Ok(failure(planned).unwrap_or(ExitCode::SUCCESS))
+}
+
+fn table(tasks: &[&Task]) -> Result<(), CommandError> {
+    let rows: Vec<Vec<String>> = tasks
+        .iter()
+        .map(|task| {
+            let priority = task.priority.map_or("", |p| p.as_str());
+            let name = out::clean(&task.name);
+            vec![format!("  {}", task.id), priority.to_owned(), name]
+        })
+        .collect();
+    out::table(&rows).into_iter().try_for_each(out::line)
+}

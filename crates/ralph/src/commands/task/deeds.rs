@@ -1,0 +1,65 @@
+//! What actions on tasks do, for whoever asks: the command prints what comes of it, an MCP tool returns
+//! it.
+
+use std::collections::BTreeSet;
+
+use ralph_core::plan::{Id, Lookup, Plan, Refusal, State, Task, TaskInput, add};
+
+use super::choice::refused;
+use crate::args::PlanArgs;
+use crate::commands::permit;
+use crate::commands::spec::spec_of;
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Which tasks a list shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// Those of the current spec that are not finished.
+    Open,
+    /// Those of every spec, and the finished ones.
+    All,
+}
+
+/// Add tasks; inside an attempt only a few. Returns them as they are in the plan.
+pub(crate) fn add_tasks(
+    context: &Context,
+    plan: &PlanArgs,
+    inputs: Vec<TaskInput>,
+) -> Result<Vec<Task>, CommandError> {
+    let add = |plan: &Plan, codec: &dyn ralph_core::format::Codec| {
+        let inputs = inputs.iter().cloned().map(|input| {
+            let spec = input.spec.as_deref().map(|s| spec_of(plan, s)).transpose()?;
+            Ok(TaskInput { spec, ..input })
+        });
+        let inputs = inputs.collect::<Result<Vec<_>, CommandError>>()?;
+        add::add(plan, codec, &inputs, &mut context.random()).map_err(|e| refused(&e, plan))
+    };
+    let changed = permit::adding(context, inputs.len(), || context.change_plan(plan, add))?;
+    let old: BTreeSet<&Id> = changed.before.tasks.iter().map(|t| &t.id).collect();
+    Ok(changed.after.tasks.iter().filter(|t| !old.contains(&t.id)).cloned().collect())
+}
+
+/// The tasks of a list.
+pub(crate) fn listed(plan: &Plan, which: Which) -> Vec<Task> {
+    match which {
+        Which::All => plan.all_tasks(),
+        Which::Open => {
+            let unfinished = |t: &&Task| !matches!(t.state, State::Accepted | State::Skipped);
+            plan.scoped_tasks().filter(unfinished).cloned().collect()
+        }
+    }
+}
+
+/// The task with this id.
+pub(crate) fn task_of<'p>(
+    plan: &'p Plan,
+    lookup: &Lookup<'p>,
+    id: &str,
+) -> Result<&'p Task, CommandError> {
+    let id = Id::new(id);
+    lookup.task(&id).ok_or_else(|| {
+        let history = lookup.tombstone(&id).map(|_| "`ralph log` shows what became of it".into());
+        refused(&Refusal::NoTask(id.clone()), plan).maybe_hint(history)
+    })
+}
