@@ -44,8 +44,9 @@ mod specs;
 mod terms;
 mod tidy;
 mod wait;
+mod workspace;
 
-pub use construct::{Goal, Planned, Planning, construct, plan};
+pub use construct::{Goal, PlanPreview, Planned, Planning, construct, plan, preview_plan};
 pub use error::DriveError;
 pub use forget::{Forgotten, forget};
 pub use notice::{Listener, Notice, Tally};

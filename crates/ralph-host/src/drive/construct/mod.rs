@@ -42,7 +42,7 @@ use super::terms::{Access, RoleTerms};
 use crate::proc::Runner;
 use crate::store::Durability;
 
-pub use plan::{Planned, Planning, plan};
+pub use plan::{PlanPreview, Planned, Planning, plan, preview_plan};
 
 /// What a construct is to bring about.
 #[derive(Clone, Debug)]

@@ -1,18 +1,23 @@
 //! PLAN: a spec becomes tasks, as the first stage of a construct or for itself.
 
+use std::path::Path;
+
 use ralph_core::config::StageName;
 use ralph_core::construct::answer::{self, PlanAnswer};
 use ralph_core::construct::apply::{self, Existing, PlanTarget};
 use ralph_core::construct::prompts::{self, SpecText};
 use ralph_core::cycle::{Came, End, StageKind};
 use ralph_core::memory::roles::directive::schema_of;
+use ralph_core::format::Format;
 use ralph_core::plan::{Plan, Task};
 
 use super::Goal;
 use crate::drive::consult::{Consultation, Question, Said};
 use crate::drive::error::DriveError;
 use crate::drive::notice::Listener;
-use crate::drive::session::{Loop, Session, Setup};
+use crate::drive::preview::{CommandLine, Look, choose, command_line};
+use crate::drive::session::{ATTEMPT_VARIABLE, Loop, Session, Setup};
+use crate::drive::terms::{Access, RoleTerms, Terms};
 use crate::proc::Runner;
 use crate::prompt_files;
 
@@ -82,7 +87,7 @@ impl Session<'_> {
     fn make_plan(&mut self, planning: &Planning) -> Result<Option<Came>, DriveError> {
         let plan = self.read_plan()?.plan;
         let plan: &Plan = &plan;
-        let prompt = self.plan_prompt(planning, plan)?;
+        let prompt = plan_prompt(self.project.root(), self.format, planning, plan)?;
         let check = |said: &Said| {
             answer::plan(said.words(), plan).map(drop).map_err(|problem| problem.question)
         };
@@ -118,21 +123,63 @@ impl Session<'_> {
         let target = PlanTarget {
             format: self.format,
             spec: planning.spec.as_deref(),
+            file: planning.file.as_deref(),
             existing: planning.existing,
             title: planning.spec.as_deref().unwrap_or_default(),
         };
         self.apply(|_, text, pen| apply::planned(text, &target, &answered, pen)).map(Some)
     }
 
-    fn plan_prompt(&self, planning: &Planning, plan: &Plan) -> Result<String, DriveError> {
-        let templates = prompt_files::templates(self.project.root())?.value;
-        let spec = SpecText {
-            name: planning.spec.as_deref().unwrap_or("what was asked for"),
-            file: planning.file.as_deref(),
-            text: &planning.text,
-        };
-        let tasks: Vec<Task> = plan.tasks.iter().filter(|t| t.state.is_open()).cloned().collect();
-        prompts::plan(&templates, spec, &tasks, self.format)
-            .map_err(|e| DriveError::Prompt(e.to_string()))
-    }
+}
+
+/// What the planner is told.
+fn plan_prompt(
+    root: &Path,
+    format: Format,
+    planning: &Planning,
+    plan: &Plan,
+) -> Result<String, DriveError> {
+    let templates = prompt_files::templates(root)?.value;
+    let spec = SpecText {
+        name: planning.spec.as_deref().unwrap_or("what was asked for"),
+        file: planning.file.as_deref(),
+        text: &planning.text,
+    };
+    let tasks: Vec<Task> = plan.tasks.iter().filter(|t| t.state.is_open()).cloned().collect();
+    prompts::plan(&templates, spec, &tasks, format).map_err(|e| DriveError::Prompt(e.to_string()))
+}
+
+/// One question of a planner that is not asked.
+pub struct PlanPreview {
+    /// The prompt.
+    pub prompt: String,
+    /// How the backend would be started.
+    pub command: CommandLine,
+}
+
+/// What `ralph plan` would ask, and whom.
+pub fn preview_plan(
+    look: &Look<'_>,
+    plannings: &[Planning],
+) -> Result<Vec<PlanPreview>, DriveError> {
+    let (root, path) = (look.project.root(), std::env::var_os("PATH"));
+    let (chosen, place) = choose(look, StageName::Plan, path.as_ref())?;
+    let terms = RoleTerms {
+        stage: StageName::Plan,
+        schema: schema_of::<PlanAnswer>(),
+        access: Access::Looks,
+        max_turns: None,
+        model: None,
+        mcp: look.config.stage(StageName::Plan).mcp_config,
+    };
+    let terms = Terms::of_role(look.config, root, &terms, 0.0)?;
+    let own = [(ATTEMPT_VARIABLE.to_owned(), String::new())];
+    plannings
+        .iter()
+        .map(|planning| {
+            let prompt = plan_prompt(root, look.plan.format, planning, look.plan)?;
+            let command = command_line(&terms, &own, &chosen, place, (&prompt, None));
+            Ok(PlanPreview { prompt, command })
+        })
+        .collect()
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ralph_core::config::StageName;
+use ralph_core::config::{StageName, VerifyWorkspace};
 use ralph_core::construct::answer::{self, SpecVerdict, TaskVerdict};
 use ralph_core::construct::apply::{self, Verification};
 use ralph_core::construct::prompts::{self, GateLine, VerifyInput};
@@ -14,6 +14,7 @@ use super::Goal;
 use crate::drive::consult::{Answer, Consultation, Consulted, Question, Said};
 use crate::drive::error::DriveError;
 use crate::drive::session::Session;
+use crate::drive::workspace::Workplace;
 use crate::prompt_files;
 use crate::store::Durability;
 
@@ -90,6 +91,9 @@ impl Session<'_> {
         tasks: &[&Task],
         jobs: &mut usize,
     ) -> Result<Option<Vec<Answer>>, DriveError> {
+        if self.workplace() == Workplace::Own {
+            return self.verifiers_apart(goal, tasks, *jobs);
+        }
         let Some(consulted) = self.verifiers_at_once(goal, tasks, *jobs)? else {
             return Ok(None);
         };
@@ -103,6 +107,23 @@ impl Session<'_> {
         let mut all = Vec::new();
         for task in tasks {
             let Some(consulted) = self.verifiers_at_once(goal, &[task], 1)? else {
+                return Ok(None);
+            };
+            all.extend(consulted.answers);
+        }
+        Ok(Some(all))
+    }
+
+    /// Verifiers in worktrees of their own, never more of these than work at once.
+    fn verifiers_apart(
+        &mut self,
+        goal: &Goal,
+        tasks: &[&Task],
+        jobs: usize,
+    ) -> Result<Option<Vec<Answer>>, DriveError> {
+        let mut all = Vec::new();
+        for some in tasks.chunks(jobs.max(1)) {
+            let Some(consulted) = self.verifiers_at_once(goal, some, jobs)? else {
                 return Ok(None);
             };
             all.extend(consulted.answers);
@@ -150,7 +171,15 @@ impl Session<'_> {
             jobs,
             may_write: &[],
         };
-        self.consult(&consultation)
+        self.consult_in(&consultation, self.workplace())
+    }
+
+    /// Where verifiers work.
+    fn workplace(&self) -> Workplace {
+        match self.config.verify_workspace {
+            VerifyWorkspace::Shared => Workplace::Shared,
+            VerifyWorkspace::Worktree => Workplace::Own,
+        }
     }
 
     /// The word about the spec as a whole; none when no verifier has a usable one.
@@ -180,7 +209,8 @@ impl Session<'_> {
                 jobs: 1,
                 may_write: &[],
             };
-            let Some(consulted) = self.consult(&consultation)? else { return Ok(None) };
+            let consulted = self.consult_in(&consultation, self.workplace())?;
+            let Some(consulted) = consulted else { return Ok(None) };
             self.halt_if_hopeless(&consulted.answers);
             let answer = consulted.answers.first().filter(|answer| answer.finished());
             let verdict = answer.and_then(|a| answer::spec_verdict(a.said.words()).ok());
