@@ -1,6 +1,6 @@
 //! The laws that every plan format obeys, whatever the text, and what the targets share.
 
-use ralph_core::backend::{Permissions, Request, Session};
+use ralph_core::backend::Request;
 use ralph_core::convert::convert;
 use ralph_core::format::{Codec, EditError, Format, codec};
 use ralph_core::plan::{Edit, Id, Issue, Plan, Retirement, Task};
@@ -10,19 +10,7 @@ const NOW: &str = "2026-01-02T03:04:05Z";
 
 /// A plain request to a backend.
 pub fn request() -> Request<'static> {
-    Request {
-        prompt: "",
-        system: None,
-        model: None,
-        max_turns: None,
-        permissions: Permissions::Bypass,
-        mcp: None,
-        schema: None,
-        session: Session::New,
-        budget: None,
-        scratch: "/scratch",
-        as_root: false,
-    }
+    Request { scratch: "/scratch", ..Request::plain("") }
 }
 
 /// Parsing never panics; a text that parses comes back byte for byte when nothing is edited; and

@@ -3,7 +3,8 @@
 //! # Theory of operation
 //!
 //! The [`Monitor`] is told every event and, now and then, the time. It keeps four numbers: how long
-//! the run takes, how long it has been silent, what it has cost, and how full its context is. Time
+//! the run takes, how long it has been silent, what it has cost (by its own word, else by the price of
+//! its tokens), and how full its context is. Time
 //! and money stop a run. Silence does too, but not while a tool call is open: a test suite may take
 //! its time. What the program says about trying again is not a sign of life.
 //!
@@ -31,8 +32,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::backend::{Context, Event, Stop};
-use crate::config;
+use crate::backend::{Context, Event, Spent, Stop, Usage, cost};
+use crate::config::{self, Prices};
 
 /// How far below a threshold the context has to fall before the threshold counts again.
 const HYSTERESIS: f64 = 0.05;
@@ -108,6 +109,9 @@ pub struct Monitor {
     open: BTreeSet<String>,
     earlier_cost: f64,
     cost: f64,
+    prices: Prices,
+    /// The run at hand says itself what it costs.
+    says_cost: bool,
     window: Option<u64>,
     windows: Windows,
     model: Option<String>,
@@ -143,6 +147,8 @@ impl Monitor {
             open: BTreeSet::new(),
             earlier_cost: 0.0,
             cost: 0.0,
+            prices: Prices::default(),
+            says_cost: false,
             window: limits.window,
             windows,
             model: None,
@@ -153,12 +159,20 @@ impl Monitor {
         }
     }
 
+    /// With what tokens cost, for a program that tells only their number.
+    #[must_use]
+    pub fn priced(mut self, prices: Prices) -> Self {
+        self.prices = prices;
+        self
+    }
+
     /// Another run of the attempt begins. What was spent and where the context stands is kept.
     pub fn begin(&mut self, now_ms: u64) {
         self.started = now_ms;
         self.heard = now_ms;
         self.open.clear();
         self.earlier_cost += std::mem::take(&mut self.cost);
+        self.says_cost = false;
         self.over = false;
     }
 
@@ -195,6 +209,11 @@ impl Monitor {
             }
             Event::Cost(money) => {
                 self.cost = money.0;
+                self.says_cost = true;
+                self.over_budget()
+            }
+            Event::Usage(usage) if !self.says_cost => {
+                self.cost = price(*usage, &self.prices).unwrap_or(self.cost);
                 self.over_budget()
             }
             Event::Context(context) => self.on_context(*context),
@@ -320,6 +339,13 @@ impl Monitor {
             Pressure::Calm => self.share,
         }
     }
+}
+
+/// What so many tokens cost, where prices are known.
+fn price(usage: Usage, prices: &Prices) -> Option<f64> {
+    let Usage { input, cached, output } = usage;
+    let (input, cached, output) = (Some(input), Some(cached), Some(output));
+    cost(&Spent { input, cached, output, ..Spent::default() }, prices)
 }
 
 /// Whole percent, rounded down.

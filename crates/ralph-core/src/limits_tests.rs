@@ -359,3 +359,36 @@ proptest! {
         }
     }
 }
+
+/// Two dollars for a million tokens read, ten for a million written.
+fn prices() -> Prices {
+    let text = "[backends.codex.prices]\ninput = 2.0\noutput = 10.0\n";
+    let layer = config::parse_layer(config::Tier::Project, "ralph.toml", text).unwrap();
+    config::resolve([&layer]).unwrap().config.backends["codex"].prices.clone()
+}
+
+fn used(input: u64, output: u64) -> Event {
+    Event::Usage(Usage { input, cached: 0, output })
+}
+
+#[test]
+fn a_run_that_tells_only_tokens_is_stopped_when_they_have_cost_too_much() {
+    let limits = Limits { max_cost: Some(3.0), ..limits() };
+    let mut monitor = Monitor::new(limits).priced(prices());
+    assert_eq!(monitor.on_event(0, &used(500_000, 100_000)), []);
+    assert_eq!(monitor.cost(), 2.0);
+    assert_eq!(monitor.on_event(0, &used(1_000_000, 100_000)), [Decision::Stop(Stop::Budget)]);
+    let mut unpriced = Monitor::new(limits);
+    assert_eq!(unpriced.on_event(0, &used(9_000_000, 9_000_000)), []);
+}
+
+#[test]
+fn the_runs_own_word_about_its_cost_outranks_the_price_of_its_tokens() {
+    let mut monitor = Monitor::new(Limits { max_cost: Some(3.0), ..limits() }).priced(prices());
+    assert_eq!(monitor.on_event(0, &Event::Cost(crate::backend::Money(0.1))), []);
+    assert_eq!(monitor.on_event(0, &used(9_000_000, 0)), []);
+    assert_eq!(monitor.cost(), 0.1);
+    monitor.begin(0);
+    assert_eq!(monitor.on_event(0, &used(1_000_000, 0)), [], "another run has not said it yet");
+    assert_eq!(monitor.cost(), 2.1);
+}

@@ -259,13 +259,7 @@ fn failed(
     salvage: Option<&str>,
     more: &str,
 ) -> Vec<Line> {
-    let words = failure.kind.words();
-    let message = failure.message.trim();
-    let text = if message.is_empty() || message == words {
-        words.to_owned()
-    } else {
-        format!("{words}: {message}")
-    };
+    let (message, text) = (failure.message.trim(), failure.told());
     let id = &task.id;
     let line = match (failure.kind, left) {
         (FailureKind::Blocked, _) => detail(Style::Bad, "blocked", message),

@@ -22,9 +22,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use ralph_core::backend::{
-    Claude, Driver, Event, Invocation, Outcome, Permissions, Reader, Request, Session, Supports,
-};
+use ralph_core::backend::{Claude, Driver, Event, Invocation, Outcome, Reader, Request, Supports};
 use ralph_core::limits::{Limits, Monitor};
 use ralph_host::backends::{Call, Heard, OnCompact, run_backend};
 use ralph_host::proc::{Bounds, Cancel, Runner, supervise_if_asked};
@@ -178,19 +176,7 @@ fn read_as_ralph(file: &Path) -> Result<u64, Box<dyn Error>> {
         program: None,
         args: &[],
         env: &[],
-        request: Request {
-            prompt: "",
-            system: None,
-            model: None,
-            max_turns: None,
-            permissions: Permissions::Bypass,
-            mcp: None,
-            schema: None,
-            session: Session::New,
-            budget: None,
-            scratch: "",
-            as_root: false,
-        },
+        request: Request::plain(""),
         cwd: place.path(),
         scratch: place.path(),
         log: Some(&log),

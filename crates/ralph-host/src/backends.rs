@@ -75,6 +75,8 @@ pub enum Heard<'a> {
 pub struct RunReport {
     /// The judgement.
     pub outcome: Outcome,
+    /// The program that was looked for.
+    pub program: String,
     /// The text of the last answer.
     pub answer: String,
     /// The structured answer.
@@ -97,6 +99,14 @@ pub struct RunReport {
 }
 
 impl RunReport {
+    /// The judgement in words, with what a person needs to know about it.
+    pub fn told(&self) -> String {
+        match self.outcome {
+            Outcome::NotInstalled => format!("not installed: there is no {}", self.program),
+            _ => self.outcome.to_string(),
+        }
+    }
+
     /// When the limit that ended the run is lifted, in seconds since 1970. Some programs tell it as
     /// a time on the user's clock, which is read from `clock`.
     pub fn resets_at(&self, clock: &Clock) -> Option<i64> {
@@ -124,9 +134,8 @@ pub fn run_backend(
     for file in &invocation.files {
         scratch.put(file)?;
     }
-    let mut job = Job::new(call.program.unwrap_or_else(|| call.driver.program()), call.cwd)
-        .args(&invocation.args)
-        .args(call.args);
+    let program = call.program.unwrap_or_else(|| call.driver.program());
+    let mut job = Job::new(program, call.cwd).args(&invocation.args).args(call.args);
     for (name, value) in invocation.env.iter().chain(call.env) {
         job = job.env(name, value);
     }
@@ -155,7 +164,7 @@ pub fn run_backend(
         ended_by: None,
     };
     let finished = runner.run(&job, &mut listening)?;
-    Ok(listening.report(finished, job.log))
+    Ok(listening.report(finished, program, job.log))
 }
 
 struct Listening<'a> {
@@ -250,10 +259,11 @@ impl Listening<'_> {
         }
     }
 
-    fn report(mut self, finished: Finished, log: Option<PathBuf>) -> RunReport {
+    fn report(mut self, finished: Finished, program: &str, log: Option<PathBuf>) -> RunReport {
         let outcome = self.reader.outcome(&finished.exit, &finished.stderr_tail);
         RunReport {
             outcome,
+            program: program.to_owned(),
             answer: self.reader.answer().to_owned(),
             structured: self.reader.structured().cloned(),
             session: self.reader.session().map(str::to_owned),

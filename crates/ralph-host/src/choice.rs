@@ -56,8 +56,13 @@ pub enum ChoiceError {
         why: String,
     },
     /// The program is not there.
-    #[error("{0} is not installed")]
-    NotInstalled(String),
+    #[error("{name} is not installed: there is no {program}")]
+    NotInstalled {
+        /// The backend.
+        name: String,
+        /// The program that was looked for.
+        program: String,
+    },
     /// There is a limit of cost and nobody would know what it costs.
     #[error("{0}")]
     CostUnknown(String),
@@ -75,7 +80,7 @@ impl ChoiceError {
             Self::Unknown { near: Some(near), .. } => format!("did you mean `{near}`?"),
             Self::Unknown { near: None, .. } => "`ralph backends` lists them".into(),
             Self::Unusable { name, .. } => format!("see `[backends.{name}]` in ralph.toml"),
-            Self::NotInstalled(name) => {
+            Self::NotInstalled { name, .. } => {
                 format!("install it, or say where it is: `[backends.{name}] program = \"…\"`")
             }
             Self::CostUnknown(_) => "`--allow-unknown-cost` runs it all the same".into(),
@@ -274,7 +279,8 @@ fn fallback(
 ) -> Result<Chosen, ChoiceError> {
     let mut chosen = named(config, name, place)?;
     if chosen.found(place).is_none() {
-        return Err(ChoiceError::NotInstalled(name.to_owned()));
+        let (name, program) = (name.to_owned(), chosen.program);
+        return Err(ChoiceError::NotInstalled { name, program });
     }
     chosen.check_cost(config)?;
     let model = choice::model(config, Some(stage), asked, name, Role::Fallback);

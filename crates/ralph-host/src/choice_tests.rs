@@ -96,7 +96,7 @@ fn a_stage_has_its_own_backend_and_fallbacks_that_can_run() {
     let fallbacks: Vec<_> = verify.fallbacks.iter().map(of).collect();
     let pair = |name: &str, model: &str| (name.to_owned(), Some(model.to_owned()));
     assert_eq!(fallbacks, [pair("gemini", "pro"), pair("claude", "opus")]);
-    let missing = ChoiceError::NotInstalled("opencode".to_owned());
+    let missing = ChoiceError::NotInstalled { name: "opencode".into(), program: "opencode".into() };
     assert_eq!(verify.left_out, [("opencode".to_owned(), missing)]);
 }
 

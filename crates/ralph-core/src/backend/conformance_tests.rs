@@ -136,19 +136,7 @@ const TABLE: &[Row] = table! {
 
 /// A plain request.
 pub(super) fn request() -> Request<'static> {
-    Request {
-        prompt: "write a greeting",
-        system: None,
-        model: None,
-        max_turns: None,
-        permissions: Permissions::Bypass,
-        mcp: None,
-        schema: None,
-        session: Session::New,
-        budget: None,
-        scratch: "/run/scratch",
-        as_root: false,
-    }
+    Request { scratch: "/run/scratch", ..Request::plain("write a greeting") }
 }
 
 /// Reads a whole stream.

@@ -127,6 +127,25 @@ pub struct Request<'a> {
     pub as_root: bool,
 }
 
+impl<'a> Request<'a> {
+    /// A new session that is asked for nothing but this, and may do everything.
+    pub fn plain(prompt: &'a str) -> Self {
+        Self {
+            prompt,
+            system: None,
+            model: None,
+            max_turns: None,
+            permissions: Permissions::Bypass,
+            mcp: None,
+            schema: None,
+            session: Session::New,
+            budget: None,
+            scratch: "",
+            as_root: false,
+        }
+    }
+}
+
 /// A file that must exist before the program starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScratchFile {

@@ -160,6 +160,21 @@ impl Failure {
         let fingerprint = format!("{kind:?}: {message}");
         Self { kind, message, fingerprint }
     }
+
+    /// What kind and why in one line, each thing said once.
+    pub fn told(&self) -> String {
+        let (words, message) = (self.kind.words(), self.message.trim());
+        match self.kind {
+            // Their messages are the same in other words.
+            FailureKind::Timeout
+            | FailureKind::Idle
+            | FailureKind::ContextLimit
+            | FailureKind::MaxTurns
+            | FailureKind::Budget => words.to_owned(),
+            _ if message.is_empty() || message == words => words.to_owned(),
+            _ => format!("{words}: {message}"),
+        }
+    }
 }
 
 /// How often a task may be interrupted before that counts.

@@ -250,3 +250,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_went_wrong_is_said_once() {
+    for (outcome, told) in [
+        (Outcome::Timeout, "took too long"),
+        (Outcome::Idle, "fell silent"),
+        (Outcome::ContextLimit, "context full"),
+        (Outcome::MaxTurns, "out of turns"),
+        (Outcome::Budget, "out of money"),
+        (Outcome::NoOutput, "backend failed: ended without a word"),
+    ] {
+        assert_eq!(of_end(outcome.word(), &outcome.to_string()).unwrap().told(), told);
+    }
+    let gates = FailureKind::Gates;
+    assert_eq!(Failure::new(gates, "test failed").told(), "gates failed: test failed");
+    assert_eq!(Failure::new(gates, "gates failed").told(), "gates failed");
+}

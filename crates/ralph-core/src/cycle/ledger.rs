@@ -4,7 +4,7 @@
 //! Each function does nothing when the plan says it already, so that a recovery may call it again.
 
 use crate::format::progress::{self, Attempt, LogRow};
-use crate::format::{EditError, Format, codec, detect, implementation};
+use crate::format::{EditError, Format, codec, implementation};
 use crate::plan::{Edit, Fate, Id, Lookup, Plan, Retirement, State, Task, verbs};
 
 use super::judge::{Failure, FailureKind};
@@ -111,7 +111,7 @@ pub fn fail(
 ) -> Result<String, EditError> {
     let Some(task) = open_task(plan, note.task) else { return Ok(text.to_owned()) };
     let failure = defeat.failure;
-    let reason = format!("{}: {}", failure.kind.words(), failure.message);
+    let reason = failure.told();
     let edits = match failure.kind {
         FailureKind::Blocked | FailureKind::Conflict => {
             if matches!(task.state, State::Blocked(_)) {
@@ -173,74 +173,6 @@ pub fn unmark(plan: &Plan, text: &str, task: &Id, at: &str) -> Result<String, Ed
     match plan.task(task).map(reopen) {
         Some(edits) if !edits.is_empty() => stamp(plan, edit(plan, text, &edits)?, at),
         _ => Ok(text.to_owned()),
-    }
-}
-
-/// What stays of a plan that was edited by hand while a backend ran: new tasks and new words, but no
-/// task that went away and no state that changed. `None`: it cannot be read, so nothing of it stays.
-pub fn reconcile(name: &str, before: &str, after: &str) -> Option<String> {
-    let format = detect(name, before).ok()?;
-    let codec = codec(format);
-    let (old, new) = (codec.parse(before).ok()?, codec.parse(after).ok()?);
-    if format == Format::Progress && (old.says_done != new.says_done || lost(before, after)) {
-        return with_new_tasks(before, &old, &new);
-    }
-    if new.format != old.format || !old.tombstones.iter().all(|t| new.tombstones.contains(t)) {
-        return None;
-    }
-    let mut edits = Vec::new();
-    for task in &old.tasks {
-        match new.task(&task.id) {
-            None => edits.push(Edit::AddTask { task: task.clone(), after: None }),
-            Some(now) if now.state != task.state || now.retries != task.retries => {
-                let (state, retries) = (task.state.clone(), task.retries);
-                edits.push(Edit::UpdateTask(Task { state, retries, ..now.clone() }));
-            }
-            Some(_) => {}
-        }
-    }
-    // A record of the past that ralph did not write is no past.
-    if new.tombstones.len() != old.tombstones.len() || new.accepted_specs != old.accepted_specs {
-        return None;
-    }
-    let claimed = |t: &&Task| old.task(&t.id).is_none() && !t.state.is_open();
-    if new.tasks.iter().any(|t| claimed(&t)) || edits.iter().any(reburies) {
-        return None;
-    }
-    let text = if edits.is_empty() { after.to_owned() } else { codec.edit(after, &edits).ok()? };
-    codec.parse(&text).ok()?;
-    Some(text)
-}
-
-/// Whether words of a document went away, ticks left out: agents like to return it shorter.
-fn lost(before: &str, after: &str) -> bool {
-    let words = |text: &str| text.replace("[x]", "[ ]").replace("[X]", "[ ]");
-    let (before, after) = (words(before), words(after));
-    let mut left = after.lines();
-    before.lines().any(|line| !left.any(|other| other == line))
-}
-
-/// The document as it was, and the open tasks that are new in another version of it.
-fn with_new_tasks(before: &str, old: &Plan, new: &Plan) -> Option<String> {
-    let added = |task: &&Task| old.task(&task.id).is_none() && task.state == State::Pending;
-    let edits: Vec<Edit> = new
-        .tasks
-        .iter()
-        .filter(added)
-        .map(|task| Edit::AddTask { task: task.clone(), after: None })
-        .collect();
-    if edits.is_empty() {
-        Some(before.to_owned())
-    } else {
-        codec(old.format).edit(before, &edits).ok()
-    }
-}
-
-/// Finished tasks are put back as they were, not by an edit.
-fn reburies(edit: &Edit) -> bool {
-    match edit {
-        Edit::UpdateTask(task) | Edit::AddTask { task, .. } => !task.state.is_open(),
-        _ => false,
     }
 }
 
@@ -316,7 +248,3 @@ fn log_row(
 #[cfg(test)]
 #[path = "ledger_tests.rs"]
 mod tests;
-
-#[cfg(test)]
-#[path = "reconcile_tests.rs"]
-mod reconcile_tests;

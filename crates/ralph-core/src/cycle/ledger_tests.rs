@@ -158,22 +158,3 @@ fn an_undone_landing_leaves_no_record_of_itself() {
     let again = land(&parsed(format, &undone), &undone, Landing::Complete, &note(&id)).unwrap();
     assert_eq!(again.matches("accept").count(), 1, "{again}");
 }
-
-#[test]
-fn of_a_progress_file_that_was_cut_down_only_new_tasks_stay() {
-    let before = "# Progress: x\n\n## Status\n\nIn progress\n\n## Tasks\n\n- [ ] one\n- [ ] two\n\n\
-                  ## Notes\n\nmine\n";
-    let cut = "# Progress: x\n\n## Status\n\nRALPH_DONE\n\n## Tasks\n\n- [x] one\n- [ ] three\n";
-    let kept = reconcile("progress.md", before, cut).unwrap();
-    assert!(kept.contains("In progress") && kept.contains("mine"), "{kept}");
-    assert!(kept.contains("- [ ] one\n") && kept.contains("- [ ] two\n"), "{kept}");
-    assert!(kept.contains("- [ ] three\n"), "{kept}");
-}
-
-#[test]
-fn what_is_added_to_a_progress_file_stays_where_it_was_put() {
-    let before = text(Format::Progress);
-    let added = before.replace("- [ ] one\n", "- [x] one\n- [ ] two\n  A hint.\n");
-    let kept = reconcile("progress.md", before, &added).unwrap();
-    assert_eq!(kept, added.replace("[x]", "[ ]"));
-}

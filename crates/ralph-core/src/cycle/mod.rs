@@ -20,6 +20,7 @@ mod judge;
 pub mod ledger;
 #[cfg(test)]
 mod model_tests;
+mod reconcile;
 mod record;
 mod recover;
 mod staged;
@@ -32,6 +33,7 @@ pub use history::{AttemptView, Fate, History, OpenAttempt, Phase, Undone, Uninde
 pub use judge::{
     Claimed, Decision, Evidence, Failure, FailureKind, Proof, Result, forbidden, judge,
 };
+pub use reconcile::{Kept, is_ticked, reconcile};
 pub use record::{
     Answered, BackendEnd, Base, CheckLine, Consulting, Entry, FailIntent, JOURNAL_FORM, LandIntent,
     Landing, Record, RunStart, Started, Verdict,

@@ -1,7 +1,7 @@
 //! What stays of a plan that was edited by hand while a backend ran.
 
 use super::*;
-use crate::plan::Priority;
+use crate::plan::{MAX_AMENDMENTS, Priority, Retirement};
 
 const AT: &str = "2025-01-20T10:30:00Z";
 
@@ -26,6 +26,11 @@ fn plan(format: Format) -> (&'static str, &'static str) {
              \"description\":\"one\",\"status\":\"pending\"}]}]}\n",
         ),
     }
+}
+
+/// What stays, as the loop asks for it.
+fn kept(name: &str, before: &str, after: &str) -> Option<String> {
+    reconcile(name, before, after, MAX_AMENDMENTS).map(|kept| kept.text)
 }
 
 fn parse(format: Format, text: &str) -> Plan {
@@ -59,13 +64,13 @@ fn new_tasks_and_new_words_are_kept_as_they_are() {
     for format in Format::ALL {
         let (name, before) = plan(format);
         let after = with_another(format, before);
-        assert_eq!(reconcile(name, before, &after).as_ref(), Some(&after), "{format:?}");
+        assert_eq!(kept(name, before, &after).as_ref(), Some(&after), "{format:?}");
     }
     let (name, before) = plan(Format::Jsonl);
     let task = parse(Format::Jsonl, before).tasks.remove(0);
     let task = Task { priority: Some(Priority::High), notes: Some("see the RFC".into()), ..task };
     let after = codec(Format::Jsonl).edit(before, &[Edit::UpdateTask(task)]).unwrap();
-    assert_eq!(reconcile(name, before, &after), Some(after));
+    assert_eq!(kept(name, before, &after), Some(after));
 }
 
 #[test]
@@ -74,7 +79,7 @@ fn a_changed_state_is_undone_and_a_new_task_beside_it_stays() {
         let (name, before) = plan(format);
         let after = with_another(format, &ticked(format, before));
         assert_ne!(parse(format, &after).tasks[0].state, State::Pending);
-        let kept = reconcile(name, before, &after).unwrap();
+        let kept = kept(name, before, &after).unwrap();
         let tasks = parse(format, &kept).tasks;
         assert_eq!(tasks.len(), 2, "{format:?}: {kept}");
         assert!(tasks.iter().all(|t| t.state == State::Pending), "{format:?}: {kept}");
@@ -86,7 +91,7 @@ fn a_removed_task_comes_back() {
     for format in Format::ALL {
         let (name, after) = plan(format);
         let before = with_another(format, after);
-        let kept = reconcile(name, &before, after).unwrap();
+        let kept = kept(name, &before, after).unwrap();
         let names: Vec<String> = parse(format, &kept).tasks.into_iter().map(|t| t.name).collect();
         assert_eq!(names, ["one", "two"], "{format:?}: {kept}");
     }
@@ -97,7 +102,7 @@ fn nothing_of_a_damaged_plan_stays() {
     for format in Format::ALL {
         let (name, before) = plan(format);
         for damage in ["{\"t\":", "not a plan at all\n"] {
-            assert_eq!(reconcile(name, before, damage), None, "{format:?}: {damage:?}");
+            assert_eq!(kept(name, before, damage), None, "{format:?}: {damage:?}");
         }
     }
 }
@@ -106,10 +111,103 @@ fn nothing_of_a_damaged_plan_stays() {
 fn finished_work_cannot_be_reopened_nor_a_past_made_up() {
     let (name, before) = plan(Format::Deluxe);
     let done = ticked(Format::Deluxe, before);
-    assert_eq!(reconcile(name, &done, before), None, "put back as a whole");
+    assert_eq!(kept(name, &done, before), None, "put back as a whole");
     let (name, before) = plan(Format::Jsonl);
     let past = "{\"t\":\"accept\",\"id\":\"t-9z9z\",\"name\":\"x\",\"done_at\":\"\",\"at\":\"\"}\n";
-    assert_eq!(reconcile(name, before, &format!("{before}{past}")), None);
+    assert_eq!(kept(name, before, &format!("{before}{past}")), None);
     let claimed = "{\"t\":\"task\",\"id\":\"t-9z9z\",\"name\":\"x\",\"s\":\"d\"}\n";
-    assert_eq!(reconcile(name, before, &format!("{before}{claimed}")), None, "a new task is open");
+    assert_eq!(kept(name, before, &format!("{before}{claimed}")), None, "a new task is open");
+}
+
+#[test]
+fn what_was_undone_is_told_with_the_task_and_the_word() {
+    for format in Format::ALL {
+        let (name, before) = plan(format);
+        let id = parse(format, before).tasks[0].id.clone();
+        let undone = reconcile(name, before, &ticked(format, before), 3).unwrap().undone;
+        assert_eq!(undone, [format!("{id} was marked done")], "{format:?}");
+        let two = with_another(format, before);
+        let gone = parse(format, &two).tasks[1].id.clone();
+        let undone = reconcile(name, &two, before, 3).unwrap().undone;
+        assert_eq!(undone, [format!("{gone} was taken out")], "{format:?}");
+        let added = reconcile(name, before, &two, 3).unwrap();
+        assert!(added.undone.is_empty() && added.added == 1, "{format:?}: {added:?}");
+    }
+}
+
+#[test]
+fn only_as_many_new_tasks_stay_as_an_attempt_may_add() {
+    for format in Format::ALL {
+        let (name, before) = plan(format);
+        let Task { spec, phase, .. } = parse(format, before).tasks.remove(0);
+        let mut after = before.to_owned();
+        for n in 1..=5 {
+            let (spec, phase) = (spec.clone(), phase.clone());
+            let (id, name) = (format!("t-new{n}").as_str().into(), format!("new {n}"));
+            let task = Task { id, name, spec, phase, ..Task::default() };
+            let edit = Edit::AddTask { task, after: None };
+            after = codec(format).edit(&after, &[edit]).unwrap();
+        }
+        let kept = reconcile(name, before, &after, 3).unwrap();
+        let names: Vec<String> =
+            parse(format, &kept.text).tasks.into_iter().map(|task| task.name).collect();
+        assert_eq!(names, ["one", "new 1", "new 2", "new 3"], "{format:?}: {}", kept.text);
+        assert_eq!(kept.added, 3);
+        assert_eq!(
+            kept.undone,
+            ["more than 3 tasks and issues were added: \"new 4\", \"new 5\""],
+            "{format:?}"
+        );
+        let none = reconcile(name, before, &after, 0).unwrap();
+        assert_eq!((none.text.as_str(), none.added), (before, 0), "{format:?}");
+    }
+}
+
+#[test]
+fn only_a_tick_of_that_task_in_a_progress_file_is_one() {
+    for format in Format::ALL {
+        let (name, before) = plan(format);
+        let both = with_another(format, before);
+        let tasks = parse(format, &both).tasks;
+        let text = ticked(format, &both);
+        let is_progress = format == Format::Progress;
+        assert_eq!(is_ticked(name, &text, &tasks[0]), is_progress, "{format:?}");
+        assert!(!is_ticked(name, &text, &tasks[1]), "{format:?}");
+        assert!(!is_ticked(name, &both, &tasks[0]), "{format:?}");
+    }
+}
+
+#[test]
+fn gates_settings_and_the_current_spec_of_a_plan_are_not_the_backends() {
+    let (name, before) = plan(Format::Jsonl);
+    for record in ["{\"t\":\"spec\",\"spec\":\"other.md\"}", "{\"t\":\"config\",\"timeout_ms\":1}"]
+    {
+        let kept = reconcile(name, before, &format!("{before}{record}\n"), 3).unwrap();
+        assert_eq!(kept.text, before, "{record}");
+        assert_eq!(kept.undone, ["its gates, settings or current spec were changed"]);
+    }
+    let (name, before) = plan(Format::Implementation);
+    let gates = "{\"qualityGates\":[{\"name\":\"test\",\"command\":\"true\"}],";
+    let after = before.replacen('{', gates, 1);
+    assert_ne!(parse(Format::Implementation, &after).gates, []);
+    assert_eq!(kept(name, before, &after).as_deref(), Some(before));
+}
+
+#[test]
+fn of_a_progress_file_that_was_cut_down_only_new_tasks_stay() {
+    let before = "# Progress: x\n\n## Status\n\nIn progress\n\n## Tasks\n\n- [ ] one\n- [ ] two\n\n\
+                  ## Notes\n\nmine\n";
+    let cut = "# Progress: x\n\n## Status\n\nRALPH_DONE\n\n## Tasks\n\n- [x] one\n- [ ] three\n";
+    let kept = kept("progress.md", before, cut).unwrap();
+    assert!(kept.contains("In progress") && kept.contains("mine"), "{kept}");
+    assert!(kept.contains("- [ ] one\n") && kept.contains("- [ ] two\n"), "{kept}");
+    assert!(kept.contains("- [ ] three\n"), "{kept}");
+}
+
+#[test]
+fn what_is_added_to_a_progress_file_stays_where_it_was_put() {
+    let (name, before) = plan(Format::Progress);
+    let added = before.replace("- [ ] one\n", "- [x] one\n- [ ] two\n  A hint.\n");
+    let kept = kept(name, before, &added).unwrap();
+    assert_eq!(kept, added.replace("[x]", "[ ]"));
 }

@@ -2,7 +2,8 @@
 //!
 //! Git outranks the journal, the journal outranks the ledger. A landing that git knows is finished,
 //! even when a rollback was begun after it; a landing that was about to happen happens now; a result
-//! that was saved is judged again; everything else goes back to how it was. A commit with the
+//! that was saved is judged again, and brought back first when the tree stood at the base for a look
+//! at its gates; everything else goes back to how it was. A commit with the
 //! attempt's trailer means nothing before ralph wrote down that it is about to land: agents commit
 //! too, and they know the attempt's id.
 
@@ -19,6 +20,9 @@ pub enum TreeIs {
     Result,
     /// Something else: a half-finished change, or somebody worked on it.
     Other,
+    /// Not as the backend left it, but that is kept: it was put aside to see what the gates say about
+    /// the base.
+    Aside,
 }
 
 /// What git says.
@@ -46,6 +50,8 @@ pub enum Recovery {
     Land(Box<LandIntent>),
     /// The result is there: judge it, with the outcome that the journal has.
     Judge,
+    /// The result was put aside: bring it back, then judge it.
+    BringBack,
     /// Go back to the base, and say this.
     RollBack(FailIntent),
     /// Somebody rewrote history meanwhile: nothing is safe to decide.
@@ -71,6 +77,7 @@ pub fn recover(open: &OpenAttempt, facts: &Facts) -> Recovery {
             ),
         },
         Phase::Landing(intent) if result_is_there(open, facts) => Recovery::Land(intent.clone()),
+        Phase::Landing(_) if facts.tree == TreeIs::Aside => Recovery::BringBack,
         Phase::Landing(_) => Recovery::RollBack(interrupted(open)),
         Phase::RollingBack(intent) => Recovery::RollBack((**intent).clone()),
     }
@@ -80,6 +87,9 @@ pub fn recover(open: &OpenAttempt, facts: &Facts) -> Recovery {
 fn after_backend(open: &OpenAttempt, end: &BackendEnd, facts: &Facts) -> Recovery {
     if result_is_there(open, facts) {
         return Recovery::Judge;
+    }
+    if facts.tree == TreeIs::Aside {
+        return Recovery::BringBack;
     }
     let failure = match (end.outcome.as_str(), of_end(&end.outcome, &end.message)) {
         (SUCCESS, _) => return Recovery::RollBack(interrupted(open)),
@@ -95,7 +105,7 @@ fn result_is_there(open: &OpenAttempt, facts: &Facts) -> bool {
     match facts.tree {
         TreeIs::Result => true,
         TreeIs::Base => unchanged,
-        TreeIs::Other => false,
+        TreeIs::Other | TreeIs::Aside => false,
     }
 }
 

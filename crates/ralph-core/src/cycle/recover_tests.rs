@@ -44,6 +44,17 @@ fn a_result_that_was_saved_is_judged_again_and_no_backend_runs() {
 }
 
 #[test]
+fn a_result_that_was_put_aside_for_a_look_at_the_base_is_brought_back() {
+    for n in [2, 3, 4] {
+        assert_eq!(recover(&after(n), &facts(TreeIs::Aside)), Recovery::BringBack, "{n} records");
+    }
+    rolls_back(recover(&after(1), &facts(TreeIs::Aside)));
+    let mut records = lands("a", 1, "t-1", Landing::Partial);
+    records[4] = fail_intent("a", Failure::new(FailureKind::Gates, "red"));
+    rolls_back(recover(&history(records).open.unwrap(), &facts(TreeIs::Aside)));
+}
+
+#[test]
 fn a_landing_that_was_about_to_happen_happens_and_one_that_happened_is_finished() {
     let Recovery::Land(intent) = recover(&after(4), &facts(TreeIs::Result)) else { panic!() };
     assert_eq!(intent.landing, Landing::Partial);
@@ -219,6 +230,11 @@ impl World {
     fn decide(&mut self, attempt: &str, outcome: &Outcome) -> Option<()> {
         let mut decision = self.judge(outcome, Result::NotRun);
         if decision == Decision::Gate {
+            if self.course.changed > 0 && self.course.gates != Result::Green {
+                // What the gates say about the base is not known: the result makes room for it.
+                self.act(|world| world.tree = TreeIs::Aside)?;
+                self.act(|world| world.tree = TreeIs::Result)?;
+            }
             self.write(verdict(attempt, self.course.gates != Result::Red))?;
             decision = self.judge(outcome, self.course.gates);
         }
@@ -260,6 +276,11 @@ impl World {
             Recovery::Finish { .. } => self.write(landed(&attempt)),
             Recovery::Land(_) => self.land(&attempt),
             Recovery::Judge => {
+                let outcome = self.course.outcome.clone();
+                self.decide(&attempt, &outcome)
+            }
+            Recovery::BringBack => {
+                self.act(|world| world.tree = TreeIs::Result)?;
                 let outcome = self.course.outcome.clone();
                 self.decide(&attempt, &outcome)
             }

@@ -3,8 +3,9 @@
 /// Stands above the rules.
 const HEADING: &str = "# what ralph writes while it runs";
 
-/// The rules. The last one is for the unfinished files that a crash may leave beside any other.
-const RULES: [&str; 9] = [
+/// The rules. The last one is for the unfinished files that a crash may leave beside any other, those
+/// before it for what is kept beside a plan.
+const RULES: [&str; 13] = [
     "/ralph/.agent-session",
     "/.ralph/state.json",
     "/.ralph/handoffs/",
@@ -13,6 +14,10 @@ const RULES: [&str; 9] = [
     "/.ralph/logs/",
     "/.ralph/*.lock",
     "/build/ralph-logs/",
+    "plan.json.bak",
+    "plan.jsonl.bak",
+    "progress.md.bak",
+    "implementation.json.bak",
     ".ralph-tmp-*",
 ];
 
@@ -73,7 +78,7 @@ mod tests {
             text.starts_with("# what ralph writes while it runs\n/ralph/.agent-session\n"),
             "{text}"
         );
-        assert!(text.ends_with("/build/ralph-logs/\n.ralph-tmp-*\n"), "{text}");
+        assert!(text.ends_with("implementation.json.bak\n.ralph-tmp-*\n"), "{text}");
         assert_eq!(text.lines().count(), RULES.len() + 1);
     }
 
@@ -85,7 +90,8 @@ mod tests {
         assert_eq!(
             added,
             "\n# what ralph writes while it runs\n/.ralph/handoffs/\n/.ralph/context/\n/.ralph/control/\n\
-             /.ralph/*.lock\n/build/ralph-logs/\n.ralph-tmp-*\n"
+             /.ralph/*.lock\n/build/ralph-logs/\nplan.json.bak\nplan.jsonl.bak\nprogress.md.bak\n\
+             implementation.json.bak\n.ralph-tmp-*\n"
         );
     }
 

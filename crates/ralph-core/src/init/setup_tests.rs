@@ -60,7 +60,7 @@ kind = "lint"
 
 [[gates]]
 name = "test"
-command = "cargo test"
+command = "cargo test --no-fail-fast"
 kind = "test"
 "#
     );

@@ -9,8 +9,19 @@ use super::model::{Id, Plan, State, Task};
 use super::verbs;
 use crate::format::{Codec, EditError};
 
-/// Most amendments of one handoff; a longer list is refused as a whole.
+/// Most amendments of one attempt; a longer list in a handoff is refused as a whole.
 pub const MAX_AMENDMENTS: usize = 3;
+
+/// On whose behalf amendments are made.
+#[derive(Clone, Copy, Debug)]
+pub struct Amender<'a> {
+    /// The task that is worked on.
+    pub current: Option<&'a Id>,
+    /// How many tasks and issues the attempt has added already, with commands or by hand.
+    pub used: usize,
+    /// Now, RFC 3339.
+    pub at: &'a str,
+}
 
 /// What became of one proposed amendment, for the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,12 +40,12 @@ pub fn amend(
     codec: &dyn Codec,
     text: &str,
     amendments: &[Value],
-    current: Option<&Id>,
-    at: &str,
+    by: Amender<'_>,
     random: &mut dyn FnMut() -> String,
 ) -> Result<(String, Vec<Outcome>), EditError> {
     let mut text = text.to_owned();
     let too_many = amendments.len() > MAX_AMENDMENTS;
+    let mut room = MAX_AMENDMENTS.saturating_sub(by.used);
     let mut outcomes = Vec::with_capacity(amendments.len());
     for amendment in amendments {
         let plan = codec.parse(&text)?;
@@ -45,8 +56,10 @@ pub fn amend(
         };
         let decided = if too_many {
             Err(format!("more than {MAX_AMENDMENTS} amendments at once"))
+        } else if room == 0 {
+            Err(format!("one attempt may make {MAX_AMENDMENTS} amendments"))
         } else {
-            judge(&plan, codec, amendment, current, at, random)
+            judge(&plan, codec, amendment, by, random)
         };
         let made = decided.and_then(|edits| {
             let next = codec.edit(&text, &edits).map_err(|e| e.to_string())?;
@@ -56,6 +69,7 @@ pub fn amend(
         match made {
             Ok((next, edits)) => {
                 text = next;
+                room -= 1;
                 if let Some(Edit::AddTask { task, .. }) = edits.first() {
                     outcome.id = Some(task.id.clone());
                 }
@@ -72,14 +86,13 @@ fn judge(
     plan: &Plan,
     codec: &dyn Codec,
     amendment: &Value,
-    current: Option<&Id>,
-    at: &str,
+    by: Amender<'_>,
     random: &mut dyn FnMut() -> String,
 ) -> Result<Vec<Edit>, String> {
     match amendment["action"].as_str() {
         Some("add") => judge_add(plan, codec, amendment, random),
-        Some("modify") => judge_modify(plan, amendment, current),
-        Some("remove") => judge_remove(plan, amendment, current, at),
+        Some("modify") => judge_modify(plan, amendment, by.current),
+        Some("remove") => judge_remove(plan, amendment, by.current, by.at),
         Some(other) => Err(format!("unknown action `{other}`; known are add, modify, remove")),
         None => Err("an amendment needs an `action`: add, modify or remove".into()),
     }

@@ -118,7 +118,8 @@ fn ask_one(
     sender: &Sender<News>,
 ) -> Result<Ended, ProcError> {
     let question = asking.question;
-    let mut monitor = Monitor::new(talk.limits);
+    let prices = talk.chosen.settings.prices.clone();
+    let mut monitor = Monitor::new(talk.limits).priced(prices);
     let mut run = |prompt: &str, session: Session<'_>| {
         let report = run(talk, asking, prompt, session, &mut monitor, stream.then_some(sender))?;
         for note in &report.notes {

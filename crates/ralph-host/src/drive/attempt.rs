@@ -129,7 +129,8 @@ impl Session<'_> {
                 Decision::Wait { until, reason } => {
                     return self.limit(begun, &ended, until, &reason);
                 }
-                Decision::Stop { reason } => {
+                Decision::Stop { .. } => {
+                    let reason = ended.end.message.clone();
                     let advice =
                         ended.end.result.as_ref().and_then(|o| o.advice(&begun.started.backend));
                     let failure = Failure::new(FailureKind::Interrupted, reason.clone());

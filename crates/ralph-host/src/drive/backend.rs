@@ -44,10 +44,11 @@ impl Session<'_> {
         let (prompt, system) = (told.prompt.as_str(), told.system.as_deref());
         self.keep_prompt(begun, &system_in_prompt(system, prompt))?;
         self.journal.settle()?;
+        let prices = self.choice.at(backend).settings.prices.clone();
         let mut limits =
             run_limits(&self.config, self.kind, StageName::Build, self.history.cost);
         limits.timeout = begun.task.timeout_ms.map(Duration::from_millis).or(limits.timeout);
-        let mut monitor = Monitor::new(limits);
+        let mut monitor = Monitor::new(limits).priced(prices.clone());
         let before = self.plan.watch()?;
         self.keep_ledger();
         let ask = Ask { prompt, system, session: Talk::New };
@@ -74,13 +75,12 @@ impl Session<'_> {
         let changes = self.repo.collect(&begun.base)?;
         let (handoff, handoff_bytes) =
             self.keep_handoff(begun, &reply, &changes, &report.outcome)?;
-        let prices = self.choice.at(backend).settings.prices.clone();
         let changed = changes.paths.len();
         self.last_changed = changes.paths.iter().map(|one| one.path.to_string()).collect();
         let end = BackendEnd {
             attempt: begun.started.attempt.clone(),
             outcome: report.outcome.word().to_owned(),
-            message: report.outcome.to_string(),
+            message: report.told(),
             result: Some(report.outcome.clone()),
             cost: cost(&spent, &prices),
             tokens: spent.input.zip(spent.output),
@@ -175,7 +175,8 @@ impl Session<'_> {
             Some(Word::Done) => Claim::Done,
             Some(Word::Blocked { reason }) => Claim::Blocked { reason },
         };
-        Ok(Reply { claim: reply.claim.or_more_careful(command), ..reply })
+        let said = command.or_more_careful(self.ticked(begun)?);
+        Ok(Reply { claim: reply.claim.or_more_careful(said), ..reply })
     }
 
     /// The one question that is asked when an answer cannot be read.

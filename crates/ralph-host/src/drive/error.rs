@@ -35,6 +35,9 @@ pub enum DriveError {
         /// What to do.
         hint: String,
     },
+    /// Recovery has changed the settings that the loop began with: it has to begin anew.
+    #[error("ralph.toml is not what it was before the interrupted attempt was brought to its end")]
+    SettingsMoved,
     /// The prompt cannot be made.
     #[error("{0}")]
     Prompt(String),
@@ -80,6 +83,7 @@ impl DriveError {
             Self::NoRepository(_) => Some("`git init` makes one: ralph keeps work in git".into()),
             Self::Nested(_) => Some("a backend may use `ralph task` and `ralph query`".into()),
             Self::Ask { hint, .. } | Self::Plan { hint, .. } => Some(hint.clone()),
+            Self::SettingsMoved => Some("start again".into()),
             Self::Prompt(_) => None,
             Self::PromptFile(e) => e.hint(),
             Self::Handoff(e) => e.hint(),

@@ -4,12 +4,15 @@
 //! there is kept under a ref first, and the attempt is written down as rolled back.
 
 use ralph_core::cycle::{
-    FailIntent, Failure, FailureKind, History, OpenAttempt, Phase, Record, ledger,
+    FailIntent, Failure, FailureKind, History, OpenAttempt, Phase, Record, ledger, remaining,
 };
 use ralph_core::plan::Id;
 
 use super::error::DriveError;
+use super::guard::mend_plan;
+use super::notice::{Listener, Notice};
 use super::plan_file::{Missing, PlanFile};
+use super::views::Views;
 use crate::clock::Clock;
 use crate::git::{AttemptRef, LedgerPaths, Repo, Salvage};
 use crate::proc::{Runner, mark};
@@ -37,8 +40,11 @@ pub fn forget(
     let Some(git_dir) = project.git_dir() else {
         return Err(DriveError::NoRepository(project.root().display().to_string()));
     };
+    let mut warnings = Warnings::default();
+    mend_plan(project, store, &clock, &mut warnings)?;
+    let Warnings(mut warnings) = warnings;
     let _lock = RunLock::acquire(&project.state_dir(), store.holder())?;
-    let (mut journal, history) = Journal::open(&project.state_dir())?;
+    let (mut journal, mut history) = Journal::open(&project.state_dir())?;
     let Some(open) = history.open.clone() else { return Ok(None) };
     mark::kill_survivors(&open.started.run);
     let plan = plan_of(project, store, &history);
@@ -48,26 +54,57 @@ pub fn forget(
     // The names of the checkpoint, as far as it can be read.
     let run = started.base.0["run"].as_str().unwrap_or(&started.run).to_owned();
     let kept = repo.keep_as_is(&AttemptRef { run, attempt: started.attempt.clone() })?;
-    let mut warnings = Vec::new();
     let (now, task) = (clock.stamp(), Id::new(started.task.as_str()));
     if let Err(e) = plan.change(|plan, text| ledger::unmark(plan, text, &task, &now)) {
         warnings.push(format!("the plan may still say that {task} is being worked on: {e}"));
     }
+    let remaining = plan.read().map(|loaded| remaining(&loaded.plan)).unwrap_or_default();
+    let salvage = kept.as_ref().map(|kept| kept.name.clone());
+    for record in last_words(&history, &open, salvage, remaining) {
+        let entry = journal.append(clock.stamp(), record, Durability::Synced)?;
+        history.add(&entry);
+        let problems = Views::of(project).show(&entry, &history);
+        warnings.extend(problems.iter().map(ToString::to_string));
+    }
+    Ok(Some(Forgotten { attempt: open, kept, warnings }))
+}
+
+/// What is written down: the attempt is rolled back, and the run that was killed has ended.
+fn last_words(
+    history: &History,
+    open: &OpenAttempt,
+    salvage: Option<String>,
+    remaining: usize,
+) -> Vec<Record> {
+    let started = &open.started;
+    let message = "forgotten by `ralph recover --forget`";
+    let mut records = Vec::new();
     if !matches!(open.phase, Phase::RollingBack(_)) {
-        let failure =
-            Failure::new(FailureKind::Interrupted, "forgotten by `ralph recover --forget`");
-        let intent = FailIntent {
+        records.push(Record::FailIntent(FailIntent {
             attempt: started.attempt.clone(),
-            failure,
+            failure: Failure::new(FailureKind::Interrupted, message),
             context: String::new(),
             retries: started.retries,
-        };
-        journal.append(clock.stamp(), Record::FailIntent(intent), Durability::Eventual)?;
+        }));
     }
-    let salvage = kept.as_ref().map(|kept| kept.name.clone());
-    let record = Record::RolledBack { attempt: started.attempt.clone(), salvage };
-    journal.append(clock.stamp(), record, Durability::Synced)?;
-    Ok(Some(Forgotten { attempt: open, kept, warnings }))
+    records.push(Record::RolledBack { attempt: started.attempt.clone(), salvage });
+    if history.run_end.is_none() {
+        let (end, message) = ("interrupted".into(), message.into());
+        records.push(Record::RunEnded { end, message, remaining });
+    }
+    records
+}
+
+/// Keeps what a person should know.
+#[derive(Default)]
+struct Warnings(Vec<String>);
+
+impl Listener for Warnings {
+    fn hear(&mut self, notice: Notice<'_>) {
+        if let Notice::Warning(text) | Notice::Recovered(text) = notice {
+            self.0.push(text.to_owned());
+        }
+    }
 }
 
 /// The plan that the run worked on.

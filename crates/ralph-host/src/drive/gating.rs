@@ -10,6 +10,7 @@ use super::attempt::{Begun, Ended};
 use super::error::DriveError;
 use super::notice::Notice;
 use super::session::{Red, Session};
+use crate::crash;
 use crate::gates::{GateError, GateNews, GateRun, run_gate, write_report};
 use crate::git::{Changes, GateEffects};
 use crate::proc::Bounds;
@@ -80,11 +81,15 @@ impl Session<'_> {
         if wanted.is_empty() {
             return Ok(Some(self.baselines.clone()));
         }
+        crash::point();
         let on_base = self.repo.restore_base(&begun.base, changes)?;
+        crash::point();
         let logs = self.gate_logs(begun, On::Base);
         let root = self.project.root().to_owned();
         let ran = self.run_all(&wanted, &logs, On::Base, &root);
+        crash::point();
         self.repo.reapply(&begun.base, &on_base)?;
+        crash::point();
         let Some(ran) = ran? else { return Ok(None) };
         ran.iter().for_each(|check| self.baselines.record(check));
         Ok(Some(self.baselines.clone()))

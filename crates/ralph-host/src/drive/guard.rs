@@ -1,13 +1,24 @@
 //! The ledger is ralph's: what a backend wrote into the plan by hand is looked at, and mostly undone.
+//!
+//! That happens when the backend has ended, and after a crash in the middle of it at the next start,
+//! before anybody reads the plan: it may be damaged.
 
-use ralph_core::cycle::{Record, ledger};
-use ralph_core::plan::Task;
+use ralph_core::claim::Claim;
+use ralph_core::cycle::{History, Kept, Phase, Record, Started, is_ticked, ledger, reconcile};
+use ralph_core::plan::{MAX_AMENDMENTS, Task};
 use serde_json::json;
 
+use super::attempt::Begun;
 use super::error::DriveError;
-use super::plan_file::Origin;
+use super::notice::{Listener, Notice};
+use super::plan_file::{Missing, Origin, PlanFile};
 use super::session::Session;
-use crate::store::{Durability, put_view};
+use super::survivors::end_survivors;
+use super::views::Views;
+use crate::clock::Clock;
+use crate::proc::Runner;
+use crate::project::Project;
+use crate::store::{Durability, Journal, RunLock, Store, put_view};
 
 impl Session<'_> {
     /// After the backend: the plan as ralph left it, with what others may change kept. `text` is the
@@ -16,32 +27,24 @@ impl Session<'_> {
         if self.plan.is_still(text)? {
             return Ok(());
         }
-        let name = self.plan.path.to_string_lossy().into_owned();
-        let (found, bytes) = self.plan.settle(|now, origin| {
-            let (wanted, found) = settle(&name, text, now, origin);
-            (wanted, (found, now.map(<[u8]>::to_vec)))
-        })?;
-        let shown = &self.plan.shown;
-        let message = match found {
-            Found::Fine => return Ok(()),
-            Found::Mended => {
-                format!("{shown}: what the backend changed beyond new tasks was undone")
+        let attempt = self.history.open.as_ref().map(|open| open.started.attempt.clone());
+        let by = Editor { id: attempt.unwrap_or_default(), iteration, most: MAX_AMENDMENTS };
+        match settle(&self.project, &self.plan, text, &by)? {
+            None => Ok(()),
+            Some(message) => {
+                self.warn(&message);
+                self.record(restored(message, iteration), Durability::Eventual)
             }
-            Found::Damaged => {
-                format!("{shown}: the backend damaged or removed it; it was put back")
-            }
-        };
-        if let Some(new) = bytes {
-            let keep = format!(".ralph/context/plan-of-backend-{iteration}");
-            put_view(&self.project.root().join(keep), &new)?;
         }
-        self.warn(&message);
-        let record = Record::Noted {
-            event: "ledger_restored".into(),
-            message,
-            details: json!({ "iteration": iteration }),
-        };
-        self.record(record, Durability::Eventual)
+    }
+
+    /// What the backend says by the tick that it put into a progress file. The tick itself is undone:
+    /// the gates decide.
+    pub(super) fn ticked(&self, begun: &Begun) -> Result<Claim, DriveError> {
+        let bytes = crate::store::read(&self.plan.path)?.unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let name = self.plan.path.to_string_lossy();
+        Ok(if is_ticked(&name, &text, &begun.task) { Claim::Done } else { Claim::None })
     }
 
     /// Take the mark of a running task away.
@@ -51,28 +54,121 @@ impl Session<'_> {
     }
 }
 
+/// After a crash: take back what the backend of the interrupted attempt did to its plan by hand. Does
+/// nothing when no plan was being watched, or when a loop is at work.
+pub fn mend_plan(
+    project: &Project,
+    store: &Store,
+    clock: &Clock,
+    listener: &mut dyn Listener,
+) -> Result<(), DriveError> {
+    let (Some(watched), Some(git_dir)) = (store.watched(), project.git_dir()) else {
+        return Ok(());
+    };
+    // Whoever has the lock watches the plan; that it is taken is told when a loop wants to begin.
+    let Ok(_lock) = RunLock::acquire(&project.state_dir(), store.holder()) else { return Ok(()) };
+    let (mut journal, mut history) = Journal::open(&project.state_dir())?;
+    end_survivors(&history, &Runner::new("").at(git_dir), listener);
+    let Some(by) = Editor::interrupted(&history) else { return Ok(store.end_chain()?) };
+    let plan = PlanFile::new(project.root(), watched.path, store.clone(), Missing::Empty);
+    if plan.is_still(&watched.before)? {
+        return Ok(());
+    }
+    let Some(message) = settle(project, &plan, &watched.before, &by)? else {
+        return Ok(());
+    };
+    listener.hear(Notice::Warning(&message));
+    let record = restored(message, by.iteration);
+    let entry = journal.append(clock.stamp(), record, Durability::Eventual)?;
+    history.add(&entry);
+    for problem in Views::of(project).show(&entry, &history) {
+        listener.hear(Notice::Warning(&problem.to_string()));
+    }
+    Ok(())
+}
+
+fn restored(message: String, iteration: u32) -> Record {
+    let details = json!({ "iteration": iteration });
+    Record::Noted { event: "ledger_restored".into(), message, details }
+}
+
+/// Whoever may have edited a plan by hand.
+struct Editor {
+    /// The attempt or the consultation.
+    id: String,
+    iteration: u32,
+    /// Most tasks and issues that it may add.
+    most: usize,
+}
+
+impl Editor {
+    /// The agent that was at work when ralph was killed. One that is only asked for advice adds nothing.
+    fn interrupted(history: &History) -> Option<Self> {
+        if let Some(open) = history.open.as_ref().filter(|open| open.phase == Phase::Running) {
+            let Started { attempt, iteration, .. } = open.started.clone();
+            return Some(Self { id: attempt, iteration, most: MAX_AMENDMENTS });
+        }
+        let asked = history.consulting.as_ref()?;
+        Some(Self { id: asked.id.clone(), iteration: asked.iteration, most: 0 })
+    }
+}
+
+/// Make the plan what it is to be, given what it was `before`. Says what was undone.
+fn settle(
+    project: &Project,
+    plan: &PlanFile,
+    before: &str,
+    by: &Editor,
+) -> Result<Option<String>, DriveError> {
+    let name = plan.path.to_string_lossy().into_owned();
+    let (found, bytes) = plan.settle(|now, origin| {
+        let found = look(&name, before, now, origin, by.most);
+        let wanted = match &found {
+            Found::Fine(text) => text.clone(),
+            Found::Edited(kept) => kept.text.clone(),
+            Found::Damaged => before.to_owned(),
+        };
+        (wanted, (found, now.map(<[u8]>::to_vec)))
+    })?;
+    let shown = &plan.shown;
+    let message = match found {
+        Found::Fine(_) => return Ok(None),
+        Found::Edited(Kept { added, undone, .. }) => {
+            plan.count_added(&by.id, added)?;
+            if undone.is_empty() {
+                return Ok(None);
+            }
+            format!("{shown}: what the backend did to it by hand was undone: {}", undone.join("; "))
+        }
+        Found::Damaged => format!("{shown}: the backend damaged or removed it; it was put back"),
+    };
+    if let Some(new) = bytes {
+        let keep = format!(".ralph/context/plan-of-backend-{}", by.iteration);
+        put_view(&project.root().join(keep), &new)?;
+    }
+    Ok(Some(message))
+}
+
 /// What a backend made of a plan.
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
     /// Something that may stay.
-    Fine,
-    /// Something of which a part may stay.
-    Mended,
+    Fine(String),
+    /// Something that was written by hand, and what may stay of it.
+    Edited(Kept),
     /// Nothing that can be used.
     Damaged,
 }
 
-/// What a plan is to be: `before` is how the backend found it, `now` how it left it.
-fn settle(name: &str, before: &str, now: Option<&[u8]>, origin: Origin) -> (String, Found) {
+/// `before` is how the backend found a plan, `now` how it left it.
+fn look(name: &str, before: &str, now: Option<&[u8]>, origin: Origin, most: usize) -> Found {
     let Some(now) = now.and_then(|bytes| std::str::from_utf8(bytes).ok()) else {
-        return (before.to_owned(), Found::Damaged);
+        return Found::Damaged;
     };
     if origin == Origin::Ralph {
-        return (now.to_owned(), Found::Fine);
+        return Found::Fine(now.to_owned());
     }
-    match ledger::reconcile(name, before, now) {
-        Some(kept) if kept == now => (kept, Found::Fine),
-        Some(kept) => (kept, Found::Mended),
-        None => (before.to_owned(), Found::Damaged),
+    match reconcile(name, before, now, most) {
+        Some(kept) => Found::Edited(kept),
+        None => Found::Damaged,
     }
 }

@@ -32,18 +32,37 @@ impl Log {
     }
 }
 
-/// Remove the oldest stage logs, so that `keep` of them are left, each with its prompt.
-pub(super) fn prune_stage_logs(directory: &Path, keep: u32) {
+/// What a log in the directory of logs is about; its name begins with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogOf {
+    /// A run of a backend in a loop.
+    Stage,
+    /// A backend that was tried alone.
+    Trial,
+}
+
+impl LogOf {
+    /// How the names begin.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Self::Stage => "ralph-",
+            Self::Trial => "try-",
+        }
+    }
+}
+
+/// Remove the oldest logs of a kind, so that `keep` of them are left, each with its prompt.
+pub fn prune_logs(directory: &Path, kind: LogOf, keep: u32) {
     let Ok(entries) = fs::read_dir(directory) else { return };
-    let mut logs: Vec<PathBuf> = entries
+    let mut logs: Vec<_> = entries
         .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|e| e == "log"))
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(kind.prefix()))
+        .map(|entry| (entry.metadata().and_then(|meta| meta.modified()).ok(), entry.path()))
+        .filter(|(_, path)| path.extension().is_some_and(|e| e == "log"))
         .collect();
-    // Their names begin with the time.
     logs.sort();
     let extra = logs.len().saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX));
-    for log in logs.iter().take(extra) {
+    for (_, log) in logs.iter().take(extra) {
         let _left = drop_view(log);
         let _left = drop_view(&log.with_extension("prompt.md"));
     }

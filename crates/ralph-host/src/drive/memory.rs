@@ -93,12 +93,14 @@ impl Session<'_> {
         }
         let wanted: Vec<_> = handoff.plan_amendments.iter().map(to_value).collect();
         let (now, current) = (self.clock.stamp(), begun.task.id.clone());
+        let used = self.plan.said(&begun.started.attempt)?.added;
         let mut outcomes = Vec::new();
         let ids = &mut self.ids;
         let (before, after) = self.plan.change(|plan, text| {
             let mut word = || ids.word(4);
             let codec = codec(plan.format);
-            let (new, made) = plan::amend(codec, text, &wanted, Some(&current), &now, &mut word)?;
+            let by = plan::Amender { current: Some(&current), used, at: &now };
+            let (new, made) = plan::amend(codec, text, &wanted, by, &mut word)?;
             outcomes = made;
             Ok(new)
         })?;

@@ -41,14 +41,18 @@ mod regate;
 mod session;
 mod signals;
 mod specs;
+mod survivors;
 mod terms;
 mod tidy;
+mod views;
 mod wait;
 mod workspace;
 
 pub use construct::{Goal, PlanPreview, Planned, Planning, construct, plan, preview_plan};
 pub use error::DriveError;
 pub use forget::{Forgotten, forget};
+pub use guard::mend_plan;
+pub use log::{LogOf, prune_logs};
 pub use notice::{Listener, Notice, Tally};
 pub use preview::{CommandLine, Input, Look, Next, Preview, preview};
 pub use session::{ATTEMPT_VARIABLE, Options, Setup, TASK_VARIABLE};
@@ -63,7 +67,7 @@ use session::{Loop, Session};
 
 /// Work on a plan, one task at a time, until nothing is left or something says stop.
 pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<End, DriveError> {
-    let runner = Runner::new(setup.ids.ulid(setup.clock.now()));
+    let runner = runner(&mut setup);
     let mut session = Session::open(setup, Loop::Build, &runner, listener)?;
     session.recover()?;
     session.start()?;
@@ -76,6 +80,12 @@ pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<End, Drive
     session.finish(&end, &end.reason())?;
     counts::write(&runner);
     Ok(end)
+}
+
+/// What runs programs for a loop: each of them carries the mark of the run and of the place.
+fn runner(setup: &mut Setup) -> Runner {
+    let place = setup.project.git_dir().unwrap_or(setup.project.root());
+    Runner::new(setup.ids.ulid(setup.clock.now())).at(place)
 }
 
 impl Session<'_> {

@@ -106,7 +106,7 @@ impl PlanFile {
         let _lock = self.store.lock()?;
         let bytes = crate::store::read(&self.path)?;
         let (text, _) = self.load(self.or_empty(bytes.as_deref())?)?;
-        self.store.begin_chain(&self.path, text.as_bytes())?;
+        self.store.begin_chain(&self.path, &text)?;
         Ok(text.to_string())
     }
 
@@ -140,6 +140,18 @@ impl PlanFile {
     /// What the backend of an attempt said through ralph's own commands.
     pub(super) fn said(&self, attempt: &str) -> Result<Said, DriveError> {
         Ok(self.store.said(attempt)?)
+    }
+
+    /// So many tasks and issues came in by hand; they count like those that came through commands.
+    pub(super) fn count_added(&self, attempt: &str, added: usize) -> Result<(), DriveError> {
+        if added == 0 {
+            return Ok(());
+        }
+        // Those of commands are among them: nobody can tell them apart any more.
+        self.store.say(attempt, |said| {
+            said.added = said.added.max(added);
+            Ok::<_, DriveError>(())
+        })
     }
 
     /// Put `before` back if the file still says `after`; otherwise let `mend` change what it says now.

@@ -8,30 +8,37 @@ use super::attempt::{Begun, Ended, from_value};
 use super::error::DriveError;
 use super::notice::Notice;
 use super::session::Session;
-use crate::git::{Changes, Checkpoint, Landing};
-use crate::proc::mark;
+use super::survivors::end_survivors;
+use crate::git::{Aside, Changes, Checkpoint, Landing, OnBase};
 use crate::store::Durability;
+
+/// What recovery has to go by.
+struct Found {
+    /// What it decides from.
+    facts: Facts,
+    /// What the attempt has changed, where the journal does not know it all.
+    now: Option<Changes>,
+    /// Its work, where it is not in the tree.
+    aside: Option<OnBase>,
+}
 
 impl Session<'_> {
     /// Recover, then make sure that the repository can be worked in.
     pub(super) fn recover(&mut self) -> Result<(), DriveError> {
-        let crashed = self.history.run.clone().filter(|_| self.history.run_end.is_none());
-        if let Some(run) = crashed {
-            let (killed, left) = mark::kill_survivors(&run.run);
-            if killed > 0 {
-                self.tell(&format!("ended {killed} processes of the interrupted run"));
-            }
-            if left > 0 {
-                self.warn(&format!("{left} processes of the interrupted run cannot be ended"));
-            }
-        }
+        end_survivors(&self.history, self.runner, self.listener);
         // Also without an open attempt: the ledger is committed after the last one.
         self.repo.remove_stale_lock()?;
         if let Some(run) = &self.history.run {
             self.repo.remove_own_locks(&run.run);
         }
         if let Some(open) = self.history.open.clone() {
+            let settings = self.project.ralph_toml();
+            let began_with = crate::store::read(&settings)?;
             self.recover_attempt(&open)?;
+            // A backend's own gates must not outlive its attempt.
+            if crate::store::read(&settings)? != began_with {
+                return Err(DriveError::SettingsMoved);
+            }
         }
         self.recover_consultation()?;
         self.recover_index()?;
@@ -53,7 +60,7 @@ impl Session<'_> {
         let changes: Option<Changes> =
             open.ended.as_ref().map(|end| from_value(&end.changes, "changes")).transpose()?;
         self.repo.remove_own_locks(&base.of.run);
-        let facts = self.facts(&base, changes.as_ref())?;
+        let Found { facts, now, aside } = self.look(&base, changes.as_ref())?;
         let begun = Begun {
             task: self.task_of(open)?,
             started: open.started.clone(),
@@ -61,7 +68,7 @@ impl Session<'_> {
             at: self.clock.now(),
         };
         let name = format!("iteration {} ({})", open.started.iteration, open.started.task);
-        let ended = open.ended.clone().zip(changes);
+        let ended = open.ended.clone().zip(now.or_else(|| changes.clone()));
         let ended = ended.map(|(end, changes)| Ended { end, changes });
         match (recover(open, &facts), ended) {
             (Recovery::Finish { commit, intent }, _) => {
@@ -80,13 +87,22 @@ impl Session<'_> {
                 self.tell(&format!("{name} had ended; its work is judged now"));
                 self.conclude(&begun, ended)
             }
-            (Recovery::RollBack(intent), ended) => {
+            (Recovery::BringBack, Some(mut ended)) => {
+                self.tell(&format!("{name} had ended; its work is brought back and judged now"));
+                self.bring_back(&begun.base, aside.as_ref(), &mut ended)?;
+                self.conclude(&begun, ended)
+            }
+            (Recovery::RollBack(intent), _) => {
                 self.tell(&format!("{name} was interrupted; the tree is put back"));
                 if !matches!(open.phase, Phase::RollingBack(_)) {
-                    let changes = ended.as_ref().map(|ended| &ended.changes);
-                    return self.roll_back(&begun, changes, intent.failure, intent.context);
+                    return self.roll_back(
+                        &begun,
+                        changes.as_ref(),
+                        intent.failure,
+                        intent.context,
+                    );
                 }
-                self.roll_back_now(&begun, ended.as_ref().map(|e| &e.changes), &intent)
+                self.roll_back_now(&begun, changes.as_ref(), &intent)
             }
             (Recovery::Ask { message }, _) => Err(DriveError::Ask {
                 message,
@@ -94,34 +110,64 @@ impl Session<'_> {
                     "`ralph show last` has the details; `ralph recover --forget` goes on without it"
                         .into(),
             }),
-            (Recovery::Land(_) | Recovery::Judge, None) => Err(DriveError::Ask {
-                message: format!("the journal says that {name} ended, and not how"),
-                hint: "please report this; `ralph recover --forget` goes on without it".into(),
-            }),
+            (Recovery::Land(_) | Recovery::Judge | Recovery::BringBack, None) => {
+                Err(DriveError::Ask {
+                    message: format!("the journal says that {name} ended, and not how"),
+                    hint: "please report this; `ralph recover --forget` goes on without it".into(),
+                })
+            }
         }
     }
 
-    fn facts(&mut self, base: &Checkpoint, changes: Option<&Changes>) -> Result<Facts, DriveError> {
+    /// What the world is like.
+    fn look(&mut self, base: &Checkpoint, before: Option<&Changes>) -> Result<Found, DriveError> {
         let (landed, rewritten) = match self.repo.landed(base)? {
             Landing::At(commit) => (Some(commit.to_string()), false),
             Landing::No => (None, false),
             Landing::Rewritten => (None, true),
         };
-        let tree = match changes {
-            _ if landed.is_some() => TreeIs::Result,
-            None => TreeIs::Other,
-            Some(before) => {
-                let now = self.repo.collect(base)?;
-                let paths =
-                    |c: &Changes| c.paths.iter().map(|p| p.path.clone()).collect::<Vec<_>>();
-                match paths(&now) {
-                    now if now == paths(before) => TreeIs::Result,
-                    now if now.is_empty() => TreeIs::Base,
-                    _ => TreeIs::Other,
-                }
-            }
+        let known = |tree| Found {
+            facts: Facts { landed: landed.clone(), rewritten, tree },
+            now: None,
+            aside: None,
         };
-        Ok(Facts { landed, rewritten, tree })
+        let Some(before) = before else { return Ok(known(TreeIs::Other)) };
+        if landed.is_some() {
+            return Ok(known(TreeIs::Result));
+        }
+        let now = self.repo.collect(base)?;
+        let paths = |c: &Changes| c.paths.iter().map(|p| p.path.clone()).collect::<Vec<_>>();
+        Ok(match self.repo.put_aside(base, &now)? {
+            Aside::Never if paths(&now) == paths(before) => known(TreeIs::Result),
+            Aside::Never if now.is_empty() => known(TreeIs::Base),
+            Aside::Never => known(TreeIs::Other),
+            // Its gates have run once, and may have changed files: what is there now counts.
+            Aside::Back => {
+                let now = Changes { moved: before.moved.clone(), ..now };
+                Found { now: Some(now), ..known(TreeIs::Result) }
+            }
+            Aside::Still(aside) => Found { aside: Some(aside), ..known(TreeIs::Aside) },
+        })
+    }
+
+    /// Put the work of an attempt back into the tree.
+    fn bring_back(
+        &mut self,
+        base: &Checkpoint,
+        aside: Option<&OnBase>,
+        ended: &mut Ended,
+    ) -> Result<(), DriveError> {
+        let Some(aside) = aside else { return Ok(()) };
+        if let Some(kept) = self.repo.reapply(base, aside)? {
+            let name = &kept.of.attempt;
+            self.warn(&format!(
+                "what was in the tree instead is kept as {}; `ralph salvage diff {name}` shows it",
+                kept.name
+            ));
+        }
+        let now = self.repo.collect(base)?;
+        ended.changes = Changes { moved: std::mem::take(&mut ended.changes.moved), ..now };
+        Ok(())
     }
 
     /// The task of an open attempt, as the plan has it or as it was remembered.

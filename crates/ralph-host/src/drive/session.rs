@@ -7,27 +7,26 @@ use std::rc::Rc;
 use jiff::Timestamp;
 use ralph_core::choice::{Asked, Limited};
 use ralph_core::config::{Config, LogLevel, StageName};
-use ralph_core::cycle::{
-    End, Entry, History, JOURNAL_FORM, Record, RunStart, event_of, remaining, state_of,
-};
+use ralph_core::cycle::{End, Entry, History, JOURNAL_FORM, Record, RunStart, event_of, remaining};
 use ralph_core::format::Format;
 use ralph_core::gate::{Baselines, Check, Gate};
 use ralph_core::plan::{Id, Plan, State, TombstoneKind};
 
 use super::error::DriveError;
 use super::ledger_guard::KeptLedger;
-use super::log::{Log, prune_stage_logs};
+use super::log::{Log, LogOf, prune_logs};
 use super::notice::{Listener, Notice, Tally};
 use super::plan_file::{Loaded, Missing, PlanFile};
 use super::progress::Logged;
 use super::signals::Signals;
+use super::views::Views;
 use crate::choice::{self, ChoiceError, Place, StageChoice};
 use crate::clock::Clock;
 use crate::git::{Checkpoint, CommitMessage, LedgerPaths, Repo};
 use crate::ids::Ids;
 use crate::proc::Runner;
 use crate::project::Project;
-use crate::store::{Durability, Journal, RunLock, Store, Syncing, add_to_view, put_view};
+use crate::store::{Durability, Journal, RunLock, Store, Syncing};
 
 /// The variable that tells a program that it runs inside an attempt.
 pub const ATTEMPT_VARIABLE: &str = "RALPH_ATTEMPT";
@@ -169,7 +168,7 @@ impl<'a> Session<'a> {
         let lock = RunLock::acquire(&project.state_dir(), store.holder())?;
         let (journal, history) = Journal::open(&project.state_dir())?;
         let log = Log::of(project.root(), &config);
-        prune_stage_logs(&project.logs_dir(), config.retention.logs.get());
+        prune_logs(&project.logs_dir(), LogOf::Stage, config.retention.logs.get());
         let missing = if kind == Loop::Build { Missing::Error } else { Missing::Empty };
         let plan = PlanFile::new(project.root(), plan, store, missing);
         let loaded = plan.read()?;
@@ -229,25 +228,10 @@ impl<'a> Session<'a> {
 
     /// Views are made from the journal; that they cannot be written is no reason to stop.
     fn show_views(&mut self, entry: &Entry) {
-        let events = event_of(entry, &self.history);
-        let mut lines = Vec::new();
-        for event in &events {
+        for event in event_of(entry, &self.history) {
             self.log.line(LogLevel::Info, &event.timestamp, &event.message);
-            if serde_json::to_writer(&mut lines, event).is_ok() {
-                lines.push(b'\n');
-            }
         }
-        let logs = self.project.root().join(".ralph/logs/events.jsonl");
-        let mut problems = Vec::new();
-        if !lines.is_empty() {
-            problems.extend(add_to_view(&logs, &lines).err());
-        }
-        if changes_state(&entry.record) {
-            let text = serde_json::to_string_pretty(&state_of(&self.history)).unwrap_or_default();
-            let text = format!("{text}\n");
-            problems.extend(put_view(&self.project.state_json(), text.as_bytes()).err());
-        }
-        for problem in problems {
+        for problem in Views::of(&self.project).show(entry, &self.history) {
             self.warn(&problem.to_string());
         }
     }
@@ -387,15 +371,4 @@ pub(super) fn tally(plan: &Plan) -> Tally {
         }
     }
     tally
-}
-
-fn changes_state(record: &Record) -> bool {
-    matches!(
-        record,
-        Record::RunStarted(_)
-            | Record::RunEnded { .. }
-            | Record::AttemptStarted(_)
-            | Record::Waiting { .. }
-            | Record::Waited
-    )
 }

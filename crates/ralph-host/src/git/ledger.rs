@@ -54,7 +54,9 @@ impl LedgerPaths {
             sources: SOURCES.map(RepoPath::from).to_vec(),
         };
         paths.shared.push(plan.into());
-        paths.runtime.push(RepoPath::new(format!("{plan}.torn")));
+        for beside in ["torn", "bak"] {
+            paths.runtime.push(RepoPath::new(format!("{plan}.{beside}")));
+        }
         let (folder, name) = plan.rsplit_once('/').map_or(("", plan), |(f, n)| (f, n));
         if name == "implementation.json" {
             let folder = if folder.is_empty() { String::new() } else { format!("{folder}/") };
@@ -152,6 +154,7 @@ mod tests {
         for ours in [
             "docs/implementation.json",
             "docs/PROGRESS.md",
+            "docs/implementation.json.bak",
             ".ralph/handoffs/1.json",
             "ralph/.ralph-tmp-abc",
             "build/ralph-logs/a/b.log",

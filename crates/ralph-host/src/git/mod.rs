@@ -70,7 +70,7 @@ pub use name::{NotAnOid, Oid, RepoPath};
 pub use nested::NestedRepo;
 pub use raw::Raw;
 pub use ready::StaleLock;
-pub use roll_back::{OnBase, RolledBack};
+pub use roll_back::{Aside, OnBase, RolledBack};
 pub use salvage::Salvage;
 pub use state::{Moment, Operation, Stamp};
 pub use status::Side;

@@ -56,6 +56,17 @@ pub struct OnBase {
     pub kept: Option<Salvage>,
 }
 
+/// Where S1 is after a crash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Aside {
+    /// It was never put aside, as far as anybody knows.
+    Never,
+    /// It was, and is in the tree again.
+    Back,
+    /// It was, and something else is in the tree.
+    Still(OnBase),
+}
+
 impl Repo<'_> {
     /// Keep what is there and put S0 back, the ledger aside. `changes` is what [`Repo::collect`]
     /// found, if it came so far. May be repeated after a crash.
@@ -96,13 +107,26 @@ impl Repo<'_> {
         Ok(OnBase { tree: shot.tree, kept: salvage })
     }
 
+    /// After a crash: where S1 is, if it was put aside for a look at the base. [`Repo::collect`] has just
+    /// found `now`. Means something only for an attempt whose backend has ended.
+    pub fn put_aside(&self, cp: &Checkpoint, now: &Changes) -> Result<Aside, GitError> {
+        let name = cp.own_ref(&format!("salvage/{}^{{tree}}", cp.of.attempt));
+        let Some(tree) = self.find_ref(&name)? else { return Ok(Aside::Never) };
+        let index = self.desk(&cp.of.attempt).after();
+        self.start_index(cp, Some(now), &index)?;
+        Ok(match self.write_tree(&index)? == tree {
+            true => Aside::Back,
+            false => Aside::Still(OnBase { tree, kept: None }),
+        })
+    }
+
     /// Bring S1 back. What the gates or the user have written meanwhile is kept and named.
     pub fn reapply(&self, cp: &Checkpoint, base: &OnBase) -> Result<Option<Salvage>, GitError> {
         let index = self.desk(&cp.of.attempt).after();
         let mut kept = None;
         for _ in 0..TRIES {
             let shot = self.snapshot(&index, cp)?;
-            if !shot.changes.is_empty() {
+            if !shot.changes.is_empty() && shot.tree != base.tree {
                 let name = format!("{}-base", cp.of.attempt);
                 kept = Some(self.keep(cp, &shot.tree, &name)?);
             }
@@ -132,6 +156,7 @@ impl Repo<'_> {
                 return Ok(WentBack { shot, salvage: None, rewritten: Vec::new() });
             }
             let salvage = self.keep(cp, &shot.tree, &cp.of.attempt)?;
+            crate::crash::point();
             let folders = self.old_folders(cp, &shot.changes);
             if self.move_tree(index, &shot.tree, &base)? == Move::Done {
                 restore_folders(&folders)?;

@@ -18,7 +18,7 @@ use super::job::{Finished, Job, Step, Urgency, Watch};
 use super::lines::{Line, Lines};
 use super::link::{Link, Lost};
 use super::mailbox::{Mail, Mailbox, Stream};
-use super::mark::kill_marked;
+use super::mark::kill_job;
 use super::pump::Pumps;
 use super::supervise::PATIENCE;
 use super::tail::Tail;
@@ -282,7 +282,7 @@ impl<'a> Attend<'a> {
     /// Without a supervisor nobody but us can end what it has left.
     fn lost(&self) -> ProcError {
         self.link.abandon();
-        let _ended = kill_marked(self.run, Some(self.spawn.job));
+        let _ended = kill_job(self.run, self.spawn.job);
         ProcError::Lost
     }
 }

@@ -93,7 +93,7 @@ impl Families {
         };
         let mut processes: Vec<Process> = all.iter().filter(is_below).copied().collect();
         let groups = self.groups(&processes);
-        processes.extend(super::mark::marked(&self.run, None));
+        processes.extend(super::mark::of_run(&self.run));
         processes.sort_unstable();
         processes.dedup_by_key(|p| p.key());
         Prey { processes, groups }

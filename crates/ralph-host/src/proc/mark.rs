@@ -1,8 +1,12 @@
-//! The mark that every process of a run carries in its environment.
+//! The marks that every process of a run carries in its environment.
 //!
-//! Children inherit it, so it is found on processes that have left their parent, their group and
-//! their session. It is how recovery finds what a run left behind when its supervisor died with it.
+//! Children inherit them, so they are found on processes that have left their parent, their group and
+//! their session. They are how recovery finds what a run left behind when its supervisor died with it:
+//! by the run, and by the place where loops work, of which only one can be at work at a time. A run
+//! that ended before it wrote its name down is found by the place alone.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::family::{Known, Prey, Process, freeze_and_kill};
@@ -14,6 +18,9 @@ pub const RUN_VARIABLE: &str = "RALPH_RUN";
 /// The variable with the number of the job within the run.
 pub const JOB_VARIABLE: &str = "RALPH_JOB";
 
+/// The variable with the place where a loop works.
+pub const PLACE_VARIABLE: &str = "RALPH_PLACE";
+
 /// How long killed processes may take to go.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -22,22 +29,55 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) struct Mark {
     pub(super) run: String,
     pub(super) job: Option<u64>,
+    pub(super) place: Option<String>,
 }
 
 impl Mark {
     /// The mark among these `NAME=value` variables.
     pub(super) fn of_variables<'a>(variables: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
-        let (mut run, mut job) = (None, None);
+        let (mut run, mut job, mut place) = (None, None, None);
         for variable in variables {
             let Ok(text) = str::from_utf8(variable) else { continue };
             match text.split_once('=') {
                 Some((RUN_VARIABLE, value)) => run = Some(value.to_owned()),
                 Some((JOB_VARIABLE, value)) => job = value.parse().ok(),
+                Some((PLACE_VARIABLE, value)) => place = Some(value.to_owned()),
                 _ => {}
             }
         }
-        run.map(|run| Self { run, job })
+        run.map(|run| Self { run, job, place })
     }
+}
+
+/// Which processes are meant.
+#[derive(Clone, Copy, Debug)]
+enum Wanted<'a> {
+    /// Those of a run.
+    Run(&'a str),
+    /// Those of one job of a run.
+    Job(&'a str, u64),
+    /// Those of any other run than this one at this place.
+    Others { place: &'a str, run: &'a str },
+}
+
+impl Wanted<'_> {
+    fn is(self, mark: &Mark) -> bool {
+        match self {
+            Self::Run(run) => mark.run == run,
+            Self::Job(run, job) => mark.run == run && mark.job == Some(job),
+            Self::Others { place, run } => mark.place.as_deref() == Some(place) && mark.run != run,
+        }
+    }
+}
+
+/// The mark of a place: the same for the same directory, whatever it is called.
+pub fn place_of(directory: &Path) -> String {
+    let real = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+    let bytes = real.as_os_str().as_encoded_bytes();
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
 }
 
 /// A process that still carries a run's mark.
@@ -51,25 +91,37 @@ pub struct Survivor {
 
 /// The processes that carry the mark of this run, this one excepted.
 pub fn survivors(run: &str) -> Vec<Survivor> {
-    let marked = marked(run, None);
-    marked.into_iter().map(|p| Survivor { pid: p.pid, name: os::name(p.pid) }).collect()
+    of_run(run).into_iter().map(|p| Survivor { pid: p.pid, name: os::name(p.pid) }).collect()
 }
 
 /// Kill every process that carries the mark of this run. Gives how many there were, and how many
 /// are still there because they could not be killed.
 pub fn kill_survivors(run: &str) -> (usize, usize) {
-    kill_marked(run, None)
+    kill(Wanted::Run(run))
 }
 
-/// The same for one job of a run.
-pub(super) fn kill_marked(run: &str, job: Option<u64>) -> (usize, usize) {
+/// Kill every process that carries the mark of this place and of another run than `run`. For
+/// whoever holds the lock of the place: then none of them has a loop any more.
+pub fn kill_others_at(place: &str, run: &str) -> (usize, usize) {
+    kill(Wanted::Others { place, run })
+}
+
+/// Kill every process of one job of a run.
+pub(super) fn kill_job(run: &str, job: u64) -> (usize, usize) {
+    kill(Wanted::Job(run, job))
+}
+
+fn kill(wanted: Wanted<'_>) -> (usize, usize) {
     let mut killed = Known::new();
+    if marked(wanted).is_empty() {
+        return (0, 0);
+    }
     let until = Instant::now() + PATIENCE;
     loop {
         // Their groups may hold others: nobody knows here who started them.
-        let mut find = || Prey { processes: marked(run, job), ..Prey::default() };
+        let mut find = || Prey { processes: marked(wanted), ..Prey::default() };
         freeze_and_kill(&mut find, &mut killed);
-        let left = marked(run, job).len();
+        let left = marked(wanted).len();
         if left == 0 || Instant::now() >= until {
             return (killed.len(), left);
         }
@@ -77,16 +129,29 @@ pub(super) fn kill_marked(run: &str, job: Option<u64>) -> (usize, usize) {
     }
 }
 
-/// Dead processes have no environment, so they are not in this list.
-pub(super) fn marked(run: &str, job: Option<u64>) -> Vec<Process> {
-    let me = rustix::process::getpid().as_raw_nonzero().get();
+/// The processes of a run.
+pub(super) fn of_run(run: &str) -> Vec<Process> {
+    marked(Wanted::Run(run))
+}
+
+/// Dead processes have no environment, so they are not in this list; neither are this process and
+/// those that it descends from, which are somebody's own.
+fn marked(wanted: Wanted<'_>) -> Vec<Process> {
     let mut all = os::processes();
-    all.retain(|p| p.pid != me);
+    let ours = lineage(&all, rustix::process::getpid().as_raw_nonzero().get());
+    all.retain(|p| !ours.contains(&p.pid));
     let marks = os::marks(&all.iter().map(|p| p.pid).collect::<Vec<_>>());
-    all.retain(|p| {
-        marks.get(&p.pid).is_some_and(|m| m.run == run && (job.is_none() || m.job == job))
-    });
+    all.retain(|p| marks.get(&p.pid).is_some_and(|mark| wanted.is(mark)));
     all
+}
+
+/// A process, its parent, and so on.
+fn lineage(all: &[Process], pid: i32) -> BTreeSet<i32> {
+    let (mut ours, mut next) = (BTreeSet::new(), Some(pid));
+    while let Some(pid) = next.filter(|pid| ours.insert(*pid)) {
+        next = all.iter().find(|p| p.pid == pid).map(|p| p.parent);
+    }
+    ours
 }
 
 #[cfg(test)]
@@ -101,9 +166,32 @@ mod tests {
     fn the_mark_is_the_run_and_the_job() {
         assert_eq!(
             mark(&["PATH=/bin", "RALPH_RUN=r-1", "RALPH_JOB=3", "RALPH_RUNNER=x"]),
-            Some(Mark { run: "r-1".into(), job: Some(3) })
+            Some(Mark { run: "r-1".into(), job: Some(3), place: None })
         );
-        assert_eq!(mark(&["RALPH_RUN=r-1"]), Some(Mark { run: "r-1".into(), job: None }));
+        let place = Some("p".to_owned());
+        assert_eq!(
+            mark(&["RALPH_PLACE=p", "RALPH_RUN=r-1"]),
+            Some(Mark { run: "r-1".into(), job: None, place })
+        );
+    }
+
+    #[test]
+    fn of_a_place_only_the_processes_of_other_runs_are_meant() {
+        let others = Wanted::Others { place: "here", run: "ours" };
+        let is = |variables: &[&str]| others.is(&mark(variables).unwrap());
+        assert!(is(&["RALPH_PLACE=here", "RALPH_RUN=another"]));
+        assert!(!is(&["RALPH_PLACE=here", "RALPH_RUN=ours"]));
+        assert!(!is(&["RALPH_PLACE=elsewhere", "RALPH_RUN=another"]));
+        assert!(!is(&["RALPH_RUN=another"]));
+    }
+
+    #[test]
+    fn whoever_asks_and_its_ancestors_are_never_meant() {
+        let process = |pid, parent| Process { pid, parent, group: 1, started: 0, dead: false };
+        let all = [process(1, 0), process(5, 1), process(7, 5), process(8, 5)];
+        assert_eq!(lineage(&all, 7), BTreeSet::from([0, 1, 5, 7]));
+        let strange = [process(2, 3), process(3, 2)];
+        assert_eq!(lineage(&strange, 2), BTreeSet::from([2, 3]), "and a circle ends");
     }
 
     #[test]

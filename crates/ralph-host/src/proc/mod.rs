@@ -17,8 +17,8 @@
 //! none can get away by losing its parent, and it is tied to ralph by a socket that the kernel
 //! closes however ralph ends; then it kills all that is below it. A job ends the same way whether
 //! its program exits, is stopped or crashes: nobody of its family is left. Every process carries
-//! `RALPH_RUN` in its environment, which is how recovery finds what is left if ralph and its
-//! supervisor are both killed ([`mark`]).
+//! `RALPH_RUN` in its environment, and those of a loop `RALPH_PLACE`, which is how recovery finds
+//! what is left if ralph and its supervisor are both killed ([`mark`]).
 //!
 //! On Linux this is exact. On macOS there is no subreaper: a process is found by its parents, its
 //! process group or its mark, and one that has left all three lives on.

@@ -14,7 +14,7 @@ use super::find::find_program;
 use super::job::{Finished, Job, Step, Watch};
 use super::lines::Line;
 use super::link::Link;
-use super::mark::{JOB_VARIABLE, RUN_VARIABLE};
+use super::mark::{JOB_VARIABLE, PLACE_VARIABLE, RUN_VARIABLE, place_of};
 use super::pump::Input;
 use super::tee::Tee;
 use super::wire::{Spawn, Sweep};
@@ -27,6 +27,7 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 #[derive(Debug)]
 pub struct Runner {
     run: String,
+    place: Option<String>,
     supervisor: PathBuf,
     link: Mutex<Option<Arc<Link>>>,
     jobs: AtomicU64,
@@ -42,12 +43,25 @@ impl Runner {
     /// The same with another program as the supervisor; for tests, which are not ralph.
     pub fn with_supervisor(run: impl Into<String>, program: impl Into<PathBuf>) -> Self {
         let (run, supervisor) = (run.into(), program.into());
-        Self { run, supervisor, link: Mutex::new(None), jobs: AtomicU64::new(1) }
+        Self { run, place: None, supervisor, link: Mutex::new(None), jobs: AtomicU64::new(1) }
+    }
+
+    /// The runner of the one loop that works at this directory: its processes carry the mark of the
+    /// place too, and the next loop there ends those that are left.
+    #[must_use]
+    pub fn at(mut self, directory: &Path) -> Self {
+        self.place = Some(place_of(directory));
+        self
     }
 
     /// The run whose mark every process carries.
     pub fn run_id(&self) -> &str {
         &self.run
+    }
+
+    /// The place whose mark every process carries, if there is one.
+    pub fn place(&self) -> Option<&str> {
+        self.place.as_deref()
     }
 
     /// How many programs were started so far.
@@ -79,6 +93,9 @@ impl Runner {
         let mut env = job.env.clone();
         env.push((RUN_VARIABLE.into(), Some(self.run.clone().into())));
         env.push((JOB_VARIABLE.into(), Some(number.to_string().into())));
+        if let Some(place) = &self.place {
+            env.push((PLACE_VARIABLE.into(), Some(place.into())));
+        }
         let spawn = Spawn {
             job: number,
             program,

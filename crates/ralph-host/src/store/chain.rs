@@ -2,15 +2,18 @@
 //!
 //! # Theory of operation
 //!
-//! While a backend runs, `plan.hash` in the state directory holds the fingerprint of the plan's last
-//! text. A change through [`Store::update`] moves it on, under the ledger's lock, but only from a text
+//! While a backend runs, `plan.chain` in the state directory holds the plan's text as it was, and the
+//! fingerprint of its last one. A change through [`Store::update`] moves it on, under the ledger's lock, but only from a text
 //! with that very fingerprint: one edit by hand breaks the chain, and nothing mends it. So a plan whose
 //! fingerprint is still the one in the file was changed by commands alone, a person's or a backend's,
-//! each of which had its own guard rails. It tells honest work apart from slips; whoever wants to
+//! each of which had its own guard rails. What a backend did by hand is taken back when it has ended;
+//! if ralph is killed before, the next start finds here what to take it back to. It tells honest work apart from slips; whoever wants to
 //! deceive ralph can write the file too.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
 
 use super::Store;
 use super::view::{drop_view, put_view};
@@ -20,18 +23,42 @@ use crate::FileError;
 pub(super) struct Chain {
     file: PathBuf,
     of: Vec<u8>,
+    kept: Kept,
+}
+
+/// What the file holds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Kept {
     link: String,
+    #[serde(flatten)]
+    watched: Watched,
+}
+
+/// A plan that a backend may be changing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Watched {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it said when the backend began.
+    pub before: String,
 }
 
 impl Store {
     fn chain_file(&self) -> PathBuf {
-        self.state_dir.join("plan.hash")
+        self.state_dir.join("plan.chain")
     }
 
     /// From now on it is known whether all changes of `path`, which has this text, come through
     /// ralph. Call it with the ledger's lock held.
-    pub fn begin_chain(&self, path: &Path, text: &[u8]) -> Result<(), FileError> {
-        put_view(&self.chain_file(), fingerprint(&identity(path), text).as_bytes())
+    pub fn begin_chain(&self, path: &Path, text: &str) -> Result<(), FileError> {
+        let link = fingerprint(&identity(path), text.as_bytes());
+        let watched = Watched { path: path.to_owned(), before: text.to_owned() };
+        Kept { link, watched }.put(&self.chain_file())
+    }
+
+    /// The plan whose chain has begun and not ended, and what it said then.
+    pub fn watched(&self) -> Option<Watched> {
+        Kept::read(&self.chain_file()).map(|kept| kept.watched)
     }
 
     /// Whether all changes of `path` since the chain began came through ralph.
@@ -47,25 +74,35 @@ impl Store {
     /// The chain of a file, if there is one.
     pub(super) fn chain(&self, path: &Path) -> Option<Chain> {
         let file = self.chain_file();
-        let link = fs::read_to_string(&file).ok()?;
-        Some(Chain { file, of: identity(path), link })
+        let kept = Kept::read(&file)?;
+        Some(Chain { file, of: identity(path), kept })
+    }
+}
+
+impl Kept {
+    fn read(file: &Path) -> Option<Self> {
+        serde_json::from_slice(&fs::read(file).ok()?).ok()
+    }
+
+    fn put(&self, file: &Path) -> Result<(), FileError> {
+        put_view(file, &serde_json::to_vec(self).unwrap_or_default())
     }
 }
 
 impl Chain {
     fn is_at(&self, text: &[u8]) -> bool {
-        self.link == fingerprint(&self.of, text)
+        self.kept.link == fingerprint(&self.of, text)
     }
 
     /// The chain after a change; `None` when it was broken before, or is about another file.
     pub(super) fn next(self, old: Option<&[u8]>, new: &[u8]) -> Option<Self> {
         let link = fingerprint(&self.of, new);
-        self.is_at(old?).then_some(Self { link, ..self })
+        self.is_at(old?).then_some(Self { kept: Kept { link, ..self.kept }, ..self })
     }
 
     /// Write it down. If that fails, the chain is broken, which is the careful answer.
     pub(super) fn keep(&self) {
-        let _broken = put_view(&self.file, self.link.as_bytes());
+        let _broken = self.kept.put(&self.file);
     }
 }
 
@@ -100,7 +137,7 @@ mod tests {
             let store = Store::new(dir.path().join("state"), Holder::this_process("now"));
             let stage = Self { dir, store };
             replace(&stage.plan(), b"one").unwrap();
-            stage.store.begin_chain(&stage.plan(), b"one").unwrap();
+            stage.store.begin_chain(&stage.plan(), "one").unwrap();
             stage
         }
 
@@ -127,6 +164,17 @@ mod tests {
         stage.add(" two");
         stage.add(" three");
         assert!(stage.is_unbroken());
+    }
+
+    #[test]
+    fn what_the_plan_said_at_first_is_known_until_the_chain_ends() {
+        let stage = Stage::new();
+        let first = Watched { path: stage.plan(), before: "one".into() };
+        stage.add(" two");
+        replace(&stage.plan(), b"mine").unwrap();
+        assert_eq!(stage.store.watched(), Some(first));
+        stage.store.end_chain().unwrap();
+        assert_eq!(stage.store.watched(), None);
     }
 
     #[test]

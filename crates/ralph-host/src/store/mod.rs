@@ -26,6 +26,7 @@ mod target;
 mod view;
 
 pub use atomic::{TEMP_PREFIX, append, replace};
+pub use chain::Watched;
 pub use create::{Created, create};
 pub use journal::{Durability, Journal, JournalError, read_history};
 pub use ledger::{Kind, Read, Store, StoreError, Torn, TornTail, Updated, Wrote, update};

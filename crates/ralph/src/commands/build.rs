@@ -8,7 +8,7 @@ use ralph_core::cycle::exit_code;
 use ralph_core::gate;
 use ralph_core::plan::Id;
 use ralph_core::text::nearest;
-use ralph_host::drive::{self, Listener, Options, Setup, Signals};
+use ralph_host::drive::{self, DriveError, Listener, Options, Setup, Signals};
 
 use super::build_args::{BuildArgs, StartArgs, StartMode};
 use super::{plan_spec, preview};
@@ -38,6 +38,8 @@ pub(crate) fn run_with(
     if args.dry_run {
         return preview::run(context, args, &flags);
     }
+    // The backend of an attempt that was interrupted may have left a plan that nobody can read.
+    mend_plan(context, listener)?;
     let file = context.read_plan(&args.plan())?;
     known(args.task.as_deref(), &file)?;
     let resolved = context.config_with(&flags, &file)?;
@@ -53,6 +55,20 @@ fn known(task: Option<&str>, file: &PlanFile) -> Result<(), CommandError> {
     Err(error.maybe_hint(near.map(|near| format!("did you mean {near}?"))))
 }
 
+/// Before anybody reads the plan: what a backend that was interrupted did to it by hand is undone.
+pub(super) fn mend_plan(
+    context: &Context,
+    listener: &mut dyn Listener,
+) -> Result<(), CommandError> {
+    drive::mend_plan(&context.project, &context.store(), &context.clock(), listener)
+        .map_err(|e| drive_error(&e))
+}
+
+/// A loop that could not go on.
+pub(super) fn drive_error(error: &DriveError) -> CommandError {
+    CommandError::new(error.to_string()).maybe_hint(error.hint())
+}
+
 /// The loop itself.
 fn run_loop(
     context: &Context,
@@ -63,9 +79,12 @@ fn run_loop(
 ) -> Result<ExitCode, CommandError> {
     let plan = context.plan_path(&args.plan())?;
     let setup = setup(context, plan, file, resolved, options(args))?;
-    let end = drive::build(setup, listener)
-        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
-    Ok(ExitCode::from(exit_code(&end)))
+    match drive::build(setup, listener) {
+        Ok(end) => Ok(ExitCode::from(exit_code(&end))),
+        // Once at most: nothing is left to recover then.
+        Err(DriveError::SettingsMoved) => run_with(context, args, listener),
+        Err(e) => Err(drive_error(&e)),
+    }
 }
 
 /// What a loop is given.

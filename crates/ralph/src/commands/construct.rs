@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use clap::Args;
 use ralph_core::config::{Flag, flag_layer};
 use ralph_core::format::{Format, codec};
-use ralph_host::drive::{self, Goal, Listener, Options};
+use ralph_host::drive::{self, DriveError, Goal, Listener, Options};
 
-use super::build::setup;
+use super::build::{drive_error, mend_plan, setup};
 use super::loop_args::{LoopArgs, flag};
 use super::permit::Access;
 use super::spec_file;
@@ -83,6 +83,7 @@ fn run_with(
 ) -> Result<ExitCode, CommandError> {
     let flags = args.flags();
     flag_layer(&flags).map_err(|errors| CommandError::usage(errors.to_string()))?;
+    mend_plan(context, listener)?;
     let path = match &args.plan.plan {
         Some(plan) => context.directory.join(plan),
         None => context.project.plan_jsonl(),
@@ -110,9 +111,12 @@ fn run_with(
         text: spec.text,
         jobs: args.jobs.map(usize::from),
     };
-    let (end, _) = drive::construct(setup, &goal, listener)
-        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
-    Ok(ExitCode::from(end.exit_code()))
+    match drive::construct(setup, &goal, listener) {
+        Ok((end, _)) => Ok(ExitCode::from(end.exit_code())),
+        // Once at most: nothing is left to recover then.
+        Err(DriveError::SettingsMoved) => run_with(context, args, listener),
+        Err(e) => Err(drive_error(&e)),
+    }
 }
 
 fn empty(context: &Context, path: &std::path::Path) -> Result<PlanFile, CommandError> {

@@ -13,7 +13,7 @@ use ralph_core::format::{Format, codec};
 use ralph_core::plan::Plan;
 use ralph_host::drive::{self, Listener, Look, Planned, Planning};
 
-use super::build::setup;
+use super::build::{drive_error, setup};
 use super::loop_args::LoopArgs;
 use super::permit::Access;
 use super::plan_preview;
@@ -123,8 +123,7 @@ fn make(
     plannings: &[Planning],
     listener: &mut dyn Listener,
 ) -> Result<Vec<Planned>, CommandError> {
-    drive::plan(setup, plannings, listener)
-        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))
+    drive::plan(setup, plannings, listener).map_err(|e| drive_error(&e))
 }
 
 /// The plan in use, or the one that the format asks for.

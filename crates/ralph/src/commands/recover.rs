@@ -105,7 +105,7 @@ fn phase(open: &OpenAttempt) -> (&'static str, &'static str) {
         ),
         Phase::Ended(_) => (
             "the backend had ended, and nothing was decided",
-            "`ralph build` runs the gates if its work is still there, else puts the tree back",
+            "`ralph build` runs the gates on its work, or puts the tree back if that is gone",
         ),
         Phase::Landing(_) => (
             "its work was about to be committed",

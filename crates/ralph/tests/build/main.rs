@@ -28,6 +28,7 @@ mod options;
 mod plans;
 mod processes;
 mod progress;
+mod recovery;
 mod repo;
 mod settings;
 mod trouble;

@@ -22,6 +22,19 @@ pub(crate) fn left(home: &std::path::Path) -> Vec<String> {
     found
 }
 
+/// The one process that a ralph starts itself.
+pub(crate) fn supervisor_of(ralph: u32) -> u32 {
+    let parent = |pid: u32| -> Option<u32> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    };
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = entries.filter_map(|e| e.file_name().to_str()?.parse::<u32>().ok());
+    let children: Vec<u32> = pids.filter(|pid| parent(*pid) == Some(ralph)).collect();
+    assert_eq!(children.len(), 1, "ralph starts nothing but its supervisor: {children:?}");
+    children[0]
+}
+
 /// None is left, at once or very soon.
 #[track_caller]
 pub(crate) fn none_is_left(home: &std::path::Path) {

@@ -196,3 +196,78 @@ fn a_task_that_is_added_while_a_backend_runs_is_kept() {
     assert!(repo.plan().contains("Do three"), "{}", repo.plan());
     assert!(repo.is_done("one"));
 }
+
+/// A backend ticks the boxes of these lines by hand and says nothing that counts.
+fn ticks(lines: &str, work: &str) -> String {
+    let tick = format!(r#"{{ run = "sed -i '/{lines}/s/- .[ ]./- [x]/' progress.md" }}"#);
+    format!(r#"{work}, {tick}, {{ answer = "I ticked it." }}"#)
+}
+
+const WORK: &str = r#"{ write = "work/{task}.txt", text = "x\n" }"#;
+
+#[test]
+fn a_tick_by_hand_is_a_claim_for_the_task_at_hand_and_is_told() {
+    let repo = two();
+    repo.script(&rule("", &ticks("Do one", WORK)));
+    let run = repo.build(["--once"]).ok();
+    assert!(repo.is_done("one"), "{}", repo.plan());
+    says(&run, "was marked done");
+    let journal = repo.journal();
+    let end = journal.iter().find(|r| r["record"] == "backend_ended").unwrap();
+    assert_eq!(end["claimed"]["claim"], "done");
+}
+
+#[test]
+fn a_tick_by_hand_proves_nothing() {
+    let repo = two();
+    let broken = WORK.replace("x\\n", "BROKEN\\n");
+    repo.script(&rule("", &ticks("Do one", &broken)));
+    let run = repo.build(["--once"]).fails(3);
+    says(&run, "gates failed");
+    assert!(!repo.is_done("one"), "{}", repo.plan());
+}
+
+#[test]
+fn a_tick_by_hand_of_another_task_is_undone_and_is_no_claim() {
+    let repo = two();
+    repo.script(&rule("", &ticks("Do two", WORK)));
+    let run = repo.build(["--once"]).fails(3);
+    says(&run, "was marked done");
+    says(&run, "no claim that counts");
+    assert!(!repo.is_done("one") && !repo.is_done("two"), "{}", repo.plan());
+}
+
+#[test]
+fn one_attempt_adds_three_tasks_at_most_whichever_way_it_adds_them() {
+    let repo = two();
+    let bin = env!("CARGO_BIN_EXE_ralph");
+    let command = format!(r#"{{ run = "{bin} task add 'By command'" }}"#);
+    let by_hand = r#"{ run = "sed -i 's/^- .[ ]. Do two$/&\\n- [ ] By hand/' progress.md" }"#;
+    let add = |name: &str| {
+        format!(r#"{{ action = "add", task = {{ name = "{name}", notes = "more" }} }}"#)
+    };
+    let amend = format!(
+        r#"{{ claim = "done", handoff = {{ plan_amendments = [{}, {}] }} }}"#,
+        add("First of the handoff"),
+        add("Second of the handoff")
+    );
+    repo.script(&rule("", &format!("{WORK}, {command}, {by_hand}, {amend}")));
+    repo.build(["--once"]).ok();
+    let plan = repo.plan();
+    for name in ["By command", "By hand", "First of the handoff"] {
+        assert!(plan.contains(&format!("- [ ] {name}\n")), "{name}: {plan}");
+    }
+    assert!(!plan.contains("Second of the handoff"), "{plan}");
+}
+
+#[test]
+fn tasks_that_are_written_by_hand_beyond_three_are_left_out_and_told() {
+    let repo = two();
+    let more = r#"{ run = "for n in 1 2 3 4 5; do echo \"- [ ] More $n\"; done > m; sed -i '/Do two/r m' progress.md; rm m" }"#;
+    repo.script(&rule("", &format!("{more}, {GOOD}")));
+    let run = repo.build(["--once"]).ok();
+    says(&run, "more than 3 tasks and issues were added");
+    let plan = repo.plan();
+    assert!(plan.contains("More 3") && !plan.contains("More 4"), "{plan}");
+    assert!(repo.is_done("one"), "{plan}");
+}

@@ -124,7 +124,7 @@ fn what_ralph_writes_while_it_runs_is_ignored_and_the_rest_is_not() {
 #[test]
 fn each_stack_gets_its_gates() {
     let cases: &[(Files, &[&str])] = &[
-        (&[("Cargo.toml", "[package]\n")], &["test: cargo test"]),
+        (&[("Cargo.toml", "[package]\n")], &["test: cargo test --no-fail-fast"]),
         (
             &[
                 ("Cargo.toml", "[workspace]\n[workspace.lints.clippy]\n"),
@@ -132,7 +132,7 @@ fn each_stack_gets_its_gates() {
             ],
             &[
                 "lint: cargo clippy --workspace --all-targets -- -D warnings",
-                "test: cargo nextest run --workspace",
+                "test: cargo nextest run --workspace --no-fail-fast",
             ],
         ),
         (
@@ -167,7 +167,7 @@ fn each_stack_gets_its_gates() {
         (&[("justfile", "lint:\n  true\n")], &["lint: just lint"]),
         (
             &[("Cargo.toml", ""), ("web/package.json", r#"{"scripts": {"test": "jest"}}"#)],
-            &["test: cargo test", "web-test: cd web && npm run test"],
+            &["test: cargo test --no-fail-fast", "web-test: cd web && npm run test"],
         ),
     ];
     for (files, wanted) in cases {
@@ -290,7 +290,7 @@ fn json_is_all_of_standard_output() {
     let run = p.run(["init", "--json"]).ok().stderr("");
     let value = run.json();
     assert_eq!(value["created"][2], "ralph.toml");
-    assert_eq!(value["gates"][0]["command"], "cargo test");
+    assert_eq!(value["gates"][0]["command"], "cargo test --no-fail-fast");
     assert_eq!(value["found"][0]["evidence"], "Cargo.toml");
     assert_eq!(value["problems"][0]["file"], "package.json");
     assert_eq!(p.run(["init", "--json"]).ok().json()["created"], serde_json::json!([]));
@@ -367,5 +367,5 @@ fn many_at_once_make_one_project() {
         }
     });
     p.run(["init"]).ok().stdout("Everything is already there; nothing was changed.\n");
-    assert_eq!(gates(p), ["test: cargo test"]);
+    assert_eq!(gates(p), ["test: cargo test --no-fail-fast"]);
 }

@@ -11,9 +11,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use ralph_core::backend::sim::Sim;
-use ralph_core::backend::{
-    Driver, Ending, Event, Exit, Outcome, Permissions, Reader, Request, Session, Stop,
-};
+use ralph_core::backend::{Driver, Ending, Event, Exit, Outcome, Reader, Request, Stop};
 use ralph_testkit::{NOW, TestProject, project};
 
 /// A prompt about the task `t-demo`.
@@ -141,19 +139,7 @@ impl Seen {
 }
 
 fn request() -> Request<'static> {
-    Request {
-        prompt: PROMPT,
-        system: None,
-        model: None,
-        max_turns: None,
-        permissions: Permissions::Bypass,
-        mcp: None,
-        schema: None,
-        session: Session::New,
-        budget: None,
-        scratch: "/nowhere",
-        as_root: false,
-    }
+    Request { scratch: "/nowhere", ..Request::plain(PROMPT) }
 }
 
 #[test]

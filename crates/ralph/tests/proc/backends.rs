@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ralph_core::backend::{
     Context, Driver, Ending, Event, Exit, Invocation, Money, Outcome, Permissions, Reader, Request,
-    ScratchFile, Session, Spent, Stop, Supports,
+    ScratchFile, Spent, Stop, Supports,
 };
 use ralph_core::limits::{Decision, Limits, Monitor};
 use ralph_host::backends::{Call, Heard, OnCompact, RunReport, run_backend};
@@ -198,19 +198,7 @@ impl Scene {
             program: self.program,
             args: &["extra argument".to_owned()],
             env: &[("CONFIGURED".to_owned(), "too".to_owned())],
-            request: Request {
-                prompt: script,
-                system: None,
-                model: None,
-                max_turns: None,
-                permissions: Permissions::Default,
-                mcp: None,
-                schema: None,
-                session: Session::New,
-                budget: None,
-                scratch: "",
-                as_root: false,
-            },
+            request: Request { permissions: Permissions::Default, ..Request::plain(script) },
             cwd: place,
             scratch: &place.join("scratch"),
             log: Some(&place.join("logs/run.log")),

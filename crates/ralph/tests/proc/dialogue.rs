@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ralph_core::backend::acp::{Acp, Options};
-use ralph_core::backend::{Outcome, Permissions, Request, Session, Stop};
+use ralph_core::backend::{Outcome, Request, Stop};
 use ralph_core::limits::{Limits, Monitor};
 use ralph_host::backends::{Call, OnCompact, RunReport, run_backend};
 use ralph_host::proc::{Bounds, Cancel};
@@ -29,19 +29,7 @@ fn talk(script: &str, idle: Duration) -> RunReport {
         mode: None,
         cwd: place.to_str().unwrap().into(),
     });
-    let request = Request {
-        prompt: "make it",
-        system: None,
-        model: None,
-        max_turns: None,
-        permissions: Permissions::Bypass,
-        mcp: None,
-        schema: None,
-        session: Session::New,
-        budget: None,
-        scratch: "",
-        as_root: false,
-    };
+    let request = Request::plain("make it");
     let call = Call {
         driver: &driver,
         program: None,

@@ -4,9 +4,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use ralph_core::backend::sim::Sim;
-use ralph_core::backend::{
-    Driver, Invocation, Outcome, Permissions, Reader, Request, Session, Supports,
-};
+use ralph_core::backend::{Driver, Invocation, Outcome, Reader, Request, Session, Supports};
 use ralph_core::limits::{Limits, Monitor};
 use ralph_host::backends::{Call, Heard, OnCompact};
 use ralph_host::proc::mark::survivors;
@@ -68,19 +66,7 @@ fn work(driver: &dyn Driver, scenario: &str) -> Done {
             program: Some(env!("CARGO_BIN_EXE_ralph")),
             args: &[],
             env: &env,
-            request: Request {
-                prompt: PROMPT,
-                system: None,
-                model: None,
-                max_turns: None,
-                permissions: Permissions::Bypass,
-                mcp: None,
-                schema: None,
-                session: Session::New,
-                budget: None,
-                scratch: "",
-                as_root: false,
-            },
+            request: Request::plain(PROMPT),
             cwd: place,
             scratch: &place.join("scratch"),
             log: Some(&stage.log_path()),

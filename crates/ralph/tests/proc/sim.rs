@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use ralph_core::backend::sim::{COMMAND, Fault, Sim};
-use ralph_core::backend::{Driver, Outcome, Permissions, Reader, Request, Session};
+use ralph_core::backend::{Driver, Outcome, Reader, Request};
 use ralph_host::proc::{Finished, Job, Line, Stdin, Step};
 
 use crate::stage::{AGES, Stage};
@@ -12,19 +12,7 @@ use crate::stage::{AGES, Stage};
 const PROMPT: &str = "## Current Task\n\nt-demo\n";
 
 fn request() -> Request<'static> {
-    Request {
-        prompt: PROMPT,
-        system: None,
-        model: None,
-        max_turns: None,
-        permissions: Permissions::Bypass,
-        mcp: None,
-        schema: None,
-        session: Session::New,
-        budget: None,
-        scratch: "/nowhere",
-        as_root: false,
-    }
+    Request { scratch: "/nowhere", ..Request::plain(PROMPT) }
 }
 
 fn job(stage: &Stage, scenario: &str) -> Job {

@@ -6,19 +6,7 @@ use super::*;
 use crate::backend::{Event, Exit, Outcome, Spent};
 
 pub(super) fn request(prompt: &str) -> Request<'_> {
-    Request {
-        prompt,
-        system: None,
-        model: None,
-        max_turns: None,
-        permissions: Permissions::Bypass,
-        mcp: None,
-        schema: None,
-        session: Session::New,
-        budget: None,
-        scratch: "/scratch",
-        as_root: false,
-    }
+    Request { scratch: "/scratch", ..Request::plain(prompt) }
 }
 
 /// A request to compact the session.

@@ -43,19 +43,7 @@ const RUNS: &[(&str, &str, i32, &str)] = &[
 ];
 
 fn request() -> Request<'static> {
-    Request {
-        prompt: "do it",
-        system: None,
-        model: None,
-        max_turns: None,
-        permissions: Permissions::Bypass,
-        mcp: None,
-        schema: None,
-        session: Session::New,
-        budget: None,
-        scratch: "/scratch",
-        as_root: false,
-    }
+    Request { scratch: "/scratch", ..Request::plain("do it") }
 }
 
 /// A run that was read to its end.

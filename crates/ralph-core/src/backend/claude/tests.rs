@@ -4,19 +4,7 @@ use super::*;
 use crate::backend::Spent;
 
 fn request() -> Request<'static> {
-    Request {
-        prompt: "do it",
-        system: None,
-        model: None,
-        max_turns: None,
-        permissions: Permissions::Bypass,
-        mcp: None,
-        schema: None,
-        session: Session::New,
-        budget: None,
-        scratch: "/scratch",
-        as_root: false,
-    }
+    Request { scratch: "/scratch", ..Request::plain("do it") }
 }
 
 fn words(request: &Request<'_>) -> String {

@@ -9,19 +9,7 @@ use crate::backend::{
 };
 
 fn request(prompt: &str) -> Request<'_> {
-    Request {
-        prompt,
-        system: None,
-        model: None,
-        max_turns: None,
-        permissions: Permissions::Bypass,
-        mcp: None,
-        schema: None,
-        session: Session::New,
-        budget: None,
-        scratch: "/scratch",
-        as_root: false,
-    }
+    Request { scratch: "/scratch", ..Request::plain(prompt) }
 }
 
 fn read(stream: &[u8]) -> (Box<dyn Reader>, Vec<Event>) {

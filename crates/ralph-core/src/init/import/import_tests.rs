@@ -136,7 +136,7 @@ fn a_damaged_import_is_reported_with_its_line_and_the_rest_goes_on() {
     assert!(problems[0].starts_with(".ralph/config/agents.json:2: "), "{problems:?}");
     assert!(problems[1].starts_with(".ralph/config/mcp-context.json:3: "), "{problems:?}");
     assert!(created(&setup, "ralph.toml").contains("\nplan = \"plan.json\"\n"));
-    assert_eq!(gates(&setup), ["test: cargo test"]);
+    assert_eq!(gates(&setup), ["test: cargo test --no-fail-fast"]);
 }
 
 #[test]

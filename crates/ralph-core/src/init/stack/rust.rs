@@ -21,9 +21,9 @@ pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
     }
     let nextest = look.tree.has_file(&join(folder, ".config/nextest.toml"));
     let runner = if nextest { "cargo nextest run" } else { "cargo test" };
-    gates.push(
-        Offer::test("test", format!("{runner}{all}")).spelt(["cargo test", "cargo nextest run"]),
-    );
+    // All failures at once: an agent mends what it is told about, and the base is compared by names.
+    let command = format!("{runner}{all} --no-fail-fast");
+    gates.push(Offer::test("test", command).spelt(["cargo test", "cargo nextest run"]));
     Some(Offers { evidence: manifest, gates })
 }
 

@@ -7,22 +7,26 @@ const NO_CODE: [&str; 0] = [];
 
 #[test]
 fn rust_has_its_tests_and_the_workspace_flag_where_there_is_one() {
-    assert_eq!(gates(&init(&[("Cargo.toml", "[package]\nname = \"a\"")])), ["test: cargo test"]);
+    assert_eq!(
+        gates(&init(&[("Cargo.toml", "[package]\nname = \"a\"")])),
+        ["test: cargo test --no-fail-fast"]
+    );
     assert_eq!(
         gates(&init(&[("Cargo.toml", "[workspace]\nmembers = []")])),
-        ["test: cargo test --workspace"]
+        ["test: cargo test --workspace --no-fail-fast"]
     );
 }
 
 #[test]
 fn nextest_runs_the_tests_where_it_is_configured() {
     let setup = init(&[("Cargo.toml", ""), (".config/nextest.toml", "")]);
-    assert_eq!(gates(&setup), ["test: cargo nextest run"]);
+    assert_eq!(gates(&setup), ["test: cargo nextest run --no-fail-fast"]);
 }
 
 #[test]
 fn clippy_is_a_gate_where_the_project_asks_for_it() {
-    let clippy = ["lint: cargo clippy --all-targets -- -D warnings", "test: cargo test"];
+    let clippy =
+        ["lint: cargo clippy --all-targets -- -D warnings", "test: cargo test --no-fail-fast"];
     for (file, text) in [
         ("clippy.toml", ""),
         ("rust-toolchain.toml", "[toolchain]\ncomponents = [\"rustfmt\", \"clippy\"]"),
@@ -31,7 +35,7 @@ fn clippy_is_a_gate_where_the_project_asks_for_it() {
     }
     assert_eq!(gates(&init(&[("Cargo.toml", "[lints.clippy]\nall = \"warn\"")])), clippy);
     let plain = init(&[("Cargo.toml", ""), ("rust-toolchain", "stable\n")]);
-    assert_eq!(gates(&plain), ["test: cargo test"]);
+    assert_eq!(gates(&plain), ["test: cargo test --no-fail-fast"]);
     assert!(plain.problems.is_empty(), "{:?}", plain.problems);
 }
 
@@ -97,7 +101,7 @@ fn a_damaged_manifest_is_reported_with_its_line_and_the_rest_goes_on() {
 
     let setup = init(&[("Cargo.toml", "[package]\nname = \n")]);
     assert!(setup.problems[0].to_string().starts_with("Cargo.toml:2: "), "{:?}", setup.problems);
-    assert_eq!(gates(&setup), ["test: cargo test"]);
+    assert_eq!(gates(&setup), ["test: cargo test --no-fail-fast"]);
 }
 
 #[test]
@@ -175,16 +179,22 @@ fn just_offers_the_recipes_that_need_no_arguments() {
 fn a_target_that_only_runs_a_gate_is_left_out_and_said_so() {
     let cargo = ("Cargo.toml", "[workspace]");
     let same = init(&[cargo, ("Makefile", "test:\n\t@echo tests\n\t@cargo test --all\n")]);
-    assert_eq!(gates(&same), ["test: cargo test --workspace"]);
+    assert_eq!(gates(&same), ["test: cargo test --workspace --no-fail-fast"]);
     assert!(
-        same.notes[0].starts_with("`make test` runs `cargo test --workspace`"),
+        same.notes[0].starts_with("`make test` runs `cargo test --workspace --no-fail-fast`"),
         "{:?}",
         same.notes
     );
     let more = init(&[cargo, ("Makefile", "test:\n\tcargo test && ./e2e.sh\n")]);
-    assert_eq!(gates(&more), ["test: cargo test --workspace", "make-test: make test"]);
+    assert_eq!(
+        gates(&more),
+        ["test: cargo test --workspace --no-fail-fast", "make-test: make test"]
+    );
     let built = init(&[cargo, ("Makefile", "test: image\n\tcargo test\n")]);
-    assert_eq!(gates(&built), ["test: cargo test --workspace", "make-test: make test"]);
+    assert_eq!(
+        gates(&built),
+        ["test: cargo test --workspace --no-fail-fast", "make-test: make test"]
+    );
     let both = init(&[("justfile", "test:\n    ./t\n"), ("Makefile", "test:\n\tjust test\n")]);
     assert_eq!(gates(&both), ["test: just test"]);
 }
@@ -200,7 +210,7 @@ fn several_stacks_keep_their_gates_apart() {
     assert_eq!(
         gates(&setup),
         [
-            "test: cargo test",
+            "test: cargo test --no-fail-fast",
             "node-test: npm run test",
             "api-lint: cd api && go vet ./...",
             "api-test: cd api && go test ./...",
@@ -223,7 +233,7 @@ fn a_stack_without_gates_at_the_root_is_looked_for_below() {
     assert_eq!(
         gates(&setup),
         [
-            "test: cargo test",
+            "test: cargo test --no-fail-fast",
             "-x-test: cd ./-x && pnpm run test",
             "my-web-test: cd 'my web' && pnpm run test",
         ]

@@ -63,7 +63,7 @@ impl Session<'_> {
             }
             let consultation = Consultation {
                 role: "investigate",
-                terms: self.looks(StageName::Investigate, schema_of::<Investigation>()),
+                terms: self.tries(StageName::Investigate, schema_of::<Investigation>()),
                 questions,
                 jobs: goal.jobs(),
                 may_write: &[],

@@ -39,7 +39,6 @@ use super::error::DriveError;
 use super::notice::{Listener, Notice};
 use super::session::{Loop, Session, Setup};
 use super::terms::{Access, RoleTerms};
-use crate::proc::Runner;
 use crate::store::Durability;
 
 pub use plan::{PlanPreview, Planned, Planning, plan, preview_plan};
@@ -76,7 +75,7 @@ pub fn construct(
     goal: &Goal,
     listener: &mut dyn Listener,
 ) -> Result<(ConstructEnd, Summary), DriveError> {
-    let runner = Runner::new(setup.ids.ulid(setup.clock.now()));
+    let runner = crate::drive::runner(&mut setup);
     let mut session = Session::open(setup, Loop::Construct, &runner, listener)?;
     session.recover()?;
     session.start_construct(goal)?;
@@ -227,10 +226,20 @@ impl Session<'_> {
         Ok(true)
     }
 
-    /// The terms of an agent of a stage, which only looks.
+    /// The terms of an agent that only looks.
     fn looks(&self, stage: StageName, schema: Value) -> RoleTerms {
+        self.terms(stage, schema, Access::Looks)
+    }
+
+    /// The terms of an agent that has to try things out: tests write files, and whoever may not write
+    /// cannot run them. What stays of it is undone.
+    fn tries(&self, stage: StageName, schema: Value) -> RoleTerms {
+        self.terms(stage, schema, Access::Writes)
+    }
+
+    fn terms(&self, stage: StageName, schema: Value, access: Access) -> RoleTerms {
         let mcp = self.config.stage(stage).mcp_config;
-        RoleTerms { stage, schema, access: Access::Looks, max_turns: None, model: None, mcp }
+        RoleTerms { stage, schema, access, max_turns: None, model: None, mcp }
     }
 
     /// An agent that will not work for the next question either: the construct ends and says why.

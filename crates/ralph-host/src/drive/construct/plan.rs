@@ -18,7 +18,6 @@ use crate::drive::notice::Listener;
 use crate::drive::preview::{CommandLine, Look, choose, command_line};
 use crate::drive::session::{ATTEMPT_VARIABLE, Loop, Session, Setup};
 use crate::drive::terms::{Access, RoleTerms, Terms};
-use crate::proc::Runner;
 use crate::prompt_files;
 
 /// A plan that is to be made.
@@ -49,7 +48,7 @@ pub fn plan(
     plannings: &[Planning],
     listener: &mut dyn Listener,
 ) -> Result<Vec<Planned>, DriveError> {
-    let runner = Runner::new(setup.ids.ulid(setup.clock.now()));
+    let runner = crate::drive::runner(&mut setup);
     let mut session = Session::open(setup, Loop::Plan, &runner, listener)?;
     session.recover()?;
     session.start()?;

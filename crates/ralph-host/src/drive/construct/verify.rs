@@ -166,7 +166,7 @@ impl Session<'_> {
         }
         let consultation = Consultation {
             role: "verify",
-            terms: self.looks(StageName::Verify, schema_of::<TaskVerdict>()),
+            terms: self.tries(StageName::Verify, schema_of::<TaskVerdict>()),
             questions,
             jobs,
             may_write: &[],
@@ -204,7 +204,7 @@ impl Session<'_> {
             let question = Question { item: "spec".into(), prompt: prompt.clone(), check: &check };
             let consultation = Consultation {
                 role: "verify",
-                terms: self.looks(StageName::Verify, schema_of::<SpecVerdict>()),
+                terms: self.tries(StageName::Verify, schema_of::<SpecVerdict>()),
                 questions: vec![question],
                 jobs: 1,
                 may_write: &[],

@@ -52,7 +52,10 @@ fn rows(context: &Context, chosen: &Chosen, report: &RunReport) -> Vec<Vec<Strin
     let mut row = |label: &str, text: String| {
         rows.push(vec![label.to_owned(), out::clip(&text, 400)]);
     };
-    row("Outcome:", report.outcome.to_string());
+    row("Outcome:", report.told());
+    if let Some(note) = report.outcome.note(&report.finished.exit) {
+        row("Note:", note);
+    }
     let resets = report.resets_at(&context.clock());
     if let Some(when) = resets.and_then(|at| context.clock().on_the_wall(at)) {
         row("Resets:", when);
@@ -114,7 +117,8 @@ fn as_json(context: &Context, chosen: &Chosen, report: &RunReport) -> Value {
         "backend": chosen.name,
         "model": chosen.model,
         "outcome": report.outcome.word(),
-        "message": report.outcome.to_string(),
+        "message": report.told(),
+        "note": report.outcome.note(&report.finished.exit),
         "advice": report.outcome.advice(&chosen.name),
         "resets_at": report.resets_at(&context.clock()),
         "answer": report.answer,

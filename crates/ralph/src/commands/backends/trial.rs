@@ -9,6 +9,7 @@ use ralph_core::config::{Config, Dollars, render_duration};
 use ralph_core::limits::{Limits, Monitor};
 use ralph_host::backends::{Call, OnCompact, RunReport, run_backend};
 use ralph_host::choice::{self, ChoiceError, Chosen, Place};
+use ralph_host::drive::{LogOf, prune_logs};
 use ralph_host::proc::{Bounds, Cancel, Interrupt, Runner};
 
 use super::live::Live;
@@ -121,10 +122,12 @@ fn call(
     if chosen.found(place).is_some() {
         live.start(&format!("{}, at most {}", chosen.name, render_duration(timeout)));
     }
-    let mut monitor = Monitor::new(Limits::of(&config.limits, timeout));
+    let limits = Limits::of(&config.limits, timeout);
+    let mut monitor = Monitor::new(limits).priced(chosen.settings.prices.clone());
     let runner = Runner::new(format!("try-{}", std::process::id()));
     let report = run_backend(&runner, &call, &mut monitor, &mut |heard| live.hear(heard));
     live.end();
+    prune_logs(&context.project.logs_dir(), LogOf::Trial, config.retention.logs.get());
     report.map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))
 }
 
@@ -132,5 +135,6 @@ fn call(
 fn log_file(context: &Context, backend: &str) -> PathBuf {
     let stamp = context.now().replace(['-', ':', 'Z'], "").replace('T', "-");
     let word = context.random()();
-    context.project.logs_dir().join(format!("try-{backend}-{stamp}-{word}.log"))
+    let kind = LogOf::Trial.prefix();
+    context.project.logs_dir().join(format!("{kind}{backend}-{stamp}-{word}.log"))
 }

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, IsTerminal};
 use std::path::Path;
 
-use ralph_core::backend::{Driver, Permissions, Request, Session};
+use ralph_core::backend::{Driver, Permissions, Request};
 use ralph_core::cycle::{AttemptView, Verdict};
 use ralph_face::{Paint, attempt, event_line, text};
 use ralph_host::choice::{self, Place};
@@ -33,19 +33,7 @@ pub(super) fn events(context: &Context, view: &AttemptView) -> Result<(), Comman
     let log = view.started.log.as_ref().ok_or_else(|| nothing(view, "log"))?;
     let path = context.project.root().join(log);
     let file = std::fs::File::open(&path).map_err(|e| gone(log, &e))?;
-    let request = Request {
-        prompt: "",
-        system: None,
-        model: None,
-        max_turns: None,
-        permissions: Permissions::Default,
-        mcp: None,
-        schema: None,
-        session: Session::New,
-        budget: None,
-        scratch: "",
-        as_root: false,
-    };
+    let request = Request { permissions: Permissions::Default, ..Request::plain("") };
     let driver = driver(context, &view.started.backend)?;
     let mut reader = driver.map(|driver| driver.reader(&request));
     let root = context.project.root().to_str();

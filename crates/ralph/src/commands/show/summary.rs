@@ -96,12 +96,7 @@ fn gates(rows: &mut Rows, verdict: &Verdict, report: &Report) {
 fn fate(rows: &mut Rows, view: &AttemptView) {
     let number = view.started.iteration;
     match &view.fate {
-        Fate::Failed { failure, .. } => {
-            let message = failure.message.trim();
-            let said = attempt::result(view);
-            let same = message.is_empty() || message == said;
-            rows.add("Result:", if same { said } else { format!("{said}: {message}") });
-        }
+        Fate::Failed { failure, .. } => rows.add("Result:", failure.told()),
         _ => rows.add("Result:", attempt::result(view)),
     }
     if let Some(at) = &view.ended_at {

@@ -97,11 +97,42 @@ fn money_that_is_used_up_ends_the_run() {
 }
 
 #[test]
+fn tokens_that_cost_too_much_end_a_run_that_does_not_say_what_it_costs() {
+    let tokens = "{ usage = { input = 1000000, output = 100000 } }";
+    let p = sim(&format!("[[rule]]\nsteps = [{tokens}, {tokens}, {{ hang = true }}]\n"));
+    let prices = "[backends.sim.prices]\ninput = 2.0\noutput = 10.0\n";
+    p.write("ralph.toml", format!("[limits]\nmax_cost = 5.0\n{prices}"));
+    let report = p.run(["backends", "try", "sim", "do it", "--json"]).fails(3).json();
+    assert_eq!((&report["outcome"], &report["cost"]), (&json!("budget"), &json!(6.0)));
+}
+
+#[test]
+fn a_program_that_stumbles_after_it_has_finished_is_told_about() {
+    let p = sim("[[rule]]\nsteps = [{ claim = 'done' }, { exit = 7 }]\n");
+    let run = p.run(["backends", "try", "sim", "do it"]).ok();
+    run.stdout_has("Note:     it ended with code 7 after it had finished\n");
+    let report = p.run(["backends", "try", "sim", "do it", "--json"]).ok().json();
+    assert_eq!(report["note"], "it ended with code 7 after it had finished");
+}
+
+#[test]
+fn only_as_many_logs_of_tries_are_kept_as_are_wanted() {
+    let p = sim("[[rule]]\nsteps = [{ answer = 'hello' }]\n");
+    p.write("ralph.toml", "[retention]\nlogs = 2\n");
+    p.write("build/ralph-logs/ralph-20250101-000000-build-1.log", "of a loop\n");
+    let tried = |_| p.run(["backends", "try", "sim", "hi", "--json"]).ok().json()["log"].clone();
+    let logs: Vec<_> = (0..3).map(tried).collect();
+    let there: Vec<bool> = logs.iter().map(|log| p.exists(log.as_str().unwrap())).collect();
+    assert_eq!(there, [false, true, true]);
+    assert!(p.exists("build/ralph-logs/ralph-20250101-000000-build-1.log"));
+}
+
+#[test]
 fn a_program_that_is_not_there_is_an_outcome_too() {
     let p = machine([]);
     p.run(["backends", "try", "codex", "do it"])
         .fails(3)
-        .stdout("Outcome:  not installed\n")
+        .stdout("Outcome:  not installed: there is no codex\n")
         .stderr("hint: install codex, or say where it is: `[backends.codex] program = \"…\"`\n");
     let report = p.run(["backends", "try", "codex", "do it", "--json"]).fails(3).json();
     assert_eq!(report["outcome"], "not_installed");

@@ -1,0 +1,168 @@
+//! What stays of a plan that was edited by hand while a backend ran.
+//!
+//! New words stay, and as many new tasks and issues as an attempt may add. Nothing goes away, no state
+//! changes, no past is made up. Where more was done than can be taken back piece by piece, the plan is
+//! put back as a whole and the new tasks are added to it again.
+
+use crate::format::{Codec, Format, codec, detect};
+use crate::plan::{Edit, Gate, Issue, Plan, PlanConfig, State, Task};
+
+/// What stays of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The plan as it is to be.
+    pub text: String,
+    /// How many new tasks and issues are in it.
+    pub added: usize,
+    /// What was undone, one line each.
+    pub undone: Vec<String>,
+}
+
+/// What stays of `after`, given what the plan was `before`; at most `most` new tasks and issues do.
+/// `None`: it cannot be read, or tells of a past that was not, so nothing of it stays.
+pub fn reconcile(name: &str, before: &str, after: &str, most: usize) -> Option<Kept> {
+    let codec = codec(detect(name, before).ok()?);
+    let (old, new) = (codec.parse(before).ok()?, codec.parse(after).ok()?);
+    let added = Added::between(&old, &new);
+    let mut undone = changed_states(&old, &new);
+    undone.extend(added.beyond(most));
+    if old.format == Format::Progress && old.says_done != new.says_done {
+        undone.push("the status line was changed".into());
+    }
+    let settings = settings(&old) != settings(&new);
+    if settings {
+        undone.push("its gates, settings or current spec were changed".into());
+    }
+    let shortened = old.format == Format::Progress && lost(before, after);
+    if shortened && undone.is_empty() {
+        undone.push("text was taken out".into());
+    }
+    let whole = shortened || settings || old.says_done != new.says_done || added.count() > most;
+    let text = if whole {
+        with_added(codec, before, &added, most)?
+    } else {
+        piece_by_piece(codec, &old, &new, after)?
+    };
+    codec.parse(&text).ok()?;
+    Some(Kept { text, added: added.count().min(most), undone })
+}
+
+/// What a plan says about how it is worked on.
+fn settings(plan: &Plan) -> (&[Gate], PlanConfig, Option<&str>) {
+    let config = PlanConfig { line: 0, ..plan.config.clone() };
+    (&plan.gates, config, plan.current_spec.as_deref())
+}
+
+/// Whether a text is a progress file in which this task is ticked: an agent's own way to say that it
+/// is done.
+pub fn is_ticked(name: &str, text: &str, task: &Task) -> bool {
+    let Some(format) = detect(name, text).ok().filter(|f| *f == Format::Progress) else {
+        return false;
+    };
+    let plan = codec(format).parse(text).ok();
+    plan.is_some_and(|plan| plan.task(&task.id).is_some_and(|t| t.state == State::Accepted))
+}
+
+/// What is in the new plan and was not in the old one.
+struct Added<'p> {
+    tasks: Vec<&'p Task>,
+    issues: Vec<&'p Issue>,
+}
+
+impl<'p> Added<'p> {
+    fn between(old: &Plan, new: &'p Plan) -> Self {
+        Self {
+            tasks: new.tasks.iter().filter(|task| old.task(&task.id).is_none()).collect(),
+            issues: new
+                .issues
+                .iter()
+                .filter(|issue| old.issues.iter().all(|known| known.id != issue.id))
+                .collect(),
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.tasks.len() + self.issues.len()
+    }
+
+    /// What is said when there is more of it than there may be.
+    fn beyond(&self, most: usize) -> Option<String> {
+        let names = self.tasks.iter().map(|t| t.name.as_str());
+        let names = names.chain(self.issues.iter().map(|i| i.desc.as_str()));
+        let left: Vec<String> = names.skip(most).map(|name| format!("\"{name}\"")).collect();
+        (!left.is_empty())
+            .then(|| format!("more than {most} tasks and issues were added: {}", left.join(", ")))
+    }
+}
+
+/// What became of the old tasks, as far as it is not theirs to become so.
+fn changed_states(old: &Plan, new: &Plan) -> Vec<String> {
+    let told = |task: &Task| match new.task(&task.id) {
+        None => Some(format!("{} was taken out", task.id)),
+        Some(now) if now.state != task.state => {
+            let word = match now.state {
+                State::Accepted => "done",
+                _ => now.state.word(),
+            };
+            Some(format!("{} was marked {word}", task.id))
+        }
+        Some(now) if now.retries != task.retries => {
+            Some(format!("the retries of {} were changed", task.id))
+        }
+        Some(_) => None,
+    };
+    old.tasks.iter().filter_map(told).collect()
+}
+
+/// The new text with the old states in it.
+fn piece_by_piece(codec: &dyn Codec, old: &Plan, new: &Plan, after: &str) -> Option<String> {
+    // A record of the past that ralph did not write is no past.
+    if new.tombstones != old.tombstones || new.accepted_specs != old.accepted_specs {
+        return None;
+    }
+    let mut edits = Vec::new();
+    for task in &old.tasks {
+        match new.task(&task.id) {
+            None => edits.push(Edit::AddTask { task: task.clone(), after: None }),
+            Some(now) if now.state != task.state || now.retries != task.retries => {
+                let (state, retries) = (task.state.clone(), task.retries);
+                edits.push(Edit::UpdateTask(Task { state, retries, ..now.clone() }));
+            }
+            Some(_) => {}
+        }
+    }
+    let claimed = |t: &&Task| old.task(&t.id).is_none() && !t.state.is_open();
+    if new.tasks.iter().any(|t| claimed(&t)) || edits.iter().any(reburies) {
+        return None;
+    }
+    if edits.is_empty() { Some(after.to_owned()) } else { codec.edit(after, &edits).ok() }
+}
+
+/// Finished tasks are put back as they were, not by an edit.
+fn reburies(edit: &Edit) -> bool {
+    match edit {
+        Edit::UpdateTask(task) | Edit::AddTask { task, .. } => !task.state.is_open(),
+        _ => false,
+    }
+}
+
+/// Whether words of a document went away, ticks left out: agents like to return it shorter.
+fn lost(before: &str, after: &str) -> bool {
+    let words = |text: &str| text.replace("[x]", "[ ]").replace("[X]", "[ ]");
+    let (before, after) = (words(before), words(after));
+    let mut left = after.lines();
+    before.lines().any(|line| !left.any(|other| other == line))
+}
+
+/// The plan as it was, and the first new things that may stay.
+fn with_added(codec: &dyn Codec, before: &str, added: &Added<'_>, most: usize) -> Option<String> {
+    let open = added.tasks.iter().filter(|task| task.state == State::Pending);
+    let tasks = open.map(|task| Edit::AddTask { task: (*task).clone(), after: None });
+    let issues = added.issues.iter().map(|issue| Edit::AddIssue((*issue).clone()));
+    let edits: Vec<Edit> = tasks.chain(issues).take(most).collect();
+    if edits.is_empty() { Some(before.to_owned()) } else { codec.edit(before, &edits).ok() }
+}
+
+#[cfg(test)]
+#[path = "reconcile_tests.rs"]
+mod tests;

@@ -1,0 +1,25 @@
+//! Processes that earlier runs left are ended before anything else: they write where the next one works.
+
+use ralph_core::cycle::History;
+
+use super::notice::{Listener, Notice};
+use crate::proc::{Runner, mark};
+
+/// End what is left of earlier runs. Only for whoever holds the lock of the run: then no loop but this
+/// one can be at work here, whatever its processes are called.
+pub(super) fn end_survivors(history: &History, runner: &Runner, listener: &mut dyn Listener) {
+    let crashed = history.run.as_ref().filter(|_| history.run_end.is_none());
+    // A run that was killed while it recovered is in no journal; its processes know the place.
+    let of_run = crashed.map(|run| mark::kill_survivors(&run.run)).unwrap_or_default();
+    let place = runner.place().map(|place| mark::kill_others_at(place, runner.run_id()));
+    let of_place = place.unwrap_or_default();
+    let (killed, left) = (of_run.0 + of_place.0, of_place.1.max(of_run.1));
+    if killed > 0 {
+        let text = format!("ended {killed} processes of the interrupted run");
+        listener.hear(Notice::Recovered(&text));
+    }
+    if left > 0 {
+        let text = format!("{left} processes of the interrupted run cannot be ended");
+        listener.hear(Notice::Warning(&text));
+    }
+}

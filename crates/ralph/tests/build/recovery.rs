@@ -1,0 +1,213 @@
+//! What the next start does about an attempt that was interrupted at the worst of moments.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command};
+
+use crate::dirt;
+use crate::plans::{Format, task};
+use crate::processes::{left, none_is_left, supervisor_of};
+use crate::repo::{BROKEN, GOOD, Repo, repo, repo_with, rule, said, says, until};
+
+/// A gate that waits in the middle when `$HOME/slow` is there, after it has made `$HOME/gate`.
+const SLOW: &str = r#"if [ -e "$HOME/slow" ]; then touch "$HOME/gate"; exec sleep 600; fi"#;
+
+/// A gate that is as red as before, and waits at the base when `$HOME/slow` is there.
+fn red_at_the_base() -> String {
+    format!("if [ ! -e work ]; then {SLOW}; fi; echo 'test old ... FAILED'; exit 1")
+}
+
+/// A repository with one task and this gate.
+fn gated(command: &str) -> Repo {
+    let repo = repo(&[task("t-aaa1")]);
+    repo.config(&format!(
+        "backend = \"sim\"\n[[gates]]\nname = \"test\"\ncommand = '''{command}'''\n"
+    ));
+    repo
+}
+
+/// Start ralph, wait until its gate waits, and kill it.
+fn kill_in_the_gate(repo: &Repo) {
+    let gate = repo.home().join("gate");
+    fs::write(repo.home().join("slow"), "").unwrap();
+    let run = repo.spawn(["build"]);
+    until(|| gate.exists());
+    assert_eq!(run.kill().code, 137);
+    none_is_left(repo.home());
+    fs::remove_file(gate).unwrap();
+}
+
+fn go_on_quickly(repo: &Repo) {
+    fs::remove_file(repo.home().join("slow")).unwrap();
+}
+
+/// A process with these variables, which waits.
+fn sleeper(home: &Path, variables: &[(&str, &str)]) -> Child {
+    let mut sleep = Command::new("sleep");
+    sleep.arg("300").env("HOME", home).envs(variables.iter().copied()).spawn().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_start_leaves_that_is_killed_with_its_supervisor_while_it_recovers_is_ended() {
+    let repo = gated(SLOW);
+    kill_in_the_gate(&repo);
+    // This one recovers: it is in no journal yet, and its gate waits again.
+    let run = repo.spawn(["build"]);
+    until(|| repo.home().join("gate").exists());
+    let pid = run.pid();
+    let supervisor = supervisor_of(pid);
+    repo.shell(&format!("kill -STOP {pid}; kill -KILL {supervisor}")).ok();
+    assert_eq!(run.kill().code, 137);
+    assert_eq!(left(repo.home()).len(), 1, "nobody was there to end the gate");
+    let elsewhere = [("RALPH_RUN", "another"), ("RALPH_PLACE", "0123456789abcdef")];
+    let mut others = [sleeper(repo.root(), &elsewhere), sleeper(repo.root(), &[])];
+    go_on_quickly(&repo);
+    let run = repo.build([]).ok();
+    says(&run, "ended 1 processes of the interrupted run");
+    assert_eq!(left(repo.home()), [""; 0]);
+    assert_eq!((repo.landed(), repo.runs().len()), (vec!["t-aaa1".to_owned()], 1));
+    for other in &mut others {
+        assert!(other.try_wait().unwrap().is_none(), "it belongs to somebody else");
+        other.kill().unwrap();
+        other.wait().unwrap();
+    }
+}
+
+/// Kill ralph while a gate runs on the base: the backend's work is not there, and is not lost.
+fn killed_at_the_base(repo: &Repo) {
+    kill_in_the_gate(repo);
+    assert!(!repo.exists("work/t-aaa1.txt"), "the tree stands at the base");
+    go_on_quickly(repo);
+    let run = repo.build([]).ok();
+    says(&run, "its work is brought back");
+    assert_eq!(repo.runs().len(), 1, "work that was paid for is not thrown away:\n{}", said(&run));
+    assert_eq!(repo.landed(), ["t-aaa1"]);
+    assert_eq!(repo.read("work/t-aaa1.txt"), "t-aaa1 is done\n");
+}
+
+#[test]
+fn a_crash_while_the_base_is_looked_at_loses_no_work() {
+    let repo = gated(&red_at_the_base());
+    killed_at_the_base(&repo);
+    assert_eq!(repo.status(), "");
+}
+
+#[test]
+fn a_crash_while_the_base_is_looked_at_loses_no_work_beside_dirt() {
+    let repo = gated(&red_at_the_base());
+    let (start, dirt) = (repo.head(), dirt::make(&repo));
+    killed_at_the_base(&repo);
+    dirt.is_untouched(&repo, &start);
+}
+
+/// Kill at every point of a run that looks at the base. From the moment at which the backend has ended
+/// its work is kept: no second run of it is paid for.
+fn at_every_point(made: impl Fn() -> Repo) {
+    let mut late = 0;
+    for point in 1.. {
+        let repo = made();
+        let run = repo.command(["build"]).env("RALPH_CRASH_POINT", point.to_string()).run();
+        if run.code != 137 {
+            assert_eq!(run.code, 0, "{}", said(&run));
+            break;
+        }
+        let had_ended = repo.journal().iter().any(|record| record["record"] == "backend_ended");
+        let again = repo.build([]);
+        let what = format!("killed at point {point}:\n{}", said(&again));
+        assert_eq!(again.code, 0, "{what}");
+        assert_eq!(repo.landed(), ["t-aaa1"], "{what}");
+        assert_eq!(repo.read("work/t-aaa1.txt"), "t-aaa1 is done\n", "{what}");
+        if had_ended {
+            late += 1;
+            assert_eq!(repo.runs().len(), 1, "{what}");
+        }
+    }
+    assert!(late >= 8, "only {late} points after the end of the backend: the points are gone");
+}
+
+#[test]
+fn no_work_is_paid_for_twice_wherever_a_look_at_the_base_is_killed() {
+    at_every_point(|| gated(&red_at_the_base()));
+}
+
+#[test]
+fn no_work_is_paid_for_twice_wherever_a_look_at_the_base_is_killed_beside_dirt() {
+    at_every_point(|| {
+        let repo = gated(&red_at_the_base());
+        dirt::make(&repo);
+        repo
+    });
+}
+
+/// A backend does this to the plan of two tasks, and ralph is killed before it ends.
+#[track_caller]
+fn killed_after(format: Format, deed: &str, told: &str) -> Repo {
+    let repo = repo_with(format, &[task("t-one1"), task("t-two2")]);
+    let mark = r#"touch \"$HOME/there\""#;
+    let hang = format!(r#"{{ run = "{deed}; {mark}" }}, {{ hang = true }}"#);
+    repo.script(&rule("", &hang));
+    let run = repo.spawn(["build"]);
+    until(|| repo.home().join("there").exists());
+    assert_eq!(run.kill().code, 137);
+    none_is_left(repo.home());
+    repo.script(&rule("", GOOD));
+    let run = repo.build([]).ok();
+    says(&run, told);
+    assert_eq!(repo.runs().len(), 3, "both tasks were still to be done:\n{}", said(&run));
+    assert!(repo.is_done("t-one1") && repo.is_done("t-two2"), "{}", repo.plan());
+    assert_eq!(repo.events("ledger_restored").len(), 1);
+    repo
+}
+
+#[test]
+fn what_a_backend_wrote_into_the_plan_before_a_crash_is_undone_at_the_next_start() {
+    let tick = "sed -i 's/- .[ ]./- [x]/' progress.md";
+    let repo = killed_after(Format::Progress, tick, "was marked done");
+    let kept = repo.read(".ralph/context/plan-of-backend-1");
+    assert_eq!(kept.matches("- [x] ").count(), 2, "{kept}");
+    killed_after(Format::Jsonl, ": > ralph/plan.jsonl", "was taken out");
+}
+
+#[test]
+fn a_plan_that_was_damaged_or_removed_before_a_crash_is_put_back_at_the_next_start() {
+    killed_after(Format::Jsonl, "echo { >> ralph/plan.jsonl", "damaged or removed");
+    killed_after(Format::Deluxe, "rm plan.json", "damaged or removed");
+    killed_after(Format::Implementation, "echo x > implementation.json", "damaged or removed");
+}
+
+#[test]
+fn gates_that_a_backend_wrote_before_a_crash_judge_nothing() {
+    let repo = repo(&[task("t-aaa1")]);
+    let easy =
+        "backend = \\\"sim\\\"\\n[[gates]]\\nname = \\\"test\\\"\\ncommand = \\\"true\\\"\\n";
+    let write = format!(r#"{{ write = "ralph.toml", text = "{easy}" }}"#);
+    let hang = r#"{ write = "src/x.c", text = "x\n" }, { hang = true }"#;
+    repo.script(&rule("", &format!("{write}, {hang}")));
+    let run = repo.spawn(["build"]);
+    until(|| repo.exists("src/x.c"));
+    assert_eq!(run.kill().code, 137);
+    repo.script(&rule("", BROKEN));
+    let run = repo.build(["--once"]).fails(3);
+    says(&run, "gates failed");
+    assert!(repo.landed().is_empty(), "{}", said(&run));
+}
+
+#[test]
+fn an_attempt_that_is_forgotten_is_over_in_every_view() {
+    let repo = repo(&[task("t-aaa1")]);
+    let tick = r#"{ run = ": > ralph/plan.jsonl" }, { write = "src/x.c", text = "x\n" }"#;
+    repo.script(&rule("", &format!("{tick}, {{ hang = true }}")));
+    let run = repo.spawn(["build"]);
+    until(|| repo.exists("src/x.c"));
+    assert_eq!(run.kill().code, 137);
+    assert_eq!(repo.state()["status"], "running");
+    let run = repo.run(["recover", "--forget"]).ok();
+    says(&run, "t-aaa1 was taken out");
+    assert_eq!(repo.state()["status"], "interrupted");
+    let ends = repo.events("iteration_end");
+    assert_eq!((ends.len(), &ends[0]["metadata"]["failure"]), (1, &"interrupted".into()));
+    let end = repo.events("orchestrator_end");
+    assert_eq!((end.len(), &end[0]["metadata"]["remaining"]), (1, &1.into()));
+    assert!(repo.exists("src/x.c"), "the tree stays as it is");
+}
