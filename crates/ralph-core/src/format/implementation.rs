@@ -151,9 +151,8 @@ pub fn describe(text: &str, spec: &str, about: &About<'_>) -> Result<String, Edi
     if entry.accept.is_empty() && !about.accept.is_empty() {
         set("acceptanceCriteria", about.accept.to_vec().into());
     }
-    let splices = Editor::new(text, &file.root)
-        .object(node, &changes)
-        .map_err(|e| e.in_text(text))?;
+    let splices =
+        Editor::new(text, &file.root).object(node, &changes).map_err(|e| e.in_text(text))?;
     Ok(text::splice(text, splices)?)
 }
 

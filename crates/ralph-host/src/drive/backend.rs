@@ -45,8 +45,7 @@ impl Session<'_> {
         self.keep_prompt(begun, &system_in_prompt(system, prompt))?;
         self.journal.settle()?;
         let prices = self.choice.at(backend).settings.prices.clone();
-        let mut limits =
-            run_limits(&self.config, self.kind, StageName::Build, self.history.cost);
+        let mut limits = run_limits(&self.config, self.kind, StageName::Build, self.history.cost);
         limits.timeout = begun.task.timeout_ms.map(Duration::from_millis).or(limits.timeout);
         let mut monitor = Monitor::new(limits).priced(prices.clone());
         let before = self.plan.watch()?;

@@ -21,6 +21,7 @@ const INVESTIGATE: &str = "You investigate one issue";
 const VERIFY: &str = "You verify one task";
 const WHOLE: &str = "as a whole is satisfied";
 const DECOMPOSE: &str = "was killed because";
+const BUILD: &str = "## Current Task";
 
 /// A repository in which `ralph construct` works.
 pub(crate) struct Lab(pub(crate) Repo);
@@ -107,8 +108,11 @@ impl Lab {
             investigates("", json!({ "outcome": "out_of_scope", "reason": "it is fine as it is" })),
             accepts(),
             satisfied(),
-            decomposes("", json!({ "tasks": [new("a", "Do the first half of it"),
-                                              new("b", "Do the second half of it")] })),
+            decomposes(
+                "",
+                json!({ "tasks": [new("a", "Do the first half of it"),
+                                              new("b", "Do the second half of it")] }),
+            ),
             builds("", GOOD),
         ];
         self.script(&format!("{rules}{}", usual.concat()));
@@ -153,7 +157,7 @@ impl Lab {
 
     /// Whether the spec has its accept record.
     pub(crate) fn is_satisfied(&self) -> bool {
-        self.of_type("accept").iter().any(|record| record["spec"] == SPEC)
+        self.of_type("accept").iter().any(|r| r["spec"] == SPEC && r["id"].is_null())
     }
 
     /// What the agents of a role were asked about, in the order in which they ended.
@@ -184,6 +188,14 @@ impl Lab {
             }
         }
         stages
+    }
+
+    /// What the journal says about the ended stages of the last run.
+    pub(crate) fn stage_ends(&self) -> Vec<Value> {
+        let journal = self.journal();
+        let last = journal.iter().rposition(|r| r["record"] == "construct_started").unwrap();
+        let ended = journal[last..].iter().filter(|r| r["record"] == "stage_ended");
+        ended.cloned().collect()
     }
 
     /// The logs of a stage, or their prompts.
@@ -220,10 +232,18 @@ impl Lab {
     }
 }
 
-/// A rule of the sim for the agents of a role.
+/// A rule of the sim for the agents of a role. A condition `with = "…"` is one more text that their
+/// prompt has.
 fn rule(when: &str, conditions: &str, steps: &str) -> String {
-    let when = if when.is_empty() { String::new() } else { format!("when = {when:?}\n") };
-    format!("[[rule]]\n{when}{conditions}\nsteps = [{steps}]\n")
+    let (mut all, mut others) = (vec![format!("{when:?}")], Vec::new());
+    for line in conditions.lines() {
+        match line.strip_prefix("with = ") {
+            Some(text) => all.push(text.to_owned()),
+            None => others.push(line),
+        }
+    }
+    let (all, others) = (all.join(", "), others.join("\n"));
+    format!("[[rule]]\nwhen = [{all}]\n{others}\nsteps = [{steps}]\n")
 }
 
 /// The planner does this.
@@ -294,7 +314,7 @@ pub(crate) fn decomposes(conditions: &str, answer: Value) -> String {
 
 /// Whoever writes code does this.
 pub(crate) fn builds(conditions: &str, steps: &str) -> String {
-    rule("", conditions, steps)
+    rule(BUILD, conditions, steps)
 }
 
 /// The step that answers with this value.

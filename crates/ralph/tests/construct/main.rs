@@ -16,5 +16,10 @@ mod plans;
 #[expect(dead_code, reason = "shared with the tests of the build loop, which need all of it")]
 mod repo;
 
+mod decompose;
+mod flow;
+mod investigate;
 mod lab;
-mod seed;
+mod limits;
+mod specs;
+mod verify;

@@ -7,8 +7,8 @@ use ralph_core::construct::answer::{self, PlanAnswer};
 use ralph_core::construct::apply::{self, Existing, PlanTarget};
 use ralph_core::construct::prompts::{self, SpecText};
 use ralph_core::cycle::{Came, End, StageKind};
-use ralph_core::memory::roles::directive::schema_of;
 use ralph_core::format::Format;
+use ralph_core::memory::roles::directive::schema_of;
 use ralph_core::plan::{Plan, Task};
 
 use super::Goal;
@@ -55,7 +55,8 @@ pub fn plan(
     let mut all = Vec::new();
     for planning in plannings {
         let came = session.make_plan(planning)?;
-        let end = session.ending.take();
+        let signal = session.signals.first().filter(|_| came.is_none());
+        let end = session.ending.take().or(signal.map(End::Interrupted));
         let ended = end.is_some();
         all.push(Planned { came: came.unwrap_or_default(), end });
         if ended {
@@ -128,7 +129,6 @@ impl Session<'_> {
         };
         self.apply(|_, text, pen| apply::planned(text, &target, &answered, pen)).map(Some)
     }
-
 }
 
 /// What the planner is told.

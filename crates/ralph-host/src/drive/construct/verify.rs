@@ -8,7 +8,7 @@ use ralph_core::construct::apply::{self, Verification};
 use ralph_core::construct::prompts::{self, GateLine, VerifyInput};
 use ralph_core::cycle::{Fate, Record, StageKind};
 use ralph_core::memory::roles::directive::schema_of;
-use ralph_core::plan::{Id, Plan, Task};
+use ralph_core::plan::{Id, Plan, Task, Tombstone, TombstoneKind};
 
 use super::Goal;
 use crate::drive::consult::{Answer, Consultation, Consulted, Question, Said};
@@ -25,7 +25,7 @@ impl Session<'_> {
     pub(super) fn verify(&mut self, goal: &Goal, tasks: &[Id]) -> Result<(), DriveError> {
         let under = self.begin_stage(StageKind::Verify, None)?;
         let plan = self.read_plan()?.plan;
-        let tasks: Vec<Task> = tasks.iter().filter_map(|id| plan.task(id).cloned()).collect();
+        let tasks: Vec<Task> = tasks.iter().filter_map(|id| remembering(&plan, id)).collect();
         let Some(verdicts) = self.task_verdicts(goal, &tasks)? else { return Ok(()) };
         let Some(whole) = self.spec_verdict(goal, &plan)? else { return Ok(()) };
         if self.ending.is_some() {
@@ -232,7 +232,7 @@ impl Session<'_> {
                 view.verdict.iter().flat_map(|verdict| &verdict.checks).map(gate).collect();
             let Some(commit) = commit else { continue };
             if work.diff.len() < LONGEST_DIFF {
-                let patch = self.repo.patch_of(commit)?;
+                let patch = self.repo.work_of(commit)?;
                 let patch = patch.get(..LONGEST_DIFF).unwrap_or(&patch);
                 // Writing to a string cannot fail.
                 let _ = writeln!(work.diff, "{}", String::from_utf8_lossy(patch));
@@ -242,6 +242,15 @@ impl Session<'_> {
         work.command = (!commits.is_empty()).then(|| format!("git show {}", commits.join(" ")));
         Ok(work)
     }
+}
+
+/// A task that is done, with the reason why it was rejected before: that must be mended now.
+fn remembering(plan: &Plan, id: &Id) -> Option<Task> {
+    let task = plan.task(id)?.clone();
+    let rejected = |stone: &&Tombstone| stone.kind == TombstoneKind::Reject && stone.id == *id;
+    let last = plan.tombstones.iter().filter(rejected).next_back();
+    let reject = task.reject.clone().or_else(|| last?.reason.clone());
+    Some(Task { reject, ..task })
 }
 
 #[derive(Default)]
