@@ -11,6 +11,9 @@ use crate::repo::says;
 /// The steps of the work that is killed: it says something, and hangs.
 const HANGS: &str = r#"{ say = "I am at it." }, { hang = true }"#;
 
+/// Work on something that was rejected: it has to differ from what is there.
+const BETTER: &str = r#"{ append = "work/{task}.txt", text = "better\n" }, { claim = "done" }"#;
+
 #[test]
 fn the_example_flow_of_the_seed_runs_step_by_step() {
     let lab = planned(&[issue("i-aaa1", "what are one and two"), issue("i-aaa2", "what is three")]);
@@ -34,6 +37,7 @@ fn the_example_flow_of_the_seed_runs_step_by_step() {
             investigates("with = \"what is three\"", three),
             investigates("with = \"flaky\"", five),
             builds("with = \"Write three\"\nunless = \"Part of\"", HANGS),
+            builds("with = \"incomplete edge case\"", BETTER),
             decomposes("", halves),
             verifies("with = \"Write the lower part\"\nunless = \"Rejected before\"", gaps),
             judges(

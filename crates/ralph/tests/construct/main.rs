@@ -16,10 +16,13 @@ mod plans;
 #[expect(dead_code, reason = "shared with the tests of the build loop, which need all of it")]
 mod repo;
 
+mod crash;
 mod decompose;
 mod flow;
 mod investigate;
 mod lab;
 mod limits;
+mod planning;
+mod running;
 mod specs;
 mod verify;
