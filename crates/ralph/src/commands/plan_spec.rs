@@ -238,19 +238,10 @@ fn tell(
     planned: &[Planned],
     render: Render,
 ) -> Result<ExitCode, CommandError> {
-    let plan = context.read_plan(&PlanArgs { plan: Some(path.to_owned()) })?.plan;
-    if let Some(end) = planned.iter().find_map(|one| one.end.as_ref()) {
-        let hint = match end {
-            End::Backend { advice, .. } => advice.clone(),
-            End::NoPlan { log, .. } => log.as_ref().map(|log| format!("{log} has what was said")),
-            _ => None,
-        };
-        // The words of an error, and the exit code of the loop's end.
-        let _code = CommandError::new(end.reason()).maybe_hint(hint).report();
-        return Ok(ExitCode::from(exit_code(end)));
-    }
     let created: Vec<_> = planned.iter().flat_map(|one| &one.came.created).collect();
-    if render == Render::People {
+    let end = planned.iter().find_map(|one| one.end.as_ref());
+    if render == Render::People && (end.is_none() || !created.is_empty()) {
+        let plan = context.read_plan(&PlanArgs { plan: Some(path.to_owned()) })?.plan;
         let rows: Vec<Vec<String>> = created
             .iter()
             .filter_map(|id| plan.task(id))
@@ -260,8 +251,17 @@ fn tell(
                 vec![format!("  {}", task.id), priority.to_owned(), name]
             })
             .collect();
-        out::line(format!("{} new tasks in {}", created.len(), context.show(path)))?;
+        let count = out::count(created.len(), "new task");
+        out::line(format!("{count} in {}", context.show(path)))?;
         out::table(&rows).into_iter().try_for_each(out::line)?;
     }
-    Ok(ExitCode::SUCCESS)
+    let Some(end) = end else { return Ok(ExitCode::SUCCESS) };
+    let hint = match end {
+        End::Backend { advice, .. } => advice.clone(),
+        End::NoPlan { log, .. } => log.as_ref().map(|log| format!("{log} has what was said")),
+        _ => None,
+    };
+    // The words of an error, and the exit code of the loop's end.
+    let _code = CommandError::new(end.reason()).maybe_hint(hint).report();
+    Ok(ExitCode::from(exit_code(end)))
 }

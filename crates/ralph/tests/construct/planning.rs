@@ -102,13 +102,33 @@ fn implementation_json_gets_what_the_seed_shows() {
 #[test]
 fn a_bad_plan_goes_back_once_with_the_reasons() {
     let lab = lab();
-    let bad = json!({ "tasks": [{ "key": "a", "name": "Do it", "accept": ["works correctly"], "deps": ["nothing"] }] });
+    let bad = json!({ "tasks": [
+        { "key": "a", "name": "Do it", "accept": ["works correctly"], "deps": ["nothing"] },
+    ]});
+    let again = answers(&three());
     lab.agents(
-        &(planner("with = \"which does not exist\"", &answers(&three()))
-            + &planner("", &answers(&bad))),
+        &(format!("[[rule]]\nwhen = \"`nothing`, which does not exist\"\nsteps = [{again}]\n")
+            + &plans(bad)),
     );
     plan(&lab, [SPEC]).ok();
     assert_eq!(lab.of_type("task").len(), 3);
+}
+
+#[test]
+fn a_planner_without_sessions_is_asked_anew_with_the_reasons() {
+    let lab = lab();
+    lab.write(
+        "planner.sh",
+        "cat > \"$HOME/asked\"\nif grep -q 'is vague' \"$HOME/asked\"; then c='`true` exits with 0'; \
+         else c='works correctly'; fi\n\
+         echo \"{\\\"tasks\\\": [{\\\"name\\\": \\\"Do it\\\", \\\"accept\\\": [\\\"$c\\\"]}]}\"\n",
+    );
+    lab.config(
+        "backend = \"bot\"\n[backends.bot]\nkind = \"command\"\ncommand = [\"sh\", \"planner.sh\"]\nclaim = \"exit\"\n",
+    );
+    plan(&lab, [SPEC]).ok();
+    assert_eq!(lab.named("Do it")["accept"], "`true` exits with 0");
+    assert_eq!(lab.asked("plan").len(), 2);
 }
 
 #[test]
@@ -285,7 +305,7 @@ fn json_output_is_one_event_a_line_and_words_go_elsewhere() {
     let run = lab.construct(["--json"]).ok();
     let told = Lab::told(&run);
     let kinds: Vec<&str> = told.iter().map(|e| e["event"].as_str().unwrap()).collect();
-    for kind in ["stage_start", "stage_end", "summary"] {
+    for kind in ["stage_start", "stage_end", "construct_summary"] {
         assert!(kinds.contains(&kind), "no {kind} in {kinds:?}");
     }
 }

@@ -16,7 +16,7 @@ use crate::drive::consult::{Consultation, Question, Said};
 use crate::drive::error::DriveError;
 use crate::drive::notice::Listener;
 use crate::drive::preview::{CommandLine, Look, choose, command_line};
-use crate::drive::session::{ATTEMPT_VARIABLE, Loop, Session, Setup};
+use crate::drive::session::{ATTEMPT_VARIABLE, Loop, Session, Setup, stage_choice};
 use crate::drive::terms::{Access, RoleTerms, Terms};
 use crate::prompt_files;
 
@@ -88,35 +88,24 @@ impl Session<'_> {
         let plan = self.read_plan()?.plan;
         let plan: &Plan = &plan;
         let prompt = plan_prompt(self.project.root(), self.format, planning, plan)?;
-        let check = |said: &Said| {
-            answer::plan(said.words(), plan).map(drop).map_err(|problem| problem.question)
+        let mut answered = match self.ask_for_plan(planning, plan, prompt.clone())? {
+            Some(answered) => answered,
+            None => return Ok(None),
         };
-        let question =
-            Question { item: planning.spec.clone().unwrap_or_default(), prompt, check: &check };
-        let consultation = Consultation {
-            role: "plan",
-            terms: self.looks(StageName::Plan, schema_of::<PlanAnswer>()),
-            questions: vec![question],
-            jobs: 1,
-            may_write: &[],
-        };
-        let Some(consulted) = self.consult(&consultation)? else { return Ok(None) };
-        self.halt_if_hopeless(&consulted.answers);
-        if self.ending.is_some() {
-            return Ok(None);
+        if let Err(Unplanned { question: Some(question), .. }) = &answered
+            && !self.planner_resumes()?
+        {
+            // An agent that cannot be asked again in its session begins anew, with the reasons.
+            let prompt = format!("{prompt}\n\n# Your Last Answer\n\n{question}\n");
+            answered = match self.ask_for_plan(planning, plan, prompt)? {
+                Some(answered) => answered,
+                None => return Ok(None),
+            };
         }
-        let answer = consulted.answers.first();
-        let answered = match answer {
-            Some(one) if one.finished() => {
-                answer::plan(one.said.words(), plan).map_err(|problem| problem.to_string())
-            }
-            Some(one) => Err(one.outcome.to_string()),
-            None => Err("nobody answered".to_owned()),
-        };
         let answered = match answered {
             Ok(answered) => answered,
-            Err(why) => {
-                self.ending = Some(End::NoPlan { why, log: answer.map(|one| one.log.clone()) });
+            Err(Unplanned { why, log, .. }) => {
+                self.ending = Some(End::NoPlan { why, log });
                 return Ok(None);
             }
         };
@@ -129,6 +118,56 @@ impl Session<'_> {
         };
         self.apply(|_, text, pen| apply::planned(text, &target, &answered, pen)).map(Some)
     }
+
+    /// Ask once. `None` when the loop has to end first.
+    fn ask_for_plan(
+        &mut self,
+        planning: &Planning,
+        plan: &Plan,
+        prompt: String,
+    ) -> Result<Option<Result<PlanAnswer, Unplanned>>, DriveError> {
+        let check = |said: &Said| {
+            answer::plan(said.words(), plan).map(drop).map_err(|problem| problem.question)
+        };
+        let item = planning.spec.clone().unwrap_or_default();
+        let consultation = Consultation {
+            role: "plan",
+            terms: self.looks(StageName::Plan, schema_of::<PlanAnswer>()),
+            questions: vec![Question { item, prompt, check: &check }],
+            jobs: 1,
+            may_write: &[],
+        };
+        let Some(consulted) = self.consult(&consultation)? else { return Ok(None) };
+        self.halt_if_hopeless(&consulted.answers);
+        if self.ending.is_some() {
+            return Ok(None);
+        }
+        let Some(one) = consulted.answers.first() else { return Ok(None) };
+        let log = Some(one.log.clone());
+        Ok(Some(match one.finished() {
+            true => answer::plan(one.said.words(), plan).map_err(|problem| Unplanned {
+                why: problem.to_string(),
+                question: Some(problem.question),
+                log,
+            }),
+            false => Err(Unplanned { why: one.outcome.to_string(), question: None, log }),
+        }))
+    }
+
+    /// Whether the planner can be asked again in its session.
+    fn planner_resumes(&self) -> Result<bool, DriveError> {
+        let root = self.project.root();
+        let choice = stage_choice(&self.config, StageName::Plan, &self.options, root)?;
+        Ok(choice.chosen.driver.supports().resume)
+    }
+}
+
+/// Why there is no plan.
+struct Unplanned {
+    why: String,
+    /// What could be asked about it.
+    question: Option<String>,
+    log: Option<String>,
 }
 
 /// What the planner is told.
