@@ -120,6 +120,11 @@ impl FailureKind {
         !matches!(self, Self::Interrupted | Self::Blocked | Self::Conflict | Self::Budget)
     }
 
+    /// Whether a limit of a single run ended it: in a construct such work is broken down.
+    pub fn is_kill(self) -> bool {
+        matches!(self, Self::Timeout | Self::Idle | Self::ContextLimit)
+    }
+
     /// In words.
     pub fn words(self) -> &'static str {
         match self {

@@ -1,5 +1,7 @@
 //! The backend's run within an attempt: prompt in, claim and changes out.
 
+use std::time::Duration;
+
 use ralph_core::backend::{Outcome, Session as Talk, cost, system_in_prompt};
 use ralph_core::claim::{self, Claim, Reply, Said};
 use ralph_core::config::StageName;
@@ -43,7 +45,8 @@ impl Session<'_> {
         self.keep_prompt(begun, &system_in_prompt(system, prompt))?;
         self.journal.settle()?;
         let prices = self.choice.at(backend).settings.prices.clone();
-        let limits = run_limits(&self.config, self.kind, StageName::Build, self.history.cost);
+        let mut limits = run_limits(&self.config, self.kind, StageName::Build, self.history.cost);
+        limits.timeout = begun.task.timeout_ms.map(Duration::from_millis).or(limits.timeout);
         let mut monitor = Monitor::new(limits).priced(prices.clone());
         let before = self.plan.watch()?;
         self.keep_ledger();
