@@ -13,6 +13,7 @@
 //! ```
 
 pub mod age;
+pub mod agent_session;
 pub mod answer;
 pub mod backend;
 pub mod choice;
@@ -33,8 +34,11 @@ pub mod json;
 pub mod limits;
 pub mod lines;
 pub mod memory;
+pub mod notify;
 pub mod plan;
 pub mod prompt;
+pub mod report;
 pub mod spec;
 pub mod text;
 pub mod view;
+pub mod words;

@@ -31,7 +31,6 @@ mod story;
 mod terminal;
 pub mod text;
 mod tool;
-pub mod words;
 
 pub use ending::{Totals, ending};
 pub use json::Json;
@@ -39,6 +38,7 @@ pub use line::{Line, Paint, Style};
 pub use lines::{Detail, Lines};
 pub use live::{Live, freeze};
 pub use picture::Picture;
+pub use ralph_core::words;
 pub use screen::{Screen, Size};
 pub use story::Story;
 pub use terminal::{Terminal, View, listener};

@@ -21,6 +21,7 @@ mod git_dir;
 pub mod handoff_files;
 pub mod ids;
 pub mod knowledge_files;
+pub mod notify;
 pub mod plan_file;
 pub mod proc;
 pub mod project;
@@ -30,6 +31,7 @@ pub mod sim;
 pub mod specs;
 pub mod store;
 pub mod survey;
+pub mod watch;
 
 pub use file_error::FileError;
 pub use project::Project;

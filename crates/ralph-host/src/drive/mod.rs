@@ -51,7 +51,7 @@ pub use construct::{Goal, Planned, Planning, construct, plan};
 pub use error::DriveError;
 pub use forget::{Forgotten, forget};
 pub use guard::mend_plan;
-pub use log::{LogOf, prune_logs};
+pub use log::{AgentLog, LogOf, prune_logs};
 pub use notice::{Listener, Notice, Tally};
 pub use preview::{CommandLine, Input, Look, Next, Preview, preview};
 pub use session::{ATTEMPT_VARIABLE, Options, Setup, TASK_VARIABLE};

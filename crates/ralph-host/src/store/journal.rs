@@ -101,19 +101,28 @@ pub fn read_history(state_dir: &Path) -> Result<History, JournalError> {
     Ok(load(&path)?.0)
 }
 
+/// Hand on every record of the journal of a state directory, oldest first, without changing it.
+pub fn read_entries(state_dir: &Path, hear: &mut dyn FnMut(&Entry)) -> Result<(), JournalError> {
+    read_whole(&state_dir.join(NAME), hear).map(drop)
+}
+
 /// What the file says, and how many of its bytes are whole lines.
 fn load(path: &Path) -> Result<(History, u64), JournalError> {
+    let mut history = History::default();
+    let whole = read_whole(path, &mut |entry| history.add(entry))?;
+    Ok((history, whole))
+}
+
+fn read_whole(path: &Path, hear: &mut dyn FnMut(&Entry)) -> Result<u64, JournalError> {
     let bytes = target::read(path)?.unwrap_or_default();
     let whole = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
-    let mut history = History::default();
     for (n, line) in bytes[..whole].split(|&b| b == b'\n').enumerate() {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let entry = entry(line).map_err(|problem| problem.at(path, n + 1))?;
-        history.add(&entry);
+        hear(&entry(line).map_err(|problem| problem.at(path, n + 1))?);
     }
-    Ok((history, u64::try_from(whole).unwrap_or(u64::MAX)))
+    Ok(u64::try_from(whole).unwrap_or(u64::MAX))
 }
 
 /// What is wrong with a line.
