@@ -41,5 +41,5 @@ pub use picture::Picture;
 pub use ralph_core::words;
 pub use screen::{Screen, Size};
 pub use story::Story;
-pub use terminal::{Terminal, View, listener};
+pub use terminal::{Terminal, View, listener, stdout_size};
 pub use tool::{event_line, tool_words};

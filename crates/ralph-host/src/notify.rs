@@ -14,8 +14,9 @@
 //! the environment, reaches curl on its standard input and not among its arguments, which everybody
 //! can list, and nothing that curl says about it is passed on.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -34,38 +35,56 @@ const DELIVERY: Duration = Duration::from_secs(15);
 const CURL_SECONDS: u32 = 10;
 
 /// Tells whoever wants to hear of it.
-#[derive(Debug)]
 pub struct Notifier {
     receivers: Vec<Notify>,
     root: PathBuf,
+    /// Addresses by the name of their variable: secrets.
+    addresses: BTreeMap<String, String>,
+    /// Where programs are looked for.
+    path: Option<OsString>,
     /// Problems that are said once: they do not change while ralph runs.
     said: Mutex<BTreeSet<String>>,
+}
+
+impl fmt::Debug for Notifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Notifier").field("receivers", &self.receivers).finish_non_exhaustive()
+    }
 }
 
 impl Notifier {
     /// The receivers that the configuration of the project at `root` names.
     pub fn of(config: &Config, root: &Path) -> Self {
+        Self::with_env(config, root, &|name| std::env::var_os(name))
+    }
+
+    /// The same in another environment than ralph's own; for tests.
+    pub fn with_env(config: &Config, root: &Path, env: &dyn Fn(&str) -> Option<OsString>) -> Self {
         let receivers = config.notify.clone();
-        Self { receivers, root: root.to_owned(), said: Mutex::default() }
+        let named = receivers.iter().filter_map(|to| to.url_env.as_ref());
+        let addresses =
+            named.filter_map(|name| Some((name.clone(), env(name)?.into_string().ok()?))).collect();
+        let (root, path) = (root.to_owned(), env("PATH"));
+        Self { receivers, root, addresses, path, said: Mutex::default() }
     }
 
     /// Tell every receiver that wants to hear of it. What could not be delivered comes back in words.
     pub fn tell(&self, runner: &Runner, happening: &Happening) -> Vec<String> {
         let wanted = self.receivers.iter().filter(|to| to.on.contains(&happening.on()));
-        let problems: Vec<String> = std::thread::scope(|scope| {
+        std::thread::scope(|scope| {
             let threads: Vec<_> = wanted
                 .map(|to| scope.spawn(|| self.deliver(runner, to, happening).err()))
                 .collect();
             // A thread that panicked has said so already.
             threads.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect()
-        });
-        problems
+        })
     }
 
     fn deliver(&self, runner: &Runner, to: &Notify, happening: &Happening) -> Result<(), String> {
-        let address = to.url_env.as_ref().and_then(|name| std::env::var(name).ok());
+        let address = to.url_env.as_ref().and_then(|name| self.addresses.get(name));
         let failed = |why: String| format!("a notification was not delivered: {}: {why}", name(to));
-        let message = Message::of(to.kind, happening, address.as_deref()).map_err(failed)?;
+        let message =
+            Message::of(to.kind, happening, address.map(String::as_str)).map_err(failed)?;
         let job = match &message {
             Message::Desktop { title, body } => match self.desktop(title, body) {
                 Some(job) => job,
@@ -98,9 +117,8 @@ impl Notifier {
     }
 
     fn desktop(&self, title: &str, body: &str) -> Option<Job> {
-        let path = std::env::var_os("PATH");
         let there = |program: &str| {
-            find_program(OsStr::new(program), path.as_deref(), &self.root).is_some()
+            find_program(OsStr::new(program), self.path.as_deref(), &self.root).is_some()
         };
         let mut job = if there("notify-send") {
             // It reads a few tags in the text.
@@ -113,6 +131,7 @@ impl Notifier {
         } else {
             return None;
         };
+        job.env.extend(self.path.clone().map(|path| ("PATH".into(), Some(path))));
         job.bounds.timeout = Some(DELIVERY);
         Some(job)
     }

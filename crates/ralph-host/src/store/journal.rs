@@ -101,6 +101,11 @@ pub fn read_history(state_dir: &Path) -> Result<History, JournalError> {
     Ok(load(&path)?.0)
 }
 
+/// The file that holds the journal of a state directory.
+pub fn journal_file(state_dir: &Path) -> PathBuf {
+    state_dir.join(NAME)
+}
+
 /// Hand on every record of the journal of a state directory, oldest first, without changing it.
 pub fn read_entries(state_dir: &Path, hear: &mut dyn FnMut(&Entry)) -> Result<(), JournalError> {
     read_whole(&state_dir.join(NAME), hear).map(drop)

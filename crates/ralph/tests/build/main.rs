@@ -30,6 +30,7 @@ mod processes;
 mod progress;
 mod recovery;
 mod repo;
+mod report;
 mod settings;
 mod trouble;
 mod twin;
