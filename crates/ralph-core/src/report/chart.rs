@@ -11,7 +11,7 @@ use crate::words::{dollars, elapsed, took};
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 180.0;
-const LEFT: f64 = 56.0;
+const LEFT: f64 = 84.0;
 const RIGHT: f64 = 12.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 24.0;
@@ -108,7 +108,7 @@ pub(super) fn attempts(report: &Report) -> Option<String> {
 /// One lying bar for each stage.
 pub(super) fn stages(report: &Report) -> Option<String> {
     let most = report.stages.iter().map(|line| line.agent_ms).max()?.max(1);
-    let (row, label, numbers) = (30.0, 96.0, 168.0);
+    let (row, label, numbers) = (30.0, 104.0, 250.0);
     let height = row * report.stages.len() as f64 + 8.0;
     let mut svg = open(height, "time in which agents worked, by stage");
     for (n, line) in report.stages.iter().enumerate() {

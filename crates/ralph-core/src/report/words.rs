@@ -23,18 +23,15 @@ impl Report {
                 n => format!("nothing happened, {} you", needs(n)),
             };
         }
-        let mut parts = Vec::new();
-        if t.specs_done > 0 {
-            parts.push(format!("{} done", count(t.specs_done, "spec")));
-        }
-        if t.specs_failed > 0 {
-            parts.push(format!("{} failed", count(t.specs_failed, "spec")));
-        }
-        if t.specs_done + t.specs_failed == 0 || t.tasks_landed > 0 {
-            parts.push(format!("{} landed", count(t.tasks_landed, "task")));
-        }
-        if t.tasks_failed > 0 {
-            parts.push(format!("{} failed", count(t.tasks_failed, "task")));
+        // Whoever thinks in specs is told of specs; the tasks come below.
+        let (done, failed) = match (t.specs_done, t.specs_failed) {
+            (0, 0) => (format!("{} landed", count(t.tasks_landed, "task")), t.tasks_failed),
+            (0, n) => (format!("{} failed", count(n, "spec")), 0),
+            (n, failed) => (format!("{} done", count(n, "spec")), failed),
+        };
+        let mut parts = vec![done];
+        if failed > 0 {
+            parts.push(format!("{failed} failed"));
         }
         parts.push(match self.needs.len() {
             0 => "nothing needs you".to_owned(),
@@ -70,7 +67,9 @@ impl Report {
     /// The numbers in two sentences.
     pub(super) fn numbers(&self) -> String {
         let t = &self.totals;
-        let mut text = format!("{}{}", count(t.attempts, "attempt"), first_try(t));
+        let landed = count(t.tasks_landed, "task");
+        let mut text =
+            format!("{landed} landed in {}{}", count(t.attempts, "attempt"), first_try(t));
         text.push_str(&format!(", {}.", money(t.cost_usd, t.cost_unknown)));
         text.push_str(&format!(" Agents worked {}", elapsed(t.agent_ms / 1000)));
         text.push_str(&format!("; loops ran {}", elapsed(t.run_seconds)));
