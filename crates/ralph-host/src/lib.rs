@@ -8,7 +8,6 @@
 //! [`clock`] and [`ids`] are the only sources of time and chance. Nothing here prints: what went
 //! wrong is an error value with a `hint()` that says what to do about it.
 
-pub mod agent_log;
 pub mod backends;
 pub mod choice;
 pub mod clock;
@@ -23,6 +22,7 @@ mod git_dir;
 pub mod handoff_files;
 pub mod ids;
 pub mod knowledge_files;
+pub mod notify;
 pub mod plan_file;
 pub mod proc;
 pub mod project;
@@ -32,6 +32,7 @@ pub mod sim;
 pub mod specs;
 pub mod store;
 pub mod survey;
+pub mod watch;
 
 pub use file_error::FileError;
 pub use project::Project;

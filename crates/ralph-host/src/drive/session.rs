@@ -16,13 +16,12 @@ use ralph_core::plan::{Id, Plan, State, TombstoneKind};
 
 use super::error::DriveError;
 use super::ledger_guard::KeptLedger;
-use super::log::{Log, LogOf, prune_logs};
+use super::log::{AgentLog, Log, LogOf, prune_logs};
 use super::notice::{Listener, Notice, Tally};
 use super::plan_file::{Loaded, Missing, PlanFile};
 use super::progress::Logged;
 use super::signals::Signals;
 use super::views::Views;
-use crate::agent_log::AgentLog;
 use crate::choice::{self, ChoiceError, Place, StageChoice};
 use crate::clock::Clock;
 use crate::git::{Checkpoint, CommitMessage, LedgerPaths, Repo};
@@ -155,7 +154,7 @@ pub(super) struct Session<'a> {
     /// The plan's last change may still be on its way to the disk.
     pub(super) plan_syncing: Syncing,
     /// The log of an agent.
-    pub(super) agent_log: AgentLog,
+    pub(super) agent_log: Option<AgentLog>,
     log: Log,
     _lock: RunLock,
 }
@@ -219,10 +218,7 @@ impl<'a> Session<'a> {
             history,
             listener,
             journal,
-            agent_log: match kind {
-                Loop::Agent => AgentLog::create(&logs_dir, &clock.stamp()),
-                _ => AgentLog::default(),
-            },
+            agent_log: (kind == Loop::Agent).then(|| AgentLog::create(&logs_dir, &clock.stamp())),
             plan_syncing: Syncing::default(),
             log,
         })
@@ -350,6 +346,14 @@ impl<'a> Session<'a> {
             self.warn(&torn.to_string());
         }
         Ok(loaded)
+    }
+
+    /// A line for the agent's log.
+    pub(super) fn log_agent(&mut self, text: &str) {
+        let stamp = self.clock.stamp();
+        if let Some(log) = &mut self.agent_log {
+            log.line(&stamp, text);
+        }
     }
 
     /// Tell something that a person should know.

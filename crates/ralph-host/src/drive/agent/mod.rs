@@ -166,7 +166,7 @@ impl Session<'_> {
         }
         let AgentSession { specs_completed, specs_failed, .. } = agent.state;
         let worked = specs_completed + specs_failed;
-        if let Some(most) = agent.options.max_specs.filter(|most| worked >= *most) {
+        if let Some(most) = agent.options.max_specs.filter(|most| worked >= u64::from(*most)) {
             return Some(AgentEnd::MaxSpecs(most));
         }
         if agent.state.consecutive_failures >= agent.options.max_failures {
@@ -300,7 +300,7 @@ impl Session<'_> {
 
     /// A line for people and for the agent's log.
     fn say(&mut self, text: &str) {
-        self.agent_log.line(&self.clock.stamp(), text);
+        self.log_agent(text);
         self.listener.hear(Notice::Agent(text));
     }
 

@@ -102,8 +102,7 @@ impl Session<'_> {
             let Move { iteration, step } = self.next_move(goal)?;
             if iteration > self.history.construct.iteration {
                 self.record(Record::IterationStarted { n: iteration }, Durability::Eventual)?;
-                let stamp = self.clock.stamp();
-                self.agent_log.line(&stamp, &format!("CONSTRUCT: starting iteration {iteration}"));
+                self.log_agent(&format!("CONSTRUCT: starting iteration {iteration}"));
             }
             match step {
                 Step::Plan => self.plan_stage(goal)?,

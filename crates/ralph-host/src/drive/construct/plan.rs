@@ -89,8 +89,7 @@ impl Session<'_> {
         };
         match self.make_plan(&planning)? {
             Some((came, tasks)) => {
-                let stamp = self.clock.stamp();
-                self.agent_log.line(&stamp, &format!("PLAN: {} tasks generated", tasks.len()));
+                self.log_agent(&format!("PLAN: {} tasks generated", tasks.len()));
                 self.end_stage(&under, came)
             }
             None => Ok(()),
