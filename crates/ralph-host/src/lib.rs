@@ -32,6 +32,7 @@ pub mod sim;
 pub mod specs;
 pub mod store;
 pub mod survey;
+pub mod watch;
 
 pub use file_error::FileError;
 pub use project::Project;
