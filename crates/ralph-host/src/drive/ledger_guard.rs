@@ -108,7 +108,8 @@ impl Session<'_> {
         }
         let inbox = self.project.inbox();
         if let Some(theirs) = self.plan.store().release(&inbox)? {
-            let copy = format!(".ralph/context/inbox.jsonl.of-iteration-{}", self.history.iteration);
+            let copy =
+                format!(".ralph/context/inbox.jsonl.of-iteration-{}", self.history.iteration);
             put_view(&root.join(copy), theirs.as_bytes())?;
             put_back.push(self.relative(&inbox));
         }

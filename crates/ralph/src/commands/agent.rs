@@ -22,10 +22,12 @@ use crate::out;
 /// Work through the inbox: plan, construct and commit one spec after another
 ///
 /// Each spec becomes one commit on your branch, or, when it fails, an entry of `git stash list`; then the
-/// next one follows. Specs can be added, listed and removed meanwhile. The first Ctrl-C ends it after the
-/// current iteration, the second at once; the next start goes on.
+/// next one follows. Your own uncommitted files stay as they are. Specs can be added, listed and removed
+/// meanwhile. The first Ctrl-C ends it after the current iteration, the second at once; the next start
+/// goes on from there.
 ///
-/// Exit codes: 0 the inbox is empty and nothing failed, 3 a spec failed, 4 a limit left specs pending.
+/// Exit codes: 0 the inbox is empty and nothing failed, 3 a spec failed, 4 a limit left specs pending,
+/// 130 or 143 a signal came.
 ///
 /// Examples:
 ///   ralph inbox add avatars.md && ralph agent
@@ -35,7 +37,7 @@ use crate::out;
 #[derive(Clone, Debug, Default, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct AgentArgs {
-    /// Stop after this many specs
+    /// Stop after this many specs are complete
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_specs: Option<u32>,
     /// Stop after this many specs failed in a row
@@ -143,24 +145,34 @@ fn dry_run(
     listener: &mut dyn Listener,
 ) -> Result<ExitCode, CommandError> {
     let text = inbox::read(context)?;
+    let most =
+        args.max_specs.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
     let pending: Vec<String> = inbox::parse(context, &text)?
         .entries()
         .iter()
         .filter(|entry| entry.status == Status::Pending)
         .map(|entry| entry.spec.clone())
+        .take(most)
         .collect();
     if pending.is_empty() {
         out::line("Inbox empty. Nothing to plan.")?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut plannings = Vec::new();
+    let (mut names, mut plannings) = (Vec::new(), Vec::new());
     for spec in &pending {
-        let found = spec_file::spec_file(context, spec)?;
-        let (spec, file) = (Some(found.name), Some(found.file));
-        let existing = Existing::Merge;
-        plannings.push(Planning { spec, file, text: found.text, existing, dry: true });
+        match spec_file::spec_file(context, spec) {
+            Ok(found) => {
+                names.push(spec.clone());
+                let (spec, file) = (Some(found.name), Some(found.file));
+                let existing = Existing::Merge;
+                plannings.push(Planning { spec, file, text: found.text, existing, dry: true });
+            }
+            // The agent would call it failed and go on.
+            Err(e) => out::warn(format!("{spec} would fail: {}", e.told())),
+        }
     }
     let (setup, _) = prepare(context, args, listener)?;
     let planned = drive::plan(setup, &plannings, listener).map_err(|e| drive_error(&e))?;
-    plan_spec::tell_dry(&pending, &planned)
+    let told = plan_spec::tell_dry(&names, &planned)?;
+    Ok(if names.len() < pending.len() { ExitCode::from(3) } else { told })
 }

@@ -10,7 +10,8 @@
 //! (which entry was worked on, and the numbers), and the spec's ref in git (its work, until the commit).
 //! Each step is written so that doing it again changes nothing, so a start after a crash looks at the
 //! three and goes on: an entry that is done and whose work is still on its ref gets its commit, one
-//! that failed has its work taken out, one that is active or pending is continued.
+//! that failed has its work taken out, one that is active or pending is continued. A spec that failed
+//! leaves nothing behind: not in the tree, and not in the plan, which says about it what it said before.
 
 mod finish;
 mod inbox;
@@ -18,10 +19,11 @@ mod inbox;
 use jiff::Timestamp;
 use ralph_core::agent_session::AgentSession;
 use ralph_core::config::Dollars;
-use ralph_core::construct::{ConstructEnd, Summary};
+use ralph_core::construct::ConstructEnd;
 use ralph_core::cycle::{End, Signal};
 use ralph_core::inbox::{Change, Entry, Status};
 
+use self::finish::Standing;
 use super::construct::Goal;
 use super::error::DriveError;
 use super::notice::{Listener, Notice};
@@ -124,10 +126,10 @@ pub fn agent(
     let mut session = Session::open(setup, Loop::Agent, &runner, listener)?;
     session.recover()?;
     let state = session.read_session()?;
-    session.spent_before = state.total_cost;
+    session.spent_before = session.spent_so_far(&state);
     session.start()?;
     let mut agent = Agent { options: options.clone(), state };
-    session.say("Agent started");
+    session.log_line("Agent started");
     session.save(&mut agent)?;
     let end = session.work_through(&mut agent)?;
     session.end_agent(&mut agent, end)
@@ -142,17 +144,22 @@ struct Agent {
 impl Session<'_> {
     fn work_through(&mut self, agent: &mut Agent) -> Result<AgentEnd, DriveError> {
         self.settle_last(agent)?;
+        let mut idle = false;
         loop {
             if let Some(end) = self.agent_limit(agent) {
                 return Ok(end);
             }
             let Some(entry) = self.fetch(agent)? else {
-                if agent.options.watch {
-                    self.wait_for_specs()?;
-                    continue;
+                if !agent.options.watch {
+                    return Ok(AgentEnd::Empty);
                 }
-                return Ok(AgentEnd::Empty);
+                if !std::mem::replace(&mut idle, true) {
+                    self.say("Inbox empty. Waiting for specs: `ralph inbox add SPEC`");
+                }
+                self.wait_for_specs()?;
+                continue;
             };
+            idle = false;
             if let Some(end) = self.one_spec(agent, &entry)? {
                 return Ok(end);
             }
@@ -164,9 +171,8 @@ impl Session<'_> {
         if let Some(signal) = self.signals.first() {
             return Some(AgentEnd::Interrupted(signal));
         }
-        let AgentSession { specs_completed, specs_failed, .. } = agent.state;
-        let worked = specs_completed + specs_failed;
-        if let Some(most) = agent.options.max_specs.filter(|most| worked >= *most) {
+        let done = agent.state.specs_completed;
+        if let Some(most) = agent.options.max_specs.filter(|most| done >= *most) {
             return Some(AgentEnd::MaxSpecs(most));
         }
         if agent.state.consecutive_failures >= agent.options.max_failures {
@@ -192,8 +198,6 @@ impl Session<'_> {
             }
         };
         let end = self.run_construct(&goal)?;
-        let summary = Summary::of(&self.history.construct, &end);
-        self.listener.hear(Notice::Summary(&summary));
         self.save(agent)?;
         self.after_construct(agent, entry, &end)
     }
@@ -206,8 +210,16 @@ impl Session<'_> {
     ) -> Result<Option<AgentEnd>, DriveError> {
         match &end.end {
             End::Complete => {
-                self.say("CONSTRUCT: complete");
-                self.complete_spec(agent, entry)?;
+                self.log_line("CONSTRUCT: complete");
+                match self.stands_on_head(entry)? {
+                    Standing::Proven => self.complete_spec(agent, entry)?,
+                    Standing::Broken(why) => self.fail_spec(agent, entry, &why)?,
+                    Standing::Unknown => {
+                        self.change_inbox(&entry.id, &Change::Pending)?;
+                        let signal = self.signals.first().unwrap_or(Signal::Interrupt);
+                        return Ok(Some(AgentEnd::Interrupted(signal)));
+                    }
+                }
                 Ok(None)
             }
             End::Blocked { .. } | End::MaxIterations(_) | End::Breaker(_) | End::NoPlan { .. } => {
@@ -215,7 +227,7 @@ impl Session<'_> {
                 if let Some(first) = end.left.first() {
                     why = format!("{why}: {first}");
                 }
-                self.say(&format!("CONSTRUCT: {why}"));
+                self.log_line(&format!("CONSTRUCT: {why}"));
                 self.fail_spec(agent, entry, &why)?;
                 Ok(None)
             }
@@ -241,7 +253,7 @@ impl Session<'_> {
             return self.save(agent);
         };
         match entry.status {
-            Status::Done => self.complete_spec(agent, &entry),
+            Status::Done => self.settle_done(agent, &entry),
             Status::Failed => {
                 let why = entry.error.clone().unwrap_or_default();
                 self.fail_spec(agent, &entry, &why)
@@ -265,6 +277,10 @@ impl Session<'_> {
         self.save(agent)?;
         let summary = self.session_words(&agent.state);
         self.say(&format!("Session summary: {summary}"));
+        if agent.state.current_spec_id.is_some() {
+            // A spec is one commit, so what the plan says about a part of it is in none.
+            self.config.commit_ledger = false;
+        }
         self.finish(&of_loop, &reason)?;
         if !end.keeps_session() {
             drop_view(&self.project.agent_session())?;
@@ -298,9 +314,25 @@ impl Session<'_> {
         }
     }
 
-    /// A line for people and for the agent's log.
-    fn say(&mut self, text: &str) {
+    /// What this session has spent. The session file is written between stages, so after a kill the
+    /// journal knows more.
+    fn spent_so_far(&self, state: &AgentSession) -> f64 {
+        let last_was_this =
+            self.history.run.as_ref().is_some_and(|run| run.command == Loop::Agent.word());
+        match last_was_this && state.current_spec_id.is_some() {
+            true => state.total_cost.max(self.history.cost),
+            false => state.total_cost,
+        }
+    }
+
+    /// A line for the agent's log.
+    fn log_line(&mut self, text: &str) {
         self.agent_log.line(&self.clock.stamp(), text);
+    }
+
+    /// The same for people too.
+    fn say(&mut self, text: &str) {
+        self.log_line(text);
         self.listener.hear(Notice::Agent(text));
     }
 
@@ -332,7 +364,7 @@ impl Session<'_> {
         agent: &mut Agent,
         entry: &Entry,
     ) -> Result<Result<Goal, String>, DriveError> {
-        let (file, text) = match self.spec_copy(agent, entry)? {
+        let (file, text) = match self.spec_copy(entry)? {
             Ok(found) => found,
             Err(why) => return Ok(Err(why)),
         };
