@@ -2,7 +2,9 @@
 
 use ralph_testkit::{SmallDisk, TestProject};
 
-use crate::lab::{GOOD, Lab, ONE_TASK, PLAN, coder, lab, planned, rule, touch, wait_for};
+use crate::lab::{
+    GOOD, Lab, ONE_TASK, PLAN, coder, hangs_once, lab, planned, rule, touch, wait_for,
+};
 use crate::repo::says;
 
 #[test]
@@ -46,23 +48,16 @@ fn a_spec_that_was_deleted_after_queuing_fails_and_the_next_one_follows() {
 #[test]
 fn of_a_spec_that_is_edited_while_it_is_active_the_fetched_text_counts() {
     let lab = lab(&["a.md"]);
-    let hang = format!("{}, {{ hang = true }}", touch("began"));
-    lab.agents(&coder("attempt = 1", &hang));
+    lab.agents(&hangs_once("a.md"));
     let agent = lab.spawn(["agent"]);
     lab.until_home_has("began");
-    assert_eq!(agent.kill().code, 137);
-    // A restart rolls back what the interrupted backend did, so the edit comes after that.
-    lab.agents(&coder("attempt = 2", &format!("{}, {{ hang = true }}", touch("again"))));
-    let agent = lab.spawn(["agent"]);
-    lab.until_home_has("again");
     lab.insist("INT", agent.pid());
     agent.wait().fails(130);
     lab.write("ralph/specs/a.md", "# something else\n");
-    let look = r#"{ answer = { satisfied = true, reason = "all of it is there" } }"#;
-    lab.agents(&rule(&[crate::lab::WHOLE, "# a.md"], "", &format!("{}, {look}", touch("old"))));
+    let no = r#"{ answer = { satisfied = false, reason = "it wants something else" } }"#;
+    lab.agents(&rule(&[crate::lab::WHOLE, "# something else"], "", no));
     let run = lab.agent([]).ok();
     says(&run, "ralph/specs/a.md was changed since");
-    lab.until_home_has("old");
     assert_eq!(lab.read("ralph/specs/a.md"), "# something else\n", "the edit stays");
     assert_eq!(lab.status(), " M ralph/specs/a.md", "and is not committed");
 }
@@ -118,11 +113,8 @@ fn what_a_backend_writes_into_the_inbox_is_undone_and_a_persons_command_is_kept(
 #[test]
 fn what_a_backend_wrote_into_the_inbox_is_undone_after_a_kill_too() {
     let lab = lab(&["a.md", "b.md"]);
-    let vandal = format!(
-        r#"{{ run = "echo vandal > ralph/inbox.jsonl" }}, {}, {{ hang = true }}"#,
-        touch("began")
-    );
-    lab.agents(&coder("attempt = 1", &vandal));
+    let vandal = format!(r#"{{ run = "echo vandal > ralph/inbox.jsonl" }}, {}"#, touch("began"));
+    lab.agents(&hangs_once("a.md").replace(&touch("began"), &vandal));
     let agent = lab.spawn(["agent"]);
     lab.until_home_has("began");
     assert_eq!(agent.kill().code, 137);
@@ -136,16 +128,16 @@ fn a_full_disk_at_the_commit_is_told_and_the_next_start_goes_on() {
     let Some(disk) = SmallDisk::mount("a_full_disk_at_the_commit", 8 * 1024) else { return };
     let project = TestProject::inside(env!("CARGO_BIN_EXE_ralph"), disk.path());
     let lab = Lab::inside(project, &["a.md", "b.md"]);
-    // Whoever looks at the whole spec is the last to run before the commit.
-    let fill = format!(
-        r#"{{ run = "cat /dev/zero > {}/filler 2>/dev/null; true" }}"#,
-        disk.path().display()
+    // Hooks run at the commit of a spec, and at no other time.
+    let place = disk.path().display();
+    let hook = format!(
+        "#!/bin/sh\n[ -e \"$HOME/filled\" ] && exit 0\ntouch \"$HOME/filled\"\ncat /dev/zero > {place}/filler 2>/dev/null\nexit 0\n"
     );
-    let look = r#"{ answer = { satisfied = true, reason = "all of it is there" } }"#;
-    lab.agents(&rule(&[crate::lab::WHOLE], "attempt = 1", &format!("{fill}, {look}")));
+    lab.write(".git/hooks/pre-commit", hook);
+    lab.mode(".git/hooks/pre-commit", 0o755);
     let run = lab.agent([]);
     assert!([1, 3].contains(&run.code), "{}", crate::repo::said(&run));
-    says(&run, "No space left on device");
+    says(&run, "the disk is full");
     disk.free();
     let run = lab.agent([]);
     assert_eq!(run.code, 0, "{}", crate::repo::said(&run));
@@ -156,8 +148,7 @@ fn a_full_disk_at_the_commit_is_told_and_the_next_start_goes_on() {
 #[test]
 fn a_clock_that_goes_back_between_two_starts_changes_nothing() {
     let lab = lab(&["a.md", "b.md"]);
-    let hang = format!("{}, {{ hang = true }}", touch("began"));
-    lab.agents(&coder("attempt = 1", &hang));
+    lab.agents(&hangs_once("a.md"));
     let agent = lab.spawn(["agent"]);
     lab.until_home_has("began");
     assert_eq!(agent.kill().code, 137);

@@ -51,7 +51,7 @@ fn the_tree_and_the_users_files_are_as_before_a_spec_that_failed() {
 #[test]
 fn reset_keeps_the_work_where_salvage_shows_it() {
     let lab = failing();
-    lab.set("[agent]\non_failure = \"reset\"\n[limits]");
+    lab.set("agent.on_failure = \"reset\"");
     lab.agent([]).fails(3);
     assert_eq!(lab.stashes(), [""; 0]);
     assert!(!lab.exists("work"));

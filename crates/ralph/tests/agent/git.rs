@@ -2,7 +2,7 @@
 
 use crate::dirt;
 use crate::lab::{GOOD, PLAN, TWO_TASKS, coder, lab, planned, rule, touch, wait_for};
-use crate::repo::says;
+use crate::repo::{says, until};
 
 /// A hook that refuses commits of specs so many times.
 fn refusing(times: u32) -> String {
@@ -46,11 +46,7 @@ fn nothing_is_committed_on_the_branch_while_a_spec_is_constructed() {
     let look = r#"{ run = "git log --oneline > \"$HOME/log\"" }"#;
     lab.agents(
         &(rule(&[PLAN], "", TWO_TASKS)
-            + &rule(
-                &[crate::lab::WHOLE],
-                "",
-                &format!("{look}, {{ answer = {{ satisfied = true, reason = \"yes\" }} }}"),
-            )),
+            + &coder("when = \"Write two\"", &format!("{look}, {GOOD}"))),
     );
     lab.agent([]).ok();
     let seen = std::fs::read_to_string(lab.home().join("log")).unwrap();
@@ -84,11 +80,12 @@ fn the_users_files_stay_through_specs_that_succeed_fail_and_are_killed() {
 fn interrupted(rules: &str) -> crate::lab::Lab {
     let lab = lab(&["a.md", "b.md"]);
     lab.commit("inbox");
-    let last = r#"{ answer = { satisfied = true, reason = "all of it is there" } }"#;
-    let wait = format!("{}, {{ hang = true }}, {last}", touch("began"));
-    lab.agents(&(rule(&[crate::lab::WHOLE], "attempt = 1", &wait) + rules));
+    let whole = [crate::lab::WHOLE, "# a.md"];
+    lab.agents(&(rule(&whole, "attempt = 1", "{ hang = true }") + rules));
     let agent = lab.spawn(["agent"]);
-    lab.until_home_has("began");
+    lab.until_asked("verify", 1);
+    until(|| lab.asked("verify") >= 1);
+    std::thread::sleep(std::time::Duration::from_millis(400));
     lab.insist("INT", agent.pid());
     agent.wait().fails(130);
     lab

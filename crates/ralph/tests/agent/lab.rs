@@ -67,6 +67,13 @@ pub(crate) fn planned(spec: &str, task: &str) -> String {
     rule(&[PLAN, &format!("# {spec}")], "", &answer)
 }
 
+/// Rules by which the first attempt at this spec's task says `began`, and hangs.
+pub(crate) fn hangs_once(spec: &str) -> String {
+    let name = format!("Late {spec}");
+    let hang = format!("{}, {{ hang = true }}", touch("began"));
+    planned(spec, &name) + &coder(&format!("when = {name:?}\nattempt = 1"), &hang)
+}
+
 /// Rules by which the task of this spec cannot be done.
 pub(crate) fn hopeless(spec: &str) -> String {
     let name = format!("Hopeless {spec}");
@@ -188,6 +195,21 @@ impl Lab {
     /// The records of the plan, if there is one.
     pub(crate) fn records(&self) -> Vec<Value> {
         if self.exists("ralph/plan.jsonl") { records(&self.plan()) } else { Vec::new() }
+    }
+
+    /// Wait until an agent is asked for the `nth` time in this role. Such agents may only look, so
+    /// they cannot leave a file to wait for.
+    #[track_caller]
+    pub(crate) fn until_asked(&self, role: &str, nth: usize) {
+        let journal = self.path(".git/ralph/journal.jsonl");
+        let role = format!("\"role\":\"{role}\"");
+        until(|| {
+            let text = std::fs::read_to_string(&journal).unwrap_or_default();
+            let asking = |l: &&str| l.contains("\"record\":\"consulting\"") && l.contains(&role);
+            text.lines().filter(asking).count() >= nth
+        });
+        // It is asked a moment after that was written down.
+        std::thread::sleep(std::time::Duration::from_millis(400));
     }
 
     /// Wait until the user's home has this file, which a rule of the sim has made.

@@ -44,7 +44,10 @@ fn a_construct_that_uses_up_its_iterations_fails_its_spec() {
 #[test]
 fn a_backend_that_cannot_be_used_stops_the_agent_with_advice_and_fails_nothing() {
     let lab = lab(&["a.md", "b.md"]);
-    lab.agents(&coder("attempt = 1", r#"{ fail = "not_logged_in" }"#));
+    lab.agents(
+        &(crate::lab::planned("a.md", "Sad")
+            + &coder("when = \"Sad\"\nattempt = 1", r#"{ fail = "not_logged_in" }"#)),
+    );
     let run = lab.agent([]);
     assert!(![0, 3].contains(&run.code), "{}", crate::repo::said(&run));
     says(&run, "Next: ");

@@ -104,15 +104,14 @@ fn specs_are_worked_on_in_the_order_in_which_they_were_added() {
 #[test]
 fn a_spec_is_active_before_anything_else_happens_to_it() {
     let lab = lab(&["a.md"]);
-    // The planner is the first to run, and sees it.
-    let look = r#"{ run = "cp ralph/inbox.jsonl ralph/plan.jsonl \"$HOME\"" }"#;
-    lab.agents(&rule(&[PLAN], "", &format!("{look}, {ONE_TASK}")));
-    lab.agent([]).ok();
-    let seen = std::fs::read_to_string(lab.home().join("inbox.jsonl")).unwrap();
-    let record = crate::plans::value(seen.trim());
+    // The planner is the first to run.
+    lab.agents(&rule(&[PLAN], "", &format!("{{ sleep = \"3s\" }}, {ONE_TASK}")));
+    let agent = lab.spawn(["agent"]);
+    lab.until_asked("plan", 1);
+    let (record, plan) = (lab.entry("a.md"), lab.plan());
+    agent.wait().ok();
     assert_eq!(record["status"], "active");
     assert_eq!(record["started_at"], ralph_testkit::NOW);
-    let plan = std::fs::read_to_string(lab.home().join("plan.jsonl")).unwrap();
     assert!(plan.contains(r#""t":"spec","spec":"a.md""#), "it is the current spec: {plan}");
 }
 
@@ -252,19 +251,11 @@ fn a_signal_lets_the_iteration_come_to_its_end() {
 #[test]
 fn a_signal_makes_the_current_spec_pending_again() {
     let lab = lab(&["a.md"]);
-    let reject = r#"{ answer = { task_id = "{task}", verdict = "reject", reason = "more" } }"#;
-    lab.agents(
-        &(rule(
-            &[VERIFY],
-            "attempt = 1",
-            &format!("{}, {}, {reject}", touch("began"), wait_for("go")),
-        )),
-    );
+    let reject = r#"{ sleep = "3s" }, { answer = { task_id = "{task}", verdict = "reject", reason = "more" } }"#;
+    lab.agents(&rule(&[VERIFY], "attempt = 1", reject));
     let agent = lab.spawn(["agent"]);
-    lab.until_home_has("began");
+    lab.until_asked("verify", 1);
     lab.signal("INT", agent.pid());
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    lab.allow("go");
     agent.wait().fails(130);
     assert_eq!(lab.statuses(), ["a.md pending"]);
     lab.agent([]).ok();

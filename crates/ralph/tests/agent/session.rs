@@ -12,7 +12,8 @@ fn a_signal_keeps_the_session_file_and_the_next_start_takes_its_spec_first() {
     lab.commit("0");
     let hang = format!("{}, {{ hang = true }}", touch("began"));
     lab.agents(
-        &(rule(&[PLAN], "", TWO_TASKS) + &coder("when = \"Write two\"\nattempt = 1", &hang)),
+        &(rule(&[PLAN], "", TWO_TASKS)
+            + &coder("when = [\"Write two\", \"a.md\"]\nattempt = 1", &hang)),
     );
     let agent = lab.spawn(["agent"]);
     lab.until_home_has("began");
@@ -80,13 +81,12 @@ fn a_session_file_that_cannot_be_read_is_told_and_nothing_is_lost() {
 #[test]
 fn cost_adds_up_over_restarts_and_is_checked_before_the_next_start() {
     let lab = lab(&["a.md", "b.md"]);
-    let hang = format!("{{ cost = 0.10 }}, {}, {{ hang = true }}", touch("began"));
     lab.agents(
         &(rule(&[PLAN], "", &format!("{{ cost = 0.40 }}, {ONE_TASK}"))
-            + &rule(&[VERIFY], "attempt = 1", &hang)),
+            + &rule(&[VERIFY], "attempt = 1", "{ hang = true }")),
     );
     let agent = lab.spawn(["agent", "--allow-unknown-cost"]);
-    lab.until_home_has("began");
+    lab.until_asked("verify", 1);
     // What the journal knows and the session file does not yet is not forgotten.
     agent.kill();
     let runs = lab.asked("plan");
@@ -115,7 +115,11 @@ fn a_wait_for_a_usage_limit_survives_a_signal_and_a_kill() {
     let limited =
         r#"{ fail = "rate_limit", resets_in = "4s", message = "You have hit your limit." }"#;
     lab.agents(&coder("attempt = 1", limited));
-    let waits = || lab.journal().iter().any(|record| record["record"] == "waiting");
+    let journal = lab.path(".git/ralph/journal.jsonl");
+    let waits = || {
+        let text = std::fs::read_to_string(&journal).unwrap_or_default();
+        text.contains("\"record\":\"waiting\"")
+    };
     let agent = lab.spawn(["agent"]);
     until(waits);
     lab.signal("INT", agent.pid());

@@ -178,6 +178,10 @@ impl Session<'_> {
         if agent.state.consecutive_failures >= agent.options.max_failures {
             return Some(AgentEnd::MaxFailures(agent.state.consecutive_failures));
         }
+        self.cost_limit()
+    }
+
+    fn cost_limit(&self) -> Option<AgentEnd> {
         let limit = self.config.limits.max_cost.map(Dollars::get)?;
         let spent = self.history.cost;
         (spent >= limit).then_some(AgentEnd::MaxCost { limit, spent })
@@ -208,6 +212,11 @@ impl Session<'_> {
         entry: &Entry,
         end: &ConstructEnd,
     ) -> Result<Option<AgentEnd>, DriveError> {
+        // Whatever a backend without money left undone is not the spec's fault.
+        if let Some(broke) = self.cost_limit().filter(|_| end.end != End::Complete) {
+            self.change_inbox(&entry.id, &Change::Pending)?;
+            return Ok(Some(broke));
+        }
         match &end.end {
             End::Complete => {
                 self.log_line("CONSTRUCT: complete");
@@ -264,6 +273,12 @@ impl Session<'_> {
     }
 
     fn end_agent(&mut self, agent: &mut Agent, end: AgentEnd) -> Result<AgentReport, DriveError> {
+        if let Some(id) = agent.state.current_spec_id.clone()
+            && self.inbox_entry(&id)?.is_some_and(|entry| entry.status == Status::Active)
+        {
+            // A killed agent left it so, and this one did not come to it.
+            self.change_inbox(&id, &Change::Pending)?;
+        }
         let pending = self.pending_specs()?;
         let of_loop = match &end {
             AgentEnd::Empty => End::Complete,
