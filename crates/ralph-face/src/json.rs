@@ -125,12 +125,12 @@ impl<W: Write, E: Write> Json<W, E> {
                 });
                 ("landed", more)
             }
-            Notice::Failed { failure, left, salvage, detail, .. } => {
+            Notice::Failed { failure, then, salvage, detail, .. } => {
                 if failure.kind == FailureKind::Gates {
                     self.judged("validation_fail", failure.message.clone());
                 }
                 let more = json!({
-                    "result": "failed", "failure": failure.kind, "attempts_left": left,
+                    "result": "failed", "failure": failure.kind, "attempts_left": then.left(),
                     "salvage": salvage, "detail": detail,
                 });
                 (failure.message.as_str(), more)

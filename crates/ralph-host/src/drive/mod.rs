@@ -47,14 +47,15 @@ mod terms;
 mod tidy;
 mod views;
 mod wait;
+mod workspace;
 
 pub use agent::{AgentEnd, AgentOptions, AgentReport, agent};
-pub use construct::{Goal, Planned, Planning, construct, plan};
+pub use construct::{Goal, PlanPreview, Planned, Planning, construct, plan, preview_plan};
 pub use error::DriveError;
 pub use forget::{Forgotten, forget};
 pub use guard::mend_plan;
 pub use log::{LogOf, prune_logs};
-pub use notice::{Listener, Notice, Tally};
+pub use notice::{Listener, Notice, Tally, Then};
 pub use preview::{CommandLine, Input, Look, Next, Preview, preview};
 pub use session::{ATTEMPT_VARIABLE, Options, Setup, TASK_VARIABLE};
 pub use signals::Signals;

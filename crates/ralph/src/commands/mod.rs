@@ -18,6 +18,7 @@ pub(crate) mod log;
 pub(crate) mod loop_args;
 pub(crate) mod mcp;
 pub(crate) mod permit;
+mod plan_preview;
 pub(crate) mod plan_spec;
 mod preview;
 pub(crate) mod query;

@@ -11,12 +11,12 @@ use ralph_core::construct::needs_plan;
 use ralph_core::cycle::{End, exit_code};
 use ralph_core::format::{Format, codec};
 use ralph_core::plan::{Plan, Task};
-use ralph_host::drive::{self, Listener, Planned, Planning};
-use serde_json::json;
+use ralph_host::drive::{self, Listener, Look, Planned, Planning};
 
 use super::build::{drive_error, setup};
 use super::loop_args::LoopArgs;
 use super::permit::Access;
+use super::plan_preview;
 use super::spec_file::{self, SpecFile};
 use crate::args::PlanArgs;
 use crate::context::{Context, PlanFile};
@@ -91,11 +91,21 @@ pub(crate) fn run(context: &Context, args: &PlanSpecArgs) -> Result<ExitCode, Co
     let Some(plannings) = plannings(context, args, &file.plan)? else {
         return Ok(ExitCode::SUCCESS);
     };
-    if args.dry_run {
-        return dry_run(&file, &plannings, args.common.render());
-    }
     let resolved = context.config_with(&flags, &file)?;
     resolved.warnings.iter().for_each(out::warn);
+    if args.dry_run {
+        let look = Look {
+            project: &context.project,
+            config: &resolved.config,
+            gates: &[],
+            plan: &file.plan,
+            text: "",
+            shown: &file.shown,
+            options: &args.common.options(),
+            clock: context.clock(),
+        };
+        return plan_preview::run(&look, &plannings, args.common.render());
+    }
     if !path.exists() {
         let empty = codec(file.plan.format).empty("", &context.now());
         context.change_text(&path, |text| Ok((text.map_or(empty, str::to_owned), ())))?;
@@ -221,30 +231,6 @@ fn existing(
     })
 }
 
-fn dry_run(
-    file: &PlanFile,
-    plannings: &[Planning],
-    render: Render,
-) -> Result<ExitCode, CommandError> {
-    let names: Vec<&str> =
-        plannings.iter().map(|p| p.spec.as_deref().unwrap_or("what was typed")).collect();
-    match render {
-        Render::Json => out::json(&json!({ "plan": file.shown, "would_plan": names }))?,
-        Render::People => {
-            out::line(format!("Would plan into {}:", file.shown))?;
-            for planning in plannings {
-                let name = planning.spec.as_deref().unwrap_or("what was typed");
-                let tasks = match planning.existing {
-                    Existing::Merge => "open tasks stay",
-                    Existing::Replace => "open tasks go away",
-                };
-                out::line(format!("  {name} ({} bytes); {tasks}", planning.text.len()))?;
-            }
-        }
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
 /// What came of it.
 fn tell(
     context: &Context,
@@ -252,15 +238,14 @@ fn tell(
     planned: &[Planned],
     render: Render,
 ) -> Result<ExitCode, CommandError> {
-    if let Some(code) = failure(planned) {
-        return Ok(code);
-    }
     let created: Vec<&Task> = planned.iter().flat_map(|one| &one.tasks).collect();
-    if render == Render::People {
-        out::line(format!("{} new tasks in {}", created.len(), context.show(path)))?;
+    let code = failure(planned);
+    if render == Render::People && (code.is_none() || !created.is_empty()) {
+        let count = out::count(created.len(), "new task");
+        out::line(format!("{count} in {}", context.show(path)))?;
         table(&created)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(code.unwrap_or(ExitCode::SUCCESS))
 }
 
 /// Tell why there is no plan, if there is none.
@@ -279,7 +264,7 @@ fn failure(planned: &[Planned]) -> Option<ExitCode> {
 /// The tasks that specs would get.
 pub(super) fn tell_dry(specs: &[String], planned: &[Planned]) -> Result<ExitCode, CommandError> {
     for (spec, one) in specs.iter().zip(planned) {
-        out::line(format!("{spec}: would get {} tasks", one.tasks.len()))?;
+        out::line(format!("{spec}: would get {}", out::count(one.tasks.len(), "task")))?;
         table(&one.tasks.iter().collect::<Vec<_>>())?;
     }
     Ok(failure(planned).unwrap_or(ExitCode::SUCCESS))

@@ -36,12 +36,12 @@ use serde_json::Value;
 use super::attempt::Begun;
 use super::consult::{Answer, Said};
 use super::error::DriveError;
-use super::notice::{Listener, Notice};
+use super::notice::{Listener, Notice, Then};
 use super::session::{Loop, Session, Setup};
 use super::terms::{Access, RoleTerms};
 use crate::store::Durability;
 
-pub use plan::{Planned, Planning, plan};
+pub use plan::{PlanPreview, Planned, Planning, plan, preview_plan};
 
 /// What a construct is to bring about.
 #[derive(Clone, Debug)]
@@ -219,32 +219,44 @@ impl Session<'_> {
     }
 
     /// In a construct, work that was ended by a limit is broken down, and blocked work becomes an
-    /// issue. Whether that was the case.
+    /// issue. What became of it, if that was the case.
     pub(super) fn killed_or_blocked(
         &mut self,
         begun: &Begun,
         failure: &Failure,
-    ) -> Result<bool, DriveError> {
+    ) -> Result<Option<Then>, DriveError> {
         use ralph_core::construct::apply;
         if !self.is_construct() || self.format != Format::Jsonl {
-            return Ok(false);
+            return Ok(None);
         }
         let id = begun.task.id.clone();
-        match kill_of(failure.kind, begun.started.log.clone()) {
-            Some(kill) => self.apply(|_, text, pen| apply::killed(text, &id, &kill, pen))?,
-            None if matches!(failure.kind, FailureKind::Blocked | FailureKind::Conflict) => {
-                let reason = failure.message.clone();
-                self.apply(|_, text, pen| apply::blocked(text, &id, &reason, pen))?
-            }
-            None => return Ok(false),
-        };
-        Ok(true)
+        if let Some(kill) = kill_of(failure.kind, begun.started.log.clone()) {
+            let came = self.apply(|_, text, pen| apply::killed(text, &id, &kill, pen))?;
+            let given_up = came.failed.contains(&id);
+            return Ok(Some(if given_up { Then::Stuck } else { Then::BrokenDown }));
+        }
+        if matches!(failure.kind, FailureKind::Blocked | FailureKind::Conflict) {
+            let reason = failure.message.clone();
+            self.apply(|_, text, pen| apply::blocked(text, &id, &reason, pen))?;
+            return Ok(Some(Then::Stuck));
+        }
+        Ok(None)
     }
 
-    /// The terms of an agent of a stage, which only looks.
+    /// The terms of an agent that only looks.
     fn looks(&self, stage: StageName, schema: Value) -> RoleTerms {
+        self.terms(stage, schema, Access::Looks)
+    }
+
+    /// The terms of an agent that has to try things out: tests write files, and whoever may not write
+    /// cannot run them. What stays of it is undone.
+    fn tries(&self, stage: StageName, schema: Value) -> RoleTerms {
+        self.terms(stage, schema, Access::Writes)
+    }
+
+    fn terms(&self, stage: StageName, schema: Value, access: Access) -> RoleTerms {
         let mcp = self.config.stage(stage).mcp_config;
-        RoleTerms { stage, schema, access: Access::Looks, max_turns: None, model: None, mcp }
+        RoleTerms { stage, schema, access, max_turns: None, model: None, mcp }
     }
 
     /// An agent that will not work for the next question either: the construct ends and says why.
