@@ -20,8 +20,15 @@ pub struct Totals {
     pub took_ms: u64,
 }
 
-/// The last lines of a run. The first one has the reason and what remains.
+/// The last lines of a run. The first one has the reason and what remains. An agent has said that
+/// itself, spec by spec.
 pub fn ending(command: &str, end: &End, reason: &str, totals: &Totals) -> Vec<Line> {
+    let hints = next(command, end).into_iter();
+    let hints =
+        hints.map(|hint| Line::of(Style::Strong, "Next: ").hang_here().add(Style::Plain, hint));
+    if command == "agent" {
+        return hints.collect();
+    }
     let (style, word) = match end {
         End::Complete => (Style::Good, "Complete"),
         End::TaskComplete(_) | End::Once(OnceEnd::Landed) => (Style::Good, "Stopped"),
@@ -47,11 +54,7 @@ pub fn ending(command: &str, end: &End, reason: &str, totals: &Totals) -> Vec<Li
     if *end != End::Complete {
         lines.push(Line::of(Style::Faint, format!("{numbers}.")));
     }
-    lines.extend(
-        next(command, end)
-            .iter()
-            .map(|next| Line::of(Style::Strong, "Next: ").hang_here().add(Style::Plain, next)),
-    );
+    lines.extend(hints);
     lines
 }
 
@@ -102,6 +105,8 @@ fn next(command: &str, end: &End) -> Vec<String> {
         End::NoPlan { log, .. } => {
             log.iter().map(|log| format!("{log} has what the agent said")).collect()
         }
+        End::Stopped if command == "agent" => Vec::new(),
+        End::Interrupted(_) if command == "agent" => one("`ralph agent` goes on where it stopped"),
         End::Interrupted(_) | End::Stopped | End::Paused { .. } => {
             one("`ralph build --resume` goes on")
         }
@@ -150,6 +155,17 @@ mod tests {
             "Blocked: no task can run. Tasks remaining: 3\n  t-aaaa: blocked: no key\n  t-bbbb: waits"
         ));
         assert!(said.contains("`ralph task retry ID`"), "{said}");
+    }
+
+    #[test]
+    fn an_agent_has_said_how_it_ended_and_only_what_to_do_is_left() {
+        let end = End::Interrupted(Signal::Interrupt);
+        let lines = ending("agent", &end, "Interrupted. Agent stopping.", &TOTALS);
+        assert_eq!(lines.len(), 1);
+        assert_eq!(lines[0].text(), "Next: `ralph agent` goes on where it stopped");
+        assert!(
+            ending("agent", &End::Complete, "Inbox empty. Agent stopping.", &TOTALS).is_empty()
+        );
     }
 
     #[test]

@@ -169,7 +169,8 @@ fn stage_line(iteration: u32, stage: StageKind) -> Line {
     line.add(Style::Strong, stage.as_str())
 }
 
-const STOPPING: &str = "this attempt goes on to its end; the same signal once more ends it at once";
+const STOPPING: &str =
+    "what is under way goes on to its end; the same signal once more ends it at once";
 
 fn started(plan: &str, backend: &str, gates: &[String], tally: &Tally) -> Vec<Line> {
     let gates = if gates.is_empty() {

@@ -62,7 +62,7 @@ Waiting: usage limit of claude: resets at 14:00; 41m 0s left
     landed   3f2a9c1d5e  Resize with the longer side as the measure  (3 of 5 tasks done)
     note     test/resize.js was changed
 [5] t-key0  Upload to the bucket
-Stopping: this attempt goes on to its end; the same signal once more ends it at once
+Stopping: what is under way goes on to its end; the same signal once more ends it at once
     backend  finished; 0 files changed, cost unknown, 3.0s
     blocked  no API key
 Blocked: no task can run. Tasks remaining: 2
@@ -79,7 +79,7 @@ fn a_quiet_view_tells_problems_and_the_end() {
 Recovered: iteration 2 (t-wei0) was interrupted; its work is rolled back
 Warning: progress.md changed while the backend worked: 1 new task was kept
 Waiting: usage limit of claude: resets at 14:00; 41m 0s left
-Stopping: this attempt goes on to its end; the same signal once more ends it at once
+Stopping: what is under way goes on to its end; the same signal once more ends it at once
 [5] t-key0  Upload to the bucket
     blocked  no API key
 Blocked: no task can run. Tasks remaining: 2

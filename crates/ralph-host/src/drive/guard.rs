@@ -69,6 +69,7 @@ pub fn mend_plan(
     let Ok(_lock) = RunLock::acquire(&project.state_dir(), store.holder()) else { return Ok(()) };
     let (mut journal, mut history) = Journal::open(&project.state_dir())?;
     end_survivors(&history, &Runner::new("").at(git_dir), listener);
+    mend_inbox(project, store, listener)?;
     let Some(by) = Editor::interrupted(&history) else { return Ok(store.end_chain()?) };
     let plan = PlanFile::new(project.root(), watched.path, store.clone(), Missing::Empty);
     if plan.is_still(&watched.before)? {
@@ -84,6 +85,22 @@ pub fn mend_plan(
     for problem in Views::of(project).show(&entry, &history) {
         listener.hear(Notice::Warning(&problem.to_string()));
     }
+    Ok(())
+}
+
+/// The same for the inbox, which only commands may change while a backend runs.
+fn mend_inbox(
+    project: &Project,
+    store: &Store,
+    listener: &mut dyn Listener,
+) -> Result<(), DriveError> {
+    let Some(theirs) = store.release(&project.inbox())? else { return Ok(()) };
+    let copy = ".ralph/context/inbox.jsonl.of-backend";
+    put_view(&project.root().join(copy), theirs.as_bytes())?;
+    listener.hear(Notice::Warning(&format!(
+        "ralph/inbox.jsonl: the interrupted backend may not write it; it was put back, and the other \
+         version is {copy}"
+    )));
     Ok(())
 }
 

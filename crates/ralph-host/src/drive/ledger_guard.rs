@@ -2,7 +2,8 @@
 //!
 //! The plan has its own guard, because people change it while agents run. These files only ralph
 //! writes, so whoever else did is undone, and what they wrote is kept beside. A file is read again only
-//! when its stamp says that it changed.
+//! when its stamp says that it changed. The inbox is held ([`crate::store`]): what people do to it with
+//! commands stays.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +13,7 @@ use std::path::Path;
 use ralph_core::memory::index::{JSON_FILE, MARKDOWN_FILE};
 
 use super::error::DriveError;
-use super::session::Session;
+use super::session::{Loop, Session};
 use crate::handoff_files;
 use crate::store::{self, drop_view, free_name, put_aside, put_view};
 
@@ -71,6 +72,11 @@ impl Session<'_> {
             kept.extend(now.map(|now| (name, now)));
         }
         self.kept_ledger = KeptLedger(kept);
+        let inbox = self.project.inbox();
+        if self.kind == Loop::Agent || inbox.exists() {
+            // Unguarded is better than not at all.
+            let _unguarded = self.plan.store().hold(&inbox);
+        }
     }
 
     /// It has ended: what it was not to write is as it was.
@@ -105,6 +111,13 @@ impl Session<'_> {
                 None => drop_view(&path)?,
             }
             put_back.push(name.clone());
+        }
+        let inbox = self.project.inbox();
+        if let Some(theirs) = self.plan.store().release(&inbox)? {
+            let copy =
+                format!(".ralph/context/inbox.jsonl.of-iteration-{}", self.history.iteration);
+            put_view(&root.join(copy), theirs.as_bytes())?;
+            put_back.push(self.relative(&inbox));
         }
         if put_back.is_empty() {
             return Ok(());

@@ -93,12 +93,13 @@ impl Session<'_> {
             let attempt = attempt.unwrap_or_default();
             self.record(Record::Waiting { attempt, until, backend, reason }, Durability::Synced)?;
         }
-        // By a clock that nobody can set back.
+        // By a clock that nobody can set back, and by the one on the wall: a machine that slept has
+        // waited too.
         let patience = u64::try_from(until.saturating_sub(self.clock.now().as_second()));
         let patience = Duration::from_secs(patience.unwrap_or(0));
         let (began, mut told) = (Instant::now(), u64::MAX);
         while let Some(left) = patience.checked_sub(began.elapsed()) {
-            if self.signals.first().is_some() {
+            if self.signals.first().is_some() || self.clock.now().as_second() >= until {
                 break;
             }
             if left.as_secs() != told {

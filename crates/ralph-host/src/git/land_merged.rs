@@ -94,6 +94,7 @@ impl Repo<'_> {
         self.add_to(&index, &ledger)?;
         let call = self.commit_with(&desk.message(), &[]).index(&commit);
         let landed = self.landed_by(call.run()?, Way::Merged, gated.cloned())?;
+        crate::crash::point();
         self.install(&index)?;
         Ok(landed)
     }
@@ -177,6 +178,7 @@ impl Repo<'_> {
         let difference = Difference { desk, base: base_text, theirs, head, ledger };
         match self.put_on_head(&difference, None) {
             Ok(landed) => {
+                crate::crash::point();
                 self.git(["update-ref", "-d", &name, tip.as_str()]).ok()?;
                 difference.desk.remove();
                 Ok(Some(landed))

@@ -180,8 +180,13 @@ impl Store {
         change: impl FnOnce(Option<&[u8]>) -> Result<(String, T), E>,
     ) -> Result<Updated<T>, E> {
         let lock = self.lock().map_err(StoreError::from)?;
+        self.put_held_back(path).map_err(StoreError::from)?;
         let (chain, mut next) = (self.chain(path), None);
-        let updated = update(&lock, path, kind, |bytes| follow(chain, &mut next, bytes, change))?;
+        let updated = update(&lock, path, kind, |bytes| {
+            let (new, value) = follow(chain, &mut next, bytes, change)?;
+            self.hold_new(path, &new).map_err(StoreError::from)?;
+            Ok::<_, E>((new, value))
+        })?;
         next.iter().for_each(Chain::keep);
         Ok(updated)
     }

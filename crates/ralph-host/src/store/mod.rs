@@ -17,6 +17,7 @@
 mod atomic;
 mod chain;
 mod create;
+mod held;
 mod journal;
 mod ledger;
 mod lock;

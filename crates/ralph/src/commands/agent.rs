@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use ralph_core::config::{Flag, flag_layer};
 use ralph_core::construct::apply::Existing;
 use ralph_core::format::{Format, codec};
@@ -13,6 +13,7 @@ use ralph_host::drive::{self, AgentOptions, DriveError, Listener, Options, Plann
 use super::build::{drive_error, mend_plan, setup};
 use super::loop_args::{LoopArgs, flag};
 use super::permit::Access;
+use super::service::{self, ServiceArgs};
 use super::{inbox, plan_spec, spec_file};
 use crate::args::PlanArgs;
 use crate::context::{Context, PlanFile};
@@ -22,20 +23,25 @@ use crate::out;
 /// Work through the inbox: plan, construct and commit one spec after another
 ///
 /// Each spec becomes one commit on your branch, or, when it fails, an entry of `git stash list`; then the
-/// next one follows. Specs can be added, listed and removed meanwhile. The first Ctrl-C ends it after the
-/// current iteration, the second at once; the next start goes on.
+/// next one follows. Your own uncommitted files stay as they are. Specs can be added, listed and removed
+/// meanwhile. The first Ctrl-C ends it after the current iteration, the second at once; the next start
+/// goes on from there.
 ///
-/// Exit codes: 0 the inbox is empty and nothing failed, 3 a spec failed, 4 a limit left specs pending.
+/// Exit codes: 0 the inbox is empty and nothing failed, 3 a spec failed, 4 a limit left specs pending,
+/// 130 or 143 a signal came.
 ///
 /// Examples:
 ///   ralph inbox add avatars.md && ralph agent
 ///   ralph agent --max-specs 5 --max-cost 20
 ///   ralph agent --watch
 ///   ralph agent --dry-run
-#[derive(Clone, Debug, Default, Args)]
-#[command(verbatim_doc_comment)]
+///   ralph agent install-service --print
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment, args_conflicts_with_subcommands = true)]
 pub(crate) struct AgentArgs {
-    /// Stop after this many specs
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// Stop after this many specs are complete
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_specs: Option<u32>,
     /// Stop after this many specs failed in a row
@@ -60,6 +66,11 @@ pub(crate) struct AgentArgs {
     common: LoopArgs,
 }
 
+#[derive(Debug, Subcommand)]
+enum Action {
+    InstallService(ServiceArgs),
+}
+
 impl AgentArgs {
     /// What it does, as far as a backend is concerned.
     pub(crate) fn access(&self) -> Access {
@@ -77,6 +88,9 @@ impl AgentArgs {
 
 /// Run it.
 pub(crate) fn run(context: &Context, args: &AgentArgs) -> Result<ExitCode, CommandError> {
+    if let Some(Action::InstallService(args)) = &args.action {
+        return service::run(context, args);
+    }
     let mut listener =
         ralph_face::listener(args.common.view(), context.project.root(), context.clock());
     let end = match args.dry_run {
@@ -143,24 +157,34 @@ fn dry_run(
     listener: &mut dyn Listener,
 ) -> Result<ExitCode, CommandError> {
     let text = inbox::read(context)?;
+    let most =
+        args.max_specs.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
     let pending: Vec<String> = inbox::parse(context, &text)?
         .entries()
         .iter()
         .filter(|entry| entry.status == Status::Pending)
         .map(|entry| entry.spec.clone())
+        .take(most)
         .collect();
     if pending.is_empty() {
         out::line("Inbox empty. Nothing to plan.")?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut plannings = Vec::new();
+    let (mut names, mut plannings) = (Vec::new(), Vec::new());
     for spec in &pending {
-        let found = spec_file::spec_file(context, spec)?;
-        let (spec, file) = (Some(found.name), Some(found.file));
-        let existing = Existing::Merge;
-        plannings.push(Planning { spec, file, text: found.text, existing, dry: true });
+        match spec_file::spec_file(context, spec) {
+            Ok(found) => {
+                names.push(spec.clone());
+                let (spec, file) = (Some(found.name), Some(found.file));
+                let existing = Existing::Merge;
+                plannings.push(Planning { spec, file, text: found.text, existing, dry: true });
+            }
+            // The agent would call it failed and go on.
+            Err(e) => out::warn(format!("{spec} would fail: {}", e.told())),
+        }
     }
     let (setup, _) = prepare(context, args, listener)?;
     let planned = drive::plan(setup, &plannings, listener).map_err(|e| drive_error(&e))?;
-    plan_spec::tell_dry(&pending, &planned)
+    let told = plan_spec::tell_dry(&names, &planned)?;
+    Ok(if names.len() < pending.len() { ExitCode::from(3) } else { told })
 }

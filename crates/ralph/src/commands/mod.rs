@@ -25,7 +25,6 @@ pub(crate) mod query;
 pub(crate) mod recover;
 pub(crate) mod report;
 pub(crate) mod salvage;
-#[expect(dead_code, reason = "`ralph agent install-service` will call it")]
 pub(crate) mod service;
 pub(crate) mod show;
 pub(crate) mod spec;

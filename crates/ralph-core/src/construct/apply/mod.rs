@@ -14,12 +14,14 @@ mod investigate;
 mod kill;
 mod mint;
 mod planned;
+mod undo;
 mod verify;
 
 pub use decompose::{decomposed, depth, give_up};
 pub use investigate::{investigated, merge_issues};
 pub use kill::{blocked, killed};
 pub use planned::{Existing, PlanTarget, planned};
+pub use undo::undone;
 pub use verify::{MOST_CREATED, UNVERIFIED_ITERATIONS, Verification, verified};
 
 use crate::cycle::Came;

@@ -2,15 +2,63 @@
 
 use jiff::Timestamp;
 use ralph_core::config::OnFailure;
+use ralph_core::construct::apply;
+use ralph_core::gate;
 use ralph_core::inbox::{Change, Entry, Status};
+use ralph_core::notify::What;
 use ralph_core::plan::TombstoneKind;
 
 use super::{Agent, duration};
 use crate::drive::error::DriveError;
+use crate::drive::gating::On;
 use crate::drive::session::Session;
-use crate::git::{CommitMessage, Keep, LandError, TakenOut};
+use crate::git::{CommitMessage, ENTRY, Keep, LandError};
+
+/// How a spec stands that is satisfied, on what HEAD is now.
+pub(super) enum Standing {
+    /// As its gates saw it.
+    Proven,
+    /// Others have committed meanwhile, and with that it does not work: why.
+    Broken(String),
+    /// Somebody wants an end before that is known.
+    Unknown,
+}
 
 impl Session<'_> {
+    /// Whether what is about to be committed is what the gates saw. Somebody may have moved HEAD while
+    /// the spec was worked on; then they run once more.
+    pub(super) fn stands_on_head(&mut self, entry: &Entry) -> Result<Standing, DriveError> {
+        let others = self.repo.others_since_spec(&Self::keeper_of(entry))?;
+        if others.is_empty() || self.gates.is_empty() {
+            return Ok(Standing::Proven);
+        }
+        self.say(&format!(
+            "GATES: HEAD has moved ({} of other people's files), so they run again",
+            others.len()
+        ));
+        let logs = self.project.root().join(".ralph/logs/validation").join(&entry.id);
+        let (gates, root) = (self.gates.clone(), self.project.root().to_owned());
+        let Some(checks) = self.run_all(&gates, &logs, On::Result, &root)? else {
+            return Ok(Standing::Unknown);
+        };
+        let verdict = gate::judge(checks, &self.baselines, Vec::new(), self.config.judges);
+        let red: Vec<String> = verdict
+            .blockers
+            .iter()
+            .filter_map(|blocker| match blocker {
+                gate::Blocker::Gate(name) => Some(name.clone()),
+                gate::Blocker::Judges(_) => None,
+            })
+            .collect();
+        Ok(match red.as_slice() {
+            [] => Standing::Proven,
+            red => Standing::Broken(format!(
+                "HEAD was moved meanwhile, and on it these gates fail: {}",
+                red.join(", ")
+            )),
+        })
+    }
+
     /// The spec is satisfied: the inbox says so, and all of it is one commit.
     pub(super) fn complete_spec(
         &mut self,
@@ -22,16 +70,18 @@ impl Session<'_> {
             self.change_inbox(&entry.id, &Change::Done { at })?;
         }
         crate::crash::point();
+        self.log_progress()?;
         let message = self.spec_message(agent, entry)?;
         match self.commit_spec(entry, &message)? {
             Ok(commit) => {
-                let commit = commit.unwrap_or_else(|| "nothing to commit".into());
-                let short = commit.get(..7).filter(|_| !commit.contains(' ')).unwrap_or(&commit);
-                self.say(&format!("COMMIT: {short} \"{}\"", message.subject));
-                crate::crash::point();
-                agent.state.specs_completed += 1;
-                agent.state.consecutive_failures = 0;
-                self.spec_over(agent)
+                let what = match &commit {
+                    Some(commit) => commit.get(..7).unwrap_or(commit),
+                    None => "nothing to commit",
+                };
+                self.say(&format!("COMMIT: {what} \"{}\"", message.subject));
+                let happened = self.done_happened(agent, entry, commit.clone())?;
+                self.notify(agent, happened);
+                self.spec_done(agent)
             }
             Err(why) => {
                 self.say(&format!("COMMIT: failed twice: {why}"));
@@ -40,43 +90,100 @@ impl Session<'_> {
         }
     }
 
+    fn done_happened(
+        &mut self,
+        agent: &Agent,
+        entry: &Entry,
+        commit: Option<String>,
+    ) -> Result<What, DriveError> {
+        let began: Option<Timestamp> = entry.started_at.as_deref().and_then(|at| at.parse().ok());
+        let took = began.map_or(0, |at| self.clock.now().duration_since(at).as_millis());
+        let spent = self.history.cost - agent.state.cost_at_spec;
+        Ok(What::SpecDone {
+            spec: entry.spec.clone(),
+            commit,
+            tasks: self.tasks_completed(entry)?,
+            cost: (!self.history.cost_unknown || spent > 0.0).then_some(spent),
+            took_ms: u64::try_from(took).unwrap_or(0),
+        })
+    }
+
+    fn tasks_completed(&mut self, entry: &Entry) -> Result<usize, DriveError> {
+        let plan = self.read_plan()?.plan;
+        let accepted = plan.buried().filter(|stone| {
+            stone.kind == TombstoneKind::Accept && stone.spec.as_deref() == Some(&entry.spec)
+        });
+        Ok(accepted.count())
+    }
+
+    /// The inbox says that a spec is done, and a crash came. Its commit is made, unless it is there.
+    pub(super) fn settle_done(
+        &mut self,
+        agent: &mut Agent,
+        entry: &Entry,
+    ) -> Result<(), DriveError> {
+        let Some(commit) = self.repo.commit_of_entry(&entry.id)? else {
+            return self.complete_spec(agent, entry);
+        };
+        self.repo.finish_spec(&Self::keeper_of(entry))?;
+        let commit = commit.to_string();
+        let short = commit.get(..7).unwrap_or(&commit);
+        self.say(&format!("COMMIT: {short} was made before the interruption"));
+        self.spec_done(agent)
+    }
+
+    fn spec_done(&mut self, agent: &mut Agent) -> Result<(), DriveError> {
+        crate::crash::point();
+        agent.state.specs_completed += 1;
+        agent.state.consecutive_failures = 0;
+        self.spec_over(agent)
+    }
+
     /// Twice at most. The inner error is git's refusal, in words.
     fn commit_spec(
         &mut self,
         entry: &Entry,
         message: &CommitMessage,
     ) -> Result<Result<Option<String>, String>, DriveError> {
+        let keeper = Self::keeper_of(entry);
         if !self.config.auto_commit {
+            self.repo.set_spec_aside(&keeper)?;
             return Ok(Ok(None));
         }
         let mut why = String::new();
         for _ in 0..2 {
-            match self.repo.land_spec(&Self::keeper_of(entry), message) {
-                Ok(Some(landed)) => return Ok(Ok(Some(landed.commit.to_string()))),
-                // Nothing was changed for it, or a crash came after the commit.
-                Ok(None) => {
-                    let landed = self.repo.commit_ledger(message);
-                    return Ok(Ok(landed.ok().flatten().map(|l| l.commit.to_string())));
-                }
-                Err(LandError::Git(e)) => why = e.to_string(),
+            match self.commit_once(&keeper, message) {
+                Ok(commit) => return Ok(Ok(commit)),
                 Err(refusal) => why = refusal.to_string(),
             }
         }
         Ok(Err(why))
     }
 
+    /// The spec's work and the ledger; the ledger alone when nothing had to be changed.
+    fn commit_once(
+        &self,
+        keeper: &str,
+        message: &CommitMessage,
+    ) -> Result<Option<String>, LandError> {
+        let landed = match self.repo.land_spec(keeper, message)? {
+            Some(landed) => Some(landed),
+            None => match self.repo.commit_ledger(message) {
+                Err(LandError::Nothing) => None,
+                landed => landed?,
+            },
+        };
+        Ok(landed.map(|landed| landed.commit.to_string()))
+    }
+
     fn spec_message(&mut self, agent: &Agent, entry: &Entry) -> Result<CommitMessage, DriveError> {
-        let plan = self.read_plan()?.plan;
-        let accepted = plan.buried().filter(|stone| {
-            stone.kind == TombstoneKind::Accept && stone.spec.as_deref() == Some(&entry.spec)
-        });
-        let tasks = accepted.count();
+        let tasks = self.tasks_completed(entry)?;
         let began: Option<Timestamp> = entry.started_at.as_deref().and_then(|at| at.parse().ok());
         let seconds = began.map_or(0, |at| self.clock.now().duration_since(at).as_secs());
         let spent = self.history.cost - agent.state.cost_at_spec;
         let cost = match self.history.cost_unknown && spent <= 0.0 {
             true => "unknown".to_owned(),
-            false => format!("${spent:.2}"),
+            false => format!("${:.2}", spent.max(0.0)),
         };
         let path = self.project.specs_dir().join(&entry.spec);
         let file = if path.exists() { self.relative(&path) } else { entry.spec.clone() };
@@ -86,11 +193,14 @@ impl Session<'_> {
                 "Spec: {file}\nTasks completed: {tasks}\nDuration: {}\nCost: {cost}",
                 duration(seconds)
             ),
-            trailers: vec![("Ralph-Run".into(), self.run.clone())],
+            trailers: vec![
+                (ENTRY.into(), entry.id.clone()),
+                ("Ralph-Run".into(), self.run.clone()),
+            ],
         })
     }
 
-    /// The spec failed: the inbox says why, and its work goes out of the tree.
+    /// The spec failed: the inbox says why, and its work goes out of the tree and out of the plan.
     pub(super) fn fail_spec(
         &mut self,
         agent: &mut Agent,
@@ -105,36 +215,45 @@ impl Session<'_> {
             OnFailure::Reset => Keep::Salvage,
         };
         let message = format!("{}: failed {}", self.config.commit_prefix, name(&entry.spec));
-        let keeper = Self::keeper_of(entry);
-        match self.repo.take_out_spec(&keeper, keep, &message)? {
-            TakenOut::Nothing => self.say(&format!("FAILED: {} {why}", entry.spec)),
-            TakenOut::Kept(kept) => {
-                self.say(&format!("FAILED: {} {why}; its work is kept: {kept}", entry.spec));
-            }
-            TakenOut::StillThere { kept, paths } => {
-                let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
-                return Err(DriveError::Ask {
-                    message: format!(
-                        "{} failed, and its work cannot be taken out of {} because you changed the \
-                         same lines; it is kept: {kept}",
-                        entry.spec,
-                        paths.join(", ")
-                    ),
-                    hint: "make these files what they should be, then start the agent again".into(),
-                });
+        let out = self.repo.take_out_spec(&Self::keeper_of(entry), keep, &message)?;
+        self.say(&format!("FAILED: {}: {why}", entry.spec));
+        let kept = out.as_ref().map(|out| out.kept.clone());
+        let (spec, told) = (entry.spec.clone(), why.to_owned());
+        self.notify(agent, What::SpecFailed { spec, why: told, kept });
+        if let Some(out) = out {
+            self.say(&format!("FAILED: its work is out of the tree; {}", out.kept));
+            if !out.mixed.is_empty() {
+                let paths: Vec<String> = out.mixed.iter().map(ToString::to_string).collect();
+                self.warn(&format!(
+                    "you changed the same lines as {} in {}: there they are as you left them",
+                    entry.spec,
+                    paths.join(", ")
+                ));
             }
         }
         crate::crash::point();
+        self.undo_plan(entry)?;
         self.settled = None;
         agent.state.specs_failed += 1;
         agent.state.consecutive_failures += 1;
         self.spec_over(agent)
     }
 
+    /// What the plan says about the spec is what it said before: its code is gone.
+    fn undo_plan(&mut self, entry: &Entry) -> Result<(), DriveError> {
+        let Some(before) = self.plan_copy(entry)? else { return Ok(()) };
+        let spec = entry.spec.as_str();
+        self.plan.change(|_, text| {
+            Ok(apply::undone(text, &before, spec).unwrap_or_else(|_| text.to_owned()))
+        })?;
+        crate::crash::point();
+        Ok(())
+    }
+
     fn spec_over(&mut self, agent: &mut Agent) -> Result<(), DriveError> {
-        agent.state.current_spec_id = None;
+        let id = agent.state.current_spec_id.take();
         self.save(agent)?;
-        self.forget_copy();
+        self.forget_copies(id.as_deref());
         Ok(())
     }
 }

@@ -1,16 +1,15 @@
 //! The queue while an agent works on it: others add, list and remove.
 
-use std::path::Path;
-use std::thread;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ralph_core::inbox::{Change, Entry, Inbox, Status};
 
 use super::Agent;
 use crate::drive::error::DriveError;
-use crate::drive::notice::Notice;
 use crate::drive::session::Session;
-use crate::store::{Kind, put_view, read};
+use crate::store::{Kind, drop_view, put_view, read};
+use crate::watch::Watch;
 
 /// Where the copy of the spec that is worked on is kept.
 const COPY: &str = "spec-copy.md";
@@ -36,13 +35,15 @@ impl Session<'_> {
                 Status::Active => None,
                 _ => Some(inbox.set_status(&entry.id, &Change::Active { at: at.clone() })?),
             };
-            Ok((text, Some(entry.clone())))
+            let started_at = entry.started_at.clone().filter(|_| text.is_none());
+            let started_at = started_at.or_else(|| Some(at.clone()));
+            Ok((text, Some(Entry { started_at, ..entry.clone() })))
         })?;
         if let Some(entry) = &fetched {
             if agent.state.current_spec_id.as_ref() != Some(&entry.id) {
                 agent.state.current_spec_id = Some(entry.id.clone());
                 agent.state.cost_at_spec = self.history.cost;
-                self.forget_copy();
+                self.forget_copies(None);
             }
             self.save(agent)?;
         }
@@ -59,6 +60,14 @@ impl Session<'_> {
 
     pub(super) fn inbox_entry(&mut self, id: &str) -> Result<Option<Entry>, DriveError> {
         self.with_inbox(|inbox| Ok((None, inbox.find(id).cloned())))
+    }
+
+    /// Specs that wait or were being worked on.
+    fn waiting_specs(&mut self) -> Result<usize, DriveError> {
+        self.with_inbox(|inbox| {
+            let (pending, active) = (inbox.count(Status::Pending), inbox.count(Status::Active));
+            Ok((None, pending + active))
+        })
     }
 
     pub(super) fn pending_specs(&mut self) -> Result<usize, DriveError> {
@@ -90,10 +99,10 @@ impl Session<'_> {
         Ok(updated.value)
     }
 
-    /// The text of a spec as it was when it was fetched: people edit specs while agents work.
+    /// The text of a spec as it was when it was fetched: people edit specs while agents work. What
+    /// the plan said then is kept beside it. The inner error is why there is no spec, in words.
     pub(super) fn spec_copy(
         &mut self,
-        _agent: &mut Agent,
         entry: &Entry,
     ) -> Result<Result<(String, String), String>, DriveError> {
         let root = self.project.root().to_owned();
@@ -102,8 +111,7 @@ impl Session<'_> {
         let file = self.relative(&path);
         let now = if path.is_file() { read(&path)? } else { None };
         let copy = self.project.state_dir().join(COPY);
-        let kept = read(&copy)?;
-        let bytes = match (kept, now) {
+        let bytes = match (read(&copy)?, now) {
             (Some(kept), now) => {
                 if now.as_ref() != Some(&kept) {
                     self.warn(&format!(
@@ -114,6 +122,7 @@ impl Session<'_> {
                 kept
             }
             (None, Some(now)) => {
+                self.copy_plan(entry)?;
                 put_view(&copy, &now)?;
                 now
             }
@@ -126,25 +135,47 @@ impl Session<'_> {
         })
     }
 
-    /// The spec is over, or another one begins.
-    pub(super) fn forget_copy(&mut self) {
+    /// Where the plan is kept as it was before the spec of this entry. It outlives a session: a spec
+    /// may be interrupted by a limit and go on in the next one.
+    fn plan_copy_file(&self, id: &str) -> PathBuf {
+        self.project.state_dir().join(format!("plan-before-{id}.jsonl"))
+    }
+
+    fn copy_plan(&mut self, entry: &Entry) -> Result<(), DriveError> {
+        let copy = self.plan_copy_file(&entry.id);
+        if !copy.exists() {
+            let plan = read(&self.plan.path)?.unwrap_or_default();
+            put_view(&copy, &plan)?;
+        }
+        Ok(())
+    }
+
+    /// What the plan said before the spec of this entry.
+    pub(super) fn plan_copy(&self, entry: &Entry) -> Result<Option<String>, DriveError> {
+        let bytes = read(&self.plan_copy_file(&entry.id))?;
+        Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
+    }
+
+    /// Another spec begins, or the one of this entry is over.
+    pub(super) fn forget_copies(&mut self, over: Option<&str>) {
         // What cannot be removed is written over by the next one.
-        let _ = crate::store::drop_view(&self.project.state_dir().join(COPY));
+        let _stays = drop_view(&self.project.state_dir().join(COPY));
+        if let Some(id) = over {
+            let _stays = drop_view(&self.plan_copy_file(id));
+        }
     }
 
     /// Wait until the inbox changes, or a signal comes.
     pub(super) fn wait_for_specs(&mut self) -> Result<(), DriveError> {
-        let path = self.project.inbox();
-        let before = stamp(&path);
-        self.listener.hear(Notice::Waiting { reason: "new specs in the inbox", seconds: 0 });
-        while self.signals.first().is_none() && stamp(&path) == before {
-            thread::sleep(NAP);
+        let mut watch = Watch::on(vec![self.project.inbox()]);
+        // Somebody may have been faster than the watch.
+        let mut changed = true;
+        while self.signals.first().is_none() {
+            if changed && self.waiting_specs()? > 0 {
+                break;
+            }
+            changed = watch.changed(NAP);
         }
         Ok(())
     }
-}
-
-fn stamp(path: &Path) -> Option<(u64, Option<std::time::SystemTime>)> {
-    let meta = std::fs::metadata(path).ok()?;
-    Some((meta.len(), meta.modified().ok()))
 }

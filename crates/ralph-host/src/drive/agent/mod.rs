@@ -10,7 +10,8 @@
 //! (which entry was worked on, and the numbers), and the spec's ref in git (its work, until the commit).
 //! Each step is written so that doing it again changes nothing, so a start after a crash looks at the
 //! three and goes on: an entry that is done and whose work is still on its ref gets its commit, one
-//! that failed has its work taken out, one that is active or pending is continued.
+//! that failed has its work taken out, one that is active or pending is continued. A spec that failed
+//! leaves nothing behind: not in the tree, and not in the plan, which says about it what it said before.
 
 mod finish;
 mod inbox;
@@ -18,15 +19,18 @@ mod inbox;
 use jiff::Timestamp;
 use ralph_core::agent_session::AgentSession;
 use ralph_core::config::Dollars;
-use ralph_core::construct::{ConstructEnd, Summary};
+use ralph_core::construct::ConstructEnd;
 use ralph_core::cycle::{End, Signal};
 use ralph_core::inbox::{Change, Entry, Status};
+use ralph_core::notify::{Happening, What};
 
+use self::finish::Standing;
 use super::construct::Goal;
 use super::error::DriveError;
 use super::notice::{Listener, Notice};
 use super::session::{Loop, Session, Setup};
 use super::specs::spec_keeper;
+use crate::notify::Notifier;
 use crate::store::{drop_view, put_view};
 
 /// What was asked for.
@@ -124,10 +128,11 @@ pub fn agent(
     let mut session = Session::open(setup, Loop::Agent, &runner, listener)?;
     session.recover()?;
     let state = session.read_session()?;
-    session.spent_before = state.total_cost;
+    session.spent_before = session.spent_so_far(&state);
     session.start()?;
-    let mut agent = Agent { options: options.clone(), state };
-    session.say("Agent started");
+    let notifier = Notifier::of(&session.config, session.project.root());
+    let mut agent = Agent { options: options.clone(), state, notifier };
+    session.log_agent("Agent started");
     session.save(&mut agent)?;
     let end = session.work_through(&mut agent)?;
     session.end_agent(&mut agent, end)
@@ -137,22 +142,28 @@ pub fn agent(
 struct Agent {
     options: AgentOptions,
     state: AgentSession,
+    notifier: Notifier,
 }
 
 impl Session<'_> {
     fn work_through(&mut self, agent: &mut Agent) -> Result<AgentEnd, DriveError> {
         self.settle_last(agent)?;
+        let mut idle = false;
         loop {
             if let Some(end) = self.agent_limit(agent) {
                 return Ok(end);
             }
             let Some(entry) = self.fetch(agent)? else {
-                if agent.options.watch {
-                    self.wait_for_specs()?;
-                    continue;
+                if !agent.options.watch {
+                    return Ok(AgentEnd::Empty);
                 }
-                return Ok(AgentEnd::Empty);
+                if !std::mem::replace(&mut idle, true) {
+                    self.say("Inbox empty. Waiting for specs: `ralph inbox add SPEC`");
+                }
+                self.wait_for_specs()?;
+                continue;
             };
+            idle = false;
             if let Some(end) = self.one_spec(agent, &entry)? {
                 return Ok(end);
             }
@@ -164,14 +175,17 @@ impl Session<'_> {
         if let Some(signal) = self.signals.first() {
             return Some(AgentEnd::Interrupted(signal));
         }
-        let AgentSession { specs_completed, specs_failed, .. } = agent.state;
-        let worked = specs_completed + specs_failed;
-        if let Some(most) = agent.options.max_specs.filter(|most| worked >= u64::from(*most)) {
+        let done = agent.state.specs_completed;
+        if let Some(most) = agent.options.max_specs.filter(|most| done >= u64::from(*most)) {
             return Some(AgentEnd::MaxSpecs(most));
         }
         if agent.state.consecutive_failures >= agent.options.max_failures {
             return Some(AgentEnd::MaxFailures(agent.state.consecutive_failures));
         }
+        self.cost_limit()
+    }
+
+    fn cost_limit(&self) -> Option<AgentEnd> {
         let limit = self.config.limits.max_cost.map(Dollars::get)?;
         let spent = self.history.cost;
         (spent >= limit).then_some(AgentEnd::MaxCost { limit, spent })
@@ -192,8 +206,6 @@ impl Session<'_> {
             }
         };
         let end = self.run_construct(&goal)?;
-        let summary = Summary::of(&self.history.construct, &end);
-        self.listener.hear(Notice::Summary(&summary));
         self.save(agent)?;
         self.after_construct(agent, entry, &end)
     }
@@ -204,10 +216,23 @@ impl Session<'_> {
         entry: &Entry,
         end: &ConstructEnd,
     ) -> Result<Option<AgentEnd>, DriveError> {
+        // Whatever a backend without money left undone is not the spec's fault.
+        if let Some(broke) = self.cost_limit().filter(|_| end.end != End::Complete) {
+            self.change_inbox(&entry.id, &Change::Pending)?;
+            return Ok(Some(broke));
+        }
         match &end.end {
             End::Complete => {
-                self.say("CONSTRUCT: complete");
-                self.complete_spec(agent, entry)?;
+                self.log_agent("CONSTRUCT: complete");
+                match self.stands_on_head(entry)? {
+                    Standing::Proven => self.complete_spec(agent, entry)?,
+                    Standing::Broken(why) => self.fail_spec(agent, entry, &why)?,
+                    Standing::Unknown => {
+                        self.change_inbox(&entry.id, &Change::Pending)?;
+                        let signal = self.signals.first().unwrap_or(Signal::Interrupt);
+                        return Ok(Some(AgentEnd::Interrupted(signal)));
+                    }
+                }
                 Ok(None)
             }
             End::Blocked { .. } | End::MaxIterations(_) | End::Breaker(_) | End::NoPlan { .. } => {
@@ -215,12 +240,22 @@ impl Session<'_> {
                 if let Some(first) = end.left.first() {
                     why = format!("{why}: {first}");
                 }
-                self.say(&format!("CONSTRUCT: {why}"));
+                self.log_agent(&format!("CONSTRUCT: {why}"));
                 self.fail_spec(agent, entry, &why)?;
                 Ok(None)
             }
             other => {
                 self.change_inbox(&entry.id, &Change::Pending)?;
+                let (spec, why) = (Some(entry.spec.clone()), end.reason());
+                match other {
+                    End::Paused { .. } | End::Backend { .. } => {
+                        self.notify(agent, What::NeedsPerson { spec, why });
+                    }
+                    End::MaxCost { .. } | End::UsageLimit { .. } => {
+                        self.notify(agent, What::LimitReached { spec, why });
+                    }
+                    _ => {}
+                }
                 let ended = match other {
                     End::Interrupted(signal) => AgentEnd::Interrupted(*signal),
                     End::MaxCost { limit, spent } => {
@@ -241,7 +276,7 @@ impl Session<'_> {
             return self.save(agent);
         };
         match entry.status {
-            Status::Done => self.complete_spec(agent, &entry),
+            Status::Done => self.settle_done(agent, &entry),
             Status::Failed => {
                 let why = entry.error.clone().unwrap_or_default();
                 self.fail_spec(agent, &entry, &why)
@@ -252,6 +287,12 @@ impl Session<'_> {
     }
 
     fn end_agent(&mut self, agent: &mut Agent, end: AgentEnd) -> Result<AgentReport, DriveError> {
+        if let Some(id) = agent.state.current_spec_id.clone()
+            && self.inbox_entry(&id)?.is_some_and(|entry| entry.status == Status::Active)
+        {
+            // A killed agent left it so, and this one did not come to it.
+            self.change_inbox(&id, &Change::Pending)?;
+        }
         let pending = self.pending_specs()?;
         let of_loop = match &end {
             AgentEnd::Empty => End::Complete,
@@ -263,13 +304,47 @@ impl Session<'_> {
         let reason = end.reason();
         self.say(&reason);
         self.save(agent)?;
+        self.notify_stopped(agent, &reason);
         let summary = self.session_words(&agent.state);
         self.say(&format!("Session summary: {summary}"));
+        if agent.state.current_spec_id.is_some() {
+            // A spec is one commit, so what the plan says about a part of it is in none.
+            self.config.commit_ledger = false;
+        }
         self.finish(&of_loop, &reason)?;
         if !end.keeps_session() {
             drop_view(&self.project.agent_session())?;
         }
         Ok(AgentReport { end, session: agent.state.clone(), pending })
+    }
+
+    /// Tell whoever wants to hear of it. Nobody who cannot be told stops the work.
+    fn notify(&mut self, agent: &Agent, what: What) {
+        if self.config.notify.is_empty() {
+            return;
+        }
+        let root = self.project.root();
+        let project =
+            root.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+        let happening = Happening { project, at: self.clock.stamp(), what };
+        for problem in agent.notifier.tell(self.runner, &happening) {
+            self.warn(&format!("a notification was not delivered: {problem}"));
+        }
+    }
+
+    fn notify_stopped(&mut self, agent: &Agent, why: &str) {
+        let state = &agent.state;
+        let began: Option<Timestamp> = state.started_at.parse().ok();
+        let took = began.map_or(0, |at| self.clock.now().duration_since(at).as_millis());
+        let what = What::Stopped {
+            why: why.to_owned(),
+            done: state.specs_completed,
+            failed: state.specs_failed,
+            cost: (!self.history.cost_unknown || state.total_cost > 0.0)
+                .then_some(state.total_cost),
+            took_ms: u64::try_from(took).unwrap_or(0),
+        };
+        self.notify(agent, what);
     }
 
     /// Write the session file.
@@ -295,6 +370,17 @@ impl Session<'_> {
                 }
                 Ok(AgentSession { started_at: self.clock.stamp(), ..AgentSession::default() })
             }
+        }
+    }
+
+    /// What this session has spent. The session file is written between stages, so after a kill the
+    /// journal knows more.
+    fn spent_so_far(&self, state: &AgentSession) -> f64 {
+        let last_was_this =
+            self.history.run.as_ref().is_some_and(|run| run.command == Loop::Agent.word());
+        match last_was_this && state.current_spec_id.is_some() {
+            true => state.total_cost.max(self.history.cost),
+            false => state.total_cost,
         }
     }
 
@@ -332,7 +418,7 @@ impl Session<'_> {
         agent: &mut Agent,
         entry: &Entry,
     ) -> Result<Result<Goal, String>, DriveError> {
-        let (file, text) = match self.spec_copy(agent, entry)? {
+        let (file, text) = match self.spec_copy(entry)? {
             Ok(found) => found,
             Err(why) => return Ok(Err(why)),
         };

@@ -1,0 +1,184 @@
+//! The one commit of a spec, beside hooks, people and what they have in the tree.
+
+use crate::dirt;
+use crate::lab::{GOOD, PLAN, TWO_TASKS, coder, lab, planned, rule, touch, wait_for};
+use crate::repo::{says, until};
+
+/// A hook that refuses commits of specs so many times.
+fn refusing(times: u32) -> String {
+    format!(
+        "#!/bin/sh\nn=$(cat \"$HOME/hook\" 2>/dev/null || echo 0)\ngrep -q 'ralph: complete a' \"$1\" || exit 0\n\
+         [ \"$n\" -ge {times} ] && exit 0\necho $((n+1)) > \"$HOME/hook\"\necho 'not like this' >&2\nexit 1\n"
+    )
+}
+
+#[test]
+fn a_commit_that_a_hook_refuses_is_tried_once_more() {
+    let lab = lab(&["a.md"]);
+    lab.write(".git/hooks/commit-msg", refusing(1));
+    lab.mode(".git/hooks/commit-msg", 0o755);
+    lab.agent([]).ok();
+    assert_eq!(lab.completed(), ["ralph: complete a"]);
+    assert_eq!(lab.status(), "");
+}
+
+#[test]
+fn a_commit_that_is_refused_twice_fails_the_spec_and_its_work_is_stashed() {
+    let lab = lab(&["a.md", "b.md"]);
+    lab.write(".git/hooks/commit-msg", refusing(2));
+    lab.mode(".git/hooks/commit-msg", 0o755);
+    let run = lab.agent([]).fails(3);
+    says(&run, "not like this");
+    assert_eq!(lab.statuses(), ["a.md failed", "b.md done"]);
+    let entry = lab.entry("a.md");
+    assert!(entry["error"].as_str().unwrap().contains("the commit failed"), "{entry}");
+    assert_eq!(lab.stashes(), ["ralph: failed a"]);
+    assert_eq!(lab.completed(), ["ralph: complete b"]);
+    assert_eq!(lab.status(), "");
+    let committed = lab.ask_git(["show", "HEAD:ralph/inbox.jsonl"]);
+    assert!(committed.contains(r#""status":"failed""#), "done was undone: {committed}");
+}
+
+#[test]
+fn nothing_is_committed_on_the_branch_while_a_spec_is_constructed() {
+    let lab = lab(&["a.md"]);
+    let head = lab.head();
+    let look = r#"{ run = "git log --oneline > \"$HOME/log\"" }"#;
+    lab.agents(
+        &(rule(&[PLAN], "", TWO_TASKS)
+            + &coder("when = \"Write two\"", &format!("{look}, {GOOD}"))),
+    );
+    lab.agent([]).ok();
+    let seen = std::fs::read_to_string(lab.home().join("log")).unwrap();
+    assert_eq!(seen.lines().count(), 2, "only what was there before: {seen}");
+    assert_eq!(lab.ask_git(["rev-parse", "HEAD^"]), head);
+}
+
+#[test]
+fn the_users_files_stay_through_specs_that_succeed_fail_and_are_killed() {
+    let lab = lab(&["a.md", "b.md", "c.md"]);
+    lab.commit("inbox");
+    let before = dirt::make(&lab);
+    let head = lab.head();
+    let late = format!("{}, {{ hang = true }}", touch("began"));
+    lab.agents(
+        &(crate::failures::half_way("b.md").replace("user/kept.txt", "README.md")
+            + &planned("c.md", "Late")
+            + &coder("when = \"Late\"\nattempt = 1", &late)),
+    );
+    let agent = lab.spawn(["agent"]);
+    lab.until_home_has("began");
+    assert_eq!(agent.kill().code, 137);
+    before.is_untouched(&lab, &head);
+    lab.agent([]).fails(3);
+    before.is_untouched(&lab, &head);
+    assert_eq!(lab.statuses(), ["a.md done", "b.md failed", "c.md done"]);
+    assert_eq!(lab.stashes(), ["ralph: failed b"]);
+}
+
+/// An agent whose first spec has its work on the ref and is then interrupted.
+fn interrupted(rules: &str) -> crate::lab::Lab {
+    let lab = lab(&["a.md", "b.md"]);
+    lab.commit("inbox");
+    let whole = [crate::lab::WHOLE, "# a.md"];
+    lab.agents(&(rule(&whole, "attempt = 1", "{ hang = true }") + rules));
+    let agent = lab.spawn(["agent"]);
+    lab.until_asked("verify", 1);
+    until(|| lab.asked("verify") >= 1);
+    std::thread::sleep(std::time::Duration::from_millis(400));
+    lab.insist("INT", agent.pid());
+    agent.wait().fails(130);
+    lab
+}
+
+#[test]
+fn a_spec_lands_on_a_head_that_somebody_moved_after_its_gates_ran_again() {
+    let lab = interrupted("");
+    lab.write("src/other.c", "int other;\n");
+    lab.git(["add", "src/other.c"]).ok();
+    lab.git(["commit", "-q", "-m", "mine"]).ok();
+    let mine = lab.head();
+    let run = lab.agent([]).ok();
+    says(&run, "GATES: HEAD has moved");
+    assert_eq!(lab.completed(), ["ralph: complete a", "ralph: complete b"]);
+    assert_eq!(lab.ask_git(["rev-parse", "HEAD~2"]), mine);
+    assert_eq!(lab.status(), "");
+}
+
+#[test]
+fn a_spec_that_does_not_fit_a_moved_head_fails_with_its_work_stashed() {
+    let write =
+        r#"{ write = "src/main.c", text = "int main(void) { return 1; }\n" }, { claim = "done" }"#;
+    let lab = interrupted(&coder("", write));
+    lab.write("src/main.c", "int main(void) { return 2; }\n");
+    lab.git(["commit", "-q", "-m", "mine", "src/main.c"]).ok();
+    lab.agents("");
+    lab.agent([]).fails(3);
+    assert_eq!(lab.statuses(), ["a.md failed", "b.md done"]);
+    assert_eq!(lab.stashes(), ["ralph: failed a"]);
+    assert_eq!(lab.ask_git(["show", "HEAD:src/main.c"]), "int main(void) { return 2; }");
+    assert_eq!(lab.status(), "");
+}
+
+#[test]
+fn a_spec_whose_gates_fail_on_the_moved_head_fails() {
+    let lab = interrupted("");
+    lab.write("work/theirs.txt", "BROKEN\n");
+    lab.git(["add", "work/theirs.txt"]).ok();
+    lab.git(["commit", "-q", "-m", "mine"]).ok();
+    lab.agents(&crate::lab::hopeless("b.md"));
+    lab.agent([]).fails(3);
+    let error = lab.entry("a.md")["error"].as_str().unwrap().to_owned();
+    assert!(
+        error.contains("HEAD was moved meanwhile, and on it these gates fail: test"),
+        "{error}"
+    );
+    assert_eq!(lab.stashes()[0], "ralph: failed a");
+}
+
+#[test]
+fn without_auto_commit_the_work_stays_in_the_tree_and_is_the_users() {
+    let lab = lab(&["a.md"]);
+    lab.set("auto_commit = false");
+    let head = lab.head();
+    lab.agent([]).ok();
+    assert_eq!(lab.head(), head);
+    assert_eq!(lab.statuses(), ["a.md done"]);
+    assert!(lab.exists("work"));
+    let refs = lab.ask_git(["for-each-ref", "--format=%(refname)", "refs/ralph/spec-a-md/spec"]);
+    assert_eq!(refs, "", "a later run of the spec begins from what the user has then");
+}
+
+#[test]
+fn a_spec_added_between_a_crash_and_the_restart_makes_no_second_commit() {
+    let lab = lab(&["a.md"]);
+    lab.write_spec("b.md");
+    lab.commit("b");
+    // The hook makes the commit slow enough to be killed right after it.
+    lab.write(".git/hooks/post-commit", "#!/bin/sh\ntouch \"$HOME/committed\"\nsleep 30\n");
+    lab.mode(".git/hooks/post-commit", 0o755);
+    let agent = lab.spawn(["agent"]);
+    lab.until_home_has("committed");
+    assert_eq!(agent.kill().code, 137);
+    std::fs::remove_file(lab.path(".git/hooks/post-commit")).unwrap();
+    lab.run(["inbox", "add", "b.md"]).ok();
+    let run = lab.agent([]).ok();
+    says(&run, "was made before the interruption");
+    assert_eq!(lab.completed(), ["ralph: complete a", "ralph: complete b"]);
+    assert_eq!(lab.status(), "", "the index knows what was committed");
+}
+
+#[test]
+fn a_backend_that_waits_long_is_no_reason_to_lose_what_was_queued_meanwhile() {
+    let lab = lab(&["a.md"]);
+    lab.write_spec("b.md");
+    lab.commit("b");
+    lab.agents(&coder("", &format!("{}, {}, {GOOD}", touch("began"), wait_for("go"))));
+    let agent = lab.spawn(["agent"]);
+    lab.until_home_has("began");
+    lab.run(["inbox", "add", "b.md"]).ok();
+    lab.run(["inbox"]).ok().stdout_has("active").stdout_has("pending");
+    lab.allow("go");
+    agent.wait().ok();
+    assert_eq!(lab.statuses(), ["a.md done", "b.md done"]);
+}
