@@ -200,7 +200,7 @@ impl World {
         match step {
             Step::Plan => {
                 let tasks = self.chance.tasks(6);
-                let answer = PlanAnswer { tasks, summary: String::new() };
+                let answer = PlanAnswer { tasks, ..PlanAnswer::default() };
                 let (format, existing) = (Format::Jsonl, Existing::Merge);
                 let target =
                     PlanTarget { format, spec: Some("s.md"), file: None, existing, title: "s" };

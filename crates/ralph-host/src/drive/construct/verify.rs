@@ -248,7 +248,7 @@ impl Session<'_> {
 fn remembering(plan: &Plan, id: &Id) -> Option<Task> {
     let task = plan.task(id)?.clone();
     let rejected = |stone: &&Tombstone| stone.kind == TombstoneKind::Reject && stone.id == *id;
-    let last = plan.tombstones.iter().filter(rejected).next_back();
+    let last = plan.tombstones.iter().rfind(rejected);
     let reject = task.reject.clone().or_else(|| last?.reason.clone());
     Some(Task { reject, ..task })
 }
