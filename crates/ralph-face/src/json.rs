@@ -191,6 +191,7 @@ impl<W: Write, E: Write> Listener for Json<W, E> {
                 let metadata = serde_json::to_value(end).unwrap_or_default();
                 self.tell("stage_end", end.stage.as_str(), metadata);
             }
+            Notice::Agent(text) => self.tell("agent", *text, json!({})),
             Notice::Summary(summary) => {
                 let metadata = serde_json::to_value(summary).unwrap_or_default();
                 self.tell("construct_summary", summary.reason.as_str(), metadata);

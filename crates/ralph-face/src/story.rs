@@ -71,6 +71,7 @@ impl Story {
                 let lines = summary.lines().into_iter();
                 lines.map(|line| Line::of(Style::Plain, line)).collect()
             }
+            Notice::Agent(text) => vec![Line::of(Style::Strong, *text)],
             Notice::Said { who, what } => vec![detail(Style::Plain, who, what)],
             Notice::GateStarted { name, baseline } => {
                 self.gate = Some(((*name).to_owned(), *baseline));

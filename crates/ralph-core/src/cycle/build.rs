@@ -45,7 +45,7 @@ impl Progress {
     /// What the journal knows about it; the rest is for the loop to say.
     pub fn of(history: &History) -> Self {
         // Whatever is broken down is dealt with; how often that happens has a limit of its own.
-        let split = history.run.as_ref().is_some_and(|run| run.command == "construct");
+        let split = history.run.as_ref().is_some_and(|run| run.command != "build");
         let killed = |attempt: &&AttemptView| match &attempt.fate {
             history::Fate::Failed { failure, .. } => failure.kind.is_kill(),
             _ => false,
@@ -54,7 +54,7 @@ impl Progress {
             iterations: history.counted,
             cost: history.cost,
             out_of_money: history.out_of_money,
-            tripped: Breaker::look(history.of_run().filter(|a| !(split && killed(a)))),
+            tripped: Breaker::look(history.of_loop().filter(|a| !(split && killed(a)))),
             ..Self::default()
         }
     }

@@ -185,7 +185,7 @@ impl Session<'_> {
         let mut open: Vec<usize> = (0..consultation.questions.len()).collect();
         let mut answers = BTreeMap::new();
         while !open.is_empty() {
-            if self.signals.first().is_some() {
+            if self.stop_signal().is_some() {
                 return Ok(None);
             }
             let Some(place) = self.free_of(&choice)? else {
@@ -214,6 +214,7 @@ impl Session<'_> {
                 chosen,
                 terms: &terms,
                 limits,
+                windows: &self.windows,
                 root: &root,
                 scratch: self.project.state_dir(),
                 env: [(ATTEMPT_VARIABLE.to_owned(), id.to_owned())],
@@ -228,6 +229,7 @@ impl Session<'_> {
             }
             let ended = ask_all(&talk, &asking, consultation.jobs, self.listener)?;
             for ended in ended {
+                self.learn_windows(&ended.windows);
                 let name = &chosen.name;
                 let answered = Answered {
                     id: id.to_owned(),

@@ -14,6 +14,7 @@
 //! [`ralph_core::cycle::recover`], and does that. Nothing in this room decides about tasks: it
 //! performs, and reports what happened.
 
+mod agent;
 mod ask;
 mod attempt;
 mod backend;
@@ -46,8 +47,10 @@ mod terms;
 mod tidy;
 mod views;
 mod wait;
+mod windows;
 mod workspace;
 
+pub use agent::{AgentEnd, AgentOptions, AgentReport, agent};
 pub use construct::{Goal, PlanPreview, Planned, Planning, construct, plan, preview_plan};
 pub use error::DriveError;
 pub use forget::{Forgotten, forget};
@@ -98,7 +101,7 @@ impl Session<'_> {
         let limits = Limits {
             iterations: match self.kind {
                 // Iterations of a construct are cycles, and it counts them itself.
-                Loop::Construct => u32::MAX,
+                Loop::Construct | Loop::Agent => u32::MAX,
                 Loop::Build | Loop::Plan => self.config.build.max_iterations.get(),
             },
             cost: self.config.limits.max_cost.map(ralph_core::config::Dollars::get),
@@ -111,10 +114,10 @@ impl Session<'_> {
                 Some(Fate::Failed { .. }) if limits.once => Some(OnceEnd::Failed),
                 _ => None,
             },
-            signal: self.signals.first(),
+            signal: self.stop_signal(),
             trust: match self.kind {
                 Loop::Build | Loop::Plan => Trust::Verified,
-                Loop::Construct => Trust::Claimed,
+                Loop::Construct | Loop::Agent => Trust::Claimed,
             },
             only: self.options.task.clone(),
             ..Progress::of(&self.history)

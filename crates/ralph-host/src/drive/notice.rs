@@ -120,6 +120,8 @@ pub enum Notice<'a> {
     },
     /// A stage of a construct has ended.
     StageEnded(&'a StageEnd),
+    /// The agent says where it is: fetch, commit …
+    Agent(&'a str),
     /// A construct has ended; this is what it did.
     Summary(&'a Summary),
     /// A gate begins.

@@ -10,7 +10,7 @@ use ralph_core::construct::apply::Existing;
 use ralph_core::construct::needs_plan;
 use ralph_core::cycle::{End, exit_code};
 use ralph_core::format::{Format, codec};
-use ralph_core::plan::Plan;
+use ralph_core::plan::{Plan, Task};
 use ralph_host::drive::{self, Listener, Look, Planned, Planning};
 
 use super::build::{drive_error, setup};
@@ -182,12 +182,12 @@ fn plannings(
             .maybe_hint(near.or_else(|| Some("say what is wanted in a sentence".into()))));
     }
     let (text, existing) = (typed.clone(), Existing::Merge);
-    Ok(Some(vec![Planning { spec: None, file: None, text, existing }]))
+    Ok(Some(vec![Planning { spec: None, file: None, text, existing, dry: false }]))
 }
 
 fn of_spec(spec: SpecFile, existing: Existing) -> Planning {
     let SpecFile { name, file, text } = spec;
-    Planning { spec: Some(name), file: Some(file), text, existing }
+    Planning { spec: Some(name), file: Some(file), text, existing, dry: false }
 }
 
 fn unplanned(plan: &Plan, spec: &str) -> bool {
@@ -238,24 +238,19 @@ fn tell(
     planned: &[Planned],
     render: Render,
 ) -> Result<ExitCode, CommandError> {
-    let created: Vec<_> = planned.iter().flat_map(|one| &one.came.created).collect();
-    let end = planned.iter().find_map(|one| one.end.as_ref());
-    if render == Render::People && (end.is_none() || !created.is_empty()) {
-        let plan = context.read_plan(&PlanArgs { plan: Some(path.to_owned()) })?.plan;
-        let rows: Vec<Vec<String>> = created
-            .iter()
-            .filter_map(|id| plan.task(id))
-            .map(|task| {
-                let priority = task.priority.map_or("", |p| p.as_str());
-                let name = out::clean(&task.name);
-                vec![format!("  {}", task.id), priority.to_owned(), name]
-            })
-            .collect();
+    let created: Vec<&Task> = planned.iter().flat_map(|one| &one.tasks).collect();
+    let failed = planned.iter().any(|one| one.end.is_some());
+    if render == Render::People && !(failed && created.is_empty()) {
         let count = out::count(created.len(), "new task");
         out::line(format!("{count} in {}", context.show(path)))?;
-        out::table(&rows).into_iter().try_for_each(out::line)?;
+        table(&created)?;
     }
-    let Some(end) = end else { return Ok(ExitCode::SUCCESS) };
+    Ok(failure(planned).unwrap_or(ExitCode::SUCCESS))
+}
+
+/// Tell why there is no plan, if there is none.
+fn failure(planned: &[Planned]) -> Option<ExitCode> {
+    let end = planned.iter().find_map(|one| one.end.as_ref())?;
     let hint = match end {
         End::Backend { advice, .. } => advice.clone(),
         End::NoPlan { log, .. } => log.as_ref().map(|log| format!("{log} has what was said")),
@@ -263,5 +258,26 @@ fn tell(
     };
     // The words of an error, and the exit code of the loop's end.
     let _code = CommandError::new(end.reason()).maybe_hint(hint).report();
-    Ok(ExitCode::from(exit_code(end)))
+    Some(ExitCode::from(exit_code(end)))
+}
+
+/// The tasks that specs would get.
+pub(super) fn tell_dry(specs: &[String], planned: &[Planned]) -> Result<ExitCode, CommandError> {
+    for (spec, one) in specs.iter().zip(planned) {
+        out::line(format!("{spec}: would get {} tasks", one.tasks.len()))?;
+        table(&one.tasks.iter().collect::<Vec<_>>())?;
+    }
+    Ok(failure(planned).unwrap_or(ExitCode::SUCCESS))
+}
+
+fn table(tasks: &[&Task]) -> Result<(), CommandError> {
+    let rows: Vec<Vec<String>> = tasks
+        .iter()
+        .map(|task| {
+            let priority = task.priority.map_or("", |p| p.as_str());
+            let name = out::clean(&task.name);
+            vec![format!("  {}", task.id), priority.to_owned(), name]
+        })
+        .collect();
+    out::table(&rows).into_iter().try_for_each(out::line)
 }

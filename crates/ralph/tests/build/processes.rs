@@ -7,6 +7,19 @@ pub(crate) use ralph_testkit::{left, none_is_left};
 use crate::plans::task;
 use crate::repo::{GOOD, repo, rule, said, until};
 
+/// The one process that a ralph starts itself.
+pub(crate) fn supervisor_of(ralph: u32) -> u32 {
+    let parent = |pid: u32| -> Option<u32> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    };
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = entries.filter_map(|e| e.file_name().to_str()?.parse::<u32>().ok());
+    let children: Vec<u32> = pids.filter(|pid| parent(*pid) == Some(ralph)).collect();
+    assert_eq!(children.len(), 1, "ralph starts nothing but its supervisor: {children:?}");
+    children[0]
+}
+
 #[test]
 fn children_that_a_backend_leaves_behind_are_ended_before_its_work_is_judged() {
     let repo = repo(&[task("t-aaa1")]);

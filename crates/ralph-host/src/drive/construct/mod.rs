@@ -78,21 +78,8 @@ pub fn construct(
     let runner = crate::drive::runner(&mut setup);
     let mut session = Session::open(setup, Loop::Construct, &runner, listener)?;
     session.recover()?;
-    session.start_construct(goal)?;
-    let end = loop {
-        let Move { iteration, step } = session.next_move(goal)?;
-        if iteration > session.history.construct.iteration {
-            session.record(Record::IterationStarted { n: iteration }, Durability::Eventual)?;
-        }
-        match step {
-            Step::Plan => session.plan_stage(goal)?,
-            Step::Investigate(issues) => session.investigate(goal, &issues)?,
-            Step::Build => session.build_stage()?,
-            Step::Verify(tasks) => session.verify(goal, &tasks)?,
-            Step::Decompose(item) => session.decompose(goal, &item)?,
-            Step::End(end) => break end,
-        }
-    };
+    session.start()?;
+    let end = session.run_construct(goal)?;
     let summary = Summary::of(&session.history.construct, &end);
     session.listener.hear(Notice::Summary(&summary));
     session.finish(&end.end, &end.reason())?;
@@ -108,6 +95,27 @@ pub(super) struct Under {
 }
 
 impl Session<'_> {
+    /// Stage by stage, until it ends.
+    pub(super) fn run_construct(&mut self, goal: &Goal) -> Result<ConstructEnd, DriveError> {
+        self.start_construct(goal)?;
+        loop {
+            let Move { iteration, step } = self.next_move(goal)?;
+            if iteration > self.history.construct.iteration {
+                self.record(Record::IterationStarted { n: iteration }, Durability::Eventual)?;
+                let stamp = self.clock.stamp();
+                self.agent_log.line(&stamp, &format!("CONSTRUCT: starting iteration {iteration}"));
+            }
+            match step {
+                Step::Plan => self.plan_stage(goal)?,
+                Step::Investigate(issues) => self.investigate(goal, &issues)?,
+                Step::Build => self.build_stage()?,
+                Step::Verify(tasks) => self.verify(goal, &tasks)?,
+                Step::Decompose(item) => self.decompose(goal, &item)?,
+                Step::End(end) => return Ok(end),
+            }
+        }
+    }
+
     /// Whether claims wait for a verifier: in a construct, and in what is left of one.
     pub(super) fn is_construct(&self) -> bool {
         let run = self.history.run.as_ref();
@@ -119,7 +127,6 @@ impl Session<'_> {
             true => self.history.construct.counted,
             false => 0,
         };
-        self.start()?;
         let spec = goal.spec.clone();
         self.record(
             Record::ConstructStarted(ConstructStart { spec, counted }),
@@ -144,12 +151,20 @@ impl Session<'_> {
             iterations: self.config.construct.max_iterations.get(),
             cost: self.config.limits.max_cost.map(Dollars::get),
         };
-        let halt = match (self.signals.first(), self.ending.take()) {
+        let halt = match (self.stop_signal(), self.ending.take()) {
             (Some(signal), _) => Some(End::Interrupted(signal)),
             (None, ending) => ending,
         };
         let progress = Progress { halt, ..Progress::of(&self.history) };
-        Ok(next(&plan, &goal.spec, &limits, &progress))
+        let step = next(&plan, &goal.spec, &limits, &progress);
+        // An agent that was asked to stop finishes the iteration, and begins no other.
+        match self.signals.first() {
+            Some(signal) if step.iteration > self.history.construct.iteration => {
+                let halt = Some(End::Interrupted(signal));
+                Ok(next(&plan, &goal.spec, &limits, &Progress { halt, ..progress }))
+            }
+            _ => Ok(step),
+        }
     }
 
     /// A stage begins.

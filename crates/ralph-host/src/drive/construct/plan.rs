@@ -7,7 +7,7 @@ use ralph_core::construct::answer::{self, PlanAnswer};
 use ralph_core::construct::apply::{self, Existing, PlanTarget};
 use ralph_core::construct::prompts::{self, SpecText};
 use ralph_core::cycle::{Came, End, StageKind};
-use ralph_core::format::Format;
+use ralph_core::format::{Format, codec};
 use ralph_core::memory::roles::directive::schema_of;
 use ralph_core::plan::{Plan, Task};
 
@@ -31,13 +31,17 @@ pub struct Planning {
     pub text: String,
     /// What becomes of tasks that are there already.
     pub existing: Existing,
+    /// Whether the plan is only shown.
+    pub dry: bool,
 }
 
 /// What came of it.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// What was written.
+    /// What was written, or would be.
     pub came: Came,
+    /// The new tasks.
+    pub tasks: Vec<Task>,
     /// Why the loop ended before, if it did.
     pub end: Option<End>,
 }
@@ -54,16 +58,21 @@ pub fn plan(
     session.start()?;
     let mut all = Vec::new();
     for planning in plannings {
-        let came = session.make_plan(planning)?;
-        let signal = session.signals.first().filter(|_| came.is_none());
+        let made = session.make_plan(planning)?;
+        let signal = session.signals.first().filter(|_| made.is_none());
         let end = session.ending.take().or(signal.map(End::Interrupted));
         let ended = end.is_some();
-        all.push(Planned { came: came.unwrap_or_default(), end });
+        let (came, tasks) = made.unwrap_or_default();
+        all.push(Planned { came, tasks, end });
         if ended {
             break;
         }
     }
     let end = all.iter().find_map(|planned| planned.end.clone()).unwrap_or(End::Complete);
+    if plannings.iter().all(|planning| planning.dry) {
+        // Nothing was written, so nothing is committed either.
+        session.config.commit_ledger = false;
+    }
     session.finish(&end, &end.reason())?;
     Ok(all)
 }
@@ -76,15 +85,20 @@ impl Session<'_> {
             file: Some(goal.file.clone()),
             text: goal.text.clone(),
             existing: Existing::Merge,
+            dry: false,
         };
         match self.make_plan(&planning)? {
-            Some(came) => self.end_stage(&under, came),
+            Some((came, tasks)) => {
+                let stamp = self.clock.stamp();
+                self.agent_log.line(&stamp, &format!("PLAN: {} tasks generated", tasks.len()));
+                self.end_stage(&under, came)
+            }
             None => Ok(()),
         }
     }
 
     /// Ask for a plan and write it. `None` when there is none, and the loop is to end.
-    fn make_plan(&mut self, planning: &Planning) -> Result<Option<Came>, DriveError> {
+    fn make_plan(&mut self, planning: &Planning) -> Result<Option<(Came, Vec<Task>)>, DriveError> {
         let plan = self.read_plan()?.plan;
         let plan: &Plan = &plan;
         let prompt = plan_prompt(self.project.root(), self.format, planning, plan)?;
@@ -116,7 +130,17 @@ impl Session<'_> {
             existing: planning.existing,
             title: planning.spec.as_deref().unwrap_or_default(),
         };
-        self.apply(|_, text, pen| apply::planned(text, &target, &answered, pen)).map(Some)
+        let mut made = Vec::new();
+        let came = self.apply(|_, text, pen| {
+            let mut applied = apply::planned(text, &target, &answered, pen)?;
+            let plan = codec(target.format).parse(&applied.text)?;
+            made = applied.came.created.iter().filter_map(|id| plan.task(id).cloned()).collect();
+            if planning.dry {
+                applied.text = text.to_owned();
+            }
+            Ok(applied)
+        })?;
+        Ok(Some((came, made)))
     }
 
     /// Ask once. `None` when the loop has to end first.
