@@ -25,9 +25,9 @@ use crate::out::{self, Render};
 
 /// Make tasks of a spec, or of a sentence, with criteria and dependencies
 ///
-/// Without a spec: of every spec in ralph/specs/ (or specs/) that has no tasks yet. Tasks that a spec has
-/// already stay, unless --replace is given; on a terminal ralph asks. A plan without tasks, with vague
-/// criteria, unknown dependencies or cycles goes back to the agent once.
+/// Without a spec: of every spec in ralph/specs/ (or specs/) that has no tasks yet. Tasks that
+/// a spec has already stay, unless --replace is given; on a terminal ralph asks. A plan with
+/// vague criteria, unknown dependencies, circles or no tasks goes back to the agent once.
 ///
 /// Examples:
 ///   ralph plan avatars.md
@@ -50,7 +50,7 @@ pub(crate) struct PlanSpecArgs {
     /// Keep the tasks that the spec has, and add what is new
     #[arg(long)]
     merge: bool,
-    /// Show what would be planned, and the prompt; ask nobody and change nothing
+    /// Show the prompt and the command line; ask nobody and change nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
