@@ -206,18 +206,6 @@ fn a_template_with_an_undefined_variable_is_told_and_the_embedded_one_is_used() 
 }
 
 #[test]
-fn a_skill_that_is_a_directory_is_warned_about_and_the_others_are_given() {
-    let repo = repo_with(Format::Deluxe, &[task("T-001")]);
-    repo.each_task(&serde_json::json!({ "skills": ["folder", "style"] }));
-    repo.write(".ralph/skills/folder.md/inside.md", "x\n");
-    repo.write(".ralph/skills/style.md", "Be brief.\n");
-    repo.commit("skills");
-    let run = repo.build([]).ok();
-    says(&run, "the task goes on without a skill");
-    has(section(&repo.prompt(1), "## Skills"), &["Be brief."]);
-}
-
-#[test]
 fn a_prompt_that_an_agent_left_behind_is_not_used_in_other_modes() {
     let repo = repo(&[task("t-aaa1")]);
     repo.write(crate::memory::PREPARED, GOOD_PROMPT);

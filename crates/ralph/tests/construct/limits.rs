@@ -91,9 +91,13 @@ fn a_compaction_by_digest_keeps_what_matters_and_drops_the_rest() {
                   { run = "seq 1 2000" }, { context = 86 }, { hang = true }"#;
     lab.agents(
         &[
-            "[[rule]]\nwhen = \"/compact\"\nsteps = [{ compaction_fails = \"too little\" }]\n".to_owned(),
+            "[[rule]]\nwhen = \"/compact\"\nsteps = [{ compaction_fails = \"too little\" }]\n"
+                .to_owned(),
             builds(&kept.join("\n"), GOOD),
-            builds("with = \"COMPACTED\"", r#"{ claim = "blocked", why = "the digest lacks something" }"#),
+            builds(
+                "with = \"COMPACTED\"",
+                r#"{ claim = "blocked", why = "the digest lacks something" }"#,
+            ),
             builds("", &work.replace('\n', " ")),
         ]
         .concat(),

@@ -15,7 +15,6 @@ use crate::drive::consult::{Answer, Consultation, Consulted, Question, Said};
 use crate::drive::error::DriveError;
 use crate::drive::session::Session;
 use crate::drive::workspace::Workplace;
-use crate::prompt_files;
 use crate::store::Durability;
 
 /// Bytes of a diff that are read: the prompt shows less, and says where all of it is.
@@ -137,7 +136,7 @@ impl Session<'_> {
         tasks: &[&Task],
         jobs: usize,
     ) -> Result<Option<Consulted>, DriveError> {
-        let templates = prompt_files::templates(self.project.root())?.value;
+        let templates = self.templates()?;
         let checks: Vec<_> = tasks
             .iter()
             .map(|task| {
@@ -189,7 +188,7 @@ impl Session<'_> {
         goal: &Goal,
         plan: &Plan,
     ) -> Result<Option<Option<SpecVerdict>>, DriveError> {
-        let templates = prompt_files::templates(self.project.root())?.value;
+        let templates = self.templates()?;
         let tasks: Vec<Task> = plan.scoped_tasks().cloned().collect();
         let issues: Vec<_> = plan.scoped_issues().cloned().collect();
         let prompt = prompts::verify_spec(&templates, goal.spec_text(), &tasks, &issues)
