@@ -32,6 +32,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::backend::{Context, Event, Spent, Stop, Usage, cost};
 use crate::config::{self, Prices};
 
@@ -90,13 +92,19 @@ pub enum Decision {
 }
 
 /// How many tokens the context of each model holds, as far as somebody said so.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Windows(BTreeMap<String, u64>);
 
 impl Windows {
     /// That of this model.
     pub fn of(&self, model: &str) -> Option<u64> {
         self.0.get(model).copied()
+    }
+
+    /// Take in what another monitor has learned.
+    pub fn learn(&mut self, other: &Self) {
+        self.0.extend(other.0.iter().map(|(model, window)| (model.clone(), *window)));
     }
 }
 

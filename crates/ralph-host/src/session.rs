@@ -185,7 +185,10 @@ impl<'a> Going<'a> {
             | Outcome::Timeout
             | Outcome::Cancelled => Compacted::Ended(Box::new(report)),
             // It was compacted, and is still too full: then it is the work that is too big.
-            Outcome::ContextLimit if report.ended_by == Some(Decision::Stop(Stop::ContextFull)) => {
+            Outcome::ContextLimit
+                if self.has_compacted
+                    && report.ended_by == Some(Decision::Stop(Stop::ContextFull)) =>
+            {
                 Compacted::Ended(Box::new(report))
             }
             _ => Compacted::No,

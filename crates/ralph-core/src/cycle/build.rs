@@ -45,7 +45,7 @@ impl Progress {
     /// What the journal knows about it; the rest is for the loop to say.
     pub fn of(history: &History) -> Self {
         // Whatever is broken down is dealt with; how often that happens has a limit of its own.
-        let split = history.run.as_ref().is_some_and(|run| run.command == "construct");
+        let split = history.run.as_ref().is_some_and(|run| run.command != "build");
         let killed = |attempt: &&AttemptView| match &attempt.fate {
             history::Fate::Failed { failure, .. } => failure.kind.is_kill(),
             _ => false,

@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Sender};
 use std::thread;
 
 use ralph_core::backend::{Event, Outcome, Session, cost};
-use ralph_core::limits::{Decision, Limits, Monitor};
+use ralph_core::limits::{Decision, Limits, Monitor, Windows};
 
 use super::consult::{Answer, Question, Said};
 use super::notice::{Listener, Notice};
@@ -44,6 +44,8 @@ pub(super) struct Ended {
     pub(super) tokens: Option<(u64, u64)>,
     /// How long it took.
     pub(super) took_ms: u64,
+    /// What it has let us know about contexts.
+    pub(super) windows: Windows,
 }
 
 /// How agents are talked to.
@@ -52,6 +54,7 @@ pub(super) struct Talk<'t> {
     pub(super) chosen: &'t Chosen,
     pub(super) terms: &'t Terms,
     pub(super) limits: Limits,
+    pub(super) windows: &'t Windows,
     pub(super) root: &'t Path,
     pub(super) scratch: PathBuf,
     pub(super) env: [(String, String); 1],
@@ -119,7 +122,7 @@ fn ask_one(
 ) -> Result<Ended, ProcError> {
     let question = asking.question;
     let prices = talk.chosen.settings.prices.clone();
-    let mut monitor = Monitor::new(talk.limits).priced(prices);
+    let mut monitor = Monitor::knowing(talk.limits, talk.windows.clone()).priced(prices);
     let mut run = |prompt: &str, session: Session<'_>| {
         let report = run(talk, asking, prompt, session, &mut monitor, stream.then_some(sender))?;
         for note in &report.notes {
@@ -156,6 +159,7 @@ fn ask_one(
         cost: cost(&spent, &talk.chosen.settings.prices),
         tokens: spent.input.zip(spent.output),
         took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        windows: monitor.windows().clone(),
     })
 }
 

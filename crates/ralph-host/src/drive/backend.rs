@@ -47,7 +47,7 @@ impl Session<'_> {
         let prices = self.choice.at(backend).settings.prices.clone();
         let mut limits = run_limits(&self.config, self.kind, StageName::Build, self.history.cost);
         limits.timeout = begun.task.timeout_ms.map(Duration::from_millis).or(limits.timeout);
-        let mut monitor = Monitor::new(limits).priced(prices.clone());
+        let mut monitor = Monitor::knowing(limits, self.windows.clone()).priced(prices.clone());
         let before = self.plan.watch()?;
         self.keep_ledger();
         let ask = Ask { prompt, system, session: Talk::New };
@@ -69,6 +69,7 @@ impl Session<'_> {
                 (reply, report) = (second, again);
             }
         }
+        self.learn_windows(monitor.windows());
         self.guard_plan(&before, begun.started.iteration)?;
         self.restore_ledger(&[], "the backend")?;
         let changes = self.repo.collect(&begun.base)?;

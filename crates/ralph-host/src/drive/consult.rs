@@ -214,6 +214,7 @@ impl Session<'_> {
                 chosen,
                 terms: &terms,
                 limits,
+                windows: &self.windows,
                 root: &root,
                 scratch: self.project.state_dir(),
                 env: [(ATTEMPT_VARIABLE.to_owned(), id.to_owned())],
@@ -228,6 +229,7 @@ impl Session<'_> {
             }
             let ended = ask_all(&talk, &asking, consultation.jobs, self.listener)?;
             for ended in ended {
+                self.learn_windows(&ended.windows);
                 let name = &chosen.name;
                 let answered = Answered {
                     id: id.to_owned(),

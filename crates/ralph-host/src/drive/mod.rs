@@ -47,6 +47,7 @@ mod terms;
 mod tidy;
 mod views;
 mod wait;
+mod windows;
 mod workspace;
 
 pub use agent::{AgentEnd, AgentOptions, AgentReport, agent};

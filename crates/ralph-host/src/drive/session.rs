@@ -12,6 +12,7 @@ use ralph_core::cycle::{
 };
 use ralph_core::format::Format;
 use ralph_core::gate::{Baselines, Check, Gate};
+use ralph_core::limits::Windows;
 use ralph_core::plan::{Id, Plan, State, TombstoneKind};
 
 use super::error::DriveError;
@@ -22,6 +23,7 @@ use super::plan_file::{Loaded, Missing, PlanFile};
 use super::progress::Logged;
 use super::signals::Signals;
 use super::views::Views;
+use super::windows;
 use crate::choice::{self, ChoiceError, Place, StageChoice};
 use crate::clock::Clock;
 use crate::git::{Checkpoint, CommitMessage, LedgerPaths, Repo};
@@ -150,6 +152,8 @@ pub(super) struct Session<'a> {
     pub(super) kept_ledger: KeptLedger,
     /// What the gates of the attempt at hand said, when that is not good.
     pub(super) red: Option<Red>,
+    /// How much the context of each model holds, as far as it is known.
+    pub(super) windows: Windows,
     pub(super) journal: Journal,
     /// The plan's last change may still be on its way to the disk.
     pub(super) plan_syncing: Syncing,
@@ -177,6 +181,7 @@ impl<'a> Session<'a> {
         let logs_dir = project.logs_dir();
         let lock = RunLock::acquire(&project.state_dir(), store.holder())?;
         let (journal, history) = Journal::open(&project.state_dir())?;
+        let windows = windows::read(&project.state_dir());
         let log = Log::of(project.root(), &config);
         prune_logs(&project.logs_dir(), LogOf::Stage, config.retention.logs.get());
         let missing = if kind == Loop::Build { Missing::Error } else { Missing::Empty };
@@ -217,6 +222,7 @@ impl<'a> Session<'a> {
             repo,
             history,
             listener,
+            windows,
             journal,
             agent_log: (kind == Loop::Agent).then(|| AgentLog::create(&logs_dir, &clock.stamp())),
             plan_syncing: Syncing::default(),

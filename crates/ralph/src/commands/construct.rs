@@ -18,10 +18,10 @@ use crate::out;
 
 /// Turn a spec into verified work: plan, investigate, build, verify, until it is satisfied
 ///
-/// A plan is made when the spec has none. Then, iteration by iteration: open issues become tasks, tasks
-/// are built one by one and gated, every finished task and the spec as a whole are verified against what
-/// was asked for, and work that was too big is broken down. It can be ended at any moment; the next start
-/// goes on from there.
+/// A plan is made when the spec has none. Then, iteration by iteration: open issues become
+/// tasks, tasks are built one by one and gated, other agents verify every finished task and
+/// the spec as a whole, and work that was too big is broken down. It can be ended at any
+/// moment; the next start goes on from there. `ralph query stage` says where it is.
 ///
 /// Exit codes: 0 the spec is satisfied, 3 work is blocked or failed, 4 a limit was reached.
 ///

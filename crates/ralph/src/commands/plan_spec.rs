@@ -25,9 +25,9 @@ use crate::out::{self, Render};
 
 /// Make tasks of a spec, or of a sentence, with criteria and dependencies
 ///
-/// Without a spec: of every spec in ralph/specs/ (or specs/) that has no tasks yet. Tasks that a spec has
-/// already stay, unless --replace is given; on a terminal ralph asks. A plan without tasks, with vague
-/// criteria, unknown dependencies or cycles goes back to the agent once.
+/// Without a spec: of every spec in ralph/specs/ (or specs/) that has no tasks yet. Tasks that
+/// a spec has already stay, unless --replace is given; on a terminal ralph asks. A plan with
+/// vague criteria, unknown dependencies, circles or no tasks goes back to the agent once.
 ///
 /// Examples:
 ///   ralph plan avatars.md
@@ -50,7 +50,7 @@ pub(crate) struct PlanSpecArgs {
     /// Keep the tasks that the spec has, and add what is new
     #[arg(long)]
     merge: bool,
-    /// Show what would be planned, and the prompt; ask nobody and change nothing
+    /// Show the prompt and the command line; ask nobody and change nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -239,13 +239,13 @@ fn tell(
     render: Render,
 ) -> Result<ExitCode, CommandError> {
     let created: Vec<&Task> = planned.iter().flat_map(|one| &one.tasks).collect();
-    let code = failure(planned);
-    if render == Render::People && (code.is_none() || !created.is_empty()) {
+    let failed = planned.iter().any(|one| one.end.is_some());
+    if render == Render::People && !(failed && created.is_empty()) {
         let count = out::count(created.len(), "new task");
         out::line(format!("{count} in {}", context.show(path)))?;
         table(&created)?;
     }
-    Ok(code.unwrap_or(ExitCode::SUCCESS))
+    Ok(failure(planned).unwrap_or(ExitCode::SUCCESS))
 }
 
 /// Tell why there is no plan, if there is none.
@@ -264,7 +264,7 @@ fn failure(planned: &[Planned]) -> Option<ExitCode> {
 /// The tasks that specs would get.
 pub(super) fn tell_dry(specs: &[String], planned: &[Planned]) -> Result<ExitCode, CommandError> {
     for (spec, one) in specs.iter().zip(planned) {
-        out::line(format!("{spec}: would get {}", out::count(one.tasks.len(), "task")))?;
+        out::line(format!("{spec}: would get {} tasks", one.tasks.len()))?;
         table(&one.tasks.iter().collect::<Vec<_>>())?;
     }
     Ok(failure(planned).unwrap_or(ExitCode::SUCCESS))

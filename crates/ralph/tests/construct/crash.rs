@@ -13,8 +13,8 @@ use crate::lab::{
 };
 use crate::repo::{GOOD, said};
 
-/// Tests that share the points, so that they can run side by side.
-const PARTS: usize = 6;
+/// Parts of the points that are tried. The quick tests take every sixth part, the long one all.
+const PARTS: usize = 24;
 
 /// A project on a file system in memory where there is one.
 fn on_memory() -> TestProject {
@@ -117,20 +117,32 @@ fn an_undisturbed_construct_holds_all_of_it() {
     );
 }
 
-macro_rules! parts {
-    ($($name:ident $part:literal;)*) => {$(
-        #[test]
-        fn $name() {
-            at_every_point($part);
-        }
-    )*};
+#[test]
+fn killed_at_every_24th_point_from_1() {
+    at_every_point(0);
 }
 
-parts! {
-    killed_at_every_point_1_of_6 0;
-    killed_at_every_point_2_of_6 1;
-    killed_at_every_point_3_of_6 2;
-    killed_at_every_point_4_of_6 3;
-    killed_at_every_point_5_of_6 4;
-    killed_at_every_point_6_of_6 5;
+#[test]
+fn killed_at_every_24th_point_from_7() {
+    at_every_point(6);
+}
+
+#[test]
+fn killed_at_every_24th_point_from_13() {
+    at_every_point(12);
+}
+
+#[test]
+fn killed_at_every_24th_point_from_19() {
+    at_every_point(18);
+}
+
+#[test]
+#[ignore = "long: docs/reliability.md"]
+fn killed_at_every_point() {
+    std::thread::scope(|scope| {
+        for first in 0..4 {
+            scope.spawn(move || (first..PARTS).step_by(4).for_each(at_every_point));
+        }
+    });
 }

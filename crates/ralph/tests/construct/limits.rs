@@ -71,6 +71,42 @@ fn a_compaction_that_leaves_more_than_80_percent_is_a_kill_and_the_work_is_broke
 }
 
 #[test]
+fn a_compaction_by_digest_keeps_what_matters_and_drops_the_rest() {
+    let lab = planned(&[task("t-aaa1")]);
+    // The backend cannot compact, so a new session gets a digest. It works on only when its prompt has
+    // what must be kept, and nothing of what must not.
+    let kept = [
+        "with = \"=== COMPACTED CONTEXT ===\"",
+        "with = \"Task: Do t-aaa1\"",
+        "with = \"Key files: src/half.c\"",
+        "with = \"src/half.c |\"",
+        "with = \"I use a lookup table.\"",
+        "with = \"`seq 1 2000`: \"",
+        "with = \"1 files changed\"",
+        "with = \"=== END COMPACTED ===\"",
+        "with = \"## Acceptance Criteria\"",
+        "unless = \"\\n1234\\n\"",
+    ];
+    let work = r#"{ say = "I use a lookup table." }, { write = "src/half.c", text = "half\n" },
+                  { run = "seq 1 2000" }, { context = 86 }, { hang = true }"#;
+    lab.agents(
+        &[
+            "[[rule]]\nwhen = \"/compact\"\nsteps = [{ compaction_fails = \"too little\" }]\n"
+                .to_owned(),
+            builds(&kept.join("\n"), GOOD),
+            builds(
+                "with = \"COMPACTED\"",
+                r#"{ claim = "blocked", why = "the digest lacks something" }"#,
+            ),
+            builds("", &work.replace('\n', " ")),
+        ]
+        .concat(),
+    );
+    let run = lab.construct(["--max-iterations", "1"]).ok();
+    assert!(lab.exists("src/half.c"), "{}", run.stdout);
+}
+
+#[test]
 fn at_95_percent_the_work_is_killed_at_once_with_its_reason_and_broken_down() {
     let lab = planned(&[task("t-aaa1")]);
     let stop = crate::lab::decomposer("", r#"{ fault = "not_logged_in" }"#);

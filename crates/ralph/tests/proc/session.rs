@@ -150,7 +150,7 @@ fn a_backend_that_cannot_compact_begins_again_with_a_digest() {
 
 #[test]
 fn where_a_compaction_does_not_work_a_digest_does() {
-    for failing in ["compaction_fails = 'too little'", "compact = [86, 84]", "signal = 'kill'"] {
+    for failing in ["compaction_fails = 'too little'", "signal = 'kill'"] {
         let scenario = format!(
             "{TAKES_OVER}[[rule]]\nwhen = '/compact'\nsteps = [{{ {failing} }}]\n\
              [[rule]]\nsteps = [{FILLS}]\n"
@@ -159,6 +159,17 @@ fn where_a_compaction_does_not_work_a_digest_does() {
         assert_eq!(done.report.last.outcome, Outcome::Success, "{failing}");
         assert_eq!(done.report.compactions, [Compaction::Digest], "{failing}");
     }
+}
+
+#[test]
+fn a_context_that_stays_full_after_a_compaction_is_a_limit() {
+    let scenario = format!(
+        "{TAKES_OVER}[[rule]]\nwhen = '/compact'\nsteps = [{{ compact = [86, 84] }}]\n\
+         [[rule]]\nsteps = [{FILLS}]\n"
+    );
+    let done = work(&Sim, &scenario);
+    assert_eq!(done.report.last.outcome, Outcome::ContextLimit);
+    assert_eq!(done.report.compactions, []);
 }
 
 #[test]

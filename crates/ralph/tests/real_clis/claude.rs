@@ -1,5 +1,6 @@
 //! claude, by its full path in ralph.toml.
 
+mod construct;
 mod memory;
 
 use crate::lab::{Lab, RESETS_AT};

@@ -106,6 +106,7 @@ impl<'a> Bench<'a> {
         }
         self.raised.push(words);
         let id = self.issue_id();
+        self.note(format!("{id}: {}", short(&desc)));
         self.came.raised.push(id.clone());
         let spec = issue.spec.or_else(|| self.plan.current_spec.clone());
         self.edits.push(Edit::AddIssue(Issue { id, desc, spec, ..issue }));

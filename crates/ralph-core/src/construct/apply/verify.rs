@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::bench::Bench;
+use super::bench::{Bench, short};
 use super::mint::{Against, Mint};
 use super::{Applied, Pen};
 use crate::construct::answer::{Gap, GapKind, NewTask, SpecVerdict, TaskVerdict, Verdict};
@@ -117,6 +117,7 @@ fn judge(bench: &mut Bench<'_>, verdict: &TaskVerdict, max_retries: u32) {
     if task.retries >= task.max_retries.unwrap_or(max_retries) {
         return bench.fail(&id, &format!("rejected {} times: {reason}", task.retries + 1));
     }
+    bench.note(format!("{id} is rejected: {}", short(&reason)));
     bench.edit(Edit::Reject { id: id.clone(), reason, at });
     bench.came.rejected.push(id);
 }

@@ -1,0 +1,36 @@
+//! How much the context of each model holds, kept from run to run.
+//!
+//! Some programs say it only with their last words. Whoever forgets it would let the first run of every
+//! loop go without the warning, the compaction and the kill that a full context asks for.
+
+use std::path::{Path, PathBuf};
+
+use ralph_core::limits::Windows;
+
+use super::session::Session;
+use crate::store::{self, put_view};
+
+fn file(state: &Path) -> PathBuf {
+    state.join("windows.json")
+}
+
+/// What earlier runs learned. What cannot be read is learned again.
+pub(super) fn read(state: &Path) -> Windows {
+    let bytes = store::read(&file(state)).ok().flatten().unwrap_or_default();
+    serde_json::from_slice(&bytes).unwrap_or_default()
+}
+
+impl Session<'_> {
+    /// A run has ended that may have learned something.
+    pub(super) fn learn_windows(&mut self, learned: &Windows) {
+        let before = self.windows.clone();
+        self.windows.learn(learned);
+        if self.windows == before {
+            return;
+        }
+        let text = serde_json::to_vec(&self.windows).unwrap_or_default();
+        if let Err(e) = put_view(&file(&self.project.state_dir()), &text) {
+            self.warn(&e.to_string());
+        }
+    }
+}
