@@ -1,128 +1,149 @@
-//! Waiting until a file changes.
+//! Hearing that a file has changed.
 //!
-//! The system tells when something happens in the directory of a file, and the file's stamp tells
-//! whether it happened to the file. Where the system will not tell (no notification, too many watches),
-//! the stamp alone is looked at whenever somebody waits: slower by one timeout, and never deaf.
+//! # Theory of operation
+//!
+//! What counts is the *stamp* of each file: when it was written, how long it is, which file it is. The
+//! operating system's notification only says when to look again, and is kept on the directories, since
+//! ledger files are replaced and not rewritten. Where it is not to be had (a network disk, a limit of
+//! the system), a look now and then does the same, later.
 
-use std::fs::metadata;
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread;
-use std::time::{Duration, SystemTime};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::{Duration, Instant};
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 
-/// Whether something happened while somebody waited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News {
-    /// A file changed, came or went.
-    Changed,
-    /// Nothing happened.
-    None,
-}
+/// Time between two looks where nobody says that something changed.
+const LOOK: Duration = Duration::from_millis(500);
+/// The same where somebody does, for what is not told.
+const LOOK_TWICE: Duration = Duration::from_secs(2);
 
-/// Files that somebody waits for.
+/// Hears of changes of a few files.
 #[derive(Debug)]
 pub struct Watch {
-    seen: Vec<(PathBuf, Stamp)>,
-    wake: Receiver<()>,
-    /// Tells as long as it lives.
-    _system: Option<RecommendedWatcher>,
+    paths: Vec<PathBuf>,
+    seen: Vec<Option<Stamp>>,
+    ears: Option<Ears>,
 }
 
-/// How long a file is and when it was changed; `None` when it is not there.
-type Stamp = Option<(u64, Option<SystemTime>)>;
+/// Which file, how long, and when it was written.
+type Stamp = (u64, u64, i64, i64);
+
+#[derive(Debug)]
+struct Ears {
+    /// Tells as long as it lives.
+    _watcher: RecommendedWatcher,
+    told: Receiver<()>,
+}
 
 impl Watch {
-    /// Watch these files from now on, whether they are there or not.
-    pub fn on(paths: &[&Path]) -> Self {
-        let (tell, wake) = channel();
-        let system = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            // Reading is no news, and would be ours.
-            if event.is_ok_and(|event| !event.kind.is_access()) {
-                let _nobody_waits_any_more = tell.send(());
-            }
-        });
-        let system = system.ok().and_then(|mut system| {
-            for directory in paths.iter().filter_map(|path| path.parent()) {
-                system.watch(directory, RecursiveMode::NonRecursive).ok()?;
-            }
-            Some(system)
-        });
-        let seen = paths.iter().map(|path| ((*path).to_owned(), stamp(path))).collect();
-        Self { seen, wake, _system: system }
+    /// Watch these files, which need not exist. What they are now is known.
+    pub fn on(paths: Vec<PathBuf>) -> Self {
+        let ears = Ears::on(&paths);
+        let seen = stamps(&paths);
+        Self { paths, seen, ears }
     }
 
-    /// Wait until one of them is not as it was when this was last asked, but not longer than `most`.
-    pub fn wait(&mut self, most: Duration) -> News {
-        if self.look() == News::Changed {
-            return News::Changed;
+    /// Wait until one of the files is not what it was at the last call, but no longer than `most`.
+    pub fn changed(&mut self, most: Duration) -> bool {
+        let end = Instant::now().checked_add(most);
+        loop {
+            let now = stamps(&self.paths);
+            if now != self.seen {
+                self.seen = now;
+                return true;
+            }
+            let left = end.map_or(LOOK_TWICE, |end| end.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return false;
+            }
+            self.listen(left);
         }
-        match self.wake.recv_timeout(most) {
-            Err(RecvTimeoutError::Disconnected) => thread::sleep(most),
-            Ok(()) | Err(RecvTimeoutError::Timeout) => {}
-        }
-        self.look()
     }
 
-    fn look(&mut self) -> News {
-        let mut news = News::None;
-        for (path, seen) in &mut self.seen {
-            let now = stamp(path);
-            if now != *seen {
-                *seen = now;
-                news = News::Changed;
+    fn listen(&mut self, most: Duration) {
+        let Some(ears) = &self.ears else { return std::thread::sleep(most.min(LOOK)) };
+        if ears.told.recv_timeout(most.min(LOOK_TWICE)).is_err() {
+            // Either nothing was told, or nobody will tell any more: then there is no waiting on it.
+            if let Err(std::sync::mpsc::TryRecvError::Disconnected) = ears.told.try_recv() {
+                self.ears = None;
             }
         }
-        news
     }
 }
 
-fn stamp(path: &Path) -> Stamp {
-    let meta = metadata(path).ok()?;
-    Some((meta.len(), meta.modified().ok()))
+impl Ears {
+    fn on(paths: &[PathBuf]) -> Option<Self> {
+        let (tell, told) = sync_channel(1);
+        let mut watcher = notify::recommended_watcher(move |_| {
+            // One word is enough, however much happens.
+            let _already_told = tell.try_send(());
+        })
+        .ok()?;
+        let mut directories: Vec<_> = paths.iter().filter_map(|path| path.parent()).collect();
+        directories.sort_unstable();
+        directories.dedup();
+        for directory in directories {
+            // One that is not there yet is looked at now and then, as all are.
+            let _unheard = watcher.watch(directory, RecursiveMode::NonRecursive);
+        }
+        Some(Self { _watcher: watcher, told })
+    }
+}
+
+fn stamps(paths: &[PathBuf]) -> Vec<Option<Stamp>> {
+    let stamp = |path: &PathBuf| {
+        let meta = fs::metadata(path).ok()?;
+        Some((meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec()))
+    };
+    paths.iter().map(stamp).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{drop_view, put_view};
+    use crate::store::{add_to_view, drop_view, put_view};
 
-    const LONG: Duration = Duration::from_secs(60);
+    const AGES: Duration = Duration::from_secs(60);
 
     #[test]
-    fn a_file_that_comes_changes_or_goes_is_news_and_another_one_is_not() {
+    fn a_file_that_comes_changes_is_replaced_or_goes_is_heard_of() {
         let place = tempfile::tempdir().unwrap();
-        let (file, other) = (place.path().join("inbox"), place.path().join("other"));
-        let mut watch = Watch::on(&[&file]);
-        put_view(&other, b"x").unwrap();
-        assert_eq!(watch.wait(Duration::from_millis(50)), News::None);
-        put_view(&file, b"one").unwrap();
-        assert_eq!(watch.wait(LONG), News::Changed);
-        put_view(&file, b"longer").unwrap();
-        assert_eq!(watch.wait(LONG), News::Changed);
+        let file = place.path().join("inbox.jsonl");
+        let mut watch = Watch::on(vec![file.clone()]);
+        assert!(!watch.changed(Duration::ZERO));
+        put_view(&file, b"one\n").unwrap();
+        assert!(watch.changed(AGES));
+        add_to_view(&file, b"two\n").unwrap();
+        assert!(watch.changed(AGES));
+        put_view(&file, b"six\nsix\n").unwrap();
+        assert!(watch.changed(AGES));
         drop_view(&file).unwrap();
-        assert_eq!(watch.wait(LONG), News::Changed);
-        assert_eq!(watch.wait(Duration::from_millis(1)), News::None);
+        assert!(watch.changed(AGES));
+        assert!(!watch.changed(Duration::ZERO), "each change once");
     }
 
     #[test]
-    fn whoever_waits_is_woken_by_the_change() {
+    fn a_change_wakes_whoever_waits_and_neighbours_do_not() {
         let place = tempfile::tempdir().unwrap();
-        let file = place.path().join("inbox");
-        let mut watch = Watch::on(&[&file]);
-        let writer = thread::spawn(move || put_view(&file, b"one"));
-        // Other files may wake it, too.
-        while watch.wait(LONG) == News::None {}
-        writer.join().unwrap().unwrap();
+        let (file, other) = (place.path().join("a"), place.path().join("b"));
+        let mut watch = Watch::on(vec![file.clone()]);
+        put_view(&other, b"x").unwrap();
+        assert!(!watch.changed(Duration::from_millis(50)));
+        let writer = std::thread::spawn(move || put_view(&file, b"x").unwrap());
+        assert!(watch.changed(AGES));
+        writer.join().unwrap();
     }
 
     #[test]
-    fn a_directory_that_is_not_there_is_looked_at_without_the_help_of_the_system() {
+    fn without_notification_a_look_now_and_then_does_the_same() {
         let place = tempfile::tempdir().unwrap();
-        let file = place.path().join("not-there/inbox");
-        let mut watch = Watch::on(&[&file]);
-        put_view(&file, b"one").unwrap();
-        assert_eq!(watch.wait(Duration::from_millis(1)), News::Changed);
+        let file = place.path().join("not/yet/there");
+        let mut watch = Watch::on(vec![file.clone()]);
+        watch.ears = None;
+        put_view(&file, b"x").unwrap();
+        assert!(watch.changed(AGES));
     }
 }

@@ -9,7 +9,7 @@ use super::Agent;
 use crate::drive::error::DriveError;
 use crate::drive::session::Session;
 use crate::store::{Kind, drop_view, put_view, read};
-use crate::watch::{News, Watch};
+use crate::watch::Watch;
 
 /// Where the copy of the spec that is worked on is kept.
 const COPY: &str = "spec-copy.md";
@@ -167,14 +167,14 @@ impl Session<'_> {
 
     /// Wait until the inbox changes, or a signal comes.
     pub(super) fn wait_for_specs(&mut self) -> Result<(), DriveError> {
-        let mut watch = Watch::on(&[&self.project.inbox()]);
+        let mut watch = Watch::on(vec![self.project.inbox()]);
         // Somebody may have been faster than the watch.
-        let mut news = News::Changed;
+        let mut changed = true;
         while self.signals.first().is_none() {
-            if news == News::Changed && self.waiting_specs()? > 0 {
+            if changed && self.waiting_specs()? > 0 {
                 break;
             }
-            news = watch.wait(NAP);
+            changed = watch.changed(NAP);
         }
         Ok(())
     }
