@@ -116,6 +116,7 @@ fn differences(meant: &Task, got: &Task) -> Vec<&'static str> {
         (meant.retries == got.retries, "retry count"),
         (kept(&meant.max_retries, &got.max_retries), "max retries"),
         (kept(&meant.max_turns, &got.max_turns), "max turns"),
+        (kept(&meant.timeout_ms, &got.timeout_ms), "timeout"),
         (meant.skills == got.skills, "skills"),
         (meant.libraries == got.libraries, "libraries"),
         (meant.needs_docs == got.needs_docs, "needs_docs"),

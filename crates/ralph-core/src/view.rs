@@ -36,6 +36,7 @@ pub fn task(task: &Task) -> Value {
     put("libraries", json!(task.libraries));
     put("needs_docs", if task.needs_docs { json!(true) } else { Value::Null });
     put("max_turns", json!(task.max_turns));
+    put("timeout_ms", json!(task.timeout_ms));
     put("max_retries", json!(task.max_retries));
     put("retry_count", if task.retries > 0 { json!(task.retries) } else { Value::Null });
     put("done_at", json!(task.done_at));

@@ -30,7 +30,7 @@ pub fn ending(command: &str, end: &End, reason: &str, totals: &Totals) -> Vec<Li
         _ => (Style::Caution, "Stopped"),
     };
     let mut first = format!(": {}.", reason.trim_end().trim_end_matches('.'));
-    let numbers = numbers(totals);
+    let numbers = numbers(command, totals);
     let mut lines = Vec::new();
     if *end == End::Complete {
         first.push_str(&format!(" {numbers}."));
@@ -38,8 +38,11 @@ pub fn ending(command: &str, end: &End, reason: &str, totals: &Totals) -> Vec<Li
         first.push_str(&format!(" Tasks remaining: {}", totals.remaining));
     }
     lines.push(Line::of(style, word).add(Style::Plain, first));
+    // A construct has said already what is left.
+    let said = command == "construct" && matches!(end, End::Blocked { .. });
+    let why = if said { &[] } else { why(end) };
     lines.extend(
-        why(end).iter().map(|why| Line::of(Style::Plain, "  ").hang_here().add(Style::Plain, why)),
+        why.iter().map(|why| Line::of(Style::Plain, "  ").hang_here().add(Style::Plain, why)),
     );
     if *end != End::Complete {
         lines.push(Line::of(Style::Faint, format!("{numbers}.")));
@@ -53,9 +56,13 @@ pub fn ending(command: &str, end: &End, reason: &str, totals: &Totals) -> Vec<Li
 }
 
 /// `5 landed in 7 attempts, $0.12, 3m 20s`.
-fn numbers(totals: &Totals) -> String {
+fn numbers(command: &str, totals: &Totals) -> String {
     if totals.attempts == 0 {
-        return format!("nothing had to be run, {}", took(totals.took_ms));
+        let (cost, took) = (cost(totals.cost), took(totals.took_ms));
+        return match command {
+            "construct" => format!("no task had to be worked on, {cost}, {took}"),
+            _ => format!("nothing had to be run, {took}"),
+        };
     }
     let attempts = count(totals.attempts, "attempt");
     format!(

@@ -125,12 +125,12 @@ impl<W: Write, E: Write> Json<W, E> {
                 });
                 ("landed", more)
             }
-            Notice::Failed { failure, left, salvage, detail, .. } => {
+            Notice::Failed { failure, then, salvage, detail, .. } => {
                 if failure.kind == FailureKind::Gates {
                     self.judged("validation_fail", failure.message.clone());
                 }
                 let more = json!({
-                    "result": "failed", "failure": failure.kind, "attempts_left": left,
+                    "result": "failed", "failure": failure.kind, "attempts_left": then.left(),
                     "salvage": salvage, "detail": detail,
                 });
                 (failure.message.as_str(), more)
@@ -191,6 +191,7 @@ impl<W: Write, E: Write> Listener for Json<W, E> {
                 let metadata = serde_json::to_value(end).unwrap_or_default();
                 self.tell("stage_end", end.stage.as_str(), metadata);
             }
+            Notice::Agent(text) => self.tell("agent", *text, json!({})),
             Notice::Summary(summary) => {
                 let metadata = serde_json::to_value(summary).unwrap_or_default();
                 self.tell("construct_summary", summary.reason.as_str(), metadata);

@@ -71,7 +71,7 @@ fn is_problem(notice: &Notice<'_>) -> bool {
         Notice::Warning(_) | Notice::Recovered(_) | Notice::Waiting { .. } | Notice::Stopping => {
             true
         }
-        Notice::Failed { left, .. } => left.is_none(),
+        Notice::Failed { then, .. } => then.left().is_none(),
         Notice::Ended { .. } => true,
         _ => false,
     }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use ralph_core::backend::{Context, Event, ToolStatus};
-use ralph_host::drive::{Notice, Tally};
+use ralph_host::drive::{Notice, Tally, Then};
 
 use crate::line::{Line, Style};
 use crate::screen::Size;
@@ -90,7 +90,7 @@ impl Picture {
                 self.waiting = Some(((*reason).to_owned(), *seconds));
             }
             Notice::Stopping => self.stopping = true,
-            Notice::Failed { left: None, .. } => self.tally.stuck += 1,
+            Notice::Failed { then: Then::Stuck, .. } => self.tally.stuck += 1,
             _ => {}
         }
         if let Some(attempt) = &mut self.attempt {

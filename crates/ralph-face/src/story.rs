@@ -4,7 +4,7 @@ use ralph_core::backend::{Event, LimitStatus};
 use ralph_core::construct::stage_words;
 use ralph_core::cycle::{Failure, FailureKind, Landing, Proof, StageKind};
 use ralph_core::plan::Task;
-use ralph_host::drive::{Notice, Tally};
+use ralph_host::drive::{Notice, Tally, Then};
 
 use crate::ending::{Totals, ending};
 use crate::line::{Line, Style};
@@ -71,6 +71,7 @@ impl Story {
                 let lines = summary.lines().into_iter();
                 lines.map(|line| Line::of(Style::Plain, line)).collect()
             }
+            Notice::Agent(text) => vec![Line::of(Style::Strong, *text)],
             Notice::Said { who, what } => vec![detail(Style::Plain, who, what)],
             Notice::GateStarted { name, baseline } => {
                 self.gate = Some(((*name).to_owned(), *baseline));
@@ -94,8 +95,8 @@ impl Story {
                 let commit = commit.get(..10).unwrap_or(commit);
                 vec![detail(Style::Good, "spec", format!("{commit}  {subject}"))]
             }
-            Notice::Failed { iteration, task, failure, left, salvage, detail } => {
-                failed(*iteration, task, failure, *left, *salvage, detail)
+            Notice::Failed { iteration, task, failure, then, salvage, detail } => {
+                failed(*iteration, task, failure, *then, *salvage, detail)
             }
             Notice::Waiting { .. } if waited => Vec::new(),
             Notice::Waiting { reason, seconds } => {
@@ -255,22 +256,27 @@ fn failed(
     iteration: u32,
     task: &Task,
     failure: &Failure,
-    left: Option<u32>,
+    then: Then,
     salvage: Option<&str>,
     more: &str,
 ) -> Vec<Line> {
     let (message, text) = (failure.message.trim(), failure.told());
     let id = &task.id;
-    let line = match (failure.kind, left) {
+    let line = match (failure.kind, then) {
         (FailureKind::Blocked, _) => detail(Style::Bad, "blocked", message),
         (FailureKind::Conflict, _) => detail(Style::Bad, "blocked", text),
         (FailureKind::Interrupted, _) => detail(Style::Caution, "stopped", text),
-        (_, Some(left)) => detail(
+        (_, Then::Again(left)) => detail(
             Style::Bad,
             "failed",
             format!("{text}; {} left", count(left as usize, "attempt")),
         ),
-        (_, None) => detail(Style::Bad, "gave up", format!("{text}; {id} has no attempt left")),
+        (_, Then::BrokenDown) => {
+            detail(Style::Bad, "killed", format!("{text}; {id} is broken down next"))
+        }
+        (_, Then::Stuck) => {
+            detail(Style::Bad, "gave up", format!("{text}; {id} has no attempt left"))
+        }
     };
     let mut lines = vec![line];
     let said = more.lines().filter(|l| !l.trim().is_empty());

@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ralph_core::backend::{
-    Context, Driver, Event, Outcome, Reader, Request, Spent, Stop, reset_on_the_clock,
+    Context, Driver, Event, Invocation, Outcome, Reader, Request, Spent, Stop, reset_on_the_clock,
 };
 use ralph_core::limits::{Decision, Monitor};
 
 use crate::clock::Clock;
 use crate::proc::{
-    Bounds, Cancel, Finished, Input, Job, Line, ProcError, Runner, Scratch, Stdin, Step, Watch,
+    Bounds, Cancel, Finished, Input, Job, Line, ProcError, Runner, Stdin, Step, Watch,
 };
 
 /// What to run, where, and with what added to it by configuration.
@@ -127,10 +127,13 @@ pub fn run_backend(
     monitor: &mut Monitor,
     listener: &mut dyn FnMut(Heard<'_>),
 ) -> Result<RunReport, ProcError> {
-    let scratch = Scratch::new(call.scratch)?;
-    let directory = scratch.path().to_string_lossy();
+    let mut scratch = runner.scratch(call.scratch)?;
+    let directory = scratch.path().to_string_lossy().into_owned();
     let request = Request { scratch: &directory, ..call.request.clone() };
     let invocation = call.driver.invocation(&request);
+    if names(&invocation, &directory) {
+        scratch.make()?;
+    }
     for file in &invocation.files {
         scratch.put(file)?;
     }
@@ -165,6 +168,13 @@ pub fn run_backend(
     };
     let finished = runner.run(&job, &mut listening)?;
     Ok(listening.report(finished, program, job.log))
+}
+
+/// Whether the program is told of this directory.
+fn names(invocation: &Invocation, directory: &str) -> bool {
+    let Invocation { args, env, stdin, .. } = invocation;
+    let mut words = args.iter().chain(env.iter().map(|(_, value)| value)).chain([stdin]);
+    words.any(|word| word.contains(directory))
 }
 
 struct Listening<'a> {

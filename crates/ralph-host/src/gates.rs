@@ -43,7 +43,7 @@ const GIT_VARIABLES: [&str; 5] =
 pub struct GateRun<'a> {
     /// The directory they run in.
     pub cwd: &'a Path,
-    /// The directory for their logs, which is made when it is not there.
+    /// How the paths of their logs begin; the directory is made when it is not there.
     pub logs: &'a Path,
     /// From SIGTERM to SIGKILL.
     pub grace: Duration,
@@ -189,8 +189,13 @@ fn free_log(logs: &Path, name: &str) -> PathBuf {
         "" => "gate",
         stem => stem,
     };
-    let first = logs.join(format!("{stem}.log"));
-    let others = (2..1000).map(|n| logs.join(format!("{stem}-{n}.log")));
+    let named = |end: String| {
+        let mut path = logs.as_os_str().to_owned();
+        path.push(format!("-{end}.log"));
+        PathBuf::from(path)
+    };
+    let first = named(stem.to_owned());
+    let others = (2..1000).map(|n| named(format!("{stem}-{n}")));
     std::iter::once(first.clone()).chain(others).find(|path| !path.exists()).unwrap_or(first)
 }
 

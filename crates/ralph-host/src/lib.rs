@@ -8,11 +8,13 @@
 //! [`clock`] and [`ids`] are the only sources of time and chance. Nothing here prints: what went
 //! wrong is an error value with a `hint()` that says what to do about it.
 
+pub mod agent_log;
 pub mod backends;
 pub mod choice;
 pub mod clock;
 pub mod config_load;
 pub mod crash;
+mod crew;
 pub mod drive;
 pub mod file_error;
 pub mod gates;

@@ -14,7 +14,7 @@
 //! All runs share one monitor, one log and the time of one run, and what they used is added up. When
 //! the context is full again after [`MOST_COMPACTIONS`], the work does not fit: that is the outcome.
 
-use ralph_core::backend::{Event, Outcome, Request, Session, Spent};
+use ralph_core::backend::{Event, Outcome, Request, Session, Spent, Stop};
 use ralph_core::digest::Digest;
 use ralph_core::limits::{Decision, Monitor};
 
@@ -184,6 +184,10 @@ impl<'a> Going<'a> {
             | Outcome::Budget
             | Outcome::Timeout
             | Outcome::Cancelled => Compacted::Ended(Box::new(report)),
+            // It was compacted, and is still too full: then it is the work that is too big.
+            Outcome::ContextLimit if report.ended_by == Some(Decision::Stop(Stop::ContextFull)) => {
+                Compacted::Ended(Box::new(report))
+            }
             _ => Compacted::No,
         })
     }

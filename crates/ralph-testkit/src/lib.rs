@@ -27,11 +27,13 @@
 )]
 
 mod invocation;
+mod processes;
 mod project;
 mod run;
 mod small_disk;
 
 pub use invocation::{Invocation, Running};
+pub use processes::{left, none_is_left};
 pub use project::{NOW, TestProject};
 pub use run::Run;
 pub use small_disk::SmallDisk;

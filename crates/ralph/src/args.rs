@@ -34,6 +34,7 @@ pub(crate) enum Command {
     Init(commands::init::InitArgs),
     Plan(Box<commands::plan_spec::PlanSpecArgs>),
     Construct(Box<commands::construct::ConstructArgs>),
+    Agent(Box<commands::agent::AgentArgs>),
     Build(Box<commands::build_args::BuildArgs>),
     #[command(hide = true)]
     Start(commands::build_args::StartArgs),

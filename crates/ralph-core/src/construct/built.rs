@@ -18,6 +18,7 @@ pub fn built(before: &Plan, after: &Plan) -> Came {
             State::Done | State::Accepted => came.built.push(task.id.clone()),
             State::Killed(_) => came.killed.push(task.id.clone()),
             State::Failed(_) => came.failed.push(task.id.clone()),
+            State::Blocked(_) => came.blocked.push(task.id.clone()),
             _ => {}
         }
     }

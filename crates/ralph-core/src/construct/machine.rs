@@ -52,8 +52,10 @@ pub struct Progress {
     pub cost: f64,
     /// A run was ended because the money was used up, whatever `cost` knows of it.
     pub out_of_money: bool,
-    /// The breaker's word.
+    /// The breaker's word about the iterations that are over.
     pub tripped: Option<Tripped>,
+    /// Its word should the iteration that is under way have nothing more to do.
+    pub tripped_after: Option<Tripped>,
     /// Something else wants the end: a signal, a usage limit, a backend that cannot be used, a
     /// person, or the way in which the build loop ended.
     pub halt: Option<End>,
@@ -76,6 +78,7 @@ impl Progress {
             cost: history.cost,
             out_of_money: history.out_of_money,
             tripped: breaker::look(closed(&staged.laps)),
+            tripped_after: breaker::look(&staged.laps),
             halt: None,
         }
     }
@@ -200,6 +203,9 @@ pub fn next(plan: &Plan, spec: &str, limits: &Limits, progress: &Progress) -> Mo
         && let Some(step) = forward(plan, &items, progress)
     {
         return Move { iteration: here, step };
+    }
+    if let Some(tripped) = &progress.tripped_after {
+        return end(End::Breaker(tripped.clone()));
     }
     if progress.counted >= limits.iterations {
         return end(End::MaxIterations(limits.iterations));

@@ -200,9 +200,10 @@ impl World {
         match step {
             Step::Plan => {
                 let tasks = self.chance.tasks(6);
-                let answer = PlanAnswer { tasks, summary: String::new() };
+                let answer = PlanAnswer { tasks, ..PlanAnswer::default() };
                 let (format, existing) = (Format::Jsonl, Existing::Merge);
-                let target = PlanTarget { format, spec: Some("s.md"), existing, title: "s" };
+                let target =
+                    PlanTarget { format, spec: Some("s.md"), file: None, existing, title: "s" };
                 let applied = self.chance.write(|pen| planned(&self.text, &target, &answer, pen));
                 self.take(applied, &mut came);
             }

@@ -144,6 +144,9 @@ pub fn verify(templates: &Templates, input: &VerifyInput<'_>) -> Result<String, 
         true => out.push_str("\n## The Diff\n\nNothing was changed for this task.\n"),
         false => block(&mut out, "The Diff", input.diff, LONG, whole.as_deref()),
     }
+    if let Some(command) = input.diff_command {
+        let _ = writeln!(out, "\nThe work is in {}.", code(command));
+    }
     out.push_str("\n## The Gates\n\n");
     for gate in input.gates {
         let _ = writeln!(out, "- {}: {}", said(gate.name), said(gate.result));

@@ -87,14 +87,36 @@ impl Summary {
             lines.push(line.trim_end().to_owned());
             lines.extend(notes.iter().map(|note| format!("  {:<11}  {note}", "")));
         }
-        let cost = self.cost.map_or_else(String::new, |cost| format!(", {}", dollars(cost)));
-        lines.push(format!("{}: {} ({}{cost})", self.spec, self.reason, took(self.took_ms)));
+        if !self.stages.is_empty() {
+            let cost = self.cost.map_or_else(String::new, |cost| format!(", {}", dollars(cost)));
+            let (all, took) = (totals(&self.total), took(self.took_ms));
+            lines.push(format!("{}: {all} ({took}{cost})", self.spec));
+        }
         if !self.left.is_empty() {
             lines.push(format!("{} left:", self.left.len()));
             lines.extend(self.left.iter().map(|left| format!("  {left}")));
         }
         lines
     }
+}
+
+/// How much came of all stages, in one line.
+fn totals(came: &Came) -> String {
+    let parts = [
+        (came.built.len(), "built"),
+        (came.accepted.len(), "accepted"),
+        (came.rejected.len(), "rejected"),
+        (came.created.len() + came.raised.len(), "new"),
+        (came.killed.len(), "killed"),
+        (came.blocked.len(), "blocked"),
+        (came.failed.len(), "given up"),
+    ];
+    let said: Vec<String> = parts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    if said.is_empty() { "nothing moved".to_owned() } else { said.join(", ") }
 }
 
 struct Row {
@@ -133,6 +155,7 @@ pub fn stage_words(end: &StageEnd) -> String {
         (&came.rejected, "rejected"),
         (&came.unverified, "not verified"),
         (&came.killed, "killed"),
+        (&came.blocked, "blocked"),
         (&came.failed, "failed"),
     ];
     let mut said: Vec<String> = parts

@@ -49,7 +49,7 @@ fn the_summary_tells_each_stage_what_it_took_and_what_is_left() {
          Iteration 2\n  \
          verify       t-1 accepted · t-2 rejected                5s  <$0.01\n               \
          a verdict about t-9 is ignored\n\
-         calc.md: max iterations (2) reached (3m 56s, $0.35)\n\
+         calc.md: 2 built, 1 accepted, 1 rejected, 5 new, 1 killed (3m 56s, $0.35)\n\
          1 left:\n  \
          t-2 B: to be done"
     );

@@ -5,7 +5,7 @@ use crate::plan::{
 };
 
 use super::breaker::{Breaker, Tripped};
-use super::history::History;
+use super::history::{self, AttemptView, History};
 
 /// What a run may use.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,11 +44,17 @@ pub struct Progress {
 impl Progress {
     /// What the journal knows about it; the rest is for the loop to say.
     pub fn of(history: &History) -> Self {
+        // Whatever is broken down is dealt with; how often that happens has a limit of its own.
+        let split = history.run.as_ref().is_some_and(|run| run.command == "construct");
+        let killed = |attempt: &&AttemptView| match &attempt.fate {
+            history::Fate::Failed { failure, .. } => failure.kind.is_kill(),
+            _ => false,
+        };
         Self {
             iterations: history.counted,
             cost: history.cost,
             out_of_money: history.out_of_money,
-            tripped: Breaker::look(history.of_run()),
+            tripped: Breaker::look(history.of_loop().filter(|a| !(split && killed(a)))),
             ..Self::default()
         }
     }

@@ -167,6 +167,8 @@ pub struct History {
     pub notes: Vec<String>,
     /// Notes that the last prompt had; they come back if nothing came of it.
     given: Vec<String>,
+    /// Where the attempts of the last run, or of its last construct, begin.
+    loop_from: usize,
     /// The task that was only researched last, and how often in a row.
     researched: Option<(String, u32)>,
     /// Interruptions since a task last landed, by task.
@@ -191,7 +193,8 @@ impl History {
                 self.run = Some(run.clone());
                 self.run_at = Some(entry.at.clone());
                 self.run_end = None;
-                self.cost = 0.0;
+                self.cost = run.spent;
+                self.loop_from = self.attempts.len();
                 self.cost_unknown = false;
                 self.out_of_money = false;
                 self.paused = false;
@@ -247,7 +250,10 @@ impl History {
                 self.unindexed = Unindexed { since: *iteration, ..Unindexed::default() };
                 self.undone = None;
             }
-            Record::ConstructStarted(start) => self.construct.started(start),
+            Record::ConstructStarted(start) => {
+                self.loop_from = self.attempts.len();
+                self.construct.started(start);
+            }
             Record::IterationStarted { n } => self.construct.iteration_started(*n),
             Record::StageStarted(start) => self.construct.stage_started(start),
             Record::StageEnded(end) => self.construct.stage_ended(end),
@@ -377,6 +383,12 @@ impl History {
         }
     }
 
+    /// Notes of the operator for the prompt that is made now: those of the attempt under way, or
+    /// those that wait for the next one.
+    pub fn notes_for_prompt(&self) -> &[String] {
+        if self.open.is_some() { &self.given } else { &self.notes }
+    }
+
     /// How often in a row this task was only researched.
     pub fn researched(&self, task: &str) -> u32 {
         match &self.researched {
@@ -425,6 +437,11 @@ impl History {
     pub fn of_run(&self) -> impl DoubleEndedIterator<Item = &AttemptView> {
         let run = self.run.as_ref().map(|r| r.run.as_str()).unwrap_or_default();
         self.attempts.iter().filter(move |view| view.started.run == run)
+    }
+
+    /// Attempts of the last run, or of its last construct, oldest first.
+    pub fn of_loop(&self) -> impl DoubleEndedIterator<Item = &AttemptView> {
+        self.attempts.iter().skip(self.loop_from)
     }
 
     /// What failed on this task since it last landed, newest last: the approaches not to repeat.

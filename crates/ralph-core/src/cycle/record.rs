@@ -153,6 +153,9 @@ pub struct RunStart {
     /// Iterations of earlier runs that count towards the limit (`--resume`).
     #[serde(default)]
     pub counted: u32,
+    /// Dollars that were spent before and count towards the same limit.
+    #[serde(default)]
+    pub spent: f64,
     /// The form of the records that follow, [`JOURNAL_FORM`] of whoever writes them.
     #[serde(default)]
     pub form: u32,
@@ -213,6 +216,9 @@ pub struct BackendEnd {
     pub session: Option<String>,
     /// What it claims.
     pub claimed: super::judge::Claimed,
+    /// What a person has to decide, although the task is complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<String>,
     /// One line about what was done.
     #[serde(default)]
     pub summary: String,

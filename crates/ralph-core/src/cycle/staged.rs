@@ -119,6 +119,9 @@ pub struct Came {
     /// Tasks and issues whose run was killed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub killed: Vec<Id>,
+    /// Tasks that cannot go on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub blocked: Vec<Id>,
     /// Tasks and issues that were broken down.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub split: Vec<Id>,
@@ -155,6 +158,7 @@ impl Came {
         self.raised.extend(other.raised.iter().cloned());
         self.resolved.extend(other.resolved.iter().cloned());
         self.killed.extend(other.killed.iter().cloned());
+        self.blocked.extend(other.blocked.iter().cloned());
         self.split.extend(other.split.iter().cloned());
         self.unverified.extend(other.unverified.iter().cloned());
         self.spec_accepted |= other.spec_accepted;

@@ -85,6 +85,7 @@ fn tasks() -> impl Strategy<Value = Task> {
                 retries,
                 max_retries: max,
                 max_turns: max,
+                timeout_ms: max.map(u64::from),
                 skills: skills.clone(),
                 libraries: skills,
                 needs_docs: docs,

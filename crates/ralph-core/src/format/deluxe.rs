@@ -27,6 +27,7 @@ const KEYS: Keys = Keys {
     accept: "acceptance_criteria",
     deps: "depends_on",
     max_turns: "max_turns",
+    timeout_ms: "timeout_ms",
     retries: "retry_count",
     max_retries: "max_retries",
     priority: "priority",

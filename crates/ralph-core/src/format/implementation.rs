@@ -30,6 +30,7 @@ const KEYS: Keys = Keys {
     accept: "acceptanceCriteria",
     deps: "dependsOn",
     max_turns: "maxTurns",
+    timeout_ms: "timeoutMs",
     retries: "retryCount",
     max_retries: "maxRetries",
     priority: "priority",
@@ -115,6 +116,43 @@ pub fn stamp(text: &str, at: &str, by: &str) -> Result<String, EditError> {
     let splices = Editor::new(text, &file.root)
         .object(&file.root, &[set("updatedAt", at), set("updatedBy", by)])
         .map_err(|e| e.in_text(text))?;
+    Ok(text::splice(text, splices)?)
+}
+
+/// What a plan may say about a spec beside its tasks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct About<'a> {
+    /// Its file, relative to the project.
+    pub file: Option<&'a str>,
+    /// What a prompt should say about it.
+    pub context: &'a str,
+    /// Criteria of the spec as a whole.
+    pub accept: &'a [String],
+}
+
+/// The text with what is known about a spec. What somebody wrote about it before stays.
+pub fn describe(text: &str, spec: &str, about: &About<'_>) -> Result<String, EditError> {
+    let file = File::read(text)?;
+    let found = SpecNames::of(&file.plan.specs).resolve(spec).ok().flatten();
+    let node = found.and_then(|at| file.root.get("specs")?.items()?.get(at));
+    let (Some(node), Some(entry)) = (node, found.and_then(|at| file.plan.specs.get(at))) else {
+        return Ok(text.to_owned());
+    };
+    let mut changes = Vec::new();
+    let mut set = |key: &str, value: Value| changes.push(MemberChange::Set(key.into(), value));
+    if let Some(path) = about.file
+        && entry.file.as_deref().is_none_or(|known| known == spec)
+    {
+        set("file", path.into());
+    }
+    if entry.context.as_deref().is_none_or(str::is_empty) && !about.context.trim().is_empty() {
+        set("context", about.context.trim().into());
+    }
+    if entry.accept.is_empty() && !about.accept.is_empty() {
+        set("acceptanceCriteria", about.accept.to_vec().into());
+    }
+    let splices =
+        Editor::new(text, &file.root).object(node, &changes).map_err(|e| e.in_text(text))?;
     Ok(text::splice(text, splices)?)
 }
 

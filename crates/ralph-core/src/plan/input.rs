@@ -41,12 +41,14 @@ pub struct TaskInput {
     pub needs_docs: Option<bool>,
     /// Turns a backend may take.
     pub max_turns: Option<u32>,
+    /// Longest time of one run, in milliseconds.
+    pub timeout_ms: Option<u64>,
     /// Retries allowed.
     pub max_retries: Option<u32>,
 }
 
 /// The names a field goes by. The first is ours.
-const FIELDS: [(&str, &[&str]); 15] = [
+const FIELDS: [(&str, &[&str]); 16] = [
     ("id", &["id"]),
     ("name", &["name", "title"]),
     ("spec", &["spec"]),
@@ -61,6 +63,7 @@ const FIELDS: [(&str, &[&str]); 15] = [
     ("libraries", &["libraries"]),
     ("needs_docs", &["needs_docs", "needsDocs"]),
     ("max_turns", &["max_turns", "maxTurns"]),
+    ("timeout_ms", &["timeout_ms", "timeoutMs"]),
     ("max_retries", &["max_retries", "maxRetries"]),
 ];
 
@@ -116,6 +119,9 @@ impl TaskInput {
                 self.needs_docs = Some(value.as_bool().ok_or_else(|| wrong(key, "true or false"))?)
             }
             "max_turns" => self.max_turns = Some(number(key, value)?),
+            "timeout_ms" => {
+                self.timeout_ms = Some(value.as_u64().ok_or_else(|| wrong(key, "a whole number"))?)
+            }
             _ => self.max_retries = Some(number(key, value)?),
         }
         Ok(())
@@ -154,6 +160,7 @@ impl TaskInput {
         }
         task.needs_docs = self.needs_docs.unwrap_or(task.needs_docs);
         task.max_turns = self.max_turns.or(task.max_turns);
+        task.timeout_ms = self.timeout_ms.or(task.timeout_ms);
         task.max_retries = self.max_retries.or(task.max_retries);
         Ok(())
     }

@@ -175,6 +175,8 @@ pub struct Task {
     pub max_retries: Option<u32>,
     /// Turns a backend may take for this task alone.
     pub max_turns: Option<u32>,
+    /// Longest time of one run of this task alone, in milliseconds.
+    pub timeout_ms: Option<u64>,
     /// Skill files to put into the prompt.
     pub skills: Vec<String>,
     /// Libraries whose documentation the task needs.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ralph_core::backend::{Context, Event, Money, ToolStatus};
 use ralph_core::cycle::{End, Failure, FailureKind, Landing, Proof};
 use ralph_core::plan::{Id, Task};
-use ralph_host::drive::{Notice, Tally};
+use ralph_host::drive::{Notice, Tally, Then};
 use serde_json::json;
 
 /// Tells a run to `hear`, with the time since its start in seconds.
@@ -119,7 +119,7 @@ fn failed_attempt(at: At<'_>) {
         iteration: 3,
         task: &resize,
         failure: &failure,
-        left: Some(2),
+        then: Then::Again(2),
         salvage: Some("refs/ralph/01JRUN/salvage/01JATT3"),
         detail: "not ok 3 - keeps proportions\r\n  expected: 256\n\n  actual: \u{1b}[31m255\u{1b}[0m\n",
     };
@@ -166,7 +166,7 @@ fn blocked_attempt(at: At<'_>) {
             iteration: 4,
             task: &key,
             failure: &failure,
-            left: None,
+            then: Then::Stuck,
             salvage: None,
             detail: "",
         },

@@ -26,6 +26,8 @@ pub(super) struct Asking<'q> {
     pub(super) question: &'q Question<'q>,
     /// Its log, relative to the root.
     pub(super) log: String,
+    /// Where it works.
+    pub(super) place: &'q Path,
 }
 
 /// An agent that has ended.
@@ -176,7 +178,7 @@ fn run(
         args: &talk.chosen.args,
         env: &talk.env,
         request: talk.terms.request(talk.chosen, (prompt, None), session),
-        cwd: talk.root,
+        cwd: asking.place,
         scratch: &talk.scratch,
         log: Some(&log),
         on_compact: OnCompact::Stop,

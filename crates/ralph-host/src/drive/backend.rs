@@ -1,5 +1,7 @@
 //! The backend's run within an attempt: prompt in, claim and changes out.
 
+use std::time::Duration;
+
 use ralph_core::backend::{Outcome, Session as Talk, cost, system_in_prompt};
 use ralph_core::claim::{self, Claim, Reply, Said};
 use ralph_core::config::StageName;
@@ -43,7 +45,8 @@ impl Session<'_> {
         self.keep_prompt(begun, &system_in_prompt(system, prompt))?;
         self.journal.settle()?;
         let prices = self.choice.at(backend).settings.prices.clone();
-        let limits = run_limits(&self.config, self.kind, StageName::Build, self.history.cost);
+        let mut limits = run_limits(&self.config, self.kind, StageName::Build, self.history.cost);
+        limits.timeout = begun.task.timeout_ms.map(Duration::from_millis).or(limits.timeout);
         let mut monitor = Monitor::new(limits).priced(prices.clone());
         let before = self.plan.watch()?;
         self.keep_ledger();
@@ -82,6 +85,7 @@ impl Session<'_> {
             tokens: spent.input.zip(spent.output),
             session: report.session.clone(),
             claimed: claimed(&reply),
+            review: reply.review(),
             summary: summary(&reply, begun),
             changes: Base(to_value(&changes)),
             changed,
@@ -91,6 +95,9 @@ impl Session<'_> {
         };
         self.record(Record::BackendEnded(end.clone()), Durability::Syncing)?;
         self.tell_ended(&end);
+        if let Some(reason) = &end.review {
+            self.warn(&format!("the backend asks for a person: {reason}"));
+        }
         Ok(Ended { end, changes })
     }
 

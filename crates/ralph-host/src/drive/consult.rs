@@ -14,6 +14,7 @@
 //! for, and only those who met it are asked again.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use ralph_core::backend::Outcome;
 use ralph_core::cycle::{Answered, Base, Consulting, Record};
@@ -25,6 +26,8 @@ use super::error::DriveError;
 use super::notice::Notice;
 use super::session::{ATTEMPT_VARIABLE, Session, stage_choice};
 use super::terms::{RoleTerms, Terms, run_limits};
+use super::workspace::Workplace;
+use crate::crash;
 use crate::git::{AttemptRef, Checkpoint, OnDirty, Target};
 use crate::store::{Durability, put_view};
 
@@ -108,6 +111,15 @@ impl Session<'_> {
         &mut self,
         consultation: &Consultation<'_>,
     ) -> Result<Option<Consulted>, DriveError> {
+        self.consult_in(consultation, Workplace::Shared)
+    }
+
+    /// Ask, each agent in the tree of the project or in one of its own.
+    pub(super) fn consult_in(
+        &mut self,
+        consultation: &Consultation<'_>,
+        workplace: Workplace,
+    ) -> Result<Option<Consulted>, DriveError> {
         let id = self.ids.ulid(self.clock.now());
         let of = AttemptRef { run: self.run.clone(), attempt: id.clone() };
         self.settled = None;
@@ -123,7 +135,17 @@ impl Session<'_> {
         self.record(Record::Consulting(consulting), Durability::Synced)?;
         let before = self.plan.watch()?;
         self.keep_ledger();
-        let answers = self.ask_until_answered(consultation, &id);
+        let own = match workplace {
+            Workplace::Shared => None,
+            Workplace::Own => self.workspaces(&base, &id, consultation.questions.len())?,
+        };
+        crash::point();
+        let places = own.as_ref().map(|own| own.places.as_slice()).unwrap_or_default();
+        let answers = self.ask_until_answered(consultation, &id, places);
+        crash::point();
+        if let Some(own) = own {
+            self.leave(own);
+        }
         // Also when asking failed: nothing may stay that nobody looked at.
         self.keep_plan(&before, consultation.role)?;
         self.restore_ledger(consultation.may_write, consultation.role)?;
@@ -152,6 +174,7 @@ impl Session<'_> {
         &mut self,
         consultation: &Consultation<'_>,
         id: &str,
+        places: &[PathBuf],
     ) -> Result<Option<Vec<Answer>>, DriveError> {
         let root = self.project.root().to_owned();
         let mut choice =
@@ -162,7 +185,7 @@ impl Session<'_> {
         let mut open: Vec<usize> = (0..consultation.questions.len()).collect();
         let mut answers = BTreeMap::new();
         while !open.is_empty() {
-            if self.signals.first().is_some() {
+            if self.stop_signal().is_some() {
                 return Ok(None);
             }
             let Some(place) = self.free_of(&choice)? else {
@@ -183,6 +206,7 @@ impl Session<'_> {
                     number,
                     question,
                     log: log_name(&stamp, consultation, question, id),
+                    place: places.get(number).map_or(&root, PathBuf::as_path),
                 })
                 .collect();
             let talk = Talk {
@@ -280,6 +304,7 @@ impl Session<'_> {
         let Some(open) = self.history.consulting.clone() else { return Ok(()) };
         let base: Checkpoint = from_value(&open.base, "checkpoint")?;
         self.repo.remove_own_locks(&base.of.run);
+        self.leave_all(&open.id);
         self.put_back(&base, &open.role)?;
         self.record(Record::Consulted { id: open.id }, Durability::Synced)?;
         let text = format!("{} was interrupted; the tree is as before", open.role);

@@ -95,6 +95,7 @@ impl Session<'_> {
         Ok(Some(self.baselines.clone()))
     }
 
+    /// How the paths of the logs begin: one directory for all attempts, not one for each.
     pub(super) fn gate_logs(&self, begun: &Begun, on: On) -> PathBuf {
         let name = match on {
             On::Result => format!("iter-{}", begun.started.iteration),

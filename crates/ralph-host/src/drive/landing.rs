@@ -10,7 +10,7 @@ use ralph_core::plan::Id;
 use super::attempt::{Begun, Ended, max_retries};
 use super::error::DriveError;
 use super::memory::FAILURE_CONTEXT;
-use super::notice::Notice;
+use super::notice::{Notice, Then};
 use super::session::{Session, tally};
 use crate::crash;
 use crate::git::{Changes, CommitMessage, LandError, RepoPath, RolledBack};
@@ -221,9 +221,9 @@ impl Session<'_> {
         let note = times.note(&begun.task.id, begun.started.iteration, "", self.keep());
         let (failure, retries) = (&intent.failure, intent.retries);
         let defeat = Defeat { failure, retries, max_retries: max, issue };
-        match self.killed_or_blocked(begun, failure)? {
-            true => {}
-            false => drop(self.plan.change(|plan, text| ledger::fail(plan, text, &defeat, &note))?),
+        let stopped = self.killed_or_blocked(begun, failure)?;
+        if stopped.is_none() {
+            self.plan.change(|plan, text| ledger::fail(plan, text, &defeat, &note))?;
         }
         crash::point();
         if failure.kind.counts() {
@@ -240,12 +240,15 @@ impl Session<'_> {
         )?;
         self.tell_rolled_back(&rolled);
         let blocked = matches!(failure.kind, FailureKind::Blocked | FailureKind::Conflict);
-        let left = (!blocked && retries <= max).then(|| max.saturating_sub(retries) + 1);
+        let then = stopped.unwrap_or(match !blocked && retries <= max {
+            true => Then::Again(max.saturating_sub(retries) + 1),
+            false => Then::Stuck,
+        });
         self.listener.hear(Notice::Failed {
             iteration: begun.started.iteration,
             task: &begun.task,
             failure,
-            left,
+            then,
             salvage: salvage.as_deref(),
             detail: &intent.context,
         });

@@ -14,6 +14,7 @@
 //! [`ralph_core::cycle::recover`], and does that. Nothing in this room decides about tasks: it
 //! performs, and reports what happened.
 
+mod agent;
 mod ask;
 mod attempt;
 mod backend;
@@ -46,13 +47,15 @@ mod terms;
 mod tidy;
 mod views;
 mod wait;
+mod workspace;
 
-pub use construct::{Goal, Planned, Planning, construct, plan};
+pub use agent::{AgentEnd, AgentOptions, AgentReport, agent};
+pub use construct::{Goal, PlanPreview, Planned, Planning, construct, plan, preview_plan};
 pub use error::DriveError;
 pub use forget::{Forgotten, forget};
 pub use guard::mend_plan;
-pub use log::{AgentLog, LogOf, prune_logs};
-pub use notice::{Listener, Notice, Tally};
+pub use log::{LogOf, prune_logs};
+pub use notice::{Listener, Notice, Tally, Then};
 pub use preview::{CommandLine, Input, Look, Next, Preview, preview};
 pub use session::{ATTEMPT_VARIABLE, Options, Setup, TASK_VARIABLE};
 pub use signals::Signals;
@@ -97,7 +100,7 @@ impl Session<'_> {
         let limits = Limits {
             iterations: match self.kind {
                 // Iterations of a construct are cycles, and it counts them itself.
-                Loop::Construct => u32::MAX,
+                Loop::Construct | Loop::Agent => u32::MAX,
                 Loop::Build | Loop::Plan => self.config.build.max_iterations.get(),
             },
             cost: self.config.limits.max_cost.map(ralph_core::config::Dollars::get),
@@ -110,10 +113,10 @@ impl Session<'_> {
                 Some(Fate::Failed { .. }) if limits.once => Some(OnceEnd::Failed),
                 _ => None,
             },
-            signal: self.signals.first(),
+            signal: self.stop_signal(),
             trust: match self.kind {
                 Loop::Build | Loop::Plan => Trust::Verified,
-                Loop::Construct => Trust::Claimed,
+                Loop::Construct | Loop::Agent => Trust::Claimed,
             },
             only: self.options.task.clone(),
             ..Progress::of(&self.history)

@@ -16,6 +16,27 @@ pub struct Tally {
     pub stuck: usize,
 }
 
+/// What becomes of a task after an attempt that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// It is tried again; so many attempts are left.
+    Again(u32),
+    /// It is broken down into smaller ones.
+    BrokenDown,
+    /// It is given up, or blocked.
+    Stuck,
+}
+
+impl Then {
+    /// Attempts that are left.
+    pub fn left(self) -> Option<u32> {
+        match self {
+            Self::Again(left) => Some(left),
+            Self::BrokenDown | Self::Stuck => None,
+        }
+    }
+}
+
 /// One thing a loop tells.
 #[derive(Clone, Debug)]
 pub enum Notice<'a> {
@@ -99,6 +120,8 @@ pub enum Notice<'a> {
     },
     /// A stage of a construct has ended.
     StageEnded(&'a StageEnd),
+    /// The agent says where it is: fetch, commit …
+    Agent(&'a str),
     /// A construct has ended; this is what it did.
     Summary(&'a Summary),
     /// A gate begins.
@@ -151,8 +174,8 @@ pub enum Notice<'a> {
         task: &'a Task,
         /// Why.
         failure: &'a Failure,
-        /// Attempts that are left for this task; `None` when it is given up or blocked.
-        left: Option<u32>,
+        /// What becomes of the task.
+        then: Then,
         /// The ref that keeps its work.
         salvage: Option<&'a str>,
         /// The first lines of what went wrong.

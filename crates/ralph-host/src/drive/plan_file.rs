@@ -58,6 +58,11 @@ impl PlanFile {
         Self { path, shown, store, missing, seen: RefCell::default() }
     }
 
+    /// The ledger that it belongs to.
+    pub(super) fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// Read it.
     pub(super) fn read(&self) -> Result<Loaded, DriveError> {
         let read = self

@@ -164,6 +164,10 @@ pub fn preview(look: &Look<'_>, runner: &Runner) -> Result<Preview, DriveError> 
         warnings.push("no gates are configured, so nothing would prove the work".into());
     }
     let waiting = obstacles(plan, Trust::Verified);
+    let own = match &next {
+        Next::Attempt { task, .. } => task.timeout_ms.map(Duration::from_millis),
+        Next::End(_) => None,
+    };
     Ok(Preview {
         tally: tally(plan),
         next,
@@ -173,7 +177,7 @@ pub fn preview(look: &Look<'_>, runner: &Runner) -> Result<Preview, DriveError> 
         }),
         max_iterations: limits.iterations,
         max_cost: limits.cost,
-        timeout: run_timeout(config, Loop::Build, StageName::Build),
+        timeout: own.unwrap_or_else(|| run_timeout(config, Loop::Build, StageName::Build)),
         idle: config.limits.idle_timeout.get(),
         warnings,
     })
@@ -194,14 +198,17 @@ fn attempt(
         .map_err(|e| DriveError::plan(look.shown, &e.to_string(), "`ralph validate` says more"))?;
     let source = PromptSource { root, config, gates: look.gates, plan: look.shown, history };
     let path = std::env::var_os("PATH");
-    let (chosen, place) = choose(look, path.as_ref())?;
+    let (chosen, place) = choose(look, StageName::Build, path.as_ref())?;
     let made = source.make(&task, look.plan, &text, dirty, chosen.driver.supports())?;
     warnings.extend(made.warnings);
     if let Some(wait) = history.wait.as_ref().filter(|wait| wait.backend == chosen.name) {
         warnings.push(format!("{} has met a usage limit: {}", wait.backend, wait.reason));
     }
     let told = (made.prompt.text.as_str(), made.system.as_deref());
-    let command = command_line(look, &chosen, place, &task, told)?;
+    let own = variables("", &task);
+    let terms = Terms::of(config, root, &task, 0.0)?;
+    let terms = terms.with_tools(config, root, &root.join(look.shown), &own)?;
+    let command = command_line(&terms, &own, &chosen, place, told);
     if command.found.is_none() {
         warnings.push(format!("the loop would not start: {} is not installed", command.program));
     }
@@ -223,38 +230,38 @@ fn attempt(
     })
 }
 
-fn choose<'a>(
+/// Who would run a stage.
+pub(super) fn choose<'a>(
     look: &Look<'a>,
+    stage: StageName,
     path: Option<&'a OsString>,
 ) -> Result<(Chosen, Place<'a>), DriveError> {
     let options = look.options;
     let asked = Asked { backend: options.backend.as_deref(), model: options.model.as_deref() };
     let root: &'a Path = look.project.root();
     let place = Place { root, cwd: root, path: path.map(OsString::as_os_str) };
-    Ok((choice::for_stage(look.config, StageName::Build, asked, place)?.chosen, place))
+    Ok((choice::for_stage(look.config, stage, asked, place)?.chosen, place))
 }
 
-fn command_line(
-    look: &Look<'_>,
+/// How a backend would be started on these terms.
+pub(super) fn command_line(
+    terms: &Terms,
+    own: &[(String, String)],
     chosen: &Chosen,
     place: Place<'_>,
-    task: &Task,
     told: (&str, Option<&str>),
-) -> Result<CommandLine, DriveError> {
-    let (own, root) = (variables("", task), look.project.root());
-    let terms = Terms::of(look.config, root, task, 0.0)?;
-    let terms = terms.with_tools(look.config, root, &root.join(look.shown), &own)?;
+) -> CommandLine {
     let mut request = terms.request(chosen, told, Talk::New);
     request.scratch = SCRATCH;
     let invocation = chosen.driver.invocation(&request);
-    let names = invocation.env.iter().chain(&own).map(|(name, _)| name.clone());
+    let names = invocation.env.iter().chain(own).map(|(name, _)| name.clone());
     let stdin = match invocation.stdin {
         _ if chosen.driver.reader(&request).wants_input() => Input::Dialogue,
         text if text.is_empty() => Input::Nothing,
         text if text == told.0 => Input::Prompt,
         text => Input::Text(text),
     };
-    Ok(CommandLine {
+    CommandLine {
         backend: chosen.name.clone(),
         model: chosen.model.clone(),
         program: chosen.program.clone(),
@@ -263,5 +270,5 @@ fn command_line(
         env: names.collect(),
         stdin,
         files: invocation.files.into_iter().map(|file| file.path).collect(),
-    })
+    }
 }

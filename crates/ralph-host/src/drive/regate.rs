@@ -4,7 +4,6 @@
 //! the commit alone, in a working tree of its own that is made usable as `[worktree]` says. The commit
 //! stays whatever they say: what they say is told.
 
-use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use ralph_core::cycle::Record;
@@ -55,18 +54,8 @@ impl Session<'_> {
         begun: &Begun,
         tree: &Path,
     ) -> Result<Option<Vec<String>>, DriveError> {
-        let place = self.repo.project_in(self.project.root(), tree);
-        for path in &self.config.worktree.link {
-            let (from, to) = (self.project.root().join(path), place.join(path));
-            if from.exists() && !to.exists() {
-                symlink(&from, &to).map_err(FileError::io(Action::Write, &to))?;
-            }
-        }
-        let mut gates = self.gates.clone();
-        if let Some(command) = &self.config.worktree.setup {
-            let like = gates[0].clone();
-            gates.insert(0, Gate { name: "setup".into(), command: command.clone(), ..like });
-        }
+        let place = self.link_into(tree)?;
+        let gates: Vec<Gate> = self.setup_gate().into_iter().chain(self.gates.clone()).collect();
         let logs = self.gate_logs(begun, On::Alone);
         let Some(checks) = self.run_all(&gates, &logs, On::Alone, &place)? else {
             return Ok(None);

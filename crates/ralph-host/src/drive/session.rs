@@ -7,7 +7,9 @@ use std::rc::Rc;
 use jiff::Timestamp;
 use ralph_core::choice::{Asked, Limited};
 use ralph_core::config::{Config, LogLevel, StageName};
-use ralph_core::cycle::{End, Entry, History, JOURNAL_FORM, Record, RunStart, event_of, remaining};
+use ralph_core::cycle::{
+    End, Entry, History, JOURNAL_FORM, Record, RunStart, Signal, event_of, remaining,
+};
 use ralph_core::format::Format;
 use ralph_core::gate::{Baselines, Check, Gate};
 use ralph_core::plan::{Id, Plan, State, TombstoneKind};
@@ -20,6 +22,7 @@ use super::plan_file::{Loaded, Missing, PlanFile};
 use super::progress::Logged;
 use super::signals::Signals;
 use super::views::Views;
+use crate::agent_log::AgentLog;
 use crate::choice::{self, ChoiceError, Place, StageChoice};
 use crate::clock::Clock;
 use crate::git::{Checkpoint, CommitMessage, LedgerPaths, Repo};
@@ -82,6 +85,8 @@ pub(super) enum Loop {
     Construct,
     /// `ralph plan`: only a plan is made.
     Plan,
+    /// `ralph agent`: one construct after another.
+    Agent,
 }
 
 impl Loop {
@@ -91,6 +96,7 @@ impl Loop {
             Self::Build => "build",
             Self::Construct => "construct",
             Self::Plan => "plan",
+            Self::Agent => "agent",
         }
     }
 }
@@ -135,6 +141,8 @@ pub(super) struct Session<'a> {
     pub(super) ending: Option<End>,
     /// The gates of the attempt at hand, once they have run.
     pub(super) last_checks: Vec<Check>,
+    /// Dollars that earlier runs of the same session have spent.
+    pub(super) spent_before: f64,
     /// How far the progress log has come.
     pub(super) logged: Logged,
     /// Paths that the last backend changed.
@@ -146,6 +154,8 @@ pub(super) struct Session<'a> {
     pub(super) journal: Journal,
     /// The plan's last change may still be on its way to the disk.
     pub(super) plan_syncing: Syncing,
+    /// The log of an agent.
+    pub(super) agent_log: AgentLog,
     log: Log,
     _lock: RunLock,
 }
@@ -165,10 +175,13 @@ impl<'a> Session<'a> {
         let Some(git_dir) = project.git_dir() else {
             return Err(DriveError::NoRepository(project.root().display().to_string()));
         };
+        let logs_dir = project.logs_dir();
         let lock = RunLock::acquire(&project.state_dir(), store.holder())?;
         let (journal, history) = Journal::open(&project.state_dir())?;
         let log = Log::of(project.root(), &config);
-        prune_logs(&project.logs_dir(), LogOf::Stage, config.retention.logs.get());
+        for kind in [LogOf::Stage, LogOf::Agent] {
+            prune_logs(&project.logs_dir(), kind, config.retention.logs.get());
+        }
         let missing = if kind == Loop::Build { Missing::Error } else { Missing::Empty };
         let plan = PlanFile::new(project.root(), plan, store, missing);
         let loaded = plan.read()?;
@@ -186,6 +199,7 @@ impl<'a> Session<'a> {
             settled: None,
             as_gated: false,
             red: None,
+            spent_before: 0.0,
             logged: Logged::of(&history),
             last_changed: Vec::new(),
             kept_ledger: KeptLedger::default(),
@@ -207,6 +221,10 @@ impl<'a> Session<'a> {
             history,
             listener,
             journal,
+            agent_log: match kind {
+                Loop::Agent => AgentLog::create(&logs_dir, &clock.stamp()),
+                _ => AgentLog::default(),
+            },
             plan_syncing: Syncing::default(),
             log,
         })
@@ -248,6 +266,7 @@ impl<'a> Session<'a> {
                 plan: self.plan.shown.clone(),
                 mode: self.config.mode.as_str().to_owned(),
                 counted,
+                spent: self.spent_before,
                 form: JOURNAL_FORM,
             }),
             Durability::Eventual,
@@ -317,6 +336,13 @@ impl<'a> Session<'a> {
             took_ms: u64::try_from(took.as_millis()).unwrap_or(0),
         });
         Ok(())
+    }
+
+    /// The signal that ends the loop now. An agent goes on to the end of its iteration, unless
+    /// somebody insists.
+    pub(super) fn stop_signal(&self) -> Option<Signal> {
+        let first = self.signals.first();
+        first.filter(|_| self.kind != Loop::Agent || self.signals.insisted())
     }
 
     /// Read the plan, and tell when an unfinished line was moved away.

@@ -14,7 +14,7 @@ use serde_json::json;
 use super::attempt::Begun;
 use super::error::DriveError;
 use super::notice::Notice;
-use super::session::Session;
+use super::session::{Loop, Session};
 use crate::git::{CommitMessage, LandError};
 use crate::store::{Durability, replace};
 
@@ -24,14 +24,17 @@ const PROGRESS: &str = "PROGRESS.md";
 impl Session<'_> {
     /// What one commit holds.
     pub(super) fn scope(&self) -> CommitScope {
-        scope_of(&self.config, self.format)
+        match self.kind {
+            Loop::Agent => CommitScope::Spec,
+            _ => scope_of(&self.config, self.format),
+        }
     }
 
     /// The name under which git keeps what belongs together: a run, or a spec over several runs.
     pub(super) fn keeper(&self, task: &Task) -> String {
         match (self.scope(), task.spec.as_deref().or(self.current_spec.as_deref())) {
             (CommitScope::Task, _) => self.run.clone(),
-            (CommitScope::Spec, spec) => format!("spec-{}", slug(spec.unwrap_or("all"))),
+            (CommitScope::Spec, spec) => spec_keeper(spec.unwrap_or("all")),
         }
     }
 
@@ -80,7 +83,9 @@ impl Session<'_> {
 
     /// Specs whose tasks are all out of the way get their commit.
     pub(super) fn land_finished_specs(&mut self) -> Result<(), DriveError> {
-        if self.scope() != CommitScope::Spec || !self.config.auto_commit {
+        // The agent says itself when a spec is done.
+        if self.scope() != CommitScope::Spec || !self.config.auto_commit || self.kind == Loop::Agent
+        {
             return Ok(());
         }
         let plan = self.read_plan()?.plan;
@@ -157,6 +162,11 @@ fn finished<'p>(plan: &'p Plan, task: &Task) -> Option<&'p SpecEntry> {
 fn is_finished(plan: &Plan, task: &Task) -> bool {
     let mut of_spec = plan.tasks.iter().filter(|t| t.spec == task.spec);
     of_spec.all(|t| matches!(t.state, State::Accepted | State::Skipped))
+}
+
+/// The name under which git keeps the work on a spec.
+pub(super) fn spec_keeper(spec: &str) -> String {
+    format!("spec-{}", slug(spec))
 }
 
 /// A name that git takes as a part of a ref.

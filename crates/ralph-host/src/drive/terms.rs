@@ -157,7 +157,7 @@ pub(super) fn run_limits(config: &Config, of: Loop, stage: StageName, spent: f64
 pub(super) fn run_timeout(config: &Config, of: Loop, stage: StageName) -> Duration {
     let usual = match of {
         Loop::Build => config.limits.build_timeout(),
-        Loop::Construct | Loop::Plan => config.limits.construct_timeout(),
+        Loop::Construct | Loop::Plan | Loop::Agent => config.limits.construct_timeout(),
     };
     config.stage(stage).timeout.map_or(usual, |t| t.get())
 }

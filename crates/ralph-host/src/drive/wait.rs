@@ -108,11 +108,16 @@ impl Session<'_> {
             }
             thread::sleep(NAP.min(left));
         }
-        if self.signals.first().is_none() {
-            self.limited.remove(backend);
-            self.record(Record::Waited, Durability::Eventual)?;
+        match self.signals.first() {
+            None => {
+                self.limited.remove(backend);
+                self.record(Record::Waited, Durability::Eventual)
+            }
+            Some(signal) => {
+                self.ending = Some(End::Interrupted(signal));
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     /// The configured pause between two backend runs.

@@ -193,9 +193,15 @@ impl Repo<'_> {
         if !as_left || !plain || self.operation().is_some() || self.any_hook()? {
             return Ok(None);
         }
-        let desk = self.desk(&of.attempt);
-        let started = desk.clear()?;
-        copy_index(&self.user_index(), &desk.saved())?;
+        let (desk, index) = (self.desk(&of.attempt), self.user_index());
+        let started = match desk.link(&index) {
+            Some(now) => now,
+            None => {
+                let now = desk.clear()?;
+                copy_index(&index, &desk.saved())?;
+                now
+            }
+        };
         Ok(Some(Checkpoint {
             of: of.clone(),
             head: head.commit,

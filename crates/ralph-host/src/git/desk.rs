@@ -2,6 +2,9 @@
 //!
 //! An index remembers when each file was last seen unchanged, relative to its own time stamp. A copy
 //! must keep that stamp, or a file changed in the same instant would look unchanged.
+//!
+//! Most attempts start from a clean tree and land, and need none of this: for them the index is kept
+//! by a second name, and the directory is made by whoever first puts a file into it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -12,15 +15,21 @@ use super::Repo;
 use super::call::LOCK_WAIT;
 use super::checkpoint::Checkpoint;
 use super::error::GitError;
-use super::state::Moment;
+use super::state::{Moment, Stamp};
+use crate::store;
 
 /// The files of one attempt.
 pub(super) struct Desk(PathBuf);
 
+/// How the index of the checkpoint is named: beside the directory of the attempt.
+const SAVED: &str = ".index";
+
 impl Desk {
     /// The user's index as it was at the checkpoint.
     pub(super) fn saved(&self) -> PathBuf {
-        self.0.join("index")
+        let mut name = self.0.clone().into_os_string();
+        name.push(SAVED);
+        name.into()
     }
 
     /// The index behind S0.
@@ -48,6 +57,30 @@ impl Desk {
         self.0.join("message")
     }
 
+    /// Keep an index as it is by giving it a second name. Git never writes into an index, it puts a
+    /// new one in its place. Says what time it is for the file system; `None` when it was not
+    /// possible, and a copy has to do.
+    pub(super) fn link(&self, index: &Path) -> Option<Moment> {
+        let saved = self.saved();
+        let link = || fs::hard_link(index, &saved);
+        let linked = link().or_else(|e| match (e.kind(), self.0.parent()) {
+            (ErrorKind::NotFound, Some(desks)) => fs::create_dir_all(desks).and_then(|()| link()),
+            _ => Err(e),
+        });
+        let meta = linked.and_then(|()| fs::metadata(&saved)).ok()?;
+        Some(Moment::changed(&meta))
+    }
+
+    /// Whether the index of the checkpoint is kept, and still what it was: a program that is not git
+    /// may have written into the user's, and so into the second name of it.
+    fn has_kept(&self, index: Option<&Stamp>) -> bool {
+        match (index, Stamp::of(&self.saved())) {
+            (Some(then), Some(now)) => now.has_content_of(then),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
     /// Make it empty. Says what time it is for the file system.
     pub(super) fn clear(&self) -> Result<Moment, GitError> {
         match fs::remove_dir_all(&self.0) {
@@ -56,6 +89,7 @@ impl Desk {
             }
             _ => {}
         }
+        let _none = fs::remove_file(self.saved());
         fs::create_dir_all(&self.0).map_err(GitError::io("make", &self.0))?;
         let meta = fs::metadata(&self.0).map_err(GitError::io("look at", &self.0))?;
         Ok(Moment::changed(&meta))
@@ -63,6 +97,7 @@ impl Desk {
 
     pub(super) fn remove(&self) {
         // What is left is removed with the next checkpoint of that name, or at the end of the run.
+        let _left = fs::remove_file(self.saved());
         let _left = fs::remove_dir_all(&self.0);
     }
 }
@@ -91,12 +126,20 @@ impl Repo<'_> {
     /// The private files of an attempt, made anew as far as possible when somebody removed them.
     pub(super) fn ensure_desk(&self, cp: &Checkpoint) -> Result<(), GitError> {
         let desk = self.desk(&cp.of.attempt);
+        let kept = desk.has_kept(cp.index.as_ref());
+        if cp.is_clean() && cp.index.is_some() && kept {
+            return Ok(());
+        }
         fs::create_dir_all(&desk.0).map_err(GitError::io("make", &desk.0))?;
         let remake =
             |index: &Path, tree: &str| self.git(["read-tree", tree]).index(index).ok().map(drop);
         match (&cp.tree, &cp.head) {
             (Some(tree), _) if !desk.before().exists() => remake(&desk.before(), tree.as_str()),
-            (None, Some(head)) if !desk.saved().exists() => remake(&desk.saved(), head.as_str()),
+            (None, Some(head)) if !kept => {
+                // Not through the second name: that would change the user's index again.
+                let _none = fs::remove_file(desk.saved());
+                remake(&desk.saved(), head.as_str())
+            }
             _ => Ok(()),
         }
     }
@@ -110,10 +153,18 @@ impl Repo<'_> {
         self.install(&saved)
     }
 
-    /// A note that says which run writes the user's index, and nothing while none does. If ralph is
+    /// A note that says which run writes the user's index, and blanks while none does. If ralph is
     /// killed meanwhile, the note says that a lock left behind is ours.
     pub(super) fn note(&self) -> PathBuf {
-        self.state_dir().join("index-writer")
+        self.state_dir().join("writes-index")
+    }
+
+    /// The run that the note names, if it names one.
+    pub(super) fn noted_run(&self) -> Option<String> {
+        let note = fs::read_to_string(self.note()).ok()?;
+        let run = note.trim_end();
+        let plain = run.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+        (plain && !run.is_empty()).then(|| run.to_owned())
     }
 
     /// Do something that writes the user's index.
@@ -121,12 +172,11 @@ impl Repo<'_> {
         &self,
         work: impl FnOnce() -> Result<T, GitError>,
     ) -> Result<T, GitError> {
-        let note = self.note();
-        fs::create_dir_all(self.state_dir()).map_err(GitError::io("make", self.state_dir()))?;
-        put(&note, self.runner.run_id().as_bytes())?;
+        let (note, run) = (self.note(), self.runner.run_id());
+        store::write_over(&note, run.as_bytes())?;
         let done = work();
-        // Emptied and not removed: some file systems are slow to make and remove files in turn.
-        let _left = put(&note, b"");
+        // Blanked and not removed: some file systems are slow to make and remove files in turn.
+        let _left = store::write_over(&note, " ".repeat(run.len()).as_bytes());
         done
     }
 
@@ -195,8 +245,11 @@ fn put_whole(path: &Path, bytes: &[u8], modified: SystemTime) -> Result<(), GitE
 
 /// Write a private file.
 pub(super) fn put(path: &Path, bytes: &[u8]) -> Result<File, GitError> {
-    let mut options = OpenOptions::new();
-    let file = options.write(true).create(true).truncate(true).open(path);
+    let open = || OpenOptions::new().write(true).create(true).truncate(true).open(path);
+    let file = open().or_else(|e| match (e.kind(), path.parent()) {
+        (ErrorKind::NotFound, Some(desk)) => fs::create_dir_all(desk).and_then(|()| open()),
+        _ => Err(e),
+    });
     let written = file.and_then(|mut file| file.write_all(bytes).map(|()| file));
     written.map_err(GitError::io("write", path))
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::name::RepoPath;
 use super::state::Operation;
+use crate::file_error::FileError;
 use crate::proc::ProcError;
 
 /// Git could not do what was asked. Nothing of the user's is lost by any of these.
@@ -60,6 +61,9 @@ pub enum GitError {
         /// Why not.
         source: io::Error,
     },
+    /// A note of ralph's own could not be written.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// It could not be run at all.
     #[error(transparent)]
     Proc(#[from] ProcError),
@@ -98,6 +102,7 @@ impl GitError {
                 Some("ralph needs git 2.40 or newer".into())
             }
             Self::Failed { .. } | Self::Unreadable(_) | Self::Io { .. } => None,
+            Self::File(e) => e.hint(),
             Self::Proc(e) => e.hint(),
         }
     }

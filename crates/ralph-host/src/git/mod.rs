@@ -47,6 +47,7 @@ mod ready;
 mod roll_back;
 mod salvage;
 mod snapshot;
+mod stash;
 mod state;
 mod status;
 mod texts;
@@ -73,6 +74,7 @@ pub use raw::Raw;
 pub use ready::StaleLock;
 pub use roll_back::{Aside, OnBase, RolledBack};
 pub use salvage::Salvage;
+pub use stash::{Keep, TakenOut};
 pub use state::{Moment, Operation, Stamp};
 pub use status::Side;
 

@@ -83,10 +83,7 @@ impl Repo<'_> {
     fn remove_stale(&self, lock: &Path) -> Result<StaleLock, GitError> {
         let note = self.note();
         let Some(first) = Stamp::of(lock) else { return Ok(StaleLock::None) };
-        let run = fs::read_to_string(&note).unwrap_or_default();
-        if run.is_empty() {
-            return Ok(StaleLock::Foreign);
-        }
+        let Some(run) = self.noted_run() else { return Ok(StaleLock::Foreign) };
         let made = |path| fs::metadata(path).map(|meta| Moment::changed(&meta));
         let younger =
             matches!((made(lock), made(note.as_path())), (Ok(lock), Ok(note)) if lock >= note);

@@ -2,6 +2,8 @@
 //!
 //! Each is a commit whose parent holds S0, so its own difference is what the attempt did.
 
+use std::ffi::OsString;
+
 use serde::{Deserialize, Serialize};
 
 use super::Repo;
@@ -86,6 +88,14 @@ impl Repo<'_> {
         let more =
             ["--no-renames", "--no-ext-diff", "--no-textconv", "--end-of-options", revision, "--"];
         self.look(args.into_iter().chain(more)).ok()
+    }
+
+    /// The same without ralph's own files, for people and agents who look at the work.
+    pub fn work_of(&self, revision: &str) -> Result<Vec<u8>, GitError> {
+        let args = ["diff-tree", "-r", "-p", "--root", "--no-commit-id", "--no-ext-diff"];
+        let more = ["--no-textconv", "--end-of-options", revision, "--"];
+        let args = args.into_iter().chain(more).map(OsString::from);
+        self.look(args.chain(self.ledger.everything_else())).ok()
     }
 
     /// Bring back what an attempt did, into the files and not into the index. All of it or nothing.

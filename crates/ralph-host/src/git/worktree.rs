@@ -4,7 +4,9 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use super::Repo;
+use super::checkpoint::Checkpoint;
 use super::error::GitError;
+use super::name::Oid;
 
 impl Repo<'_> {
     /// Check `commit` out into `path`, which is empty or not there.
@@ -18,6 +20,23 @@ impl Repo<'_> {
     pub fn remove_worktree(&self, path: &Path) -> Result<(), GitError> {
         let options = ["worktree", "remove", "--force", "--force"].map(OsStr::new);
         self.git(options.into_iter().chain([path.as_os_str()])).ok().map(drop)
+    }
+
+    /// A commit with what a checkpoint saw: HEAD, or its tree with what is not committed.
+    pub fn commit_of(&self, cp: &Checkpoint) -> Result<Option<String>, GitError> {
+        match (&cp.tree, &cp.head) {
+            (None, head) => Ok(head.as_ref().map(|head| head.as_str().to_owned())),
+            (Some(tree), head) => {
+                let parents: Vec<&Oid> = head.iter().collect();
+                let commit = self.commit_tree(tree, &parents, "ralph: a tree to look at")?;
+                Ok(Some(commit.as_str().to_owned()))
+            }
+        }
+    }
+
+    /// Forget working trees whose folders are gone.
+    pub fn prune_worktrees(&self) -> Result<(), GitError> {
+        self.git(["worktree", "prune"]).ok().map(drop)
     }
 
     /// Where the project is in a working tree at `tree`, which may be a folder of the repository.

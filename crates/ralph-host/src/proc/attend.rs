@@ -132,7 +132,6 @@ impl<'a> Attend<'a> {
 
     fn told(&mut self, told: Told) -> Result<(), ProcError> {
         match told {
-            Told::Started { .. } => {}
             Told::NotStarted { errno, .. } => {
                 self.gone = Some((Instant::now(), Sweep::default()));
                 let source = std::io::Error::from_raw_os_error(errno);
@@ -229,9 +228,13 @@ impl<'a> Attend<'a> {
         match wanted {
             Step::Continue => {}
             Step::Finished => _ = self.finished.get_or_insert_with(Instant::now),
-            // What the program did by itself before stays its own doing.
-            Step::Stop(stop) if self.stopped.is_none() && self.ending.is_none() => {
+            Step::Stop(stop) if self.stopped.is_none() => {
                 self.stopped = Some(stop);
+                // What it wrote decides, whether ralph or its exit was the quicker one. Then there
+                // is nobody left to ask, and the supervisor is at it already.
+                if self.ending.is_some() {
+                    return;
+                }
                 match self.watch.stopping(stop, &self.pumps.input).min(self.spawn.grace) {
                     Duration::ZERO => self.end(self.spawn.grace),
                     patience => self.asked_until = Some(Instant::now() + patience),

@@ -21,10 +21,16 @@ pub(super) struct Frame {
     pub(super) files: Vec<OwnedFd>,
 }
 
+/// A message as a frame.
+pub(super) fn frame(body: &[u8]) -> Vec<u8> {
+    // Ours are never that long, and one that is says nonsense to the other end, which hangs up.
+    let length = u32::try_from(body.len()).unwrap_or(u32::MAX);
+    [&length.to_le_bytes()[..], body].concat()
+}
+
 /// Send one frame; the other end gets its own handles of `files` (three at most).
 pub(super) fn send(to: &UnixStream, body: &[u8], files: &[BorrowedFd<'_>]) -> io::Result<()> {
-    let length = u32::try_from(body.len()).map_err(|_| io::Error::from(ErrorKind::InvalidInput))?;
-    let whole = [&length.to_le_bytes()[..], body].concat();
+    let whole = frame(body);
     let mut sent = 0;
     if !files.is_empty() {
         let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(3))];

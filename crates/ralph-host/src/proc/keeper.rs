@@ -8,7 +8,7 @@
 //! Whatever the phase, a job is gone when its program has exited and nobody of its family is left.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -32,6 +32,8 @@ const NOTING_TICK: Duration = Duration::from_secs(1);
 
 pub(super) struct Keeper {
     control: UnixStream,
+    /// What ralph is to be told, at once: each message of its own wakes it up.
+    told: Vec<u8>,
     families: Families,
     jobs: BTreeMap<u64, Kept>,
     noted: Instant,
@@ -70,7 +72,8 @@ impl From<io::Error> for HungUp {
 impl Keeper {
     pub(super) fn new(run: &str, control: UnixStream) -> Self {
         let families = Families::new(run);
-        Self { control, families, jobs: BTreeMap::new(), noted: Instant::now(), childless: true }
+        let (told, jobs, noted) = (Vec::new(), BTreeMap::new(), Instant::now());
+        Self { control, told, families, jobs, noted, childless: true }
     }
 
     /// When to look again even if nothing happens.
@@ -85,7 +88,9 @@ impl Keeper {
     /// Take notice of the dead and move every job on.
     pub(super) fn turn(&mut self, now: Instant) -> Result<(), HungUp> {
         self.reap(now)?;
-        self.step(now)
+        self.step(now);
+        let told = std::mem::take(&mut self.told);
+        Ok((&mut &self.control).write_all(&told)?)
     }
 
     /// Do what ralph asks next.
@@ -103,7 +108,7 @@ impl Keeper {
     fn spawn(&mut self, spawn: Spawn, files: Vec<OwnedFd>) -> Result<(), HungUp> {
         let streams = <[OwnedFd; 3]>::try_from(files).map_err(|_| HungUp)?;
         let job = spawn.job;
-        let told = match start(&spawn, streams) {
+        match start(&spawn, streams) {
             Ok(pid) => {
                 self.childless = false;
                 let root = i32::try_from(pid).map_err(|_| HungUp)?;
@@ -112,11 +117,10 @@ impl Keeper {
                 let phase = Phase::Running;
                 let kept = Kept { root, settle, grace, exited: false, phase, told, killed };
                 self.jobs.insert(job, kept);
-                Told::Started { job, pid }
             }
-            Err(e) => Told::NotStarted { job, errno: e.raw_os_error().unwrap_or(0) },
-        };
-        self.tell(told)
+            Err(e) => self.tell(Told::NotStarted { job, errno: e.raw_os_error().unwrap_or(0) }),
+        }
+        Ok(())
     }
 
     fn end(&mut self, job: u64, grace: Duration, now: Instant) {
@@ -157,17 +161,17 @@ impl Keeper {
                     kept.phase = Phase::Settling { until: now + kept.settle };
                 }
                 let told = Told::Exited { job: *job, ending: ending(status) };
-                self.tell(told)?;
+                self.tell(told);
             }
         }
     }
 
     /// Move every job that is ending on.
-    fn step(&mut self, now: Instant) -> Result<(), HungUp> {
+    fn step(&mut self, now: Instant) {
         let ending = self.jobs.values().any(|kept| kept.phase != Phase::Running);
         let noting = self.jobs.len() > 1 && now >= self.noted + NOTING_TICK;
         if !ending && !noting {
-            return Ok(());
+            return;
         }
         self.noted = now;
         let roots = self.roots();
@@ -183,9 +187,8 @@ impl Keeper {
         }
         for told in gone {
             self.jobs.remove(&told.job());
-            self.tell(told)?;
+            self.tell(told);
         }
-        Ok(())
     }
 
     /// One round of killing all there is. Says whether nobody is left.
@@ -204,8 +207,8 @@ impl Keeper {
         self.jobs.iter().map(|(job, kept)| (kept.root, *job)).collect()
     }
 
-    fn tell(&self, told: Told) -> Result<(), HungUp> {
-        Ok(channel::send(&self.control, &told.encode(), &[])?)
+    fn tell(&mut self, told: Told) {
+        self.told.extend(channel::frame(&told.encode()));
     }
 }
 

@@ -1,19 +1,17 @@
-//! The pipes of a job, each with a thread of its own.
+//! The pipes of a job: one thread reads all output, another one writes what does not fit at once.
 //!
 //! # Theory of operation
 //!
-//! Plain threads and not an async runtime: a job has three pipes, ralph runs a handful of jobs, and
-//! a thread that reads one pipe cannot forget to read another. Reading never waits for writing, so
-//! a program that does not read its input until somebody reads its output cannot hang. Each thread
-//! waits for its pipe and for `stop` at once: when that is dropped, all of them end, also if some
-//! process outside of our reach keeps a pipe open.
+//! Plain threads and not an async runtime: a job has three pipes, and ralph runs a handful of jobs.
+//! Reading never waits for writing, so a program that does not read its input until somebody reads
+//! its output cannot hang. Each thread waits for its pipes and for `stop` at once: when that is
+//! dropped, both end, also if some process outside of our reach keeps a pipe open.
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{Builder, JoinHandle};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_setfl};
@@ -22,6 +20,7 @@ use rustix::io::Errno;
 use super::job::{Job, Stderr, Stdin};
 use super::mailbox::{Mail, Mailbox, Stream};
 use super::tee::Tee;
+use crate::crew::{self, Begun};
 
 /// What is read at once; a pipe holds as much.
 const PIECE: usize = 64 * 1024;
@@ -33,7 +32,7 @@ const MOST_UNREAD: usize = 64 << 20;
 #[derive(Debug)]
 pub(super) struct Pumps {
     stop: Option<PipeWriter>,
-    threads: Vec<JoinHandle<()>>,
+    threads: Vec<Begun<()>>,
     pub(super) input: Input,
     /// Which streams have to end before the job is over.
     pub(super) streams: Vec<Stream>,
@@ -53,11 +52,19 @@ impl Pumps {
         let mut pumps =
             Self { stop: Some(stop), threads: Vec::new(), input: Input::closed(), streams: vec![] };
         let stdin = pumps.feed(&job.stdin, &stopped)?;
-        let stdout = pumps.read(Stream::Out, &stopped, mailbox, tee)?;
+        let (from, stdout) = io::pipe()?;
+        let mut open = vec![(Stream::Out, from)];
         let stderr = match job.stderr {
-            Stderr::Apart => pumps.read(Stream::Err, &stopped, mailbox, tee)?,
+            Stderr::Apart => {
+                let (from, stderr) = io::pipe()?;
+                open.push((Stream::Err, from));
+                stderr
+            }
             Stderr::Joined => stdout.try_clone()?,
         };
+        pumps.streams.extend(open.iter().map(|(stream, _)| *stream));
+        let (mailbox, tee) = (mailbox.clone(), tee.clone());
+        pumps.begin(move || read_all(open, &stopped, &mailbox, &tee))?;
         Ok((pumps, [stdin, stdout.into(), stderr.into()]))
     }
 
@@ -67,22 +74,8 @@ impl Pumps {
         self.stop = None;
         for thread in self.threads.drain(..) {
             // A thread that panicked has said so itself; its stream ends early.
-            let _panicked = thread.join();
+            let _panicked = thread.wait();
         }
-    }
-
-    fn read(
-        &mut self,
-        stream: Stream,
-        stopped: &PipeReader,
-        mailbox: &Arc<Mailbox>,
-        tee: &Arc<Mutex<Tee>>,
-    ) -> io::Result<PipeWriter> {
-        let (from, to) = io::pipe()?;
-        let (stopped, mailbox, tee) = (stopped.try_clone()?, mailbox.clone(), tee.clone());
-        self.streams.push(stream);
-        self.spawn("ralph-read", move || read_all(stream, from, &stopped, &mailbox, &tee))?;
-        Ok(to)
     }
 
     fn feed(&mut self, stdin: &Stdin, stopped: &PipeReader) -> io::Result<OwnedFd> {
@@ -103,44 +96,58 @@ impl Pumps {
             }
             self.input = input.clone();
             let stopped = stopped.try_clone()?;
-            self.spawn("ralph-write", move || write_all(&to, &stopped, &input))?;
+            self.begin(move || write_all(&to, &stopped, &input))?;
         }
         Ok(from.into())
     }
 
-    fn spawn(&mut self, name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-        self.threads.push(Builder::new().name(name.to_owned()).spawn(work)?);
+    fn begin(&mut self, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        self.threads.push(crew::begin(work)?);
         Ok(())
     }
 }
 
+/// Read these pipes to their ends.
 fn read_all(
-    stream: Stream,
-    mut from: PipeReader,
+    mut open: Vec<(Stream, PipeReader)>,
     stopped: &PipeReader,
     mailbox: &Mailbox,
     tee: &Mutex<Tee>,
 ) {
     let mut buffer = vec![0; PIECE];
-    while wait_until(from.as_fd(), PollFlags::IN, stopped) {
-        let piece = match from.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(length) => buffer.get(..length).unwrap_or_default(),
-            Err(e) if e.kind() == ErrorKind::Interrupted => continue,
-            Err(_) => break,
-        };
-        {
-            let mut tee = tee.lock().unwrap_or_else(PoisonError::into_inner);
-            match stream {
-                Stream::Out => tee.out(piece),
-                Stream::Err => tee.err(piece),
+    while !open.is_empty() {
+        let Some(ready) = wait_for_any(&open, stopped) else { break };
+        let mut ready = ready.into_iter();
+        let mut closed = false;
+        open.retain_mut(|(stream, from)| {
+            if closed || !ready.next().unwrap_or(false) {
+                return true;
             }
-        }
-        if mailbox.output(Mail::Piece(stream, piece.to_vec())).is_err() {
+            let piece = match from.read(&mut buffer) {
+                Err(e) if e.kind() == ErrorKind::Interrupted => return true,
+                Ok(length) if length > 0 => buffer.get(..length).unwrap_or_default(),
+                Ok(_) | Err(_) => {
+                    closed = mailbox.output(Mail::End(*stream)).is_err();
+                    return false;
+                }
+            };
+            {
+                let mut tee = tee.lock().unwrap_or_else(PoisonError::into_inner);
+                match stream {
+                    Stream::Out => tee.out(piece),
+                    Stream::Err => tee.err(piece),
+                }
+            }
+            closed = mailbox.output(Mail::Piece(*stream, piece.to_vec())).is_err();
+            true
+        });
+        if closed {
             return;
         }
     }
-    let _closed = mailbox.output(Mail::End(stream));
+    for (stream, _) in open {
+        let _closed = mailbox.output(Mail::End(stream));
+    }
 }
 
 fn write_all(to: &PipeWriter, stopped: &PipeReader, input: &Input) {
@@ -156,6 +163,21 @@ fn write_all(to: &PipeWriter, stopped: &PipeReader, input: &Input) {
             }
         }
     }
+}
+
+/// Wait until one of these pipes can be read, and say which; `None` when it is time to stop.
+fn wait_for_any(open: &[(Stream, PipeReader)], stopped: &PipeReader) -> Option<Vec<bool>> {
+    let pipes = open.iter().map(|(_, pipe)| pipe).chain([stopped]);
+    let mut polled: Vec<PollFd<'_>> = pipes.map(|p| PollFd::new(p, PollFlags::IN)).collect();
+    loop {
+        match poll(&mut polled, None) {
+            Ok(_) => break,
+            Err(Errno::INTR) => {}
+            Err(_) => return None,
+        }
+    }
+    let mut ready: Vec<bool> = polled.iter().map(|p| !p.revents().is_empty()).collect();
+    (ready.pop() == Some(false)).then_some(ready)
 }
 
 /// Wait until this pipe is ready; false when it is time to stop.

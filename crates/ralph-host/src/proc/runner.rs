@@ -16,6 +16,7 @@ use super::lines::Line;
 use super::link::Link;
 use super::mark::{JOB_VARIABLE, PLACE_VARIABLE, RUN_VARIABLE, place_of};
 use super::pump::Input;
+use super::scratch::Scratch;
 use super::tee::Tee;
 use super::wire::{Spawn, Sweep};
 
@@ -31,6 +32,7 @@ pub struct Runner {
     supervisor: PathBuf,
     link: Mutex<Option<Arc<Link>>>,
     jobs: AtomicU64,
+    scratches: AtomicU64,
 }
 
 impl Runner {
@@ -43,7 +45,8 @@ impl Runner {
     /// The same with another program as the supervisor; for tests, which are not ralph.
     pub fn with_supervisor(run: impl Into<String>, program: impl Into<PathBuf>) -> Self {
         let (run, supervisor) = (run.into(), program.into());
-        Self { run, place: None, supervisor, link: Mutex::new(None), jobs: AtomicU64::new(1) }
+        let (link, jobs, scratches) = (Mutex::new(None), AtomicU64::new(1), AtomicU64::new(1));
+        Self { run, place: None, supervisor, link, jobs, scratches }
     }
 
     /// The runner of the one loop that works at this directory: its processes carry the mark of the
@@ -67,6 +70,12 @@ impl Runner {
     /// How many programs were started so far.
     pub fn started(&self) -> u64 {
         self.jobs.load(Ordering::Relaxed) - 1
+    }
+
+    /// A private directory below `parent` for one job. It has a name and is not there yet.
+    pub fn scratch(&self, parent: &Path) -> Result<Scratch, ProcError> {
+        let number = self.scratches.fetch_add(1, Ordering::Relaxed);
+        Scratch::named(parent, &format!("run-{}-{number}", self.run))
     }
 
     /// Start the supervisor now, so that the first job does not have to wait for it.

@@ -6,7 +6,7 @@
 //! what was read is in the file even if ralph is killed the moment after.
 
 use std::fs::{File, OpenOptions, create_dir_all};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 /// Most bytes of standard error that wait for the end of a line.
@@ -24,10 +24,15 @@ pub(super) struct Tee<W = File> {
 impl Tee {
     /// A log in this file, which is made with its directory; what is in it already stays.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        if let Some(directory) = path.parent() {
-            create_dir_all(directory)?;
-        }
-        Ok(Self::new(Some(OpenOptions::new().create(true).append(true).open(path)?)))
+        let open = || OpenOptions::new().create(true).append(true).open(path);
+        let file = open().or_else(|e| match (e.kind(), path.parent()) {
+            (ErrorKind::NotFound, Some(directory)) => {
+                create_dir_all(directory)?;
+                open()
+            }
+            _ => Err(e),
+        });
+        Ok(Self::new(Some(file?)))
     }
 
     /// No log.

@@ -41,10 +41,6 @@ pub(super) struct Spawn {
 /// What the supervisor tells ralph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Told {
-    Started {
-        job: u64,
-        pid: u32,
-    },
     NotStarted {
         job: u64,
         errno: i32,
@@ -75,25 +71,23 @@ impl Told {
     /// Which job this is about.
     pub(super) fn job(&self) -> u64 {
         match self {
-            Self::Started { job, .. }
-            | Self::NotStarted { job, .. }
-            | Self::Exited { job, .. }
-            | Self::Gone { job, .. } => *job,
+            Self::NotStarted { job, .. } | Self::Exited { job, .. } | Self::Gone { job, .. } => {
+                *job
+            }
         }
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Writer::default();
         match *self {
-            Self::Started { job, pid } => out.tag(1).number(job).number(pid.into()),
-            Self::NotStarted { job, errno } => out.tag(2).number(job).signed(errno),
-            Self::Exited { job, ending: Ending::Code(code) } => out.tag(3).number(job).signed(code),
+            Self::NotStarted { job, errno } => out.tag(1).number(job).signed(errno),
+            Self::Exited { job, ending: Ending::Code(code) } => out.tag(2).number(job).signed(code),
             Self::Exited { job, ending: Ending::Signal(signal) } => {
-                out.tag(4).number(job).signed(signal)
+                out.tag(3).number(job).signed(signal)
             }
-            Self::Exited { job, ending: Ending::NotFound } => out.tag(5).number(job),
+            Self::Exited { job, ending: Ending::NotFound } => out.tag(4).number(job),
             Self::Gone { job, sweep } => {
-                out.tag(6).number(job).number(sweep.told).number(sweep.killed).number(sweep.left)
+                out.tag(5).number(job).number(sweep.told).number(sweep.killed).number(sweep.left)
             }
         };
         out.0
@@ -104,12 +98,11 @@ impl Told {
         let tag = from.tag()?;
         let job = from.number()?;
         let told = match tag {
-            1 => Self::Started { job, pid: u32::try_from(from.number()?).ok()? },
-            2 => Self::NotStarted { job, errno: from.signed()? },
-            3 => Self::Exited { job, ending: Ending::Code(from.signed()?) },
-            4 => Self::Exited { job, ending: Ending::Signal(from.signed()?) },
-            5 => Self::Exited { job, ending: Ending::NotFound },
-            6 => {
+            1 => Self::NotStarted { job, errno: from.signed()? },
+            2 => Self::Exited { job, ending: Ending::Code(from.signed()?) },
+            3 => Self::Exited { job, ending: Ending::Signal(from.signed()?) },
+            4 => Self::Exited { job, ending: Ending::NotFound },
+            5 => {
                 let (told, killed) = (from.number()?, from.number()?);
                 Self::Gone { job, sweep: Sweep { told, killed, left: from.number()? } }
             }
@@ -270,7 +263,6 @@ mod tests {
     fn what_is_told_arrives_as_it_was_told() {
         let sweep = Sweep { told: 3, killed: 2, left: 1 };
         for told in [
-            Told::Started { job: 1, pid: 4711 },
             Told::NotStarted { job: 1, errno: 13 },
             Told::Exited { job: 1, ending: Ending::Code(-1) },
             Told::Exited { job: 2, ending: Ending::Signal(9) },

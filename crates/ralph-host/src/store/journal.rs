@@ -8,9 +8,14 @@
 //! a fact that git or the ledger shows anyway is not synced. A last line without its end was never
 //! acknowledged, so it is cut off; any other damage stops ralph, because what happened before is not
 //! guessed.
+//!
+//! While the journal is open there is room behind its last line: zeros, which no record has in it, so
+//! that what comes from the first of them on was never acknowledged either. A record that is written
+//! over them does not make the file longer, and is on the disk in a fraction of the time.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use ralph_core::cycle::{Entry, History, JOURNAL_FORM, Record, RunStart};
@@ -18,10 +23,14 @@ use serde_json::Value;
 
 use super::sync::{self, Syncing};
 use super::target;
+use super::view::put_view;
 use crate::file_error::{Action, FileError};
 
 /// The journal's name in the state directory.
 const NAME: &str = "journal.jsonl";
+
+/// How much room is made at once.
+const ROOM: usize = 128 * 1024;
 
 /// Whether a record must be on the disk before anything else happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +50,8 @@ pub struct Journal {
     file: File,
     /// How long the file is: nobody else writes it.
     length: u64,
+    /// Where the room behind it ends.
+    room: u64,
     syncing: Syncing,
 }
 
@@ -111,15 +122,19 @@ pub fn read_entries(state_dir: &Path, hear: &mut dyn FnMut(&Entry)) -> Result<()
     read_whole(&state_dir.join(NAME), hear).map(drop)
 }
 
-/// What the file says, and how many of its bytes are whole lines.
-fn load(path: &Path) -> Result<(History, u64), JournalError> {
+/// What the file says, how many of its bytes are whole lines, and what stands behind the first zero
+/// although it should be room: a machine that lost its power may have written that before what comes
+/// earlier.
+fn load(path: &Path) -> Result<(History, u64, Vec<u8>), JournalError> {
     let mut history = History::default();
-    let whole = read_whole(path, &mut |entry| history.add(entry))?;
-    Ok((history, whole))
+    let (whole, behind) = read_whole(path, &mut |entry| history.add(entry))?;
+    Ok((history, whole, behind))
 }
 
-fn read_whole(path: &Path, hear: &mut dyn FnMut(&Entry)) -> Result<u64, JournalError> {
-    let bytes = target::read(path)?.unwrap_or_default();
+fn read_whole(path: &Path, hear: &mut dyn FnMut(&Entry)) -> Result<(u64, Vec<u8>), JournalError> {
+    let mut bytes = target::read(path)?.unwrap_or_default();
+    let mut behind = bytes.split_off(memchr::memchr(0, &bytes).unwrap_or(bytes.len()));
+    behind.retain(|&byte| byte != 0);
     let whole = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
     for (n, line) in bytes[..whole].split(|&b| b == b'\n').enumerate() {
         if line.iter().all(u8::is_ascii_whitespace) {
@@ -127,7 +142,7 @@ fn read_whole(path: &Path, hear: &mut dyn FnMut(&Entry)) -> Result<u64, JournalE
         }
         hear(&entry(line).map_err(|problem| problem.at(path, n + 1))?);
     }
-    Ok(u64::try_from(whole).unwrap_or(u64::MAX))
+    Ok((u64::try_from(whole).unwrap_or(u64::MAX), behind))
 }
 
 /// What is wrong with a line.
@@ -167,9 +182,13 @@ impl Journal {
     /// Open the journal of a state directory for writing. Only the holder of the run lock may.
     pub fn open(state_dir: &Path) -> Result<(Self, History), JournalError> {
         let path = state_dir.join(NAME);
-        let (history, whole) = load(&path)?;
+        let (history, whole, behind) = load(&path)?;
+        if !behind.is_empty() {
+            put_view(&path.with_extension("jsonl.torn"), &behind)?;
+        }
         let file = open(&path, whole).map_err(FileError::io(Action::Write, &path))?;
-        Ok((Self { path, file, length: whole, syncing: Syncing::default() }, history))
+        let syncing = Syncing::default();
+        Ok((Self { path, file, length: whole, room: whole, syncing }, history))
     }
 
     /// Add a record.
@@ -192,7 +211,7 @@ impl Journal {
         if durability != Durability::Eventual {
             self.syncing.wait()?;
         }
-        let written = self.file.write_all(&line).and_then(|()| match durability {
+        let written = self.put(&line).and_then(|()| match durability {
             Durability::Synced => sync::data(&self.file),
             Durability::Syncing => Syncing::data(&self.file).map(|sync| self.syncing = sync),
             Durability::Eventual => Ok(()),
@@ -200,9 +219,27 @@ impl Journal {
         match written {
             Ok(()) => self.length += line.len() as u64,
             // Should this fail as well, the next start cuts the torn line off.
-            Err(_) => _ = self.file.set_len(self.length),
+            Err(_) => _ = self.end_room(),
         }
         written
+    }
+
+    fn put(&mut self, line: &[u8]) -> io::Result<()> {
+        let end = self.length + line.len() as u64;
+        if end > self.room {
+            let zeros = vec![0; line.len() + ROOM];
+            match self.file.write_all_at(&zeros, self.length) {
+                Ok(()) => self.room = self.length + zeros.len() as u64,
+                // For the line alone there may be enough.
+                Err(_) => self.end_room()?,
+            }
+        }
+        self.file.write_all_at(line, self.length)
+    }
+
+    fn end_room(&mut self) -> io::Result<()> {
+        self.room = self.length;
+        self.file.set_len(self.length)
     }
 
     /// Wait until the last record that must be on the disk is there.
@@ -211,11 +248,18 @@ impl Journal {
     }
 }
 
+impl Drop for Journal {
+    fn drop(&mut self) {
+        // If it stays, the next start does not look at it.
+        let _left = self.end_room();
+    }
+}
+
 fn open(path: &Path, whole: u64) -> io::Result<File> {
     if let Some(directory) = path.parent() {
         std::fs::create_dir_all(directory)?;
     }
-    let file = OpenOptions::new().append(true).create(true).open(path)?;
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
     if file.metadata()?.len() > whole {
         file.set_len(whole)?;
     }

@@ -10,7 +10,8 @@
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
@@ -52,9 +53,14 @@ impl Holder {
 
     /// Write the name into a lock file. It is for messages only, so failing at it is no reason not
     /// to have the lock.
-    fn write_to(&self, mut file: &File) {
+    fn write_to(&self, file: &File) {
         let text = format!("{}\n{}\n{}\n", self.pid, self.started, self.command);
-        let _unnamed = file.set_len(0).and_then(|()| file.write_all(text.as_bytes()));
+        // A loop takes the lock again and again, and finds its own name.
+        let mut old = vec![0; text.len() + 1];
+        let length = file.read_at(&mut old, 0).unwrap_or(0);
+        if old.get(..length) != Some(text.as_bytes()) {
+            let _unnamed = file.set_len(0).and_then(|()| file.write_all_at(text.as_bytes(), 0));
+        }
     }
 
     /// What the lock file at `path` says, if it says anything sensible.

@@ -112,6 +112,17 @@ fn a_holder_survives_being_written_and_read_back() {
 }
 
 #[test]
+fn whoever_takes_a_lock_again_is_named_and_not_the_one_before() {
+    let dir = room();
+    let long = Holder { command: "ralph build ".repeat(10), ..me() };
+    for holder in [&long, &me(), &me(), &long] {
+        let _held = LedgerLock::acquire(dir.path(), holder, NO_TIME).unwrap();
+        let named = Holder::read_from(&dir.path().join("ledger.lock"));
+        assert_eq!(named.as_ref(), Some(holder));
+    }
+}
+
+#[test]
 fn no_child_inherits_a_lock() {
     let dir = room();
     let RunLock { _held: held } = RunLock::acquire(dir.path(), &me()).unwrap();

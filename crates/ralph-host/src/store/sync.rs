@@ -4,7 +4,8 @@
 use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::{Builder, JoinHandle};
+
+use crate::crew::{self, Begun};
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
@@ -28,7 +29,7 @@ pub(super) fn directory(directory: &File) -> io::Result<()> {
 /// A sync that goes on in the background. Whatever depends on it waits first.
 #[derive(Debug, Default)]
 #[must_use = "nothing that depends on it may happen before `wait`"]
-pub struct Syncing(Option<JoinHandle<io::Result<()>>>);
+pub struct Syncing(Option<Begun<io::Result<()>>>);
 
 impl Syncing {
     /// Begin to bring what was written to `file` to the disk.
@@ -43,12 +44,12 @@ impl Syncing {
     }
 
     fn begin(sync: impl FnOnce() -> io::Result<()> + Send + 'static) -> io::Result<Self> {
-        Ok(Self(Some(Builder::new().name("sync".into()).spawn(sync)?)))
+        Ok(Self(Some(crew::begin(sync)?)))
     }
 
     /// Wait for its end.
     pub fn wait(&mut self) -> io::Result<()> {
-        let Some(thread) = self.0.take() else { return Ok(()) };
-        thread.join().unwrap_or_else(|_| Err(io::Error::other("the sync was broken off")))
+        let Some(begun) = self.0.take() else { return Ok(()) };
+        begun.wait().unwrap_or_else(|| Err(io::Error::other("the sync was broken off")))
     }
 }

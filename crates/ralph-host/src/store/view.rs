@@ -1,13 +1,16 @@
 //! Files that are only views of something else: written at once, never synced, made again when lost.
 
-use std::fs::{OpenOptions, Permissions, create_dir_all};
-use std::io::{self, Write};
+use std::fs::{OpenOptions, Permissions, create_dir_all, rename, symlink_metadata};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::atomic::TEMP_PREFIX;
 use super::target::directory_of;
 use crate::file_error::{Action, FileError};
+
+/// Names that are tried before one is used twice.
+const MOST_NAMES: u32 = 1000;
 
 /// Put `bytes` in the place of the file `path`, with the directories it needs. A reader sees the old
 /// file or the new one; after a power failure it may be neither.
@@ -16,11 +19,12 @@ pub fn put_view(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 }
 
 fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    create_dir_all(directory_of(path))?;
-    let mut temp = tempfile::Builder::new()
-        .prefix(TEMP_PREFIX)
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(directory_of(path))?;
+    let mut temp = with_directory(path, || {
+        tempfile::Builder::new()
+            .prefix(TEMP_PREFIX)
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(directory_of(path))
+    })?;
     temp.write_all(bytes)?;
     temp.persist(path).map_err(|e| e.error)?;
     Ok(())
@@ -28,11 +32,58 @@ fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Add `bytes` to the end of the file `path`, with the directories it needs.
 pub fn add_to_view(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let add = || {
-        create_dir_all(directory_of(path))?;
-        OpenOptions::new().append(true).create(true).open(path)?.write_all(bytes)
+    let open = || OpenOptions::new().append(true).create(true).open(path);
+    let added = with_directory(path, open).and_then(|mut file| file.write_all(bytes));
+    added.map_err(FileError::io(Action::Write, path))
+}
+
+/// Write `bytes` over what is in the file `path`, with the directories it needs. For notes of one
+/// length that change often: no file is made or removed, which some file systems are slow at. A
+/// reader may come in the middle, so it has to know sense from nonsense.
+pub fn write_over(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let open = || OpenOptions::new().write(true).create(true).truncate(false).open(path);
+    let write = || {
+        let mut file = with_directory(path, open)?;
+        file.write_all(bytes)?;
+        let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        if file.metadata()?.len() > length { file.set_len(length) } else { Ok(()) }
     };
-    add().map_err(FileError::io(Action::Write, path))
+    write().map_err(FileError::io(Action::Write, path))
+}
+
+/// Make something at `path`; its directories are made when they turn out to be missing.
+fn with_directory<T>(path: &Path, make: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    match make() {
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            create_dir_all(directory_of(path))?;
+            make()
+        }
+        made => made,
+    }
+}
+
+/// Move whatever is at `path` to `aside`, or to a free name like it. Returns where it is now.
+#[expect(clippy::disallowed_methods, reason = "the store is where files are moved")]
+pub fn put_aside(path: &Path, aside: &Path) -> Result<PathBuf, FileError> {
+    let free = free_name(aside);
+    let move_it = || {
+        create_dir_all(directory_of(&free))?;
+        rename(path, &free)
+    };
+    move_it().map_err(FileError::io(Action::Write, path))?;
+    Ok(free)
+}
+
+/// This name, or the first like it that nothing has.
+pub fn free_name(path: &Path) -> PathBuf {
+    let numbered = |n: u32| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!("-{n}"));
+        PathBuf::from(name)
+    };
+    let is_free = |path: &PathBuf| symlink_metadata(path).is_err();
+    let mut names = std::iter::once(path.to_owned()).chain((2..MOST_NAMES).map(numbered));
+    names.find(is_free).unwrap_or_else(|| path.to_owned())
 }
 
 /// Remove a view. One that is not there is removed already.
@@ -40,5 +91,25 @@ pub fn drop_view(path: &Path) -> Result<(), FileError> {
     match std::fs::remove_file(path) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(FileError::io(Action::Write, path)(e)),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_exactly_what_was_written_last_in_the_same_file() {
+        use std::os::unix::fs::MetadataExt;
+        let place = tempfile::tempdir().unwrap();
+        let note = place.path().join("state/note");
+        write_over(&note, b"a long first note").unwrap();
+        let file = || std::fs::metadata(&note).unwrap().ino();
+        let first = file();
+        for text in ["short", "-----", "longer again"] {
+            write_over(&note, text.as_bytes()).unwrap();
+            assert_eq!(std::fs::read_to_string(&note).unwrap(), text);
+        }
+        assert_eq!(file(), first);
     }
 }

@@ -1,5 +1,6 @@
 //! One file a command. The doc comment of its argument type is its help.
 
+pub(crate) mod agent;
 pub(crate) mod attempts;
 pub(crate) mod backends;
 pub(crate) mod build;
@@ -17,6 +18,7 @@ pub(crate) mod log;
 pub(crate) mod loop_args;
 pub(crate) mod mcp;
 pub(crate) mod permit;
+mod plan_preview;
 pub(crate) mod plan_spec;
 mod preview;
 pub(crate) mod query;
@@ -49,6 +51,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
         Command::Init(args) => init::run(&Context::open(here)?, &args),
         Command::Plan(args) => plan_spec::run(&Context::open(here)?, &args),
         Command::Construct(args) => construct::run(&Context::open(here)?, &args),
+        Command::Agent(args) => agent::run(&Context::open(here)?, &args),
         Command::Build(args) => build::run(&Context::open(here)?, &args),
         Command::Start(args) => build::start(here, &args),
         Command::Status(args) => status::run(&Context::open(here)?, &args),
@@ -91,6 +94,7 @@ fn access(command: &Command) -> Access {
         Command::Demo(_) | Command::Init(_) | Command::Convert(_) => Access::Decide,
         Command::Plan(args) => args.access(),
         Command::Construct(args) => args.access(),
+        Command::Agent(args) => args.access(),
         Command::Build(args) => args.access(),
         Command::Start(args) => args.access(),
         Command::Task(args) => args.access(),

@@ -10,13 +10,13 @@ use ralph_core::construct::apply::Existing;
 use ralph_core::construct::needs_plan;
 use ralph_core::cycle::{End, exit_code};
 use ralph_core::format::{Format, codec};
-use ralph_core::plan::Plan;
-use ralph_host::drive::{self, Listener, Planned, Planning};
-use serde_json::json;
+use ralph_core::plan::{Plan, Task};
+use ralph_host::drive::{self, Listener, Look, Planned, Planning};
 
 use super::build::{drive_error, setup};
 use super::loop_args::LoopArgs;
 use super::permit::Access;
+use super::plan_preview;
 use super::spec_file::{self, SpecFile};
 use crate::args::PlanArgs;
 use crate::context::{Context, PlanFile};
@@ -91,11 +91,21 @@ pub(crate) fn run(context: &Context, args: &PlanSpecArgs) -> Result<ExitCode, Co
     let Some(plannings) = plannings(context, args, &file.plan)? else {
         return Ok(ExitCode::SUCCESS);
     };
-    if args.dry_run {
-        return dry_run(&file, &plannings, args.common.render());
-    }
     let resolved = context.config_with(&flags, &file)?;
     resolved.warnings.iter().for_each(out::warn);
+    if args.dry_run {
+        let look = Look {
+            project: &context.project,
+            config: &resolved.config,
+            gates: &[],
+            plan: &file.plan,
+            text: "",
+            shown: &file.shown,
+            options: &args.common.options(),
+            clock: context.clock(),
+        };
+        return plan_preview::run(&look, &plannings, args.common.render());
+    }
     if !path.exists() {
         let empty = codec(file.plan.format).empty("", &context.now());
         context.change_text(&path, |text| Ok((text.map_or(empty, str::to_owned), ())))?;
@@ -172,12 +182,12 @@ fn plannings(
             .maybe_hint(near.or_else(|| Some("say what is wanted in a sentence".into()))));
     }
     let (text, existing) = (typed.clone(), Existing::Merge);
-    Ok(Some(vec![Planning { spec: None, file: None, text, existing }]))
+    Ok(Some(vec![Planning { spec: None, file: None, text, existing, dry: false }]))
 }
 
 fn of_spec(spec: SpecFile, existing: Existing) -> Planning {
     let SpecFile { name, file, text } = spec;
-    Planning { spec: Some(name), file: Some(file), text, existing }
+    Planning { spec: Some(name), file: Some(file), text, existing, dry: false }
 }
 
 fn unplanned(plan: &Plan, spec: &str) -> bool {
@@ -221,30 +231,6 @@ fn existing(
     })
 }
 
-fn dry_run(
-    file: &PlanFile,
-    plannings: &[Planning],
-    render: Render,
-) -> Result<ExitCode, CommandError> {
-    let names: Vec<&str> =
-        plannings.iter().map(|p| p.spec.as_deref().unwrap_or("what was typed")).collect();
-    match render {
-        Render::Json => out::json(&json!({ "plan": file.shown, "would_plan": names }))?,
-        Render::People => {
-            out::line(format!("Would plan into {}:", file.shown))?;
-            for planning in plannings {
-                let name = planning.spec.as_deref().unwrap_or("what was typed");
-                let tasks = match planning.existing {
-                    Existing::Merge => "open tasks stay",
-                    Existing::Replace => "open tasks go away",
-                };
-                out::line(format!("  {name} ({} bytes); {tasks}", planning.text.len()))?;
-            }
-        }
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
 /// What came of it.
 fn tell(
     context: &Context,
@@ -252,30 +238,46 @@ fn tell(
     planned: &[Planned],
     render: Render,
 ) -> Result<ExitCode, CommandError> {
-    let plan = context.read_plan(&PlanArgs { plan: Some(path.to_owned()) })?.plan;
-    if let Some(end) = planned.iter().find_map(|one| one.end.as_ref()) {
-        let hint = match end {
-            End::Backend { advice, .. } => advice.clone(),
-            End::NoPlan { log, .. } => log.as_ref().map(|log| format!("{log} has what was said")),
-            _ => None,
-        };
-        // The words of an error, and the exit code of the loop's end.
-        let _code = CommandError::new(end.reason()).maybe_hint(hint).report();
-        return Ok(ExitCode::from(exit_code(end)));
+    let created: Vec<&Task> = planned.iter().flat_map(|one| &one.tasks).collect();
+    let code = failure(planned);
+    if render == Render::People && (code.is_none() || !created.is_empty()) {
+        let count = out::count(created.len(), "new task");
+        out::line(format!("{count} in {}", context.show(path)))?;
+        table(&created)?;
     }
-    let created: Vec<_> = planned.iter().flat_map(|one| &one.came.created).collect();
-    if render == Render::People {
-        let rows: Vec<Vec<String>> = created
-            .iter()
-            .filter_map(|id| plan.task(id))
-            .map(|task| {
-                let priority = task.priority.map_or("", |p| p.as_str());
-                let name = out::clean(&task.name);
-                vec![format!("  {}", task.id), priority.to_owned(), name]
-            })
-            .collect();
-        out::line(format!("{} new tasks in {}", created.len(), context.show(path)))?;
-        out::table(&rows).into_iter().try_for_each(out::line)?;
+    Ok(code.unwrap_or(ExitCode::SUCCESS))
+}
+
+/// Tell why there is no plan, if there is none.
+fn failure(planned: &[Planned]) -> Option<ExitCode> {
+    let end = planned.iter().find_map(|one| one.end.as_ref())?;
+    let hint = match end {
+        End::Backend { advice, .. } => advice.clone(),
+        End::NoPlan { log, .. } => log.as_ref().map(|log| format!("{log} has what was said")),
+        _ => None,
+    };
+    // The words of an error, and the exit code of the loop's end.
+    let _code = CommandError::new(end.reason()).maybe_hint(hint).report();
+    Some(ExitCode::from(exit_code(end)))
+}
+
+/// The tasks that specs would get.
+pub(super) fn tell_dry(specs: &[String], planned: &[Planned]) -> Result<ExitCode, CommandError> {
+    for (spec, one) in specs.iter().zip(planned) {
+        out::line(format!("{spec}: would get {}", out::count(one.tasks.len(), "task")))?;
+        table(&one.tasks.iter().collect::<Vec<_>>())?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(failure(planned).unwrap_or(ExitCode::SUCCESS))
+}
+
+fn table(tasks: &[&Task]) -> Result<(), CommandError> {
+    let rows: Vec<Vec<String>> = tasks
+        .iter()
+        .map(|task| {
+            let priority = task.priority.map_or("", |p| p.as_str());
+            let name = out::clean(&task.name);
+            vec![format!("  {}", task.id), priority.to_owned(), name]
+        })
+        .collect();
+    out::table(&rows).into_iter().try_for_each(out::line)
 }

@@ -93,11 +93,11 @@ fn people(found: &Preview, gates: &[Gate], plan: &str) -> Result<(), CommandErro
     Ok(())
 }
 
-struct Rows(Vec<Vec<String>>);
+pub(super) struct Rows(pub(super) Vec<Vec<String>>);
 
 impl Rows {
     /// Lines under one title; no lines, no title.
-    fn add(&mut self, title: &str, lines: impl IntoIterator<Item = String>) {
+    pub(super) fn add(&mut self, title: &str, lines: impl IntoIterator<Item = String>) {
         for (n, line) in lines.into_iter().enumerate() {
             let title = if n == 0 { format!("{title}:") } else { String::new() };
             self.0.push(vec![title, line]);
@@ -106,7 +106,7 @@ impl Rows {
 }
 
 /// The command as it could be typed.
-fn shell_line(command: &CommandLine) -> String {
+pub(super) fn shell_line(command: &CommandLine) -> String {
     let quoted = |word: &String| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+<>".contains(c);
         match !word.is_empty() && word.chars().all(plain) {
@@ -119,7 +119,7 @@ fn shell_line(command: &CommandLine) -> String {
     words.join(" ")
 }
 
-fn input(command: &CommandLine) -> String {
+pub(super) fn input(command: &CommandLine) -> String {
     match &command.stdin {
         Input::Nothing => "nothing".into(),
         Input::Prompt => "the prompt below".into(),
@@ -171,17 +171,22 @@ fn as_json(found: &Preview, gates: &[Gate], plan: &str) -> Value {
         Next::Attempt { iteration, task, max_retries, prompt, command, commit } => json!({
             "iteration": iteration, "task": view::task(task), "max_retries": max_retries,
             "prompt": prompt.text, "commit": commit,
-            "backend": {
-                "name": command.backend, "model": command.model, "program": command.program,
-                "found": command.found, "args": command.args, "env": command.env,
-                "stdin": stdin_word(&command.stdin), "files": command.files,
-            },
+            "backend": backend_json(command),
         }),
     };
     if let (Some(all), Value::Object(more)) = (value.as_object_mut(), more) {
         all.extend(more);
     }
     value
+}
+
+/// How a backend would be started.
+pub(super) fn backend_json(command: &CommandLine) -> Value {
+    json!({
+        "name": command.backend, "model": command.model, "program": command.program,
+        "found": command.found, "args": command.args, "env": command.env,
+        "stdin": stdin_word(&command.stdin), "files": command.files,
+    })
 }
 
 fn stdin_word(input: &Input) -> &'static str {

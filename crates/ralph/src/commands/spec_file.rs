@@ -135,5 +135,10 @@ fn read(context: &Context, name: String, path: &Path) -> Result<SpecFile, Comman
 /// A spec that was not found may be a slip: the nearest name.
 pub(crate) fn near(context: &Context, typed: &str) -> Option<String> {
     let names: Vec<String> = all(context).ok()?.into_iter().map(|spec| spec.name).collect();
-    nearest(typed, names.iter().map(String::as_str)).map(str::to_owned)
+    let short =
+        |name: &str| name.rsplit('/').next().unwrap_or(name).trim_end_matches(".md").to_owned();
+    let stems: Vec<String> = names.iter().map(|name| short(name)).collect();
+    let near = nearest(&short(typed), stems.iter().map(String::as_str))?;
+    let at = stems.iter().position(|stem| stem == near)?;
+    names.get(at).cloned()
 }

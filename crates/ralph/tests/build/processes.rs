@@ -1,26 +1,11 @@
 //! No process survives: not a backend's children, not a gate's, not those of a ralph that was killed.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+pub(crate) use ralph_testkit::{left, none_is_left};
 
 use crate::plans::task;
 use crate::repo::{GOOD, repo, rule, said, until};
-
-/// Processes whose environment says that they belong to a run in this home.
-pub(crate) fn left(home: &std::path::Path) -> Vec<String> {
-    let home = format!("HOME={}", home.display());
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let Ok(environ) = std::fs::read(entry.path().join("environ")) else { continue };
-        let mut variables = environ.split(|&b| b == 0);
-        let run = variables.clone().any(|v| v.starts_with(b"RALPH_RUN="));
-        if run && variables.any(|v| v == home.as_bytes()) {
-            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            found.push(format!("{} {line}", entry.file_name().to_string_lossy()));
-        }
-    }
-    found
-}
 
 /// The one process that a ralph starts itself.
 pub(crate) fn supervisor_of(ralph: u32) -> u32 {
@@ -33,20 +18,6 @@ pub(crate) fn supervisor_of(ralph: u32) -> u32 {
     let children: Vec<u32> = pids.filter(|pid| parent(*pid) == Some(ralph)).collect();
     assert_eq!(children.len(), 1, "ralph starts nothing but its supervisor: {children:?}");
     children[0]
-}
-
-/// None is left, at once or very soon.
-#[track_caller]
-pub(crate) fn none_is_left(home: &std::path::Path) {
-    let until = Instant::now() + Duration::from_secs(10);
-    loop {
-        let left = left(home);
-        if left.is_empty() {
-            return;
-        }
-        assert!(Instant::now() < until, "these processes are still there:\n{}", left.join("\n"));
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 #[test]

@@ -194,7 +194,8 @@ impl Repo {
     #[track_caller]
     pub(crate) fn journal(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.git_dir().join("ralph/journal.jsonl")).unwrap();
-        text.lines().map(crate::plans::value).collect()
+        // A ralph that was killed leaves room behind the last record.
+        text.trim_end_matches('\0').lines().map(crate::plans::value).collect()
     }
 
     /// The git directory of this worktree.

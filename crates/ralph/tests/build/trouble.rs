@@ -26,7 +26,7 @@ fn locks_that_a_killed_ralph_left_behind_are_removed() {
         let repo = repo(&[task("t-aaa1")]);
         fs::create_dir_all(repo.git_dir().join("ralph")).unwrap();
         // What ralph notes before each call that takes locks.
-        fs::write(repo.git_dir().join("ralph/index-writer"), "01AAAAAAAAAAAAAAAAAAAAAAAA").unwrap();
+        fs::write(repo.git_dir().join("ralph/writes-index"), "01AAAAAAAAAAAAAAAAAAAAAAAA").unwrap();
         fs::write(repo.git_dir().join(lock), "").unwrap();
         repo.build([]).ok();
         assert_eq!(repo.landed(), ["t-aaa1"], "{lock}");

@@ -1,6 +1,6 @@
 //! The way of the clean tree.
 
-use ralph_host::git::{ChangeKind, GitError, LandError, OnDirty, Way};
+use ralph_host::git::{AttemptRef, ChangeKind, GitError, LandError, OnDirty, Way};
 
 use crate::stage::{PLAN, Stage, changed, lines, names};
 
@@ -233,4 +233,23 @@ fn odd_names_are_names() {
     for name in odd {
         assert_eq!(stage.project.read(name), "odd\n", "{name}");
     }
+}
+
+#[test]
+fn an_index_that_was_written_in_place_is_put_back_although_it_was_kept_by_a_second_name() {
+    let stage = Stage::new();
+    let cp = stage.checkpoint();
+    stage.write("one.txt", "first\n");
+    let changes = stage.collect(&cp);
+    let landed = stage.land(&cp, &changes);
+    let of = AttemptRef { run: cp.of.run.clone(), attempt: "next".into() };
+    let next = stage.repo().checkpoint_after(&cp, landed.commit.as_str(), &of).unwrap().unwrap();
+    stage.write("two.txt", "second\n");
+    // Git would put a new file in its place.
+    std::fs::write(stage.project.path(".git/index"), "no index").unwrap();
+    let changes = stage.collect(&next);
+    assert_eq!(changed(&changes), ["two.txt"]);
+    stage.land(&next, &changes);
+    stage.repo().forget(&next);
+    assert_eq!(stage.status(), "");
 }

@@ -82,7 +82,7 @@ fn an_index_that_a_crash_left_unrepaired_is_repaired() {
     stage.land(&cp, &changes);
     assert_eq!(stage.status(), " M one.txt");
     // As if ralph had died between the commit and the repair.
-    let saved = stage.project.path(format!(".git/ralph/attempts/{}/index", cp.of.attempt));
+    let saved = stage.project.path(format!(".git/ralph/attempts/{}.index", cp.of.attempt));
     std::fs::copy(saved, stage.project.path(".git/index")).unwrap();
     assert_eq!(stage.status(), "MM one.txt");
     stage.repo().finish_landing(&cp).unwrap();
@@ -122,14 +122,14 @@ fn a_lock_of_somebody_else_is_waited_for_and_then_named() {
 fn our_own_lock_is_removed_when_a_note_says_so_and_everybody_is_dead() {
     let stage = Stage::new();
     assert_eq!(stage.repo().remove_stale_lock().unwrap(), StaleLock::None);
-    stage.write(".git/ralph/index-writer", "a-run-long-gone");
+    stage.write(".git/ralph/writes-index", "a-run-long-gone");
     lock(&stage);
     assert_eq!(stage.repo().remove_stale_lock().unwrap(), StaleLock::Removed);
     assert!(!stage.project.exists(".git/index.lock"));
     // An older lock than the note is not ours.
     lock(&stage);
     std::thread::sleep(std::time::Duration::from_millis(30));
-    stage.write(".git/ralph/index-writer", "a-run-long-gone");
+    stage.write(".git/ralph/writes-index", "a-run-long-gone");
     assert_eq!(stage.repo().remove_stale_lock().unwrap(), StaleLock::Foreign);
 }
 

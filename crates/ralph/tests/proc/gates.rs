@@ -138,8 +138,8 @@ fn a_gate_that_runs_again_gets_another_log() {
     let stage = Stage::new();
     let odd = gate("cargo test --all", "echo $$");
     let (first, again) = (run(&stage, &odd).log.unwrap(), run(&stage, &odd).log.unwrap());
-    assert!(first.ends_with("validation/cargo-test---all.log"), "{first}");
-    assert!(again.ends_with("validation/cargo-test---all-2.log"), "{again}");
+    assert!(first.ends_with("validation-cargo-test---all.log"), "{first}");
+    assert!(again.ends_with("validation-cargo-test---all-2.log"), "{again}");
 }
 
 #[test]

@@ -15,6 +15,19 @@ pub struct PlanAnswer {
     /// What the plan leaves open or assumes, in a line or two.
     #[serde(default, deserialize_with = "loose::text")]
     pub summary: String,
+    /// What whoever works on any of the tasks should know about the spec, in a few sentences: what it
+    /// is for, what to use, where to look.
+    #[serde(default, deserialize_with = "loose::text")]
+    pub context: String,
+    /// What one can see or run when the spec as a whole is satisfied.
+    #[serde(
+        default,
+        alias = "acceptance_criteria",
+        alias = "acceptanceCriteria",
+        alias = "criteria",
+        deserialize_with = "loose::texts"
+    )]
+    pub accept: Vec<String>,
 }
 
 /// A task that does not exist yet.

@@ -334,7 +334,7 @@ fn a_blocked_task_waits_for_an_issue() {
 }
 
 fn target(format: Format, existing: Existing) -> PlanTarget<'static> {
-    PlanTarget { format, spec: Some("s.md"), existing, title: "s" }
+    PlanTarget { format, spec: Some("s.md"), file: None, existing, title: "s" }
 }
 
 #[test]

@@ -7,11 +7,19 @@ use super::mint::{Against, Mint};
 use super::{Applied, Pen};
 use crate::construct::answer::PlanAnswer;
 use crate::construct::check::MOST_TASKS;
-use crate::format::{EditError, Format, codec, implementation};
+use crate::format::implementation::{self, About};
+use crate::format::{EditError, Format, codec};
 use crate::plan::{Edit, Id, Plan, Retirement, State, Task};
+use crate::text::clip;
 
 /// Who is written as the author of implementation.json.
 const AUTHOR: &str = "plan-mode";
+
+/// Characters of what a plan says about a spec.
+const CONTEXT: usize = 4_000;
+
+/// Criteria of a spec as a whole.
+const CRITERIA: usize = 50;
 
 /// What happens to the tasks that a spec has already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +37,8 @@ pub struct PlanTarget<'a> {
     pub format: Format,
     /// The spec; `None` for free text in a plan without specs.
     pub spec: Option<&'a str>,
+    /// The spec's file, relative to the project.
+    pub file: Option<&'a str>,
     /// What happens to the tasks that it has.
     pub existing: Existing,
     /// The title of a file that does not exist yet.
@@ -64,7 +74,15 @@ pub fn planned(
     bench.commit()?;
     bench.prioritize(mine)?;
     if target.format == Format::Implementation {
-        bench.rewrite(|text, at| implementation::stamp(text, at, AUTHOR))?;
+        let about = About {
+            file: target.file,
+            context: &clip(&answer.context, CONTEXT),
+            accept: &answer.accept.iter().take(CRITERIA).cloned().collect::<Vec<_>>(),
+        };
+        bench.rewrite(|text, at| {
+            let text = implementation::describe(text, target.spec.unwrap_or_default(), &about)?;
+            implementation::stamp(&text, at, AUTHOR)
+        })?;
     }
     let mut applied = bench.finish()?;
     if target.format == Format::Progress {

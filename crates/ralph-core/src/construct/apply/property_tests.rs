@@ -210,7 +210,7 @@ proptest! {
     #[test]
     fn planning_keeps_every_promise(text in plans(), tasks in new_tasks(), replace in any::<bool>()) {
         let existing = if replace { Existing::Replace } else { Existing::Merge };
-        let target = PlanTarget { format: Format::Jsonl, spec: Some("s.md"), existing, title: "s" };
+        let target = PlanTarget { format: Format::Jsonl, spec: Some("s.md"), file: None, existing, title: "s" };
         let answer = PlanAnswer { tasks, ..PlanAnswer::default() };
         let applied = with_pen(|pen| planned(&text, &target, &answer, pen));
         let new = check(&text, &applied)?;
@@ -227,7 +227,7 @@ proptest! {
         };
         let answer = PlanAnswer { tasks, ..PlanAnswer::default() };
         for format in [Format::Deluxe, Format::Progress, Format::Implementation] {
-            let target = PlanTarget { format, spec: Some("specs/s.md"), existing, title: "s" };
+            let target = PlanTarget { format, spec: Some("specs/s.md"), file: None, existing, title: "s" };
             let text = with_pen(|pen| planned("", &target, &first, pen)).text;
             let applied = with_pen(|pen| planned(&text, &target, &answer, pen));
             let new = codec(format).parse(&applied.text).unwrap();

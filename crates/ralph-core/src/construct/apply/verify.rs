@@ -1,6 +1,6 @@
 //! VERIFY: verdicts, gaps, priorities and the word about the whole spec, all in one write.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::bench::Bench;
 use super::mint::{Against, Mint};
@@ -42,7 +42,7 @@ pub fn verified(
 ) -> Result<Applied, EditError> {
     let mut bench = Bench::new(Format::Jsonl, text, pen)?;
     let verdicts = careful(verification.verdicts);
-    for verdict in verdicts.values() {
+    for verdict in &verdicts {
         judge(&mut bench, verdict, verification.max_retries);
     }
     for (id, iterations) in verification.unverified {
@@ -51,7 +51,7 @@ pub fn verified(
     bench.commit()?;
 
     let mut gaps = Gaps::default();
-    for verdict in verdicts.values() {
+    for verdict in &verdicts {
         let id = Id::new(verdict.task_id.trim());
         let after = bench.plan.task(&id).map(|task| task.id.clone());
         verdict.gaps.iter().for_each(|gap| gaps.sort(gap, &id, after.as_ref()));
@@ -77,14 +77,15 @@ pub fn verified(
     bench.finish()
 }
 
-/// One verdict for each task: of two the more careful one counts, with the gaps of both.
-fn careful(verdicts: &[TaskVerdict]) -> BTreeMap<String, TaskVerdict> {
-    let mut all: BTreeMap<String, TaskVerdict> = BTreeMap::new();
+/// One verdict for each task, in the order in which they came: of two the more careful one counts, with
+/// the gaps of both.
+fn careful(verdicts: &[TaskVerdict]) -> Vec<TaskVerdict> {
+    let mut all: Vec<TaskVerdict> = Vec::new();
     for verdict in verdicts {
         let id = verdict.task_id.trim().trim_matches('`').to_owned();
-        let verdict = TaskVerdict { task_id: id.clone(), ..verdict.clone() };
-        match all.get_mut(&id) {
-            None => drop(all.insert(id, verdict)),
+        let verdict = TaskVerdict { task_id: id, ..verdict.clone() };
+        match all.iter_mut().find(|known| known.task_id == verdict.task_id) {
+            None => all.push(verdict),
             Some(known) => {
                 known.gaps.extend(verdict.gaps);
                 if known.verdict == Verdict::Accept && verdict.verdict == Verdict::Reject {
@@ -121,14 +122,9 @@ fn judge(bench: &mut Bench<'_>, verdict: &TaskVerdict, max_retries: u32) {
 }
 
 /// A task that nobody had a usable word about stays done, and is given up when that goes on.
-fn leave(
-    bench: &mut Bench<'_>,
-    id: &Id,
-    iterations: u32,
-    verdicts: &BTreeMap<String, TaskVerdict>,
-) {
+fn leave(bench: &mut Bench<'_>, id: &Id, iterations: u32, verdicts: &[TaskVerdict]) {
     let done = bench.plan.task(id).is_some_and(|task| task.state == State::Done);
-    if !done || verdicts.contains_key(id.as_str()) {
+    if !done || verdicts.iter().any(|verdict| verdict.task_id == id.as_str()) {
         return;
     }
     match iterations >= UNVERIFIED_ITERATIONS {

@@ -87,6 +87,7 @@ fn task(state: impl Strategy<Value = State> + 'static) -> BoxedStrategy<Task> {
                 retries,
                 max_retries,
                 max_turns,
+                timeout_ms: max_turns.map(u64::from),
                 skills,
                 libraries,
                 needs_docs,

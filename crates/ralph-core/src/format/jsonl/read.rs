@@ -61,6 +61,7 @@ fn task(fields: &Fields<'_, '_>, line: usize) -> Read<Task> {
         retries: fields.u32("retry_count")?.unwrap_or_default(),
         max_retries: fields.u32("max_retries")?,
         max_turns: fields.u32("max_turns")?,
+        timeout_ms: fields.u64("timeout_ms")?,
         skills: fields.strings("skills")?,
         libraries: fields.strings("libraries")?,
         needs_docs: fields.bool("needs_docs")?.unwrap_or_default(),

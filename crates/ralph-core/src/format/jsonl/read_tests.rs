@@ -25,7 +25,7 @@ fn a_task_with_every_field_is_read() {
         r#"{"t":"task","id":"t-a1b2","spec":"login.md","name":"Add login","s":"p","notes":"n","#,
         r#""accept":["a","b"],"deps":["t-0000"],"priority":"high","auto_priority":"low","#,
         r#""parent":"t-9999","created_from":"i-1111","retry_count":2,"max_retries":5,"#,
-        r#""max_turns":30,"skills":["rust"],"libraries":["serde"],"needs_docs":true,"#,
+        r#""max_turns":30,"timeout_ms":900000,"skills":["rust"],"libraries":["serde"],"needs_docs":true,"#,
         r#""phase":"One","done_at":"abc123","reject":"no test","later":{"x":1}}"#,
         "\n"
     );
@@ -42,6 +42,7 @@ fn a_task_with_every_field_is_read() {
         retries: 2,
         max_retries: Some(5),
         max_turns: Some(30),
+        timeout_ms: Some(900_000),
         skills: vec!["rust".into()],
         libraries: vec!["serde".into()],
         needs_docs: true,

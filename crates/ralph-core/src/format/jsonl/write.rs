@@ -39,6 +39,7 @@ pub(super) fn task(task: &Task) -> Members {
         ("retry_count", (task.retries > 0).then(|| task.retries.into())),
         ("max_retries", task.max_retries.map(Value::from)),
         ("max_turns", task.max_turns.map(Value::from)),
+        ("timeout_ms", task.timeout_ms.map(Value::from)),
         ("skills", list(task.skills.iter().map(String::as_str))),
         ("libraries", list(task.libraries.iter().map(String::as_str))),
         ("needs_docs", task.needs_docs.then(|| true.into())),

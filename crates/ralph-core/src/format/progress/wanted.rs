@@ -71,6 +71,7 @@ impl Wanted {
             (new.retries != old.retries, "a chosen number of retries"),
             (new.max_retries != old.max_retries, "a task's own retry limit"),
             (new.max_turns != old.max_turns, "a task's own turn limit"),
+            (new.timeout_ms != old.timeout_ms, "a task's own time limit"),
             (new.skills != old.skills, "skills"),
             (new.libraries != old.libraries, "libraries"),
             (new.needs_docs != old.needs_docs, "the need for documentation"),

@@ -16,7 +16,6 @@ use super::Goal;
 use crate::drive::consult::{Consultation, Question, Said};
 use crate::drive::error::DriveError;
 use crate::drive::session::Session;
-use crate::prompt_files;
 
 /// Bytes at each end of a log that are read; the rest is never looked at.
 const END: usize = 512 * 1024;
@@ -64,7 +63,7 @@ impl Session<'_> {
             Some(path) => ends_of(&path).unwrap_or_default(),
             None => String::new(),
         };
-        let templates = prompt_files::templates(self.project.root())?.value;
+        let templates = self.templates()?;
         let input = DecomposeInput {
             item: match &killed {
                 Killed::Task(task, _) => KilledItem::Task(task),

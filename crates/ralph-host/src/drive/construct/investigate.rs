@@ -11,7 +11,6 @@ use super::{Goal, kill_of_answer};
 use crate::drive::consult::{Consultation, Question, Said};
 use crate::drive::error::DriveError;
 use crate::drive::session::Session;
-use crate::prompt_files;
 
 impl Session<'_> {
     pub(super) fn investigate(&mut self, goal: &Goal, issues: &[Id]) -> Result<(), DriveError> {
@@ -36,7 +35,7 @@ impl Session<'_> {
         plan: &Plan,
         issues: &[Issue],
     ) -> Result<Option<(Vec<(Id, Investigation)>, Vec<(Id, Kill)>)>, DriveError> {
-        let templates = prompt_files::templates(self.project.root())?.value;
+        let templates = self.templates()?;
         let (mut findings, mut killed) = (Vec::new(), Vec::new());
         let mut open: Vec<&Issue> = issues.iter().collect();
         for _ in 0..2 {
@@ -63,7 +62,7 @@ impl Session<'_> {
             }
             let consultation = Consultation {
                 role: "investigate",
-                terms: self.looks(StageName::Investigate, schema_of::<Investigation>()),
+                terms: self.tries(StageName::Investigate, schema_of::<Investigation>()),
                 questions,
                 jobs: goal.jobs(),
                 may_write: &[],

@@ -36,12 +36,12 @@ use serde_json::Value;
 use super::attempt::Begun;
 use super::consult::{Answer, Said};
 use super::error::DriveError;
-use super::notice::{Listener, Notice};
+use super::notice::{Listener, Notice, Then};
 use super::session::{Loop, Session, Setup};
 use super::terms::{Access, RoleTerms};
 use crate::store::Durability;
 
-pub use plan::{Planned, Planning, plan};
+pub use plan::{PlanPreview, Planned, Planning, plan, preview_plan};
 
 /// What a construct is to bring about.
 #[derive(Clone, Debug)]
@@ -78,21 +78,8 @@ pub fn construct(
     let runner = crate::drive::runner(&mut setup);
     let mut session = Session::open(setup, Loop::Construct, &runner, listener)?;
     session.recover()?;
-    session.start_construct(goal)?;
-    let end = loop {
-        let Move { iteration, step } = session.next_move(goal)?;
-        if iteration > session.history.construct.iteration {
-            session.record(Record::IterationStarted { n: iteration }, Durability::Eventual)?;
-        }
-        match step {
-            Step::Plan => session.plan_stage(goal)?,
-            Step::Investigate(issues) => session.investigate(goal, &issues)?,
-            Step::Build => session.build_stage()?,
-            Step::Verify(tasks) => session.verify(goal, &tasks)?,
-            Step::Decompose(item) => session.decompose(goal, &item)?,
-            Step::End(end) => break end,
-        }
-    };
+    session.start()?;
+    let end = session.run_construct(goal)?;
     let summary = Summary::of(&session.history.construct, &end);
     session.listener.hear(Notice::Summary(&summary));
     session.finish(&end.end, &end.reason())?;
@@ -108,6 +95,27 @@ pub(super) struct Under {
 }
 
 impl Session<'_> {
+    /// Stage by stage, until it ends.
+    pub(super) fn run_construct(&mut self, goal: &Goal) -> Result<ConstructEnd, DriveError> {
+        self.start_construct(goal)?;
+        loop {
+            let Move { iteration, step } = self.next_move(goal)?;
+            if iteration > self.history.construct.iteration {
+                self.record(Record::IterationStarted { n: iteration }, Durability::Eventual)?;
+                let stamp = self.clock.stamp();
+                self.agent_log.line(&stamp, &format!("CONSTRUCT: starting iteration {iteration}"));
+            }
+            match step {
+                Step::Plan => self.plan_stage(goal)?,
+                Step::Investigate(issues) => self.investigate(goal, &issues)?,
+                Step::Build => self.build_stage()?,
+                Step::Verify(tasks) => self.verify(goal, &tasks)?,
+                Step::Decompose(item) => self.decompose(goal, &item)?,
+                Step::End(end) => return Ok(end),
+            }
+        }
+    }
+
     /// Whether claims wait for a verifier: in a construct, and in what is left of one.
     pub(super) fn is_construct(&self) -> bool {
         let run = self.history.run.as_ref();
@@ -119,7 +127,6 @@ impl Session<'_> {
             true => self.history.construct.counted,
             false => 0,
         };
-        self.start()?;
         let spec = goal.spec.clone();
         self.record(
             Record::ConstructStarted(ConstructStart { spec, counted }),
@@ -144,12 +151,20 @@ impl Session<'_> {
             iterations: self.config.construct.max_iterations.get(),
             cost: self.config.limits.max_cost.map(Dollars::get),
         };
-        let halt = match (self.signals.first(), self.ending.take()) {
+        let halt = match (self.stop_signal(), self.ending.take()) {
             (Some(signal), _) => Some(End::Interrupted(signal)),
             (None, ending) => ending,
         };
         let progress = Progress { halt, ..Progress::of(&self.history) };
-        Ok(next(&plan, &goal.spec, &limits, &progress))
+        let step = next(&plan, &goal.spec, &limits, &progress);
+        // An agent that was asked to stop finishes the iteration, and begins no other.
+        match self.signals.first() {
+            Some(signal) if step.iteration > self.history.construct.iteration => {
+                let halt = Some(End::Interrupted(signal));
+                Ok(next(&plan, &goal.spec, &limits, &Progress { halt, ..progress }))
+            }
+            _ => Ok(step),
+        }
     }
 
     /// A stage begins.
@@ -204,32 +219,44 @@ impl Session<'_> {
     }
 
     /// In a construct, work that was ended by a limit is broken down, and blocked work becomes an
-    /// issue. Whether that was the case.
+    /// issue. What became of it, if that was the case.
     pub(super) fn killed_or_blocked(
         &mut self,
         begun: &Begun,
         failure: &Failure,
-    ) -> Result<bool, DriveError> {
+    ) -> Result<Option<Then>, DriveError> {
         use ralph_core::construct::apply;
         if !self.is_construct() || self.format != Format::Jsonl {
-            return Ok(false);
+            return Ok(None);
         }
         let id = begun.task.id.clone();
-        match kill_of(failure.kind, begun.started.log.clone()) {
-            Some(kill) => self.apply(|_, text, pen| apply::killed(text, &id, &kill, pen))?,
-            None if matches!(failure.kind, FailureKind::Blocked | FailureKind::Conflict) => {
-                let reason = failure.message.clone();
-                self.apply(|_, text, pen| apply::blocked(text, &id, &reason, pen))?
-            }
-            None => return Ok(false),
-        };
-        Ok(true)
+        if let Some(kill) = kill_of(failure.kind, begun.started.log.clone()) {
+            let came = self.apply(|_, text, pen| apply::killed(text, &id, &kill, pen))?;
+            let given_up = came.failed.contains(&id);
+            return Ok(Some(if given_up { Then::Stuck } else { Then::BrokenDown }));
+        }
+        if matches!(failure.kind, FailureKind::Blocked | FailureKind::Conflict) {
+            let reason = failure.message.clone();
+            self.apply(|_, text, pen| apply::blocked(text, &id, &reason, pen))?;
+            return Ok(Some(Then::Stuck));
+        }
+        Ok(None)
     }
 
-    /// The terms of an agent of a stage, which only looks.
+    /// The terms of an agent that only looks.
     fn looks(&self, stage: StageName, schema: Value) -> RoleTerms {
+        self.terms(stage, schema, Access::Looks)
+    }
+
+    /// The terms of an agent that has to try things out: tests write files, and whoever may not write
+    /// cannot run them. What stays of it is undone.
+    fn tries(&self, stage: StageName, schema: Value) -> RoleTerms {
+        self.terms(stage, schema, Access::Writes)
+    }
+
+    fn terms(&self, stage: StageName, schema: Value, access: Access) -> RoleTerms {
         let mcp = self.config.stage(stage).mcp_config;
-        RoleTerms { stage, schema, access: Access::Looks, max_turns: None, model: None, mcp }
+        RoleTerms { stage, schema, access, max_turns: None, model: None, mcp }
     }
 
     /// An agent that will not work for the next question either: the construct ends and says why.

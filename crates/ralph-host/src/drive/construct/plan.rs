@@ -1,10 +1,13 @@
 //! PLAN: a spec becomes tasks, as the first stage of a construct or for itself.
 
+use std::path::Path;
+
 use ralph_core::config::StageName;
 use ralph_core::construct::answer::{self, PlanAnswer};
 use ralph_core::construct::apply::{self, Existing, PlanTarget};
 use ralph_core::construct::prompts::{self, SpecText};
 use ralph_core::cycle::{Came, End, StageKind};
+use ralph_core::format::{Format, codec};
 use ralph_core::memory::roles::directive::schema_of;
 use ralph_core::plan::{Plan, Task};
 
@@ -12,7 +15,9 @@ use super::Goal;
 use crate::drive::consult::{Consultation, Question, Said};
 use crate::drive::error::DriveError;
 use crate::drive::notice::Listener;
-use crate::drive::session::{Loop, Session, Setup};
+use crate::drive::preview::{CommandLine, Look, choose, command_line};
+use crate::drive::session::{ATTEMPT_VARIABLE, Loop, Session, Setup, stage_choice};
+use crate::drive::terms::{Access, RoleTerms, Terms};
 use crate::prompt_files;
 
 /// A plan that is to be made.
@@ -26,13 +31,17 @@ pub struct Planning {
     pub text: String,
     /// What becomes of tasks that are there already.
     pub existing: Existing,
+    /// Whether the plan is only shown.
+    pub dry: bool,
 }
 
 /// What came of it.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// What was written.
+    /// What was written, or would be.
     pub came: Came,
+    /// The new tasks.
+    pub tasks: Vec<Task>,
     /// Why the loop ended before, if it did.
     pub end: Option<End>,
 }
@@ -49,15 +58,21 @@ pub fn plan(
     session.start()?;
     let mut all = Vec::new();
     for planning in plannings {
-        let came = session.make_plan(planning)?;
-        let end = session.ending.take();
+        let made = session.make_plan(planning)?;
+        let signal = session.signals.first().filter(|_| made.is_none());
+        let end = session.ending.take().or(signal.map(End::Interrupted));
         let ended = end.is_some();
-        all.push(Planned { came: came.unwrap_or_default(), end });
+        let (came, tasks) = made.unwrap_or_default();
+        all.push(Planned { came, tasks, end });
         if ended {
             break;
         }
     }
     let end = all.iter().find_map(|planned| planned.end.clone()).unwrap_or(End::Complete);
+    if plannings.iter().all(|planning| planning.dry) {
+        // Nothing was written, so nothing is committed either.
+        session.config.commit_ledger = false;
+    }
     session.finish(&end, &end.reason())?;
     Ok(all)
 }
@@ -70,27 +85,79 @@ impl Session<'_> {
             file: Some(goal.file.clone()),
             text: goal.text.clone(),
             existing: Existing::Merge,
+            dry: false,
         };
         match self.make_plan(&planning)? {
-            Some(came) => self.end_stage(&under, came),
+            Some((came, tasks)) => {
+                let stamp = self.clock.stamp();
+                self.agent_log.line(&stamp, &format!("PLAN: {} tasks generated", tasks.len()));
+                self.end_stage(&under, came)
+            }
             None => Ok(()),
         }
     }
 
     /// Ask for a plan and write it. `None` when there is none, and the loop is to end.
-    fn make_plan(&mut self, planning: &Planning) -> Result<Option<Came>, DriveError> {
+    fn make_plan(&mut self, planning: &Planning) -> Result<Option<(Came, Vec<Task>)>, DriveError> {
         let plan = self.read_plan()?.plan;
         let plan: &Plan = &plan;
-        let prompt = self.plan_prompt(planning, plan)?;
+        let prompt = plan_prompt(self.project.root(), self.format, planning, plan)?;
+        let mut answered = match self.ask_for_plan(planning, plan, prompt.clone())? {
+            Some(answered) => answered,
+            None => return Ok(None),
+        };
+        if let Err(Unplanned { question: Some(question), .. }) = &answered
+            && !self.planner_resumes()?
+        {
+            // An agent that cannot be asked again in its session begins anew, with the reasons.
+            let prompt = format!("{prompt}\n\n# Your Last Answer\n\n{question}\n");
+            answered = match self.ask_for_plan(planning, plan, prompt)? {
+                Some(answered) => answered,
+                None => return Ok(None),
+            };
+        }
+        let answered = match answered {
+            Ok(answered) => answered,
+            Err(Unplanned { why, log, .. }) => {
+                self.ending = Some(End::NoPlan { why, log });
+                return Ok(None);
+            }
+        };
+        let target = PlanTarget {
+            format: self.format,
+            spec: planning.spec.as_deref(),
+            file: planning.file.as_deref(),
+            existing: planning.existing,
+            title: planning.spec.as_deref().unwrap_or_default(),
+        };
+        let mut made = Vec::new();
+        let came = self.apply(|_, text, pen| {
+            let mut applied = apply::planned(text, &target, &answered, pen)?;
+            let plan = codec(target.format).parse(&applied.text)?;
+            made = applied.came.created.iter().filter_map(|id| plan.task(id).cloned()).collect();
+            if planning.dry {
+                applied.text = text.to_owned();
+            }
+            Ok(applied)
+        })?;
+        Ok(Some((came, made)))
+    }
+
+    /// Ask once. `None` when the loop has to end first.
+    fn ask_for_plan(
+        &mut self,
+        planning: &Planning,
+        plan: &Plan,
+        prompt: String,
+    ) -> Result<Option<Result<PlanAnswer, Unplanned>>, DriveError> {
         let check = |said: &Said| {
             answer::plan(said.words(), plan).map(drop).map_err(|problem| problem.question)
         };
-        let question =
-            Question { item: planning.spec.clone().unwrap_or_default(), prompt, check: &check };
+        let item = planning.spec.clone().unwrap_or_default();
         let consultation = Consultation {
             role: "plan",
             terms: self.looks(StageName::Plan, schema_of::<PlanAnswer>()),
-            questions: vec![question],
+            questions: vec![Question { item, prompt, check: &check }],
             jobs: 1,
             may_write: &[],
         };
@@ -99,39 +166,82 @@ impl Session<'_> {
         if self.ending.is_some() {
             return Ok(None);
         }
-        let answer = consulted.answers.first();
-        let answered = match answer {
-            Some(one) if one.finished() => {
-                answer::plan(one.said.words(), plan).map_err(|problem| problem.to_string())
-            }
-            Some(one) => Err(one.outcome.to_string()),
-            None => Err("nobody answered".to_owned()),
-        };
-        let answered = match answered {
-            Ok(answered) => answered,
-            Err(why) => {
-                self.ending = Some(End::NoPlan { why, log: answer.map(|one| one.log.clone()) });
-                return Ok(None);
-            }
-        };
-        let target = PlanTarget {
-            format: self.format,
-            spec: planning.spec.as_deref(),
-            existing: planning.existing,
-            title: planning.spec.as_deref().unwrap_or_default(),
-        };
-        self.apply(|_, text, pen| apply::planned(text, &target, &answered, pen)).map(Some)
+        let Some(one) = consulted.answers.first() else { return Ok(None) };
+        let log = Some(one.log.clone());
+        Ok(Some(match one.finished() {
+            true => answer::plan(one.said.words(), plan).map_err(|problem| Unplanned {
+                why: problem.to_string(),
+                question: Some(problem.question),
+                log,
+            }),
+            false => Err(Unplanned { why: one.outcome.to_string(), question: None, log }),
+        }))
     }
 
-    fn plan_prompt(&self, planning: &Planning, plan: &Plan) -> Result<String, DriveError> {
-        let templates = prompt_files::templates(self.project.root())?.value;
-        let spec = SpecText {
-            name: planning.spec.as_deref().unwrap_or("what was asked for"),
-            file: planning.file.as_deref(),
-            text: &planning.text,
-        };
-        let tasks: Vec<Task> = plan.tasks.iter().filter(|t| t.state.is_open()).cloned().collect();
-        prompts::plan(&templates, spec, &tasks, self.format)
-            .map_err(|e| DriveError::Prompt(e.to_string()))
+    /// Whether the planner can be asked again in its session.
+    fn planner_resumes(&self) -> Result<bool, DriveError> {
+        let root = self.project.root();
+        let choice = stage_choice(&self.config, StageName::Plan, &self.options, root)?;
+        Ok(choice.chosen.driver.supports().resume)
     }
+}
+
+/// Why there is no plan.
+struct Unplanned {
+    why: String,
+    /// What could be asked about it.
+    question: Option<String>,
+    log: Option<String>,
+}
+
+/// What the planner is told.
+fn plan_prompt(
+    root: &Path,
+    format: Format,
+    planning: &Planning,
+    plan: &Plan,
+) -> Result<String, DriveError> {
+    let templates = prompt_files::templates(root)?.value;
+    let spec = SpecText {
+        name: planning.spec.as_deref().unwrap_or("what was asked for"),
+        file: planning.file.as_deref(),
+        text: &planning.text,
+    };
+    let tasks: Vec<Task> = plan.tasks.iter().filter(|t| t.state.is_open()).cloned().collect();
+    prompts::plan(&templates, spec, &tasks, format).map_err(|e| DriveError::Prompt(e.to_string()))
+}
+
+/// One question of a planner that is not asked.
+pub struct PlanPreview {
+    /// The prompt.
+    pub prompt: String,
+    /// How the backend would be started.
+    pub command: CommandLine,
+}
+
+/// What `ralph plan` would ask, and whom.
+pub fn preview_plan(
+    look: &Look<'_>,
+    plannings: &[Planning],
+) -> Result<Vec<PlanPreview>, DriveError> {
+    let (root, path) = (look.project.root(), std::env::var_os("PATH"));
+    let (chosen, place) = choose(look, StageName::Plan, path.as_ref())?;
+    let terms = RoleTerms {
+        stage: StageName::Plan,
+        schema: schema_of::<PlanAnswer>(),
+        access: Access::Looks,
+        max_turns: None,
+        model: None,
+        mcp: look.config.stage(StageName::Plan).mcp_config,
+    };
+    let terms = Terms::of_role(look.config, root, &terms, 0.0)?;
+    let own = [(ATTEMPT_VARIABLE.to_owned(), String::new())];
+    plannings
+        .iter()
+        .map(|planning| {
+            let prompt = plan_prompt(root, look.plan.format, planning, look.plan)?;
+            let command = command_line(&terms, &own, &chosen, place, (&prompt, None));
+            Ok(PlanPreview { prompt, command })
+        })
+        .collect()
 }

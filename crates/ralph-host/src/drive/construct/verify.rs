@@ -2,19 +2,19 @@
 
 use std::fmt::Write as _;
 
-use ralph_core::config::StageName;
+use ralph_core::config::{StageName, VerifyWorkspace};
 use ralph_core::construct::answer::{self, SpecVerdict, TaskVerdict};
 use ralph_core::construct::apply::{self, Verification};
 use ralph_core::construct::prompts::{self, GateLine, VerifyInput};
 use ralph_core::cycle::{Fate, Record, StageKind};
 use ralph_core::memory::roles::directive::schema_of;
-use ralph_core::plan::{Id, Plan, Task};
+use ralph_core::plan::{Id, Plan, Task, Tombstone, TombstoneKind};
 
 use super::Goal;
 use crate::drive::consult::{Answer, Consultation, Consulted, Question, Said};
 use crate::drive::error::DriveError;
 use crate::drive::session::Session;
-use crate::prompt_files;
+use crate::drive::workspace::Workplace;
 use crate::store::Durability;
 
 /// Bytes of a diff that are read: the prompt shows less, and says where all of it is.
@@ -24,7 +24,7 @@ impl Session<'_> {
     pub(super) fn verify(&mut self, goal: &Goal, tasks: &[Id]) -> Result<(), DriveError> {
         let under = self.begin_stage(StageKind::Verify, None)?;
         let plan = self.read_plan()?.plan;
-        let tasks: Vec<Task> = tasks.iter().filter_map(|id| plan.task(id).cloned()).collect();
+        let tasks: Vec<Task> = tasks.iter().filter_map(|id| remembering(&plan, id)).collect();
         let Some(verdicts) = self.task_verdicts(goal, &tasks)? else { return Ok(()) };
         let Some(whole) = self.spec_verdict(goal, &plan)? else { return Ok(()) };
         if self.ending.is_some() {
@@ -90,6 +90,9 @@ impl Session<'_> {
         tasks: &[&Task],
         jobs: &mut usize,
     ) -> Result<Option<Vec<Answer>>, DriveError> {
+        if self.workplace() == Workplace::Own {
+            return self.verifiers_apart(goal, tasks, *jobs);
+        }
         let Some(consulted) = self.verifiers_at_once(goal, tasks, *jobs)? else {
             return Ok(None);
         };
@@ -110,13 +113,30 @@ impl Session<'_> {
         Ok(Some(all))
     }
 
+    /// Verifiers in worktrees of their own, never more of these than work at once.
+    fn verifiers_apart(
+        &mut self,
+        goal: &Goal,
+        tasks: &[&Task],
+        jobs: usize,
+    ) -> Result<Option<Vec<Answer>>, DriveError> {
+        let mut all = Vec::new();
+        for some in tasks.chunks(jobs.max(1)) {
+            let Some(consulted) = self.verifiers_at_once(goal, some, jobs)? else {
+                return Ok(None);
+            };
+            all.extend(consulted.answers);
+        }
+        Ok(Some(all))
+    }
+
     fn verifiers_at_once(
         &mut self,
         goal: &Goal,
         tasks: &[&Task],
         jobs: usize,
     ) -> Result<Option<Consulted>, DriveError> {
-        let templates = prompt_files::templates(self.project.root())?.value;
+        let templates = self.templates()?;
         let checks: Vec<_> = tasks
             .iter()
             .map(|task| {
@@ -145,12 +165,20 @@ impl Session<'_> {
         }
         let consultation = Consultation {
             role: "verify",
-            terms: self.looks(StageName::Verify, schema_of::<TaskVerdict>()),
+            terms: self.tries(StageName::Verify, schema_of::<TaskVerdict>()),
             questions,
             jobs,
             may_write: &[],
         };
-        self.consult(&consultation)
+        self.consult_in(&consultation, self.workplace())
+    }
+
+    /// Where verifiers work.
+    fn workplace(&self) -> Workplace {
+        match self.config.verify_workspace {
+            VerifyWorkspace::Shared => Workplace::Shared,
+            VerifyWorkspace::Worktree => Workplace::Own,
+        }
     }
 
     /// The word about the spec as a whole; none when no verifier has a usable one.
@@ -160,7 +188,7 @@ impl Session<'_> {
         goal: &Goal,
         plan: &Plan,
     ) -> Result<Option<Option<SpecVerdict>>, DriveError> {
-        let templates = prompt_files::templates(self.project.root())?.value;
+        let templates = self.templates()?;
         let tasks: Vec<Task> = plan.scoped_tasks().cloned().collect();
         let issues: Vec<_> = plan.scoped_issues().cloned().collect();
         let prompt = prompts::verify_spec(&templates, goal.spec_text(), &tasks, &issues)
@@ -175,12 +203,13 @@ impl Session<'_> {
             let question = Question { item: "spec".into(), prompt: prompt.clone(), check: &check };
             let consultation = Consultation {
                 role: "verify",
-                terms: self.looks(StageName::Verify, schema_of::<SpecVerdict>()),
+                terms: self.tries(StageName::Verify, schema_of::<SpecVerdict>()),
                 questions: vec![question],
                 jobs: 1,
                 may_write: &[],
             };
-            let Some(consulted) = self.consult(&consultation)? else { return Ok(None) };
+            let consulted = self.consult_in(&consultation, self.workplace())?;
+            let Some(consulted) = consulted else { return Ok(None) };
             self.halt_if_hopeless(&consulted.answers);
             let answer = consulted.answers.first().filter(|answer| answer.finished());
             let verdict = answer.and_then(|a| answer::spec_verdict(a.said.words()).ok());
@@ -202,7 +231,7 @@ impl Session<'_> {
                 view.verdict.iter().flat_map(|verdict| &verdict.checks).map(gate).collect();
             let Some(commit) = commit else { continue };
             if work.diff.len() < LONGEST_DIFF {
-                let patch = self.repo.patch_of(commit)?;
+                let patch = self.repo.work_of(commit)?;
                 let patch = patch.get(..LONGEST_DIFF).unwrap_or(&patch);
                 // Writing to a string cannot fail.
                 let _ = writeln!(work.diff, "{}", String::from_utf8_lossy(patch));
@@ -212,6 +241,15 @@ impl Session<'_> {
         work.command = (!commits.is_empty()).then(|| format!("git show {}", commits.join(" ")));
         Ok(work)
     }
+}
+
+/// A task that is done, with the reason why it was rejected before: that must be mended now.
+fn remembering(plan: &Plan, id: &Id) -> Option<Task> {
+    let task = plan.task(id)?.clone();
+    let rejected = |stone: &&Tombstone| stone.kind == TombstoneKind::Reject && stone.id == *id;
+    let last = plan.tombstones.iter().rfind(rejected);
+    let reject = task.reject.clone().or_else(|| last?.reason.clone());
+    Some(Task { reject, ..task })
 }
 
 #[derive(Default)]

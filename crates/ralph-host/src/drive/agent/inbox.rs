@@ -1,0 +1,150 @@
+//! The queue while an agent works on it: others add, list and remove.
+
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use ralph_core::inbox::{Change, Entry, Inbox, Status};
+
+use super::Agent;
+use crate::drive::error::DriveError;
+use crate::drive::notice::Notice;
+use crate::drive::session::Session;
+use crate::store::{Kind, put_view, read};
+
+/// Where the copy of the spec that is worked on is kept.
+const COPY: &str = "spec-copy.md";
+
+/// How often a waiting agent looks whether somebody wants its end.
+const NAP: Duration = Duration::from_millis(200);
+
+impl Session<'_> {
+    /// The next spec, which is active from now on: the one that was interrupted, else the first that
+    /// waits.
+    pub(super) fn fetch(&mut self, agent: &mut Agent) -> Result<Option<Entry>, DriveError> {
+        let last = agent.state.current_spec_id.clone();
+        let at = self.clock.stamp();
+        let fetched = self.with_inbox(|inbox| {
+            let waits = |entry: &&Entry| matches!(entry.status, Status::Pending | Status::Active);
+            let last = last.as_deref().and_then(|id| inbox.find(id)).filter(waits);
+            // An active one without a session is what a killed agent left.
+            let left = || inbox.entries().iter().find(|entry| entry.status == Status::Active);
+            let Some(entry) = last.or_else(left).or_else(|| inbox.first_pending()) else {
+                return Ok((None, None));
+            };
+            let text = match entry.status {
+                Status::Active => None,
+                _ => Some(inbox.set_status(&entry.id, &Change::Active { at: at.clone() })?),
+            };
+            Ok((text, Some(entry.clone())))
+        })?;
+        if let Some(entry) = &fetched {
+            if agent.state.current_spec_id.as_ref() != Some(&entry.id) {
+                agent.state.current_spec_id = Some(entry.id.clone());
+                agent.state.cost_at_spec = self.history.cost;
+                self.forget_copy();
+            }
+            self.save(agent)?;
+        }
+        Ok(fetched)
+    }
+
+    /// Another status for an entry. One that somebody removed stays removed.
+    pub(super) fn change_inbox(&mut self, id: &str, change: &Change) -> Result<(), DriveError> {
+        self.with_inbox(|inbox| match inbox.find(id) {
+            Some(_) => Ok((Some(inbox.set_status(id, change)?), ())),
+            None => Ok((None, ())),
+        })
+    }
+
+    pub(super) fn inbox_entry(&mut self, id: &str) -> Result<Option<Entry>, DriveError> {
+        self.with_inbox(|inbox| Ok((None, inbox.find(id).cloned())))
+    }
+
+    pub(super) fn pending_specs(&mut self) -> Result<usize, DriveError> {
+        self.with_inbox(|inbox| Ok((None, inbox.count(Status::Pending))))
+    }
+
+    /// Read the inbox under its lock, and write it when there is something new.
+    fn with_inbox<T>(
+        &mut self,
+        decide: impl FnOnce(&Inbox<'_>) -> Result<(Option<String>, T), ralph_core::inbox::InboxError>,
+    ) -> Result<T, DriveError> {
+        let path = self.project.inbox();
+        let shown = self.relative(&path);
+        let broken = |message: &str, line: Option<usize>| {
+            let place = line.map_or_else(|| shown.clone(), |line| format!("{shown}:{line}"));
+            let hint = "nothing was changed; mend that line and start the agent again";
+            DriveError::plan(&place, message, hint)
+        };
+        let updated = self.plan.store().update(&path, Kind::of(&path), |bytes| {
+            let text = std::str::from_utf8(bytes.unwrap_or_default())
+                .map_err(|_| broken("this is not UTF-8 text", None))?;
+            let inbox = Inbox::parse(text).map_err(|e| broken(&e.message, Some(e.line)))?;
+            let (new, value) = decide(&inbox).map_err(|e| broken(&e.to_string(), None))?;
+            Ok::<_, DriveError>((new.unwrap_or_else(|| text.to_owned()), value))
+        })?;
+        if let Some(torn) = &updated.torn {
+            self.warn(&torn.to_string());
+        }
+        Ok(updated.value)
+    }
+
+    /// The text of a spec as it was when it was fetched: people edit specs while agents work.
+    pub(super) fn spec_copy(
+        &mut self,
+        _agent: &mut Agent,
+        entry: &Entry,
+    ) -> Result<Result<(String, String), String>, DriveError> {
+        let root = self.project.root().to_owned();
+        let native = self.project.specs_dir().join(&entry.spec);
+        let path = if native.is_file() { native } else { root.join(&entry.spec) };
+        let file = self.relative(&path);
+        let now = if path.is_file() { read(&path)? } else { None };
+        let copy = self.project.state_dir().join(COPY);
+        let kept = read(&copy)?;
+        let bytes = match (kept, now) {
+            (Some(kept), now) => {
+                if now.as_ref() != Some(&kept) {
+                    self.warn(&format!(
+                        "{file} was changed since {} was fetched; what it said then counts",
+                        entry.id
+                    ));
+                }
+                kept
+            }
+            (None, Some(now)) => {
+                put_view(&copy, &now)?;
+                now
+            }
+            (None, None) => return Ok(Err(format!("spec not found: {file}"))),
+        };
+        Ok(match String::from_utf8(bytes) {
+            Ok(text) if text.trim().is_empty() => Err(format!("{file} is empty")),
+            Ok(text) => Ok((file, text)),
+            Err(_) => Err(format!("{file} is not a text file")),
+        })
+    }
+
+    /// The spec is over, or another one begins.
+    pub(super) fn forget_copy(&mut self) {
+        // What cannot be removed is written over by the next one.
+        let _ = crate::store::drop_view(&self.project.state_dir().join(COPY));
+    }
+
+    /// Wait until the inbox changes, or a signal comes.
+    pub(super) fn wait_for_specs(&mut self) -> Result<(), DriveError> {
+        let path = self.project.inbox();
+        let before = stamp(&path);
+        self.listener.hear(Notice::Waiting { reason: "new specs in the inbox", seconds: 0 });
+        while self.signals.first().is_none() && stamp(&path) == before {
+            thread::sleep(NAP);
+        }
+        Ok(())
+    }
+}
+
+fn stamp(path: &Path) -> Option<(u64, Option<std::time::SystemTime>)> {
+    let meta = std::fs::metadata(path).ok()?;
+    Some((meta.len(), meta.modified().ok()))
+}

@@ -1,0 +1,352 @@
+//! The agent: specs from the inbox, one after another, a commit each.
+//!
+//! # Theory of operation
+//!
+//! ```text
+//! agent:  open → recover → (fetch → construct → commit | take out)* → finish
+//! ```
+//!
+//! Three files say where it stands: the inbox (which spec is active, done or failed), the session file
+//! (which entry was worked on, and the numbers), and the spec's ref in git (its work, until the commit).
+//! Each step is written so that doing it again changes nothing, so a start after a crash looks at the
+//! three and goes on: an entry that is done and whose work is still on its ref gets its commit, one
+//! that failed has its work taken out, one that is active or pending is continued.
+
+mod finish;
+mod inbox;
+
+use jiff::Timestamp;
+use ralph_core::agent_session::AgentSession;
+use ralph_core::config::Dollars;
+use ralph_core::construct::{ConstructEnd, Summary};
+use ralph_core::cycle::{End, Signal};
+use ralph_core::inbox::{Change, Entry, Status};
+
+use super::construct::Goal;
+use super::error::DriveError;
+use super::notice::{Listener, Notice};
+use super::session::{Loop, Session, Setup};
+use super::specs::spec_keeper;
+use crate::store::{drop_view, put_view};
+
+/// What was asked for.
+#[derive(Clone, Debug)]
+pub struct AgentOptions {
+    /// Stop after so many specs.
+    pub max_specs: Option<u32>,
+    /// Stop after so many failures in a row.
+    pub max_failures: u32,
+    /// Wait for new specs instead of stopping at an empty inbox.
+    pub watch: bool,
+    /// Most agents at once in a stage.
+    pub jobs: Option<usize>,
+}
+
+/// How an agent ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AgentEnd {
+    /// Nothing is left.
+    Empty,
+    /// So many specs were worked on.
+    MaxSpecs(u32),
+    /// The money is used up.
+    MaxCost {
+        /// The limit.
+        limit: f64,
+        /// What was spent.
+        spent: f64,
+    },
+    /// So many specs failed in a row.
+    MaxFailures(u32),
+    /// A signal came.
+    Interrupted(Signal),
+    /// Nothing would go better with the next spec, or a person has to decide.
+    Halted(End),
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentReport {
+    /// Why it ended.
+    pub end: AgentEnd,
+    /// The numbers of the session.
+    pub session: AgentSession,
+    /// Specs that are still pending.
+    pub pending: usize,
+}
+
+impl AgentEnd {
+    /// In words.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Empty => "Inbox empty. Agent stopping.".into(),
+            Self::MaxSpecs(n) => format!("Max specs ({n}) reached. Agent stopping."),
+            Self::MaxCost { limit, spent } => {
+                format!("Max cost (${limit:.2}) reached, ${spent:.2} spent. Agent stopping.")
+            }
+            Self::MaxFailures(n) => {
+                format!("{n} specs failed in a row (max failures). Agent stopping.")
+            }
+            Self::Interrupted(Signal::Interrupt) => "Interrupted. Agent stopping.".into(),
+            Self::Interrupted(Signal::Terminate) => "Terminated. Agent stopping.".into(),
+            Self::Halted(end) => format!("{}. Agent stopping.", end.reason().trim_end_matches('.')),
+        }
+    }
+
+    /// Whether the next start is to go on with this session.
+    fn keeps_session(&self) -> bool {
+        matches!(self, Self::Interrupted(_) | Self::Halted(_))
+    }
+}
+
+impl AgentReport {
+    /// The program's exit code.
+    pub fn exit_code(&self) -> u8 {
+        match &self.end {
+            AgentEnd::Interrupted(Signal::Interrupt) => 130,
+            AgentEnd::Interrupted(Signal::Terminate) => 143,
+            AgentEnd::Halted(end) => ralph_core::cycle::exit_code(end),
+            _ if self.session.specs_failed > 0 => 3,
+            AgentEnd::Empty => 0,
+            _ if self.pending == 0 => 0,
+            _ => 4,
+        }
+    }
+}
+
+/// Work through the inbox.
+pub fn agent(
+    mut setup: Setup,
+    options: &AgentOptions,
+    listener: &mut dyn Listener,
+) -> Result<AgentReport, DriveError> {
+    let runner = super::runner(&mut setup);
+    let mut session = Session::open(setup, Loop::Agent, &runner, listener)?;
+    session.recover()?;
+    let state = session.read_session()?;
+    session.spent_before = state.total_cost;
+    session.start()?;
+    let mut agent = Agent { options: options.clone(), state };
+    session.say("Agent started");
+    session.save(&mut agent)?;
+    let end = session.work_through(&mut agent)?;
+    session.end_agent(&mut agent, end)
+}
+
+/// An agent at work.
+struct Agent {
+    options: AgentOptions,
+    state: AgentSession,
+}
+
+impl Session<'_> {
+    fn work_through(&mut self, agent: &mut Agent) -> Result<AgentEnd, DriveError> {
+        self.settle_last(agent)?;
+        loop {
+            if let Some(end) = self.agent_limit(agent) {
+                return Ok(end);
+            }
+            let Some(entry) = self.fetch(agent)? else {
+                if agent.options.watch {
+                    self.wait_for_specs()?;
+                    continue;
+                }
+                return Ok(AgentEnd::Empty);
+            };
+            if let Some(end) = self.one_spec(agent, &entry)? {
+                return Ok(end);
+            }
+        }
+    }
+
+    /// What ends the agent between two specs.
+    fn agent_limit(&self, agent: &Agent) -> Option<AgentEnd> {
+        if let Some(signal) = self.signals.first() {
+            return Some(AgentEnd::Interrupted(signal));
+        }
+        let AgentSession { specs_completed, specs_failed, .. } = agent.state;
+        let worked = specs_completed + specs_failed;
+        if let Some(most) = agent.options.max_specs.filter(|most| worked >= *most) {
+            return Some(AgentEnd::MaxSpecs(most));
+        }
+        if agent.state.consecutive_failures >= agent.options.max_failures {
+            return Some(AgentEnd::MaxFailures(agent.state.consecutive_failures));
+        }
+        let limit = self.config.limits.max_cost.map(Dollars::get)?;
+        let spent = self.history.cost;
+        (spent >= limit).then_some(AgentEnd::MaxCost { limit, spent })
+    }
+
+    /// One spec from its queue to its commit. What ends the agent is told.
+    fn one_spec(
+        &mut self,
+        agent: &mut Agent,
+        entry: &Entry,
+    ) -> Result<Option<AgentEnd>, DriveError> {
+        self.say(&format!("FETCH: {} {}", entry.id, entry.spec));
+        let goal = match self.goal_of(agent, entry)? {
+            Ok(goal) => goal,
+            Err(why) => {
+                self.fail_spec(agent, entry, &why)?;
+                return Ok(None);
+            }
+        };
+        let end = self.run_construct(&goal)?;
+        let summary = Summary::of(&self.history.construct, &end);
+        self.listener.hear(Notice::Summary(&summary));
+        self.save(agent)?;
+        self.after_construct(agent, entry, &end)
+    }
+
+    fn after_construct(
+        &mut self,
+        agent: &mut Agent,
+        entry: &Entry,
+        end: &ConstructEnd,
+    ) -> Result<Option<AgentEnd>, DriveError> {
+        match &end.end {
+            End::Complete => {
+                self.say("CONSTRUCT: complete");
+                self.complete_spec(agent, entry)?;
+                Ok(None)
+            }
+            End::Blocked { .. } | End::MaxIterations(_) | End::Breaker(_) | End::NoPlan { .. } => {
+                let mut why = end.reason();
+                if let Some(first) = end.left.first() {
+                    why = format!("{why}: {first}");
+                }
+                self.say(&format!("CONSTRUCT: {why}"));
+                self.fail_spec(agent, entry, &why)?;
+                Ok(None)
+            }
+            other => {
+                self.change_inbox(&entry.id, &Change::Pending)?;
+                let ended = match other {
+                    End::Interrupted(signal) => AgentEnd::Interrupted(*signal),
+                    End::MaxCost { limit, spent } => {
+                        AgentEnd::MaxCost { limit: *limit, spent: *spent }
+                    }
+                    end => AgentEnd::Halted(end.clone()),
+                };
+                Ok(Some(ended))
+            }
+        }
+    }
+
+    /// A spec that an earlier start left half way between its verdict and its end.
+    fn settle_last(&mut self, agent: &mut Agent) -> Result<(), DriveError> {
+        let Some(id) = agent.state.current_spec_id.clone() else { return Ok(()) };
+        let Some(entry) = self.inbox_entry(&id)? else {
+            agent.state.current_spec_id = None;
+            return self.save(agent);
+        };
+        match entry.status {
+            Status::Done => self.complete_spec(agent, &entry),
+            Status::Failed => {
+                let why = entry.error.clone().unwrap_or_default();
+                self.fail_spec(agent, &entry, &why)
+            }
+            // It is the next one to be fetched.
+            Status::Pending | Status::Active => Ok(()),
+        }
+    }
+
+    fn end_agent(&mut self, agent: &mut Agent, end: AgentEnd) -> Result<AgentReport, DriveError> {
+        let pending = self.pending_specs()?;
+        let of_loop = match &end {
+            AgentEnd::Empty => End::Complete,
+            AgentEnd::Interrupted(signal) => End::Interrupted(*signal),
+            AgentEnd::Halted(end) => end.clone(),
+            AgentEnd::MaxCost { limit, spent } => End::MaxCost { limit: *limit, spent: *spent },
+            AgentEnd::MaxSpecs(_) | AgentEnd::MaxFailures(_) => End::Stopped,
+        };
+        let reason = end.reason();
+        self.say(&reason);
+        self.save(agent)?;
+        let summary = self.session_words(&agent.state);
+        self.say(&format!("Session summary: {summary}"));
+        self.finish(&of_loop, &reason)?;
+        if !end.keeps_session() {
+            drop_view(&self.project.agent_session())?;
+        }
+        Ok(AgentReport { end, session: agent.state.clone(), pending })
+    }
+
+    /// Write the session file.
+    fn save(&mut self, agent: &mut Agent) -> Result<(), DriveError> {
+        agent.state.total_cost = self.history.cost;
+        let text = serde_json::to_string_pretty(&agent.state).unwrap_or_default() + "\n";
+        Ok(put_view(&self.project.agent_session(), text.as_bytes())?)
+    }
+
+    /// The session of an agent that was interrupted, or a new one.
+    fn read_session(&mut self) -> Result<AgentSession, DriveError> {
+        let path = self.project.agent_session();
+        let bytes = crate::store::read(&path)?;
+        let known = bytes.as_deref().map(serde_json::from_slice::<AgentSession>);
+        match known {
+            Some(Ok(session)) => {
+                self.listener.hear(Notice::Recovered("going on with the agent's last session"));
+                Ok(session)
+            }
+            other => {
+                if other.is_some() {
+                    self.warn("ralph/.agent-session cannot be read; a new session begins");
+                }
+                Ok(AgentSession { started_at: self.clock.stamp(), ..AgentSession::default() })
+            }
+        }
+    }
+
+    /// A line for people and for the agent's log.
+    fn say(&mut self, text: &str) {
+        self.agent_log.line(&self.clock.stamp(), text);
+        self.listener.hear(Notice::Agent(text));
+    }
+
+    /// `3 specs, $2.45, 1h 23m`.
+    fn session_words(&self, state: &AgentSession) -> String {
+        let began: Option<Timestamp> = state.started_at.parse().ok();
+        let seconds = began.map_or(0, |at| self.clock.now().duration_since(at).as_secs());
+        let specs = state.specs_completed;
+        let s = if specs == 1 { "" } else { "s" };
+        let failed = match state.specs_failed {
+            0 => String::new(),
+            n => format!(", {n} failed"),
+        };
+        let cost = match self.history.cost_unknown {
+            true if state.total_cost == 0.0 => "cost unknown".to_owned(),
+            _ => format!("${:.2}", state.total_cost),
+        };
+        format!("{specs} spec{s}{failed}, {cost}, {}", duration(seconds))
+    }
+
+    /// The keeper of an entry's work.
+    fn keeper_of(entry: &Entry) -> String {
+        spec_keeper(&entry.spec)
+    }
+
+    /// What a spec wants, as it was when it was fetched.
+    fn goal_of(
+        &mut self,
+        agent: &mut Agent,
+        entry: &Entry,
+    ) -> Result<Result<Goal, String>, DriveError> {
+        let (file, text) = match self.spec_copy(agent, entry)? {
+            Ok(found) => found,
+            Err(why) => return Ok(Err(why)),
+        };
+        let (spec, jobs) = (entry.spec.clone(), agent.options.jobs);
+        Ok(Ok(Goal { spec, file, text, jobs }))
+    }
+}
+
+/// `15m 32s`.
+pub(super) fn duration(seconds: i64) -> String {
+    let seconds = seconds.max(0);
+    match (seconds / 3600, seconds % 3600 / 60, seconds % 60) {
+        (0, 0, s) => format!("{s}s"),
+        (0, m, s) => format!("{m}m {s}s"),
+        (h, m, _) => format!("{h}h {m}m"),
+    }
+}

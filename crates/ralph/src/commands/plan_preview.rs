@@ -1,0 +1,62 @@
+//! `ralph plan --dry-run`: what would be asked, and whom.
+
+use std::process::ExitCode;
+
+use ralph_core::construct::apply::Existing;
+use ralph_host::drive::{Look, Planning, preview_plan};
+use serde_json::{Value, json};
+
+use super::preview::{Rows, backend_json, input, shell_line};
+use crate::error::CommandError;
+use crate::out::{self, Render};
+
+/// Show it.
+pub(super) fn run(
+    look: &Look<'_>,
+    plannings: &[Planning],
+    render: Render,
+) -> Result<ExitCode, CommandError> {
+    let found = preview_plan(look, plannings)
+        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+    if let Some(missing) = found.iter().find(|one| one.command.found.is_none()) {
+        out::warn(format!("nobody could be asked: {} is not installed", missing.command.program));
+    }
+    if render == Render::Json {
+        let all: Vec<Value> = plannings
+            .iter()
+            .zip(&found)
+            .map(|(planning, one)| {
+                json!({
+                    "spec": planning.spec, "open_tasks": fate(planning),
+                    "prompt": one.prompt, "backend": backend_json(&one.command),
+                })
+            })
+            .collect();
+        out::json(&json!({ "plan": look.shown, "would_plan": all }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for (planning, one) in plannings.iter().zip(&found) {
+        let mut rows = Rows(Vec::new());
+        rows.add("Plan", [look.shown.to_owned()]);
+        let name = planning.spec.as_deref().unwrap_or("what was typed");
+        rows.add("Spec", [format!("{}; its open tasks {}", out::clean(name), fate(planning))]);
+        let model = one.command.model.as_ref().map(|m| format!(" {m}")).unwrap_or_default();
+        rows.add("Backend", [format!("{}{model}", one.command.backend)]);
+        rows.add("Command", [shell_line(&one.command)]);
+        rows.add("Input", [input(&one.command)]);
+        rows.add("Files", one.command.files.iter().cloned());
+        out::table(&rows.0).into_iter().try_for_each(out::line)?;
+        let size = out::count(one.prompt.len(), "byte");
+        out::line(format!("\nPrompt ({size}):\n"))?;
+        out::raw(&one.prompt)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What becomes of the tasks that the spec has.
+fn fate(planning: &Planning) -> &'static str {
+    match planning.existing {
+        Existing::Merge => "stay",
+        Existing::Replace => "go away",
+    }
+}
