@@ -1,7 +1,16 @@
-//! `ralph/.agent-session`: how the running agent loop stands, for a restart and for other terminals.
+//! The session of the agent loop: a few numbers in `ralph/.agent-session`, and the block that
+//! `ralph status` shows of them.
+//!
+//! The file belongs to the loop, which writes it anew after each spec and deletes it when it ends as
+//! it should; whoever finds one sees a loop at work or one that was interrupted. Fields that this
+//! version does not know stay in it.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use crate::inbox::{Inbox, Status};
+use crate::words::{dollars, elapsed};
 
 /// The file. Fields that ralph does not know are kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -24,4 +33,157 @@ pub struct AgentSession {
     /// Everything else.
     #[serde(flatten)]
     pub other: Map<String, Value>,
+}
+
+/// Whether a loop works on the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtWork {
+    /// One does.
+    Running,
+    /// None does: it was stopped or killed, and the next `ralph agent` goes on with it.
+    Interrupted,
+}
+
+impl AgentSession {
+    /// Read the file's text. An error says what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text).map_err(|e| e.to_string())
+    }
+
+    /// The file's text.
+    pub fn to_text(&self) -> String {
+        // Strings, numbers and values that were read as JSON: nothing here can fail.
+        let text = serde_json::to_string_pretty(self).unwrap_or_default();
+        format!("{text}\n")
+    }
+
+    /// The block at the top of `ralph status`, one line each.
+    pub fn block(&self, inbox: &Inbox<'_>, at_work: AtWork, now: &str) -> Vec<String> {
+        let mode = match at_work {
+            AtWork::Running => "agent",
+            AtWork::Interrupted => "agent (interrupted; `ralph agent` goes on)",
+        };
+        let current = match &self.current_spec_id {
+            None => "none".to_owned(),
+            Some(id) => match inbox.find(id) {
+                Some(entry) => format!("{} ({id})", entry.spec),
+                None => id.clone(),
+            },
+        };
+        let time = match self.seconds(now) {
+            Some(seconds) => elapsed(seconds),
+            None => "unknown time".to_owned(),
+        };
+        vec![
+            format!("Mode: {mode}"),
+            format!("Current spec: {current}"),
+            format!("Inbox: {}", counts(inbox)),
+            format!(
+                "Session: {} specs completed, {} spent, {time} elapsed",
+                self.specs_completed,
+                dollars(self.total_cost)
+            ),
+        ]
+    }
+
+    /// How long ago it began. A clock that was set back gives 0.
+    pub fn seconds(&self, now: &str) -> Option<u64> {
+        let began: Timestamp = self.started_at.trim().parse().ok()?;
+        let now: Timestamp = now.trim().parse().ok()?;
+        Some(u64::try_from(now.as_second().saturating_sub(began.as_second())).unwrap_or(0))
+    }
+}
+
+/// `2 pending, 1 active, 5 done, 0 failed`.
+pub fn counts(inbox: &Inbox<'_>) -> String {
+    let one = |status: Status| format!("{} {}", inbox.count(status), status.as_str());
+    Status::ALL.map(one).join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const FILE: &str = r#"{
+  "started_at": "2025-01-20T10:00:00Z",
+  "specs_completed": 3,
+  "specs_failed": 0,
+  "total_cost": 2.45,
+  "current_spec_id": "q-e5f6"
+}
+"#;
+
+    fn queue() -> String {
+        let line = |id: &str, spec: &str, status: &str| {
+            format!(
+                "{{\"t\":\"inbox\",\"id\":\"{id}\",\"spec\":\"{spec}\",\
+                 \"added_at\":\"2025-01-20T09:00:00Z\",\"status\":\"{status}\"}}\n"
+            )
+        };
+        let done = (0..5).map(|n| line(&format!("q-aaa{n}"), "old.md", "done")).collect::<String>();
+        done + &line("q-e5f6", "refactor-z.md", "active")
+            + &line("q-bbb1", "feature-x.md", "pending")
+            + &line("q-bbb2", "bugfix-y.md", "pending")
+    }
+
+    #[test]
+    fn the_block_is_the_one_of_the_specification() {
+        let queue = queue();
+        let session = AgentSession::parse(FILE).unwrap();
+        let inbox = Inbox::parse(&queue).unwrap();
+        let block = session.block(&inbox, AtWork::Running, "2025-01-20T11:23:45Z");
+        assert_eq!(
+            block.join("\n"),
+            "Mode: agent\n\
+             Current spec: refactor-z.md (q-e5f6)\n\
+             Inbox: 2 pending, 1 active, 5 done, 0 failed\n\
+             Session: 3 specs completed, $2.45 spent, 1h 23m elapsed"
+        );
+    }
+
+    #[test]
+    fn an_interrupted_session_says_how_to_go_on_and_a_strange_one_does_not_lie() {
+        let inbox = Inbox::parse("").unwrap();
+        let session = AgentSession {
+            started_at: "teatime".into(),
+            current_spec_id: Some("q-gone".into()),
+            ..AgentSession::default()
+        };
+        let block = session.block(&inbox, AtWork::Interrupted, "2025-01-20T11:23:45Z");
+        assert_eq!(
+            block.join("\n"),
+            "Mode: agent (interrupted; `ralph agent` goes on)\n\
+             Current spec: q-gone\n\
+             Inbox: 0 pending, 0 active, 0 done, 0 failed\n\
+             Session: 0 specs completed, $0.00 spent, unknown time elapsed"
+        );
+        let idle = AgentSession { started_at: "2025-01-20T11:23:45Z".into(), ..session };
+        assert_eq!(idle.seconds("2025-01-20T11:00:00Z"), Some(0), "the clock was set back");
+    }
+
+    #[test]
+    fn the_text_begins_as_in_the_specification_and_unknown_fields_stay() {
+        let text = AgentSession::parse(FILE).unwrap().to_text();
+        assert!(text.starts_with(FILE.trim_end_matches(['}', '\n'])), "{text}");
+        let more = FILE.replacen("{\n", "{\n  \"host\": {\"name\": \"x\"},\n", 1);
+        let text = AgentSession::parse(&more).unwrap().to_text();
+        assert!(text.contains("\"host\": {\n    \"name\": \"x\"\n  }"), "{text}");
+        assert!(AgentSession::parse("{").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_written_is_read_again(done in any::<u32>(), cents in any::<u32>(), id in "q-[a-z0-9]{4}") {
+            let session = AgentSession {
+                started_at: "2025-01-20T10:00:00Z".into(),
+                specs_completed: done,
+                total_cost: f64::from(cents) / 100.0,
+                current_spec_id: Some(id),
+                ..AgentSession::default()
+            };
+            prop_assert_eq!(AgentSession::parse(&session.to_text()), Ok(session));
+        }
+    }
 }

@@ -119,6 +119,12 @@ pub fn clip(text: &str, most: usize) -> String {
     }
 }
 
+/// A text on one line, with single spaces: what stands in a table, a title or a list.
+pub fn one_line(text: &str) -> String {
+    let breaks = |c: char| c.is_control() || c.is_whitespace();
+    text.split(breaks).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
 /// The name in `known` that somebody who typed `word` most likely meant, if one is near enough.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (word.chars().count() / 3).max(1);

@@ -31,7 +31,6 @@ mod story;
 mod terminal;
 pub mod text;
 mod tool;
-pub mod words;
 
 pub use ending::{Totals, ending};
 pub use json::Json;
@@ -39,7 +38,8 @@ pub use line::{Line, Paint, Style};
 pub use lines::{Detail, Lines};
 pub use live::{Live, freeze};
 pub use picture::Picture;
+pub use ralph_core::words;
 pub use screen::{Screen, Size};
 pub use story::Story;
-pub use terminal::{Terminal, View, listener};
+pub use terminal::{Terminal, View, listener, stdout_size};
 pub use tool::{event_line, tool_words};

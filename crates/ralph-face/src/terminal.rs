@@ -67,7 +67,8 @@ pub fn listener(view: View, root: &Path, clock: Clock) -> Box<dyn Listener> {
     }
 }
 
-fn stdout_size() -> Size {
+/// The size of the terminal at standard output, or the usual one.
+pub fn stdout_size() -> Size {
     match terminal_size::terminal_size_of(io::stdout()) {
         Some((columns, rows)) => Size { columns: columns.0.into(), rows: rows.0.into() },
         None => Size { columns: 80, rows: 24 },

@@ -23,6 +23,7 @@ mod git_dir;
 pub mod handoff_files;
 pub mod ids;
 pub mod knowledge_files;
+pub mod notify;
 pub mod plan_file;
 pub mod proc;
 pub mod project;

@@ -45,6 +45,7 @@ pub(crate) enum Command {
     Inbox(commands::inbox::InboxArgs),
     Query(commands::query::QueryArgs),
     Log(commands::log::LogArgs),
+    Report(commands::report::ReportArgs),
     Attempts(commands::attempts::AttemptsArgs),
     Show(commands::show::ShowArgs),
     Salvage(commands::salvage::SalvageArgs),

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::machine::ConstructEnd;
 use crate::cycle::{Came, Lap, StageEnd, StageKind, Staged};
 use crate::plan::Id;
+use crate::words::{dollars, elapsed};
 
 /// Ids of a list that are named.
 const NAMED: usize = 6;
@@ -181,16 +182,7 @@ fn list(ids: &[Id]) -> String {
 }
 
 fn took(millis: u64) -> String {
-    match (millis + 500) / 1000 {
-        seconds @ 0..60 => format!("{seconds}s"),
-        seconds @ 60..3_600 => format!("{}m {}s", seconds / 60, seconds % 60),
-        seconds => format!("{}h {}m", seconds / 3_600, seconds % 3_600 / 60),
-    }
-}
-
-/// Dollars; something that is less than a cent is not nothing.
-fn dollars(amount: f64) -> String {
-    if amount > 0.0 && amount < 0.005 { "<$0.01".to_owned() } else { format!("${amount:.2}") }
+    elapsed((millis + 500) / 1000)
 }
 
 #[cfg(test)]

@@ -39,6 +39,8 @@ pub enum LogOf {
     Stage,
     /// A backend that was tried alone.
     Trial,
+    /// The agent loop.
+    Agent,
 }
 
 impl LogOf {
@@ -47,6 +49,7 @@ impl LogOf {
         match self {
             Self::Stage => "ralph-",
             Self::Trial => "try-",
+            Self::Agent => "agent-",
         }
     }
 }

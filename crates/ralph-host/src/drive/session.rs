@@ -179,7 +179,9 @@ impl<'a> Session<'a> {
         let lock = RunLock::acquire(&project.state_dir(), store.holder())?;
         let (journal, history) = Journal::open(&project.state_dir())?;
         let log = Log::of(project.root(), &config);
-        prune_logs(&project.logs_dir(), LogOf::Stage, config.retention.logs.get());
+        for kind in [LogOf::Stage, LogOf::Agent] {
+            prune_logs(&project.logs_dir(), kind, config.retention.logs.get());
+        }
         let missing = if kind == Loop::Build { Missing::Error } else { Missing::Empty };
         let plan = PlanFile::new(project.root(), plan, store, missing);
         let loaded = plan.read()?;

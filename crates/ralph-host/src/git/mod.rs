@@ -35,6 +35,7 @@ mod gates;
 mod kept;
 mod land;
 mod land_merged;
+mod landed;
 mod ledger;
 mod merge;
 mod message;

@@ -112,23 +112,37 @@ pub fn read_history(state_dir: &Path) -> Result<History, JournalError> {
     Ok(load(&path)?.0)
 }
 
+/// The file that holds the journal of a state directory.
+pub fn journal_file(state_dir: &Path) -> PathBuf {
+    state_dir.join(NAME)
+}
+
+/// Hand on every record of the journal of a state directory, oldest first, without changing it.
+pub fn read_entries(state_dir: &Path, hear: &mut dyn FnMut(&Entry)) -> Result<(), JournalError> {
+    read_whole(&state_dir.join(NAME), hear).map(drop)
+}
+
 /// What the file says, how many of its bytes are whole lines, and what stands behind the first zero
 /// although it should be room: a machine that lost its power may have written that before what comes
 /// earlier.
 fn load(path: &Path) -> Result<(History, u64, Vec<u8>), JournalError> {
+    let mut history = History::default();
+    let (whole, behind) = read_whole(path, &mut |entry| history.add(entry))?;
+    Ok((history, whole, behind))
+}
+
+fn read_whole(path: &Path, hear: &mut dyn FnMut(&Entry)) -> Result<(u64, Vec<u8>), JournalError> {
     let mut bytes = target::read(path)?.unwrap_or_default();
     let mut behind = bytes.split_off(memchr::memchr(0, &bytes).unwrap_or(bytes.len()));
     behind.retain(|&byte| byte != 0);
     let whole = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
-    let mut history = History::default();
     for (n, line) in bytes[..whole].split(|&b| b == b'\n').enumerate() {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let entry = entry(line).map_err(|problem| problem.at(path, n + 1))?;
-        history.add(&entry);
+        hear(&entry(line).map_err(|problem| problem.at(path, n + 1))?);
     }
-    Ok((history, u64::try_from(whole).unwrap_or(u64::MAX), behind))
+    Ok((u64::try_from(whole).unwrap_or(u64::MAX), behind))
 }
 
 /// What is wrong with a line.

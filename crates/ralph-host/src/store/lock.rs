@@ -179,6 +179,27 @@ impl RunLock {
         holder.write_to(&file);
         Ok(Self { _held: Held(file) })
     }
+
+    /// Whether a loop has the run lock of `state_dir`. Only while the process that had it last is alive
+    /// is the lock touched at all, so a loop that starts at this moment is not in the way of itself.
+    pub fn is_held(state_dir: &Path) -> bool {
+        let path = state_dir.join("run.lock");
+        let alive = Holder::read_from(&path).is_some_and(|holder| is_alive(holder.pid));
+        alive
+            && File::open(&path).is_ok_and(|file| match file.try_lock_shared() {
+                Ok(()) => {
+                    drop(Held(file));
+                    false
+                }
+                Err(_) => true,
+            })
+    }
+}
+
+/// Whether there is such a process, whoever it belongs to.
+fn is_alive(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
 /// A locked file. It is unlocked by name and not just closed: a child that another thread is

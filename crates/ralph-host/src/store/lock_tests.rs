@@ -166,3 +166,16 @@ fn child_that_holds_the_ledger() {
     // Until the other test kills us or goes away.
     io::stdin().lines().for_each(drop);
 }
+
+#[test]
+fn whether_a_loop_runs_can_be_asked_without_taking_its_lock() {
+    let place = tempfile::tempdir().unwrap();
+    assert!(!RunLock::is_held(place.path()), "there is none");
+    let lock = RunLock::acquire(place.path(), &Holder::this_process("now")).unwrap();
+    assert!(RunLock::is_held(place.path()));
+    drop(lock);
+    assert!(!RunLock::is_held(place.path()), "it was given back");
+    let dead = Holder { pid: u32::MAX, ..Holder::this_process("now") };
+    drop(RunLock::acquire(place.path(), &dead).unwrap());
+    assert!(!RunLock::is_held(place.path()), "whoever had it is dead");
+}

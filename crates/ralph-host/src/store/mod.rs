@@ -29,7 +29,7 @@ mod view;
 pub use atomic::{TEMP_PREFIX, append, replace};
 pub use chain::Watched;
 pub use create::{Created, create};
-pub use journal::{Durability, Journal, JournalError, read_history};
+pub use journal::{Durability, Journal, JournalError, journal_file, read_entries, read_history};
 pub use ledger::{Kind, Read, Store, StoreError, Torn, TornTail, Updated, Wrote, update};
 pub use lock::{Holder, LEDGER_WAIT, LedgerLock, LockError, RunLock};
 pub use said::{Said, Word};

@@ -23,7 +23,10 @@ pub(crate) mod plan_spec;
 mod preview;
 pub(crate) mod query;
 pub(crate) mod recover;
+pub(crate) mod report;
 pub(crate) mod salvage;
+#[expect(dead_code, reason = "`ralph agent install-service` will call it")]
+pub(crate) mod service;
 pub(crate) mod show;
 pub(crate) mod spec;
 pub(crate) mod spec_file;
@@ -58,6 +61,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
         Command::Inbox(args) => inbox::run(&Context::open(here)?, args),
         Command::Query(args) => query::run(&Context::open(here)?, &args),
         Command::Log(args) => log::run(&Context::open(here)?, &args),
+        Command::Report(args) => report::run(&Context::open(here)?, &args),
         Command::Attempts(args) => attempts::run(&Context::open(here)?, &args),
         Command::Knowledge(args) => knowledge::run(&Context::open(here)?, &args),
         Command::Show(args) => show::run(&Context::open(here)?, &args),
@@ -97,6 +101,7 @@ fn access(command: &Command) -> Access {
         Command::Issue(args) => args.access(),
         Command::Spec(args) => args.access(),
         Command::Inbox(args) => args.access(),
+        Command::Report(args) => args.access(),
         Command::Salvage(args) => args.access(),
         Command::Recover(args) => args.access(),
         Command::Config(args) => args.access(),

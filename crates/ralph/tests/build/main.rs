@@ -41,6 +41,7 @@ mod processes;
 mod progress;
 mod recovery;
 mod repo;
+mod report;
 mod settings;
 mod trouble;
 mod twin;

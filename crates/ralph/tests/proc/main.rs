@@ -17,6 +17,7 @@ mod endings;
 mod family;
 mod gates;
 mod killed;
+mod notify;
 mod output;
 mod session;
 mod sim;

@@ -1,45 +1,80 @@
 //! `ralph status`: where things stand, for a person.
 
+mod agent;
+mod watch;
+
 use std::process::ExitCode;
 
 use clap::Args;
-use ralph_core::inbox::Status;
+use ralph_core::agent_session::counts;
 use ralph_core::plan::{self, Item, Stage};
 use ralph_core::view::{self, Tally};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::args::Common;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, Render};
 
-/// Show where the plan stands: stage, tasks, what comes next, what is in the way
+/// Show where the work stands: the agent loop, stage, tasks, what comes next, what is in the way
+///
+/// With --watch it stays and shows every change until Ctrl-C: in place at a terminal, elsewhere as one
+/// more block, and with --json as one more line.
 ///
 /// Examples:
 ///   ralph status
+///   ralph status --watch
 ///   ralph status --plan progress.md --json
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct StatusArgs {
     #[command(flatten)]
     common: Common,
+    /// Stay, and show every change
+    #[arg(long)]
+    watch: bool,
 }
 
 /// Run it.
 pub(crate) fn run(context: &Context, args: &StatusArgs) -> Result<ExitCode, CommandError> {
+    if args.watch {
+        return watch::run(context, args);
+    }
+    match args.common.render() {
+        Render::Json => out::json(&as_json(context, args)?)?,
+        Render::People => {
+            let head = agent::block(context)?;
+            let body = body(context, args, &head)?;
+            head.into_iter().chain(body).try_for_each(out::line)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn as_json(context: &Context, args: &StatusArgs) -> Result<Value, CommandError> {
+    let file = context.read_plan(&args.common.plan)?;
+    let text = super::inbox::read(context)?;
+    let inbox = super::inbox::parse(context, &text)?;
+    let iteration = super::query::iteration(context)?;
+    let mut value = view::summary(&file.plan, iteration);
+    value["plan"] = json!(file.shown);
+    value["tally"] = json!(Tally::of(&file.plan));
+    value["inbox"] = inbox.to_json().into();
+    value["agent"] = agent::as_json(context)?;
+    Ok(value)
+}
+
+/// What stands below the block of the agent loop, which may be empty.
+fn body(
+    context: &Context,
+    args: &StatusArgs,
+    head: &[String],
+) -> Result<Vec<String>, CommandError> {
     let file = context.read_plan(&args.common.plan)?;
     let text = super::inbox::read(context)?;
     let inbox = super::inbox::parse(context, &text)?;
     let iteration = super::query::iteration(context)?;
     let tally = Tally::of(&file.plan);
-    if args.common.render() == Render::Json {
-        let mut value = view::summary(&file.plan, iteration);
-        value["plan"] = json!(file.shown);
-        value["tally"] = json!(tally);
-        value["inbox"] = inbox.to_json().into();
-        out::json(&value)?;
-        return Ok(ExitCode::SUCCESS);
-    }
     let (stage, items) = plan::next(&file.plan);
     let mut rows = vec![
         vec!["Plan:".to_owned(), file.shown.clone()],
@@ -53,15 +88,9 @@ pub(crate) fn run(context: &Context, args: &StatusArgs) -> Result<ExitCode, Comm
     if issues > 0 {
         rows.push(vec!["Issues:".to_owned(), format!("{issues} open")]);
     }
-    if !inbox.entries().is_empty() {
-        let text = format!(
-            "{} pending, {} active, {} done, {} failed",
-            inbox.count(Status::Pending),
-            inbox.count(Status::Active),
-            inbox.count(Status::Done),
-            inbox.count(Status::Failed)
-        );
-        rows.push(vec!["Inbox:".to_owned(), text]);
+    // The block has the same line.
+    if head.is_empty() && !inbox.entries().is_empty() {
+        rows.push(vec!["Inbox:".to_owned(), counts(&inbox)]);
     }
     for (i, item) in items.iter().take(5).enumerate() {
         let label = match (i, stage) {
@@ -74,8 +103,7 @@ pub(crate) fn run(context: &Context, args: &StatusArgs) -> Result<ExitCode, Comm
     if items.len() > 5 {
         rows.push(vec![String::new(), format!("… and {} more", items.len() - 5)]);
     }
-    out::table(&rows).into_iter().try_for_each(out::line)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(out::table(&rows))
 }
 
 fn explain(stage: Stage, tally: &Tally, iteration: u64) -> String {

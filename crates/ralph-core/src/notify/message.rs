@@ -1,0 +1,156 @@
+//! The shape that each kind of receiver takes.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use super::happening::Happening;
+use crate::config::{NotifyKind, NotifyOn};
+use crate::text::clip;
+
+/// Most characters that Discord takes.
+const DISCORD: usize = 1900;
+/// Most characters that Telegram takes.
+const TELEGRAM: usize = 4000;
+
+/// A message that is ready to be delivered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Message {
+    /// On the desktop.
+    Desktop {
+        /// One line.
+        title: String,
+        /// More of it.
+        body: String,
+    },
+    /// To a shell command.
+    Command {
+        /// Variables for it.
+        env: Vec<(&'static str, String)>,
+        /// What it reads: one JSON object.
+        stdin: String,
+    },
+    /// To an address.
+    Post(Post),
+}
+
+/// JSON for an address, which nobody may see.
+#[derive(Clone, PartialEq)]
+pub struct Post {
+    /// The address: a secret.
+    pub url: String,
+    /// The JSON.
+    pub body: String,
+}
+
+impl fmt::Debug for Post {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Post").field("url", &"…").field("body", &self.body).finish()
+    }
+}
+
+impl Message {
+    /// The message for a receiver of this kind. `address` is what its variable holds; an error says
+    /// what is wrong with that, without showing it.
+    pub fn of(
+        kind: NotifyKind,
+        happening: &Happening,
+        address: Option<&str>,
+    ) -> Result<Self, String> {
+        let (title, body) = (happening.title(), happening.text());
+        match kind {
+            NotifyKind::Desktop => return Ok(Self::Desktop { title, body }),
+            NotifyKind::Command => return Ok(command(happening)),
+            _ => {}
+        }
+        let url = checked(address)?;
+        let both = format!("{title}\n{body}");
+        let (url, json) = match kind {
+            NotifyKind::Slack => (url.to_owned(), slack(&title, &body)),
+            NotifyKind::Discord => (url.to_owned(), discord(&title, &body)),
+            NotifyKind::Telegram => telegram(url, &both)?,
+            NotifyKind::Ntfy => ntfy(url, happening.on(), &title, &body)?,
+            NotifyKind::Desktop | NotifyKind::Command | NotifyKind::Webhook => {
+                (url.to_owned(), happening.as_json())
+            }
+        };
+        Ok(Self::Post(Post { url, body: json.to_string() }))
+    }
+}
+
+/// An address that can be posted to.
+fn checked(address: Option<&str>) -> Result<&str, String> {
+    let url = address.map(str::trim).filter(|url| !url.is_empty());
+    let url = url.ok_or("it is not set in ralph's environment")?;
+    let known = ["https://", "http://"].iter().any(|scheme| url.starts_with(scheme));
+    if !known || url.contains(|c: char| c.is_control() || c.is_whitespace()) {
+        return Err("what it holds is no http or https address".to_owned());
+    }
+    Ok(url)
+}
+
+fn command(happening: &Happening) -> Message {
+    let env = vec![
+        ("RALPH_EVENT", happening.on().as_str().to_owned()),
+        ("RALPH_PROJECT", happening.project.clone()),
+        ("RALPH_SPEC", happening.spec().unwrap_or_default().to_owned()),
+        ("RALPH_TITLE", happening.title()),
+        ("RALPH_MESSAGE", happening.text()),
+    ];
+    // A variable cannot hold what ends it.
+    let env = env.into_iter().map(|(name, value)| (name, value.replace('\0', " "))).collect();
+    Message::Command { env, stdin: format!("{}\n", happening.as_json()) }
+}
+
+/// Slack reads `<…>` as a link or a call of everybody, so those three characters are escaped.
+fn slack(title: &str, body: &str) -> Value {
+    let plain = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    json!({ "text": format!("*{}*\n{}", plain(title), plain(body)) })
+}
+
+/// Nobody is called by what an agent wrote: mentions are off.
+fn discord(title: &str, body: &str) -> Value {
+    let text = clip(&format!("**{title}**\n{body}"), DISCORD);
+    json!({ "content": text, "allowed_mentions": { "parse": [] } })
+}
+
+/// The address is that of `sendMessage` with the chat in it: `…/bot<token>/sendMessage?chat_id=…`.
+fn telegram(url: &str, text: &str) -> Result<(String, Value), String> {
+    let (path, query) = url.split_once('?').unwrap_or((url, ""));
+    let chat = query.split('&').find_map(|pair| pair.strip_prefix("chat_id="));
+    let chat = chat.filter(|chat| !chat.is_empty()).ok_or(
+        "the address for Telegram has to end in `/sendMessage?chat_id=…`, with the number of the chat",
+    )?;
+    let chat = chat.replacen("%40", "@", 1);
+    let body = json!({
+        "chat_id": chat, "text": clip(text, TELEGRAM),
+        "link_preview_options": { "is_disabled": true },
+    });
+    Ok((path.to_owned(), body))
+}
+
+/// The address is that of a topic; JSON goes to the server's root and names the topic.
+fn ntfy(url: &str, on: NotifyOn, title: &str, body: &str) -> Result<(String, Value), String> {
+    let (path, query) = match url.split_once('?') {
+        Some((path, query)) => (path, format!("?{query}")),
+        None => (url, String::new()),
+    };
+    let start = path.find("://").map_or(0, |at| at + 3);
+    let path = path.trim_end_matches('/');
+    let slash = path.rfind('/').filter(|at| *at >= start);
+    let (server, topic) = slash
+        .map(|at| path.split_at(at))
+        .ok_or("the address for ntfy has to name a topic: `https://ntfy.sh/TOPIC`")?;
+    let (priority, tag) = match on {
+        NotifyOn::Done => (3, "white_check_mark"),
+        NotifyOn::Failed => (4, "x"),
+        NotifyOn::Blocked => (4, "raising_hand"),
+        NotifyOn::Limit => (4, "hourglass"),
+        NotifyOn::Stopped => (3, "octagonal_sign"),
+    };
+    let body = json!({
+        "topic": topic.trim_start_matches('/'), "title": title, "message": body,
+        "priority": priority, "tags": [tag],
+    });
+    Ok((format!("{server}/{query}"), body))
+}

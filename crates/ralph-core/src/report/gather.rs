@@ -1,0 +1,241 @@
+//! From what is known to what a person wants to know.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::past::{Past, SpecFate, seconds};
+use super::{Ended, Report, RunLine, Spent, StageLine, Totals, Tried};
+use crate::cycle::{AttemptView, Fate};
+use crate::inbox::{Inbox, Status};
+use crate::plan::{Id, Lookup, Plan};
+
+/// Where a report comes from.
+#[derive(Clone, Debug)]
+pub struct Sources<'a> {
+    /// The project's name.
+    pub project: &'a str,
+    /// The journal.
+    pub past: &'a Past,
+    /// The plan as it is now.
+    pub plan: &'a Plan,
+    /// The queue as it is now.
+    pub inbox: Option<&'a Inbox<'a>>,
+    /// Commits of the journal that are on the branch; `None` when git was not asked.
+    pub on_branch: Option<&'a BTreeSet<String>>,
+    /// Files of the ledger that are in git.
+    pub ledger: &'a [String],
+    /// From when on, seconds since 1970.
+    pub since: i64,
+    /// Until when.
+    pub until: i64,
+    /// How far the reader's clock is ahead of UTC, in seconds.
+    pub utc_offset: i32,
+}
+
+/// An attempt with what is known about it: the unit that everything is counted from.
+pub(super) struct Try<'a> {
+    pub(super) view: &'a AttemptView,
+    pub(super) spec: Option<String>,
+    pub(super) ended_at: i64,
+    pub(super) ended: Ended,
+}
+
+impl Report {
+    /// What happened since then.
+    pub fn of(sources: &Sources<'_>) -> Self {
+        let tries = tries(sources);
+        let mut report = Self {
+            project: sources.project.to_owned(),
+            since: sources.since,
+            until: sources.until,
+            utc_offset: sources.utc_offset,
+            runs: runs(sources),
+            attempts: tries.iter().map(tried).collect(),
+            specs: super::landed::specs(sources, &tries),
+            failed_specs: super::failed::specs(sources),
+            failed_tasks: super::failed::tasks(sources, &tries),
+            ..Self::default()
+        };
+        report.needs = super::needs::needs(sources, &report.failed_specs);
+        report.money(sources, &tries);
+        report.totals.waited_seconds = waited(sources);
+        report.count(sources, &tries);
+        report
+    }
+
+    /// Everything that cost time or money, by stage and in order.
+    fn money(&mut self, sources: &Sources<'_>, tries: &[Try<'_>]) {
+        let asked = sources.past.asked.iter().filter(|a| within(sources, a.at));
+        let mut all: Vec<(i64, &str, Option<f64>, u64)> =
+            asked.map(|a| (a.at, stage_of(&a.role), a.cost, a.took_ms)).collect();
+        all.extend(tries.iter().filter_map(|t| {
+            let end = t.view.backend.as_ref()?;
+            Some((t.ended_at, "build", end.cost, end.took_ms))
+        }));
+        all.sort_by_key(|(at, ..)| *at);
+        let mut stages: BTreeMap<&str, StageLine> = BTreeMap::new();
+        for (at, stage, cost, took_ms) in all {
+            let line = stages.entry(stage).or_insert_with(|| StageLine {
+                stage: stage.to_owned(),
+                runs: 0,
+                agent_ms: 0,
+                cost_usd: 0.0,
+                cost_unknown: 0,
+            });
+            line.runs += 1;
+            line.agent_ms = line.agent_ms.saturating_add(took_ms);
+            self.totals.agent_ms = self.totals.agent_ms.saturating_add(took_ms);
+            match cost {
+                Some(cost) => {
+                    line.cost_usd += cost;
+                    self.totals.cost_usd += cost;
+                    self.spending.push(Spent { at, total_usd: self.totals.cost_usd });
+                }
+                None => {
+                    line.cost_unknown += 1;
+                    self.totals.cost_unknown += 1;
+                }
+            }
+        }
+        self.stages = stages.into_values().collect();
+        self.stages.sort_by_key(|line| std::cmp::Reverse(line.agent_ms));
+    }
+
+    fn count(&mut self, sources: &Sources<'_>, tries: &[Try<'_>]) {
+        let (first_tries, first_try_landed) = first_tries(tries);
+        let queue = |status: Status| {
+            let entries = sources.inbox.map(Inbox::entries).unwrap_or_default();
+            let over = |e: &&crate::inbox::Entry| e.completed_at.as_deref().map(seconds);
+            let of = entries.iter().filter(|e| e.status == status);
+            of.filter(|e| over(e).is_some_and(|at| within(sources, at))).count()
+        };
+        let done = self.specs.iter().filter(|part| part.done && part.spec.is_some()).count();
+        let landed = self.specs.iter().flat_map(|part| &part.tasks).filter(|task| !task.partial);
+        let landed: BTreeSet<&str> = landed.map(|task| task.task.as_str()).collect();
+        let length = |run: &RunLine| run.last.saturating_sub(run.began.max(self.since));
+        let run_seconds = self.runs.iter().map(length).filter_map(|s| u64::try_from(s).ok()).sum();
+        self.totals = Totals {
+            specs_done: done.max(queue(Status::Done)),
+            specs_failed: self.failed_specs.len(),
+            tasks_landed: landed.len(),
+            tasks_failed: self.failed_tasks.len(),
+            attempts: tries.len(),
+            first_tries,
+            first_try_landed,
+            run_seconds,
+            ..self.totals.clone()
+        };
+    }
+}
+
+/// Whether a moment is in the period. A clock that was wrong for a while hides nothing newer.
+pub(super) fn within(sources: &Sources<'_>, at: i64) -> bool {
+    at >= sources.since
+}
+
+fn tries<'a>(sources: &Sources<'a>) -> Vec<Try<'a>> {
+    let specs = Belongs::to(sources.plan);
+    let ended = |view: &AttemptView| seconds(view.ended_at.as_deref().unwrap_or(&view.at));
+    let all = sources.past.attempts().filter(|(view, _)| within(sources, ended(view)));
+    all.filter_map(|(view, spec)| {
+        let ended = match &view.fate {
+            Fate::Open => return None,
+            Fate::Landed { .. } => Ended::Landed,
+            Fate::Limited => Ended::Uncounted,
+            Fate::Failed { failure, .. }
+                if failure.kind == crate::cycle::FailureKind::Interrupted =>
+            {
+                Ended::Uncounted
+            }
+            Fate::Failed { .. } => Ended::Failed,
+        };
+        let ended_at = seconds(view.ended_at.as_deref().unwrap_or(&view.at));
+        let spec = spec.map(str::to_owned).or_else(|| specs.spec_of(&view.started.task));
+        Some(Try { view, spec, ended_at, ended })
+    })
+    .collect()
+}
+
+/// Which spec a task belongs to, as far as the plan still knows it.
+struct Belongs<'p> {
+    lookup: Lookup<'p>,
+    plan: &'p Plan,
+}
+
+impl<'p> Belongs<'p> {
+    fn to(plan: &'p Plan) -> Self {
+        Self { lookup: Lookup::new(plan), plan }
+    }
+
+    fn spec_of(&self, task: &str) -> Option<String> {
+        let id = Id::new(task);
+        let live = self.lookup.task(&id).map(|task| task.spec.clone());
+        let spec = live.or_else(|| self.lookup.tombstone(&id).map(|stone| stone.spec.clone()))?;
+        let spec = spec.or_else(|| self.plan.current_spec.clone())?;
+        let entry = self.plan.specs.iter().find(|entry| entry.id == spec);
+        Some(entry.and_then(|entry| entry.name.clone()).unwrap_or(spec))
+    }
+}
+
+fn tried(one: &Try<'_>) -> Tried {
+    Tried {
+        iteration: one.view.started.iteration,
+        task: one.view.started.task.clone(),
+        agent_ms: one.view.backend.as_ref().map_or(0, |end| end.took_ms),
+        ended: one.ended,
+    }
+}
+
+/// Tasks that were tried for the first time, and how many of them landed with that.
+fn first_tries(tries: &[Try<'_>]) -> (usize, usize) {
+    let mut first: BTreeMap<&str, Ended> = BTreeMap::new();
+    for one in tries.iter().filter(|t| t.ended != Ended::Uncounted) {
+        if one.view.started.retries == 0 {
+            first.entry(&one.view.started.task).or_insert(one.ended);
+        }
+    }
+    let landed = first.values().filter(|ended| **ended == Ended::Landed).count();
+    (first.len(), landed)
+}
+
+fn runs(sources: &Sources<'_>) -> Vec<RunLine> {
+    let runs = sources.past.runs.iter().filter(|run| within(sources, run.last));
+    runs.map(|run| RunLine {
+        command: run.command.clone(),
+        began: run.began,
+        last: run.last,
+        end: run.end.clone(),
+    })
+    .collect()
+}
+
+fn waited(sources: &Sources<'_>) -> u64 {
+    let waits = sources.past.waits.iter().filter(|(at, _)| within(sources, *at));
+    waits.map(|(_, seconds)| *seconds).sum()
+}
+
+/// Roles that belong to no stage of their own keep their name.
+fn stage_of(role: &str) -> &str {
+    match role {
+        "prepare" | "post" => "context",
+        "pass" => "review",
+        other => other,
+    }
+}
+
+/// The spec's commits that are still there, oldest first.
+pub(super) fn spec_commits<'a>(sources: &Sources<'a>, spec: Option<&str>) -> Vec<&'a str> {
+    let notes = sources.past.specs.iter().filter(|note| within(sources, note.at));
+    let of_spec = notes.filter(|note| note.spec.as_deref() == spec);
+    of_spec
+        .filter_map(|note| match &note.fate {
+            SpecFate::Committed { commit } => Some(commit.as_str()),
+            SpecFate::Failed { .. } => None,
+        })
+        .filter(|commit| is_here(sources, commit))
+        .collect()
+}
+
+/// Whether a commit is on the branch, as far as anybody has looked.
+pub(super) fn is_here(sources: &Sources<'_>, commit: &str) -> bool {
+    sources.on_branch.is_none_or(|here| here.contains(commit))
+}

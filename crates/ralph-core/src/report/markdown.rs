@@ -1,0 +1,168 @@
+//! The report as Markdown: for a terminal, a commit or a chat.
+
+use super::words::{doubts, effort, evidence, failure, remarks};
+use super::{LandedTask, Place, Report, SpecPart};
+use crate::text::{clip, one_line};
+use crate::words::{dollars, elapsed, short};
+
+/// Most characters of a reason.
+const REASON: usize = 300;
+
+impl Report {
+    /// The report as Markdown.
+    pub fn markdown(&self) -> String {
+        let mut page = Page(String::new());
+        page.line(&format!("# {}: {}", plain(&self.project), self.headline()));
+        page.line("");
+        page.line(&format!("{}.", self.period()));
+        if !self.is_empty() {
+            page.line(&self.numbers());
+        }
+        self.write_needs(&mut page);
+        if !self.specs.is_empty() {
+            page.line("\n## Landed");
+            self.specs.iter().for_each(|part| spec(&mut page, part));
+        }
+        self.write_failed(&mut page);
+        self.write_stages(&mut page);
+        if !self.runs.is_empty() {
+            page.title("Runs");
+            self.runs.iter().for_each(|run| page.item(&plain(&self.run(run))));
+        }
+        page.0
+    }
+
+    fn write_needs(&self, page: &mut Page) {
+        if self.needs.is_empty() {
+            return;
+        }
+        page.title("Needs you");
+        for need in &self.needs {
+            page.item(&titled(&need.what, &need.why));
+            page.command(None, need.next.as_deref());
+        }
+    }
+
+    fn write_failed(&self, page: &mut Page) {
+        if self.failed_specs.is_empty() && self.failed_tasks.is_empty() {
+            return;
+        }
+        page.title("Failed");
+        for spec in &self.failed_specs {
+            page.item(&titled(&spec.spec, &spec.why));
+            page.more(spec.kept.as_ref().map(|kept| format!("its work is kept: {}", code(kept))));
+            page.command(Some("bring it back"), spec.restore.as_deref());
+        }
+        for task in &self.failed_tasks {
+            page.item(&titled(&format!("{} {}", task.task, task.name), &failure(task)));
+            page.command(Some("look at it"), Some(&format!("ralph show {}", task.iteration)));
+            page.command(Some("bring it back"), task.restore.as_deref());
+        }
+    }
+
+    fn write_stages(&self, page: &mut Page) {
+        if self.stages.is_empty() {
+            return;
+        }
+        page.title("Time and cost");
+        page.line("| stage | runs | time | cost |\n| --- | ---: | ---: | ---: |");
+        for line in &self.stages {
+            let unknown = match line.cost_unknown {
+                0 => String::new(),
+                n => format!(" + {n} unknown"),
+            };
+            let (time, cost) = (elapsed(line.agent_ms / 1000), dollars(line.cost_usd));
+            page.line(&format!(
+                "| {} | {} | {time} | {cost}{unknown} |",
+                plain(&line.stage),
+                line.runs
+            ));
+        }
+    }
+}
+
+fn spec(page: &mut Page, part: &SpecPart) {
+    let (name, state) = match (&part.spec, part.done) {
+        (None, _) => ("tasks without a spec", ""),
+        (Some(spec), true) => (spec.as_str(), ": done"),
+        (Some(spec), false) => (spec.as_str(), ": not finished"),
+    };
+    page.line(&format!("\n### {}{state}", plain(name)));
+    page.line(&format!("\n{}.", effort(part)));
+    for commit in &part.commits {
+        page.line(&format!("Commit {}.", code(short(commit))));
+    }
+    page.line("");
+    // One task alone is undone with its spec.
+    let own = part.tasks.iter().filter(|task| task.place == Place::Branch).count();
+    let each = own > 1 || part.spec.is_none();
+    for one in &part.tasks {
+        task(page, one, one.undo.as_deref().filter(|_| each));
+    }
+    if let (Some(_), Some(undo)) = (&part.spec, &part.undo) {
+        page.line(&format!("\nUndo all of it: {}", code(undo)));
+    }
+}
+
+fn task(page: &mut Page, task: &LandedTask, undo: Option<&str>) {
+    page.item(&titled(
+        &format!("{} {}", task.task, task.name),
+        &format!("{}; {}", evidence(task), remarks(task)),
+    ));
+    doubts(task).iter().for_each(|doubt| page.more(Some(plain(doubt))));
+    page.command(Some("undo"), undo);
+}
+
+/// A text that grows line by line.
+struct Page(String);
+
+impl Page {
+    fn line(&mut self, text: &str) {
+        self.0.push_str(text);
+        self.0.push('\n');
+    }
+
+    fn title(&mut self, text: &str) {
+        self.line(&format!("\n## {text}\n"));
+    }
+
+    fn item(&mut self, text: &str) {
+        self.line(&format!("- {text}"));
+    }
+
+    fn more(&mut self, text: Option<String>) {
+        if let Some(text) = text {
+            self.line(&format!("  - {text}"));
+        }
+    }
+
+    fn command(&mut self, what: Option<&str>, command: Option<&str>) {
+        let what = what.map(|what| format!("{what}: ")).unwrap_or_default();
+        self.more(command.map(|command| format!("{what}{}", code(command))));
+    }
+}
+
+fn titled(title: &str, text: &str) -> String {
+    match one_line(text).as_str() {
+        "" => format!("**{}**", plain(title)),
+        text => format!("**{}**: {}", plain(title), plain(text)),
+    }
+}
+
+/// A text from elsewhere that stays a text: no markup, no line break.
+fn plain(text: &str) -> String {
+    let mut out = String::new();
+    for c in clip(&one_line(text), REASON).chars() {
+        if "\\`*[]<>|".contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// A code span, also of a text with ticks in it.
+fn code(text: &str) -> String {
+    let text = one_line(text);
+    if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
+}

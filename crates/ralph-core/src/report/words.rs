@@ -1,0 +1,193 @@
+//! A report in words: the same sentences in Markdown and in HTML.
+
+use jiff::Timestamp;
+use jiff::tz::{Offset, TimeZone};
+
+use super::{FailedTask, LandedTask, Place, Report, RunLine, SpecPart, Totals};
+use crate::cycle::Proof;
+use crate::words::{count, dollars, elapsed, short, took};
+
+impl Report {
+    /// Whether there is anything to tell.
+    pub(super) fn is_empty(&self) -> bool {
+        let nothing = self.specs.is_empty() && self.failed_specs.is_empty();
+        nothing && self.attempts.is_empty() && self.stages.is_empty()
+    }
+
+    /// The one sentence for somebody who reads no more.
+    pub(super) fn headline(&self) -> String {
+        let t = &self.totals;
+        if self.is_empty() {
+            return match self.needs.len() {
+                0 => "nothing happened".to_owned(),
+                n => format!("nothing happened, {} you", needs(n)),
+            };
+        }
+        // Whoever thinks in specs is told of specs; the tasks come below.
+        let (done, failed) = match (t.specs_done, t.specs_failed) {
+            (0, 0) => (format!("{} landed", count(t.tasks_landed, "task")), t.tasks_failed),
+            (0, n) => (format!("{} failed", count(n, "spec")), 0),
+            (n, failed) => (format!("{} done", count(n, "spec")), failed),
+        };
+        let mut parts = vec![done];
+        if failed > 0 {
+            parts.push(format!("{failed} failed"));
+        }
+        parts.push(match self.needs.len() {
+            0 => "nothing needs you".to_owned(),
+            n => format!("{} you", needs(n)),
+        });
+        parts.join(", ")
+    }
+
+    /// From when to when, as the reader's clock shows it.
+    pub(super) fn period(&self) -> String {
+        let length = u64::try_from(self.until.saturating_sub(self.since)).unwrap_or(0);
+        format!("{} to {} ({})", self.time(self.since), self.time(self.until), elapsed(length))
+    }
+
+    /// A moment as the reader's clock shows it: `Mon 20 Jan 10:30`.
+    pub(super) fn time(&self, seconds: i64) -> String {
+        self.clock(seconds, "%a %d %b %H:%M")
+    }
+
+    /// The hour of a moment: `10:30`.
+    pub(super) fn hour(&self, seconds: i64) -> String {
+        self.clock(seconds, "%H:%M")
+    }
+
+    fn clock(&self, seconds: i64, form: &str) -> String {
+        let zone = TimeZone::fixed(Offset::from_seconds(self.utc_offset).unwrap_or(Offset::UTC));
+        match Timestamp::from_second(seconds) {
+            Ok(moment) => zone.to_datetime(moment).strftime(form).to_string(),
+            Err(_) => "an unknown time".to_owned(),
+        }
+    }
+
+    /// The numbers in two sentences.
+    pub(super) fn numbers(&self) -> String {
+        let t = &self.totals;
+        let landed = count(t.tasks_landed, "task");
+        let mut text =
+            format!("{landed} landed in {}{}", count(t.attempts, "attempt"), first_try(t));
+        text.push_str(&format!(", {}.", money(t.cost_usd, t.cost_unknown)));
+        text.push_str(&format!(" Agents worked {}", elapsed(t.agent_ms / 1000)));
+        text.push_str(&format!("; loops ran {}", elapsed(t.run_seconds)));
+        if t.waited_seconds > 0 {
+            let waited = elapsed(t.waited_seconds);
+            text.push_str(&format!(", {waited} of it waiting for usage limits"));
+        }
+        text + "."
+    }
+
+    /// How a run went.
+    pub(super) fn run(&self, run: &RunLine) -> String {
+        let end = run.end.as_deref().unwrap_or("still running, or killed");
+        format!("{}: ralph {}, {end}", self.time(run.began), run.command)
+    }
+}
+
+/// `1 thing needs`, `2 things need`.
+fn needs(n: usize) -> String {
+    if n == 1 { "1 thing needs".to_owned() } else { format!("{n} things need") }
+}
+
+/// `, 5 of 7 tasks at the first try (71 %)`.
+fn first_try(totals: &Totals) -> String {
+    match percent(totals) {
+        Some(percent) => format!(
+            ", {} of {} at the first try ({percent} %)",
+            totals.first_try_landed,
+            count(totals.first_tries, "task")
+        ),
+        None => String::new(),
+    }
+}
+
+/// How many of a hundred tasks landed at the first try.
+pub(super) fn percent(totals: &Totals) -> Option<usize> {
+    let (landed, all) = (totals.first_try_landed, totals.first_tries);
+    (all > 0).then(|| (landed.saturating_mul(200) + all) / (all.saturating_mul(2)))
+}
+
+/// Money, and that some of it is unknown.
+pub(super) fn money(cost: f64, unknown: usize) -> String {
+    match (cost > 0.0, unknown) {
+        (_, 0) => dollars(cost),
+        (false, n) => format!("cost unknown ({})", count(n, "run")),
+        (true, n) => format!("{} and {} of unknown cost", dollars(cost), count(n, "run")),
+    }
+}
+
+/// What a spec took.
+pub(super) fn effort(part: &SpecPart) -> String {
+    let mut parts = Vec::new();
+    if !part.tasks.is_empty() {
+        parts.push(format!("{} landed", count(part.tasks.len(), "task")));
+    }
+    if part.failed_attempts > 0 {
+        parts.push(format!("{} failed on the way", count(part.failed_attempts, "attempt")));
+    }
+    parts.push(money(part.cost_usd, part.cost_unknown));
+    parts.push(took(part.agent_ms));
+    parts.join(", ")
+}
+
+/// What proves a task.
+pub(super) fn evidence(task: &LandedTask) -> String {
+    let green: Vec<&str> =
+        task.gates.iter().filter(|gate| gate.passed).map(|gate| gate.name.as_str()).collect();
+    let red: Vec<&str> =
+        task.gates.iter().filter(|gate| !gate.passed).map(|gate| gate.name.as_str()).collect();
+    let mut text = match (task.proof, green.is_empty()) {
+        (Proof::Unproven, true) => "unproven".to_owned(),
+        (Proof::Unproven, false) => format!("unproven, green: {}", green.join(", ")),
+        (Proof::NoChange, _) => format!("no change needed, green: {}", green.join(", ")),
+        (Proof::Proven, _) => format!("green: {}", green.join(", ")),
+    };
+    if !red.is_empty() {
+        text.push_str(&format!("; red and not counted: {}", red.join(", ")));
+    }
+    text
+}
+
+/// What else there is to say about a task: part, tries, cost, place.
+pub(super) fn remarks(task: &LandedTask) -> String {
+    let mut parts = Vec::new();
+    if task.partial {
+        parts.push("a part of it".to_owned());
+    }
+    parts.push(match task.tries {
+        0 | 1 => "first try".to_owned(),
+        n => format!("{n} tries"),
+    });
+    parts.push(crate::words::cost(task.cost_usd));
+    match (task.place, &task.commit) {
+        (Place::Branch, Some(commit)) => parts.push(format!("commit {}", short(commit))),
+        (Place::Branch | Place::Spec, _) => parts.push("in the spec's commit".to_owned()),
+        (Place::Uncommitted, _) => parts.push("not committed".to_owned()),
+        (Place::Elsewhere, commit) => {
+            let commit = commit.as_deref().map(short).unwrap_or_default();
+            parts.push(format!("commit {commit}, which is not on this branch"));
+        }
+    }
+    parts.join(", ")
+}
+
+/// What a reader has to look at twice.
+pub(super) fn doubts(task: &LandedTask) -> Vec<String> {
+    let judges = task.judges.iter().map(|judge| format!("look at it: {judge}"));
+    let unproven = task.unproven.iter().map(|why| format!("unproven: {why}"));
+    unproven.chain(judges).collect()
+}
+
+/// Why a task failed, in one line.
+pub(super) fn failure(task: &FailedTask) -> String {
+    let tries = if task.tries > 1 { format!(" ({} tries)", task.tries) } else { String::new() };
+    let named = task.red.iter().any(|gate| task.why.contains(gate.as_str()));
+    let red = match task.red.is_empty() || named {
+        true => String::new(),
+        false => format!("; red: {}", task.red.join(", ")),
+    };
+    format!("{}{red}{tries}", task.why)
+}

@@ -1,0 +1,43 @@
+//! What a report asks: which landed commits are still there, and what of the ledger is in git.
+
+use std::collections::BTreeSet;
+
+use super::Repo;
+use super::call::nul_fields;
+use super::error::GitError;
+
+impl Repo<'_> {
+    /// Which of these commits the checked-out branch has. Those that git does not know any more, after
+    /// a rebase perhaps, are not among them.
+    pub fn on_branch(&self, commits: &[&str]) -> Result<BTreeSet<String>, GitError> {
+        if commits.is_empty() || self.head()?.commit.is_none() {
+            return Ok(BTreeSet::new());
+        }
+        let list = |commits: &[&str]| commits.join("\n").into_bytes();
+        let check = ["cat-file", "--batch-check=%(objecttype) %(objectname)"];
+        let known = self.look(check).stdin(list(commits)).ok()?;
+        let known = String::from_utf8_lossy(&known);
+        let known: Vec<&str> =
+            known.lines().filter_map(|line| line.strip_prefix("commit ")).collect();
+        if known.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let elsewhere = self.look(["rev-list", "--stdin", "^HEAD"]).stdin(list(&known)).ok()?;
+        let elsewhere = String::from_utf8_lossy(&elsewhere);
+        let elsewhere: BTreeSet<&str> = elsewhere.lines().collect();
+        let here = known.into_iter().filter(|commit| !elsewhere.contains(commit));
+        Ok(here.map(str::to_owned).collect())
+    }
+
+    /// Files of the ledger in the last commit, as pathspecs that mean the same in every directory.
+    pub fn ledger_in_git(&self) -> Result<Vec<String>, GitError> {
+        if self.head()?.commit.is_none() {
+            return Ok(Vec::new());
+        }
+        let args = ["ls-tree", "-r", "-z", "--full-tree", "--name-only", "HEAD", "--"];
+        let paths = self.ledger.shared().iter().map(ToString::to_string);
+        let call = self.look(args.map(str::to_owned).into_iter().chain(paths));
+        let out = call.env("GIT_LITERAL_PATHSPECS", "1").ok()?;
+        Ok(nul_fields(&out).map(|path| format!(":/{}", String::from_utf8_lossy(path))).collect())
+    }
+}

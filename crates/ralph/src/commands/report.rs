@@ -1,0 +1,109 @@
+//! `ralph report`: what happened while nobody looked.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use ralph_core::report::{Past, Report, Since, Sources};
+use ralph_host::proc::Runner;
+use ralph_host::store::{put_view, read_entries};
+
+use crate::args::Common;
+use crate::commands::permit::Access;
+use crate::context::{Context, git_error};
+use crate::error::CommandError;
+use crate::out::{self, Render};
+
+/// Tell what happened: what landed, what failed, what needs you, what it cost, how to undo it
+///
+/// Without --since: the last 24 hours, or the last run if nothing happened in them. What landed is shown
+/// with its gates, its commit and the command that takes it out again; what failed with the reason and
+/// the command that brings its work back.
+///
+/// Examples:
+///   ralph report
+///   ralph report --since 3d --html report.html
+///   ralph report --since last --json | jq .totals
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ReportArgs {
+    #[command(flatten)]
+    common: Common,
+    /// From when on: `12h`, `3d`, a date, a time, or `last` for the last run
+    #[arg(long, value_name = "WHEN")]
+    since: Option<Since>,
+    /// Write one HTML file with charts instead; it needs no network
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    html: Option<PathBuf>,
+}
+
+impl ReportArgs {
+    /// What it does, as far as a backend is concerned.
+    pub(crate) fn access(&self) -> Access {
+        if self.html.is_some() { Access::Decide } else { Access::Look }
+    }
+}
+
+/// Run it.
+pub(crate) fn run(context: &Context, args: &ReportArgs) -> Result<ExitCode, CommandError> {
+    let report = report(context, args)?;
+    match (&args.html, args.common.render()) {
+        (Some(file), _) => write_page(context, file, &report)?,
+        (None, Render::Json) => {
+            let value = serde_json::to_value(&report)
+                .map_err(|e| CommandError::new(format!("the report is no JSON: {e}")))?;
+            out::json(&value)?;
+        }
+        (None, Render::People) => {
+            report.markdown().lines().map(out::clean).try_for_each(out::line)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn report(context: &Context, args: &ReportArgs) -> Result<Report, CommandError> {
+    let mut past = Past::default();
+    read_entries(&context.project.state_dir(), &mut |entry| past.add(entry))
+        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+    let file = context.read_plan(&args.common.plan)?;
+    let text = super::inbox::read(context)?;
+    let inbox = super::inbox::parse(context, &text)?;
+    let (on_branch, ledger) = ask_git(context, &past.commits())?;
+    let (now, offset) = (context.clock().now().as_second(), context.clock().utc_offset());
+    let since = args.since.clone().unwrap_or_default().moment(&past, now, offset);
+    let name = context.project.root().file_name().map(|name| name.to_string_lossy().into_owned());
+    Ok(Report::of(&Sources {
+        project: name.as_deref().unwrap_or("ralph"),
+        past: &past,
+        plan: &file.plan,
+        inbox: Some(&inbox),
+        on_branch: on_branch.as_ref(),
+        ledger: &ledger,
+        since,
+        until: now,
+        utc_offset: offset,
+    }))
+}
+
+/// Which commits are on the branch, and what of the ledger is in git.
+fn ask_git(
+    context: &Context,
+    commits: &[&str],
+) -> Result<(Option<BTreeSet<String>>, Vec<String>), CommandError> {
+    if commits.is_empty() || context.project.git_dir().is_none() {
+        return Ok((None, Vec::new()));
+    }
+    let runner = Runner::new(format!("report-{}", std::process::id()));
+    let repo = context.repo(&runner)?;
+    let on_branch = repo.on_branch(commits).map_err(|e| git_error(&e))?;
+    let ledger = repo.ledger_in_git().map_err(|e| git_error(&e))?;
+    Ok((Some(on_branch), ledger))
+}
+
+fn write_page(context: &Context, file: &Path, report: &Report) -> Result<(), CommandError> {
+    let path = context.directory.join(file);
+    put_view(&path, report.html().as_bytes())
+        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+    out::line(format!("Written: {}", context.show(&path)))
+}

@@ -1,0 +1,108 @@
+//! `ralph status --watch`: the same, again and again, as long as somebody looks.
+//!
+//! The files say when there is something new; at a terminal the clock of the agent loop goes on in
+//! between, and whether the loop is alive is looked at. Ctrl-C ends it as it ends any program: each
+//! frame leaves a clean line behind.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use ralph_core::text::clip;
+use ralph_face::{Line, Screen, Size, Style, Terminal, stdout_size};
+use ralph_host::store::journal_file;
+use ralph_host::watch::Watch;
+
+use super::{StatusArgs, agent, as_json, body};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::out::{self, Render};
+
+/// Time between two looks at the clock.
+const TICK: Duration = Duration::from_secs(1);
+/// Time between two looks where no clock is shown.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// Show the status until somebody ends it.
+pub(super) fn run(context: &Context, args: &StatusArgs) -> Result<ExitCode, CommandError> {
+    let project = &context.project;
+    let mut watch = Watch::on(vec![
+        context.plan_path(&args.common.plan)?,
+        project.inbox(),
+        project.agent_session(),
+        project.state_json(),
+        journal_file(&project.state_dir()),
+    ]);
+    match (args.common.render(), Terminal::of_stdout()) {
+        (Render::People, Terminal::Able(paint)) => {
+            let screen = Screen::new(io::stdout(), paint);
+            in_place(context, args, &mut watch, screen)
+        }
+        (render, _) => one_more(context, args, &mut watch, render),
+    }
+}
+
+/// At a terminal: in place.
+fn in_place<W: Write>(
+    context: &Context,
+    args: &StatusArgs,
+    watch: &mut Watch,
+    mut screen: Screen<W>,
+) -> Result<ExitCode, CommandError> {
+    let mut below = Vec::new();
+    let mut changed = true;
+    loop {
+        let head = agent::block(context).unwrap_or_else(|e| told(&e));
+        if changed {
+            // Somebody may be in the middle of an edit: that is shown, and looked at again.
+            below = body(context, args, &head).unwrap_or_else(|e| told(&e));
+        }
+        let size = stdout_size();
+        let block = fit(head.iter().chain(&below), size);
+        if screen.draw(size, &[], block).is_err() {
+            // The terminal is gone.
+            return Ok(ExitCode::SUCCESS);
+        }
+        changed = watch.changed(TICK);
+    }
+}
+
+/// Elsewhere: one more block, or one more line of JSON, whenever a file has changed.
+fn one_more(
+    context: &Context,
+    args: &StatusArgs,
+    watch: &mut Watch,
+    render: Render,
+) -> Result<ExitCode, CommandError> {
+    let mut last = String::new();
+    loop {
+        let now = match render {
+            Render::Json => as_json(context, args)?.to_string(),
+            Render::People => {
+                let head = agent::block(context)?;
+                let body = body(context, args, &head)?;
+                head.into_iter().chain(body).collect::<Vec<_>>().join("\n")
+            }
+        };
+        if now != last {
+            let apart = if last.is_empty() || render == Render::Json { "" } else { "\n" };
+            let mut stdout = io::stdout().lock();
+            if writeln!(stdout, "{apart}{now}").and_then(|()| stdout.flush()).is_err() {
+                // Nobody reads it any more.
+                return Ok(ExitCode::SUCCESS);
+            }
+            last = now;
+        }
+        while !watch.changed(LONG) {}
+    }
+}
+
+fn told(error: &CommandError) -> Vec<String> {
+    error.told().lines().map(out::clean).collect()
+}
+
+/// As many lines as the terminal has, none of them longer than it is wide.
+fn fit<'l>(lines: impl Iterator<Item = &'l String>, size: Size) -> Vec<Line> {
+    let (rows, columns) = (size.rows.saturating_sub(1), size.columns.saturating_sub(2));
+    lines.take(rows).map(|line| Line::of(Style::Plain, clip(line, columns))).collect()
+}
