@@ -8,6 +8,7 @@
 //! [`clock`] and [`ids`] are the only sources of time and chance. Nothing here prints: what went
 //! wrong is an error value with a `hint()` that says what to do about it.
 
+pub mod agent_log;
 pub mod backends;
 pub mod choice;
 pub mod clock;

@@ -55,7 +55,7 @@ pub use construct::{Goal, PlanPreview, Planned, Planning, construct, plan, previ
 pub use error::DriveError;
 pub use forget::{Forgotten, forget};
 pub use guard::mend_plan;
-pub use log::{AgentLog, LogOf, prune_logs};
+pub use log::{LogOf, prune_logs};
 pub use notice::{Listener, Notice, Tally, Then};
 pub use preview::{CommandLine, Input, Look, Next, Preview, preview};
 pub use session::{ATTEMPT_VARIABLE, Options, Setup, TASK_VARIABLE};

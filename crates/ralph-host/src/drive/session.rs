@@ -17,13 +17,14 @@ use ralph_core::plan::{Id, Plan, State, TombstoneKind};
 
 use super::error::DriveError;
 use super::ledger_guard::KeptLedger;
-use super::log::{AgentLog, Log, LogOf, prune_logs};
+use super::log::{Log, LogOf, prune_logs};
 use super::notice::{Listener, Notice, Tally};
 use super::plan_file::{Loaded, Missing, PlanFile};
 use super::progress::Logged;
 use super::signals::Signals;
 use super::views::Views;
 use super::windows;
+use crate::agent_log::AgentLog;
 use crate::choice::{self, ChoiceError, Place, StageChoice};
 use crate::clock::Clock;
 use crate::git::{Checkpoint, CommitMessage, LedgerPaths, Repo};
@@ -183,7 +184,9 @@ impl<'a> Session<'a> {
         let (journal, history) = Journal::open(&project.state_dir())?;
         let windows = windows::read(&project.state_dir());
         let log = Log::of(project.root(), &config);
-        prune_logs(&project.logs_dir(), LogOf::Stage, config.retention.logs.get());
+        for kind in [LogOf::Stage, LogOf::Agent] {
+            prune_logs(&project.logs_dir(), kind, config.retention.logs.get());
+        }
         let missing = if kind == Loop::Build { Missing::Error } else { Missing::Empty };
         let plan = PlanFile::new(project.root(), plan, store, missing);
         let loaded = plan.read()?;

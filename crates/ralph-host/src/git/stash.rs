@@ -22,8 +22,10 @@ pub enum Keep {
 /// The work of a spec that is out of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenOut {
-    /// Where it is kept: a stash entry, or this ref.
+    /// Where it is kept, in words.
     pub kept: String,
+    /// The commit of the stash entry, when it is one.
+    pub stash: Option<Oid>,
     /// Files in which the user changed the same lines: those are as the user left them.
     pub mixed: Vec<RepoPath>,
 }
@@ -47,6 +49,7 @@ impl Repo<'_> {
             (Keep::Stash, Some(base)) => self.stash_commit(base, &tip, message)?,
             _ => self.salvage_spec(run, base.as_ref(), &tip)?,
         };
+        let stash = self.stash().filter(|_| keep == Keep::Stash && base.is_some());
         crate::crash::point();
         let of = AttemptRef { run: run.to_owned(), attempt: format!("out-{run}") };
         let now = self.checkpoint(&of, OnDirty::Snapshot, Target::Spec)?;
@@ -65,7 +68,7 @@ impl Repo<'_> {
         self.git(["update-ref", "-d", &name, tip.as_str()]).ok()?;
         self.git(["update-ref", "-d", &now.own_ref("before")]).ok()?;
         self.forget(&now);
-        Ok(Some(TakenOut { kept, mixed }))
+        Ok(Some(TakenOut { kept, stash, mixed }))
     }
 
     /// A stash entry with the difference from `base` to `tip`; one that is there already counts.

@@ -7,6 +7,7 @@ use ralph_core::gate;
 use ralph_core::inbox::{Change, Entry, Status};
 use ralph_core::notify::What;
 use ralph_core::plan::TombstoneKind;
+use serde_json::json;
 
 use super::{Agent, duration};
 use crate::drive::error::DriveError;
@@ -79,6 +80,8 @@ impl Session<'_> {
                     None => "nothing to commit",
                 };
                 self.say(&format!("COMMIT: {what} \"{}\"", message.subject));
+                let details = json!({ "spec": entry.spec, "commit": commit });
+                self.noted("spec_complete", &message.subject, details)?;
                 let happened = self.done_happened(agent, entry, commit.clone())?;
                 self.notify(agent, happened);
                 self.spec_done(agent)
@@ -218,6 +221,9 @@ impl Session<'_> {
         let out = self.repo.take_out_spec(&Self::keeper_of(entry), keep, &message)?;
         self.say(&format!("FAILED: {}: {why}", entry.spec));
         let kept = out.as_ref().map(|out| out.kept.clone());
+        let stash = out.as_ref().and_then(|out| out.stash.as_ref()).map(ToString::to_string);
+        let details = json!({ "spec": entry.spec, "why": why, "stash": stash });
+        self.noted("spec_failed", &message, details)?;
         let (spec, told) = (entry.spec.clone(), why.to_owned());
         self.notify(agent, What::SpecFailed { spec, why: told, kept });
         if let Some(out) = out {

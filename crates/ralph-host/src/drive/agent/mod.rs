@@ -176,7 +176,7 @@ impl Session<'_> {
             return Some(AgentEnd::Interrupted(signal));
         }
         let done = agent.state.specs_completed;
-        if let Some(most) = agent.options.max_specs.filter(|most| done >= u64::from(*most)) {
+        if let Some(most) = agent.options.max_specs.filter(|most| done >= *most) {
             return Some(AgentEnd::MaxSpecs(most));
         }
         if agent.state.consecutive_failures >= agent.options.max_failures {
@@ -338,8 +338,8 @@ impl Session<'_> {
         let took = began.map_or(0, |at| self.clock.now().duration_since(at).as_millis());
         let what = What::Stopped {
             why: why.to_owned(),
-            done: state.specs_completed,
-            failed: state.specs_failed,
+            done: state.specs_completed.into(),
+            failed: state.specs_failed.into(),
             cost: (!self.history.cost_unknown || state.total_cost > 0.0)
                 .then_some(state.total_cost),
             took_ms: u64::try_from(took).unwrap_or(0),
