@@ -5,11 +5,20 @@ use super::checkpoint::Checkpoint;
 use super::error::GitError;
 use super::name::RepoPath;
 
+/// New files that a summary names.
+const MOST_NEW: usize = 50;
+
 impl Repo<'_> {
     /// What has changed since the last commit, in a few lines for people.
     pub fn summary(&self) -> Result<String, GitError> {
         let out = self.look(["diff", "--stat", "--no-color", "--no-ext-diff", "HEAD"]).ok()?;
-        Ok(String::from_utf8_lossy(&out).into_owned())
+        let mut text = String::from_utf8_lossy(&out).into_owned();
+        // A diff does not know files that git was not told about, and most work makes some.
+        let new = self.look(["ls-files", "--others", "--exclude-standard"]).ok()?;
+        for path in String::from_utf8_lossy(&new).lines().take(MOST_NEW) {
+            text.push_str(&format!(" {path} | new\n"));
+        }
+        Ok(text)
     }
 
     /// The text of each path in S0; `None` where there was no file, or no text.

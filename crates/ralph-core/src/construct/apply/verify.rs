@@ -125,7 +125,8 @@ fn judge(bench: &mut Bench<'_>, verdict: &TaskVerdict, max_retries: u32) {
 /// A task that nobody had a usable word about stays done, and is given up when that goes on.
 fn leave(bench: &mut Bench<'_>, id: &Id, iterations: u32, verdicts: &[TaskVerdict]) {
     let done = bench.plan.task(id).is_some_and(|task| task.state == State::Done);
-    if !done || verdicts.iter().any(|verdict| verdict.task_id == id.as_str()) {
+    let told = bench.came.failed.contains(id) || bench.came.unverified.contains(id);
+    if told || !done || verdicts.iter().any(|verdict| verdict.task_id == id.as_str()) {
         return;
     }
     match iterations >= UNVERIFIED_ITERATIONS {
