@@ -45,12 +45,15 @@ impl Session<'_> {
     /// Work on a task once.
     pub(super) fn attempt(&mut self, task: Task) -> Result<(), DriveError> {
         let Some(backend) = self.free_backend()? else { return Ok(()) };
-        self.pause_between()?;
+        if !self.pause_between()? {
+            return Ok(());
+        }
         let prepared = match self.prepare(&task)? {
             Preparation::Own => None,
             Preparation::Written(prompt) => Some(prompt),
             Preparation::Not => return Ok(()),
         };
+        self.leash = self.signals.cancel().inner();
         let (begun, plan, text) = self.begin(task, backend)?;
         let told = self.prompt(&begun, &plan, &text, prepared.as_deref(), backend)?;
         let ended = self.work(&begun, &plan, &told, backend)?;

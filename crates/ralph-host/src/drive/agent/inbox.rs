@@ -4,6 +4,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use ralph_core::control::Doing;
 use ralph_core::inbox::{Change, Entry, Inbox, Status};
 
 use super::Agent;
@@ -139,6 +140,10 @@ impl Session<'_> {
         self.listener.hear(Notice::Waiting { reason: "new specs in the inbox", seconds: 0 });
         while self.signals.first().is_none() && stamp(&path) == before {
             thread::sleep(NAP);
+            self.listen(Doing::Nothing)?;
+            if self.mailbox.stop_asked() || self.history.paused {
+                break;
+            }
         }
         Ok(())
     }

@@ -143,6 +143,7 @@ impl Session<'_> {
     fn work_through(&mut self, agent: &mut Agent) -> Result<AgentEnd, DriveError> {
         self.settle_last(agent)?;
         loop {
+            self.heed_operator()?;
             if let Some(end) = self.agent_limit(agent) {
                 return Ok(end);
             }
@@ -163,6 +164,9 @@ impl Session<'_> {
     fn agent_limit(&self, agent: &Agent) -> Option<AgentEnd> {
         if let Some(signal) = self.signals.first() {
             return Some(AgentEnd::Interrupted(signal));
+        }
+        if self.mailbox.stop_asked() {
+            return Some(AgentEnd::Halted(End::Stopped));
         }
         let AgentSession { specs_completed, specs_failed, .. } = agent.state;
         let worked = specs_completed + specs_failed;
