@@ -204,4 +204,4 @@ fi
 
 step "release build" cargo build --locked --release
 # Benchmarks are run, not judged: a number measured on a busy machine proves nothing.
-step "benchmarks run" cargo bench --locked -p ralph -p ralph-core --bench startup --bench build --bench scale -- --quick
+step "benchmarks run" cargo bench --locked -p ralph -p ralph-core -p ralph-host --bench startup --bench build --bench scale --bench memory -- --quick

@@ -77,8 +77,12 @@ pub fn latest(root: &Path, guess: u64) -> Loaded<Option<PastHandoff>> {
     loaded
 }
 
-/// The file of the first handoff that there is.
+/// The file of the first handoff that there is. Only when the very first is gone does anybody look
+/// through the directory.
 pub fn first(root: &Path) -> Option<String> {
+    if !is_free(root, 1) {
+        return Some(name(1));
+    }
     numbers(root).ok()?.first().copied().map(name)
 }
 

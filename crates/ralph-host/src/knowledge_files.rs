@@ -10,10 +10,13 @@ use std::path::Path;
 use ralph_core::memory::index::{Check, Files, JSON_FILE, MARKDOWN_FILE, Violation, verify};
 
 use crate::file_error::{Action, FileError};
-use crate::store::{self, drop_view};
+use crate::store::{self, drop_view, put_aside};
 
 /// Largest file of the index that is read, in bytes.
 const LARGEST: u64 = 64 * 1024 * 1024;
+
+/// Where a directory goes that took the place of a file.
+const ASIDE: &str = ".ralph/context/in-place-of-the-index";
 
 /// The index as it is at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -107,6 +110,9 @@ impl Snapshot {
             let path = root.join(file);
             if Kept::read(&path).is_ok_and(|now| now == *then) {
                 continue;
+            }
+            if std::fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir()) {
+                put_aside(&path, &root.join(ASIDE))?;
             }
             match &then.bytes {
                 Some(bytes) => {

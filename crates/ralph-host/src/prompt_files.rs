@@ -2,8 +2,8 @@
 //!
 //! # Theory of operation
 //!
-//! An override that does not work is an error, because somebody wrote it and wants it. Everything
-//! else that is missing or cannot be read is a warning, and the work goes on without it.
+//! Whatever is missing or does not work is a warning, and the work goes on without it: in place of an
+//! override there is the embedded template.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,8 @@ impl PromptFileError {
     }
 }
 
-/// The templates of the project at `root`: the embedded ones and what overrides them.
+/// The templates of the project at `root`: the embedded ones and what overrides them. One that does
+/// not work is told, and not used.
 pub fn templates(root: &Path) -> Result<Loaded<Templates>, PromptFileError> {
     let mut templates = Templates::embedded();
     let mut warnings = Vec::new();
@@ -74,9 +75,15 @@ pub fn templates(root: &Path) -> Result<Loaded<Templates>, PromptFileError> {
             }
             for name in names {
                 let file = format!("{directory}/{name}");
-                if let Some(text) = text(&root.join(&file))? {
-                    templates.replace(template, &file, &text)?;
-                    break;
+                match put_in_place(&mut templates, template, root, &file) {
+                    Ok(false) => {}
+                    Ok(true) => break,
+                    Err(PromptFileError::File(error)) => return Err(error.into()),
+                    Err(error) => {
+                        let hint = error.hint().unwrap_or_default();
+                        warnings.push(format!("{error}; the embedded prompt is used. {hint}"));
+                        break;
+                    }
                 }
             }
         }
@@ -95,6 +102,18 @@ pub fn own(root: &Path, name: &str) -> Result<Option<(String, String)>, String> 
         }
     }
     Ok(None)
+}
+
+/// Put an override into its template's place, when there is one.
+fn put_in_place(
+    templates: &mut Templates,
+    template: Template,
+    root: &Path,
+    file: &str,
+) -> Result<bool, PromptFileError> {
+    let Some(text) = text(&root.join(file))? else { return Ok(false) };
+    templates.replace(template, file, &text)?;
+    Ok(true)
 }
 
 fn text(path: &Path) -> Result<Option<String>, PromptFileError> {

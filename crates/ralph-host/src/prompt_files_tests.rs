@@ -39,18 +39,21 @@ fn the_footer_comes_before_its_older_name() {
 }
 
 #[test]
-fn an_override_that_does_not_work_is_an_error_with_its_place_and_advice() {
+fn an_override_that_does_not_work_is_told_with_its_place_and_advice_and_not_used() {
     let dir = project(&[("ralph/prompts/task.md", "a\n{{ nope }}")]);
-    let error = templates(dir.path()).unwrap_err();
-    assert!(error.to_string().starts_with("ralph/prompts/task.md:2: "), "{error}");
-    assert!(error.hint().unwrap().contains("docs/prompts.md"));
+    let loaded = templates(dir.path()).unwrap();
+    let [warning] = &loaded.warnings[..] else { panic!("{:?}", loaded.warnings) };
+    assert!(warning.starts_with("ralph/prompts/task.md:2: "), "{warning}");
+    assert!(warning.contains("the embedded prompt is used") && warning.contains("docs/prompts.md"));
+    assert_eq!(loaded.value.file(Template::Task), None);
 }
 
 #[test]
-fn an_override_that_is_no_text_or_no_file_is_an_error() {
+fn an_override_that_is_no_text_is_told_and_one_that_is_no_file_is_an_error() {
     let dir = project(&[]);
     store::create(&dir.path().join("ralph/prompts/task.md"), b"\xff\xfe").unwrap();
-    assert!(matches!(templates(dir.path()), Err(PromptFileError::NotText(_))));
+    let warnings = templates(dir.path()).unwrap().warnings;
+    assert!(warnings.iter().any(|w| w.contains("must be UTF-8")), "{warnings:?}");
     let dir = project(&[("ralph/prompts/task.md/x", "")]);
     let error = templates(dir.path()).unwrap_err();
     assert!(matches!(error, PromptFileError::File(FileError::Directory { .. })), "{error}");

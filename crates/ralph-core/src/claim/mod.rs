@@ -102,6 +102,12 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// What a person has to decide, when the agent says so.
+    pub fn review(&self) -> Option<String> {
+        let review = self.handoff.as_ref()?.request_human_review.as_ref()?;
+        review.needed.then(|| reason(&review.reason))
+    }
+
     /// Why nothing had to be changed, when the agent says so.
     pub fn no_change_needed(&self) -> Option<&str> {
         let why = self.handoff.as_ref()?.no_change_needed.as_deref()?.trim();

@@ -178,7 +178,7 @@ section! {
         compaction_interval: u32 = 5, "RALPH_COMPACTION_INTERVAL" Plain;
         /// Bytes of handoffs after which the knowledge index is brought up to date.
         compaction_threshold_bytes: u32 = 32000, "RALPH_COMPACTION_THRESHOLD_BYTES" Plain;
-        /// Most turns of the indexer.
+        /// Most turns of the indexer, unless `stages.index` says otherwise.
         compaction_max_turns: NonZeroU32 = at_least_one(10), "RALPH_COMPACTION_MAX_TURNS" Plain;
         /// Share of a task's words known from recent handoffs, below which the task counts as new ground.
         novelty_overlap_threshold: Ratio = Ratio::percent(25), "RALPH_NOVELTY_OVERLAP_THRESHOLD" Plain;
@@ -297,13 +297,13 @@ record! {
         trigger: Trigger = Trigger::Always;
         /// Most turns.
         max_turns: Option<NonZeroU32> = None;
-        /// The file with its prompt.
+        /// The file with its prompt, in `ralph/prompts` or in the project; `review-agent-prompt.md` is built in.
         prompt_template: String;
-        /// The file with the JSON Schema of its answer.
+        /// The file with the JSON Schema of its answer; absent: that of a review.
         schema: Option<String> = None;
         /// The file with the MCP servers it may use.
         mcp_config: Option<String> = None;
-        /// Whether it is kept from changing the tree.
+        /// Whether its tools only read. What a pass changes is put back in any case.
         read_only: bool = true;
     }
 }

@@ -53,7 +53,11 @@ pub fn event_of(entry: &Entry, history: &History) -> Vec<Event> {
                 "changed_files": end.changed, "duration_ms": end.took_ms,
             });
             let mut events = vec![event("backend_end", end.message.clone(), metadata)];
-            if let Claimed::NeedsHuman { reason } = &end.claimed {
+            let asked = match &end.claimed {
+                Claimed::NeedsHuman { reason } => Some(reason),
+                _ => end.review.as_ref(),
+            };
+            if let Some(reason) = asked {
                 let metadata = json!({ "attempt": end.attempt });
                 events.push(event("human_review_requested", reason.clone(), metadata));
             }

@@ -398,6 +398,12 @@ impl History {
         }
     }
 
+    /// Notes of the operator for the prompt that is made now: those of the attempt under way, or
+    /// those that wait for the next one.
+    pub fn notes_for_prompt(&self) -> &[String] {
+        if self.open.is_some() { &self.given } else { &self.notes }
+    }
+
     /// How often in a row this task was only researched.
     pub fn researched(&self, task: &str) -> u32 {
         match &self.researched {

@@ -64,6 +64,8 @@ pub struct Evidence<'a> {
     pub outcome: &'a Outcome,
     /// What it claims.
     pub claimed: &'a Claimed,
+    /// What it asks a person, beside its claim.
+    pub review: Option<&'a str>,
     /// How many paths it changed.
     pub changed: usize,
     /// Paths that it must not change and did (specs, prompts, configuration, submodules).
@@ -229,16 +231,27 @@ pub fn judge(evidence: &Evidence<'_>) -> Decision {
         Claimed::Blocked { reason } => {
             return Decision::Fail(Failure::new(FailureKind::Blocked, reason.clone()));
         }
-        Claimed::NeedsHuman { reason } => {
-            let message = format!("a person has to decide: {reason}");
-            return Decision::Fail(Failure::new(FailureKind::Blocked, message));
-        }
+        Claimed::NeedsHuman { reason } => return needs_human(reason),
         Claimed::Nothing => {
             let message = "it ended without saying that the task is done, blocked or partly done";
             return Decision::Fail(Failure::new(FailureKind::BadOutput, message));
         }
         Claimed::Done { .. } | Claimed::Partial => {}
     }
+    match (of_claim(evidence), evidence.review) {
+        // It said that it cannot do this alone: another attempt would not know more.
+        (Decision::Fail(_), Some(reason)) => needs_human(reason),
+        (decision, _) => decision,
+    }
+}
+
+fn needs_human(reason: &str) -> Decision {
+    let message = format!("a person has to decide: {reason}");
+    Decision::Fail(Failure::new(FailureKind::Blocked, message))
+}
+
+/// The claim is that the task is done, or a part of it.
+fn of_claim(evidence: &Evidence<'_>) -> Decision {
     if !evidence.forbidden.is_empty() {
         let message = format!("it changed {}", evidence.forbidden.join(", "));
         return Decision::Fail(Failure::new(FailureKind::Forbidden, message));

@@ -11,6 +11,7 @@ fn work() -> Evidence<'static> {
     Evidence {
         outcome: &Outcome::Success,
         claimed: &DONE,
+        review: None,
         changed: 2,
         forbidden: &[],
         judges: &[],
@@ -222,6 +223,23 @@ fn claims() -> impl Strategy<Value = Claimed> {
     ]
 }
 
+#[test]
+fn work_that_asks_for_a_person_lands_when_it_is_good_and_is_blocked_when_it_is_not() {
+    let asks = Evidence { review: Some("which key?"), ..work() };
+    assert_eq!(judge(&asks), landed(Landing::Complete, Proof::Proven));
+    for bad in [
+        Evidence { gates: Result::Red, ..asks.clone() },
+        Evidence { changed: 0, ..asks.clone() },
+        Evidence { forbidden: &["ralph.toml".to_owned()], ..asks.clone() },
+    ] {
+        let Decision::Fail(failure) = judge(&bad) else { panic!("{bad:?} did not fail") };
+        assert_eq!(failure.kind, FailureKind::Blocked);
+        assert_eq!(failure.message, "a person has to decide: which key?");
+    }
+    let late = Evidence { outcome: &Outcome::Timeout, ..asks };
+    assert!(matches!(judge(&late), Decision::Fail(f) if f.kind == FailureKind::Timeout));
+}
+
 proptest! {
     #[test]
     fn nothing_lands_without_a_claim_a_good_end_and_gates_that_are_not_red(
@@ -230,13 +248,14 @@ proptest! {
         changed in 0..3usize,
         forbidden in proptest::collection::vec("[a-z]{1,3}", 0..2),
         judges in proptest::collection::vec("[a-z]{1,3}", 0..2),
+        review in proptest::option::of("[a-z]{1,3}"),
         gates in proptest::sample::select(vec![
             Result::NotRun, Result::Green, Result::Unproven, Result::Red,
         ]),
     ) {
         let evidence = Evidence {
             outcome: &outcome, claimed: &claimed, changed, forbidden: &forbidden, judges: &judges,
-            gates,
+            review: review.as_deref(), gates,
         };
         if let Decision::Land { landing, proof } = judge(&evidence) {
             prop_assert_eq!(outcome, Outcome::Success);

@@ -216,6 +216,9 @@ pub struct BackendEnd {
     pub session: Option<String>,
     /// What it claims.
     pub claimed: super::judge::Claimed,
+    /// What a person has to decide, although the task is complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<String>,
     /// One line about what was done.
     #[serde(default)]
     pub summary: String,

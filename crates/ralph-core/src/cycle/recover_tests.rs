@@ -220,6 +220,7 @@ impl World {
         judge(&Evidence {
             outcome,
             claimed: &self.course.claimed,
+            review: None,
             changed: self.course.changed,
             forbidden: &[],
             judges: &[],

@@ -49,7 +49,7 @@ pub fn assemble(
         None => Template::FirstIteration,
     };
     add(Section::PreviousHandoff, &render(previous)?, handoff_file);
-    if material.mode == Mode::HandoffPlusIndex
+    if material.mode != Mode::HandoffOnly
         && let Some(index) = &material.index
     {
         let text = super::markdown::under(index, 2);

@@ -77,7 +77,7 @@ proptest! {
         let mut expected = vec![Section::CurrentTask];
         if m.is_retry() { expected.push(Section::FailureContext); }
         expected.extend([Section::RetrievedMemory, Section::PreviousHandoff]);
-        if m.mode == Mode::HandoffPlusIndex { expected.push(Section::RetrievedProjectMemory); }
+        if m.mode != Mode::HandoffOnly { expected.push(Section::RetrievedProjectMemory); }
         if !m.skills.is_empty() { expected.push(Section::Skills); }
         expected.push(Section::OutputInstructions);
         prop_assert_eq!(headers(&prompt.text), expected);

@@ -53,12 +53,22 @@ impl Session<'_> {
             Preparation::Written(prompt) => Some(prompt),
             Preparation::Not => return Ok(()),
         };
+        if !self.may_begin() {
+            return Ok(());
+        }
         self.leash = self.signals.cancel().inner();
         let (begun, plan, text) = self.begin(task, backend)?;
         let told = self.prompt(&begun, &plan, &text, prepared.as_deref(), backend)?;
         let ended = self.work(&begun, &plan, &told, backend)?;
         self.conclude(&begun, ended)?;
         self.follow_up(&begun)
+    }
+
+    /// Preparing takes time and money: whether there is still some of both.
+    fn may_begin(&self) -> bool {
+        let most = self.config.limits.max_cost;
+        let left = most.is_none_or(|most| self.history.cost < most.get());
+        left && self.signals.first().is_none()
     }
 
     /// The checkpoint, and the intent to run a backend.
@@ -158,6 +168,7 @@ impl Session<'_> {
         judge(&Evidence {
             outcome,
             claimed: &ended.end.claimed,
+            review: ended.end.review.as_deref(),
             changed: ended.end.changed,
             forbidden: &forbidden,
             judges: &[],

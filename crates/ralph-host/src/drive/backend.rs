@@ -84,6 +84,7 @@ impl Session<'_> {
             tokens: spent.input.zip(spent.output),
             session: report.session.clone(),
             claimed: claimed(&reply),
+            review: reply.review(),
             summary: summary(&reply, begun),
             changes: Base(to_value(&changes)),
             changed,
@@ -93,6 +94,9 @@ impl Session<'_> {
         };
         self.record(Record::BackendEnded(end.clone()), Durability::Syncing)?;
         self.tell_ended(&end);
+        if let Some(reason) = &end.review {
+            self.warn(&format!("the backend asks for a person: {reason}"));
+        }
         Ok(Ended { end, changes })
     }
 

@@ -22,8 +22,8 @@ use super::session::Session;
 use super::terms::Access;
 use crate::handoff_files;
 use crate::knowledge_files::Snapshot;
-use crate::prompt_files::{self, limited};
-use crate::store::{Durability, drop_view};
+use crate::prompt_files::limited;
+use crate::store::{Durability, drop_view, put_aside};
 
 /// Largest prepared prompt that is read, in bytes.
 const LARGEST: u64 = 4 * 1024 * 1024;
@@ -55,9 +55,13 @@ impl Session<'_> {
     }
 
     fn context_prep(&mut self, task: &Task) -> Result<Preparation, DriveError> {
+        let templates = self.templates()?;
         let root = self.project.root().to_owned();
         let prepared = root.join(PREPARED_PROMPT);
-        drop_view(&prepared)?;
+        // Also one that is no file: whatever took its place must not stop the loop.
+        if drop_view(&prepared).is_err() {
+            put_aside(&prepared, &prepared.with_extension("old"))?;
+        }
         let last = self.history.iteration;
         let latest = handoff_files::latest(&root, last.into()).value;
         let first = handoff_files::first(&root);
@@ -83,7 +87,6 @@ impl Session<'_> {
             researched,
             advice: advice.as_ref(),
         };
-        let templates = prompt_files::templates(&root)?.value;
         let prompt =
             prep_prompt(&templates, &input).map_err(|e| DriveError::Prompt(e.to_string()))?;
         let required = required_sections(&input);
@@ -203,7 +206,7 @@ impl Session<'_> {
             recent: &recent,
             undone: &undone,
         };
-        let templates = prompt_files::templates(&root)?.value;
+        let templates = self.templates()?;
         let prompt =
             post_prompt(&templates, &input).map_err(|e| DriveError::Prompt(e.to_string()))?;
         let snapshot = Snapshot::take(&root)?;

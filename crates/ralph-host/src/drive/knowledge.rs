@@ -12,9 +12,9 @@ use super::consult::{Answer, Consultation, Question, Said};
 use super::error::DriveError;
 use super::session::Session;
 use super::terms::{Access, RoleTerms};
+use crate::handoff_files;
 use crate::knowledge_files::Snapshot;
 use crate::store::{Durability, drop_view, put_view};
-use crate::{handoff_files, prompt_files};
 
 /// Most handoffs that are looked at for one update.
 const MOST_HANDOFFS: usize = 200;
@@ -39,7 +39,7 @@ impl Session<'_> {
         let (since, last) = (self.history.unindexed.since.into(), self.history.iteration);
         let handoffs = handoff_files::between(&root, since, last.into(), MOST_HANDOFFS);
         let snapshot = Snapshot::take(&root)?;
-        let templates = prompt_files::templates(&root)?.value;
+        let templates = self.templates()?;
         let undone = self.history.undone.as_ref().map(|u| u.why.clone()).unwrap_or_default();
         let prompt = indexer_prompt(
             &templates,
@@ -55,7 +55,12 @@ impl Session<'_> {
         .map_err(|e| DriveError::Prompt(e.to_string()))?;
         let fits = |said: &Said| check::<IndexerReport>(said.structured.as_ref(), &said.text);
         let question = Question { item: String::new(), prompt, check: &fits };
-        let terms = self.role_terms(Role::Indexer, schema_of::<IndexerReport>(), Access::Writes);
+        let turns = self.config.memory.compaction_max_turns.get();
+        let own = self.config.stage(Role::Indexer.stage()).max_turns;
+        let terms = RoleTerms {
+            max_turns: own.is_none().then_some(turns),
+            ..self.role_terms(Role::Indexer, schema_of::<IndexerReport>(), Access::Writes)
+        };
         let answer = self.ask_about_index("index", terms, question, &snapshot, last)?;
         Ok(answer.is_some())
     }

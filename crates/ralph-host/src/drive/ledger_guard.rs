@@ -14,11 +14,14 @@ use ralph_core::memory::index::{JSON_FILE, MARKDOWN_FILE};
 use super::error::DriveError;
 use super::session::Session;
 use crate::handoff_files;
-use crate::store::{self, drop_view, put_view};
+use crate::store::{self, drop_view, free_name, put_aside, put_view};
 
-/// What is looked after, with the latest handoff and the one to come.
+/// What is looked after, with the newest handoffs and the one to come.
 const FILES: [&str; 4] =
     [MARKDOWN_FILE, JSON_FILE, ".ralph/progress-log.md", ".ralph/progress-log.json"];
+
+/// Handoffs that are looked after: those that ralph itself, or an agent that it asks, reads again.
+const HANDOFFS: u32 = 5;
 
 /// Larger files are not kept: nobody needs a copy of them in memory.
 const LARGEST: u64 = 64 * 1024 * 1024;
@@ -43,12 +46,17 @@ fn stamp(path: &Path) -> Option<Stamp> {
     Some((meta.ino(), meta.len(), modified.0, modified.1, changed.0, changed.1))
 }
 
+fn is_directory(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
+}
+
 impl Session<'_> {
     /// An agent is about to run: remember the files.
     pub(super) fn keep_ledger(&mut self) {
         let root = self.project.root();
         let last = self.history.iteration;
-        let handoffs = [last.saturating_sub(1), last].map(|n| handoff_files::name(n.into()));
+        let handoffs = last.saturating_sub(HANDOFFS)..=last;
+        let handoffs = handoffs.map(|number| handoff_files::name(number.into()));
         let names = FILES.iter().map(|&file| file.to_owned()).chain(handoffs);
         let mut kept = BTreeMap::new();
         for name in names {
@@ -78,24 +86,22 @@ impl Session<'_> {
             if may_write.contains(&name.as_str()) || stamp(&path) == kept.stamp {
                 continue;
             }
-            let now = store::read(&path).unwrap_or_default();
-            if now == kept.bytes {
-                continue;
-            }
-            if let Some(theirs) = &now {
-                let copy = name.rsplit('/').next().unwrap_or(name);
-                let iteration = self.history.iteration;
-                let copy = format!(".ralph/context/{copy}.of-iteration-{iteration}");
-                put_view(&root.join(copy), theirs)?;
+            let copy = name.rsplit('/').next().unwrap_or(name);
+            let iteration = self.history.iteration;
+            let copy = root.join(format!(".ralph/context/{copy}.of-iteration-{iteration}"));
+            if is_directory(&path) {
+                put_aside(&path, &copy)?;
+            } else {
+                let now = store::read(&path).unwrap_or_default();
+                if now == kept.bytes {
+                    continue;
+                }
+                if let Some(theirs) = &now {
+                    put_view(&free_name(&copy), theirs)?;
+                }
             }
             match &kept.bytes {
-                Some(bytes) => {
-                    if path.is_dir() {
-                        // Something took its place; the copy of what was in it is the user's affair.
-                        continue;
-                    }
-                    put_view(&path, bytes)?;
-                }
+                Some(bytes) => put_view(&path, bytes)?,
                 None => drop_view(&path)?,
             }
             put_back.push(name.clone());

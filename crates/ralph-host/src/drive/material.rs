@@ -9,8 +9,8 @@ use ralph_core::format::{Format, progress};
 use ralph_core::gate::{Gate, Need};
 use ralph_core::plan::{Plan, State, Task};
 use ralph_core::prompt::{
-    GateCommand, GateFailure, Material, Prompt, Rejection, Setback, SetbackKind, Spec, assemble,
-    skills_beside,
+    GateCommand, GateFailure, Material, Prompt, Rejection, Setback, SetbackKind, Spec, Templates,
+    assemble, skills_beside,
 };
 use serde_json::Value;
 
@@ -93,6 +93,17 @@ impl Session<'_> {
     }
 }
 
+impl Session<'_> {
+    /// The templates of the project; what does not work of them is told.
+    pub(super) fn templates(&mut self) -> Result<Templates, DriveError> {
+        let loaded = prompt_files::templates(self.project.root())?;
+        for warning in &loaded.warnings {
+            self.warn(warning);
+        }
+        Ok(loaded.value)
+    }
+}
+
 impl PromptSource<'_> {
     /// The prompt for a task, for a backend that can do this. `text` is the plan's.
     pub(super) fn make(
@@ -141,7 +152,7 @@ impl PromptSource<'_> {
         material.completed = completed(plan, task);
         material.gates = self.gate_commands();
         material.dirty_files = dirty_files;
-        material.operator_notes = self.history.notes.clone();
+        material.operator_notes = self.history.notes_for_prompt().to_vec();
         if plan.format == Format::Progress {
             material.recent_attempts =
                 progress::read(text).map(|file| file.attempts).unwrap_or_default();

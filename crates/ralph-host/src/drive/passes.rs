@@ -30,7 +30,7 @@ impl Session<'_> {
                 Ok(false) => break,
                 Err(Trouble::Pass(why)) => {
                     self.warn(&format!("pass {}: {why}", pass.name));
-                    self.noted("pass_failed", &why, json!({ "pass": pass.name }))?;
+                    self.noted("agent_pass_failed", &why, json!({ "pass": pass.name }))?;
                 }
                 Err(Trouble::Loop(error)) => return Err(error),
             }
@@ -43,8 +43,11 @@ impl Session<'_> {
         let prompt = self.pass_text(pass, begun, judged)?;
         let schema = self.pass_schema(pass)?;
         // Any object will do for a schema of the project's own: the backend was given it.
-        let check =
-            |said: &Said| said.read::<Value>().map(drop).map_err(|e| e.repair_request(&schema));
+        let check = |said: &Said| match pass.schema {
+            Some(_) => said.read::<Value>().map(drop),
+            None => said.read::<Review>().map(drop),
+        };
+        let check = |said: &Said| check(said).map_err(|e| e.repair_request(&schema));
         let terms = RoleTerms {
             max_turns: pass.max_turns.map(u32::from),
             model: pass.model.clone(),
@@ -87,10 +90,11 @@ impl Session<'_> {
         let message = format!("{} {summary}", pass.name);
         self.listener.hear(Notice::Said { who: "pass", what: &message });
         let details = json!({ "pass": pass.name, "iteration": iteration, "file": file });
-        Ok(self.noted("pass_end", &message, details)?)
+        Ok(self.noted("agent_pass", &message, details)?)
     }
 
-    fn pass_text(&self, pass: &Pass, begun: &Begun, judged: Judged) -> Result<String, Trouble> {
+    fn pass_text(&mut self, pass: &Pass, begun: &Begun, judged: Judged) -> Result<String, Trouble> {
+        let templates = self.templates()?;
         let root = self.project.root();
         let attempt = begun.started.attempt.as_str();
         let view = self.history.attempts.iter().rev().find(|v| v.started.attempt == attempt);
@@ -112,7 +116,6 @@ impl Session<'_> {
             revision: revision.as_deref(),
             files: &files,
         };
-        let templates = prompt_files::templates(root).map_err(DriveError::from)?.value;
         let file = pass.prompt_template.as_str();
         let own = prompt_files::own(root, file).map_err(Trouble::Pass)?;
         let prompt = match &own {

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Repo;
 use super::changes::{Change, Changes, Moved};
-use super::checkpoint::Checkpoint;
+use super::checkpoint::{Checkpoint, LedgerFile};
 use super::collect::hear;
 use super::desk::copy_index;
 use super::error::GitError;
@@ -196,7 +196,20 @@ impl Repo<'_> {
             (false, _) if desk.after().exists() => desk.after(),
             (false, _) => desk.before(),
         };
-        if from == *index { Ok(()) } else { copy_index(&from, index) }
+        if from != *index {
+            copy_index(&from, index)?;
+        }
+        if !cp.is_clean() || changes.is_none() {
+            return Ok(());
+        }
+        // A commit that did not come about may have taken new files of the ledger into the index; going
+        // to S0, which does not have them, would remove them.
+        let new = |l: &&LedgerFile| {
+            l.file == Side::Untracked || (l.file == Side::Same && l.stamp.is_none())
+        };
+        let new = cp.ledger.iter().filter(new).map(|l| &l.path);
+        let here: Vec<&RepoPath> = new.filter(|path| self.file(path).exists()).collect();
+        if here.is_empty() { Ok(()) } else { self.leave_out(Some(index), &here) }
     }
 
     /// Take files and index from one tree to another, all of them or none.

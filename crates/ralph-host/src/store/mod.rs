@@ -38,4 +38,4 @@ pub use lock::{Holder, LEDGER_WAIT, LedgerLock, LockError, RunLock, who_runs};
 pub use said::{Said, Word};
 pub use sync::{Syncing, syncs};
 pub use target::read;
-pub use view::{add_to_view, drop_view, put_view, write_over};
+pub use view::{add_to_view, drop_view, free_name, put_aside, put_view, write_over};

@@ -1,13 +1,16 @@
 //! Files that are only views of something else: written at once, never synced, made again when lost.
 
-use std::fs::{OpenOptions, Permissions, create_dir_all};
+use std::fs::{OpenOptions, Permissions, create_dir_all, rename, symlink_metadata};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::atomic::TEMP_PREFIX;
 use super::target::directory_of;
 use crate::file_error::{Action, FileError};
+
+/// Names that are tried before one is used twice.
+const MOST_NAMES: u32 = 1000;
 
 /// Put `bytes` in the place of the file `path`, with the directories it needs. A reader sees the old
 /// file or the new one; after a power failure it may be neither.
@@ -57,6 +60,30 @@ fn with_directory<T>(path: &Path, make: impl Fn() -> io::Result<T>) -> io::Resul
         }
         made => made,
     }
+}
+
+/// Move whatever is at `path` to `aside`, or to a free name like it. Returns where it is now.
+#[expect(clippy::disallowed_methods, reason = "the store is where files are moved")]
+pub fn put_aside(path: &Path, aside: &Path) -> Result<PathBuf, FileError> {
+    let free = free_name(aside);
+    let move_it = || {
+        create_dir_all(directory_of(&free))?;
+        rename(path, &free)
+    };
+    move_it().map_err(FileError::io(Action::Write, path))?;
+    Ok(free)
+}
+
+/// This name, or the first like it that nothing has.
+pub fn free_name(path: &Path) -> PathBuf {
+    let numbered = |n: u32| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!("-{n}"));
+        PathBuf::from(name)
+    };
+    let is_free = |path: &PathBuf| symlink_metadata(path).is_err();
+    let mut names = std::iter::once(path.to_owned()).chain((2..MOST_NAMES).map(numbered));
+    names.find(is_free).unwrap_or_else(|| path.to_owned())
 }
 
 /// Remove a view. One that is not there is removed already.

@@ -98,6 +98,20 @@ fn what_a_hook_rewrote_before_it_failed_is_undone_and_kept() {
 }
 
 #[test]
+fn a_new_file_of_the_ledger_stays_when_its_commit_is_refused() {
+    let stage = Stage::new();
+    hook(&stage, "pre-commit", "exit 1");
+    let cp = stage.checkpoint();
+    stage.write("one.txt", "backend\n");
+    let changes = stage.collect(&cp);
+    stage.write(".ralph/knowledge-index.md", "# Knowledge Index\n");
+    assert!(stage.try_land(&cp, &changes).is_err());
+    stage.roll_back(&cp, &changes);
+    assert_eq!(stage.project.read(".ralph/knowledge-index.md"), "# Knowledge Index\n");
+    assert_eq!(stage.status(), "?? .ralph/knowledge-index.md");
+}
+
+#[test]
 fn a_commit_without_a_name_says_how_to_set_one() {
     let stage = Stage::new();
     let cp = stage.checkpoint();

@@ -1,9 +1,16 @@
 //! claude, by its full path in ralph.toml.
 
+mod memory;
+
 use crate::lab::{Lab, RESETS_AT};
 
 fn lab() -> Lab {
-    let lab = Lab::new("claude").env("CLAUDE_CODE_MAX_RETRIES", "1");
+    at_home(Lab::new("claude"))
+}
+
+/// A lab in which claude talks to the lab's server.
+fn at_home(lab: Lab) -> Lab {
+    let lab = lab.env("CLAUDE_CODE_MAX_RETRIES", "1");
     let (url, program) = (lab.server.url(), lab.program());
     lab.env("ANTHROPIC_BASE_URL", &url)
         .env("ANTHROPIC_API_KEY", "not-a-key")

@@ -31,9 +31,14 @@ pub(crate) struct Tried {
 impl Lab {
     /// A project in which the program called `name` would talk to a server of its own.
     pub(crate) fn new(name: &'static str) -> Self {
+        Self::with(name, SCENARIO)
+    }
+
+    /// The same with a scenario of the test's own.
+    pub(crate) fn with(name: &'static str, scenario: &str) -> Self {
         let bin = programs().join("bin");
         assert!(bin.join(name).exists(), "{name} is not in {}: {HOW}", bin.display());
-        let server = Server::start(Scenario::parse(SCENARIO).unwrap()).unwrap();
+        let server = Server::start(Scenario::parse(scenario).unwrap()).unwrap();
         let path = env::var("PATH").unwrap_or_default();
         let project = project!()
             .git_init()
@@ -144,7 +149,7 @@ impl Lab {
     }
 
     /// Processes that outlive the run. Those that are on their way out get the time for it.
-    fn left(&self) -> Vec<String> {
+    pub(crate) fn left(&self) -> Vec<String> {
         for _ in 0..100 {
             if processes_with(self.project.home()).is_empty() {
                 break;
