@@ -64,11 +64,13 @@ impl Session<'_> {
         self.follow_up(&begun)
     }
 
-    /// Preparing takes time and money: whether there is still some of both.
+    /// Preparing takes time and money: whether there is still some of both, and nobody has asked for
+    /// something else meanwhile.
     fn may_begin(&self) -> bool {
         let most = self.config.limits.max_cost;
         let left = most.is_none_or(|most| self.history.cost < most.get());
-        left && self.signals.first().is_none()
+        // An agent goes on to the end of its iteration; asking again would never end there.
+        left && self.stop_signal().is_none() && !self.mailbox.has_spoken()
     }
 
     /// The checkpoint, and the intent to run a backend.

@@ -19,6 +19,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use ralph_core::config::{self, LogLevel, OnDirty};
 use ralph_core::control::{Command, Doing, Effect, Entry as Sent, Setting, effect, promise};
 use ralph_core::cycle::{End, History, Record, event_of};
@@ -60,6 +61,8 @@ pub(super) struct Mailbox {
     held: Vec<(String, Effect)>,
     /// The loop is to end.
     stop: bool,
+    /// Commands came since the loop last decided what to do.
+    spoken: bool,
 }
 
 impl Mailbox {
@@ -71,12 +74,18 @@ impl Mailbox {
             suspect: None,
             held: Vec::new(),
             stop: false,
+            spoken: false,
         }
     }
 
     /// Whether somebody asked the loop to end.
     pub(super) fn stop_asked(&self) -> bool {
         self.stop
+    }
+
+    /// Whether commands came since the loop last decided what to do.
+    pub(super) fn has_spoken(&self) -> bool {
+        self.spoken
     }
 
     /// Whether the file has changed since it was last read.
@@ -123,7 +132,8 @@ impl Ear<'_> {
     fn take(&mut self, doing: Doing<'_>, listener: &mut dyn Listener) -> Result<(), DriveError> {
         let Some(stamp) = self.mailbox.has_news() else { return Ok(()) };
         let (ids, now) = (&mut *self.ids, self.clock.now());
-        let mut mint = || ids.ulid(now);
+        // Whoever gives an id says when; these only say when the loop found them.
+        let mut mint = || format!("loop-{}", ids.ulid(now));
         let path = self.mailbox.path.clone();
         let sent = match self.plan.store().read_commands(&path, &mut mint)? {
             Commands::Queue(sent) => sent,
@@ -152,8 +162,10 @@ impl Ear<'_> {
             }
         }
         self.write_down(&fresh)?;
+        self.mailbox.spoken |= !fresh.is_empty();
         for (id, command) in fresh {
             crate::crash::point();
+            let doing = if self.is_of_this_run(&id) { now_doing(doing) } else { doing };
             self.tell(&command, doing, listener);
             if self.carry_out(&id, effect(&command, doing), listener)? {
                 done.insert(id);
@@ -162,6 +174,13 @@ impl Ear<'_> {
         crate::crash::point();
         self.plan.store().drop_commands(&path, &done)?;
         Ok(())
+    }
+
+    /// Whether a command that is found at the start was sent since the run began.
+    fn is_of_this_run(&self, id: &str) -> bool {
+        let sent = id.get(..26).and_then(crate::ids::ulid_time);
+        let began = self.history.run_at.as_deref().and_then(|at| at.parse::<Timestamp>().ok());
+        sent.zip(began).is_some_and(|(sent, began)| sent >= began.as_second())
     }
 
     /// All of them are on the disk before one of them is carried out.
@@ -298,6 +317,11 @@ impl Ear<'_> {
     }
 }
 
+/// The same moment without the suspicion that a command is old.
+fn now_doing(doing: Doing<'_>) -> Doing<'_> {
+    if doing == Doing::Starting { Doing::Nothing } else { doing }
+}
+
 impl Session<'_> {
     /// Take commands between two things, and do what was held.
     pub(super) fn listen(&mut self, doing: Doing<'_>) -> Result<(), DriveError> {
@@ -346,6 +370,12 @@ impl Session<'_> {
     /// Before anything new begins: take commands, and wait while somebody wants the loop to.
     pub(super) fn heed_operator(&mut self) -> Result<(), DriveError> {
         self.listen(Doing::Nothing)?;
+        self.wait_while_paused()?;
+        self.mailbox.spoken = false;
+        Ok(())
+    }
+
+    fn wait_while_paused(&mut self) -> Result<(), DriveError> {
         if !self.history.paused || self.mailbox.stop {
             return Ok(());
         }

@@ -79,8 +79,8 @@ impl Follow {
         &self.history
     }
 
-    /// The newest events, oldest first.
-    pub fn events(&self) -> &[Event] {
-        &self.events
+    /// The events since the last call, oldest first; of many only the newest.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
     }
 }
