@@ -4,6 +4,8 @@
 //! begins. So a crash in between neither loses a command nor carries it out twice.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use ralph_core::control::{Command, Entry, Queue, QueueError};
@@ -31,13 +33,18 @@ impl Store {
         let _lock = self.lock()?;
         let made = std::fs::create_dir_all(target::directory_of(path));
         made.map_err(FileError::io(Action::Write, path))?;
-        let bytes = target::read(path)?;
-        let (mut queue, aside) = match read(bytes.as_deref()) {
-            Ok(queue) => (queue, None),
-            Err(_) => (Queue::default(), Some(keep(path, &bytes.unwrap_or_default())?)),
-        };
-        queue.push(command, id);
-        atomic::replace(path, queue.text().as_bytes())?;
+        let mut aside = None;
+        change(path, |bytes| {
+            let mut queue = match read(bytes) {
+                Ok(queue) => queue,
+                Err(_) => {
+                    aside = Some(keep(path, bytes.unwrap_or_default())?);
+                    Queue::default()
+                }
+            };
+            queue.push(command, id);
+            Ok((Some(queue), ()))
+        })?;
         Ok(aside)
     }
 
@@ -48,14 +55,15 @@ impl Store {
         mint: &mut dyn FnMut() -> String,
     ) -> Result<Commands, StoreError> {
         let _lock = self.lock()?;
-        let mut queue = match read(target::read(path)?.as_deref()) {
-            Ok(queue) => queue,
-            Err(why) => return Ok(Commands::Damaged(why.to_string())),
-        };
-        if queue.name_all(mint) {
-            atomic::replace(path, queue.text().as_bytes())?;
-        }
-        Ok(Commands::Queue(queue.entries()))
+        change(path, |bytes| {
+            let mut queue = match read(bytes) {
+                Ok(queue) => queue,
+                Err(why) => return Ok((None, Commands::Damaged(why.to_string()))),
+            };
+            let named = queue.name_all(mint);
+            let entries = queue.entries();
+            Ok((named.then_some(queue), Commands::Queue(entries)))
+        })
     }
 
     /// Take these out, now that they are done.
@@ -64,11 +72,15 @@ impl Store {
             return Ok(());
         }
         let _lock = self.lock()?;
-        let Some(bytes) = target::read(path)? else { return Ok(()) };
-        // What cannot be read is told when it is read.
-        let Ok(mut queue) = read(Some(&bytes)) else { return Ok(()) };
-        queue.remove(ids);
-        Ok(atomic::replace(path, queue.text().as_bytes())?)
+        change(path, |bytes| {
+            // What cannot be read is told when it is read.
+            let queue = bytes.and_then(|bytes| read(Some(bytes)).ok());
+            let left = queue.map(|mut queue| {
+                queue.remove(ids);
+                queue
+            });
+            Ok((left, ()))
+        })
     }
 
     /// Move a file that cannot be read away, unless somebody has mended it. Returns where it is.
@@ -82,6 +94,38 @@ impl Store {
         atomic::replace(path, Queue::default().text().as_bytes())?;
         Ok(Some(place))
     }
+}
+
+/// Change the queue. Strangers know no lock: whoever puts a new file in its place while the change is
+/// on its way to the disk is not written over; it is made again.
+fn change<T>(
+    path: &Path,
+    mut change: impl FnMut(Option<&[u8]>) -> Result<(Option<Queue>, T), StoreError>,
+) -> Result<T, StoreError> {
+    loop {
+        let before = stamp(path);
+        let (queue, value) = change(target::read(path)?.as_deref())?;
+        let Some(queue) = queue else { return Ok(value) };
+        let mut moved = false;
+        let put = atomic::replace_when(path, queue.text().as_bytes(), || {
+            moved = stamp(path) != before;
+            let error = || FileError::io(Action::Write, path)(ErrorKind::Interrupted.into());
+            if moved { Err(error()) } else { Ok(()) }
+        });
+        match put {
+            Err(_) if moved => {}
+            other => {
+                let synced = other?.wait();
+                synced.map_err(FileError::io(Action::Write, path))?;
+                return Ok(value);
+            }
+        }
+    }
+}
+
+fn stamp(path: &Path) -> Option<(u64, u64, i64, i64)> {
+    let meta = std::fs::metadata(path).ok()?;
+    Some((meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec()))
 }
 
 /// Keep what cannot be read beside the file, behind what was kept before.

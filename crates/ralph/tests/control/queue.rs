@@ -29,7 +29,7 @@ fn the_same_words_twice_are_two_commands() {
     let run = desk.at_work();
     for n in 1..=2 {
         desk.write_queue(r#"{"pending": [{"command": "inject-note", "note": "again"}]}"#);
-        until(|| desk.carried_out("inject-note") == n);
+        until(|| desk.carried_out("inject-note") == n && desk.pending().is_empty());
     }
     desk.go();
     run.wait().ok();

@@ -30,16 +30,19 @@ fn asked(when: &str, steps: &str) -> String {
     format!("[[rule]]\nwhen = {when:?}\nsteps = [{steps}]\n")
 }
 
-/// Only the first verifier waits.
-fn waiting_verifier() -> String {
-    format!(
-        "[[rule]]\nwhen = \"You verify one task\"\nattempt = 1\nsteps = [{WAITS}, {{ fail = \"crash\" }}]\n"
-    )
+/// The one who writes code waits.
+fn waiting_builder() -> String {
+    let others = "unless = [\"You verify one task\", \"as a whole is satisfied\"]";
+    rule(&format!("task = \"t-aaa1\"\n{others}"), &format!("{WAITS}, {GOOD}"))
 }
+
+/// Only the first verifier hangs.
+const HANGS: &str =
+    "[[rule]]\nwhen = \"You verify one task\"\nattempt = 1\nsteps = [{ hang = true }]\n";
 
 #[test]
 fn a_construct_pauses_between_its_stages_and_goes_on() {
-    let desk = lab(&rule("task = \"t-aaa1\"", &format!("{WAITS}, {GOOD}")));
+    let desk = lab(&waiting_builder());
     let run = desk.spawn(["construct", "work"]);
     until(|| desk.home().join("there").exists());
     desk.run(["pause"]).ok();
@@ -54,7 +57,7 @@ fn a_construct_pauses_between_its_stages_and_goes_on() {
 
 #[test]
 fn a_construct_stops_after_the_attempt_and_goes_on_at_the_next_start() {
-    let desk = lab(&rule("task = \"t-aaa1\"", &format!("{WAITS}, {GOOD}")));
+    let desk = lab(&waiting_builder());
     let run = desk.spawn(["construct", "work"]);
     until(|| desk.home().join("there").exists());
     desk.run(["stop"]).ok();
@@ -67,9 +70,9 @@ fn a_construct_stops_after_the_attempt_and_goes_on_at_the_next_start() {
 
 #[test]
 fn an_agent_that_is_asked_can_be_ended_and_notes_reach_it_while_it_works() {
-    let desk = lab(&waiting_verifier());
+    let desk = lab(HANGS);
     let run = desk.spawn(["construct", "work"]);
-    until(|| desk.home().join("there").exists());
+    until(|| !desk.records("consulting").is_empty());
     desk.run(["note", "look twice"]).ok();
     desk.taken("inject-note");
     desk.run(["kill-attempt"]).ok();
@@ -80,7 +83,7 @@ fn an_agent_that_is_asked_can_be_ended_and_notes_reach_it_while_it_works() {
 
 #[test]
 fn a_stop_lets_an_agent_put_its_spec_back_into_the_queue() {
-    let desk = lab(&rule("task = \"t-aaa1\"", &format!("{WAITS}, {GOOD}")));
+    let desk = lab(&waiting_builder());
     desk.run(["inbox", "add", "work"]).ok();
     let run = desk.spawn(["agent"]);
     until(|| desk.home().join("there").exists());

@@ -16,7 +16,7 @@ impl Screen {
     fn open(desk: &Desk) -> Self {
         let log = desk.home().join("screen");
         let ralph = env!("CARGO_BIN_EXE_ralph");
-        let line = format!("stty rows 30 cols 100; {ralph} watch; echo LEFT $?; stty -a");
+        let line = format!("stty rows 30 cols 100; {ralph} watch; echo LE''FT $?; stty -a");
         let child = Command::new("script")
             .args(["-qfec", &line])
             .arg(&log)
@@ -42,13 +42,24 @@ impl Screen {
         String::from_utf8_lossy(&fs::read(&self.log).unwrap_or_default()).into_owned()
     }
 
+    /// Whether words stand there. A screen is drawn in pieces, with moves of the cursor for blanks.
     fn has(&self, part: &str) -> bool {
-        self.shown().contains(part)
+        let mut words = String::new();
+        let mut rest = self.shown();
+        while let Some((before, after)) = rest.split_once("\x1b[") {
+            words.push_str(before);
+            words.push(' ');
+            let end =
+                after.find(|c: char| ('@'..='~').contains(&c)).map_or(after.len(), |at| at + 1);
+            rest = after[end..].to_owned();
+        }
+        words.push_str(&rest);
+        words.split_whitespace().collect::<Vec<_>>().join(" ").contains(part)
     }
 
     /// It ended, and the terminal is as it was.
     fn is_clean(mut self) {
-        until(|| self.has("LEFT ") && self.has("echo"));
+        until(|| self.has("LEFT ") && self.has("icanon"));
         self.child.wait().unwrap();
         let shown = self.shown();
         let after = shown.split("LEFT ").nth(1).unwrap();
@@ -74,7 +85,10 @@ fn a_loop_in_another_terminal_is_seen_and_steered() {
     desk.taken("stop");
     desk.go();
     says(&run.wait().fails(4), "asked to stop");
-    until(|| screen.has("the last ralph build ended"));
+    screen.press("q");
+    screen.is_clean();
+    let mut screen = Screen::open(&desk);
+    until(|| screen.has("the last ralph build ended: stopped"));
     screen.press("q");
     screen.is_clean();
 }
