@@ -78,7 +78,24 @@ fn keys(app: &mut App, keys: &str) -> Option<Act> {
 
 #[test]
 fn one_screen_answers_the_five_questions() {
-    insta::assert_snapshot!(screen(&mut app(), 90, 16), @"");
+    insta::assert_snapshot!(screen(&mut app(), 90, 16), @r#"
+now     t-7jla  Resize pictures (画像の縮小): claude works, retry 1  1m 15s
+far     [########!!!!!---------] 2 of 5 tasks, 1 stuck  ralph/plan.jsonl
+health  look: the last 2 attempts failed
+cost    $0.12 of $5.00; $3.50 here so far
+needs   t-key0: blocked: no API key  and 1 more
+* Tasks (3) ────────────────── Output ────────────────────────────────────────────────────
+>accepted t-wei0 Read pictur… line 22
+ running  t-7jla x3 Resize p… line 23
+ blocked  t-key0 Upload to t… line 24
+                              line 25
+                              line 26
+                              line 27
+                              line 28
+                              line 29
+                              line 30
+p pause  r resume  s skip  n note  x stop  / search  Enter detail  ? help  q quit
+"#);
 }
 
 #[test]

@@ -115,9 +115,9 @@ fn cost(app: &App) -> Line {
         (true, true) => format!("{} and more", dollars(glance.spent)),
         (false, _) => dollars(glance.spent),
     };
-    let limit = glance.limit.map_or("no limit".to_owned(), |l| format!("of {}", dollars(l)));
+    let limit = glance.limit.map_or(", no limit".to_owned(), |l| format!(" of {}", dollars(l)));
     label("cost")
-        .add(Style::Plain, format!("{spent}, {limit}"))
+        .add(Style::Plain, format!("{spent}{limit}"))
         .add(Style::Faint, format!("; {} here so far", dollars(glance.spent_ever)))
 }
 
@@ -144,7 +144,8 @@ fn tasks(frame: &mut Frame<'_>, app: &App, area: Rect, pen: Pen) {
             .add(Style::Strong, &task.id)
             .add(Style::Caution, tries)
             .add(Style::Plain, format!(" {}", task.name));
-        pen.row(&line.fit(inner.width.into()))
+        // One column stays free between the panes.
+        pen.row(&line.fit(usize::from(inner.width).saturating_sub(1)))
     });
     let rows: Vec<Row<'_>> = match app.board.tasks.is_empty() {
         true => vec![pen.row(&Line::of(Style::Faint, "no tasks yet"))],

@@ -81,8 +81,10 @@ fn a_stop_lets_the_attempt_land_and_begins_no_other() {
 fn a_killed_attempt_is_rolled_back_and_not_counted() {
     let desk = desk();
     desk.script(
-        &(rule("attempt = 1", &format!(r#"{{ write = "src/x.c", text = "x\n" }}, {WAITS}"#))
-            + &rule("", GOOD)),
+        &(rule(
+            "task = \"t-aaa1\"\nattempt = 1",
+            &format!(r#"{{ write = "src/x.c", text = "x\n" }}, {WAITS}"#),
+        ) + &rule("", GOOD)),
     );
     let run = desk.at_work();
     desk.run(["kill-attempt"]).ok().stdout_has("ended now");
