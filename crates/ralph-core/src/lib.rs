@@ -20,6 +20,7 @@ pub mod choice;
 pub mod claim;
 pub mod config;
 pub mod construct;
+pub mod control;
 pub mod convert;
 pub mod cycle;
 pub mod digest;

@@ -38,6 +38,13 @@ pub(crate) enum Command {
     Build(Box<commands::build_args::BuildArgs>),
     #[command(hide = true)]
     Start(commands::build_args::StartArgs),
+    Pause(commands::control::PauseArgs),
+    Resume(commands::control::ResumeArgs),
+    Skip(commands::control::SkipArgs),
+    Note(commands::control::NoteArgs),
+    Stop(commands::control::StopArgs),
+    KillAttempt(commands::control::KillAttemptArgs),
+    Watch(commands::watch::WatchArgs),
     Status(commands::status::StatusArgs),
     Task(commands::task::TaskArgs),
     Issue(commands::issue::IssueArgs),

@@ -16,7 +16,9 @@
 
 mod atomic;
 mod chain;
+mod control;
 mod create;
+mod follow;
 mod held;
 mod journal;
 mod ledger;
@@ -28,10 +30,12 @@ mod view;
 
 pub use atomic::{TEMP_PREFIX, append, replace};
 pub use chain::Watched;
+pub use control::Commands;
 pub use create::{Created, create};
+pub use follow::Follow;
 pub use journal::{Durability, Journal, JournalError, journal_file, read_entries, read_history};
 pub use ledger::{Kind, Read, Store, StoreError, Torn, TornTail, Updated, Wrote, update};
-pub use lock::{Holder, LEDGER_WAIT, LedgerLock, LockError, RunLock};
+pub use lock::{Holder, LEDGER_WAIT, LedgerLock, LockError, RunLock, who_runs};
 pub use said::{Said, Word};
 pub use sync::{Syncing, syncs};
 pub use target::read;

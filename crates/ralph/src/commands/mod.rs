@@ -8,6 +8,7 @@ pub(crate) mod build_args;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod construct;
+pub(crate) mod control;
 pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod inbox;
@@ -32,6 +33,7 @@ pub(crate) mod spec_file;
 pub(crate) mod status;
 pub(crate) mod task;
 pub(crate) mod validate;
+pub(crate) mod watch;
 
 use std::process::ExitCode;
 
@@ -53,6 +55,13 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
         Command::Agent(args) => agent::run(&Context::open(here)?, &args),
         Command::Build(args) => build::run(&Context::open(here)?, &args),
         Command::Start(args) => build::start(here, &args),
+        Command::Pause(args) => control::pause(&Context::open(here)?, &args),
+        Command::Resume(args) => control::resume(&Context::open(here)?, &args),
+        Command::Skip(args) => control::skip(&Context::open(here)?, &args),
+        Command::Note(args) => control::note(&Context::open(here)?, &args),
+        Command::Stop(args) => control::stop(&Context::open(here)?, &args),
+        Command::KillAttempt(args) => control::kill_attempt(&Context::open(here)?, &args),
+        Command::Watch(args) => watch::run(&Context::open(here)?, &args),
         Command::Status(args) => status::run(&Context::open(here)?, &args),
         Command::Task(args) => task::run(&Context::open(here)?, args),
         Command::Issue(args) => issue::run(&Context::open(here)?, args),
@@ -91,6 +100,13 @@ fn access(command: &Command) -> Access {
         // Each tool sees to it by itself.
         Command::Mcp(_) => Access::Say,
         Command::Demo(_) | Command::Init(_) | Command::Convert(_) => Access::Decide,
+        Command::Pause(_)
+        | Command::Resume(_)
+        | Command::Skip(_)
+        | Command::Note(_)
+        | Command::Stop(_)
+        | Command::KillAttempt(_)
+        | Command::Watch(_) => Access::Decide,
         Command::Plan(args) => args.access(),
         Command::Construct(args) => args.access(),
         Command::Agent(args) => args.access(),
