@@ -22,6 +22,7 @@ pub mod config;
 pub mod construct;
 pub mod convert;
 pub mod cycle;
+pub mod dashboard;
 pub mod digest;
 pub mod fence;
 pub mod format;
