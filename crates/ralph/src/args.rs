@@ -39,6 +39,7 @@ pub(crate) enum Command {
     #[command(hide = true)]
     Start(commands::build_args::StartArgs),
     Status(commands::status::StatusArgs),
+    Serve(commands::serve::ServeArgs),
     Task(commands::task::TaskArgs),
     Issue(commands::issue::IssueArgs),
     Spec(commands::spec::SpecArgs),

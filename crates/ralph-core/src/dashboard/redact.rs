@@ -47,6 +47,10 @@ const NAMES: [&str; 9] = [
 /// Shortest value of such a name that is taken for a secret.
 const SHORTEST: usize = 6;
 
+/// How a key in armour begins and ends.
+const BEGIN: &str = "-----BEGIN ";
+const END: &str = "-----END ";
+
 /// Hides secrets.
 #[derive(Clone, Debug, Default)]
 pub struct Redactor {
@@ -64,7 +68,8 @@ impl Redactor {
     /// The text without secrets.
     pub fn hide(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
-        let mut rest = without_key_blocks(text, &mut out);
+        let text = without_key_blocks(text);
+        let mut rest = text.as_str();
         let mut name: Option<bool> = None;
         // What comes before a word is kept; the word itself may be hidden.
         while let Some(at) = rest.find(is_word) {
@@ -75,7 +80,7 @@ impl Redactor {
             let follows = name.take().unwrap_or(false) && is_link(gap);
             self.put(word, follows, &mut out);
             name = Some(is_name(word) || (follows && is_scheme(word)));
-            rest = without_key_blocks(after, &mut out);
+            rest = after;
         }
         out.push_str(rest);
         self.hide_patterns(out)
@@ -161,26 +166,29 @@ fn is_link(gap: &str) -> bool {
     matches!(flat.as_str(), ":" | "=" | ":=" | "") && gap.len() <= 8
 }
 
-/// Hide a private key in armour at the start of `text`; what is left to look at.
-fn without_key_blocks<'t>(text: &'t str, out: &mut String) -> &'t str {
+/// The text without private keys in armour.
+fn without_key_blocks(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    // A block begins with dashes, which are part of a word: look for it before words are split.
-    while let Some(at) = rest.find("-----BEGIN ") {
-        let head = &rest[at..];
-        let line_end = head.find(['\n', '"', '\\']).unwrap_or(head.len());
-        if !head[..line_end].contains("PRIVATE KEY") || rest[..at].contains(is_word) {
-            return rest;
+    while let Some(at) = rest.find(BEGIN) {
+        let (before, head) = rest.split_at(at);
+        out.push_str(before);
+        let label = head[BEGIN.len()..].split(['-', '\n', '"']).next().unwrap_or_default();
+        if !label.contains("PRIVATE KEY") {
+            out.push_str(BEGIN);
+            rest = &head[BEGIN.len()..];
+            continue;
         }
-        out.push_str(&rest[..at]);
         out.push_str(HIDDEN);
-        let closing = head.find("-----END ").and_then(|end| {
-            let tail = &head[end + 9..];
-            tail.find("-----").map(|dashes| end + 9 + dashes + 5)
+        let closing = head.find(END).and_then(|end| {
+            let behind = end + END.len();
+            head[behind..].find("-----").map(|dashes| behind + dashes + 5)
         });
-        let quote = head.find('"').unwrap_or(head.len());
-        rest = &head[closing.unwrap_or(quote).min(quote)..];
+        // One without an end is hidden as far as it can reach.
+        rest = &head[closing.unwrap_or(head.len())..];
     }
-    rest
+    out.push_str(rest);
+    out
 }
 
 fn hide_pattern(text: &str, parts: &[String]) -> String {

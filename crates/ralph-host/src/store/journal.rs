@@ -27,7 +27,7 @@ use super::view::put_view;
 use crate::file_error::{Action, FileError};
 
 /// The journal's name in the state directory.
-const NAME: &str = "journal.jsonl";
+pub(super) const NAME: &str = "journal.jsonl";
 
 /// How much room is made at once.
 const ROOM: usize = 128 * 1024;
@@ -125,10 +125,14 @@ fn load(path: &Path) -> Result<(History, u64, Vec<u8>), JournalError> {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let entry = entry(line).map_err(|problem| problem.at(path, n + 1))?;
-        history.add(&entry);
+        history.add(&line_entry(line, path, n + 1)?);
     }
     Ok((history, u64::try_from(whole).unwrap_or(u64::MAX), behind))
+}
+
+/// The record of one line.
+pub(super) fn line_entry(line: &[u8], path: &Path, number: usize) -> Result<Entry, JournalError> {
+    entry(line).map_err(|problem| problem.at(path, number))
 }
 
 /// What is wrong with a line.

@@ -25,6 +25,9 @@ pub const LEDGER_WAIT: Duration = Duration::from_secs(60);
 /// Longest command line worth showing.
 const LONGEST_COMMAND: usize = 200;
 
+/// The name of the lock that a loop holds for life.
+const RUN_LOCK: &str = "run.lock";
+
 /// Who holds a lock, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
@@ -64,6 +67,11 @@ impl Holder {
     }
 
     /// What the lock file at `path` says, if it says anything sensible.
+    /// Whoever took the run lock of a state directory last.
+    pub(super) fn of_run(state_dir: &Path) -> Option<Self> {
+        Self::read_from(&state_dir.join(RUN_LOCK))
+    }
+
     fn read_from(path: &Path) -> Option<Self> {
         let text = fs::read(path).ok()?;
         let text = String::from_utf8_lossy(&text);
@@ -167,7 +175,7 @@ pub struct RunLock {
 impl RunLock {
     /// Take the run lock of `state_dir`, or say who has it.
     pub fn acquire(state_dir: &Path, holder: &Holder) -> Result<Self, LockError> {
-        let path = state_dir.join("run.lock");
+        let path = state_dir.join(RUN_LOCK);
         let file = open(state_dir, &path)?;
         match file.try_lock() {
             Ok(()) => {}
