@@ -171,7 +171,7 @@ function drawNow(main) {
       loop.words, loop.status === 'running' && `ralph ${loop.command} for ${span(loop.elapsed_s)}${loop.spec ? `, ${loop.spec}` : ''}`,
       loop.wait_until && `goes on at ${clock(loop.wait_until)}`),
     tile('Is it healthy', state(now.health.word), '', now.health.why[0] || (now.health.word === 'healthy' ? 'nothing stands out' : ''), now.health.why[1]),
-    tile('How far is it', `${done} of ${tasks_total(now)} tasks`, '', bar(now.tasks_total ? done / now.tasks_total : 0, [], 'good'), rest || 'nothing is left', `iteration ${loop.iteration} of at most ${loop.iteration_limit}`),
+    tile('How far is it', `${done} of ${now.tasks_total} tasks`, '', bar(now.tasks_total ? done / now.tasks_total : 0, [], 'good'), rest || 'nothing is left', `iteration ${loop.iteration} of at most ${loop.iteration_limit}`),
     tile('What did it cost', usd(cost.run_usd), budget && cost.run_usd / budget > 0.8 ? 'warn' : '',
       budget ? bar(cost.run_usd / budget, [0.8], cost.run_usd / budget > 0.8 ? 'warn' : '') : null,
       budget ? `of a budget of ${usd(budget)}` : 'no budget is set (limits.max_cost)', `${usd(cost.total_usd)} in all runs${cost.unknown ? ', some of it unknown' : ''}`),
@@ -183,13 +183,12 @@ function drawNow(main) {
     now.next.length > 0 && panel('Next', null, h('div', {}, now.next.map((id) => [taskLink(id), ' ']))));
   main.replaceChildren(...problems(), tiles, h('div', { class: 'grid two stack-top' }, streamPanel(), right));
 }
-const tasks_total = (now) => now.tasks_total;
 
 function problems() {
   return ((know.state && know.state.problems) || []).map((text) => h('div', { class: 'problem' }, state('failed', 'problem'), ` ${text}`));
 }
 
-const needs = (list) => h('ul', { class: 'needs' }, list.map((n) => h('li', {}, state(n.kind === 'paused' || n.kind === 'limit' ? 'attention' : 'blocked', n.kind), ' ', n.task ? [taskLink(n.task), ' '] : '', n.text, h('p', {}, `→ ${n.hint}`))));
+const needs = (list) => h('ul', { class: 'needs' }, list.map((n) => h('li', {}, state(n.kind === 'paused' || n.kind === 'limit' ? 'attention' : 'blocked', n.kind), ' ', n.task ? [taskLink(n.task), n.text.startsWith(n.task) ? n.text.slice(n.task.length) : ` ${n.text}`] : n.text, h('p', {}, `→ ${n.hint}`))));
 
 function attemptPanel(now) {
   const a = now.attempt;
@@ -280,7 +279,7 @@ async function drawPlan(main, old) {
 }
 
 const card = (c) => h('a', { class: `card is-${c.state}`, href: `#task/${encodeURIComponent(c.id)}`, 'data-task': c.id },
-  h('div', {}, state(c.state), ' ', h('span', { class: 'mono dim' }, c.id), c.turn ? h('span', { class: 'dim' }, ` · ${c.turn === 1 ? 'next' : `turn ${c.turn}`}`) : ''),
+  h('div', {}, state(c.state), ' ', h('span', { class: 'mono dim' }, c.id), c.turn && c.state === 'pending' ? h('span', { class: 'dim' }, ` · ${c.turn === 1 ? 'next' : `turn ${c.turn}`}`) : ''),
   h('div', {}, c.name), c.why && h('small', {}, c.why), c.attempts > 0 && h('small', {}, `${plural(c.attempts, 'attempt')}, ${usd(c.cost_usd)}`));
 
 function board(cards) {
@@ -426,9 +425,9 @@ function chart(points, read, words, limit) {
   if (points.length < 2) return empty('Two attempts make a curve.');
   const [w, hgt, left, bottom] = [560, 150, 52, 18];
   const xs = points.map((p) => +new Date(p.at)); const ys = points.map(read[0]);
-  const [x0, x1] = [Math.min(...xs), Math.max(...xs)]; const top = Math.max(...ys, limit && limit < Math.max(...ys) * 3 ? limit : 0, 1e-9) * 1.08;
+  const x0 = Math.min(...xs); const x1 = x0 + (Math.max(...xs) - x0) * 1.05; const top = Math.max(...ys, limit && limit < Math.max(...ys) * 3 ? limit : 0, 1e-9) * 1.08;
   const x = (v) => left + ((v - x0) / Math.max(1, x1 - x0)) * (w - left - 8); const y = (v) => hgt - bottom - (v / top) * (hgt - bottom - 8);
-  const line = (get) => points.map((p, n) => `${n ? 'H' : 'M'}${x(xs[n]).toFixed(1)}${n ? ` V${y(get(p)).toFixed(1)}` : `,${y(get(p)).toFixed(1)}`}`).join(' ');
+  const line = (get) => points.map((p, n) => `${n ? 'H' : 'M'}${x(xs[n]).toFixed(1)}${n ? ` V${y(get(p)).toFixed(1)}` : `,${y(get(p)).toFixed(1)}`}`).join(' ') + ` H${x(x1).toFixed(1)}`;
   const svg = s('svg', { viewBox: `0 0 ${w} ${hgt}`, role: 'img', 'aria-label': words[0] });
   for (const part of [0, 0.5, 1]) { const v = (top / 1.08) * part; svg.append(s('line', { class: 'axis', x1: left, x2: w - 8, y1: y(v), y2: y(v) }), s('text', { x: left - 5, y: y(v) + 4, 'text-anchor': 'end' }, words[1](v))); }
   if (limit && limit <= top) svg.append(s('line', { class: 'limit', x1: left, x2: w - 8, y1: y(limit), y2: y(limit) }), s('text', { x: w - 10, y: y(limit) - 4, 'text-anchor': 'end' }, `budget ${words[1](limit)}`));
@@ -448,7 +447,7 @@ function gantt(spans, now) {
   if (!spans.length) return empty('Stages, attempts and waits appear here as they happen.');
   const lanes = ['run', 'stage', 'attempt', 'consult', 'wait'].filter((k) => spans.some((x) => x.kind === k));
   const t = (at) => +new Date(at || now); const [w, left, row] = [1200, 70, 26];
-  const x0 = Math.min(...spans.map((x) => t(x.from))); const x1 = Math.max(t(now) - x0 > 864e5 ? 0 : 0, ...spans.map((x) => t(x.to)));
+  const x0 = Math.min(...spans.map((x) => t(x.from))); const x1 = Math.max(...spans.map((x) => t(x.to)));
   const x = (v) => left + ((v - x0) / Math.max(1000, x1 - x0)) * (w - left - 6); const hgt = lanes.length * row + 22;
   const svg = s('svg', { viewBox: `0 0 ${w} ${hgt}`, role: 'img', 'aria-label': 'When what ran' });
   lanes.forEach((k, n) => svg.append(s('text', { x: 0, y: n * row + 17 }, k === 'consult' ? 'agents' : `${k}s`), s('line', { class: 'axis', x1: left, x2: w, y1: n * row + 24, y2: n * row + 24 })));
@@ -553,12 +552,12 @@ async function draw() {
   const mine = ++drawing;
   const old = () => mine !== drawing;
   const main = $('main');
-  const at = [window.scrollY, $('stream') && $('stream').scrollTop];
+  const at = window.scrollY;
   document.querySelectorAll('.tabs a').forEach((a) => (a.dataset.pane === (TAB[pane] || pane) ? a.setAttribute('aria-current', 'page') : a.removeAttribute('aria-current')));
   try {
     await PANES[pane](main, old);
     main.dataset.pane = pane;
-    if (!old()) window.scrollTo(0, at[0]);
+    if (!old()) window.scrollTo(0, at);
   } catch (error) {
     if (!old()) main.replaceChildren(h('div', { class: 'problem' }, state('failed', 'This could not be shown'), `: ${error.message}`));
   }
