@@ -1,7 +1,7 @@
 #!/bin/sh
-# A project that a simulated backend works on for a while: fixture.sh RALPH DIRECTORY [SECONDS]
+# A project that a simulated backend works on for a while: fixture.sh RALPH DIRECTORY [PACE]
 set -eu
-ralph=$1 dir=$2 pace=${3:-1}
+ralph=$1 dir=$2 pace=${3:-1s}
 mkdir -p "$dir/ralph/specs" "$dir/src" "$dir/tests" "$dir/.ralph"
 cd "$dir"
 cat > ralph.toml <<'TOML'
@@ -52,7 +52,7 @@ task = "t-0003"
 attempt = 1
 when = "## Current Task"
 steps = [
-    { think = "Addition first." }, { sleep = "${pace}s" },
+    { think = "Addition first." }, { sleep = "${pace}" },
     { write = "src/{task}.txt", text = "BROKEN\n" }, { context = 61 }, { usage = { input = 48200, cached = 31000, output = 2100 } },
     { cost = 0.11 }, { claim = "done", handoff = { summary = "add and subtract" } },
 ]
@@ -60,18 +60,18 @@ steps = [
 task = "t-0006"
 attempt = 1
 when = "## Current Task"
-steps = [ { say = "Brackets work, and all tests pass." }, { sleep = "${pace}s" }, { cost = 0.04 }, { fault = "lie" } ]
+steps = [ { say = "Brackets work, and all tests pass." }, { sleep = "${pace}" }, { cost = 0.04 }, { fault = "lie" } ]
 [[rule]]
 when = "## Current Task"
 steps = [
     { think = "I look at how the parser is made before I change it." }, { context = 42 }, { cost = 0.03 },
-    { sleep = "${pace}s" },
+    { sleep = "${pace}" },
     { say = "The parser reads left to right; I add the new case beside the others and a test of its own.\n" },
     { run = "ls src; echo reading the parser" },
-    { sleep = "${pace}s" },
+    { sleep = "${pace}" },
     { write = "src/{task}.txt", text = "done\nwith care\n" },
     { run = "sh test.sh" }, { usage = { input = 36400, cached = 30100, output = 1850 } }, { context = 42 }, { cost = 0.08 },
-    { sleep = "${pace}s" },
+    { sleep = "${pace}" },
     { claim = "done", handoff = { summary = "{task} works, with a test of its own", freeform = "The case stands beside the others in the parser. The test covers the usual input and one odd one. Next comes whatever needs it." } },
 ]
 [[rule]]

@@ -11,9 +11,9 @@ export const RALPH = process.env.RALPH_BIN;
 const BROWSER = process.env.CHROMIUM || '/usr/bin/chromium';
 const started = [];
 
-export function project(pace = 1) {
+export function project(pace = '1s') {
   const dir = join(mkdtempSync(join(tmpdir(), 'ralph-web-')), 'calculator');
-  execFileSync('sh', [join(here, 'fixture.sh'), RALPH, dir, String(pace)], { stdio: 'inherit' });
+  execFileSync('sh', [join(here, 'fixture.sh'), RALPH, dir, pace], { stdio: 'inherit' });
   return dir;
 }
 

@@ -29,7 +29,7 @@ promise('an empty project says what to do, and asks for nothing elsewhere', asyn
 });
 
 promise('a running loop is shown live, without a reload, in two tabs', async () => {
-  const dir = project(0.3);
+  const dir = project('300ms');
   const server = await serve(dir);
   const one = await page(server.link);
   const two = await page(server.address, { context: one.context() });
@@ -53,7 +53,7 @@ promise('a running loop is shown live, without a reload, in two tabs', async () 
 });
 
 promise('after a restart of the server no event is lost and none is there twice', async () => {
-  const dir = project(0.3);
+  const dir = project('300ms');
   const server = await serve(dir);
   const tab = await page(server.link);
   await go(tab, server.address, 'timeline');
@@ -75,7 +75,7 @@ promise('after a restart of the server no event is lost and none is there twice'
 });
 
 promise('each control reaches the loop, and stop asks first', async () => {
-  const dir = project(2);
+  const dir = project('2s');
   const server = await serve(dir);
   const tab = await page(server.link);
   const loop = ralph(dir, 'build', '--json');

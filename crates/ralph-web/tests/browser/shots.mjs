@@ -2,7 +2,7 @@
 import { end, page, project, ralph, remove, serve, until } from './lib.mjs';
 
 const out = process.argv[2] || '.';
-const dir = project(2);
+const dir = project('2s');
 const server = await serve(dir);
 const loop = ralph(dir, 'build', '--json');
 const tab = await page(server.link, { viewport: { width: 1280, height: 800 } });

@@ -1,10 +1,4 @@
 //! A server on a project of its own, and somebody who talks to it byte by byte.
-#![expect(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a test may end in a panic and make files"
-)]
-
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpStream};
 use std::path::PathBuf;
@@ -21,31 +15,31 @@ use ralph_web::{Options, Remote, Server};
 use serde_json::Value;
 
 /// A project with a server.
-pub struct Site {
+pub(crate) struct Site {
     place: tempfile::TempDir,
-    pub port: u16,
-    pub token: String,
+    pub(crate) port: u16,
+    pub(crate) token: String,
     stop: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
 /// An answer.
 #[derive(Debug)]
-pub struct Answer {
-    pub status: u16,
-    pub head: String,
-    pub body: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
     /// The body as JSON.
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|e| panic!("{e}: {}", self.body))
     }
 }
 
 /// How to listen on this machine alone.
-pub fn options() -> Options {
+pub(crate) fn options() -> Options {
     Options {
         bind: IpAddr::V4(Ipv4Addr::LOCALHOST),
         port: 0,
@@ -56,7 +50,10 @@ pub fn options() -> Options {
 }
 
 /// The project in a directory.
-pub fn bind(root: &std::path::Path, options: Options) -> Result<Server, ralph_web::ServeError> {
+pub(crate) fn bind(
+    root: &std::path::Path,
+    options: Options,
+) -> Result<Server, ralph_web::ServeError> {
     let project = Project::discover(root).unwrap();
     let store = Store::new(project.state_dir(), Holder::this_process("now"));
     Server::bind(project, store, Clock::default(), Ids::seeded(1), Vec::new(), options)
@@ -64,7 +61,7 @@ pub fn bind(root: &std::path::Path, options: Options) -> Result<Server, ralph_we
 
 impl Site {
     /// With these files.
-    pub fn new(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
         let place = tempfile::tempdir().unwrap();
         for (name, text) in
             [("ralph.toml", "# mine\nmode = \"handoff-only\" # memory\n")].iter().chain(files)
@@ -93,17 +90,17 @@ impl Site {
     }
 
     /// Where it is.
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.place.path().join(name)
     }
 
     /// What a file says.
-    pub fn file(&self, name: &str) -> String {
+    pub(crate) fn file(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
     /// Add records to the journal.
-    pub fn journal(&self, records: Vec<Record>) {
+    pub(crate) fn journal(&self, records: Vec<Record>) {
         let (mut journal, _) = Journal::open(&self.path(".ralph")).unwrap();
         for record in records {
             let at = "2025-01-20T10:30:00Z".to_owned();
@@ -112,7 +109,7 @@ impl Site {
     }
 
     /// Exactly these bytes, and whatever comes back.
-    pub fn raw(&self, bytes: &[u8]) -> Answer {
+    pub(crate) fn raw(&self, bytes: &[u8]) -> Answer {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         // It may refuse before it has read everything.
@@ -126,7 +123,7 @@ impl Site {
     }
 
     /// A request with these headers beside Host.
-    pub fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
+    pub(crate) fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
         let (port, length) = (self.port, body.len());
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{headers}Content-Length: {length}\r\n\r\n{body}"
@@ -135,28 +132,28 @@ impl Site {
     }
 
     /// The header of a program with the token.
-    pub fn bearer(&self) -> String {
+    pub(crate) fn bearer(&self) -> String {
         format!("Authorization: Bearer {}\r\n", self.token)
     }
 
     /// The headers of a browser with the cookie.
-    pub fn cookie(&self) -> String {
+    pub(crate) fn cookie(&self) -> String {
         format!("Cookie: ralph-{}={}\r\n", self.port, self.token)
     }
 
     /// Read something as a program may.
-    pub fn get(&self, path: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str) -> Answer {
         self.ask("GET", path, &self.bearer(), "")
     }
 
     /// Send something as a program may.
-    pub fn post(&self, path: &str, body: &str) -> Answer {
+    pub(crate) fn post(&self, path: &str, body: &str) -> Answer {
         let headers = format!("{}Content-Type: application/json\r\n", self.bearer());
         self.ask("POST", path, &headers, body)
     }
 
     /// A stream of events that was asked for with these headers.
-    pub fn events(&self, path: &str, headers: &str) -> TcpStream {
+    pub(crate) fn events(&self, path: &str, headers: &str) -> TcpStream {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let request = format!(
@@ -176,12 +173,12 @@ impl Drop for Site {
 }
 
 /// A record that becomes one event.
-pub fn noted(message: &str) -> Record {
+pub(crate) fn noted(message: &str) -> Record {
     Record::Noted { event: "note".into(), message: message.into(), details: Value::Null }
 }
 
 /// A run begins.
-pub fn run() -> Record {
+pub(crate) fn run() -> Record {
     Record::RunStarted(RunStart {
         run: "r1".into(),
         command: "build".into(),
@@ -192,7 +189,7 @@ pub fn run() -> Record {
 }
 
 /// The numbers of the events in a stream until there are so many.
-pub fn ids(stream: &mut TcpStream, count: usize) -> Vec<u64> {
+pub(crate) fn ids(stream: &mut TcpStream, count: usize) -> Vec<u64> {
     let (mut text, mut piece) = (String::new(), [0; 4096]);
     loop {
         let found: Vec<u64> = text

@@ -1,13 +1,9 @@
 //! Attacks on the server, one for each thing that must not be possible.
-#![expect(clippy::unwrap_used, reason = "a test may end in a panic")]
-
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpStream};
 use std::time::Duration;
 
-use common::{Site, bind, noted, options, run};
+use crate::site::{Site, bind, noted, options, run};
 use ralph_web::{Options, Remote};
 
 #[test]

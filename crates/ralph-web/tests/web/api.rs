@@ -1,8 +1,6 @@
 //! What the API promises to whoever scripts it.
 
-mod common;
-
-use common::{Site, ids, noted, run};
+use crate::site::{Site, ids, noted, run};
 use serde_json::json;
 
 const PLAN: &str = r#"{"t":"task","id":"t-aaaa","name":"add","s":"p"}
@@ -68,8 +66,8 @@ fn events_have_numbers_and_come_by_the_page_in_both_directions() {
     assert_eq!(of("/api/events?limit=3"), [248, 249, 250]);
     assert_eq!(of("/api/events?before=248&limit=2"), [246, 247]);
     assert_eq!(of("/api/events?after=0&limit=2"), [1, 2]);
-    assert_eq!(of("/api/events?before=1"), []);
-    assert_eq!(of("/api/events?after=250"), []);
+    assert!(of("/api/events?before=1").is_empty());
+    assert!(of("/api/events?after=250").is_empty());
 }
 
 #[test]
