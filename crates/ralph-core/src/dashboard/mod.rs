@@ -15,6 +15,7 @@
 
 mod board;
 pub mod command;
+mod health;
 mod numbers;
 pub mod redact;
 mod rows;

@@ -70,17 +70,25 @@ impl Redactor {
         let mut out = String::with_capacity(text.len());
         let text = without_key_blocks(text);
         let mut rest = text.as_str();
-        let mut name: Option<bool> = None;
+        let (mut name, mut linked) = (false, false);
         // What comes before a word is kept; the word itself may be hidden.
         while let Some(at) = rest.find(is_word) {
             let (gap, from) = rest.split_at(at);
             out.push_str(gap);
             let end = from.find(|c| !is_word(c)).unwrap_or(from.len());
             let (word, after) = from.split_at(end);
-            let follows = name.take().unwrap_or(false) && is_link(gap);
-            self.put(word, follows, &mut out);
-            name = Some(is_name(word) || (follows && is_scheme(word)));
             rest = after;
+            let quiet = signs(gap).is_empty();
+            if word.bytes().all(|b| b == b'=') {
+                linked = name && quiet;
+                out.push_str(word);
+                continue;
+            }
+            let follows = name && (is_link(gap) || (linked && quiet));
+            self.put(word, follows, &mut out);
+            let scheme = follows && is_scheme(word);
+            name = scheme || is_name(word);
+            linked = scheme || word.ends_with('=');
         }
         out.push_str(rest);
         self.hide_patterns(out)
@@ -162,8 +170,12 @@ fn is_scheme(word: &str) -> bool {
 
 /// Whether what stands between two words makes the second the value of the first.
 fn is_link(gap: &str) -> bool {
-    let flat: String = gap.chars().filter(|c| !matches!(c, '"' | '\'' | '\\' | ' ')).collect();
-    matches!(flat.as_str(), ":" | "=" | ":=" | "") && gap.len() <= 8
+    matches!(signs(gap).as_str(), ":" | ":=") && gap.len() <= 8
+}
+
+/// What stands between two words, without quotation marks and spaces.
+fn signs(gap: &str) -> String {
+    gap.chars().filter(|c| !matches!(c, '"' | '\'' | '\\' | ' ')).collect()
 }
 
 /// The text without private keys in armour.

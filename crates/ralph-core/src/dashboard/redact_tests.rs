@@ -50,7 +50,7 @@ fn ordinary_words_stay_as_they_are() {
         "sk-learn is a library; task-based; eyJ",
         "commit 0c1f3b8e8f6a2d4c5b7a9e1d3f5b7a9c1e3d5f7b",
         "src/password_reset.rs: 3 tests",
-        "the secret of good tests",
+        "the secret ingredient, a password manager and the token economy",
     ] {
         assert_eq!(hide(text), text);
     }
