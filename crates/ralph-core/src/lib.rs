@@ -23,6 +23,7 @@ pub mod construct;
 pub mod control;
 pub mod convert;
 pub mod cycle;
+pub mod dashboard;
 pub mod digest;
 pub mod fence;
 pub mod format;

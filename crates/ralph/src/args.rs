@@ -46,6 +46,7 @@ pub(crate) enum Command {
     KillAttempt(commands::control::KillAttemptArgs),
     Watch(commands::watch::WatchArgs),
     Status(commands::status::StatusArgs),
+    Serve(commands::serve::ServeArgs),
     Task(commands::task::TaskArgs),
     Issue(commands::issue::IssueArgs),
     Spec(commands::spec::SpecArgs),

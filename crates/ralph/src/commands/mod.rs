@@ -26,6 +26,7 @@ pub(crate) mod query;
 pub(crate) mod recover;
 pub(crate) mod report;
 pub(crate) mod salvage;
+pub(crate) mod serve;
 pub(crate) mod service;
 pub(crate) mod show;
 pub(crate) mod spec;
@@ -72,6 +73,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
         Command::Report(args) => report::run(&Context::open(here)?, &args),
         Command::Attempts(args) => attempts::run(&Context::open(here)?, &args),
         Command::Knowledge(args) => knowledge::run(&Context::open(here)?, &args),
+        Command::Serve(args) => serve::run(&Context::open(here)?, &args),
         Command::Show(args) => show::run(&Context::open(here)?, &args),
         Command::Salvage(args) => salvage::run(&Context::open(here)?, &args),
         Command::Recover(args) => recover::run(&Context::open(here)?, &args),
@@ -99,7 +101,10 @@ fn access(command: &Command) -> Access {
         | Command::Man(_) => Access::Look,
         // Each tool sees to it by itself.
         Command::Mcp(_) => Access::Say,
-        Command::Demo(_) | Command::Init(_) | Command::Convert(_) => Access::Decide,
+        // Whoever opens the page can decide.
+        Command::Demo(_) | Command::Init(_) | Command::Convert(_) | Command::Serve(_) => {
+            Access::Decide
+        }
         Command::Pause(_)
         | Command::Resume(_)
         | Command::Skip(_)
