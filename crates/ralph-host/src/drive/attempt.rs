@@ -65,7 +65,7 @@ impl Session<'_> {
     fn may_begin(&self) -> bool {
         let most = self.config.limits.max_cost;
         let left = most.is_none_or(|most| self.history.cost < most.get());
-        left && self.signals.first().is_none()
+        left && self.stop_signal().is_none()
     }
 
     /// The checkpoint, and the intent to run a backend.
