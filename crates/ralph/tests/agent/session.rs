@@ -44,7 +44,8 @@ fn the_session_file_has_the_fields_of_the_seed() {
     lab.until_home_has("began");
     agent.kill();
     let session = lab.session();
-    let kinds: [(&str, fn(&Value) -> bool); 5] = [
+    type Is = fn(&Value) -> bool;
+    let kinds: [(&str, Is); 5] = [
         ("started_at", Value::is_string),
         ("specs_completed", Value::is_u64),
         ("specs_failed", Value::is_u64),
