@@ -187,7 +187,7 @@ impl Session<'_> {
     /// Whether an agent may be asked that is not needed for the work.
     fn may_ask(&self) -> bool {
         let left = self.config.limits.max_cost.is_none_or(|most| self.history.cost < most.get());
-        left && self.stop_signal().is_none() && self.ending.is_none()
+        left && self.signals.first().is_none() && self.ending.is_none()
     }
 
     fn context_post(&mut self, begun: &Begun, judged: Judged) -> Result<(), DriveError> {
