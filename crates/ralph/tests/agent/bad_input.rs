@@ -166,7 +166,7 @@ fn a_dry_run_plans_every_pending_spec_and_writes_nothing() {
     let tracked = |lab: &Lab| (lab.head(), lab.status(), lab.read("ralph/inbox.jsonl"));
     let before = tracked(&lab);
     let run = lab.agent(["--dry-run"]).ok();
-    let run = run.stdout_has("a.md: would get 1 tasks").stdout_has("b.md: would get 1 tasks");
+    let run = run.stdout_has("a.md: would get 1 task").stdout_has("b.md: would get 1 task");
     run.stdout_has("Write one");
     assert_eq!(tracked(&lab), before);
     assert!(!lab.exists("ralph/plan.jsonl") && !lab.exists("ralph/.agent-session"));
@@ -180,7 +180,7 @@ fn a_dry_run_goes_on_behind_a_spec_that_is_gone() {
     std::fs::remove_file(lab.path("ralph/specs/a.md")).unwrap();
     let run = lab.agent(["--dry-run"]).fails(3);
     says(&run, "a.md would fail");
-    run.stdout_has("b.md: would get 1 tasks");
+    run.stdout_has("b.md: would get 1 task");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::repo::{Repo, until};
 /// Words by which the sim tells the prompts of the stages apart.
 pub(crate) const PLAN: &str = "turn a spec into a plan";
 pub(crate) const VERIFY: &str = "You verify one task";
-pub(crate) const WHOLE: &str = "as a whole is satisfied";
+pub(crate) const WHOLE: &str = "All tasks of a plan are claimed to be done";
 pub(crate) const INVESTIGATE: &str = "You investigate one issue";
 
 /// A planner's answer: one task.
