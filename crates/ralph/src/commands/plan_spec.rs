@@ -159,10 +159,14 @@ fn plannings(
     plan: &Plan,
 ) -> Result<Option<Vec<Planning>>, CommandError> {
     let Some(typed) = &args.what else {
-        let open: Vec<SpecFile> = spec_file::all(context)?
-            .into_iter()
-            .filter(|spec| args.replace || unplanned(plan, &spec.name))
-            .collect();
+        let all = spec_file::all(context)?;
+        if all.is_empty() {
+            return Err(CommandError::new("there is no spec in ralph/specs/").hint(
+                "write one in markdown and put it there; `ralph task add` adds tasks without one",
+            ));
+        }
+        let open: Vec<SpecFile> =
+            all.into_iter().filter(|spec| args.replace || unplanned(plan, &spec.name)).collect();
         if open.is_empty() {
             out::line("Every spec has tasks; nothing to plan.")?;
             return Ok(None);
