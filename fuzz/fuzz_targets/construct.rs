@@ -49,7 +49,7 @@ fuzz_target!(|data: &[u8]| {
     if let Some(answer) = told(answer::plan(said, &plan)) {
         let (spec, format) = (Some("s.md"), Format::Jsonl);
         for existing in [Existing::Merge, Existing::Replace] {
-            let target = PlanTarget { format, spec, existing, title: "fuzz" };
+            let target = PlanTarget { format, spec, existing, title: "fuzz", file: None };
             write(|pen| planned(PLAN, &target, &answer, pen));
         }
     }

@@ -199,8 +199,8 @@ Waiting: usage limit of claude: resets at 14:00; 41m 0s left
     landed   3f2a9c1d5e  Resize with the longer side as the measure  (3 of 5
              tasks done)
     note     test/resize.js was changed
-Stopping: this attempt goes on to its end; the same signal once more ends it at
-          once
+Stopping: what is under way goes on to its end; the same signal once more ends
+          it at once
 [5] t-key0  Upload to the bucket
     backend  finished; 0 files changed, cost unknown, 3.0s
     blocked  no API key

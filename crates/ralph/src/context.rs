@@ -135,6 +135,20 @@ impl Context {
         Ok(PlanFile { shown, plan })
     }
 
+    /// The plan in this file; one that is not there yet is empty, in the format that its name says.
+    pub(crate) fn plan_at(&self, path: &Path) -> Result<PlanFile, CommandError> {
+        if path.exists() {
+            return self.read_plan(&PlanArgs { plan: Some(path.to_owned()) });
+        }
+        let shown = self.show(path);
+        let format = Format::from_file_name(&shown).ok_or_else(|| {
+            CommandError::usage(format!("{shown} is not the name of a plan file"))
+        })?;
+        let codec = format::codec(format);
+        let plan = codec.parse(&codec.empty("", &self.now()));
+        Ok(PlanFile { shown, plan: plan.map_err(|e| CommandError::new(e.to_string()))? })
+    }
+
     /// Read the plan and its text without changing anything, not even an unfinished last line.
     pub(crate) fn peek_plan(&self, args: &PlanArgs) -> Result<(PlanFile, String), CommandError> {
         let path = self.plan_path(args)?;

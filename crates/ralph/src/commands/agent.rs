@@ -1,22 +1,19 @@
 //! `ralph agent`: specs from the inbox, day and night.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ralph_core::config::{Flag, flag_layer};
+use ralph_core::config::flag_layer;
 use ralph_core::construct::apply::Existing;
-use ralph_core::format::{Format, codec};
 use ralph_core::inbox::Status;
-use ralph_host::drive::{self, AgentOptions, DriveError, Listener, Options, Planning};
+use ralph_host::drive::{self, AgentOptions, DriveError, Listener, Planning};
 
 use super::build::{drive_error, mend_plan, setup};
-use super::loop_args::{LoopArgs, flag};
+use super::loop_args::StageArgs;
 use super::permit::Access;
 use super::service::{self, ServiceArgs};
 use super::{inbox, plan_spec, spec_file};
-use crate::args::PlanArgs;
-use crate::context::{Context, PlanFile};
+use crate::context::Context;
 use crate::error::CommandError;
 use crate::out;
 
@@ -53,17 +50,8 @@ pub(crate) struct AgentArgs {
     /// Plan each pending spec and show the tasks; write nothing, and leave the inbox as it is
     #[arg(long)]
     dry_run: bool,
-    /// Longest time of one backend run, in milliseconds
-    #[arg(long, value_name = "MS")]
-    timeout: Option<u64>,
-    /// Most iterations of one spec
-    #[arg(long, value_name = "N")]
-    max_iterations: Option<String>,
-    /// Most agents at once when issues are investigated or tasks verified [default: all, at most 16]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    jobs: Option<u16>,
     #[command(flatten)]
-    common: LoopArgs,
+    stages: StageArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -76,14 +64,6 @@ impl AgentArgs {
     pub(crate) fn access(&self) -> Access {
         Access::Decide
     }
-
-    fn flags(&self) -> Vec<Flag> {
-        let timeout = self.timeout.map(|ms| format!("{ms}ms"));
-        self.common.flags([
-            flag("--max-iterations", "max_iterations", self.max_iterations.as_deref()),
-            flag("--timeout", "limits.stage_timeout", timeout.as_deref()),
-        ])
-    }
 }
 
 /// Run it.
@@ -92,7 +72,7 @@ pub(crate) fn run(context: &Context, args: &AgentArgs) -> Result<ExitCode, Comma
         return service::run(context, args);
     }
     let mut listener =
-        ralph_face::listener(args.common.view(), context.project.root(), context.clock());
+        ralph_face::listener(args.stages.common.view(), context.project.root(), context.clock());
     let end = match args.dry_run {
         true => dry_run(context, args, &mut *listener),
         false => run_with(context, args, &mut *listener),
@@ -106,12 +86,12 @@ fn run_with(
     args: &AgentArgs,
     listener: &mut dyn Listener,
 ) -> Result<ExitCode, CommandError> {
-    let (setup, _) = prepare(context, args, listener)?;
+    let setup = prepare(context, args, listener)?;
     let options = AgentOptions {
         max_specs: args.max_specs,
         max_failures: args.max_failures,
         watch: args.watch,
-        jobs: args.jobs.map(usize::from),
+        jobs: args.stages.jobs(),
     };
     match drive::agent(setup, &options, listener) {
         Ok(report) => Ok(ExitCode::from(report.exit_code())),
@@ -126,28 +106,17 @@ fn prepare(
     context: &Context,
     args: &AgentArgs,
     listener: &mut dyn Listener,
-) -> Result<(drive::Setup, PlanFile), CommandError> {
-    let flags = args.flags();
+) -> Result<drive::Setup, CommandError> {
+    let flags = args.stages.flags();
     flag_layer(&flags).map_err(|errors| CommandError::usage(errors.to_string()))?;
     mend_plan(context, listener)?;
     // A damaged inbox is told before anything begins.
     inbox::parse(context, &inbox::read(context)?)?;
     let path = context.project.plan_jsonl();
-    let file = match path.exists() {
-        true => context.read_plan(&PlanArgs { plan: Some(path.clone()) })?,
-        false => empty(context, &path)?,
-    };
+    let file = context.plan_at(&path)?;
     let resolved = context.config_with(&flags, &file)?;
     resolved.warnings.iter().for_each(out::warn);
-    let options = Options { ..args.common.options() };
-    Ok((setup(context, path, &file, &resolved, options)?, file))
-}
-
-fn empty(context: &Context, path: &Path) -> Result<PlanFile, CommandError> {
-    let codec = codec(Format::Jsonl);
-    let plan = codec.parse(&codec.empty("", &context.now()));
-    let plan = plan.map_err(|e| CommandError::new(e.to_string()))?;
-    Ok(PlanFile { shown: context.show(path), plan })
+    setup(context, path, &file, &resolved, args.stages.common.options())
 }
 
 /// Plan what is pending, and write nothing.
@@ -183,7 +152,7 @@ fn dry_run(
             Err(e) => out::warn(format!("{spec} would fail: {}", e.told())),
         }
     }
-    let (setup, _) = prepare(context, args, listener)?;
+    let setup = prepare(context, args, listener)?;
     let planned = drive::plan(setup, &plannings, listener).map_err(|e| drive_error(&e))?;
     let told = plan_spec::tell_dry(&names, &planned)?;
     Ok(if names.len() < pending.len() { ExitCode::from(3) } else { told })

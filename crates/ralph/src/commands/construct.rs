@@ -3,16 +3,16 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ralph_core::config::{Flag, flag_layer};
-use ralph_core::format::{Format, codec};
+use ralph_core::config::flag_layer;
+use ralph_core::format::Format;
 use ralph_host::drive::{self, DriveError, Goal, Listener, Options};
 
 use super::build::{drive_error, mend_plan, setup};
-use super::loop_args::{LoopArgs, flag};
+use super::loop_args::StageArgs;
 use super::permit::Access;
 use super::spec_file;
 use crate::args::PlanArgs;
-use crate::context::{Context, PlanFile};
+use crate::context::Context;
 use crate::error::CommandError;
 use crate::out;
 
@@ -36,20 +36,11 @@ pub(crate) struct ConstructArgs {
     spec: Option<String>,
     #[command(flatten)]
     plan: PlanArgs,
-    /// Longest time of one backend run, in milliseconds
-    #[arg(long, value_name = "MS")]
-    timeout: Option<u64>,
-    /// Stop after this many iterations
-    #[arg(long, value_name = "N")]
-    max_iterations: Option<String>,
-    /// Most agents at once when issues are investigated or tasks verified [default: all, at most 16]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    jobs: Option<u16>,
     /// Go on with the last run's count of iterations instead of a new one
     #[arg(long)]
     resume: bool,
     #[command(flatten)]
-    pub(crate) common: LoopArgs,
+    stages: StageArgs,
 }
 
 impl ConstructArgs {
@@ -57,20 +48,12 @@ impl ConstructArgs {
     pub(crate) fn access(&self) -> Access {
         Access::Decide
     }
-
-    fn flags(&self) -> Vec<Flag> {
-        let timeout = self.timeout.map(|ms| format!("{ms}ms"));
-        self.common.flags([
-            flag("--max-iterations", "max_iterations", self.max_iterations.as_deref()),
-            flag("--timeout", "limits.stage_timeout", timeout.as_deref()),
-        ])
-    }
 }
 
 /// Run it.
 pub(crate) fn run(context: &Context, args: &ConstructArgs) -> Result<ExitCode, CommandError> {
     let mut listener =
-        ralph_face::listener(args.common.view(), context.project.root(), context.clock());
+        ralph_face::listener(args.stages.common.view(), context.project.root(), context.clock());
     let end = run_with(context, args, &mut *listener);
     drop(listener);
     end
@@ -81,17 +64,14 @@ fn run_with(
     args: &ConstructArgs,
     listener: &mut dyn Listener,
 ) -> Result<ExitCode, CommandError> {
-    let flags = args.flags();
+    let flags = args.stages.flags();
     flag_layer(&flags).map_err(|errors| CommandError::usage(errors.to_string()))?;
     mend_plan(context, listener)?;
     let path = match &args.plan.plan {
         Some(plan) => context.directory.join(plan),
         None => context.project.plan_jsonl(),
     };
-    let file = match path.exists() {
-        true => context.read_plan(&PlanArgs { plan: Some(path.clone()) })?,
-        false => empty(context, &path)?,
-    };
+    let file = context.plan_at(&path)?;
     if file.plan.format != Format::Jsonl {
         let error = "construct needs a plan.jsonl: it tells claimed work from verified work";
         let hint = "`ralph convert` makes one of your plan; `ralph build` works on it as it is";
@@ -103,25 +83,13 @@ fn run_with(
     };
     let resolved = context.config_with(&flags, &file)?;
     resolved.warnings.iter().for_each(out::warn);
-    let options = Options { resume: args.resume, ..args.common.options() };
+    let options = Options { resume: args.resume, ..args.stages.common.options() };
     let setup = setup(context, path, &file, &resolved, options)?;
-    let goal = Goal {
-        spec: spec.name,
-        file: spec.file,
-        text: spec.text,
-        jobs: args.jobs.map(usize::from),
-    };
+    let goal = Goal { spec: spec.name, file: spec.file, text: spec.text, jobs: args.stages.jobs() };
     match drive::construct(setup, &goal, listener) {
         Ok((end, _)) => Ok(ExitCode::from(end.exit_code())),
         // Once at most: nothing is left to recover then.
         Err(DriveError::SettingsMoved) => run_with(context, args, listener),
         Err(e) => Err(drive_error(&e)),
     }
-}
-
-fn empty(context: &Context, path: &std::path::Path) -> Result<PlanFile, CommandError> {
-    let codec = codec(Format::Jsonl);
-    let plan = codec.parse(&codec.empty("", &context.now()));
-    let plan = plan.map_err(|e| CommandError::new(e.to_string()))?;
-    Ok(PlanFile { shown: context.show(path), plan })
 }

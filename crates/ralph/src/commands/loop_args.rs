@@ -36,6 +36,38 @@ pub(crate) struct LoopArgs {
     json: bool,
 }
 
+/// Options of `ralph construct` and `ralph agent`: what one stage may use.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct StageArgs {
+    /// Longest time of one backend run, in milliseconds
+    #[arg(long, value_name = "MS")]
+    timeout: Option<u64>,
+    /// Most iterations of one spec
+    #[arg(long, value_name = "N")]
+    max_iterations: Option<String>,
+    /// Most agents at once when issues are investigated or tasks verified [default: all, at most 16]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    #[command(flatten)]
+    pub(crate) common: LoopArgs,
+}
+
+impl StageArgs {
+    /// The options that set a key of the configuration.
+    pub(crate) fn flags(&self) -> Vec<Flag> {
+        let timeout = self.timeout.map(|ms| format!("{ms}ms"));
+        self.common.flags([
+            flag("--max-iterations", "max_iterations", self.max_iterations.as_deref()),
+            flag("--timeout", "limits.stage_timeout", timeout.as_deref()),
+        ])
+    }
+
+    /// Most agents at once.
+    pub(crate) fn jobs(&self) -> Option<usize> {
+        self.jobs.map(usize::from)
+    }
+}
+
 /// An option that sets a key of the configuration.
 pub(crate) fn flag(name: &'static str, key: &'static str, value: Option<&str>) -> Option<Flag> {
     value.map(|value| Flag { name, key, value: value.to_owned() })

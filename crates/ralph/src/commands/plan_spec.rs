@@ -11,15 +11,15 @@ use ralph_core::construct::needs_plan;
 use ralph_core::cycle::{End, exit_code};
 use ralph_core::format::{Format, codec};
 use ralph_core::plan::{Plan, Task};
-use ralph_host::drive::{self, Listener, Look, Planned, Planning};
+use ralph_host::drive::{self, DriveError, Look, Notice, Planned, Planning};
 
-use super::build::{drive_error, setup};
+use super::build::{drive_error, mend_plan, setup};
 use super::loop_args::LoopArgs;
 use super::permit::Access;
 use super::plan_preview;
 use super::spec_file::{self, SpecFile};
 use crate::args::PlanArgs;
-use crate::context::{Context, PlanFile};
+use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, Render};
 
@@ -78,11 +78,15 @@ impl PlanSpecArgs {
 pub(crate) fn run(context: &Context, args: &PlanSpecArgs) -> Result<ExitCode, CommandError> {
     let flags = args.common.flags([]);
     flag_layer(&flags).map_err(|errors| CommandError::usage(errors.to_string()))?;
+    if !args.dry_run {
+        mend_plan(context, &mut |notice: Notice<'_>| {
+            if let Notice::Warning(text) = notice {
+                out::warn(text);
+            }
+        })?;
+    }
     let path = plan_path(context, args)?;
-    let file = match path.exists() {
-        true => context.read_plan(&PlanArgs { plan: Some(path.clone()) })?,
-        false => fresh(context, &path)?,
-    };
+    let file = context.plan_at(&path)?;
     if let Some(format) = args.format.filter(|format| *format != file.plan.format) {
         let (shown, own) = (&file.shown, file.plan.format);
         return Err(CommandError::new(format!("{shown} is a {own}, not a {format}"))
@@ -113,17 +117,14 @@ pub(crate) fn run(context: &Context, args: &PlanSpecArgs) -> Result<ExitCode, Co
     let setup = setup(context, path.clone(), &file, &resolved, args.common.options())?;
     let mut listener =
         ralph_face::listener(args.common.view(), context.project.root(), context.clock());
-    let planned = make(setup, &plannings, &mut *listener);
+    let planned = drive::plan(setup, &plannings, &mut *listener);
     drop(listener);
-    tell(context, &path, &planned?, args.common.render())
-}
-
-fn make(
-    setup: drive::Setup,
-    plannings: &[Planning],
-    listener: &mut dyn Listener,
-) -> Result<Vec<Planned>, CommandError> {
-    drive::plan(setup, plannings, listener).map_err(|e| drive_error(&e))
+    match planned {
+        Ok(planned) => tell(context, &path, &planned, args.common.render()),
+        // Once at most: nothing is left to recover then.
+        Err(DriveError::SettingsMoved) => run(context, args),
+        Err(e) => Err(drive_error(&e)),
+    }
 }
 
 /// The plan in use, or the one that the format asks for.
@@ -143,15 +144,6 @@ fn plan_path(context: &Context, args: &PlanSpecArgs) -> Result<PathBuf, CommandE
     }
 }
 
-fn fresh(context: &Context, path: &std::path::Path) -> Result<PlanFile, CommandError> {
-    let shown = context.show(path);
-    let format = Format::from_file_name(&shown)
-        .ok_or_else(|| CommandError::usage(format!("{shown} is not the name of a plan file")))?;
-    let codec = codec(format);
-    let plan = codec.parse(&codec.empty("", &context.now()));
-    Ok(PlanFile { shown, plan: plan.map_err(|e| CommandError::new(e.to_string()))? })
-}
-
 /// What is to be planned; `None` when there is nothing to do, which was told.
 fn plannings(
     context: &Context,
@@ -159,10 +151,14 @@ fn plannings(
     plan: &Plan,
 ) -> Result<Option<Vec<Planning>>, CommandError> {
     let Some(typed) = &args.what else {
-        let open: Vec<SpecFile> = spec_file::all(context)?
-            .into_iter()
-            .filter(|spec| args.replace || unplanned(plan, &spec.name))
-            .collect();
+        let all = spec_file::all(context)?;
+        if all.is_empty() {
+            return Err(CommandError::new("there is no spec in ralph/specs/").hint(
+                "write one in markdown and put it there; `ralph task add` adds tasks without one",
+            ));
+        }
+        let open: Vec<SpecFile> =
+            all.into_iter().filter(|spec| args.replace || unplanned(plan, &spec.name)).collect();
         if open.is_empty() {
             out::line("Every spec has tasks; nothing to plan.")?;
             return Ok(None);

@@ -1,5 +1,7 @@
 //! New tasks: fresh ids for temporary keys, nothing that is there already, a cap.
 
+use std::collections::BTreeSet;
+
 use super::bench::{Bench, short, unique};
 use crate::construct::answer::NewTask;
 use crate::construct::check::{Link, Links};
@@ -97,8 +99,27 @@ impl Bench<'_> {
         let whose = |task: &&Task| task.spec.is_some() || self.plan.specs.len() <= 1;
         let buried = buried.iter().filter(|t| self.plan.task(&t.id).is_none()).filter(whose);
         let added = self.added.iter().map(named);
+        // What waits for the task that is replaced cannot stand for a part of it: it would wait for
+        // itself.
+        let waiting = self.waiting_for(how.instead_of);
+        let free = |task: &&Task| !waiting.contains(&task.id);
         let tasks = self.plan.tasks.iter().chain(buried);
-        tasks.filter(live).filter(same).map(named).chain(added).collect()
+        tasks.filter(free).filter(live).filter(same).map(named).chain(added).collect()
+    }
+
+    /// Tasks that wait for this one, directly or not.
+    fn waiting_for(&self, id: Option<&Id>) -> BTreeSet<Id> {
+        let mut waiting = BTreeSet::new();
+        let mut open: Vec<&Id> = id.into_iter().collect();
+        while let Some(next) = open.pop() {
+            let tasks = self.plan.tasks.iter().filter(|task| task.deps.contains(next));
+            for task in tasks {
+                if waiting.insert(task.id.clone()) {
+                    open.push(&task.id);
+                }
+            }
+        }
+        waiting
     }
 
     fn deps(
@@ -110,6 +131,7 @@ impl Bench<'_> {
         how: &Mint<'_>,
     ) -> Vec<Id> {
         let mut deps = how.like.deps.clone();
+        let waiting = self.waiting_for(how.instead_of);
         for dep in &task.deps {
             let found = match links.find(dep) {
                 Some(Link::New(at)) => ids.get(*at).cloned().flatten(),
@@ -123,6 +145,9 @@ impl Bench<'_> {
             };
             match found {
                 Some(found) if found == *id || how.instead_of == Some(&found) => {}
+                Some(found) if waiting.contains(&found) => {
+                    self.note(format!("{id} does not wait for {found}, which waits for it"));
+                }
                 Some(found) if !dead(&found) => deps.push(found),
                 _ => self.note(format!("{id} does not wait for {}, which is gone", short(dep))),
             }
