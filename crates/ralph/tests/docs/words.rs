@@ -1,6 +1,6 @@
 //! What the pages have in common, as a reader would want it.
 
-use crate::page::{What, pages};
+use crate::page::{What, pages, root};
 
 #[test]
 fn a_page_has_one_title() {
@@ -38,4 +38,18 @@ fn a_comment_that_is_meant_for_a_test_is_spelt_as_the_test_knows_it() {
             );
         }
     }
+}
+
+#[test]
+fn the_recording_is_of_a_demo_that_came_to_its_end_and_loads_nothing() {
+    let picture = std::fs::read_to_string(root().join("docs/images/demo.svg")).unwrap();
+    // Rows are kept with their spaces, each once; colours may stand between the words.
+    for words in ["ralph demo", "Complete: ", "all tasks complete", "landed"] {
+        assert!(picture.contains(words), "the recording does not show {words:?}");
+    }
+    for reference in ["<script", "<image", "url(", "http://", "https://"] {
+        let own = picture.replacen("http://www.w3.org/2000/svg", "", 1);
+        assert!(!own.contains(reference), "the recording has {reference:?} in it");
+    }
+    assert!(picture.len() < 150_000, "the recording has {} bytes", picture.len());
 }
