@@ -43,14 +43,14 @@ test -s "$room/tar/share/bash-completion/completions/ralph"
 if compgen -G "$dist/*.deb" >/dev/null; then
     if [[ "$(id -u)" == 0 ]]; then
         # Really installed and removed, in a root and a database of its own.
-        mkdir -p "$room"/root/var/lib/dpkg/{info,updates,triggers}
-        : >"$room/root/var/lib/dpkg/status"
-        dpkg --root="$room/root" --force-depends --force-not-root --install "$dist"/*.deb >"$room/dpkg.log" 2>&1 ||
+        mkdir -p "$room"/debian/var/lib/dpkg/{info,updates,triggers}
+        : >"$room/debian/var/lib/dpkg/status"
+        dpkg --root="$room/debian" --force-depends --force-not-root --install "$dist"/*.deb >"$room/dpkg.log" 2>&1 ||
             { cat "$room/dpkg.log"; exit 1; }
-        works deb "$room/root/usr/bin/ralph"
-        dpkg --root="$room/root" --force-not-root --remove ralph >"$room/dpkg.log" 2>&1 ||
+        works deb "$room/debian/usr/bin/ralph"
+        dpkg --root="$room/debian" --force-not-root --remove ralph >"$room/dpkg.log" 2>&1 ||
             { cat "$room/dpkg.log"; exit 1; }
-        test ! -e "$room/root/usr/bin/ralph"
+        test ! -e "$room/debian/usr/bin/ralph"
     else
         dpkg-deb --extract "$dist"/*.deb "$room/deb"
         works deb "$room/deb/usr/bin/ralph"

@@ -157,6 +157,15 @@ fuzz() {
     done
 }
 
+# As the README says it, into an empty place; what was built before is not built again.
+cargo_install() {
+    local place
+    place=$(mktemp -d)
+    cargo install --quiet --locked --path crates/ralph --root "$place"
+    "$place/bin/ralph" --version
+    rm -rf "$place"
+}
+
 # ---- all of it -----------------------------------------------------------------------------------
 
 step "set-up" set_up
@@ -239,6 +248,7 @@ else
 fi
 
 step "release build" cargo build --locked --release
+step "cargo install" cargo_install
 if [[ "$FAST" == 1 ]]; then
     skip "packages" "FAST=1"
 else

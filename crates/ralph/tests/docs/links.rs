@@ -47,11 +47,13 @@ fn every_page_of_the_site_is_in_its_table_of_contents_and_once() {
 }
 
 fn anchors(page: &Page) -> BTreeSet<&str> {
-    let anchor = |what| match what {
-        &What::Anchor(ref anchor) => Some(anchor.as_str()),
-        _ => None,
-    };
-    page.items.iter().filter_map(|item| anchor(&item.what)).collect()
+    let mut found = BTreeSet::new();
+    for item in &page.items {
+        if let What::Anchor(anchor) = &item.what {
+            found.insert(anchor.as_str());
+        }
+    }
+    found
 }
 
 fn follow(

@@ -1,5 +1,7 @@
 //! What the pages have in common, as a reader would want it.
 
+use std::path::Path;
+
 use crate::page::{What, pages, root};
 
 #[test]
@@ -52,4 +54,37 @@ fn the_recording_is_of_a_demo_that_came_to_its_end_and_loads_nothing() {
         assert!(!own.contains(reference), "the recording has {reference:?} in it");
     }
     assert!(picture.len() < 150_000, "the recording has {} bytes", picture.len());
+}
+
+#[test]
+fn every_test_that_the_page_of_the_seeds_names_exists() {
+    let page = pages().into_iter().find(|page| page.name == "docs/seed-coverage.md").unwrap();
+    let mut sources = String::new();
+    read_all(&root().join("crates"), &mut sources);
+    let mut seen = 0;
+    for item in &page.items {
+        let What::Code(code) = &item.what else { continue };
+        let name = code.rsplit("::").next().unwrap_or(code);
+        let is_test = name.matches('_').count() > 2
+            && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric());
+        if is_test {
+            seen += 1;
+            // A macro may be given the name.
+            let found =
+                sources.contains(&format!("fn {name}(")) || sources.contains(&format!("{name},"));
+            assert!(found, "{}:{}: there is no test {name}", page.name, item.line);
+        }
+    }
+    assert!(seen > 80, "only {seen} tests are named");
+}
+
+fn read_all(dir: &Path, text: &mut String) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            read_all(&path, text);
+        } else if path.extension().is_some_and(|ext| ext == "rs") {
+            text.push_str(&std::fs::read_to_string(&path).unwrap());
+        }
+    }
 }
