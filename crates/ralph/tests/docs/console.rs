@@ -1,11 +1,12 @@
 //! Every command that a page shows is run, and prints what the page says.
 //!
 //! A ```` ```console ```` block is a session: lines with `$ ` in front are commands, the others are what
-//! they print, on both streams. `…` stands for anything within a line, and for any lines when it is
-//! alone. A command that does not end with 0 is followed by `[exit code N]`.
+//! they print, on both streams. Ids, commits and times may differ from those on the page. `…` stands for
+//! anything within a line, and for any lines when it is alone. A command that does not end with 0 is followed by `[exit code N]`.
 //!
 //! ```` ```sh ```` blocks are commands without what they print, one a line; each has to end with 0. One
-//! with a command of ralph needs a comment that says where it runs, or why it does not.
+//! with a command of ralph needs a comment that says where it runs, or why it does not. So does a block
+//! that does not say its language.
 //!
 //! | comment | what it means |
 //! | --- | --- |
@@ -79,14 +80,14 @@ fn run(page: &Page) -> Told {
         let fate = std::mem::replace(&mut fate, Fate::Unsaid);
         let session = match language {
             "console" => session(text),
-            "sh" => text.lines().enumerate().map(Step::silent).collect(),
+            "sh" | "" => text.lines().enumerate().map(Step::silent).collect(),
             _ => Vec::new(),
         };
         let place = project.get_or_insert_with(|| world::make(""));
         match fate {
             Fate::File(path) => place.write(path, text),
             Fate::Leave => {}
-            Fate::Unsaid if language == "sh" => {
+            Fate::Unsaid if ["sh", ""].contains(&language) => {
                 if text.lines().any(|line| line.starts_with("ralph ")) {
                     let place = format!("{}:{}", page.name, item.line);
                     let _ = writeln!(told.wrong, "{place}: no `setup` and no `not run` above it");
@@ -151,8 +152,9 @@ impl Step {
     }
 
     fn run(&self, project: &TestProject) -> Result<(), String> {
-        let script = format!("exec 2>&1\n{}", self.command);
-        let run = project.shell(&script);
+        // From a file, so that quotes are as on the page; a command that waits for ever ends.
+        std::fs::write(project.home().join("command.sh"), &self.command).unwrap();
+        let run = project.shell("exec 2>&1; exec timeout 180 sh \"$HOME/command.sh\"");
         let root = project.root().to_string_lossy();
         let printed = run.stdout.replace(&*root, "~/project");
         if run.code != self.code {
@@ -164,6 +166,42 @@ impl Step {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// The line with the same word for every id, every commit and every time.
+fn blurred(line: &str) -> String {
+    let in_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some(start) = rest.find(in_word) {
+        let (between, word) = rest.split_at(start);
+        let (word, after) = word.split_at(word.find(|c| !in_word(c)).unwrap_or(word.len()));
+        out.push_str(between);
+        out.push_str(&blurred_word(word));
+        rest = after;
+    }
+    out + rest
+}
+
+fn blurred_word(word: &str) -> String {
+    let core = word.trim_end_matches(['.', '-']);
+    let end = &word[core.len()..];
+    let short = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let id = core.split_once('-').filter(|(kind, id)| {
+        ["t", "q", "i"].contains(kind) && id.len() == 4 && id.chars().all(short)
+    });
+    let hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+    let commit = [7, 10].contains(&core.len()) && core.chars().all(hex);
+    let attempt =
+        core.len() == 26 && core.chars().all(|c| c.is_ascii_digit() || c.is_ascii_uppercase());
+    let time = core.strip_suffix('s').is_some_and(|n| n.contains('.') && n.parse::<f64>().is_ok());
+    match id {
+        Some((kind, _)) => format!("{kind}-0000{end}"),
+        None if commit => format!("0000000{end}"),
+        None if attempt => format!("ATTEMPT{end}"),
+        None if time => format!("0.0s{end}"),
+        None => word.to_owned(),
     }
 }
 
@@ -186,7 +224,7 @@ fn lines_fit(expected: &[&str], printed: &[&str]) -> bool {
 
 /// Spaces at the end of a line are nothing to look at.
 fn line_fits(expected: &str, printed: &str) -> bool {
-    let (expected, printed) = (expected.trim_end(), printed.trim_end());
+    let (expected, printed) = (blurred(expected.trim_end()), blurred(printed.trim_end()));
     let mut parts = expected.split('…');
     let Some(mut rest) = printed.strip_prefix(parts.next().unwrap_or_default()) else {
         return false;
@@ -209,6 +247,9 @@ fn dots_stand_for_what_may_differ_and_for_nothing_else() {
     assert!(!fits("a\n", "a\nb\n"));
     assert!(!fits("a\nb\n", "a\n"));
     assert!(fits("$0.…, …s\n", "$0.02, 1.5s\n"));
+    assert!(fits("[1] t-a1b2, 0.1s 115336e9e2\n", "[1] t-9xyz, 12.0s 00ff00ff00\n"));
+    assert!(!fits("t-a1b2 landed\n", "q-a1b2 landed\n"));
+    assert!(!fits("t-german\n", "t-readme\n"));
 }
 
 #[test]
