@@ -112,13 +112,11 @@ fn identity(path: &Path) -> Vec<u8> {
     real.into_os_string().into_encoded_bytes()
 }
 
-/// FNV-1a over the file's name and its text.
+/// FNV-1a over the file's name and its text, one after the other.
 fn fingerprint(name: &[u8], text: &[u8]) -> String {
-    let bytes = name.iter().chain(&[0]).chain(text);
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("{hash:016x}")
+    let add = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    let named = name.iter().chain(&[0]).fold(0xcbf2_9ce4_8422_2325_u64, add);
+    format!("{:016x}", text.iter().fold(named, add))
 }
 
 #[cfg(test)]

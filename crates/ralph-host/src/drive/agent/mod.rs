@@ -328,7 +328,7 @@ impl Session<'_> {
             root.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
         let happening = Happening { project, at: self.clock.stamp(), what };
         for problem in agent.notifier.tell(self.runner, &happening) {
-            self.warn(&format!("a notification was not delivered: {problem}"));
+            self.warn(&problem);
         }
     }
 
