@@ -19,6 +19,7 @@ mod plans;
 mod repo;
 
 mod bad_input;
+mod branch;
 mod failures;
 mod git;
 mod kills;
