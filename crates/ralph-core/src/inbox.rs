@@ -7,6 +7,8 @@
 //! edited that was not read without an error before. Records of another kind and unknown fields are
 //! kept.
 
+mod order;
+
 use serde_json::{Map, Value, json};
 
 use crate::format::ParseError;

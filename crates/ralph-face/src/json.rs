@@ -205,6 +205,7 @@ impl<W: Write, E: Write> Listener for Json<W, E> {
             Notice::SpecLanded { subject, commit } => {
                 self.tell("spec_complete", *subject, json!({ "commit": commit }));
             }
+            Notice::Paused => self.tell("paused", "the loop waits for `ralph resume`", json!({})),
             Notice::Stopping => self.tell("stopping", "a signal came", json!({})),
             Notice::Ended { end, reason, remaining, landed, attempts, cost, took_ms, .. } => {
                 let metadata = json!({

@@ -31,6 +31,7 @@ mod story;
 mod terminal;
 pub mod text;
 mod tool;
+pub mod watch;
 
 pub use ending::{Totals, ending};
 pub use json::Json;

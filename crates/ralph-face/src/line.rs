@@ -131,6 +131,11 @@ impl Line {
         out
     }
 
+    /// Its pieces, each with its meaning.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = (Style, &str)> {
+        self.pieces.iter().map(|(style, text)| (*style, text.as_str()))
+    }
+
     fn cells(&self) -> impl Iterator<Item = Cell> {
         self.pieces.iter().flat_map(|(style, text)| text.chars().map(|c| (*style, c)))
     }

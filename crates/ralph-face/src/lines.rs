@@ -68,9 +68,11 @@ impl<W: Write> Listener for Lines<W> {
 /// Whether somebody who wants to hear little wants to hear this.
 fn is_problem(notice: &Notice<'_>) -> bool {
     match notice {
-        Notice::Warning(_) | Notice::Recovered(_) | Notice::Waiting { .. } | Notice::Stopping => {
-            true
-        }
+        Notice::Warning(_)
+        | Notice::Recovered(_)
+        | Notice::Waiting { .. }
+        | Notice::Paused
+        | Notice::Stopping => true,
         Notice::Failed { then, .. } => then.left().is_none(),
         Notice::Ended { .. } => true,
         _ => false,

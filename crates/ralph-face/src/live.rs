@@ -29,6 +29,7 @@ static FROZEN: AtomicBool = AtomicBool::new(false);
 /// Nothing more is drawn, by anybody: something else has to be said now, and the program ends.
 pub fn freeze() {
     FROZEN.store(true, Ordering::SeqCst);
+    crate::watch::restore();
 }
 
 /// A view that changes.

@@ -186,6 +186,7 @@ fn is_aside(notice: &Notice<'_>) -> bool {
             | Notice::Warning(_)
             | Notice::Waiting { .. }
             | Notice::SpecLanded { .. }
+            | Notice::Paused
             | Notice::Stopping
             | Notice::Ended { .. }
     )

@@ -106,6 +106,7 @@ impl Story {
                     &format!("{reason}; {} left", elapsed(*seconds)),
                 )]
             }
+            Notice::Paused => vec![aside(Style::Caution, "Paused: ", PAUSED)],
             Notice::Stopping => vec![aside(Style::Caution, "Stopping: ", STOPPING)],
             Notice::Ended { command, end, reason, remaining, landed, attempts, cost, took_ms } => {
                 let (remaining, landed, attempts) = (*remaining, *landed, *attempts);
@@ -168,6 +169,8 @@ fn stage_line(iteration: u32, stage: StageKind) -> Line {
     };
     line.add(Style::Strong, stage.as_str())
 }
+
+const PAUSED: &str = "`ralph resume` goes on, `ralph stop` or Ctrl-C ends it";
 
 const STOPPING: &str =
     "what is under way goes on to its end; the same signal once more ends it at once";

@@ -68,6 +68,8 @@ pub enum Heard<'a> {
     Event(&'a Event),
     /// The monitor decided something.
     Decision(&'a Decision),
+    /// Time goes by; told many times a second, whether or not the program says anything.
+    Tick,
 }
 
 /// How a run of a backend went.
@@ -226,6 +228,7 @@ impl Watch for Listening<'_> {
     }
 
     fn tick(&mut self, elapsed: Duration) -> Step {
+        (self.listener)(Heard::Tick);
         let Some(decision) = self.monitor.on_tick(millis(elapsed)) else { return Step::Continue };
         let step = self.take(&decision);
         if self.ended_by.is_none() && step != Step::Continue {

@@ -92,6 +92,23 @@ pub fn recent(root: &Path, last: u64, most: usize) -> Vec<PastHandoff> {
     between(root, 0, last, most)
 }
 
+/// The newest handoffs below the number `before`, at most `most` that can be read, newest first, and
+/// how many there are in all.
+pub fn newest(
+    root: &Path,
+    before: u64,
+    most: usize,
+) -> Result<(Vec<PastHandoff>, usize), FileError> {
+    let numbers = numbers(root)?;
+    let older = numbers.iter().rev().filter(|number| **number < before);
+    let found = older.filter_map(|&number| {
+        let file = name(number);
+        let handoff = read(root, &file).ok()?;
+        Some(PastHandoff { number, file, handoff })
+    });
+    Ok((found.take(most).collect(), numbers.len()))
+}
+
 /// Handoffs after the number `since`, up to `last`: the newest `most` of them, oldest first.
 pub fn between(root: &Path, since: u64, last: u64, most: usize) -> Vec<PastHandoff> {
     let mut found = Vec::new();

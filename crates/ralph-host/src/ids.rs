@@ -16,6 +16,21 @@ const LETTERS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 /// The digits of a ULID: no letter that looks like another one.
 const CROCKFORD: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
+/// Characters of a [`secret`].
+pub const SECRET_LENGTH: usize = 64;
+
+/// A word that nobody can guess, from the system's own source; no seed makes it predictable.
+pub fn secret() -> std::io::Result<String> {
+    use std::fmt::Write as _;
+    use std::io::Read as _;
+    let mut bytes = [0; SECRET_LENGTH / 2];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().fold(String::with_capacity(SECRET_LENGTH), |mut word, byte| {
+        let _infallible = write!(word, "{byte:02x}");
+        word
+    }))
+}
+
 /// A source of random words.
 #[derive(Clone, Debug)]
 pub struct Ids {

@@ -132,6 +132,11 @@ impl Project {
         self.root.join("ralph/.agent-session")
     }
 
+    /// What operators ask of the running loop.
+    pub fn commands_json(&self) -> PathBuf {
+        self.root.join(".ralph/control/commands.json")
+    }
+
     /// The state of the running build loop.
     pub fn state_json(&self) -> PathBuf {
         self.root.join(".ralph/state.json")

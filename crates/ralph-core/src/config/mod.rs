@@ -50,7 +50,7 @@ pub use file::parse_layer;
 pub use keys::{Alias, Key, KeyRef, Reading, UnknownKey, find_key, keys};
 pub use layer::{ConfigErrors, Entry, Flag, Layer, Origin, Problem, Tier, flag_layer, plan_layer};
 pub use reference::reference_page;
-pub use resolve::{Resolved, Shown, resolve};
+pub use resolve::{Resolved, Shown, apply, resolve};
 pub use set::{SetError, set};
 pub use setting::{Dollars, Ratio, Setting, Timeout, Trigger};
 pub use table::{

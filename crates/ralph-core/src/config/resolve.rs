@@ -57,6 +57,15 @@ pub fn resolve<'l>(layers: impl IntoIterator<Item = &'l Layer>) -> Result<Resolv
     if problems.is_empty() { Ok(resolved) } else { Err(ConfigErrors(problems)) }
 }
 
+/// Put the values of one checked layer into a configuration that is in use. `None` when one does not
+/// fit, which cannot come from input.
+pub fn apply(config: &mut Config, layer: &Layer) -> Option<()> {
+    layer
+        .entries
+        .iter()
+        .try_for_each(|entry| (entry.key.key.set)(config, &entry.key.slot, &entry.value))
+}
+
 impl Resolved {
     fn apply(&mut self, key: &KeyRef, entry: &Entry) -> Result<(), Problem> {
         (key.key.set)(&mut self.config, &key.slot, &entry.value).ok_or_else(|| {

@@ -1,6 +1,6 @@
 //! What the journal's records add up to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::judge::{Claimed, FREE_CRASHES, Failure, FailureKind, Proof};
 use super::record::{
@@ -162,7 +162,7 @@ pub struct History {
     /// Every attempt, oldest first.
     pub attempts: Vec<AttemptView>,
     /// Commands that were carried out.
-    pub commands: Vec<String>,
+    pub commands: BTreeSet<String>,
     /// Notes of the operator that no prompt has had yet.
     pub notes: Vec<String>,
     /// Notes that the last prompt had; they come back if nothing came of it.
@@ -171,6 +171,8 @@ pub struct History {
     loop_from: usize,
     /// The task that was only researched last, and how often in a row.
     researched: Option<(String, u32)>,
+    /// The attempt that the operator ended.
+    ended: Option<String>,
     /// Interruptions since a task last landed, by task.
     crashes: BTreeMap<String, u32>,
 }
@@ -223,11 +225,13 @@ impl History {
             }
             Record::Waited => self.wait = None,
             Record::Command { id, command, argument } => {
-                self.commands.push(id.clone());
+                self.commands.insert(id.clone());
                 match command.as_str() {
                     "inject-note" => self.notes.extend(argument.clone()),
                     "pause" => self.paused = true,
                     "resume" => self.paused = false,
+                    // Of the task at hand, or of another one: then the attempt goes on to its end.
+                    "kill-attempt" | "skip-task" => self.ended_by_hand(argument.as_deref()),
                     _ => {}
                 }
             }
@@ -260,6 +264,13 @@ impl History {
             Record::Unverified { task } => self.construct.unverified(task),
             Record::Noted { .. } => {}
         }
+    }
+
+    /// The operator ends the attempt under way, unless another task is meant.
+    fn ended_by_hand(&mut self, task: Option<&str>) {
+        let open = self.open.as_ref().map(|open| &open.started);
+        let open = open.filter(|open| task.is_none_or(|task| task == open.task));
+        self.ended = open.map(|open| open.attempt.clone()).or(self.ended.take());
     }
 
     fn begin(&mut self, started: &Started, at: &str) {
@@ -342,7 +353,10 @@ impl History {
             Phase::RollingBack(intent) => (intent.failure, intent.context),
             _ => (unplanned(open.ended.as_ref()), String::new()),
         };
+        let by_hand = failure.kind == FailureKind::Interrupted
+            && self.ended.take_if(|ended| ended == attempt).is_some();
         match failure.kind {
+            _ if by_hand => {}
             FailureKind::Crashed => self.crashed(&open.started.task),
             // A run that was ended on purpose, or that learnt nothing, is no crash.
             FailureKind::Interrupted
@@ -356,7 +370,8 @@ impl History {
         if failure.kind == FailureKind::Interrupted {
             self.notes.splice(0..0, std::mem::take(&mut self.given));
         }
-        if limited && self.run.as_ref().is_some_and(|run| run.run == open.started.run) {
+        if (limited || by_hand) && self.run.as_ref().is_some_and(|run| run.run == open.started.run)
+        {
             self.counted = self.counted.saturating_sub(1);
         }
         self.cost_unknown |= open.ended.is_none();

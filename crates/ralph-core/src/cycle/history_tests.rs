@@ -207,7 +207,29 @@ fn commands_are_remembered_for_ever_and_a_pause_until_the_next_run() {
     records.extend([command("c3", "pause", None), run("r2", 0)]);
     let after = history(records);
     assert!(!after.paused);
-    assert_eq!(after.commands, ["c1", "c2", "c3"]);
+    assert_eq!(after.commands.into_iter().collect::<Vec<_>>(), ["c1", "c2", "c3"]);
+}
+
+#[test]
+fn an_attempt_that_the_operator_ends_is_no_crash_and_no_iteration() {
+    for (word, task, free) in [
+        ("kill-attempt", None, true),
+        ("skip-task", Some("t-1"), true),
+        ("skip-task", Some("t-2"), false),
+    ] {
+        let mut records = vec![run("r1", 0)];
+        for id in ["a", "b", "c"] {
+            records.push(Record::AttemptStarted(Started {
+                run: "r1".into(),
+                ..started(id, 1, "t-1")
+            }));
+            records.push(command(id, word, task));
+            records.push(Record::RolledBack { attempt: id.into(), salvage: None });
+        }
+        let after = history(records);
+        assert_eq!(after.crash_is_free("t-1"), free, "{word} {task:?}");
+        assert_eq!(after.counted == 0, free, "{word} {task:?}");
+    }
 }
 
 #[test]

@@ -2,20 +2,24 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 
 use ralph_core::backend::{Event, Outcome, Session, cost};
+use ralph_core::control::Doing;
 use ralph_core::limits::{Decision, Limits, Monitor, Windows};
 
 use super::consult::{Answer, Question, Said};
+use super::control::Ear;
+use super::error::DriveError;
 use super::notice::{Listener, Notice};
 use super::signals::Signals;
 use super::terms::Terms;
+use super::wait::NAP;
 use crate::backends::{Call, Heard, OnCompact, RunReport};
 use crate::choice::Chosen;
 use crate::clock::Clock;
-use crate::proc::{Bounds, ProcError, Runner};
+use crate::proc::{Bounds, Cancel, ProcError, Runner};
 use crate::session::{SessionReport, Work, run_session};
 
 /// A question that is about to be asked.
@@ -59,6 +63,7 @@ pub(super) struct Talk<'t> {
     pub(super) scratch: PathBuf,
     pub(super) env: [(String, String); 1],
     pub(super) signals: &'t Signals,
+    pub(super) leash: &'t Cancel,
     pub(super) clock: &'t Clock,
 }
 
@@ -78,7 +83,8 @@ pub(super) fn ask_all(
     asking: &[Asking<'_>],
     jobs: usize,
     listener: &mut dyn Listener,
-) -> Result<Vec<Ended>, ProcError> {
+    ear: &mut Ear<'_>,
+) -> Result<Vec<Ended>, DriveError> {
     let (sender, news) = mpsc::channel();
     let next = AtomicUsize::new(0);
     // The words of one agent can be followed; those of many at once cannot.
@@ -96,16 +102,25 @@ pub(super) fn ask_all(
         }
         drop(sender);
         let (mut ended, mut error, mut told) = (Vec::new(), None, false);
-        for one in news {
+        loop {
+            let one = match news.recv_timeout(NAP) {
+                Ok(one) => Some(one),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            if error.is_none() {
+                error = ear.listen(Doing::Asking, listener).err();
+            }
             if talk.signals.first().is_some() && !std::mem::replace(&mut told, true) {
                 listener.hear(Notice::Stopping);
             }
             match one {
-                News::Event(event) => listener.hear(Notice::Backend(&event)),
-                News::Note(text) => listener.hear(Notice::Monitor(&text)),
-                News::Ended(one) => match *one {
+                None => {}
+                Some(News::Event(event)) => listener.hear(Notice::Backend(&event)),
+                Some(News::Note(text)) => listener.hear(Notice::Monitor(&text)),
+                Some(News::Ended(one)) => match *one {
                     Ok(one) => ended.push(one),
-                    Err(e) => error = Some(e),
+                    Err(e) => error = error.or(Some(e.into())),
                 },
             }
         }
@@ -187,7 +202,7 @@ fn run(
         log: Some(&log),
         on_compact: OnCompact::Stop,
         bounds: Bounds::default(),
-        cancel: talk.signals.cancel().clone(),
+        cancel: talk.leash.clone(),
     };
     let mut hear = |heard: Heard<'_>| {
         let Some(sender) = stream else { return };
@@ -197,7 +212,7 @@ fn run(
             Heard::Decision(Decision::Compact) => {
                 News::Note("the context is to be compacted".to_owned())
             }
-            Heard::Decision(Decision::Stop(_)) => return,
+            Heard::Decision(Decision::Stop(_)) | Heard::Tick => return,
         };
         let _ = sender.send(news);
     };

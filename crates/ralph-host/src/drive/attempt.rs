@@ -45,7 +45,9 @@ impl Session<'_> {
     /// Work on a task once.
     pub(super) fn attempt(&mut self, task: Task) -> Result<(), DriveError> {
         let Some(backend) = self.free_backend()? else { return Ok(()) };
-        self.pause_between()?;
+        if !self.pause_between()? {
+            return Ok(());
+        }
         let prepared = match self.prepare(&task)? {
             Preparation::Own => None,
             Preparation::Written(prompt) => Some(prompt),
@@ -54,6 +56,7 @@ impl Session<'_> {
         if !self.may_begin() {
             return Ok(());
         }
+        self.leash = self.signals.cancel().inner();
         let (begun, plan, text) = self.begin(task, backend)?;
         let told = self.prompt(&begun, &plan, &text, prepared.as_deref(), backend)?;
         let ended = self.work(&begun, &plan, &told, backend)?;
@@ -61,11 +64,13 @@ impl Session<'_> {
         self.follow_up(&begun)
     }
 
-    /// Preparing takes time and money: whether there is still some of both.
+    /// Preparing takes time and money: whether there is still some of both, and nobody has asked for
+    /// something else meanwhile.
     fn may_begin(&self) -> bool {
         let most = self.config.limits.max_cost;
         let left = most.is_none_or(|most| self.history.cost < most.get());
-        left && self.stop_signal().is_none()
+        // An agent goes on to the end of its iteration; asking again would never end there.
+        left && self.stop_signal().is_none() && !self.mailbox.has_spoken()
     }
 
     /// The checkpoint, and the intent to run a backend.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use ralph_core::backend::{Outcome, Session as Talk, cost, system_in_prompt};
 use ralph_core::claim::{self, Claim, Reply, Said};
 use ralph_core::config::StageName;
+use ralph_core::control::Doing;
 use ralph_core::cycle::{BackendEnd, Base, Claimed, Record};
 use ralph_core::handoff;
 use ralph_core::limits::{Decision, Monitor};
@@ -12,6 +13,7 @@ use ralph_core::plan::Plan;
 use ralph_core::text::clip;
 
 use super::attempt::{Begun, Ended, to_value};
+use super::control::Ear;
 use super::error::DriveError;
 use super::material::Told;
 use super::notice::Notice;
@@ -125,7 +127,31 @@ impl Session<'_> {
         let env = variables(&begun.started.attempt, &begun.task);
         let terms = Terms::of(&self.config, &root, &begun.task, self.history.cost)?;
         let terms = terms.with_tools(&self.config, &root, &self.plan.path, &env)?;
-        let Self { choice, listener, signals, runner, repo, .. } = self;
+        let Self { choice, listener, signals, runner, repo, leash, .. } = self;
+        let Self {
+            mailbox,
+            journal,
+            history,
+            plan,
+            plan_syncing,
+            project,
+            clock,
+            ids,
+            log: own,
+            ..
+        } = self;
+        let mut ear = Ear {
+            mailbox,
+            journal,
+            history,
+            plan,
+            plan_syncing,
+            project,
+            clock,
+            ids,
+            log: own,
+            leash,
+        };
         let chosen = choice.at(backend);
         let call = Call {
             driver: &*chosen.driver,
@@ -138,9 +164,10 @@ impl Session<'_> {
             log: log.as_deref(),
             on_compact: OnCompact::Stop,
             bounds: Bounds::default(),
-            cancel: signals.cancel().clone(),
+            cancel: leash.clone(),
         };
-        let mut told = false;
+        let (mut told, mut trouble) = (false, None);
+        let doing = Doing::Attempt(begun.task.id.as_str());
         let mut hear = |heard: Heard<'_>| {
             if signals.first().is_some() && !std::mem::replace(&mut told, true) {
                 listener.hear(Notice::Stopping);
@@ -152,11 +179,16 @@ impl Session<'_> {
                     listener.hear(Notice::Monitor("the context is to be compacted"));
                 }
                 Heard::Decision(Decision::Stop(_)) => {}
+                Heard::Tick if trouble.is_some() => {}
+                Heard::Tick => trouble = ear.listen(doing, &mut **listener).err(),
             }
         };
         let diff = || repo.summary().unwrap_or_default();
         let work = Work { call, task: &begun.task.name, diff: &diff };
         let report = run_session(runner, &work, monitor, &mut hear)?;
+        if let Some(trouble) = trouble {
+            return Err(trouble);
+        }
         for note in &report.notes {
             self.listener.hear(Notice::Monitor(note));
         }

@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 
 use super::ask::{Asking, Talk, ask_all};
 use super::attempt::{from_value, next_iteration, to_value};
+use super::control::Ear;
 use super::error::DriveError;
 use super::notice::Notice;
 use super::session::{ATTEMPT_VARIABLE, Session, stage_choice};
@@ -184,6 +185,7 @@ impl Session<'_> {
         }
         let mut open: Vec<usize> = (0..consultation.questions.len()).collect();
         let mut answers = BTreeMap::new();
+        self.leash = self.signals.cancel().inner();
         while !open.is_empty() {
             if self.stop_signal().is_some() {
                 return Ok(None);
@@ -219,6 +221,7 @@ impl Session<'_> {
                 scratch: self.project.state_dir(),
                 env: [(ATTEMPT_VARIABLE.to_owned(), id.to_owned())],
                 signals: &self.signals,
+                leash: &self.leash,
                 clock: &self.clock,
             };
             for one in &asking {
@@ -227,7 +230,22 @@ impl Session<'_> {
                 let (role, item) = (consultation.role, one.question.item.as_str());
                 self.listener.hear(Notice::Asking { role, item, log: &one.log });
             }
-            let ended = ask_all(&talk, &asking, consultation.jobs, self.listener)?;
+            let Self { mailbox, journal, history, plan, plan_syncing, project, ids, log, .. } =
+                self;
+            let (clock, leash) = (talk.clock, talk.leash);
+            let mut ear = Ear {
+                mailbox,
+                journal,
+                history,
+                plan,
+                plan_syncing,
+                project,
+                clock,
+                ids,
+                log,
+                leash,
+            };
+            let ended = ask_all(&talk, &asking, consultation.jobs, self.listener, &mut ear)?;
             for ended in ended {
                 self.learn_windows(&ended.windows);
                 let name = &chosen.name;

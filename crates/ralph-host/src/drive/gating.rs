@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use ralph_core::control::Doing;
 use ralph_core::cycle::{CheckLine, Record, Result as Gates, Verdict as Noted};
 use ralph_core::gate::judges::{FileChange, JudgeChange, judge_changes, may_judge};
 use ralph_core::gate::{self, Baselines, Check, Gate, Standing, Verdict, failure_context};
 
 use super::attempt::{Begun, Ended};
+use super::control::Ear;
 use super::error::DriveError;
 use super::notice::Notice;
 use super::session::{Red, Session};
@@ -113,13 +115,15 @@ impl Session<'_> {
         place: &Path,
     ) -> Result<Option<Vec<Check>>, DriveError> {
         let root = self.project.root().to_owned();
-        let Self { listener, runner, signals, .. } = self;
-        let run = GateRun {
-            cwd: place,
-            logs,
-            grace: Bounds::default().grace,
-            cancel: signals.cancel().clone(),
-        };
+        let task = self.history.open.as_ref().map(|open| open.started.task.clone());
+        let task = task.unwrap_or_default();
+        let Self { listener, runner, leash, mailbox, journal, history, plan, .. } = self;
+        let Self { plan_syncing, project, clock, ids, log, .. } = self;
+        let mut ear =
+            Ear { mailbox, journal, history, plan, plan_syncing, project, clock, ids, log, leash };
+        let mut trouble = None;
+        let run =
+            GateRun { cwd: place, logs, grace: Bounds::default().grace, cancel: leash.clone() };
         let mut checks = Vec::new();
         for gate in gates {
             let mut hear = |news: GateNews<'_>| match news {
@@ -133,9 +137,17 @@ impl Session<'_> {
                     preexisting: on == On::Base && !check.is_green(),
                     took_ms: u64::try_from(check.took.as_millis()).unwrap_or(u64::MAX),
                 }),
-                GateNews::Line(..) | GateNews::Runs(..) => {}
+                GateNews::Line(..) => {}
+                GateNews::Runs(..) if trouble.is_some() => {}
+                GateNews::Runs(..) => {
+                    trouble = ear.listen(Doing::Attempt(&task), &mut **listener).err();
+                }
             };
-            match run_gate(runner, gate, &run, &mut hear) {
+            let ran = run_gate(runner, gate, &run, &mut hear);
+            if let Some(trouble) = trouble.take() {
+                return Err(trouble);
+            }
+            match ran {
                 Ok(mut check) => {
                     check.log = check.log.map(|log| below(&root, &log));
                     checks.push(check);

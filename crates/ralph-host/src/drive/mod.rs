@@ -21,6 +21,7 @@ mod backend;
 mod construct;
 mod consult;
 mod context;
+mod control;
 mod counts;
 mod error;
 mod forget;
@@ -96,6 +97,7 @@ fn runner(setup: &mut Setup) -> Runner {
 impl Session<'_> {
     /// What comes next, from the plan as it is now and from what this run has done.
     fn next(&mut self) -> Result<Step, DriveError> {
+        self.heed_operator()?;
         if let Some(end) = self.ending.take() {
             return Ok(Step::End(end));
         }
@@ -117,6 +119,7 @@ impl Session<'_> {
                 _ => None,
             },
             signal: self.stop_signal(),
+            stop_asked: self.mailbox.stop_asked(),
             trust: match self.kind {
                 Loop::Build | Loop::Plan => Trust::Verified,
                 Loop::Construct | Loop::Agent => Trust::Claimed,

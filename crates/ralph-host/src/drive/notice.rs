@@ -188,6 +188,8 @@ pub enum Notice<'a> {
         /// Seconds left.
         seconds: u64,
     },
+    /// Somebody paused the loop, and it waits.
+    Paused,
     /// A signal came, and the attempt goes on to its end.
     Stopping,
     /// The loop ended.

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use jiff::Timestamp;
 use ralph_core::choice::{Asked, Limited};
 use ralph_core::config::{Config, LogLevel, StageName};
+use ralph_core::control::Doing;
 use ralph_core::cycle::{
     End, Entry, History, JOURNAL_FORM, Record, RunStart, Signal, event_of, remaining,
 };
@@ -15,6 +16,7 @@ use ralph_core::gate::{Baselines, Check, Gate};
 use ralph_core::limits::Windows;
 use ralph_core::plan::{Id, Plan, State, TombstoneKind};
 
+use super::control::Mailbox;
 use super::error::DriveError;
 use super::ledger_guard::KeptLedger;
 use super::log::{Log, LogOf, prune_logs};
@@ -29,7 +31,7 @@ use crate::choice::{self, ChoiceError, Place, StageChoice};
 use crate::clock::Clock;
 use crate::git::{Checkpoint, CommitMessage, LedgerPaths, Repo};
 use crate::ids::Ids;
-use crate::proc::Runner;
+use crate::proc::{Cancel, Runner};
 use crate::project::Project;
 use crate::store::{Durability, Journal, RunLock, Store, Syncing};
 
@@ -160,7 +162,11 @@ pub(super) struct Session<'a> {
     pub(super) plan_syncing: Syncing,
     /// The log of an agent.
     pub(super) agent_log: Option<AgentLog>,
-    log: Log,
+    /// What the operator asks for.
+    pub(super) mailbox: Mailbox,
+    /// Ends what runs, and is new for everything that runs.
+    pub(super) leash: Cancel,
+    pub(super) log: Log,
     _lock: RunLock,
 }
 
@@ -192,6 +198,7 @@ impl<'a> Session<'a> {
         let loaded = plan.read()?;
         let ledger = LedgerPaths::with_plan(&plan.shown).and_runtime(config.log_file.as_str());
         let repo = Repo::open(project.root(), git_dir, runner, &ledger)?;
+        let (mailbox, leash) = (Mailbox::of(&project), signals.cancel().inner());
         let choice = stage_choice(&config, StageName::Build, &options, project.root())?;
         Ok(Self {
             kind,
@@ -229,6 +236,8 @@ impl<'a> Session<'a> {
             journal,
             agent_log: (kind == Loop::Agent).then(|| AgentLog::create(&logs_dir, &clock.stamp())),
             plan_syncing: Syncing::default(),
+            mailbox,
+            leash,
             log,
         })
     }
@@ -293,7 +302,7 @@ impl<'a> Session<'a> {
         for (name, why) in &self.choice.clone().left_out {
             self.warn(&format!("the fallback backend {name} is left out: {why}"));
         }
-        Ok(())
+        self.listen(Doing::Starting)
     }
 
     /// The loop ends: say so, and leave the plan committed.

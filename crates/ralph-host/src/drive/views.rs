@@ -51,5 +51,6 @@ fn changes_state(record: &Record) -> bool {
             | Record::AttemptStarted(_)
             | Record::Waiting { .. }
             | Record::Waited
+            | Record::Command { .. }
     )
 }

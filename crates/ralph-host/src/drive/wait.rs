@@ -4,6 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ralph_core::choice::Limited;
+use ralph_core::control::Doing;
 use ralph_core::cycle::{End, Record};
 
 use super::attempt::{Begun, Ended};
@@ -14,7 +15,7 @@ use crate::choice::{Next, StageChoice};
 use crate::store::Durability;
 
 /// How long the loop sleeps before it looks around again.
-const NAP: Duration = Duration::from_millis(200);
+pub(super) const NAP: Duration = Duration::from_millis(200);
 
 impl Session<'_> {
     /// A backend for code that is not limited, by its place; `None` when the loop is to look again what
@@ -99,7 +100,9 @@ impl Session<'_> {
         let patience = Duration::from_secs(patience.unwrap_or(0));
         let (began, mut told) = (Instant::now(), u64::MAX);
         while let Some(left) = patience.checked_sub(began.elapsed()) {
-            if self.signals.first().is_some() || self.clock.now().as_second() >= until {
+            self.listen(Doing::Nothing)?;
+            let lifted = self.clock.now().as_second() >= until;
+            if self.signals.first().is_some() || self.mailbox.stop_asked() || lifted {
                 break;
             }
             if left.as_secs() != told {
@@ -110,6 +113,10 @@ impl Session<'_> {
             thread::sleep(NAP.min(left));
         }
         match self.signals.first() {
+            None if self.mailbox.stop_asked() => {
+                self.ending = Some(End::Stopped);
+                Ok(())
+            }
             None => {
                 self.limited.remove(backend);
                 self.record(Record::Waited, Durability::Eventual)
@@ -121,8 +128,8 @@ impl Session<'_> {
         }
     }
 
-    /// The configured pause between two backend runs.
-    pub(super) fn pause_between(&mut self) -> Result<(), DriveError> {
+    /// The configured pause between two backend runs. `false` when the loop is to look again what to do.
+    pub(super) fn pause_between(&mut self) -> Result<bool, DriveError> {
         let first = self.history.of_run().next().is_none();
         if !self.config.min_delay.is_zero() {
             self.settled = None;
@@ -134,7 +141,11 @@ impl Session<'_> {
             let nap = left.min(NAP);
             thread::sleep(nap);
             left -= nap;
+            self.listen(Doing::Nothing)?;
+            if self.mailbox.stop_asked() || self.history.paused || self.stop_signal().is_some() {
+                return Ok(false);
+            }
         }
-        Ok(())
+        Ok(true)
     }
 }

@@ -168,7 +168,11 @@ impl<F: FnMut(Line<'_>) -> Step> Watch for F {
 
 /// Ends a job from another thread. Both calls only set a number, so a signal handler may make them.
 #[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicU8>);
+pub struct Cancel {
+    own: Arc<AtomicU8>,
+    /// Whoever ends this ends it too.
+    outer: Option<Arc<AtomicU8>>,
+}
 
 /// How urgent the end is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -179,18 +183,25 @@ pub(super) enum Urgency {
 }
 
 impl Cancel {
+    /// A way to end one job that is ended with all others, too.
+    #[must_use]
+    pub fn inner(&self) -> Self {
+        Self { own: Arc::default(), outer: Some(self.own.clone()) }
+    }
+
     /// End the job: SIGTERM, grace, SIGKILL.
     pub fn cancel(&self) {
-        self.0.fetch_max(1, Ordering::Relaxed);
+        self.own.fetch_max(1, Ordering::Relaxed);
     }
 
     /// Kill the job without grace.
     pub fn kill(&self) {
-        self.0.fetch_max(2, Ordering::Relaxed);
+        self.own.fetch_max(2, Ordering::Relaxed);
     }
 
     pub(super) fn urgency(&self) -> Urgency {
-        match self.0.load(Ordering::Relaxed) {
+        let outer = self.outer.as_ref().map_or(0, |outer| outer.load(Ordering::Relaxed));
+        match self.own.load(Ordering::Relaxed).max(outer) {
             0 => Urgency::None,
             1 => Urgency::Soon,
             _ => Urgency::Now,

@@ -27,6 +27,7 @@
 //! until it is gone ([`Job`], [`Watch`], [`Finished`]).
 
 mod attend;
+mod browser;
 mod channel;
 mod error;
 mod family;
@@ -52,6 +53,7 @@ mod tail;
 mod tee;
 mod wire;
 
+pub use browser::open_in_browser;
 pub use error::ProcError;
 pub use find::find_program;
 pub use interrupt::{Interrupt, on_signals};

@@ -27,7 +27,7 @@ use super::view::put_view;
 use crate::file_error::{Action, FileError};
 
 /// The journal's name in the state directory.
-const NAME: &str = "journal.jsonl";
+pub(super) const NAME: &str = "journal.jsonl";
 
 /// How much room is made at once.
 const ROOM: usize = 128 * 1024;
@@ -140,9 +140,14 @@ fn read_whole(path: &Path, hear: &mut dyn FnMut(&Entry)) -> Result<(u64, Vec<u8>
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        hear(&entry(line).map_err(|problem| problem.at(path, n + 1))?);
+        hear(&entry_at(path, line, n + 1)?);
     }
     Ok((u64::try_from(whole).unwrap_or(u64::MAX), behind))
+}
+
+/// The record on this line.
+pub(super) fn entry_at(path: &Path, line: &[u8], number: usize) -> Result<Entry, JournalError> {
+    entry(line).map_err(|problem| problem.at(path, number))
 }
 
 /// What is wrong with a line.

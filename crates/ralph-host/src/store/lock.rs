@@ -22,8 +22,15 @@ use crate::file_error::{Action, io_hint, is_read_only, words};
 /// How long a command waits for its turn before it gives up.
 pub const LEDGER_WAIT: Duration = Duration::from_secs(60);
 
+/// How often, and after which time, whoever finds it taken looks again.
+const LOOKS: u32 = 3;
+const LOOK: Duration = Duration::from_millis(15);
+
 /// Longest command line worth showing.
 const LONGEST_COMMAND: usize = 200;
+
+/// The name of the lock that a loop holds for life.
+const RUN_LOCK: &str = "run.lock";
 
 /// Who holds a lock, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +71,11 @@ impl Holder {
     }
 
     /// What the lock file at `path` says, if it says anything sensible.
+    /// Whoever took the run lock of a state directory last.
+    pub(super) fn of_run(state_dir: &Path) -> Option<Self> {
+        Self::read_from(&state_dir.join(RUN_LOCK))
+    }
+
     fn read_from(path: &Path) -> Option<Self> {
         let text = fs::read(path).ok()?;
         let text = String::from_utf8_lossy(&text);
@@ -167,14 +179,22 @@ pub struct RunLock {
 impl RunLock {
     /// Take the run lock of `state_dir`, or say who has it.
     pub fn acquire(state_dir: &Path, holder: &Holder) -> Result<Self, LockError> {
-        let path = state_dir.join("run.lock");
+        let path = state_dir.join(RUN_LOCK);
         let file = open(state_dir, &path)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(LockError::AlreadyRunning { holder: Holder::read_from(&path) });
+        let mut looks = 0;
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                // Somebody may only look who has it, which takes no time.
+                Err(TryLockError::WouldBlock) if looks < LOOKS => {
+                    looks += 1;
+                    thread::sleep(LOOK);
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return Err(LockError::AlreadyRunning { holder: Holder::read_from(&path) });
+                }
+                Err(TryLockError::Error(source)) => return Err(LockError::Io { path, source }),
             }
-            Err(TryLockError::Error(source)) => return Err(LockError::Io { path, source }),
         }
         holder.write_to(&file);
         Ok(Self { _held: Held(file) })
@@ -200,6 +220,24 @@ impl RunLock {
 fn is_alive(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}
+
+/// Which loop runs in this worktree, if one does. Takes nothing away from anybody for more than a
+/// moment.
+pub fn who_runs(state_dir: &Path) -> Option<Holder> {
+    let path = state_dir.join(RUN_LOCK);
+    let file = File::open(&path).ok()?;
+    match file.try_lock_shared() {
+        Ok(()) => {
+            drop(Held(file));
+            None
+        }
+        Err(_) => Some(Holder::read_from(&path).unwrap_or(Holder {
+            pid: 0,
+            started: String::new(),
+            command: "ralph".to_owned(),
+        })),
+    }
 }
 
 /// A locked file. It is unlocked by name and not just closed: a child that another thread is

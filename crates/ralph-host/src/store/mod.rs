@@ -16,23 +16,33 @@
 
 mod atomic;
 mod chain;
+mod control;
 mod create;
+mod follow;
 mod held;
 mod journal;
 mod ledger;
 mod lock;
+mod running;
 mod said;
+mod secret;
 mod sync;
+mod tail;
 mod target;
 mod view;
 
 pub use atomic::{TEMP_PREFIX, append, replace};
 pub use chain::Watched;
+pub use control::Commands;
 pub use create::{Created, create};
+pub use follow::Follow;
 pub use journal::{Durability, Journal, JournalError, journal_file, read_entries, read_history};
 pub use ledger::{Kind, Read, Store, StoreError, Torn, TornTail, Updated, Wrote, update};
-pub use lock::{Holder, LEDGER_WAIT, LedgerLock, LockError, RunLock};
+pub use lock::{Holder, LEDGER_WAIT, LedgerLock, LockError, RunLock, who_runs};
+pub use running::running;
 pub use said::{Said, Word};
+pub use secret::{keep_secret, new_secret, put_private};
 pub use sync::{Syncing, syncs};
+pub use tail::{Fresh, JournalTail};
 pub use target::read;
 pub use view::{add_to_view, drop_view, free_name, put_aside, put_view, write_over};

@@ -8,6 +8,7 @@ pub(crate) mod build_args;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod construct;
+pub(crate) mod control;
 pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod inbox;
@@ -25,6 +26,7 @@ pub(crate) mod query;
 pub(crate) mod recover;
 pub(crate) mod report;
 pub(crate) mod salvage;
+pub(crate) mod serve;
 pub(crate) mod service;
 pub(crate) mod show;
 pub(crate) mod spec;
@@ -32,6 +34,7 @@ pub(crate) mod spec_file;
 pub(crate) mod status;
 pub(crate) mod task;
 pub(crate) mod validate;
+pub(crate) mod watch;
 
 use std::process::ExitCode;
 
@@ -53,6 +56,13 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
         Command::Agent(args) => agent::run(&Context::open(here)?, &args),
         Command::Build(args) => build::run(&Context::open(here)?, &args),
         Command::Start(args) => build::start(here, &args),
+        Command::Pause(args) => control::pause(&Context::open(here)?, &args),
+        Command::Resume(args) => control::resume(&Context::open(here)?, &args),
+        Command::Skip(args) => control::skip(&Context::open(here)?, &args),
+        Command::Note(args) => control::note(&Context::open(here)?, &args),
+        Command::Stop(args) => control::stop(&Context::open(here)?, &args),
+        Command::KillAttempt(args) => control::kill_attempt(&Context::open(here)?, &args),
+        Command::Watch(args) => watch::run(&Context::open(here)?, &args),
         Command::Status(args) => status::run(&Context::open(here)?, &args),
         Command::Task(args) => task::run(&Context::open(here)?, args),
         Command::Issue(args) => issue::run(&Context::open(here)?, args),
@@ -63,6 +73,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
         Command::Report(args) => report::run(&Context::open(here)?, &args),
         Command::Attempts(args) => attempts::run(&Context::open(here)?, &args),
         Command::Knowledge(args) => knowledge::run(&Context::open(here)?, &args),
+        Command::Serve(args) => serve::run(&Context::open(here)?, &args),
         Command::Show(args) => show::run(&Context::open(here)?, &args),
         Command::Salvage(args) => salvage::run(&Context::open(here)?, &args),
         Command::Recover(args) => recover::run(&Context::open(here)?, &args),
@@ -90,7 +101,17 @@ fn access(command: &Command) -> Access {
         | Command::Man(_) => Access::Look,
         // Each tool sees to it by itself.
         Command::Mcp(_) => Access::Say,
-        Command::Demo(_) | Command::Init(_) | Command::Convert(_) => Access::Decide,
+        // Whoever opens the page can decide.
+        Command::Demo(_) | Command::Init(_) | Command::Convert(_) | Command::Serve(_) => {
+            Access::Decide
+        }
+        Command::Pause(_)
+        | Command::Resume(_)
+        | Command::Skip(_)
+        | Command::Note(_)
+        | Command::Stop(_)
+        | Command::KillAttempt(_)
+        | Command::Watch(_) => Access::Decide,
         Command::Plan(args) => args.access(),
         Command::Construct(args) => args.access(),
         Command::Agent(args) => args.access(),

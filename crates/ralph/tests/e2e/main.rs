@@ -25,6 +25,7 @@ mod query;
 mod readme;
 mod recover;
 mod salvage;
+mod serve;
 mod sim;
 mod spec;
 mod stage;

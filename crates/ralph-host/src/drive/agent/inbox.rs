@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ralph_core::control::Doing;
 use ralph_core::inbox::{Change, Entry, Inbox, Status};
 
 use super::Agent;
@@ -175,6 +176,10 @@ impl Session<'_> {
                 break;
             }
             changed = watch.changed(NAP);
+            self.listen(Doing::Nothing)?;
+            if self.mailbox.stop_asked() || self.history.paused {
+                break;
+            }
         }
         Ok(())
     }

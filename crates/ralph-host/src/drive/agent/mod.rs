@@ -151,6 +151,7 @@ impl Session<'_> {
         self.settle_last(agent)?;
         let mut idle = false;
         loop {
+            self.heed_operator()?;
             if let Some(end) = self.agent_limit(agent) {
                 return Ok(end);
             }
@@ -175,6 +176,9 @@ impl Session<'_> {
     fn agent_limit(&self, agent: &Agent) -> Option<AgentEnd> {
         if let Some(signal) = self.signals.first() {
             return Some(AgentEnd::Interrupted(signal));
+        }
+        if self.mailbox.stop_asked() {
+            return Some(AgentEnd::Halted(End::Stopped));
         }
         let done = agent.state.specs_completed;
         if let Some(most) = agent.options.max_specs.filter(|most| done >= *most) {

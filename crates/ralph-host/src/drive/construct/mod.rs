@@ -145,6 +145,7 @@ impl Session<'_> {
     }
 
     fn next_move(&mut self, goal: &Goal) -> Result<Move, DriveError> {
+        self.heed_operator()?;
         let plan = self.read_plan()?.plan;
         let limits = Limits {
             iterations: self.config.construct.max_iterations.get(),
@@ -152,6 +153,7 @@ impl Session<'_> {
         };
         let halt = match (self.stop_signal(), self.ending.take()) {
             (Some(signal), _) => Some(End::Interrupted(signal)),
+            (None, None) if self.mailbox.stop_asked() => Some(End::Stopped),
             (None, ending) => ending,
         };
         let progress = Progress { halt, ..Progress::of(&self.history) };

@@ -57,7 +57,10 @@ pub(super) fn events(context: &Context, view: &AttemptView) -> Result<(), Comman
 }
 
 /// The translator of a backend's output, as far as the configuration of now says which.
-fn driver(context: &Context, name: &str) -> Result<Option<Box<dyn Driver>>, CommandError> {
+pub(crate) fn driver(
+    context: &Context,
+    name: &str,
+) -> Result<Option<Box<dyn Driver>>, CommandError> {
     let sources = context.config_sources(ProjectText::OnDisk)?;
     let config = sources.without_plan().map_err(config_error)?.config;
     let (root, path) = (context.project.root(), std::env::var_os("PATH"));
@@ -92,6 +95,11 @@ pub(super) fn gates(context: &Context, view: &AttemptView) -> Result<(), Command
 
 /// Print what was changed, as a patch.
 pub(super) fn diff(context: &Context, view: &AttemptView) -> Result<(), CommandError> {
+    print(&patch(context, view)?)
+}
+
+/// What was changed, as a patch.
+pub(crate) fn patch(context: &Context, view: &AttemptView) -> Result<Vec<u8>, CommandError> {
     let kept = attempt::kept(view).ok_or_else(|| nothing(view, "change"))?;
     let root = context.project.root();
     let Some(git_dir) = context.project.git_dir() else {
@@ -105,7 +113,7 @@ pub(super) fn diff(context: &Context, view: &AttemptView) -> Result<(), CommandE
     let runner = Runner::new(format!("show-{}", std::process::id()));
     let ledger = LedgerPaths::with_plan("ralph/plan.jsonl");
     let repo = Repo::open(root, git_dir, &runner, &ledger).map_err(failed)?;
-    print(&repo.patch_of(kept).map_err(failed)?)
+    repo.patch_of(kept).map_err(failed)
 }
 
 /// The file with the whole result of the gates.

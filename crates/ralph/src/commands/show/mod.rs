@@ -1,6 +1,6 @@
 //! `ralph show`: one attempt, from its prompt to its end.
 
-mod details;
+pub(crate) mod details;
 mod summary;
 
 use std::process::ExitCode;

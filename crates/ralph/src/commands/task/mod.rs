@@ -7,12 +7,13 @@ mod deeds;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ralph_core::plan::{Priority, TaskInput, verbs};
+use ralph_core::plan::{Id, Plan, Priority, Refusal, TaskInput, verbs};
 
-use crate::args::Common;
+use crate::args::{Common, PlanArgs};
 use crate::commands::permit::Access;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::out::Render;
 
 use actions::Tasks;
 pub(crate) use choice::refused;
@@ -203,6 +204,22 @@ pub(crate) fn run(context: &Context, args: TaskArgs) -> Result<ExitCode, Command
         }
     }?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// `ralph skip` without a loop.
+pub(crate) fn skip(
+    context: &Context,
+    plan: &PlanArgs,
+    id: &str,
+    render: Render,
+) -> Result<(), CommandError> {
+    let tasks = Tasks { context, plan, render };
+    tasks.judge("Skipped", id, |plan, id, at| verbs::skip(plan, id, None, at))
+}
+
+/// There is no such task.
+pub(crate) fn unknown(id: &Id, plan: &Plan) -> CommandError {
+    refused(&Refusal::NoTask(id.clone()), plan)
 }
 
 impl EditArgs {

@@ -1,0 +1,259 @@
+//! The control plane: what an operator asks of a running loop, as values.
+//!
+//! # Theory of operation
+//!
+//! ```text
+//! commands.json --Queue--> entries --read--> Command --effect(state)--> Effect
+//! ```
+//!
+//! The file is a queue that anybody may write: `{"pending": [{"command": "pause"}, …]}`. Reading
+//! forgives what can be understood and names what cannot; whatever else is in the file stays in it.
+//! Every entry has an id before it is looked at, so that the journal can say which ones were carried
+//! out. [`effect`] decides what a command means at this moment; the loop does it.
+
+mod queue;
+
+pub use queue::{Entry, Queue, QueueError};
+
+use serde_json::{Value, json};
+
+use crate::config::{self, Config, Flag, flag_layer};
+use crate::plan::Id;
+use crate::text::clip;
+
+/// Longest note that a prompt is given, in characters.
+const LONGEST_NOTE: usize = 4000;
+
+/// Settings that may be changed while a loop runs: the name of the variable, and our key.
+pub const SETTINGS: [(&str, &str); 6] = [
+    ("RALPH_VALIDATION_STRATEGY", "gate_strategy"),
+    ("RALPH_COMPACTION_INTERVAL", "memory.compaction_interval"),
+    ("RALPH_COMPACTION_THRESHOLD_BYTES", "memory.compaction_threshold_bytes"),
+    ("RALPH_DEFAULT_MAX_TURNS", "max_turns"),
+    ("RALPH_MIN_DELAY_SECONDS", "min_delay"),
+    ("RALPH_MODE", "mode"),
+];
+
+/// What an operator asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Begin nothing new.
+    Pause,
+    /// Go on.
+    Resume,
+    /// Leave a task out.
+    Skip(Id),
+    /// Tell the next backend something.
+    Note(String),
+    /// End the loop after the attempt that runs.
+    Stop,
+    /// End the attempt that runs, now.
+    KillAttempt,
+    /// Give a task another chance.
+    Retry(Id),
+    /// Change a setting of the running loop and of `ralph.toml`.
+    Set(Setting),
+}
+
+/// A change of a setting that was checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The key, one of [`SETTINGS`].
+    pub key: &'static str,
+    /// The value, as on a command line.
+    pub value: String,
+}
+
+impl Setting {
+    /// A setting by our key or by the name of its variable, and its value.
+    pub fn new(name: &str, value: &str) -> Result<Self, String> {
+        let Some((variable, key)) =
+            SETTINGS.into_iter().find(|(variable, key)| name == *variable || name == *key)
+        else {
+            let known: Vec<&str> = SETTINGS.iter().map(|(_, key)| *key).collect();
+            let name = clip(name, 60);
+            return Err(format!("`{name}` cannot be changed here; {} can", known.join(", ")));
+        };
+        let fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if value.is_empty() || !value.chars().all(fine) {
+            return Err(format!("the value of `{key}` may have letters, digits, `_` and `-`"));
+        }
+        // The variable is named after its unit.
+        let bare = value.chars().all(|c| c.is_ascii_digit());
+        let seconds = variable.ends_with("_SECONDS") && bare;
+        let value = if seconds { format!("{value}s") } else { value.to_owned() };
+        let setting = Self { key, value };
+        setting.apply(&mut Config::default())?;
+        Ok(setting)
+    }
+
+    /// Change a configuration.
+    pub fn apply(&self, config: &mut Config) -> Result<(), String> {
+        let flag = Flag { name: self.key, key: self.key, value: self.value.clone() };
+        let layer = flag_layer(&[flag]).map_err(|errors| errors.to_string())?;
+        config::apply(config, &layer).ok_or_else(|| format!("`{}` cannot be set", self.key))
+    }
+}
+
+impl Command {
+    /// The word in the file and in the journal.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Skip(_) => "skip-task",
+            Self::Note(_) => "inject-note",
+            Self::Stop => "stop",
+            Self::KillAttempt => "kill-attempt",
+            Self::Retry(_) => "retry-task",
+            Self::Set(_) => "set-setting",
+        }
+    }
+
+    /// Its task, text or setting.
+    pub fn argument(&self) -> Option<String> {
+        match self {
+            Self::Pause | Self::Resume | Self::Stop | Self::KillAttempt => None,
+            Self::Skip(task) | Self::Retry(task) => Some(task.to_string()),
+            Self::Note(text) => Some(text.clone()),
+            Self::Set(Setting { key, value }) => Some(format!("{key} = {value}")),
+        }
+    }
+
+    /// As it stands in the file, under this id.
+    pub fn to_json(&self, id: &str) -> Value {
+        let mut value = json!({ "id": id, "command": self.word() });
+        match self {
+            Self::Pause | Self::Resume | Self::Stop | Self::KillAttempt => {}
+            Self::Skip(task) | Self::Retry(task) => value["task_id"] = json!(task),
+            Self::Note(text) => value["note"] = json!(text),
+            Self::Set(Setting { key, value: new }) => {
+                value["key"] = json!(key);
+                value["value"] = json!(new);
+            }
+        }
+        value
+    }
+
+    /// The command that an entry of the file is, or why it is none.
+    pub fn read(entry: &Value) -> Result<Self, String> {
+        let word = entry["command"].as_str().unwrap_or_default().trim().to_ascii_lowercase();
+        let text = |names: &[&str]| {
+            let found = names.iter().find_map(|name| match &entry[name] {
+                Value::String(text) => Some(text.trim().to_owned()),
+                Value::Number(number) => Some(number.to_string()),
+                Value::Bool(yes) => Some(yes.to_string()),
+                _ => None,
+            });
+            found
+                .filter(|text| !text.is_empty())
+                .ok_or_else(|| format!("`{word}` has no {}", names[0]))
+        };
+        let task = || Ok::<_, String>(Id::new(text(&["task_id", "task"])?));
+        Ok(match word.replace('_', "-").as_str() {
+            "pause" => Self::Pause,
+            "resume" => Self::Resume,
+            "skip-task" | "skip" => Self::Skip(task()?),
+            "inject-note" | "note" => {
+                Self::Note(clip(&text(&["note", "text", "message"])?, LONGEST_NOTE))
+            }
+            "stop" => Self::Stop,
+            "kill-attempt" => Self::KillAttempt,
+            "retry-task" | "retry" => Self::Retry(task()?),
+            "set-setting" => {
+                Self::Set(Setting::new(&text(&["key", "setting"])?, &text(&["value"])?)?)
+            }
+            "" => return Err(format!("there is no command in {}", clip(&entry.to_string(), 80))),
+            other => return Err(format!("there is no command `{}`", clip(other, 40))),
+        })
+    }
+}
+
+/// What the loop is doing when a command comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doing<'a> {
+    /// It begins: whatever is there was sent before.
+    Starting,
+    /// An attempt on this task runs.
+    Attempt(&'a str),
+    /// Agents are asked something.
+    Asking,
+    /// It waits, or is between two things.
+    Nothing,
+}
+
+/// What a command brings about now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// That it is written down is all: pause, resume, note.
+    Noted,
+    /// The loop ends before it begins anything new.
+    Stop,
+    /// Whatever runs is ended, and nothing is counted.
+    End,
+    /// This task is left out.
+    Skip(Id),
+    /// The attempt is ended, and then its task left out.
+    EndThenSkip(Id),
+    /// This task gets another chance.
+    Retry(Id),
+    /// The setting is changed; while something runs that has to wait for its end.
+    Set(Setting),
+    /// There is nothing to do, for this reason.
+    Nothing(&'static str),
+}
+
+impl Effect {
+    /// Whether doing it a second time changes nothing, so that a crash may make it happen again.
+    pub fn is_redone(&self) -> bool {
+        matches!(self, Self::Skip(_) | Self::EndThenSkip(_) | Self::Retry(_) | Self::Set(_))
+    }
+}
+
+/// What a command brings about while the loop does this.
+pub fn effect(command: &Command, doing: Doing<'_>) -> Effect {
+    match (command, doing) {
+        (Command::Pause | Command::Resume | Command::Note(_), _) => Effect::Noted,
+        (Command::Stop | Command::KillAttempt, Doing::Starting) => {
+            Effect::Nothing("it was sent before this run began")
+        }
+        (Command::Stop, _) => Effect::Stop,
+        (Command::KillAttempt, Doing::Nothing) => Effect::Nothing("no attempt runs"),
+        (Command::KillAttempt, _) => Effect::End,
+        (Command::Skip(task), Doing::Attempt(now)) if task.as_str() == now => {
+            Effect::EndThenSkip(task.clone())
+        }
+        (Command::Skip(task), _) => Effect::Skip(task.clone()),
+        (Command::Retry(task), _) => Effect::Retry(task.clone()),
+        (Command::Set(setting), _) => Effect::Set(setting.clone()),
+    }
+}
+
+/// What will happen and when, for whoever sends a command to a loop that does this.
+pub fn promise(command: &Command, doing: Doing<'_>) -> String {
+    let after = match doing {
+        Doing::Attempt(_) => "when the attempt that runs has ended",
+        Doing::Asking => "when the agents that are asked have answered",
+        Doing::Starting | Doing::Nothing => "at once",
+    };
+    match (command, effect(command, doing)) {
+        (_, Effect::Nothing(why)) => format!("nothing happens: {why}"),
+        (Command::Pause, _) => format!("the loop pauses {after}; `ralph resume` goes on"),
+        (Command::Resume, _) => "the loop goes on at once".into(),
+        (Command::Note(_), _) => "the next prompt has it, once".into(),
+        (Command::Stop, _) => format!("the loop ends {after}"),
+        (Command::KillAttempt, _) => {
+            "what runs is ended now, its work is kept under a ref, and nothing is counted".into()
+        }
+        (Command::Skip(task), Effect::EndThenSkip(_)) => {
+            format!("the attempt on {task} is ended now, and the task is left out")
+        }
+        (Command::Skip(task), _) => format!("{task} is left out at once"),
+        (Command::Retry(task), _) => format!("{task} gets another chance at once"),
+        (Command::Set(setting), _) => format!("{} = {} {after}", setting.key, setting.value),
+    }
+}
+
+#[cfg(test)]
+#[path = "control_tests.rs"]
+mod tests;

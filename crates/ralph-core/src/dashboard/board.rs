@@ -1,0 +1,235 @@
+//! The plan as a board: every task as a card, and one task with all its attempts.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::rows::{AttemptRow, attempt_row};
+use crate::cycle::History;
+use crate::plan::{
+    Lookup, Plan, Priority, State, Task, TombstoneKind, Trust, next, obstacle, runnable,
+};
+use crate::view::{self, Tally};
+
+/// A task as a card.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Card {
+    /// Its id.
+    pub id: String,
+    /// One line that says what to do.
+    pub name: String,
+    /// Where it stands: `running` also when only the journal says so.
+    pub state: &'static str,
+    /// The spec it belongs to.
+    pub spec: Option<String>,
+    /// How soon.
+    pub priority: Option<Priority>,
+    /// Tasks that must be accepted first.
+    pub deps: Vec<String>,
+    /// What is in its way, in words.
+    pub why: Option<String>,
+    /// Its place among those that can run now, from 1.
+    pub turn: Option<usize>,
+    /// How often it was tried.
+    pub attempts: usize,
+    /// What that cost, as far as known.
+    pub cost_usd: f64,
+}
+
+/// An open question or bug.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct IssueCard {
+    /// Its id.
+    pub id: String,
+    /// What is asked or wrong.
+    pub desc: String,
+    /// How soon.
+    pub priority: Option<Priority>,
+}
+
+/// A page of the plan.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Board {
+    /// The plan's title, where it has one.
+    pub title: Option<String>,
+    /// The current spec.
+    pub spec: Option<String>,
+    /// The stage that follows from the plan.
+    pub stage: &'static str,
+    /// How the tasks stand.
+    pub tally: Tally,
+    /// All tasks that fit the question, also those on other pages.
+    pub total: usize,
+    /// Where this page begins.
+    pub offset: usize,
+    /// The tasks of this page.
+    pub tasks: Vec<Card>,
+    /// Open issues.
+    pub issues: Vec<IssueCard>,
+}
+
+/// A page of the plan: tasks in scope in file order, and then those that were verified and buried.
+pub fn board(plan: &Plan, history: &History, offset: usize, limit: usize) -> Board {
+    let lookup = Lookup::new(plan);
+    let turns: Vec<&Task> = runnable(plan, Trust::Claimed);
+    let effort = Effort::of(history);
+    let live = plan.scoped_tasks().count();
+    let buried: Vec<Card> = plan
+        .tombstones
+        .iter()
+        .filter(|s| plan.in_scope(s.spec.as_deref()))
+        .filter(|s| lookup.task(&s.id).is_none())
+        .filter(|s| lookup.tombstone(&s.id).is_some_and(|last| std::ptr::eq(last, *s)))
+        .map(|stone| {
+            let state = match stone.kind {
+                TombstoneKind::Accept => "accepted",
+                TombstoneKind::Reject => "failed",
+                TombstoneKind::Delete => "skipped",
+            };
+            let name = stone.name.clone().unwrap_or_default();
+            let card = Card { why: stone.reason.clone(), ..empty(stone.id.as_str(), name, state) };
+            effort.put(card)
+        })
+        .collect();
+    let open = history.open.as_ref().map(|open| open.started.task.as_str());
+    let cards = plan.scoped_tasks().map(|task| {
+        let mut card = card(task, &lookup);
+        if open == Some(task.id.as_str()) {
+            card.state = "running";
+        }
+        card.turn = turns.iter().position(|t| std::ptr::eq(*t, task)).map(|at| at + 1);
+        effort.put(card)
+    });
+    let total = live + buried.len();
+    Board {
+        title: plan.title.clone(),
+        spec: plan.current_spec.clone(),
+        stage: next(plan).0.as_str(),
+        tally: Tally::of(plan),
+        total,
+        offset,
+        tasks: cards.chain(buried).skip(offset).take(limit).collect(),
+        issues: plan
+            .scoped_issues()
+            .map(|issue| IssueCard {
+                id: issue.id.to_string(),
+                desc: issue.desc.clone(),
+                priority: issue.priority,
+            })
+            .collect(),
+    }
+}
+
+fn empty(id: &str, name: String, state: &'static str) -> Card {
+    Card {
+        id: id.to_owned(),
+        name,
+        state,
+        spec: None,
+        priority: None,
+        deps: Vec::new(),
+        why: None,
+        turn: None,
+        attempts: 0,
+        cost_usd: 0.0,
+    }
+}
+
+fn card(task: &Task, lookup: &Lookup<'_>) -> Card {
+    let why = match &task.state {
+        State::Killed(kill) => Some(format!("its run was killed: {}", kill.reason.as_str())),
+        _ => obstacle(task, lookup, Trust::Claimed).map(|why| why.to_string()),
+    };
+    Card {
+        spec: task.spec.clone(),
+        priority: task.priority,
+        deps: task.deps.iter().map(ToString::to_string).collect(),
+        why,
+        ..empty(task.id.as_str(), task.name.clone(), task.state.word())
+    }
+}
+
+/// Attempts and cost of every task, added up once.
+struct Effort<'h>(std::collections::BTreeMap<&'h str, (usize, f64)>);
+
+impl<'h> Effort<'h> {
+    fn of(history: &'h History) -> Self {
+        let mut all = std::collections::BTreeMap::<&str, (usize, f64)>::new();
+        for view in &history.attempts {
+            let sum = all.entry(view.started.task.as_str()).or_default();
+            sum.0 += 1;
+            sum.1 += view.backend.as_ref().and_then(|end| end.cost).unwrap_or(0.0);
+        }
+        Self(all)
+    }
+
+    fn put(&self, mut card: Card) -> Card {
+        if let Some((attempts, cost)) = self.0.get(card.id.as_str()) {
+            card.attempts = *attempts;
+            card.cost_usd = *cost;
+        }
+        card
+    }
+}
+
+/// One record of a task's past.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Deed {
+    /// accept, reject or delete.
+    pub kind: TombstoneKind,
+    /// Why.
+    pub reason: Option<String>,
+    /// When.
+    pub at: Option<String>,
+}
+
+/// One task with all its attempts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TaskPage {
+    /// The card.
+    pub card: Card,
+    /// All fields, as `ralph query` shows them; null for a task that has left the plan.
+    pub task: Value,
+    /// Tasks that wait for it.
+    pub dependents: Vec<String>,
+    /// What became of it before.
+    pub past: Vec<Deed>,
+    /// Its attempts, newest first.
+    pub attempts: Vec<AttemptRow>,
+}
+
+/// Everything about a task; `None` when neither plan nor history know it.
+pub fn task_page(plan: &Plan, history: &History, id: &str) -> Option<TaskPage> {
+    let lookup = Lookup::new(plan);
+    let task = plan.tasks.iter().find(|t| t.id.as_str() == id);
+    let stones: Vec<_> = plan.tombstones.iter().filter(|s| s.id.as_str() == id).collect();
+    let mut attempts: Vec<AttemptRow> = history.of_task(id).map(attempt_row).collect();
+    attempts.reverse();
+    let card = match (task, stones.last(), attempts.first()) {
+        (Some(task), ..) => card(task, &lookup),
+        (None, Some(stone), _) => {
+            let state = match stone.kind {
+                TombstoneKind::Accept => "accepted",
+                TombstoneKind::Reject => "failed",
+                TombstoneKind::Delete => "skipped",
+            };
+            empty(id, stone.name.clone().unwrap_or_default(), state)
+        }
+        (None, None, Some(attempt)) => empty(id, attempt.name.clone(), "gone"),
+        (None, None, None) => return None,
+    };
+    let mut card = Effort::of(history).put(card);
+    if history.open.as_ref().is_some_and(|open| open.started.task == id) {
+        card.state = "running";
+    }
+    let waits = |t: &&Task| t.deps.iter().any(|d| d.as_str() == id);
+    Some(TaskPage {
+        card,
+        task: task.map(view::task).unwrap_or_default(),
+        dependents: plan.tasks.iter().filter(waits).map(|t| t.id.to_string()).collect(),
+        past: stones
+            .iter()
+            .map(|s| Deed { kind: s.kind, reason: s.reason.clone(), at: s.at.clone() })
+            .collect(),
+        attempts,
+    })
+}

@@ -1,0 +1,47 @@
+//! What the dashboards show: one view model of a project, made from what is known about it.
+//!
+//! # Theory of operation
+//!
+//! ```text
+//! History, Plan, inbox, Config, the backend's meter --state--> State    what runs now, and how well
+//!                                                   --board--> Board    tasks, what they wait for
+//! History, Timeline                               --numbers--> Numbers  what it cost, what it took
+//! ```
+//!
+//! Every face renders these types and none reads a ledger file itself. As JSON they are the API of
+//! `ralph serve`: a field may be added, never renamed or removed. What a face may send back is here
+//! too: [`command`] and [`settings`] let through what is listed and nothing else, and [`redact`]
+//! hides secrets in whatever leaves the program.
+
+mod board;
+pub mod command;
+mod health;
+mod numbers;
+pub mod redact;
+mod rows;
+pub mod settings;
+mod state;
+mod timeline;
+
+pub use board::{Board, Card, Deed, IssueCard, TaskPage, board, task_page};
+pub use numbers::{Group, Numbers, Point, numbers};
+pub use rows::{AttemptRow, attempt_row, phase_word};
+pub use state::{
+    AttemptNow, ContextNow, CostNow, Facts, GateNow, Health, HealthWord, InboxCount, LoopNow,
+    Meter, Need, Running, State, state,
+};
+pub use timeline::{Span, SpanKind, Timeline};
+
+/// A moment in seconds since 1970.
+fn seconds(at: &str) -> Option<i64> {
+    at.trim().parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_second)
+}
+
+/// Seconds from one moment to another; a clock that was set back gives none.
+fn between(from: &str, to: &str) -> Option<u64> {
+    u64::try_from(seconds(to)?.checked_sub(seconds(from)?)?).ok()
+}
+
+#[cfg(test)]
+#[path = "dashboard_tests.rs"]
+mod tests;

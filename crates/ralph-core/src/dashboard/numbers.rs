@@ -1,0 +1,218 @@
+//! What the work took: cost and tokens over time, how often the first try was good, by model.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::between;
+use crate::cycle::{AttemptView, FailureKind, Fate, History, Landing};
+
+/// Points of a curve that a face is given; more are added up.
+const MOST_POINTS: usize = 400;
+
+/// Everything about how the work went.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Numbers {
+    /// All attempts.
+    pub attempts: usize,
+    /// Attempts that finished their task.
+    pub landed: usize,
+    /// Attempts that landed a part.
+    pub partial: usize,
+    /// Attempts that were rolled back and counted.
+    pub failed: usize,
+    /// Attempts that did not count: usage limits and interruptions.
+    pub uncounted: usize,
+    /// Tasks whose first attempt has ended.
+    pub tasks_tried: usize,
+    /// Of these, tasks that the first attempt finished.
+    pub first_try: usize,
+    /// Attempts after the first on the same task.
+    pub retries: usize,
+    /// Dollars of all attempts and consultations.
+    pub cost_usd: f64,
+    /// Tokens in.
+    pub tokens_in: u64,
+    /// Tokens out.
+    pub tokens_out: u64,
+    /// Seconds that backends worked.
+    pub backend_s: u64,
+    /// Seconds from the end of a backend to the end of its attempt: gates, landing, rolling back.
+    pub gates_s: u64,
+    /// Why attempts failed, most frequent first.
+    pub failures: Vec<(String, usize)>,
+    /// How many attempts the finished tasks took: `[(attempts, tasks)]`.
+    pub attempts_per_task: Vec<(usize, usize)>,
+    /// By backend and model.
+    pub models: Vec<Group>,
+    /// Stages of the last construct: name, milliseconds, dollars, how often.
+    pub stages: Vec<Group>,
+    /// Cost and tokens, added up over time.
+    pub curve: Vec<Point>,
+}
+
+/// Attempts or stages that have something in common.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Group {
+    /// What.
+    pub name: String,
+    /// How many.
+    pub count: usize,
+    /// How many landed.
+    pub landed: usize,
+    /// Dollars.
+    pub cost_usd: f64,
+    /// Tokens in.
+    pub tokens_in: u64,
+    /// Tokens out.
+    pub tokens_out: u64,
+    /// Milliseconds.
+    pub duration_ms: u64,
+}
+
+/// Sums at a point in time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Point {
+    /// When.
+    pub at: String,
+    /// Dollars so far.
+    pub cost_usd: f64,
+    /// Tokens in so far.
+    pub tokens_in: u64,
+    /// Tokens out so far.
+    pub tokens_out: u64,
+    /// Tasks finished so far.
+    pub finished: usize,
+}
+
+/// Add up a history.
+pub fn numbers(history: &History) -> Numbers {
+    let mut sum = Numbers { cost_usd: history.total_cost, ..Numbers::default() };
+    let mut tries = BTreeMap::<&str, usize>::new();
+    let mut finished = BTreeMap::<&str, usize>::new();
+    let mut models = BTreeMap::<String, Group>::new();
+    let mut failures = BTreeMap::<&'static str, usize>::new();
+    let mut reached = Point::default();
+    for view in &history.attempts {
+        count(&mut sum, view, &mut failures);
+        if counts(view) {
+            let task = view.started.task.as_str();
+            let tried = tries.entry(task).or_default();
+            *tried += 1;
+            sum.retries += usize::from(*tried > 1);
+            let done = is_done(view);
+            if *tried == 1 {
+                sum.tasks_tried += 1;
+                sum.first_try += usize::from(done);
+            }
+            if done {
+                finished.insert(task, *tried);
+            }
+        }
+        let Some(end) = &view.backend else { continue };
+        let (tokens_in, tokens_out) = end.tokens.unwrap_or_default();
+        let model = models.entry(model_name(view)).or_default();
+        model.count += 1;
+        model.landed += usize::from(is_landed(view));
+        model.cost_usd += end.cost.unwrap_or(0.0);
+        model.tokens_in += tokens_in;
+        model.tokens_out += tokens_out;
+        model.duration_ms += end.took_ms;
+        reached = Point {
+            at: view.ended_at.clone().unwrap_or_else(|| view.at.clone()),
+            cost_usd: reached.cost_usd + end.cost.unwrap_or(0.0),
+            tokens_in: reached.tokens_in + tokens_in,
+            tokens_out: reached.tokens_out + tokens_out,
+            finished: finished.len(),
+        };
+        sum.curve.push(reached.clone());
+    }
+    sum.tokens_in = reached.tokens_in;
+    sum.tokens_out = reached.tokens_out;
+    sum.curve = thin(sum.curve);
+    sum.failures = failures.into_iter().map(|(kind, n)| (kind.to_owned(), n)).collect();
+    sum.failures.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    sum.attempts_per_task = histogram(finished.into_values());
+    sum.models = named(models);
+    sum.stages = stages(history);
+    sum
+}
+
+fn count(sum: &mut Numbers, view: &AttemptView, failures: &mut BTreeMap<&'static str, usize>) {
+    sum.attempts += 1;
+    match &view.fate {
+        Fate::Open => {}
+        Fate::Limited => sum.uncounted += 1,
+        Fate::Landed { landing: Landing::Complete, .. } => sum.landed += 1,
+        Fate::Landed { landing: Landing::Partial, .. } => sum.partial += 1,
+        Fate::Failed { failure, .. } if failure.kind == FailureKind::Interrupted => {
+            sum.uncounted += 1;
+        }
+        Fate::Failed { failure, .. } => {
+            sum.failed += 1;
+            *failures.entry(failure.kind.words()).or_default() += 1;
+        }
+    }
+    if let Some(end) = &view.backend {
+        sum.backend_s += end.took_ms / 1000;
+        let all = view.ended_at.as_deref().and_then(|to| between(&view.at, to)).unwrap_or(0);
+        sum.gates_s += all.saturating_sub(end.took_ms / 1000);
+    }
+}
+
+fn counts(view: &AttemptView) -> bool {
+    match &view.fate {
+        Fate::Open | Fate::Limited => false,
+        Fate::Failed { failure, .. } => failure.kind != FailureKind::Interrupted,
+        Fate::Landed { .. } => true,
+    }
+}
+
+fn is_landed(view: &AttemptView) -> bool {
+    matches!(view.fate, Fate::Landed { .. })
+}
+
+fn is_done(view: &AttemptView) -> bool {
+    matches!(view.fate, Fate::Landed { landing: Landing::Complete, .. })
+}
+
+fn model_name(view: &AttemptView) -> String {
+    match &view.started.model {
+        Some(model) => format!("{} {model}", view.started.backend),
+        None => view.started.backend.clone(),
+    }
+}
+
+fn named(groups: BTreeMap<String, Group>) -> Vec<Group> {
+    groups.into_iter().map(|(name, group)| Group { name, ..group }).collect()
+}
+
+fn histogram(values: impl Iterator<Item = usize>) -> Vec<(usize, usize)> {
+    let mut bars = BTreeMap::<usize, usize>::new();
+    for value in values {
+        *bars.entry(value).or_default() += 1;
+    }
+    bars.into_iter().collect()
+}
+
+fn stages(history: &History) -> Vec<Group> {
+    let mut all = BTreeMap::<_, Group>::new();
+    for end in history.construct.laps.iter().flat_map(|lap| &lap.stages) {
+        let group = all.entry(end.stage).or_default();
+        group.name = end.stage.to_string();
+        group.count += 1;
+        group.cost_usd += end.cost.unwrap_or(0.0);
+        group.duration_ms += end.took_ms;
+    }
+    all.into_values().collect()
+}
+
+/// A curve with at most so many points, the first and the last among them.
+fn thin(points: Vec<Point>) -> Vec<Point> {
+    let last = points.len().saturating_sub(1);
+    if last < MOST_POINTS {
+        return points;
+    }
+    let keep: BTreeSet<usize> = (0..MOST_POINTS).map(|n| n * last / (MOST_POINTS - 1)).collect();
+    points.into_iter().enumerate().filter(|(n, _)| keep.contains(n)).map(|(_, p)| p).collect()
+}

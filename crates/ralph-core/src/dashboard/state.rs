@@ -1,0 +1,409 @@
+//! The first screen: what is it doing, is it healthy, how far is it, what did it cost, what needs me.
+
+use serde::Serialize;
+
+use super::health::{health, needs};
+use super::rows::{AttemptRow, attempt_row, phase_word};
+use super::{between, seconds};
+use crate::config::Config;
+use crate::cycle::{History, OpenAttempt};
+use crate::gate::{Need as GateNeed, resolve};
+use crate::inbox;
+use crate::plan::{self, Plan, Trust};
+use crate::view::Tally;
+
+/// Attempts that the first screen lists.
+const RECENT: usize = 12;
+
+/// Whether a loop is at work now; the journal alone cannot tell a crash from work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Running {
+    /// This process holds the lock.
+    Pid(u32),
+    /// Nobody does.
+    Nobody,
+}
+
+/// What the stream of the backend under way says about itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Meter {
+    /// Tokens in its context.
+    pub used: Option<u64>,
+    /// Tokens that fit.
+    pub window: Option<u64>,
+    /// Dollars so far in this run.
+    pub cost: Option<f64>,
+}
+
+/// Everything that the first screen is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    /// This moment, RFC 3339.
+    pub now: &'a str,
+    /// The project's name.
+    pub project: &'a str,
+    /// The plan file as people call it.
+    pub plan_file: &'a str,
+    /// The journal.
+    pub history: &'a History,
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The queue.
+    pub inbox: &'a [inbox::Entry],
+    /// The settings.
+    pub config: &'a Config,
+    /// Who works.
+    pub running: &'a Running,
+    /// The backend under way.
+    pub meter: Meter,
+}
+
+/// The first screen.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct State {
+    /// When it was made.
+    pub now: String,
+    /// The project's name.
+    pub project: String,
+    /// The loop.
+    #[serde(rename = "loop")]
+    pub run: LoopNow,
+    /// The attempt under way.
+    pub attempt: Option<AttemptNow>,
+    /// Its context.
+    pub context: Option<ContextNow>,
+    /// Money.
+    pub cost: CostNow,
+    /// How the tasks stand.
+    pub tasks: Tally,
+    /// All of them.
+    pub tasks_total: usize,
+    /// How it goes.
+    pub health: Health,
+    /// What a person has to do, most urgent first.
+    pub needs: Vec<Need>,
+    /// The tasks that come next.
+    pub next: Vec<String>,
+    /// The last attempts, newest first.
+    pub recent: Vec<AttemptRow>,
+    /// The queue of specs.
+    pub inbox: InboxCount,
+    /// Notes of the operator that wait for the next prompt.
+    pub notes: Vec<String>,
+}
+
+/// The loop.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LoopNow {
+    /// `running`, `paused`, `waiting`, `ended`, `crashed` or `never`.
+    pub status: &'static str,
+    /// The same in a sentence.
+    pub words: String,
+    /// build, construct or agent.
+    pub command: Option<String>,
+    /// The run's id.
+    pub run: Option<String>,
+    /// The memory mode.
+    pub mode: Option<String>,
+    /// The plan file.
+    pub plan: String,
+    /// The process.
+    pub pid: Option<u32>,
+    /// When the run began.
+    pub started_at: Option<String>,
+    /// Seconds since then, while it goes on.
+    pub elapsed_s: Option<u64>,
+    /// How it ended, as `orchestrator_end` says it.
+    pub end: Option<String>,
+    /// The stage under way, or the one that follows from the plan.
+    pub stage: &'static str,
+    /// The current spec.
+    pub spec: Option<String>,
+    /// Iterations of this run that count.
+    pub iteration: u32,
+    /// Most iterations of a run.
+    pub iteration_limit: u32,
+    /// Until when it waits, RFC 3339.
+    pub wait_until: Option<String>,
+    /// Seconds until then.
+    pub wait_s: Option<u64>,
+}
+
+/// The attempt under way.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AttemptNow {
+    /// What is known about every attempt.
+    #[serde(flatten)]
+    pub row: AttemptRow,
+    /// `backend`, `gates`, `landing` or `rolling_back`.
+    pub phase: &'static str,
+    /// Seconds since it began.
+    pub elapsed_s: u64,
+    /// Most seconds of a backend's run.
+    pub timeout_s: u64,
+    /// Retries that its task may have.
+    pub max_retries: u32,
+    /// The gates that will decide, with what they said last.
+    pub gates: Vec<GateNow>,
+}
+
+/// A gate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GateNow {
+    /// Its name.
+    pub name: String,
+    /// Its command.
+    pub command: String,
+    /// Whether its failure counts.
+    pub required: bool,
+    /// Whether it was green when it last ran.
+    pub passed: Option<bool>,
+    /// Whether that was in this attempt.
+    pub this_attempt: bool,
+}
+
+/// The context of the backend under way.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ContextNow {
+    /// Tokens in it.
+    pub used: u64,
+    /// Tokens that fit, once that is known.
+    pub window: Option<u64>,
+    /// Share that is worth a warning.
+    pub warn: f64,
+    /// Share at which it is compacted.
+    pub compact: f64,
+    /// Share at which the run is stopped.
+    pub kill: f64,
+}
+
+/// Money.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CostNow {
+    /// Dollars of this run, the attempt under way included.
+    pub run_usd: f64,
+    /// Of these, the attempt under way.
+    pub attempt_usd: Option<f64>,
+    /// Dollars of all runs.
+    pub total_usd: f64,
+    /// Most dollars of a run.
+    pub limit_usd: Option<f64>,
+    /// Whether some cost is not known.
+    pub unknown: bool,
+}
+
+/// How it goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Health {
+    /// In a word.
+    pub word: HealthWord,
+    /// Why, a sentence each.
+    pub why: Vec<String>,
+}
+
+/// How it goes in a word, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HealthWord {
+    /// All is well.
+    Healthy,
+    /// Nothing runs, and nothing is wrong.
+    Idle,
+    /// It goes on, but look at it.
+    Attention,
+    /// It does not go on by itself.
+    Stopped,
+}
+
+/// Something a person has to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Need {
+    /// `decide`, `blocked`, `failed`, `crashed`, `paused`, `limit` or `spec`.
+    pub kind: &'static str,
+    /// What is the matter.
+    pub text: String,
+    /// What to do about it.
+    pub hint: String,
+    /// The task it is about.
+    pub task: Option<String>,
+}
+
+/// The queue of specs, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct InboxCount {
+    /// Waiting.
+    pub pending: usize,
+    /// Worked on.
+    pub active: usize,
+    /// Finished.
+    pub done: usize,
+    /// Given up.
+    pub failed: usize,
+}
+
+/// Make the first screen.
+pub fn state(facts: &Facts<'_>) -> State {
+    let history = facts.history;
+    let run = loop_now(facts);
+    let needs = needs(facts, &run);
+    let health = health(facts, &run, &needs);
+    let attempt_usd = history.open.as_ref().and_then(|open| match &open.ended {
+        Some(_) => None,
+        None => facts.meter.cost,
+    });
+    let tasks = Tally::of(facts.plan);
+    State {
+        now: facts.now.to_owned(),
+        project: facts.project.to_owned(),
+        attempt: history.open.as_ref().and_then(|open| attempt_now(facts, open)),
+        context: facts.meter.used.filter(|_| history.open.is_some()).map(|used| ContextNow {
+            used,
+            window: facts.meter.window,
+            warn: facts.config.limits.context_warn.get(),
+            compact: facts.config.limits.context_compact.get(),
+            kill: facts.config.limits.context_kill.get(),
+        }),
+        cost: CostNow {
+            run_usd: history.cost + attempt_usd.unwrap_or(0.0),
+            attempt_usd,
+            total_usd: history.total_cost + attempt_usd.unwrap_or(0.0),
+            limit_usd: facts.config.limits.max_cost.map(|limit| limit.get()),
+            unknown: history.cost_unknown,
+        },
+        tasks,
+        tasks_total: tasks.total(),
+        next: plan::runnable(facts.plan, Trust::Claimed)
+            .iter()
+            .filter(|t| history.open.as_ref().is_none_or(|o| o.started.task != t.id.as_str()))
+            .take(5)
+            .map(|t| t.id.to_string())
+            .collect(),
+        recent: history.attempts.iter().rev().take(RECENT).map(attempt_row).collect(),
+        inbox: inbox_count(facts.inbox),
+        notes: history.notes.clone(),
+        run,
+        health,
+        needs,
+    }
+}
+
+fn inbox_count(entries: &[inbox::Entry]) -> InboxCount {
+    let mut count = InboxCount::default();
+    for entry in entries {
+        match entry.status {
+            inbox::Status::Pending => count.pending += 1,
+            inbox::Status::Active => count.active += 1,
+            inbox::Status::Done => count.done += 1,
+            inbox::Status::Failed => count.failed += 1,
+        }
+    }
+    count
+}
+
+fn loop_now(facts: &Facts<'_>) -> LoopNow {
+    let history = facts.history;
+    let run = history.run.as_ref();
+    let pid = match facts.running {
+        Running::Pid(pid) => Some(*pid),
+        Running::Nobody => None,
+    };
+    let wait = history.wait.as_ref();
+    let wait_s = wait.and_then(|w| u64::try_from(w.until - seconds(facts.now)?).ok());
+    let command = run.map_or("", |run| run.command.as_str());
+    let (status, words) = match (run, pid, &history.run_end) {
+        (None, ..) => ("never", "No loop has run here yet.".to_owned()),
+        (Some(_), None, None) => ("crashed", crashed(command)),
+        (Some(_), None, Some(end)) => ("ended", format!("ralph {command} ended: {}.", plain(end))),
+        (Some(_), Some(_), _) if history.paused => ("paused", "Paused by the operator.".to_owned()),
+        (Some(_), Some(_), _) if wait_s.is_some() => {
+            let reason = wait.map_or("", |wait| wait.reason.as_str());
+            ("waiting", format!("Waiting for a usage limit: {reason}"))
+        }
+        (Some(_), Some(_), _) => ("running", doing(facts)),
+    };
+    let construct = &history.construct;
+    let staged = construct.open.as_ref().filter(|_| command != "build");
+    let (iteration, iteration_limit) = match command {
+        "construct" | "agent" => (construct.counted, facts.config.construct.max_iterations.get()),
+        _ => (history.counted, facts.config.build.max_iterations.get()),
+    };
+    LoopNow {
+        status,
+        words,
+        command: run.map(|run| run.command.clone()),
+        run: run.map(|run| run.run.clone()),
+        mode: run.map(|run| run.mode.clone()),
+        plan: run.map_or_else(|| facts.plan_file.to_owned(), |run| run.plan.clone()),
+        pid,
+        started_at: history.run_at.clone(),
+        elapsed_s: history.run_at.as_deref().and_then(|at| between(at, facts.now)),
+        end: history.run_end.clone(),
+        stage: staged.map_or_else(|| plan::stage(facts.plan).as_str(), |s| s.stage.as_str()),
+        spec: facts.plan.current_spec.clone(),
+        iteration,
+        iteration_limit,
+        wait_until: wait
+            .and_then(|w| jiff::Timestamp::from_second(w.until).ok())
+            .map(|at| at.to_string()),
+        wait_s,
+    }
+}
+
+fn crashed(command: &str) -> String {
+    format!("ralph {command} is gone without having said how it ended.")
+}
+
+/// An end's word for people.
+fn plain(end: &str) -> String {
+    end.replace('_', " ")
+}
+
+fn doing(facts: &Facts<'_>) -> String {
+    match (&facts.history.open, &facts.history.consulting) {
+        (Some(open), _) => {
+            let started = &open.started;
+            let what = match phase_word(facts.history) {
+                Some("gates") => "Gates decide about",
+                Some("landing") => "Landing",
+                Some("rolling_back") => "Rolling back",
+                _ => return format!("{} works on {}.", started.backend, started.task),
+            };
+            format!("{what} {}.", started.task)
+        }
+        (None, Some(consulting)) => format!("Asking agents: {}.", consulting.role),
+        (None, None) => "Between two attempts.".to_owned(),
+    }
+}
+
+fn attempt_now(facts: &Facts<'_>, open: &OpenAttempt) -> Option<AttemptNow> {
+    let history = facts.history;
+    let view = history.attempts.iter().rev().find(|v| v.started.attempt == open.started.attempt)?;
+    let task = facts.plan.tasks.iter().find(|t| t.id.as_str() == open.started.task);
+    let building = history.run.as_ref().is_none_or(|run| run.command == "build");
+    let limits = &facts.config.limits;
+    let timeout = if building { limits.build_timeout() } else { limits.construct_timeout() };
+    Some(AttemptNow {
+        row: attempt_row(view),
+        phase: phase_word(history)?,
+        elapsed_s: between(&view.at, facts.now).unwrap_or(0),
+        timeout_s: timeout.as_secs(),
+        max_retries: task.and_then(|t| t.max_retries).unwrap_or(facts.config.max_retries),
+        gates: resolve(facts.config, facts.plan)
+            .into_iter()
+            .map(|gate| {
+                let said = history.attempts.iter().rev().find_map(|v| {
+                    let checks = &v.verdict.as_ref()?.checks;
+                    let check = checks.iter().find(|check| check.name == gate.name)?;
+                    Some((check.passed, v.started.attempt == open.started.attempt))
+                });
+                GateNow {
+                    required: gate.need == GateNeed::Required,
+                    name: gate.name,
+                    command: gate.command,
+                    passed: said.map(|(passed, _)| passed),
+                    this_attempt: said.is_some_and(|(_, this)| this),
+                }
+            })
+            .collect(),
+    })
+}

@@ -1,0 +1,114 @@
+//! When what ran: stages, attempts, other agents and waits, each from its begin to its end.
+
+use std::collections::VecDeque;
+
+use serde::Serialize;
+
+use crate::cycle::{Entry, Record};
+
+/// Spans that are kept; older ones are forgotten.
+const MOST: usize = 2_000;
+
+/// What a span is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpanKind {
+    /// A whole run of a loop.
+    Run,
+    /// A stage of construct.
+    Stage,
+    /// An attempt.
+    Attempt,
+    /// Agents that were asked.
+    Consult,
+    /// A wait for a usage limit.
+    Wait,
+}
+
+/// Something with a begin and, as a rule, an end.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Span {
+    /// What it is.
+    pub kind: SpanKind,
+    /// Its id: that of a run, a stage, an attempt or a consultation.
+    pub id: String,
+    /// A word for it: the command, the stage, the task, the role, the backend.
+    pub label: String,
+    /// When it began.
+    pub from: String,
+    /// When it ended.
+    pub to: Option<String>,
+    /// How: `landed`, `failed`, `ended`, `lost` when nobody wrote down its end.
+    pub result: Option<&'static str>,
+}
+
+/// All spans, oldest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Timeline {
+    spans: VecDeque<Span>,
+}
+
+impl Timeline {
+    /// One more record of the journal.
+    pub fn add(&mut self, entry: &Entry) {
+        let at = &entry.at;
+        match &entry.record {
+            Record::RunStarted(run) => {
+                self.lose(at);
+                self.begin(SpanKind::Run, &run.run, &run.command, at);
+            }
+            Record::RunEnded { .. } => self.end(SpanKind::Run, None, at, "ended"),
+            Record::StageStarted(stage) => {
+                self.begin(SpanKind::Stage, &stage.id, stage.stage.as_str(), at);
+            }
+            Record::StageEnded(_) => self.end(SpanKind::Stage, None, at, "ended"),
+            Record::AttemptStarted(s) => self.begin(SpanKind::Attempt, &s.attempt, &s.task, at),
+            Record::Landed { attempt, .. } => {
+                self.end(SpanKind::Attempt, Some(attempt), at, "landed");
+            }
+            Record::RolledBack { attempt, .. } => {
+                self.end(SpanKind::Attempt, Some(attempt), at, "failed");
+            }
+            Record::Consulting(c) => self.begin(SpanKind::Consult, &c.id, &c.role, at),
+            Record::Consulted { id } => self.end(SpanKind::Consult, Some(id), at, "ended"),
+            Record::Waiting { attempt, backend, .. } => {
+                self.begin(SpanKind::Wait, attempt, backend, at);
+            }
+            Record::Waited => self.end(SpanKind::Wait, None, at, "ended"),
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, kind: SpanKind, id: &str, label: &str, at: &str) {
+        if self.spans.len() == MOST {
+            self.spans.pop_front();
+        }
+        let (id, label, from) = (id.to_owned(), label.to_owned(), at.to_owned());
+        self.spans.push_back(Span { kind, id, label, from, to: None, result: None });
+    }
+
+    fn end(&mut self, kind: SpanKind, id: Option<&str>, at: &str, result: &'static str) {
+        let meant = |span: &&mut Span| {
+            span.kind == kind && span.to.is_none() && id.is_none_or(|id| span.id == id)
+        };
+        if let Some(span) = self.spans.iter_mut().rev().find(meant) {
+            span.to = Some(at.to_owned());
+            span.result = Some(result);
+        }
+    }
+
+    /// A new run begins: what is still open, but for an attempt that is recovered, was never ended.
+    fn lose(&mut self, at: &str) {
+        for span in &mut self.spans {
+            if span.to.is_none() && span.kind != SpanKind::Attempt {
+                span.to = Some(at.to_owned());
+                span.result = Some("lost");
+            }
+        }
+    }
+
+    /// The newest spans, oldest first.
+    pub fn newest(&self, most: usize) -> Vec<Span> {
+        self.spans.iter().skip(self.spans.len().saturating_sub(most)).cloned().collect()
+    }
+}

@@ -1,0 +1,273 @@
+//! A picture of the view that fits any size, with and without colours.
+
+use ralph_core::view::Health;
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style as Look};
+use ratatui::text::{Line as Row, Span};
+use ratatui::widgets::{Block, Borders, Clear, Paragraph};
+
+use super::app::{App, Mode, Pane, Typing};
+use crate::line::{Line, Style};
+use crate::text::{clean, pad};
+use crate::words::{dollars, elapsed};
+
+/// Narrower than this there is one pane at a time.
+const TWO_PANES: u16 = 70;
+/// Less than this is only for the most important line.
+const TINY: (u16, u16) = (24, 6);
+
+/// Whether meanings become colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colours {
+    /// No: words and marks say everything.
+    None,
+    /// The sixteen that follow the user's theme.
+    Theme,
+}
+
+/// Draw the view.
+pub fn draw(frame: &mut Frame<'_>, app: &mut App, colours: Colours) {
+    let area = frame.area();
+    let pen = Pen(colours);
+    if area.width < TINY.0 || area.height < TINY.1 {
+        let lines = [now(app), needs(app)].map(|line| pen.row(&line.fit(area.width.into())));
+        frame.render_widget(Paragraph::new(lines.to_vec()), area);
+        return;
+    }
+    let head = head(app, area);
+    let heights = [
+        Constraint::Length(u16::try_from(head.len()).unwrap_or(5)),
+        Constraint::Min(1),
+        Constraint::Length(1),
+    ];
+    let [top, middle, bottom] = Layout::vertical(heights).areas(area);
+    let rows: Vec<Row<'_>> = head.iter().map(|l| pen.row(&l.fit(top.width.into()))).collect();
+    frame.render_widget(Paragraph::new(rows), top);
+    if area.width < TWO_PANES {
+        match app.pane {
+            Pane::Tasks => tasks(frame, app, middle, pen),
+            Pane::Text => text(frame, app, middle, pen),
+        }
+    } else {
+        let wide = (area.width / 3).clamp(24, 48);
+        let widths = [Constraint::Length(wide), Constraint::Min(1)];
+        let [left, right] = Layout::horizontal(widths).areas(middle);
+        tasks(frame, app, left, pen);
+        text(frame, app, right, pen);
+    }
+    frame.render_widget(Paragraph::new(pen.row(&foot(app).fit(bottom.width.into()))), bottom);
+    if app.mode == Mode::Help {
+        help(frame, area, pen);
+    }
+}
+
+/// The five answers; on a low screen only the first and the last.
+fn head(app: &App, area: Rect) -> Vec<Line> {
+    if area.height < 14 {
+        return vec![now(app), needs(app)];
+    }
+    let glance = &app.board.glance;
+    let style = match glance.health {
+        Health::Good => Style::Good,
+        Health::Caution => Style::Caution,
+        Health::Bad => Style::Bad,
+    };
+    let health = label("health")
+        .add(style, glance.health.word())
+        .add(Style::Plain, format!(": {}", glance.why));
+    vec![now(app), far(app, area.width), health, cost(app), needs(app)]
+}
+
+fn label(word: &str) -> Line {
+    Line::of(Style::Faint, format!("{word:<7} "))
+}
+
+fn now(app: &App) -> Line {
+    let since = app.board.seconds.map(|s| format!("  {}", elapsed(s))).unwrap_or_default();
+    label("now").add(Style::Strong, &app.board.glance.doing).add(Style::Faint, since)
+}
+
+fn far(app: &App, width: u16) -> Line {
+    let tally = app.board.glance.tally;
+    let wide = usize::from(width / 4).clamp(8, 30);
+    let (done, stuck) = (tally.accepted + tally.skipped + tally.done, tally.blocked + tally.failed);
+    let part = |n: usize| (n * wide).checked_div(tally.total()).unwrap_or(0).min(wide);
+    let full = part(done);
+    let bad = part(done + stuck).saturating_sub(full);
+    let skipped =
+        if tally.skipped > 0 { format!(", {} skipped", tally.skipped) } else { String::new() };
+    let stuck = if stuck > 0 { format!(", {stuck} stuck") } else { String::new() };
+    label("far")
+        .add(Style::Plain, "[")
+        .add(Style::Good, "#".repeat(full))
+        .add(Style::Bad, "!".repeat(bad))
+        .add(Style::Faint, "-".repeat(wide - full - bad))
+        .add(Style::Plain, format!("] {done} of {} tasks{skipped}", tally.total()))
+        .add(Style::Bad, stuck)
+        .add(Style::Faint, format!("  {}", app.board.plan))
+}
+
+fn cost(app: &App) -> Line {
+    let glance = &app.board.glance;
+    let spent = match (glance.spent_unknown, glance.spent > 0.0) {
+        (true, false) => "unknown".to_owned(),
+        (true, true) => format!("{} and more", dollars(glance.spent)),
+        (false, _) => dollars(glance.spent),
+    };
+    let limit = glance.limit.map_or(", no limit".to_owned(), |l| format!(" of {}", dollars(l)));
+    label("cost")
+        .add(Style::Plain, format!("{spent}{limit}"))
+        .add(Style::Faint, format!("; {} here so far", dollars(glance.spent_ever)))
+}
+
+fn needs(app: &App) -> Line {
+    match app.board.glance.needs.as_slice() {
+        [] => label("needs").add(Style::Plain, "nothing from you"),
+        [one] => label("needs").add(Style::Caution, one),
+        [first, rest @ ..] => label("needs")
+            .add(Style::Caution, first)
+            .add(Style::Plain, format!("  and {} more", rest.len())),
+    }
+}
+
+fn tasks(frame: &mut Frame<'_>, app: &App, area: Rect, pen: Pen) {
+    let title = format!(" Tasks ({}) ", app.board.tasks.len());
+    let inner = pane(frame, area, &title, app.pane == Pane::Tasks, pen);
+    let fit = usize::from(inner.height);
+    let first = app.selected.saturating_sub(fit.saturating_sub(1));
+    let rows = app.board.tasks.iter().enumerate().skip(first).take(fit).map(|(n, task)| {
+        let mark = if n == app.selected { ">" } else { " " };
+        let tries = if task.attempts > 1 { format!(" x{}", task.attempts) } else { String::new() };
+        let line = Line::of(Style::Plain, mark)
+            .add(task.style, pad(&task.state, 9))
+            .add(Style::Strong, &task.id)
+            .add(Style::Caution, tries)
+            .add(Style::Plain, format!(" {}", task.name));
+        // One column stays free between the panes.
+        pen.row(&line.fit(usize::from(inner.width).saturating_sub(1)))
+    });
+    let rows: Vec<Row<'_>> = match app.board.tasks.is_empty() {
+        true => vec![pen.row(&Line::of(Style::Faint, "no tasks yet"))],
+        false => rows.collect(),
+    };
+    frame.render_widget(Paragraph::new(rows), inner);
+}
+
+fn text(frame: &mut Frame<'_>, app: &mut App, area: Rect, pen: Pen) {
+    let follows = app.top.is_none();
+    let title = match &app.detail {
+        Some((task, _)) => format!(" {} (Esc: output) ", clean(task)),
+        None if follows => " Output ".to_owned(),
+        None => " Output, held (End follows) ".to_owned(),
+    };
+    let inner = pane(frame, area, &title, app.pane == Pane::Text, pen);
+    let lines = app.detail.as_ref().map_or(&app.output, |(_, lines)| lines);
+    let wrapped: Vec<Line> = lines.iter().flat_map(|line| line.wrap(inner.width.into())).collect();
+    let fit = usize::from(inner.height);
+    let last = wrapped.len().saturating_sub(fit);
+    let first = app.top.map_or(last, |top| top.min(wrapped.len().saturating_sub(1)));
+    let word = app.search.as_ref().map(|word| word.to_lowercase());
+    let has = |line: &Line| {
+        word.as_ref().is_some_and(|word| line.text().to_lowercase().contains(word.as_str()))
+    };
+    let rows: Vec<Row<'_>> = match wrapped.is_empty() {
+        true => vec![pen.row(&Line::of(Style::Faint, "nothing was said yet"))],
+        false => {
+            wrapped.iter().skip(first).take(fit).map(|line| pen.found(line, has(line))).collect()
+        }
+    };
+    app.found = wrapped.iter().enumerate().filter(|(_, line)| has(line)).map(|(n, _)| n).collect();
+    app.rows = (wrapped.len(), fit.max(1));
+    frame.render_widget(Paragraph::new(rows), inner);
+}
+
+fn pane(frame: &mut Frame<'_>, area: Rect, title: &str, chosen: bool, pen: Pen) -> Rect {
+    let title = if chosen { format!("*{title}") } else { title.to_owned() };
+    let block = Block::new()
+        .borders(Borders::TOP)
+        .title(Span::styled(title, pen.look(if chosen { Style::Strong } else { Style::Faint })));
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    inner
+}
+
+fn foot(app: &App) -> Line {
+    match &app.mode {
+        Mode::Typing(Typing::Note, text) => Line::of(Style::Strong, format!("note: {text}_")),
+        Mode::Typing(Typing::Search, text) => Line::of(Style::Strong, format!("/{text}_")),
+        Mode::Sure(question, _) => Line::of(Style::Caution, format!("{question} (y/n)")),
+        _ if !app.message.is_empty() => Line::of(Style::Caution, &app.message),
+        _ => Line::of(
+            Style::Faint,
+            "p pause  r resume  s skip  n note  x stop  / search  Enter detail  ? help  q quit",
+        ),
+    }
+}
+
+const HELP: [&str; 16] = [
+    "p         pause after this attempt",
+    "r         resume",
+    "s         skip the selected task",
+    "n         a note for the next prompt",
+    "x         stop after this attempt",
+    "K         end this attempt now",
+    "",
+    "Tab       the other pane",
+    "up, down  move or scroll (j, k)",
+    "PgUp/Dn   a screen; g, G: ends",
+    "Enter     attempts and patch of a task",
+    "Esc       back to the output",
+    "/         search; . next, , previous",
+    "q         quit; the loop goes on",
+    "",
+    "any key closes this",
+];
+
+fn help(frame: &mut Frame<'_>, area: Rect, pen: Pen) {
+    let (wide, high) = (44.min(area.width), 18.min(area.height));
+    let place = Rect {
+        x: area.x + (area.width - wide) / 2,
+        y: area.y + (area.height - high) / 2,
+        width: wide,
+        height: high,
+    };
+    let rows: Vec<Row<'_>> =
+        HELP.iter().map(|line| pen.row(&Line::of(Style::Plain, line))).collect();
+    let block = Block::bordered().title(" Keys ");
+    frame.render_widget(Clear, place);
+    frame.render_widget(Paragraph::new(rows).block(block), place);
+}
+
+/// Turns meanings into what the terminal shows.
+#[derive(Clone, Copy)]
+struct Pen(Colours);
+
+impl Pen {
+    fn row(self, line: &Line) -> Row<'static> {
+        let spans =
+            line.pieces().map(|(style, text)| Span::styled(text.to_owned(), self.look(style)));
+        Row::from(spans.collect::<Vec<_>>())
+    }
+
+    /// A row of the text; one that was looked for stands out.
+    fn found(self, line: &Line, is_found: bool) -> Row<'static> {
+        let row = self.row(line);
+        if is_found { row.style(Look::new().add_modifier(Modifier::REVERSED)) } else { row }
+    }
+
+    fn look(self, style: Style) -> Look {
+        let look = Look::new();
+        if self.0 == Colours::None {
+            return look;
+        }
+        match style {
+            Style::Plain => look,
+            Style::Strong => look.add_modifier(Modifier::BOLD),
+            Style::Faint => look.add_modifier(Modifier::DIM),
+            Style::Good => look.fg(Color::Green),
+            Style::Bad => look.fg(Color::Red),
+            Style::Caution => look.fg(Color::Yellow),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The terminal: taken, drawn on, and given back whatever happens.
+
+use std::io::{self, Stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use ralph_host::drive::Signals;
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use ratatui::crossterm::{cursor, execute};
+
+use super::Source;
+use super::app::{Act, App, Key};
+use super::draw::{Colours, draw};
+
+/// How often the view looks what is new.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// The terminal is ours.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Give the terminal back, if it was taken. Called on every way out, a panic included.
+pub fn restore() {
+    if TAKEN.swap(false, Ordering::SeqCst) {
+        // Nobody can be told that the terminal is gone.
+        let _ = disable_raw_mode();
+        let _ = execute!(io::stdout(), LeaveAlternateScreen, cursor::Show);
+    }
+}
+
+struct Taken;
+
+impl Taken {
+    fn take() -> io::Result<(Self, Terminal<CrosstermBackend<Stdout>>)> {
+        TAKEN.store(true, Ordering::SeqCst);
+        let taken = Self;
+        enable_raw_mode()?;
+        execute!(io::stdout(), EnterAlternateScreen, cursor::Hide)?;
+        Ok((taken, Terminal::new(CrosstermBackend::new(io::stdout()))?))
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// Show the view until somebody leaves it.
+pub fn run(source: &mut dyn Source, colours: Colours, signals: &Signals) -> io::Result<()> {
+    let (_taken, mut terminal) = Taken::take()?;
+    let mut app = App::default();
+    refresh(&mut app, source);
+    let mut looked = Instant::now();
+    while signals.first().is_none() {
+        terminal.draw(|frame| draw(frame, &mut app, colours))?;
+        if event::poll(LOOK.saturating_sub(looked.elapsed()))? {
+            if let Some(act) = key_of(&event::read()?).and_then(|key| app.press(key)) {
+                match act {
+                    Act::Quit => break,
+                    Act::Send(command) => {
+                        let said = source.send(command);
+                        app.say(said);
+                    }
+                    Act::Detail(task) => {
+                        let lines = source.detail(&task);
+                        app.set_detail(task, lines);
+                    }
+                }
+            }
+            continue;
+        }
+        refresh(&mut app, source);
+        looked = Instant::now();
+    }
+    Ok(())
+}
+
+fn refresh(app: &mut App, source: &mut dyn Source) {
+    app.set_board(source.board());
+    if let Some(lines) = source.output() {
+        app.set_output(lines);
+    }
+}
+
+fn key_of(event: &Event) -> Option<Key> {
+    let Event::Key(KeyEvent { code, modifiers, kind, .. }) = event else { return None };
+    if *kind == KeyEventKind::Release {
+        return None;
+    }
+    let control = modifiers.contains(KeyModifiers::CONTROL);
+    Some(match code {
+        // In this mode the terminal sends no signal.
+        KeyCode::Char('c' | 'd') if control => Key::Leave,
+        KeyCode::Char(c) => Key::Char(*c),
+        KeyCode::Enter => Key::Enter,
+        KeyCode::Esc => Key::Escape,
+        KeyCode::Backspace => Key::Backspace,
+        KeyCode::Tab | KeyCode::BackTab => Key::Tab,
+        KeyCode::Up => Key::Up,
+        KeyCode::Down => Key::Down,
+        KeyCode::PageUp => Key::PageUp,
+        KeyCode::PageDown => Key::PageDown,
+        KeyCode::Home => Key::Home,
+        KeyCode::End => Key::End,
+        _ => return None,
+    })
+}

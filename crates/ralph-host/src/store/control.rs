@@ -1,0 +1,141 @@
+//! `commands.json`, the queue of the control plane: anybody adds to it, the loop takes out.
+//!
+//! An entry stays in the file until what it asks for is done, and the journal knows its id before that
+//! begins. So a crash in between neither loses a command nor carries it out twice.
+
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use ralph_core::control::{Command, Entry, Queue, QueueError};
+
+use super::{Store, StoreError, atomic, target};
+use crate::file_error::{Action, FileError};
+
+/// What stands in the queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Commands {
+    /// These, each with an id that the file has too.
+    Queue(Vec<Entry>),
+    /// Nothing that can be read.
+    Damaged(String),
+}
+
+impl Store {
+    /// Add a command. A file that cannot be read is moved away first; where to is returned.
+    pub fn send_command(
+        &self,
+        path: &Path,
+        command: &Command,
+        id: &str,
+    ) -> Result<Option<PathBuf>, StoreError> {
+        let _lock = self.lock()?;
+        let made = std::fs::create_dir_all(target::directory_of(path));
+        made.map_err(FileError::io(Action::Write, path))?;
+        let mut aside = None;
+        change(path, |bytes| {
+            let mut queue = match read(bytes) {
+                Ok(queue) => queue,
+                Err(_) => {
+                    aside = Some(keep(path, bytes.unwrap_or_default())?);
+                    Queue::default()
+                }
+            };
+            queue.push(command, id);
+            Ok((Some(queue), ()))
+        })?;
+        Ok(aside)
+    }
+
+    /// What is in the queue. Entries without an id get one from `mint`, in the file too.
+    pub fn read_commands(
+        &self,
+        path: &Path,
+        mint: &mut dyn FnMut() -> String,
+    ) -> Result<Commands, StoreError> {
+        let _lock = self.lock()?;
+        change(path, |bytes| {
+            let mut queue = match read(bytes) {
+                Ok(queue) => queue,
+                Err(why) => return Ok((None, Commands::Damaged(why.to_string()))),
+            };
+            let named = queue.name_all(mint);
+            let entries = queue.entries();
+            Ok((named.then_some(queue), Commands::Queue(entries)))
+        })
+    }
+
+    /// Take these out, now that they are done.
+    pub fn drop_commands(&self, path: &Path, ids: &BTreeSet<String>) -> Result<(), StoreError> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let _lock = self.lock()?;
+        change(path, |bytes| {
+            // What cannot be read is told when it is read.
+            let queue = bytes.and_then(|bytes| read(Some(bytes)).ok());
+            let left = queue.map(|mut queue| {
+                queue.remove(ids);
+                queue
+            });
+            Ok((left, ()))
+        })
+    }
+
+    /// Move a file that cannot be read away, unless somebody has mended it. Returns where it is.
+    pub fn set_commands_aside(&self, path: &Path) -> Result<Option<PathBuf>, StoreError> {
+        let _lock = self.lock()?;
+        let bytes = target::read(path)?;
+        if read(bytes.as_deref()).is_ok() {
+            return Ok(None);
+        }
+        let place = keep(path, &bytes.unwrap_or_default())?;
+        atomic::replace(path, Queue::default().text().as_bytes())?;
+        Ok(Some(place))
+    }
+}
+
+/// Change the queue. Strangers know no lock: whoever puts a new file in its place while the change is
+/// on its way to the disk is not written over; it is made again.
+fn change<T>(
+    path: &Path,
+    mut change: impl FnMut(Option<&[u8]>) -> Result<(Option<Queue>, T), StoreError>,
+) -> Result<T, StoreError> {
+    loop {
+        let before = stamp(path);
+        let (queue, value) = change(target::read(path)?.as_deref())?;
+        let Some(queue) = queue else { return Ok(value) };
+        let mut moved = false;
+        let put = atomic::replace_when(path, queue.text().as_bytes(), || {
+            moved = stamp(path) != before;
+            let error = || FileError::io(Action::Write, path)(ErrorKind::Interrupted.into());
+            if moved { Err(error()) } else { Ok(()) }
+        });
+        match put {
+            Err(_) if moved => {}
+            other => {
+                let synced = other?.wait();
+                synced.map_err(FileError::io(Action::Write, path))?;
+                return Ok(value);
+            }
+        }
+    }
+}
+
+fn stamp(path: &Path) -> Option<(u64, u64, i64, i64)> {
+    let meta = std::fs::metadata(path).ok()?;
+    Some((meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec()))
+}
+
+/// Keep what cannot be read beside the file, behind what was kept before.
+fn keep(path: &Path, bytes: &[u8]) -> Result<PathBuf, StoreError> {
+    let place = path.with_extension("json.damaged");
+    atomic::append(&place, &[bytes, b"\n"].concat())?;
+    Ok(place)
+}
+
+fn read(bytes: Option<&[u8]>) -> Result<Queue, QueueError> {
+    let text = std::str::from_utf8(bytes.unwrap_or_default());
+    Queue::parse(text.map_err(|_| QueueError::Json("it is not UTF-8 text".into()))?)
+}

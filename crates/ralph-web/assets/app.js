@@ -1,0 +1,646 @@
+// The dashboard's page. It shows what /api tells and asks again when an event says that something
+// changed; what it knows of the past it loads by the page, so that a long history costs nothing.
+'use strict';
+
+// ---- small tools -----------------------------------------------------------------------------
+
+const $ = (id) => document.getElementById(id);
+
+function h(tag, attrs, ...children) {
+  const node = document.createElement(tag);
+  put(node, attrs, children);
+  return node;
+}
+
+function s(tag, attrs, ...children) {
+  const node = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  put(node, attrs, children);
+  return node;
+}
+
+function put(node, attrs, children) {
+  for (const [key, value] of Object.entries(attrs || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key.startsWith('on')) node.addEventListener(key.slice(2), value);
+    else if (key === 'width%') node.style.width = `${value}%`;
+    else if (key === 'left%') node.style.left = `${value}%`;
+    else node.setAttribute(key, value === true ? '' : value);
+  }
+  for (const child of children.flat(3)) {
+    if (child !== null && child !== undefined && child !== false) node.append(child);
+  }
+}
+
+async function api(path, options) {
+  const response = await fetch(path, options);
+  const body = await response.json().catch(() => ({}));
+  if (!response.ok) throw new Error(body.error || `the server answered ${response.status}`);
+  return body;
+}
+
+const send = (path, body, method = 'POST') => api(path, {
+  method, headers: { 'Content-Type': 'application/json' }, body: body && JSON.stringify(body),
+});
+
+function toast(text) {
+  const line = h('p', {}, text);
+  $('toast').append(line);
+  setTimeout(() => line.remove(), 6000);
+}
+
+async function act(words, doing) {
+  try {
+    await doing();
+    toast(words);
+    refresh();
+  } catch (error) {
+    toast(`That did not work: ${error.message}`);
+  }
+}
+
+function confirmed(text, word) {
+  const dialog = $('ask');
+  return new Promise((resolve) => {
+    const close = (answer) => { dialog.close(); resolve(answer); };
+    dialog.oncancel = () => resolve(false);
+    dialog.replaceChildren(h('p', {}, text), h('div', { class: 'buttons' },
+      h('button', { type: 'button', class: 'primary', onclick: () => close(true) }, word),
+      h('button', { type: 'button', onclick: () => close(false) }, 'Cancel')));
+    dialog.showModal();
+  });
+}
+
+// ---- words and numbers -----------------------------------------------------------------------
+
+const usd = (n) => (n === null || n === undefined ? '–' : `$${n.toFixed(2)}`);
+const tokens = (n) => (n >= 1e6 ? `${(n / 1e6).toFixed(1)}M` : n >= 1e4 ? `${Math.round(n / 1e3)}k` : n >= 1e3 ? `${(n / 1e3).toFixed(1)}k` : `${n ?? '–'}`);
+const plural = (n, word) => `${n} ${word}${n === 1 ? '' : 's'}`;
+
+function span(seconds) {
+  if (seconds === null || seconds === undefined) return '–';
+  const t = Math.max(0, Math.floor(seconds));
+  const [hours, minutes] = [Math.floor(t / 3600), Math.floor(t / 60) % 60];
+  if (hours) return `${hours}h ${String(minutes).padStart(2, '0')}m`;
+  return minutes ? `${minutes}m ${String(t % 60).padStart(2, '0')}s` : `${t}s`;
+}
+const took = (ms) => (ms === null || ms === undefined ? '–' : ms < 1000 ? `${ms} ms` : span(ms / 1000));
+const clock = (at) => { const d = new Date(at); return isNaN(d) ? (at || '') : d.toLocaleTimeString([], { hour12: false }); };
+const day = (at) => { const d = new Date(at); return isNaN(d) ? '' : `${d.toLocaleDateString([], { month: 'short', day: 'numeric' })} ${clock(at).slice(0, 5)}`; };
+
+const GLYPHS = {
+  pending: ['○', ''], running: ['▶', 'hot'], open: ['▶', 'hot'], done: ['◇', 'good'], accepted: ['✓', 'good'], landed: ['✓', 'good'],
+  partial: ['◐', 'good'], blocked: ['■', 'bad'], failed: ['✕', 'bad'], killed: ['⊘', 'bad'], skipped: ['–', 'dim'], gone: ['–', 'dim'],
+  limited: ['⧗', 'warn'], active: ['▶', 'hot'], healthy: ['✓', 'good'], idle: ['○', 'dim'], attention: ['▲', 'warn'], stopped: ['■', 'bad'],
+  paused: ['‖', 'warn'], waiting: ['⧗', 'warn'], ended: ['●', 'dim'], crashed: ['✕', 'bad'], never: ['○', 'dim'],
+};
+const glyph = (word) => h('span', { class: `glyph ${(GLYPHS[word] || ['·', ''])[1]}`, 'aria-hidden': 'true' }, (GLYPHS[word] || ['·'])[0]);
+const state = (word, text) => h('span', { class: (GLYPHS[word] || ['', ''])[1] }, glyph(word), ' ', text || word.replace(/_/g, ' '));
+
+function bar(share, marks, kind) {
+  return h('div', { class: 'bar' }, h('i', { class: kind, 'width%': Math.min(100, Math.max(0, share * 100)) }),
+    (marks || []).map((at) => h('u', { 'left%': at * 100 })));
+}
+const panel = (title, right, ...body) => h('section', { class: 'panel' }, h('h2', {}, title, right && h('span', { class: 'right' }, right)), body);
+const empty = (text) => h('p', { class: 'empty' }, text);
+const facts = (rows) => h('dl', { class: 'facts' }, rows.filter((r) => r[1] !== null && r[1] !== undefined && r[1] !== '').map(([k, v]) => [h('dt', {}, k), h('dd', {}, v)]));
+const attemptLink = (row) => h('a', { href: `#attempt/${row.attempt}` }, `#${row.iteration}`);
+const taskLink = (id) => h('a', { href: `#task/${encodeURIComponent(id)}`, class: 'mono' }, id);
+
+function diff(text) {
+  const kind = (line) => (line.startsWith('@@') ? 'hunk' : /^(diff |index |---|\+\+\+)/.test(line) ? 'file' : line[0] === '+' ? 'add' : line[0] === '-' ? 'del' : '');
+  return h('pre', { class: 'box diff' }, text.split('\n').map((line) => h('span', { class: kind(line) }, `${line}\n`)));
+}
+
+// Markdown, as much of it as a preview needs; every text becomes a text node.
+function markdown(text) {
+  const out = h('div', { class: 'md' });
+  let list = null;
+  let code = null;
+  for (const line of text.split('\n')) {
+    if (line.startsWith('```')) { code = code ? null : out.appendChild(h('pre', { class: 'box' })); list = null; continue; }
+    if (code) { code.append(`${line}\n`); continue; }
+    const head = line.match(/^(#{1,4})\s+(.*)/);
+    const item = line.match(/^\s*[-*]\s+(\[( |x)\]\s+)?(.*)/i);
+    if (head) { list = null; out.append(h('h3', {}, head[2])); }
+    else if (item) {
+      list = list || out.appendChild(h('ul'));
+      list.append(h('li', {}, item[1] ? (item[2] === ' ' ? '☐ ' : '☑ ') : '', item[3]));
+    } else if (line.trim()) { list = null; out.append(h('p', {}, line)); } else list = null;
+  }
+  return out;
+}
+
+// ---- what is known ---------------------------------------------------------------------------
+
+const know = { state: null, events: [], first: 1, last: null, stream: { id: null, items: [], next: 0, from: 0 } };
+let pane = 'now';
+let argument = '';
+let sub = { plan: 'board', attempt: 'stream' };
+
+// ---- the top bar -----------------------------------------------------------------------------
+
+function drawTop() {
+  const now = know.state;
+  if (!now) return;
+  document.title = `${now.loop.status === 'running' ? '▶ ' : ''}${now.project} · ralph`;
+  $('project').textContent = now.project;
+  $('status').replaceChildren(state(now.loop.status));
+  const done = now.tasks.accepted + now.tasks.done;
+  const fact = (name, value) => h('span', {}, `${name} `, h('b', {}, value));
+  $('summary').replaceChildren(
+    fact('stage', now.loop.stage),
+    fact('tasks', `${done} of ${now.tasks_total}`),
+    fact('cost', now.cost.limit_usd ? `${usd(now.cost.run_usd)} of ${usd(now.cost.limit_usd)}` : usd(now.cost.run_usd)),
+    now.needs.length ? h('a', { href: '#now', class: 'bad' }, `▲ ${plural(now.needs.length, 'thing')} for you`) : '',
+  );
+}
+
+// ---- Now -------------------------------------------------------------------------------------
+
+const tile = (title, big, kind, ...lines) => h('section', { class: 'panel tile' }, h('h2', {}, title), h('div', { class: `big ${kind || ''}` }, big), lines.filter(Boolean).map((line) => h('p', {}, line)));
+
+function drawNow(main) {
+  const now = know.state;
+  if (!now) return main.replaceChildren(empty('Loading…'));
+  const { loop, cost, tasks, attempt } = now;
+  const done = tasks.accepted + tasks.done;
+  const rest = [['pending', tasks.pending], ['blocked', tasks.blocked], ['failed', tasks.failed], ['skipped', tasks.skipped]].filter(([, n]) => n).map(([w, n]) => `${n} ${w}`).join(', ');
+  const budget = cost.limit_usd;
+  const tiles = h('div', { class: 'grid five' },
+    tile('What is it doing', attempt ? attempt.name || attempt.task_id : state(loop.status), '',
+      loop.words, loop.status === 'running' && `ralph ${loop.command} for ${span(loop.elapsed_s)}${loop.spec ? `, ${loop.spec}` : ''}`,
+      loop.wait_until && `goes on at ${clock(loop.wait_until)}`),
+    tile('Is it healthy', state(now.health.word), '', now.health.why[0] || (now.health.word === 'healthy' ? 'nothing stands out' : ''), now.health.why[1]),
+    tile('How far is it', `${done} of ${now.tasks_total} tasks`, '', bar(now.tasks_total ? done / now.tasks_total : 0, [], 'good'), rest || 'nothing is left', `iteration ${loop.iteration} of at most ${loop.iteration_limit}`),
+    tile('What did it cost', usd(cost.run_usd), budget && cost.run_usd / budget > 0.8 ? 'warn' : '',
+      budget ? bar(cost.run_usd / budget, [0.8], cost.run_usd / budget > 0.8 ? 'warn' : '') : null,
+      budget ? `of a budget of ${usd(budget)}` : 'no budget is set (limits.max_cost)', `${usd(cost.total_usd)} in all runs${cost.unknown ? ', some of it unknown' : ''}`),
+    tile('What needs me', now.needs.length ? plural(now.needs.length, 'thing') : 'Nothing', now.needs.length ? 'bad' : 'good', now.needs.length ? now.needs[0].text : 'it goes on by itself'));
+  const right = h('div', { class: 'stack' },
+    now.needs.length > 0 && panel('Needs you', null, needs(now.needs)),
+    attempt && attemptPanel(now),
+    panel('Last attempts', h('a', { href: '#timeline' }, 'all'), attemptTable(now.recent, true)),
+    now.next.length > 0 && panel('Next', null, h('div', {}, now.next.map((id) => [taskLink(id), ' ']))));
+  main.replaceChildren(...problems(), tiles, h('div', { class: 'grid two stack-top' }, streamPanel(), right));
+}
+
+function problems() {
+  return ((know.state && know.state.problems) || []).map((text) => h('div', { class: 'problem' }, state('failed', 'problem'), ` ${text}`));
+}
+
+const needs = (list) => h('ul', { class: 'needs' }, list.map((n) => h('li', {}, state(n.kind === 'paused' || n.kind === 'limit' ? 'attention' : 'blocked', n.kind), ' ', n.task ? [taskLink(n.task), n.text.startsWith(n.task) ? n.text.slice(n.task.length) : ` ${n.text}`] : n.text, h('p', {}, `→ ${n.hint}`))));
+
+function attemptPanel(now) {
+  const a = now.attempt;
+  const phases = [['backend', 'Backend works'], ['gates', 'Gates decide'], ['landing', a.phase === 'rolling_back' ? 'Roll back' : 'Land']];
+  const at = Math.max(0, ['backend', 'gates', 'landing', 'rolling_back'].indexOf(a.phase));
+  const late = a.elapsed_s / a.timeout_s;
+  const context = now.context;
+  const share = context && context.window ? context.used / context.window : null;
+  const gate = (g) => h('tr', {}, h('td', {}, g.this_attempt ? state(g.passed ? 'accepted' : 'failed', g.passed ? 'green' : 'red') : a.phase === 'gates' ? state('running') : state('pending', 'waits')),
+    h('td', {}, g.name, !g.required && h('span', { class: 'dim' }, ' (optional)')), h('td', { class: 'grow mono dim' }, g.command));
+  return panel('This attempt', [attemptLink(a), ' ', taskLink(a.task_id)],
+    h('ol', { class: 'steps' }, phases.map(([, words], n) => h('li', { class: n < Math.min(at, 2) ? 'past' : n === Math.min(at, 2) ? 'here' : '' }, words))),
+    facts([['backend', `${a.backend}${a.model ? ` · ${a.model}` : ''}`], ['try', `${a.retry + 1} of at most ${a.max_retries + 1}`], ['so far', a.words === 'under way' ? null : a.words]]),
+    h('div', {}, bar(late, [], late > 0.8 ? 'warn' : ''), h('div', { class: 'scale' }, h('span', { 'data-since': a.started_at }, `${span(a.elapsed_s)} elapsed`), h('span', {}, `timeout ${span(a.timeout_s)}`))),
+    context && h('div', {}, share !== null && bar(share, [context.warn, context.compact, context.kill], share >= context.compact ? 'bad' : share >= context.warn ? 'warn' : ''),
+      h('div', { class: 'scale' }, h('span', {}, `context ${tokens(context.used)}${context.window ? ` of ${tokens(context.window)} tokens (${Math.round(share * 100)} %)` : ' tokens'}`),
+        h('span', {}, `warn ${context.warn * 100} · compact ${context.compact * 100} · stop ${context.kill * 100} %`))),
+    a.gates.length ? h('div', { class: 'scroll' }, h('table', {}, h('tbody', {}, a.gates.map(gate)))) : h('p', { class: 'dim' }, 'No gate is configured, so nothing will be proven.'));
+}
+
+function attemptTable(rows, small) {
+  if (!rows.length) return empty('No attempt was made yet.');
+  const head = ['#', 'Task', 'Result', 'Gates', 'Time', 'Cost'].concat(small ? [] : ['Tokens', 'When']);
+  const gates = (row) => (row.checks.length ? `${row.checks.filter((c) => c.passed).length}/${row.checks.length}` : '–');
+  return h('div', { class: 'scroll' }, h('table', {}, h('thead', {}, h('tr', {}, head.map((t, n) => h('th', { class: n > 2 ? 'n' : '' }, t)))), h('tbody', {}, rows.map((row) => h('tr', { class: 'row', 'data-attempt': row.attempt },
+    h('td', {}, attemptLink(row)), h('td', {}, taskLink(row.task_id)), h('td', { class: 'grow' }, state(row.result, row.words)), h('td', { class: 'n' }, gates(row)),
+    h('td', { class: 'n' }, took(row.duration_ms)), h('td', { class: 'n' }, usd(row.cost_usd)),
+    !small && [h('td', { class: 'n' }, row.tokens ? `${tokens(row.tokens[0])} / ${tokens(row.tokens[1])}` : '–'), h('td', { class: 'n dim' }, day(row.started_at))])))));
+}
+
+// ---- the stream of a backend -----------------------------------------------------------------
+
+function itemNode(item) {
+  const body = item.kind === 'tool' || item.kind === 'result'
+    ? (item.detail ? h('details', {}, h('summary', { class: item.failed ? 'bad mono' : 'mono' }, item.text || '(no words)'), /^[-+]/m.test(item.detail) && item.kind === 'tool' ? diff(item.detail) : h('pre', {}, item.detail)) : h('span', { class: 'mono' }, item.text))
+    : h('div', { class: `${item.kind} ${item.failed ? 'bad' : ''}` }, item.text);
+  return h('div', { class: 'item row' }, h('span', {}, item.failed ? '✕ failed' : item.kind), body);
+}
+
+function streamPanel() {
+  const a = know.state.attempt || know.state.recent[0];
+  const box = h('div', { class: 'stream', id: 'stream', tabindex: '0', 'aria-label': 'What the backend says and does' });
+  if (know.stream.items.length) box.append(...know.stream.items.map(itemNode));
+  else box.append(empty(a ? 'The backend has said nothing yet.' : 'When a loop runs, everything its backend says and does appears here. Start one: ralph build'));
+  setTimeout(() => { box.scrollTop = box.scrollHeight; });
+  const live = know.state.attempt && know.state.attempt.phase === 'backend';
+  return panel(live ? 'Live' : 'Last output', a && [taskLink(a.task_id), ' ', attemptLink(a)], box);
+}
+
+async function pullStream() {
+  const now = know.state;
+  const current = now && (now.attempt || now.recent[0]);
+  if (!current) return;
+  if (know.stream.id !== current.attempt) know.stream = { id: current.attempt, items: [], next: null };
+  const wanted = know.stream;
+  try {
+    // The last item may still have grown: it is asked for again.
+    const after = wanted.next === null ? '' : `after=${Math.max(0, wanted.next - 1)}&`;
+    const page = await api(`/api/attempts/${current.attempt}/stream?${after}limit=300`);
+    if (know.stream !== wanted) return;
+    wanted.items = (after ? wanted.items.slice(0, -1) : []).concat(page.items).slice(-600);
+    wanted.next = page.next;
+  } catch (error) { /* the log may not be there yet */ }
+  const box = $('stream');
+  if (box && pane === 'now') {
+    const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 60;
+    const open = [...box.querySelectorAll('details')].map((d) => d.open);
+    if (know.stream.items.length) box.replaceChildren(...know.stream.items.map(itemNode));
+    box.querySelectorAll('details').forEach((d, n) => { d.open = open[n] || false; });
+    if (atEnd) box.scrollTop = box.scrollHeight;
+  }
+}
+
+// ---- Plan ------------------------------------------------------------------------------------
+
+async function drawPlan(main, old) {
+  const page = await api('/api/plan?limit=500');
+  let cards = page.tasks;
+  while (cards.length < page.total && cards.length < 5000) cards = cards.concat((await api(`/api/plan?limit=500&offset=${cards.length}`)).tasks);
+  const views = ['board', 'graph', 'list'];
+  const chooser = h('div', { class: 'sub' }, views.map((v) => h('button', { type: 'button', 'aria-pressed': String(sub.plan === v), onclick: () => { sub.plan = v; draw(); } }, v)),
+    h('span', { class: 'dim' }, `${page.file} · ${plural(page.total, 'task')} · stage ${page.stage}${page.spec ? ` · ${page.spec}` : ''}`));
+  const issues = page.issues.length ? panel('Issues to investigate', null, h('ul', { class: 'needs' }, page.issues.map((i) => h('li', {}, h('span', { class: 'mono' }, i.id), ` ${i.desc}`)))) : null;
+  const body = !cards.length ? empty('The plan has no tasks. Add one: ralph task add, or plan a spec: ralph plan')
+    : sub.plan === 'graph' ? graph(cards) : sub.plan === 'list' ? list(cards) : board(cards);
+  if (old()) return;
+  main.replaceChildren(...(page.problem ? [h('div', { class: 'problem' }, page.problem)] : []), chooser, body, issues || '');
+}
+
+const card = (c) => h('a', { class: `card is-${c.state}`, href: `#task/${encodeURIComponent(c.id)}`, 'data-task': c.id },
+  h('div', {}, state(c.state), ' ', h('span', { class: 'mono dim' }, c.id), c.turn && c.state === 'pending' ? h('span', { class: 'dim' }, ` · ${c.turn === 1 ? 'next' : `turn ${c.turn}`}`) : ''),
+  h('div', {}, c.name), c.why && h('small', {}, c.why), c.attempts > 0 && h('small', {}, `${plural(c.attempts, 'attempt')}, ${usd(c.cost_usd)}`));
+
+function board(cards) {
+  const columns = [['To do', ['pending']], ['In work', ['running', 'done']], ['In the way', ['blocked', 'failed', 'killed']], ['Finished', ['accepted', 'skipped', 'gone']]];
+  return h('div', { class: 'board' }, columns.map(([title, states]) => {
+    const mine = cards.filter((c) => states.includes(c.state));
+    if (title === 'To do') mine.sort((a, b) => (a.turn || 1e6) - (b.turn || 1e6));
+    return h('div', {}, h('h3', {}, `${title} · ${mine.length}`), mine.length ? mine.map(card) : h('p', { class: 'dim' }, 'none'));
+  }));
+}
+
+const list = (cards) => h('div', { class: 'panel scroll' }, h('table', {}, h('thead', {}, h('tr', {}, ['State', 'Id', 'Task', 'Needs', 'Tries', 'Cost'].map((t) => h('th', {}, t)))),
+  h('tbody', {}, cards.map((c) => h('tr', { class: 'row', 'data-task': c.id }, h('td', {}, state(c.state)), h('td', {}, taskLink(c.id)), h('td', { class: 'grow' }, c.name, c.why && h('div', { class: 'dim' }, c.why)), h('td', { class: 'mono dim' }, c.deps.join(' ')), h('td', { class: 'n' }, c.attempts), h('td', { class: 'n' }, usd(c.cost_usd)))))));
+
+// Tasks in columns by how far they are from the first; what is finished is left out when there is much.
+function graph(all) {
+  const most = 120;
+  const cards = (all.length > most ? all.filter((c) => !['accepted', 'skipped'].includes(c.state)) : all).slice(0, most);
+  const byId = new Map(cards.map((c) => [c.id, c]));
+  const level = new Map();
+  for (let round = 0, moved = true; moved && round < cards.length + 1; round += 1) {
+    moved = false;
+    for (const c of cards) {
+      const want = c.deps.reduce((n, d) => (byId.has(d) ? Math.max(n, (level.get(d) || 0) + 1) : n), 0);
+      if (want > (level.get(c.id) || 0) && want <= cards.length) { level.set(c.id, want); moved = true; }
+    }
+  }
+  const rows = []; const place = new Map();
+  for (const c of cards) { const x = level.get(c.id) || 0; rows[x] = (rows[x] || 0) + 1; place.set(c.id, [x, rows[x] - 1]); }
+  const [w, gap, step] = [190, 54, 46];
+  const height = Math.max(...rows.map((n) => n || 0)) * step + 16; const width = rows.length * (w + gap);
+  const svg = s('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': 'Which task waits for which' });
+  const xy = (id) => { const [x, y] = place.get(id); return [x * (w + gap) + 4, y * step + 6]; };
+  for (const c of cards) for (const d of c.deps.filter((id) => byId.has(id))) {
+    const [[x1, y1], [x2, y2]] = [xy(d), xy(c.id)];
+    svg.append(s('path', { class: 'edge', d: `M${x1 + w},${y1 + 17} C${x1 + w + gap / 2},${y1 + 17} ${x2 - gap / 2},${y2 + 17} ${x2},${y2 + 17}` }));
+  }
+  for (const c of cards) {
+    const [x, y] = xy(c.id);
+    const cut = (t, n) => (t.length > n ? `${t.slice(0, n - 1)}…` : t);
+    svg.append(s('a', { href: `#task/${encodeURIComponent(c.id)}` }, s('g', { class: `node is-${c.state}` }, s('title', {}, `${c.id} ${c.state}: ${c.name}${c.why ? ` (${c.why})` : ''}`), s('rect', { x, y, width: w, height: 35, rx: 4 }),
+      s('text', { class: 'ink', x: x + 7, y: y + 14 }, cut(`${(GLYPHS[c.state] || ['·'])[0]} ${c.name}`, 30)), s('text', { x: x + 7, y: y + 28 }, cut(`${c.id} ${c.state}`, 30)))));
+  }
+  return h('div', { class: 'panel scroll' }, svg, all.length > cards.length && h('p', { class: 'dim' }, `${all.length - cards.length} tasks are left out; the list has all of them`));
+}
+
+async function drawTask(main, old) {
+  const page = await api(`/api/tasks/${encodeURIComponent(argument)}`);
+  const { card: c, task } = page;
+  const steer = (command, words) => h('button', { type: 'button', onclick: () => act(`${words}: sent`, () => send('/api/command', { command, task_id: c.id })) }, words);
+  if (old()) return;
+  const accept = task && task.accept ? [task.accept].flat() : [];
+  main.replaceChildren(h('div', { class: 'sub' }, h('a', { href: '#plan' }, '← Plan')),
+    h('div', { class: 'grid two' },
+      h('div', { class: 'stack' },
+        panel(c.id, state(c.state), h('h1', {}, c.name || c.id), c.why && h('p', { class: 'bad' }, `■ ${c.why}`),
+          task && task.notes && h('pre', { class: 'box' }, task.notes), accept.length > 0 && [h('label', {}, 'Done when'), h('ul', {}, accept.map((a) => h('li', {}, a)))]),
+        panel('Attempts', plural(page.attempts.length, 'attempt'), attemptTable(page.attempts))),
+      h('div', { class: 'stack' },
+        panel('Facts', null, facts([['spec', task && task.spec], ['priority', c.priority], ['needs', c.deps.length ? c.deps.map((d) => [taskLink(d), ' ']) : null], ['needed by', page.dependents.length ? page.dependents.map((d) => [taskLink(d), ' ']) : null], ['cost', usd(c.cost_usd)], ['rejected', task && task.reject]])),
+        page.past.length > 0 && panel('Past', null, h('ul', { class: 'needs' }, page.past.map((p) => h('li', {}, `${p.kind} ${day(p.at)}`, p.reason && h('p', {}, p.reason))))),
+        panel('Steer', null, h('div', { class: 'buttons' }, steer('skip-task', 'Skip it'), steer('retry-task', 'Try it again'))))));
+}
+
+async function drawAttempt(main, old) {
+  const a = await api(`/api/attempts/${encodeURIComponent(argument)}`);
+  const { row } = a;
+  const id = row.attempt;
+  const parts = {
+    stream: async () => { const p = await api(`/api/attempts/${id}/stream?limit=500&after=0`); return p.items.length ? h('div', { class: 'stream' }, p.items.map(itemNode), p.total > p.items.length && empty(`${p.total - p.items.length} more: ralph show ${row.iteration} --events`)) : empty('It said nothing.'); },
+    gates: async () => { const g = await api(`/api/attempts/${id}/gates`); return g.checks.length ? h('div', { class: 'stack' }, g.checks.map((c) => h('details', { open: !c.passed }, h('summary', {}, state(c.passed ? 'accepted' : 'failed', c.words), ` ${c.name} `, h('code', { class: 'dim' }, c.command || '')), h('pre', { class: 'box' }, c.output || '(no output)'))), g.judges.length > 0 && h('div', {}, h('label', {}, 'Tests, manifests and CI that it changed'), h('pre', { class: 'box' }, g.judges.join('\n')))) : empty('No gate ran: something else decided, or none is configured.'); },
+    diff: async () => { const d = await api(`/api/attempts/${id}/diff`); return d.patch ? h('div', {}, h('p', { class: 'dim mono' }, d.kept_as), diff(d.patch)) : empty('Nothing was changed, or it is not kept.'); },
+    prompt: async () => h('pre', { class: 'box' }, (await api(`/api/attempts/${id}/prompt`)).text),
+    handoff: async () => handoffBody((await api(`/api/attempts/${id}/handoff`)).handoff),
+  };
+  const body = await parts[sub.attempt]().catch((e) => empty(e.message));
+  if (old()) return;
+  main.replaceChildren(h('div', { class: 'sub' }, h('a', { href: `#task/${encodeURIComponent(row.task_id)}` }, `← ${row.task_id}`)),
+    h('div', { class: 'grid two' },
+      h('section', { class: 'panel' }, h('div', { class: 'sub' }, Object.keys(parts).map((p) => h('button', { type: 'button', 'aria-pressed': String(sub.attempt === p), onclick: () => { sub.attempt = p; draw(); } }, p))), body),
+      panel(`Attempt #${row.iteration}`, state(row.result), h('h1', {}, row.name), facts([['task', taskLink(row.task_id)], ['result', row.words], ['backend', `${row.backend}${row.model ? ` · ${row.model}` : ''}`], ['claims', a.claim_words], ['summary', row.summary], ['try', row.retry + 1], ['began', day(row.started_at)], ['backend took', took(row.duration_ms)], ['cost', usd(row.cost_usd)], ['tokens', row.tokens && `${tokens(row.tokens[0])} in, ${tokens(row.tokens[1])} out`], ['files', row.changed_files], ['commit', row.commit && h('code', {}, row.commit.slice(0, 12))], ['kept as', row.salvage && h('code', {}, row.salvage)]]),
+        a.retry_context && [h('label', {}, 'What the next try was told'), h('pre', { class: 'box' }, a.retry_context)])));
+}
+
+// ---- Specs -----------------------------------------------------------------------------------
+
+async function drawSpecs(main, old) {
+  const [inbox, specs] = await Promise.all([api('/api/inbox'), api('/api/specs')]);
+  if (old() || (main.querySelector('textarea') && main.querySelector('textarea').value)) return;
+  const waiting = inbox.entries.filter((e) => e.status === 'pending' || e.status === 'active');
+  const past = inbox.entries.filter((e) => !waiting.includes(e)).reverse();
+  const pending = waiting.filter((e) => e.status === 'pending');
+  const move = (e, before, words) => h('button', { type: 'button', title: words, 'aria-label': `${words}: ${e.spec}`, onclick: () => act('Moved', () => send(`/api/inbox/${e.id}/move`, { before })) }, words === 'earlier' ? '↑' : '↓');
+  const line = (e) => {
+    const at = pending.indexOf(e);
+    const tools = e.status === 'pending' && h('div', { class: 'buttons' }, at > 0 && move(e, pending[at - 1].id, 'earlier'), at < pending.length - 1 && move(e, pending[at + 2] ? pending[at + 2].id : null, 'later'),
+      h('button', { type: 'button', class: 'danger', onclick: () => act(`${e.spec} is out of the queue`, () => send(`/api/inbox/${e.id}`, null, 'DELETE')) }, 'Remove'));
+    return h('tr', { 'data-inbox': e.id }, h('td', {}, state(e.status)), h('td', { class: 'grow' }, h('a', { href: `#spec/${encodeURIComponent(e.spec)}` }, e.spec), e.error && h('div', { class: 'bad' }, e.error)), h('td', { class: 'mono dim wide' }, e.id), h('td', { class: 'dim' }, day(e.completed_at || e.started_at || e.added_at)), h('td', {}, tools || ''));
+  };
+  const name = h('input', { id: 'spec-name', placeholder: 'feature-x.md', autocomplete: 'off' });
+  const text = h('textarea', { id: 'spec-text', placeholder: '# Feature X\n\nWhat is wanted, and how to see that it is there.\n\n- [ ] `cargo test x` passes' });
+  const preview = h('div', { class: 'box' }, empty('The preview appears as you write.'));
+  text.addEventListener('input', () => preview.replaceChildren(markdown(text.value)));
+  const add = () => act('Written and queued', async () => { const made = await send('/api/specs', { name: name.value, text: text.value }); await send('/api/inbox', { spec: made.name }); text.value = ''; });
+  main.replaceChildren(h('div', { class: 'grid two' },
+    h('div', { class: 'stack' },
+      panel('Queue', plural(pending.length, 'spec'), waiting.length ? h('div', { class: 'scroll' }, h('table', {}, h('tbody', {}, waiting.map(line)))) : empty('The queue is empty. `ralph agent` works through what you put here.')),
+      panel('New spec', null, h('label', { for: 'spec-name' }, 'File in ralph/specs/'), name, h('div', { class: 'grid half' }, h('div', {}, h('label', { for: 'spec-text' }, 'What is wanted, in markdown'), text), h('div', {}, h('label', {}, 'Preview'), preview)), h('div', { class: 'buttons' }, h('button', { type: 'button', class: 'primary', onclick: add }, 'Write and queue')))),
+    h('div', { class: 'stack' },
+      panel('Specs', plural(specs.specs.length, 'file'), specs.specs.length ? h('table', {}, h('tbody', {}, specs.specs.map((x) => h('tr', {}, h('td', { class: 'grow' }, h('a', { href: `#spec/${encodeURIComponent(x.name)}` }, x.name)), h('td', {}, x.accepted ? state('accepted') : x.current ? state('running', 'current') : ''), h('td', {}, h('button', { type: 'button', onclick: () => act(`${x.name} is queued`, () => send('/api/inbox', { spec: x.name })) }, 'Queue')))))) : empty('ralph/specs/ has no markdown file yet.')),
+      past.length > 0 && panel('History', null, h('div', { class: 'scroll' }, h('table', {}, h('tbody', {}, past.slice(0, 100).map(line))))))));
+}
+
+async function drawSpec(main, old) {
+  const spec = await api(`/api/specs/${argument.split('/').map(encodeURIComponent).join('/')}`);
+  if (old()) return;
+  main.replaceChildren(h('div', { class: 'sub' }, h('a', { href: '#specs' }, '← Specs')), panel(spec.name, `${spec.boxes.filter((b) => b.ticked).length} of ${spec.boxes.length} boxes`, markdown(spec.text)));
+}
+
+// ---- Memory ----------------------------------------------------------------------------------
+
+const texts = (title, items) => (items && items.length ? [h('label', {}, title), h('ul', {}, items.map((x) => h('li', {}, typeof x === 'string' ? x : x.description || x.reason || x.item || x.path || JSON.stringify(x))))] : '');
+const handoffBody = (x) => h('div', {}, h('p', {}, h('strong', {}, x.summary)), h('p', {}, x.freeform), texts('Design', x.architectural_notes), texts('Unfinished', x.unfinished_business), texts('Limits found', x.constraints_discovered), texts('Bugs', x.bugs_encountered), texts('Advice', x.recommendations), texts('Files', x.files_touched));
+
+async function drawMemory(main, old) {
+  const [memory, handoffs] = await Promise.all([api('/api/memory'), api('/api/handoffs?limit=20')]);
+  if (old()) return;
+  const item = (k) => h('li', {}, h('span', { class: 'mono dim' }, k.id || '–'), ' ', h('span', { class: k.status === 'active' ? '' : 'gone' }, k.text), k.status !== 'active' && h('p', {}, `– ${k.status}${k.by ? ` by ${k.by}` : ''}`), k.sources.length > 0 && h('p', {}, `from iteration ${k.sources.join(', ')}`));
+  const active = memory.knowledge.filter((k) => k.status === 'active').length;
+  const files = (e) => (e.files_changed || []).map((f) => f.path || f).join(', ');
+  main.replaceChildren(h('div', { class: 'grid half' },
+    h('div', { class: 'stack' },
+      memory.notes.length > 0 && panel('Notes for the next prompt', null, h('ul', {}, memory.notes.map((n) => h('li', {}, n)))),
+      panel('Handoffs', `${handoffs.total} in all`, handoffs.handoffs.length ? handoffs.handoffs.map((x, n) => h('details', { open: n === 0 }, h('summary', {}, h('span', { class: 'mono dim' }, `#${x.number}`), ` ${x.handoff.summary}`), handoffBody(x.handoff))) : empty('No attempt has handed anything over yet.'))),
+    h('div', { class: 'stack' },
+      panel('Knowledge index', `${active} in force, ${memory.knowledge.length - active} superseded`, memory.damage && h('p', { class: 'bad' }, memory.damage), memory.knowledge.length ? h('ul', { class: 'needs' }, memory.knowledge.map(item)) : empty('Nothing is indexed yet: mode = "handoff-plus-index" keeps an index.')),
+      panel('Progress log', `${memory.progress_total} entries`, memory.progress.length ? h('ul', { class: 'needs' }, memory.progress.map((e) => h('li', {}, state(e.fully_complete ? 'accepted' : 'partial', ' '), taskLink(e.task_id), ` ${e.summary}`, h('p', {}, `${day(e.timestamp)} · iteration ${e.iteration}${files(e) ? ` · ${files(e)}` : ''}`)))) : empty('Landed work is logged here.')))));
+}
+
+// ---- Timeline and numbers --------------------------------------------------------------------
+
+function chart(points, read, words, limit) {
+  if (points.length < 2) return empty('Two attempts make a curve.');
+  const [w, hgt, left, bottom] = [560, 150, 52, 18];
+  const xs = points.map((p) => +new Date(p.at)); const ys = points.map(read[0]);
+  const x0 = Math.min(...xs); const x1 = x0 + (Math.max(...xs) - x0) * 1.05; const top = Math.max(...ys, limit && limit < Math.max(...ys) * 3 ? limit : 0, 1e-9) * 1.08;
+  const x = (v) => left + ((v - x0) / Math.max(1, x1 - x0)) * (w - left - 8); const y = (v) => hgt - bottom - (v / top) * (hgt - bottom - 8);
+  const line = (get) => points.map((p, n) => `${n ? 'H' : 'M'}${x(xs[n]).toFixed(1)}${n ? ` V${y(get(p)).toFixed(1)}` : `,${y(get(p)).toFixed(1)}`}`).join(' ') + ` H${x(x1).toFixed(1)}`;
+  const svg = s('svg', { viewBox: `0 0 ${w} ${hgt}`, role: 'img', 'aria-label': words[0] });
+  for (const part of [0, 0.5, 1]) { const v = (top / 1.08) * part; svg.append(s('line', { class: 'axis', x1: left, x2: w - 8, y1: y(v), y2: y(v) }), s('text', { x: left - 5, y: y(v) + 4, 'text-anchor': 'end' }, words[1](v))); }
+  if (limit && limit <= top) svg.append(s('line', { class: 'limit', x1: left, x2: w - 8, y1: y(limit), y2: y(limit) }), s('text', { x: w - 10, y: y(limit) - 4, 'text-anchor': 'end' }, `budget ${words[1](limit)}`));
+  svg.append(s('path', { class: 'area', d: `${line(read[0])} V${y(0)} H${x(x0)} Z` }), s('path', { class: 'curve', d: line(read[0]) }));
+  if (read[1]) svg.append(s('path', { class: 'second', d: line(read[1]) }));
+  svg.append(s('text', { x: left, y: hgt - 4 }, day(points[0].at)), s('text', { x: w - 8, y: hgt - 4, 'text-anchor': 'end' }, day(points[points.length - 1].at)));
+  return svg;
+}
+
+function bars(rows, unit) {
+  if (!rows.length) return empty('Nothing to show yet.');
+  const most = Math.max(...rows.map(([, n]) => n));
+  return h('table', {}, h('tbody', {}, rows.map(([name, n]) => h('tr', {}, h('td', {}, name), h('td', { class: 'grow' }, bar(n / most)), h('td', { class: 'n' }, unit(n))))));
+}
+
+function gantt(spans, now) {
+  if (!spans.length) return empty('Stages, attempts and waits appear here as they happen.');
+  const lanes = ['run', 'stage', 'attempt', 'consult', 'wait'].filter((k) => spans.some((x) => x.kind === k));
+  const t = (at) => +new Date(at || now); const [w, left, row] = [1200, 70, 26];
+  const x0 = Math.min(...spans.map((x) => t(x.from))); const x1 = Math.max(...spans.map((x) => t(x.to)));
+  const x = (v) => left + ((v - x0) / Math.max(1000, x1 - x0)) * (w - left - 6); const hgt = lanes.length * row + 22;
+  const svg = s('svg', { viewBox: `0 0 ${w} ${hgt}`, role: 'img', 'aria-label': 'When what ran' });
+  lanes.forEach((k, n) => svg.append(s('text', { x: 0, y: n * row + 17 }, k === 'consult' ? 'agents' : `${k}s`), s('line', { class: 'axis', x1: left, x2: w, y1: n * row + 24, y2: n * row + 24 })));
+  for (const part of [0, 0.25, 0.5, 0.75, 1]) { const v = x0 + (x1 - x0) * part; svg.append(s('text', { x: x(v), y: hgt - 2, 'text-anchor': part === 0 ? 'start' : part === 1 ? 'end' : 'middle' }, clock(new Date(v)))); }
+  for (const sp of spans) {
+    const [a, b, lane] = [x(t(sp.from)), x(t(sp.to)), lanes.indexOf(sp.kind)];
+    const kind = sp.kind === 'run' || sp.kind === 'wait' ? sp.kind : sp.result || 'open';
+    const wide = Math.max(2, b - a - 1);
+    const words = `${sp.label} ${sp.result || 'under way'}, ${span((t(sp.to) - t(sp.from)) / 1000)}`;
+    const rect = s('g', {}, s('title', {}, words), s('rect', { class: `fill-${kind}`, x: a, y: lane * row + 5, width: wide, height: 15, rx: 2 }), kind === 'failed' && wide > 8 && s('path', { class: 'axis', d: `M${a + 2},${lane * row + 18} L${a + 12},${lane * row + 7}` }));
+    svg.append(sp.kind === 'attempt' ? s('a', { href: `#attempt/${sp.id}` }, rect) : rect);
+    if (wide > sp.label.length * 6.2 + 8 && sp.kind === 'run') svg.append(s('text', { x: a + 5, y: lane * row + 17 }, sp.label));
+  }
+  return h('div', { class: 'scroll' }, svg, h('p', { class: 'dim' }, h('span', { class: 'hot' }, '■'), ' landed or ended  ', h('span', { class: 'bad' }, '■'), ' rolled back (with a stroke)  ', h('span', { class: 'warn' }, '■'), ' under way'));
+}
+
+async function drawTimeline(main, old) {
+  const [n, attempts] = await Promise.all([api('/api/numbers?limit=200'), api('/api/attempts?limit=100')]);
+  if (old()) return;
+  const rate = n.tasks_tried ? Math.round((n.first_try / n.tasks_tried) * 100) : null;
+  const worked = n.backend_s + n.gates_s;
+  const group = (rows, name) => h('div', { class: 'scroll' }, h('table', {}, h('thead', {}, h('tr', {}, [name, 'Runs', 'Landed', 'Time', 'Tokens in / out', 'Cost'].map((x, i) => h('th', { class: i ? 'n' : '' }, x)))), h('tbody', {}, rows.map((g) => h('tr', {}, h('td', { class: 'grow' }, g.name), h('td', { class: 'n' }, g.count), h('td', { class: 'n' }, g.landed || '–'), h('td', { class: 'n' }, took(g.duration_ms)), h('td', { class: 'n' }, `${tokens(g.tokens_in)} / ${tokens(g.tokens_out)}`), h('td', { class: 'n' }, usd(g.cost_usd)))))));
+  const log = h('div', { class: 'stream', id: 'events', tabindex: '0', 'aria-label': 'Events, newest first' });
+  main.replaceChildren(
+    h('div', { class: 'grid five' },
+      tile('First try', rate === null ? '–' : `${rate} %`, '', `${n.first_try} of ${plural(n.tasks_tried, 'task')} done at once`),
+      tile('Attempts', `${n.attempts}`, '', `${n.landed} landed, ${n.partial} in part, ${n.failed} failed`, n.uncounted ? `${n.uncounted} did not count` : ''),
+      tile('Retries', `${n.retries}`, '', n.tasks_tried ? `${(n.retries / n.tasks_tried).toFixed(1)} a task` : ''),
+      tile('Cost', usd(n.cost_usd), '', n.landed ? `${usd(n.cost_usd / n.landed)} a finished task` : ''),
+      tile('Time', span(worked), '', worked ? `${Math.round((n.backend_s / worked) * 100)} % backend, the rest gates and git` : '')),
+    h('div', { class: 'stack-top' }, panel('When what ran', null, gantt(n.timeline, n.now))),
+    h('div', { class: 'grid half stack-top' },
+      panel('Cost over time', 'dollars, added up', chart(n.curve, [(p) => p.cost_usd], ['Cost over time', usd], know.state && know.state.cost.limit_usd)),
+      panel('Tokens over time', 'in (line), out (dashes)', chart(n.curve, [(p) => p.tokens_in, (p) => p.tokens_out], ['Tokens over time', (v) => tokens(Math.round(v))])),
+      panel('Why attempts failed', null, n.failures.length ? bars(n.failures, (x) => plural(x, 'time')) : empty('None failed.')),
+      panel('Tries a finished task took', null, bars(n.attempts_per_task.map(([k, v]) => [plural(k, 'try').replace('trys', 'tries'), v]), (x) => plural(x, 'task'))),
+      n.models.length > 0 && panel('By backend and model', null, group(n.models, 'Backend')),
+      n.stages.length > 0 && panel('By stage', null, group(n.stages, 'Stage'))),
+    h('div', { class: 'grid half stack-top' }, panel('Attempts', `${attempts.total} in all`, attemptTable(attempts.attempts)),
+      panel('Events', h('button', { type: 'button', class: 'plain', onclick: olderEvents }, 'older'), log)));
+  drawEvents();
+}
+
+const eventNode = (e) => h('div', { class: 'item row', 'data-event': e.id }, h('span', { title: e.timestamp }, clock(e.timestamp)), h('div', {}, h('code', {}, e.event), ' ', e.message, e.metadata && e.metadata.task_id && [' ', taskLink(e.metadata.task_id)]));
+
+function drawEvents() {
+  const log = $('events');
+  if (!log) return;
+  log.replaceChildren(...(know.events.length ? know.events.slice().reverse().map(eventNode) : [empty('No event yet.')]));
+}
+
+function gotEvent(event) {
+  if (know.last !== null && event.id <= know.last) return;
+  know.last = event.id;
+  know.events.push(event);
+  if (know.events.length > 2000) know.events.splice(0, 500);
+  const log = $('events');
+  if (log) { if (know.events.length === 1) log.replaceChildren(); log.prepend(eventNode(event)); }
+}
+
+async function olderEvents() {
+  const before = know.events.length ? know.events[0].id : know.last + 1;
+  const page = await api(`/api/events?before=${before}&limit=200`);
+  know.events = page.events.concat(know.events);
+  drawEvents();
+  if (!page.events.length) toast('There are no older events.');
+}
+
+// ---- Controls --------------------------------------------------------------------------------
+
+async function drawControls(main, old) {
+  const page = await api('/api/settings').catch((e) => ({ settings: [], problem: e.message }));
+  if (old() || main.contains(document.activeElement) && /INPUT|TEXTAREA/.test(document.activeElement.tagName)) return;
+  const running = know.state && know.state.loop.pid;
+  const tell = (command, words, done) => h('button', { type: 'button', id: `do-${command}`, onclick: () => act(done, () => send('/api/command', { command })) }, words);
+  const careful = (command, words, question, done) => h('button', { type: 'button', id: `do-${command}`, class: 'danger', onclick: async () => { if (await confirmed(question, words)) act(done, () => send('/api/command', { command })); } }, words);
+  const note = h('textarea', { id: 'note', maxlength: 4000, placeholder: 'For example: the parser lives in src/parse.rs, do not add a second one' });
+  const say = () => act('The next prompt has your note', async () => { await send('/api/command', { command: 'inject-note', note: note.value }); note.value = ''; });
+  const setting = (x) => {
+    const input = h('input', { id: `set-${x.key}`, value: x.value || '', size: 18, autocomplete: 'off', pattern: '[A-Za-z0-9_\\-]+' });
+    return h('tr', {}, h('td', { class: 'grow' }, h('label', { for: `set-${x.key}`, class: 'mono' }, x.key), h('div', { class: 'dim' }, x.about)), h('td', {}, input, h('div', { class: 'dim' }, x.origin)),
+      h('td', {}, h('button', { type: 'button', onclick: () => act(`${x.key} is set in ralph.toml`, () => send('/api/settings', { [x.key]: input.value })) }, 'Set')));
+  };
+  main.replaceChildren(h('div', { class: 'grid half' },
+    h('div', { class: 'stack' },
+      panel('The loop', know.state && state(know.state.loop.status), h('p', {}, know.state ? know.state.loop.words : ''), !running && h('p', { class: 'dim' }, 'No loop runs now. A command waits until one does; start it in a terminal: ralph build, construct or agent.'),
+        h('div', { class: 'buttons' }, tell('pause', 'Pause', 'It pauses after what it is doing'), tell('resume', 'Resume', 'It goes on'),
+          careful('stop', 'Stop', 'Stop the loop after the current attempt? Work that landed stays.', 'It stops after the current attempt'),
+          careful('kill-attempt', 'Kill attempt', 'End the current attempt now? Its work is rolled back and kept as a salvage.', 'The attempt is being ended'))),
+      panel('A note for the next prompt', null, note, h('div', { class: 'buttons' }, h('button', { type: 'button', class: 'primary', id: 'do-note', onclick: say }, 'Send note'))),
+      panel('One task', null, h('p', { class: 'dim' }, 'Skip and retry are on each task’s page.'), h('a', { href: '#plan' }, 'Choose one in the plan'))),
+    panel('Settings', 'ralph.toml', page.problem ? h('p', { class: 'bad' }, page.problem) : h('table', {}, h('tbody', {}, page.settings.map(setting))), h('p', { class: 'dim' }, 'Comments and order in the file stay. A running loop takes most of them at its next start.'))));
+}
+
+// ---- drawing and staying up to date ----------------------------------------------------------
+
+const PANES = { now: drawNow, plan: drawPlan, task: drawTask, attempt: drawAttempt, specs: drawSpecs, spec: drawSpec, memory: drawMemory, timeline: drawTimeline, controls: drawControls };
+const TAB = { task: 'plan', attempt: 'timeline', spec: 'specs' };
+let drawing = 0;
+
+async function draw() {
+  const mine = ++drawing;
+  const old = () => mine !== drawing;
+  const main = $('main');
+  const at = window.scrollY;
+  document.querySelectorAll('.tabs a').forEach((a) => (a.dataset.pane === (TAB[pane] || pane) ? a.setAttribute('aria-current', 'page') : a.removeAttribute('aria-current')));
+  try {
+    await PANES[pane](main, old);
+    main.dataset.pane = pane;
+    if (!old()) window.scrollTo(0, at);
+  } catch (error) {
+    if (!old()) main.replaceChildren(h('div', { class: 'problem' }, state('failed', 'This could not be shown'), `: ${error.message}`));
+  }
+}
+
+function route() {
+  const [name, ...rest] = (location.hash.slice(1) || 'now').split('/');
+  const before = pane + argument;
+  pane = PANES[name] ? name : 'now';
+  try { argument = decodeURIComponent(rest.join('/')); } catch (error) { argument = ''; }
+  if (before !== pane + argument) { $('main').replaceChildren(empty('Loading…')); window.scrollTo(0, 0); }
+  draw();
+}
+
+let timer = null;
+let busy = false;
+// Many events come at once: one look for all of them.
+function refresh() {
+  if (timer) return;
+  timer = setTimeout(async () => {
+    timer = null;
+    if (busy) return refresh();
+    busy = true;
+    try {
+      know.state = await api('/api/state');
+      drawTop();
+      await pullStream();
+      const typing = /INPUT|TEXTAREA|SELECT/.test(document.activeElement ? document.activeElement.tagName : '');
+      const reading = (window.getSelection() || '').toString();
+      if (!typing && !reading && pane !== 'attempt') draw();
+    } catch (error) { /* the link chip tells */ }
+    busy = false;
+  }, 120);
+}
+
+let source = null;
+function listen() {
+  if (source) source.close();
+  source = new EventSource(know.last === null ? '/api/events' : `/api/events?after=${know.last}`);
+  const link = (word, text) => $('link').replaceChildren(state(word, text));
+  source.addEventListener('hello', (m) => {
+    if (know.last === null) know.last = JSON.parse(m.data).last;
+    link('accepted', 'live');
+    refresh();
+  });
+  source.addEventListener('journal', (m) => { gotEvent(JSON.parse(m.data)); refresh(); });
+  source.addEventListener('changed', refresh);
+  source.addEventListener('reset', (m) => { know.events = []; know.last = JSON.parse(m.data).last; know.stream = { id: null, items: [], next: null }; refresh(); });
+  source.onerror = () => {
+    link('stopped', 'not connected');
+    // A browser may give up by itself; where it was is known.
+    if (source.readyState === EventSource.CLOSED) setTimeout(listen, 1000);
+  };
+}
+
+async function start() {
+  const theme = localStorage.getItem('ralph-theme');
+  if (theme) document.documentElement.dataset.theme = theme;
+  $('theme').onclick = () => {
+    const dark = document.documentElement.dataset.theme ? document.documentElement.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+    document.documentElement.dataset.theme = dark ? 'light' : 'dark';
+    localStorage.setItem('ralph-theme', document.documentElement.dataset.theme);
+  };
+  addEventListener('hashchange', route);
+  addEventListener('keydown', (e) => {
+    if (e.ctrlKey || e.metaKey || e.altKey || /INPUT|TEXTAREA|SELECT/.test(e.target.tagName)) return;
+    const panes = ['now', 'plan', 'specs', 'memory', 'timeline', 'controls'];
+    if (panes[e.key - 1]) location.hash = panes[e.key - 1];
+    else if (e.key === 't') $('theme').click();
+  });
+  // A browser has few connections to one server: a tab that nobody looks at gives its own back.
+  document.addEventListener('visibilitychange', () => (document.hidden ? source && source.close() : listen()));
+  try {
+    know.state = await api('/api/state');
+    const page = await api('/api/events?limit=100');
+    know.events = page.events;
+    know.last = page.last;
+  } catch (error) { $('main').replaceChildren(h('div', { class: 'problem' }, `The server does not answer as it should: ${error.message}`)); }
+  drawTop();
+  listen();
+  route();
+  await pullStream();
+  setInterval(() => document.querySelectorAll('[data-since]').forEach((node) => { node.textContent = `${span((Date.now() - new Date(node.dataset.since)) / 1000)} elapsed`; }), 1000);
+}
+
+start();

@@ -1,0 +1,36 @@
+//! What can be asked: each function reads what it needs and gives one value.
+
+pub(crate) mod attempts;
+pub(crate) mod control;
+pub(crate) mod events;
+pub(crate) mod inbox;
+pub(crate) mod memory;
+pub(crate) mod overview;
+
+use ralph_core::text::clip;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::Refusal;
+use crate::http::Request;
+use crate::limits;
+
+/// Any value as JSON.
+fn value(of: &impl Serialize) -> Result<Value, Refusal> {
+    serde_json::to_value(of).map_err(|e| Refusal::new(500, e.to_string()))
+}
+
+/// How many items a page has.
+fn limit(request: &Request, usual: usize) -> usize {
+    let asked = request.number("limit").and_then(|n| usize::try_from(n).ok());
+    asked.unwrap_or(usual).clamp(1, limits::PAGE)
+}
+
+/// A text that is not too long for a page.
+fn text(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    if text.len() <= limits::TEXT {
+        return text.into_owned();
+    }
+    format!("{}\n[cut: {} bytes in all]", clip(&text, limits::TEXT / 4), bytes.len())
+}

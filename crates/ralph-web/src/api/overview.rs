@@ -1,0 +1,72 @@
+//! The whole at a glance: the first screen, the plan, a task, the numbers.
+
+use ralph_core::dashboard::{self, Facts};
+use serde_json::{Value, json};
+
+use super::{limit, value};
+use crate::error::Refusal;
+use crate::http::Request;
+use crate::site::Site;
+
+/// `GET /api/state`
+pub(crate) fn state(site: &Site, _: &Request, _: &str) -> Result<Value, Refusal> {
+    let plan = site.plan();
+    let inbox = site.inbox();
+    let (config, running) = (site.config(), site.running());
+    let open = {
+        let inner = site.feed.fresh();
+        let id = inner.history.open.as_ref().map(|open| open.started.attempt.clone());
+        id.and_then(|id| {
+            inner.history.attempts.iter().rev().find(|v| v.started.attempt == id).cloned()
+        })
+    };
+    let meter = site.meter(open.as_ref());
+    let (now, name) = (site.clock.stamp(), site.name());
+    let inner = site.feed.known();
+    let state = dashboard::state(&Facts {
+        now: &now,
+        project: &name,
+        plan_file: &plan.file,
+        history: &inner.history,
+        plan: &plan.plan,
+        inbox: inbox.as_deref().unwrap_or_default(),
+        config: &config,
+        running: &running,
+        meter,
+    });
+    let mut told = value(&state)?;
+    let problems = [plan.problem.clone(), inbox.err(), inner.problem.clone()];
+    told["problems"] = json!(problems.into_iter().flatten().collect::<Vec<_>>());
+    told["events"] = json!({ "first": inner.first(), "last": inner.last() });
+    told["version"] = json!(env!("CARGO_PKG_VERSION"));
+    Ok(told)
+}
+
+/// `GET /api/plan?offset=&limit=`
+pub(crate) fn plan(site: &Site, request: &Request, _: &str) -> Result<Value, Refusal> {
+    let plan = site.plan();
+    let offset = request.number("offset").and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+    let inner = site.feed.fresh();
+    let board = dashboard::board(&plan.plan, &inner.history, offset, limit(request, 200));
+    let mut told = value(&board)?;
+    told["problem"] = json!(plan.problem);
+    told["file"] = json!(plan.file);
+    Ok(told)
+}
+
+/// `GET /api/tasks/{id}`
+pub(crate) fn task(site: &Site, _: &Request, id: &str) -> Result<Value, Refusal> {
+    let plan = site.plan();
+    let inner = site.feed.fresh();
+    let page = dashboard::task_page(&plan.plan, &inner.history, id);
+    value(&page.ok_or_else(|| Refusal::missing("no task has that id"))?)
+}
+
+/// `GET /api/numbers`
+pub(crate) fn numbers(site: &Site, request: &Request, _: &str) -> Result<Value, Refusal> {
+    let inner = site.feed.fresh();
+    let mut told = value(&dashboard::numbers(&inner.history))?;
+    told["timeline"] = value(&inner.timeline.newest(limit(request, 120)))?;
+    told["now"] = json!(site.clock.stamp());
+    Ok(told)
+}

@@ -1,0 +1,86 @@
+//! Why the server cannot start, and what it answers when a request cannot be met.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use ralph_host::store::StoreError;
+use ralph_host::{FileError, project::Project};
+use serde_json::json;
+
+use crate::http::Response;
+
+/// Why the server cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The address is not of this machine alone, and nobody said that this is meant.
+    #[error("{0} can be reached from other machines")]
+    Remote(IpAddr),
+    /// The address cannot be had.
+    #[error("cannot listen on {address}: {source}")]
+    Bind {
+        /// Which one.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The token cannot be kept.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+impl ServeError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Remote(_) => Some(
+                "whoever has the link could then steer ralph, over a connection that is not \
+                 encrypted; if that is meant, add --allow-remote. A tunnel is safer: \
+                 `ssh -L 7878:127.0.0.1:7878 HOST`"
+                    .to_owned(),
+            ),
+            Self::Bind { .. } => Some("another port: `--port 0` takes any free one".to_owned()),
+            Self::File(error) => error.hint(),
+        }
+    }
+}
+
+/// A request that cannot be met.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    status: u16,
+    message: String,
+}
+
+impl Refusal {
+    pub(crate) fn new(status: u16, message: impl Into<String>) -> Self {
+        Self { status, message: message.into() }
+    }
+
+    /// The request makes no sense.
+    pub(crate) fn bad(message: impl Into<String>) -> Self {
+        Self::new(400, message)
+    }
+
+    /// There is no such thing.
+    pub(crate) fn missing(message: impl Into<String>) -> Self {
+        Self::new(404, message)
+    }
+
+    /// A file of the project refuses. The root's path is nobody's business.
+    pub(crate) fn broken(project: &Project, message: impl ToString) -> Self {
+        let root = format!("{}/", project.root().display());
+        Self::new(500, message.to_string().replace(&root, ""))
+    }
+
+    /// As an answer.
+    pub(crate) fn response(&self) -> Response {
+        Response::json(self.status, &json!({ "error": self.message }))
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        Self::new(500, format!("{error}{hint}"))
+    }
+}

@@ -1,0 +1,181 @@
+//! Who may ask at all: decided before anything else, from the headers alone.
+//!
+//! Four things have to hold. The *Host* is one of this server's own names, so that no other name can
+//! be pointed at it (DNS rebinding). The *Origin*, where there is one, is this server (CSRF). The
+//! *token* is there: as a cookie that scripts cannot read and other sites cannot send, or as a bearer
+//! token of a program. A request that *changes* something with the cookie must say its Origin, which
+//! every browser does. The link that a person opens has the token in it once; it becomes the cookie,
+//! and the address without it is what stays.
+
+use std::net::{IpAddr, SocketAddr};
+
+use crate::http::{Method, Request, Response};
+
+/// Whether other machines may ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remote {
+    /// They may not.
+    Refuse,
+    /// They may: somebody said so.
+    Allow,
+}
+
+/// Whether an address can only be reached from this machine.
+pub(crate) fn is_local(address: IpAddr) -> bool {
+    address.is_loopback()
+}
+
+/// What a request has to match.
+#[derive(Clone, Debug)]
+pub(crate) struct Guard {
+    address: SocketAddr,
+    token: String,
+}
+
+/// What becomes of a request.
+#[derive(Debug)]
+pub(crate) enum Admission {
+    /// It is answered.
+    Enter,
+    /// It is not; this is said instead.
+    Refuse(Response),
+}
+
+impl Guard {
+    pub(crate) fn new(address: SocketAddr, token: String) -> Self {
+        Self { address, token }
+    }
+
+    /// The address that a person opens.
+    pub(crate) fn link(&self) -> String {
+        format!("http://{}/?token={}", self.shown(), self.token)
+    }
+
+    /// The server's name for people.
+    pub(crate) fn shown(&self) -> String {
+        let port = self.address.port();
+        match self.address.ip() {
+            ip if ip.is_unspecified() => format!("127.0.0.1:{port}"),
+            IpAddr::V4(ip) => format!("{ip}:{port}"),
+            IpAddr::V6(ip) => format!("[{ip}]:{port}"),
+        }
+    }
+
+    fn cookie(&self) -> String {
+        // Cookies do not know ports: two servers on one machine need two names.
+        format!("ralph-{}", self.address.port())
+    }
+
+    /// Decide.
+    pub(crate) fn admit(&self, request: &Request) -> Admission {
+        let refuse = |status, words: &str| {
+            Admission::Refuse(Response::json(status, &serde_json::json!({ "error": words })))
+        };
+        let Some(host) = request.header("host").filter(|_| request.count("host") == 1) else {
+            return refuse(400, "one Host header is needed");
+        };
+        if !self.is_own_name(host) {
+            return refuse(421, "this server does not have that name");
+        }
+        let origin = request.header("origin");
+        if origin.is_some_and(|origin| !self.is_own_origin(origin, host)) {
+            return refuse(403, "requests of other sites are not answered");
+        }
+        if request.header("sec-fetch-site").is_some_and(|site| site == "cross-site")
+            && (request.method.changes() || request.path != "/")
+        {
+            return refuse(403, "requests of other sites are not answered");
+        }
+        if let Some(token) = bearer(request) {
+            return match same(token, &self.token) {
+                true => Admission::Enter,
+                false => refuse(401, "that token does not open this server"),
+            };
+        }
+        if let Some(token) = request.asked("token") {
+            let page = request.method == Method::Get && request.path == "/";
+            return match page && same(token, &self.token) {
+                true => Admission::Refuse(self.welcome()),
+                false => Admission::Refuse(closed()),
+            };
+        }
+        if !self.has_cookie(request) {
+            let page = request.method == Method::Get && request.path == "/";
+            let words = "a token is needed: open the link that `ralph serve` printed";
+            return if page { Admission::Refuse(closed()) } else { refuse(401, words) };
+        }
+        if request.method.changes() && origin.is_none() {
+            return refuse(403, "a change needs an Origin, or a bearer token");
+        }
+        Admission::Enter
+    }
+
+    /// Whether a Host is one of this server's.
+    fn is_own_name(&self, host: &str) -> bool {
+        let port = self.address.port();
+        let (name, given) = match host.rsplit_once(':') {
+            Some((name, given)) if !given.ends_with(']') => (name, given.parse().ok()),
+            _ => (host, Some(80)),
+        };
+        if given != Some(port) {
+            return false;
+        }
+        let bare = name.strip_prefix('[').and_then(|n| n.strip_suffix(']')).unwrap_or(name);
+        let ip = self.address.ip();
+        match bare.parse::<IpAddr>() {
+            Ok(asked) if is_local(ip) => is_local(asked),
+            // On all addresses: any of them, but no name, since a name can be pointed anywhere.
+            Ok(asked) => ip.is_unspecified() || asked == ip,
+            Err(_) => {
+                name.eq_ignore_ascii_case("localhost") && (is_local(ip) || ip.is_unspecified())
+            }
+        }
+    }
+
+    fn is_own_origin(&self, origin: &str, host: &str) -> bool {
+        origin.strip_prefix("http://").is_some_and(|from| from.eq_ignore_ascii_case(host))
+    }
+
+    fn has_cookie(&self, request: &Request) -> bool {
+        let name = self.cookie();
+        request
+            .headers
+            .iter()
+            .filter(|(header, _)| header == "cookie")
+            .flat_map(|(_, value)| value.split(';'))
+            .filter_map(|pair| pair.trim().split_once('='))
+            .any(|(known, value)| known == name && same(value, &self.token))
+    }
+
+    /// The token becomes a cookie, and a page of our own leads on: a cookie that only this site sends
+    /// would not be sent if another page had led here.
+    fn welcome(&self) -> Response {
+        let cookie = format!(
+            "{}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000",
+            self.cookie(),
+            self.token
+        );
+        let page = "<!doctype html><meta charset=utf-8><meta http-equiv=refresh content=\"0;url=/\">\
+                    <title>ralph</title><p><a href=\"/\">ralph</a>";
+        Response::new(200, "text/html; charset=utf-8", page).with("Set-Cookie", cookie)
+    }
+}
+
+fn closed() -> Response {
+    let page = "<!doctype html><html lang=en><meta charset=utf-8>\
+                <meta name=viewport content=\"width=device-width\"><title>ralph</title>\
+                <h1>This dashboard needs its link</h1>\
+                <p>Open the address that <code>ralph serve</code> printed in your terminal. \
+                It holds a token and looks like <code>http://127.0.0.1:7878/?token=…</code>.";
+    Response::new(401, "text/html; charset=utf-8", page)
+}
+
+fn bearer(request: &Request) -> Option<&str> {
+    request.header("authorization")?.strip_prefix("Bearer ").map(str::trim)
+}
+
+/// Whether two words are the same, in a time that does not tell where they differ.
+fn same(given: &str, token: &str) -> bool {
+    let differ = given.bytes().zip(token.bytes()).fold(0, |sum, (a, b)| sum | (a ^ b));
+    given.len() == token.len() && differ == 0 && !token.is_empty()
+}

@@ -1,0 +1,203 @@
+//! The socket: a thread a connection, and one that looks at files while somebody watches.
+
+use std::ffi::OsString;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ralph_host::clock::Clock;
+use ralph_host::ids::Ids;
+use ralph_host::project::Project;
+use ralph_host::store::{Store, keep_secret, new_secret, put_private};
+
+use crate::error::ServeError;
+use crate::guard::{Admission, Guard, Remote, is_local};
+use crate::http::{Method, Request, Response, Unreadable};
+use crate::site::Site;
+use crate::{limits, routes, sse};
+
+/// The file of the token, in the state directory.
+const TOKEN: &str = "serve-token";
+
+/// How to serve.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The address to listen on.
+    pub bind: IpAddr,
+    /// The port; 0 takes any free one.
+    pub port: u16,
+    /// Whether other machines may ask.
+    pub remote: Remote,
+    /// The plan file, where another one than the project's is meant.
+    pub plan: Option<PathBuf>,
+    /// Forget the links that were printed before.
+    pub new_token: bool,
+}
+
+/// A server that listens.
+pub struct Server {
+    listener: TcpListener,
+    guard: Guard,
+    site: Arc<Site>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Server {
+    /// Listen. Nothing is answered before [`Server::run`].
+    pub fn bind(
+        project: Project,
+        store: Store,
+        clock: Clock,
+        ids: Ids,
+        env: Vec<(OsString, OsString)>,
+        options: Options,
+    ) -> Result<Self, ServeError> {
+        if !is_local(options.bind) && options.remote == Remote::Refuse {
+            return Err(ServeError::Remote(options.bind));
+        }
+        let path = project.state_dir().join(TOKEN);
+        let token = if options.new_token { new_secret(&path)? } else { keep_secret(&path)? };
+        let address = SocketAddr::new(options.bind, options.port);
+        let failed = |source| ServeError::Bind { address, source };
+        let listener = TcpListener::bind(address).map_err(failed)?;
+        let guard = Guard::new(listener.local_addr().map_err(failed)?, token);
+        let site = Site::new(project, store, clock, ids, options.plan, env);
+        let stop = Arc::new(AtomicBool::new(false));
+        Ok(Self { listener, guard, site: Arc::new(site), stop })
+    }
+
+    /// The link that a person opens; it has the token in it.
+    pub fn link(&self) -> String {
+        self.guard.link()
+    }
+
+    /// The address without the token.
+    pub fn address(&self) -> String {
+        format!("http://{}/", self.guard.shown())
+    }
+
+    /// A page on the disk that only its owner can read and that leads to the link: a program that is
+    /// started with the link itself would show it to every user of the machine.
+    pub fn door(&self) -> Result<PathBuf, ServeError> {
+        let path = self.site.project.state_dir().join("serve-open.html");
+        let link = self.link();
+        let page = format!(
+            "<!doctype html><meta charset=utf-8><meta http-equiv=refresh content=\"0;url={link}\">\
+             <title>ralph</title><p><a href=\"{link}\">ralph</a>\n"
+        );
+        put_private(&path, page.as_bytes())?;
+        Ok(path)
+    }
+
+    /// Ends the server when it is set and one more connection comes.
+    pub fn stopper(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
+    }
+
+    /// Answer requests until it is stopped.
+    pub fn run(self) {
+        let open = Arc::new(AtomicUsize::new(0));
+        let (site, stop) = (Arc::clone(&self.site), Arc::clone(&self.stop));
+        let watch = thread::Builder::new().name("web-watch".into()).spawn(move || {
+            watch(&site, &stop);
+        });
+        for stream in self.listener.incoming() {
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let Ok(mut stream) = stream else {
+                // Too many open files, perhaps: it passes.
+                thread::sleep(Duration::from_millis(50));
+                continue;
+            };
+            let _unset = stream.set_write_timeout(Some(limits::WRITE));
+            let _unset = stream.set_nodelay(true);
+            let place = Place::take(&open);
+            let Some(place) = place else {
+                let full = Response::new(503, "text/plain", "too many connections\n");
+                full.write(&mut stream, Method::Get);
+                continue;
+            };
+            let (site, guard) = (Arc::clone(&self.site), self.guard.clone());
+            let stop = Arc::clone(&self.stop);
+            let _refused = thread::Builder::new().name("web".into()).spawn(move || {
+                let _place = place;
+                serve(&mut stream, &site, &guard, &stop);
+            });
+        }
+        self.stop.store(true, Ordering::Relaxed);
+        drop(watch.map(thread::JoinHandle::join));
+    }
+}
+
+/// One of the connections that there may be.
+struct Place(Arc<AtomicUsize>);
+
+impl Place {
+    fn take(open: &Arc<AtomicUsize>) -> Option<Self> {
+        let place = Self(Arc::clone(open));
+        (open.fetch_add(1, Ordering::Relaxed) < limits::CONNECTIONS).then_some(place)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// One request, from its first byte to the last of its answer.
+fn serve(stream: &mut TcpStream, site: &Site, guard: &Guard, stop: &AtomicBool) {
+    let request = match Request::read(stream) {
+        Ok(request) => request,
+        Err(Unreadable::Gone) => return,
+        Err(Unreadable::Refused(status, words)) => {
+            let refusal = Response::json(status, &serde_json::json!({ "error": words }));
+            return refusal.write(stream, Method::Get);
+        }
+    };
+    let method = request.method;
+    match guard.admit(&request) {
+        Admission::Refuse(response) => response.write(stream, method),
+        Admission::Enter if routes::is_stream(&request) => sse::tell(stream, site, &request, stop),
+        Admission::Enter => routes::answer(site, &request).write(stream, method),
+    }
+}
+
+/// Look at the journal and the other files, often while somebody watches and seldom otherwise.
+fn watch(site: &Site, stop: &AtomicBool) {
+    let mut around = None;
+    let mut length = (String::new(), 0);
+    let mut looked = Instant::now();
+    while !stop.load(Ordering::Relaxed) {
+        thread::sleep(limits::LOOK);
+        if site.feed.known().watchers == 0 {
+            continue;
+        }
+        let open = {
+            let inner = site.feed.fresh();
+            let attempt = inner.history.open.as_ref().map(|o| o.started.attempt.clone());
+            attempt.and_then(|id| {
+                inner.history.attempts.iter().rev().find(|v| v.started.attempt == id).cloned()
+            })
+        };
+        if looked.elapsed() < limits::LOOK_AROUND {
+            continue;
+        }
+        looked = Instant::now();
+        let now = site.around();
+        let grown = open.map(|view| {
+            let items = site.log_length(&view);
+            (view.started.attempt, items)
+        });
+        let grown = grown.unwrap_or_default();
+        if around.as_ref() != Some(&now) || grown != length {
+            site.feed.touch();
+        }
+        around = Some(now);
+        length = grown;
+    }
+}

@@ -1,0 +1,225 @@
+//! `ralph pause|resume|skip|note|stop|kill-attempt`: what a person asks of the loop that runs.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use ralph_core::control::{Command, Doing, promise};
+use ralph_core::cycle::History;
+use ralph_core::plan::Id;
+use ralph_host::store::{Holder, who_runs};
+use serde_json::json;
+
+use super::task;
+use crate::args::{Common, PlanArgs};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::out::{self, Render};
+
+/// Let the running loop begin nothing new until `ralph resume`
+///
+/// An attempt that runs goes on to its end. The loop then waits; Ctrl-C or `ralph stop` ends it.
+///
+/// Examples:
+///   ralph pause
+///   ralph pause && ralph kill-attempt
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct PauseArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Let a paused loop go on
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// End the running loop after the attempt that runs
+///
+/// The loop ends with exit code 4, and the next start goes on from there. `ralph kill-attempt` does not
+/// wait for the attempt.
+#[derive(Debug, Args)]
+pub(crate) struct StopArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// End the attempt that runs, now
+///
+/// Its work is rolled back and kept (`ralph salvage list`), and nothing is counted. The loop goes on:
+/// `ralph pause` or `ralph stop` first, if it should not.
+#[derive(Debug, Args)]
+pub(crate) struct KillAttemptArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Leave a task out
+///
+/// If the loop works on it, that attempt is ended first. Without a loop it is done at once, as with
+/// `ralph task skip`.
+#[derive(Debug, Args)]
+pub(crate) struct SkipArgs {
+    #[command(flatten)]
+    common: Common,
+    /// The task
+    id: String,
+}
+
+/// Tell the next backend something, once
+///
+/// The next prompt of a task has it. Without a loop it waits for the next start.
+///
+/// Examples:
+///   ralph note "the parser must stay without dependencies"
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct NoteArgs {
+    /// What to say
+    text: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// `ralph pause`.
+pub(crate) fn pause(context: &Context, args: &PauseArgs) -> Result<ExitCode, CommandError> {
+    to_the_loop(context, &Command::Pause, Render::from_flag(args.json))
+}
+
+/// `ralph resume`.
+pub(crate) fn resume(context: &Context, args: &ResumeArgs) -> Result<ExitCode, CommandError> {
+    to_the_loop(context, &Command::Resume, Render::from_flag(args.json))
+}
+
+/// `ralph stop`.
+pub(crate) fn stop(context: &Context, args: &StopArgs) -> Result<ExitCode, CommandError> {
+    to_the_loop(context, &Command::Stop, Render::from_flag(args.json))
+}
+
+/// `ralph kill-attempt`.
+pub(crate) fn kill_attempt(
+    context: &Context,
+    args: &KillAttemptArgs,
+) -> Result<ExitCode, CommandError> {
+    to_the_loop(context, &Command::KillAttempt, Render::from_flag(args.json))
+}
+
+/// `ralph note`.
+pub(crate) fn note(context: &Context, args: &NoteArgs) -> Result<ExitCode, CommandError> {
+    let text = args.text.trim();
+    if text.is_empty() {
+        return Err(CommandError::usage("a note needs a text")
+            .hint("for example: ralph note \"keep the parser small\""));
+    }
+    let command = Command::Note(text.to_owned());
+    let (id, holder) = (send(context, &command)?, running(context));
+    let what = match &holder {
+        Some(_) => promise(&command, doing(&context.history()?)),
+        None => "no loop runs; the first prompt of the next one has it, once".to_owned(),
+    };
+    told(&command, &id, holder.as_ref(), &what, Render::from_flag(args.json))
+}
+
+/// `ralph skip`.
+pub(crate) fn skip(context: &Context, args: &SkipArgs) -> Result<ExitCode, CommandError> {
+    let plan = &args.common.plan;
+    if running(context).is_none() {
+        task::skip(context, plan, &args.id, args.common.render())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let history = context.history()?;
+    let file = context.read_plan(&plan_of(context, &history, plan))?;
+    let id = Id::new(args.id.as_str());
+    if file.plan.task(&id).is_none() {
+        return Err(task::unknown(&id, &file.plan));
+    }
+    to_the_loop(context, &Command::Skip(id), args.common.render())
+}
+
+/// Which plan the loop works on, unless somebody says otherwise.
+pub(crate) fn plan_of(context: &Context, history: &History, asked: &PlanArgs) -> PlanArgs {
+    let used = history.run.as_ref().map(|run| context.project.root().join(&run.plan));
+    PlanArgs { plan: asked.plan.clone().or(used.filter(|path| path.exists())) }
+}
+
+/// Send a command that only a loop that runs can carry out.
+fn to_the_loop(
+    context: &Context,
+    command: &Command,
+    render: Render,
+) -> Result<ExitCode, CommandError> {
+    let Some(holder) = running(context) else {
+        let error = CommandError::new(format!(
+            "no loop runs here, so there is nothing to {}",
+            verb(command)
+        ));
+        return Err(error.hint("`ralph build`, `ralph construct` and `ralph agent` start one"));
+    };
+    let what = promise(command, doing(&context.history()?));
+    let id = send(context, command)?;
+    told(command, &id, Some(&holder), &what, render)
+}
+
+fn verb(command: &Command) -> &'static str {
+    match command {
+        Command::Pause => "pause",
+        Command::Resume => "resume",
+        Command::Skip(_) => "skip",
+        Command::Note(_) => "tell",
+        Command::Stop => "stop",
+        Command::KillAttempt => "end",
+        Command::Retry(_) => "retry",
+        Command::Set(_) => "set",
+    }
+}
+
+/// Put a command into the queue. Returns its id.
+pub(crate) fn send(context: &Context, command: &Command) -> Result<String, CommandError> {
+    let id = context.ids().ulid(context.clock().now());
+    // Chance may be predictable in tests, and ids are for ever.
+    let id = format!("{id}-{}", std::process::id());
+    let path = context.project.commands_json();
+    if let Some(place) = context.store().send_command(&path, command, &id)? {
+        let (path, place) = (context.show(&path), context.show(&place));
+        out::warn(format!("{path} could not be read; it was moved to {place}"));
+    }
+    Ok(id)
+}
+
+/// The loop that runs in this worktree.
+pub(crate) fn running(context: &Context) -> Option<Holder> {
+    who_runs(&context.project.state_dir())
+}
+
+/// What the loop does, as far as its journal tells.
+pub(crate) fn doing(history: &History) -> Doing<'_> {
+    match (&history.open, &history.consulting) {
+        (Some(open), _) => Doing::Attempt(&open.started.task),
+        (None, Some(_)) => Doing::Asking,
+        (None, None) => Doing::Nothing,
+    }
+}
+
+fn told(
+    command: &Command,
+    id: &str,
+    holder: Option<&Holder>,
+    what: &str,
+    render: Render,
+) -> Result<ExitCode, CommandError> {
+    match render {
+        Render::Json => out::json(&json!({
+            "id": id, "command": command.word(), "argument": command.argument(),
+            "running": holder.map(|holder| holder.pid), "effect": what,
+        }))?,
+        Render::People => out::line(format!("Sent {}: {}.", command.word(), out::clean(what)))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,70 @@
+//! The end of a log that grows, in lines for people.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use ralph_core::backend::{Driver, Permissions, Reader, Request};
+use ralph_face::{Line, Style, event_line};
+
+/// Of a long log only so many bytes are read at first.
+const MOST: u64 = 1 << 20;
+
+/// A log and how far it was read.
+#[derive(Default)]
+pub(super) struct Tail {
+    path: Option<PathBuf>,
+    reader: Option<Box<dyn Reader>>,
+    read: u64,
+    /// The beginning of a line whose end is not there yet.
+    rest: Vec<u8>,
+}
+
+impl Tail {
+    /// Nothing of this log was read yet. Without a driver its lines are shown as they are.
+    pub(super) fn of(path: PathBuf, driver: Option<&dyn Driver>) -> Self {
+        let request = Request { permissions: Permissions::Default, ..Request::plain("") };
+        let length = path.metadata().map_or(0, |meta| meta.len());
+        Self {
+            path: Some(path),
+            reader: driver.map(|driver| driver.reader(&request)),
+            read: length.saturating_sub(MOST),
+            rest: Vec::new(),
+        }
+    }
+
+    /// Whether it is this log.
+    pub(super) fn is_of(&self, path: &Path) -> bool {
+        self.path.as_deref() == Some(path)
+    }
+
+    /// Add what is new to `out`. A log that cannot be read says nothing.
+    pub(super) fn read(&mut self, root: Option<&str>, out: &mut Vec<Line>) {
+        let Some(new) = self.unread() else { return };
+        self.rest.extend(new);
+        let whole = self.rest.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
+        let rest = self.rest.split_off(whole);
+        let lines = std::mem::replace(&mut self.rest, rest);
+        let mut events = Vec::new();
+        for line in lines.split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
+            let Some(reader) = &mut self.reader else {
+                out.push(Line::of(Style::Plain, String::from_utf8_lossy(line)));
+                continue;
+            };
+            reader.line(line, &mut events);
+            out.extend(events.drain(..).filter_map(|event| event_line(&event, root)));
+        }
+    }
+
+    fn unread(&mut self) -> Option<Vec<u8>> {
+        let mut file = File::open(self.path.as_ref()?).ok()?;
+        if file.metadata().ok()?.len() <= self.read {
+            return None;
+        }
+        file.seek(SeekFrom::Start(self.read)).ok()?;
+        let mut new = Vec::new();
+        file.take(MOST).read_to_end(&mut new).ok()?;
+        self.read += new.len() as u64;
+        Some(new)
+    }
+}

@@ -1,0 +1,66 @@
+//! Exactly once, wherever a SIGKILL hits.
+
+use crate::desk::{Desk, desk};
+use crate::plans::records;
+
+/// Notes and a skip wait for the loop, which is killed at each point on its way.
+fn waiting_commands() -> Desk {
+    let desk = desk();
+    desk.go();
+    desk.write_queue(
+        r#"{"pending": [{"command": "inject-note", "note": "only once", "id": "n1"},
+            {"command": "skip-task", "task_id": "t-aaa2", "id": "s1"},
+            {"command": "set-setting", "key": "max_turns", "value": "7", "id": "x1"}]}"#,
+    );
+    desk
+}
+
+#[test]
+fn a_crash_at_any_point_neither_loses_nor_doubles_a_command() {
+    let mut kills = 0;
+    for point in (1..).step_by(2) {
+        let desk = waiting_commands();
+        let run = desk.command(["build"]).env("RALPH_CRASH_POINT", point.to_string()).run();
+        if run.code == 137 {
+            kills += 1;
+            desk.build([]).ok();
+        } else {
+            assert_eq!(run.code, 0, "point {point}: {}", crate::repo::said(&run));
+        }
+        let what = format!("killed at point {point}");
+        for command in ["inject-note", "skip-task", "set-setting"] {
+            assert_eq!(desk.carried_out(command), 1, "{what}: {command}");
+        }
+        assert_eq!(desk.landed(), ["t-aaa1"], "{what}");
+        let plan = desk.plan();
+        let skips =
+            records(&plan).iter().filter(|r| r["t"] == "delete" && r["id"] == "t-aaa2").count();
+        assert_eq!(skips, 1, "{what}: {plan}");
+        assert_eq!(desk.read("ralph.toml").matches("max_turns = 7").count(), 1, "{what}");
+        assert!(desk.pending().is_empty(), "{what}");
+        let prompts: Vec<_> = std::fs::read_dir(desk.path("build/ralph-logs"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.to_string_lossy().ends_with(".prompt.md"))
+            .collect();
+        assert!(!prompts.is_empty(), "{what}");
+        assert!(
+            prompts.iter().all(|path| std::fs::read_to_string(path).unwrap().contains("only once")),
+            "{what}: the note is lost"
+        );
+        if run.code == 0 {
+            break;
+        }
+    }
+    assert!(kills >= 10, "only {kills} points: the points are gone");
+}
+
+#[test]
+fn a_stop_that_was_sent_to_an_earlier_loop_does_not_end_this_one() {
+    let desk = desk();
+    desk.go();
+    desk.write_queue(r#"{"pending": [{"command": "stop"}, {"command": "kill-attempt"}]}"#);
+    desk.build([]).ok().stdout_has("it was sent before this run began");
+    assert_eq!(desk.landed(), ["t-aaa1", "t-aaa2"]);
+    assert!(desk.pending().is_empty());
+}
