@@ -4,7 +4,8 @@
 # in the summary; it never just disappears.
 #
 #   scripts/test.sh           everything
-#   FAST=1 scripts/test.sh    without the dependency rules, the fuzzing and the real agent programs
+#   FAST=1 scripts/test.sh    without the dependency rules, the fuzzing, the real agent programs, the
+#                             site, the spelling and the packages
 #
 # FUZZ_SECONDS (5) is the time each fuzz target gets.
 
@@ -84,6 +85,23 @@ cargo_tool() {
     CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug --version "$2" "cargo-$1"
 }
 
+# The builder of the documentation's site. Three minutes once, on a busy machine.
+book_tool() {
+    have mdbook && return 0
+    printf 'installing mdbook %s\n' "$1"
+    CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug --no-default-features --version "$1" mdbook
+}
+
+# python_tool NAME VERSION: into a place of its own below target/.
+python_tool() {
+    local place="${CARGO_TARGET_DIR:-$PWD/target}/python-tools"
+    PATH="$place/bin:$PATH"
+    have "$1" && return 0
+    have python3 || return 1
+    printf 'installing %s %s\n' "$1" "$2"
+    python3 -m venv "$place" && "$place/bin/pip" install --quiet --disable-pip-version-check "$1==$2"
+}
+
 component() {
     cargo "$1" --version >/dev/null 2>&1 && return 0
     have rustup && rustup component add "$2"
@@ -104,6 +122,8 @@ set_up() {
     if [[ "$FAST" != 1 ]]; then
         cargo_tool deny 0.20.2 || true
         cargo_tool fuzz 0.13.2 || true
+        book_tool 0.5.4 || true
+        python_tool codespell 2.4.3 || system_tool codespell codespell || true
         system_tool c++ g++ || true
     fi
 }
@@ -164,6 +184,22 @@ step "doctests" cargo test --locked --workspace --doc
 step "documentation" documentation
 
 if [[ "$FAST" == 1 ]]; then
+    skip "documentation site" "FAST=1"
+    skip "spelling" "FAST=1"
+else
+    if have mdbook; then
+        step "documentation site" scripts/docs.sh
+    else
+        skip "documentation site" "mdbook could not be installed"
+    fi
+    if have codespell; then
+        step "spelling" scripts/docs.sh --spell
+    else
+        skip "spelling" "codespell could not be installed"
+    fi
+fi
+
+if [[ "$FAST" == 1 ]]; then
     skip "dependency rules" "FAST=1"
     skip "advisories" "FAST=1"
 elif have cargo-deny; then
@@ -203,5 +239,13 @@ else
 fi
 
 step "release build" cargo build --locked --release
+if [[ "$FAST" == 1 ]]; then
+    skip "packages" "FAST=1"
+else
+    step "packages" scripts/package.sh --try
+    while IFS= read -r why; do
+        skip "package" "$why"
+    done <"${CARGO_TARGET_DIR:-$PWD/target}/dist/skipped"
+fi
 # Benchmarks are run, not judged: a number measured on a busy machine proves nothing.
 step "benchmarks run" cargo bench --locked -p ralph -p ralph-core -p ralph-host --bench startup --bench build --bench scale --bench memory -- --quick

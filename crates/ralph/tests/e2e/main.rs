@@ -22,7 +22,6 @@ mod knowledge;
 mod mcp;
 mod prioritization;
 mod query;
-mod readme;
 mod recover;
 mod salvage;
 mod serve;

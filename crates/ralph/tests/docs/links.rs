@@ -1,0 +1,101 @@
+//! Every link inside the repository leads to something, on the site as well as in the repository.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
+
+use crate::page::{Page, What, pages, root};
+
+/// Below this folder is the site.
+const BOOK: &str = "docs";
+
+#[test]
+fn every_link_leads_to_a_file_and_every_anchor_to_a_heading() {
+    let pages = pages();
+    let anchors: BTreeMap<PathBuf, BTreeSet<&str>> =
+        pages.iter().map(|page| (PathBuf::from(&page.name), anchors(page))).collect();
+    let mut wrong = Vec::new();
+    for page in &pages {
+        for item in &page.items {
+            if let What::Link(target) = &item.what
+                && let Err(why) = follow(page, target, &anchors)
+            {
+                wrong.push(format!("{}:{}: {target}: {why}", page.name, item.line));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "links that lead nowhere:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_page_of_the_site_is_in_its_table_of_contents_and_once() {
+    let pages = pages();
+    let contents = pages.iter().find(|page| page.name == "docs/SUMMARY.md").unwrap();
+    let mut listed: Vec<String> = Vec::new();
+    for item in &contents.items {
+        if let What::Link(target) = &item.what {
+            listed.push(format!("{BOOK}/{target}"));
+        }
+    }
+    let mut known: Vec<String> = pages
+        .iter()
+        .map(|page| page.name.clone())
+        .filter(|name| name.starts_with(BOOK) && name != "docs/SUMMARY.md")
+        .collect();
+    listed.sort();
+    known.sort();
+    assert_eq!(listed, known, "docs/SUMMARY.md and the pages below docs/ differ");
+}
+
+fn anchors(page: &Page) -> BTreeSet<&str> {
+    let anchor = |what| match what {
+        &What::Anchor(ref anchor) => Some(anchor.as_str()),
+        _ => None,
+    };
+    page.items.iter().filter_map(|item| anchor(&item.what)).collect()
+}
+
+fn follow(
+    page: &Page,
+    target: &str,
+    anchors: &BTreeMap<PathBuf, BTreeSet<&str>>,
+) -> Result<(), String> {
+    if target.contains("://") || target.starts_with("mailto:") {
+        return Ok(());
+    }
+    let (path, anchor) = match target.split_once('#') {
+        Some((path, anchor)) => (path, Some(anchor)),
+        None => (target, None),
+    };
+    let here = Path::new(&page.name);
+    let place = match path {
+        "" => here.to_owned(),
+        path => tidy(&here.parent().unwrap_or(Path::new("")).join(path)),
+    };
+    if !root().join(&place).exists() {
+        return Err(format!("there is no {}", place.display()));
+    }
+    if here.starts_with(BOOK) && !place.starts_with(BOOK) {
+        return Err("it leads out of the site; name the file without a link".to_owned());
+    }
+    match (anchor, anchors.get(&place)) {
+        (None, _) => Ok(()),
+        (Some(anchor), Some(known)) if known.contains(anchor) => Ok(()),
+        (Some(_), None) => Err("an anchor in something that is no page".to_owned()),
+        (Some(_), Some(known)) => Err(format!("that page has only {known:?}")),
+    }
+}
+
+/// Without `.` and `..`.
+fn tidy(path: &Path) -> PathBuf {
+    let mut tidy = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                tidy.pop();
+            }
+            Component::CurDir => {}
+            part => tidy.push(part),
+        }
+    }
+    tidy
+}

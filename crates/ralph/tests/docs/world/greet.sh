@@ -1,0 +1,2 @@
+# Says hello: sh greet.sh NAME
+echo "Hello, ${1:-world}!"
