@@ -30,9 +30,24 @@ pub struct AgentSession {
     pub consecutive_failures: u32,
     /// Dollars that were spent when the current spec began.
     pub cost_at_spec: f64,
+    /// The branch of the current spec, when it has one of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<SpecBranch>,
     /// Everything else.
     #[serde(flatten)]
     pub other: Map<String, Value>,
+}
+
+/// A spec's branch, and what was checked out before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpecBranch {
+    /// The branch, without `refs/heads/`.
+    pub name: String,
+    /// The branch before, without `refs/heads/`, or the commit of a detached HEAD.
+    pub base: String,
+    /// Whether `base` is a commit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub detached: bool,
 }
 
 /// Whether a loop works on the session.

@@ -3,6 +3,8 @@
 //! The types are the schema: [`schema`] is generated from them and given to backends that take one,
 //! and [`crate::answer`] reads answers into them.
 
+use std::sync::LazyLock;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -234,7 +236,8 @@ pub fn synthetic(task: &Id, changed: Vec<FileTouched>, why: &str) -> Handoff {
     }
 }
 
-/// The JSON Schema of a handoff.
+/// The JSON Schema of a handoff. Made once: every prompt shows it, and making it takes a while.
 pub fn schema() -> Value {
-    schemars::schema_for!(Handoff).to_value()
+    static SCHEMA: LazyLock<Value> = LazyLock::new(|| schemars::schema_for!(Handoff).to_value());
+    SCHEMA.clone()
 }

@@ -1,7 +1,5 @@
 //! The full-screen view on screens of all sizes, and what its keys do.
 
-#![expect(clippy::unwrap_used, reason = "a test may end in a panic")]
-
 use ralph_core::control::Command;
 use ralph_core::plan::Id;
 use ralph_core::view::{Glance, Health, Tally};

@@ -179,7 +179,7 @@ fn unstarted(error: &ProcError) -> String {
 }
 
 /// What is wrong with how a program ended; nothing, mostly.
-fn unwell(exit: Exit) -> Option<String> {
+pub(crate) fn unwell(exit: Exit) -> Option<String> {
     match (exit.stopped, exit.ending) {
         (Some(_), _) => Some("it took too long and was stopped".to_owned()),
         (None, Ending::Code(0)) => None,

@@ -59,6 +59,6 @@ pub use table::{
 };
 pub use value::{Absent, Field, Kind, Record, Value};
 pub use words::{
-    BackendKind, Claim, CommitScope, GateKind, GateStrategy, Judges, LogLevel, Mode, NotifyKind,
-    NotifyOn, OnDirty, OnFailure, StageName, VerifyWorkspace, gate_kind,
+    BackendKind, BranchFor, Claim, CommitScope, GateKind, GateStrategy, Judges, LogLevel, Mode,
+    NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, VerifyWorkspace, gate_kind,
 };

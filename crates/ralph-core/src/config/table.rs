@@ -12,8 +12,8 @@ use super::keys::{Alias, Key, Reading, Section, record, section};
 use super::setting::{Dollars, Ratio, Setting, Timeout, Trigger, setting};
 use super::value::{Absent, Field, Kind, Record, Value};
 use super::words::{
-    BackendKind, Claim, CommitScope, GateKind, GateStrategy, Judges, LogLevel, Mode, NotifyKind,
-    NotifyOn, OnDirty, OnFailure, StageName, VerifyWorkspace, gate_kind,
+    BackendKind, BranchFor, Claim, CommitScope, GateKind, GateStrategy, Judges, LogLevel, Mode,
+    NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, VerifyWorkspace, gate_kind,
 };
 
 /// All groups of keys, in the order of the reference page.
@@ -134,6 +134,10 @@ section! {
     Agent, AGENT = "agent." {
         /// The changes of a spec that failed become a stash entry, or go away (salvaged first).
         on_failure: OnFailure = OnFailure::Stash;
+        /// Where the commit of a spec goes: on the branch that is checked out, or on a new one, `ralph/<spec>`, which begins where the last one ended.
+        branch: BranchFor = BranchFor::None;
+        /// With `branch = "spec"`: `gh`, or a shell command that asks for a review of `RALPH_BRANCH`; absent: nobody is asked.
+        pull_request: Option<String> = None;
     }
 }
 

@@ -160,6 +160,14 @@ words! {
         Reset = "reset",
     }
 
+    /// What gets a branch of its own in agent mode.
+    BranchFor {
+        /// Nothing: commits go to the branch that is checked out.
+        None = "none",
+        /// Each spec.
+        Spec = "spec",
+    }
+
     /// How a notification is sent.
     NotifyKind {
         /// On the desktop.

@@ -173,7 +173,7 @@ impl Reader<'_> {
 
     fn object(&mut self, depth: usize) -> Parsed<Kind> {
         self.enter(depth)?;
-        let mut members = Vec::new();
+        let mut members = Vec::with_capacity(8);
         while self.take(b'}').is_none() {
             if !members.is_empty() {
                 self.comma(b'}')?;

@@ -89,7 +89,9 @@ pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<End, Drive
 /// What runs programs for a loop: each of them carries the mark of the run and of the place.
 fn runner(setup: &mut Setup) -> Runner {
     let place = setup.project.git_dir().unwrap_or(setup.project.root());
-    Runner::new(setup.ids.ulid(setup.clock.now())).at(place)
+    let secrets = setup.config.notify.iter().filter_map(|to| to.url_env.clone());
+    let secrets: Vec<_> = secrets.map(Into::into).collect();
+    Runner::new(setup.ids.ulid(setup.clock.now())).at(place).hiding(secrets)
 }
 
 impl Session<'_> {

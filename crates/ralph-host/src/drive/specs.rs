@@ -170,7 +170,7 @@ pub(super) fn spec_keeper(spec: &str) -> String {
 }
 
 /// A name that git takes as a part of a ref.
-fn slug(text: &str) -> String {
+pub(super) fn slug(text: &str) -> String {
     let word = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     text.chars().map(word).collect::<String>().trim_matches('-').to_owned()
 }

@@ -23,6 +23,7 @@
 //!
 //! Everything that recovery needs is in [`Checkpoint`] and [`Changes`], which the journal keeps.
 
+mod branch;
 mod call;
 mod changes;
 mod checkpoint;

@@ -29,6 +29,8 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct Runner {
     run: String,
     place: Option<String>,
+    /// Variables that no program gets.
+    hidden: Vec<OsString>,
     supervisor: PathBuf,
     link: Mutex<Option<Arc<Link>>>,
     jobs: AtomicU64,
@@ -46,7 +48,7 @@ impl Runner {
     pub fn with_supervisor(run: impl Into<String>, program: impl Into<PathBuf>) -> Self {
         let (run, supervisor) = (run.into(), program.into());
         let (link, jobs, scratches) = (Mutex::new(None), AtomicU64::new(1), AtomicU64::new(1));
-        Self { run, place: None, supervisor, link, jobs, scratches }
+        Self { run, place: None, hidden: Vec::new(), supervisor, link, jobs, scratches }
     }
 
     /// The runner of the one loop that works at this directory: its processes carry the mark of the
@@ -54,6 +56,14 @@ impl Runner {
     #[must_use]
     pub fn at(mut self, directory: &Path) -> Self {
         self.place = Some(place_of(directory));
+        self
+    }
+
+    /// Keep these variables of ralph's own environment from every program: they are secrets that only
+    /// ralph needs.
+    #[must_use]
+    pub fn hiding(mut self, names: impl IntoIterator<Item = OsString>) -> Self {
+        self.hidden.extend(names);
         self
     }
 
@@ -99,7 +109,8 @@ impl Runner {
             None => Tee::none(),
         };
         let number = self.jobs.fetch_add(1, Ordering::Relaxed);
-        let mut env = job.env.clone();
+        let mut env: Vec<_> = self.hidden.iter().map(|name| (name.clone(), None)).collect();
+        env.extend(job.env.iter().cloned());
         env.push((RUN_VARIABLE.into(), Some(self.run.clone().into())));
         env.push((JOB_VARIABLE.into(), Some(number.to_string().into())));
         if let Some(place) = &self.place {

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Store;
-use super::view::{drop_view, put_view};
+use super::view::{put_view, write_over};
 use crate::FileError;
 
 /// The fingerprint of a file at its last change through ralph.
@@ -53,7 +53,8 @@ impl Store {
     pub fn begin_chain(&self, path: &Path, text: &str) -> Result<(), FileError> {
         let link = fingerprint(&identity(path), text.as_bytes());
         let watched = Watched { path: path.to_owned(), before: text.to_owned() };
-        Kept { link, watched }.put(&self.chain_file())
+        // The file is empty, and no backend runs yet: half of it means the same as none.
+        write_over(&self.chain_file(), &Kept { link, watched }.to_bytes())
     }
 
     /// The plan whose chain has begun and not ended, and what it said then.
@@ -66,9 +67,14 @@ impl Store {
         self.chain(path).is_some_and(|chain| chain.is_at(text))
     }
 
-    /// Nobody asks any more.
+    /// Nobody asks any more. The file stays, empty: to make and remove one for each attempt costs more
+    /// than it holds.
     pub fn end_chain(&self) -> Result<(), FileError> {
-        drop_view(&self.chain_file())
+        let file = self.chain_file();
+        match fs::metadata(&file) {
+            Ok(found) if found.len() > 0 => write_over(&file, b""),
+            _ => Ok(()),
+        }
     }
 
     /// The chain of a file, if there is one.
@@ -84,8 +90,8 @@ impl Kept {
         serde_json::from_slice(&fs::read(file).ok()?).ok()
     }
 
-    fn put(&self, file: &Path) -> Result<(), FileError> {
-        put_view(file, &serde_json::to_vec(self).unwrap_or_default())
+    fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
     }
 }
 
@@ -102,7 +108,7 @@ impl Chain {
 
     /// Write it down. If that fails, the chain is broken, which is the careful answer.
     pub(super) fn keep(&self) {
-        let _broken = self.kept.put(&self.file);
+        let _broken = put_view(&self.file, &self.kept.to_bytes());
     }
 }
 
@@ -112,13 +118,11 @@ fn identity(path: &Path) -> Vec<u8> {
     real.into_os_string().into_encoded_bytes()
 }
 
-/// FNV-1a over the file's name and its text.
+/// FNV-1a over the file's name and its text, one after the other.
 fn fingerprint(name: &[u8], text: &[u8]) -> String {
-    let bytes = name.iter().chain(&[0]).chain(text);
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("{hash:016x}")
+    let add = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    let named = name.iter().chain(&[0]).fold(0xcbf2_9ce4_8422_2325_u64, add);
+    format!("{:016x}", text.iter().fold(named, add))
 }
 
 #[cfg(test)]
@@ -202,6 +206,6 @@ mod tests {
         stage.store.end_chain().unwrap();
         stage.add(" two");
         assert!(!stage.is_unbroken());
-        assert!(!stage.store.chain_file().exists());
+        assert_eq!(fs::read(stage.store.chain_file()).unwrap(), b"");
     }
 }

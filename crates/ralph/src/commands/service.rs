@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use ralph_host::store::{read, replace};
+use ralph_host::store::{put_view, read};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -169,7 +169,7 @@ fn write(file: &Path, text: &str, root: &Path) -> Result<(), CommandError> {
                 .hint(format!("`--name` gives the one for {} another name", root.display())));
         }
     }
-    replace(file, text.as_bytes()).map_err(broken)
+    put_view(file, text.as_bytes()).map_err(broken)
 }
 
 #[cfg(test)]

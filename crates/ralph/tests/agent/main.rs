@@ -19,13 +19,16 @@ mod plans;
 mod repo;
 
 mod bad_input;
+mod branch;
 mod failures;
 mod git;
 mod kills;
 mod lab;
 mod limits;
 mod many;
+mod notify;
 mod seed;
+mod service;
 mod session;
 mod signals;
 mod watch;

@@ -57,3 +57,24 @@ fn a_signal_during_the_plan_ends_before_the_first_iteration() {
     lab.agent([]).ok();
     assert_eq!(lab.asked("plan"), 1, "the plan was kept");
 }
+
+#[test]
+fn a_machine_that_slept_in_the_middle_of_an_attempt_loses_nothing() {
+    let lab = lab(&["a.md", "b.md"]);
+    lab.agents(&coder("attempt = 1", &format!("{}, {}, {GOOD}", touch("began"), wait_for("go"))));
+    let agent = lab.spawn(["agent"]);
+    lab.until_home_has("began");
+    let all = |word: &str, pid: u32| {
+        lab.shell(&format!(
+            "each() {{ for c in $(cat /proc/$1/task/*/children); do each $c; done; kill -{word} $1; }}; each {pid}"
+        ))
+        .ok();
+    };
+    all("STOP", agent.pid());
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    lab.allow("go");
+    all("CONT", agent.pid());
+    agent.wait().ok();
+    assert_eq!(lab.statuses(), ["a.md done", "b.md done"]);
+    assert_eq!(lab.completed().len(), 2);
+}

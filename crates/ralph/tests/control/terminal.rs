@@ -58,7 +58,7 @@ impl Screen {
     }
 
     /// It ended, and the terminal is as it was.
-    fn is_clean(mut self) {
+    fn left_it_clean(mut self) {
         until(|| self.has("LEFT ") && self.has("icanon"));
         self.child.wait().unwrap();
         let shown = self.shown();
@@ -86,11 +86,11 @@ fn a_loop_in_another_terminal_is_seen_and_steered() {
     desk.go();
     says(&run.wait().fails(4), "asked to stop");
     screen.press("q");
-    screen.is_clean();
+    screen.left_it_clean();
     let mut screen = Screen::open(&desk);
     until(|| screen.has("the last ralph build ended: stopped"));
     screen.press("q");
-    screen.is_clean();
+    screen.left_it_clean();
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_view_that_is_terminated_leaves_a_clean_terminal() {
     let find = format!("pgrep -P $(pgrep -P {}) -f '{ralph} watch'", screen.child.id());
     let pid = desk.shell(&find).stdout.trim().to_owned();
     desk.shell(&format!("kill -TERM {pid}")).ok();
-    screen.is_clean();
+    screen.left_it_clean();
 }
 
 #[test]

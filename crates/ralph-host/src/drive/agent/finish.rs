@@ -84,6 +84,7 @@ impl Session<'_> {
                 self.noted("spec_complete", &message.subject, details)?;
                 let happened = self.done_happened(agent, entry, commit.clone())?;
                 self.notify(agent, happened);
+                self.offer(agent, entry, &message);
                 self.spec_done(agent)
             }
             Err(why) => {
@@ -132,6 +133,7 @@ impl Session<'_> {
         let commit = commit.to_string();
         let short = commit.get(..7).unwrap_or(&commit);
         self.say(&format!("COMMIT: {short} was made before the interruption"));
+        agent.state.branch = None;
         self.spec_done(agent)
     }
 
@@ -239,6 +241,7 @@ impl Session<'_> {
         }
         crate::crash::point();
         self.undo_plan(entry)?;
+        self.leave_spec_branch(agent)?;
         self.settled = None;
         agent.state.specs_failed += 1;
         agent.state.consecutive_failures += 1;
@@ -265,6 +268,6 @@ impl Session<'_> {
 }
 
 /// A spec as commits call it.
-fn name(spec: &str) -> &str {
+pub(super) fn name(spec: &str) -> &str {
     spec.strip_suffix(".md").unwrap_or(spec)
 }

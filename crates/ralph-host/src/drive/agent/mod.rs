@@ -13,6 +13,7 @@
 //! that failed has its work taken out, one that is active or pending is continued. A spec that failed
 //! leaves nothing behind: not in the tree, and not in the plan, which says about it what it said before.
 
+mod branch;
 mod finish;
 mod inbox;
 
@@ -209,6 +210,7 @@ impl Session<'_> {
                 return Ok(None);
             }
         };
+        self.enter_spec_branch(agent, entry)?;
         let end = self.run_construct(&goal)?;
         self.save(agent)?;
         self.after_construct(agent, entry, &end)
@@ -332,7 +334,7 @@ impl Session<'_> {
             root.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
         let happening = Happening { project, at: self.clock.stamp(), what };
         for problem in agent.notifier.tell(self.runner, &happening) {
-            self.warn(&format!("a notification was not delivered: {problem}"));
+            self.warn(&problem);
         }
     }
 
