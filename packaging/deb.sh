@@ -33,10 +33,10 @@ rmdir "$root/usr/share/zsh/site-functions"
 } >"$root/usr/share/doc/ralph/copyright"
 rm -f "$root/usr/share/doc/ralph/README.md"
 
-depends="git"
+depends="git (>= 1:2.40)"
 # A static binary needs no C library.
 if ! LC_ALL=C ldd "$root/usr/bin/ralph" 2>&1 | grep -q 'statically linked\|not a dynamic'; then
-    depends="git, libc6"
+    depends="$depends, libc6"
 fi
 cat >"$root/DEBIAN/control" <<CONTROL
 Package: ralph
