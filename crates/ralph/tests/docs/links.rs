@@ -101,3 +101,26 @@ fn tidy(path: &Path) -> PathBuf {
     }
     tidy
 }
+
+#[test]
+fn every_script_that_a_page_or_a_workflow_names_exists() {
+    let mut texts: Vec<(String, String)> =
+        pages().into_iter().map(|page| (page.name, page.text)).collect();
+    for entry in std::fs::read_dir(root().join(".github/workflows")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        texts.push((path.to_string_lossy().into_owned(), text));
+    }
+    let mut seen = 0;
+    for (name, text) in &texts {
+        let in_path = |c: char| !(c.is_ascii_alphanumeric() || "/-_.".contains(c));
+        for word in text.split(in_path) {
+            let script = word.starts_with("scripts/") || word.starts_with("packaging/");
+            if script && word.ends_with("sh") {
+                seen += 1;
+                assert!(root().join(word).is_file(), "{name}: there is no {word}");
+            }
+        }
+    }
+    assert!(seen > 20, "only {seen} scripts are named");
+}
