@@ -309,3 +309,31 @@ fn json_output_is_one_event_a_line_and_words_go_elsewhere() {
         assert!(kinds.contains(&kind), "no {kind} in {kinds:?}");
     }
 }
+
+/// `ralph plan` in a terminal, with what somebody types.
+fn asked(lab: &Lab, typed: &str) -> String {
+    let ralph = env!("CARGO_BIN_EXE_ralph");
+    let line = format!(
+        "(sleep 1; printf '{typed}'; sleep 1) | script -qec '{ralph} plan {SPEC}' /dev/null"
+    );
+    said(&lab.shell(&line))
+}
+
+#[test]
+fn on_a_terminal_the_user_says_what_becomes_of_tasks_that_are_there() {
+    let lab = lab();
+    lab.agents(&plans(three()));
+    plan(&lab, [SPEC]).ok();
+    let before = lab.read("ralph/plan.jsonl");
+    let text = asked(&lab, "c\\n");
+    assert!(text.contains("has tasks already. [m]erge"), "{text}");
+    assert!(text.contains("Nothing was changed."), "{text}");
+    assert_eq!(lab.read("ralph/plan.jsonl"), before);
+    lab.agents(&plans(json!({ "tasks": [new("other", "Do it another way")] })));
+    asked(&lab, "r\\n");
+    let names: Vec<Value> = lab.of_type("task").iter().map(|t| t["name"].clone()).collect();
+    assert_eq!(names, ["Do it another way"]);
+    lab.agents(&plans(json!({ "tasks": [new("more", "And one more")] })));
+    asked(&lab, "\\n");
+    assert_eq!(lab.of_type("task").len(), 2, "Enter merges");
+}
