@@ -7,10 +7,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 use ralph_core::agent_session::counts;
+use ralph_core::dashboard::Meter;
 use ralph_core::plan::{self, Item, Stage};
 use ralph_core::view::{self, Tally};
 use serde_json::{Value, json};
 
+use super::seen::Seen;
 use crate::args::Common;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -61,6 +63,9 @@ fn as_json(context: &Context, args: &StatusArgs) -> Result<Value, CommandError> 
     value["tally"] = json!(Tally::of(&file.plan));
     value["inbox"] = inbox.to_json().into();
     value["agent"] = agent::as_json(context)?;
+    // The same that the dashboards show.
+    let seen = Seen::of(context, file, inbox.entries())?;
+    value["view"] = json!(seen.state(context, &context.history()?, Meter::default()));
     Ok(value)
 }
 

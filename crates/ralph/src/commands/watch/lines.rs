@@ -14,6 +14,7 @@ const PATCH: usize = 5000;
 pub(super) fn of_event(event: &Event) -> Line {
     let style = match event.event.as_str() {
         "validation_fail" | "human_review_requested" | "command_ignored" => Style::Caution,
+        "gate_end" if event.metadata["passed"] == false => Style::Caution,
         "pause" | "resume" | "note" | "skip_task" | "stop" | "kill-attempt" => Style::Strong,
         _ => Style::Faint,
     };

@@ -5,6 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use ralph_core::backend::{Driver, Permissions, Reader, Request};
+use ralph_core::dashboard::Meter;
 use ralph_face::{Line, Style, event_line};
 
 /// Of a long log only so many bytes are read at first.
@@ -18,6 +19,8 @@ pub(super) struct Tail {
     read: u64,
     /// The beginning of a line whose end is not there yet.
     rest: Vec<u8>,
+    /// What the backend says about its context and cost.
+    pub(super) meter: Meter,
 }
 
 impl Tail {
@@ -30,6 +33,7 @@ impl Tail {
             reader: driver.map(|driver| driver.reader(&request)),
             read: length.saturating_sub(MOST),
             rest: Vec::new(),
+            meter: Meter::default(),
         }
     }
 
@@ -52,6 +56,7 @@ impl Tail {
                 continue;
             };
             reader.line(line, &mut events);
+            events.iter().for_each(|event| self.meter.hear(event));
             out.extend(events.drain(..).filter_map(|event| event_line(&event, root)));
         }
     }
