@@ -93,6 +93,10 @@ pub struct App {
     pub(super) detail: Option<(String, Vec<Line>)>,
     pub(super) pane: Pane,
     pub(super) selected: usize,
+    /// Somebody chose a task; until then the one that runs is selected.
+    chosen: bool,
+    /// Where the task stood whose details are shown.
+    detailed: Option<(&'static str, usize)>,
     /// The first row that is shown; `None` follows the end.
     pub(super) top: Option<usize>,
     pub(super) search: Option<String>,
@@ -114,6 +118,8 @@ impl App {
             detail: None,
             pane: Pane::Tasks,
             selected: 0,
+            chosen: false,
+            detailed: None,
             top: None,
             search: None,
             mode: Mode::Look,
@@ -128,10 +134,12 @@ impl App {
         self.board.as_ref().map_or(&[], |board| &board.tasks)
     }
 
-    /// Things are like this now. The same task stays selected.
+    /// Things are like this now. A task that somebody chose stays selected.
     pub fn set_board(&mut self, board: Board) {
         let chosen = self.task().map(str::to_owned);
         let place = chosen.and_then(|id| board.tasks.iter().position(|task| task.id == id));
+        let runs = board.tasks.iter().position(|task| task.state == "running");
+        let place = if self.chosen { place } else { runs.or(place) };
         self.selected = place.unwrap_or(self.selected).min(board.tasks.len().saturating_sub(1));
         self.board = Some(board);
     }
@@ -145,10 +153,22 @@ impl App {
     pub fn set_detail(&mut self, task: String, lines: Vec<Line>) {
         // Details that are shown anew stay where they are.
         let same = self.detail.as_ref().is_some_and(|(shown, _)| *shown == task);
+        self.detailed = self.stand(&task);
         self.detail = Some((task, lines));
         if !same {
             (self.top, self.pane) = (Some(0), Pane::Text);
         }
+    }
+
+    /// The task whose details are shown and no longer true.
+    pub fn outdated(&self) -> Option<&str> {
+        let (task, _) = self.detail.as_ref()?;
+        (self.stand(task) != self.detailed).then_some(task)
+    }
+
+    fn stand(&self, task: &str) -> Option<(&'static str, usize)> {
+        let card = self.tasks().iter().find(|card| card.id == task)?;
+        Some((card.state, card.attempts))
     }
 
     /// Say something in the last line.
@@ -234,7 +254,7 @@ impl App {
             Key::Char(',') => self.jump(Jump::Previous),
             Key::Enter => return self.task().map(|id| Act::Detail(id.to_owned())),
             Key::Escape if self.detail.is_some() => (self.detail, self.top) = (None, None),
-            Key::Escape => (self.search, self.top) = (None, None),
+            Key::Escape => (self.search, self.top, self.chosen) = (None, None, false),
             Key::Tab => {
                 self.pane = match self.pane {
                     Pane::Tasks => Pane::Text,
@@ -274,7 +294,7 @@ impl App {
             _ => return,
         };
         match self.pane {
-            Pane::Tasks => self.selected = to.min(last),
+            Pane::Tasks => (self.selected, self.chosen) = (to.min(last), true),
             // At the end the view follows again.
             Pane::Text => self.top = (to < last).then_some(to),
         }

@@ -155,6 +155,11 @@ fn health(state: &State) -> Line {
     label("health").add(style, word).add(Style::Plain, format!(": {why}"))
 }
 
+/// Whether at least a part of what was spent is known.
+fn is_known(state: &State) -> bool {
+    !state.cost.unknown || state.cost.run_usd > 0.0
+}
+
 fn spent(state: &State) -> String {
     let cost = &state.cost;
     match (cost.unknown, cost.run_usd > 0.0) {
@@ -167,7 +172,8 @@ fn spent(state: &State) -> String {
 /// What it cost, and how full the context is.
 fn cost(state: &State) -> Line {
     let limit = match state.cost.limit_usd {
-        Some(limit) => format!(" of {}", dollars(limit)),
+        Some(limit) if is_known(state) => format!(" of {}", dollars(limit)),
+        Some(limit) => format!(", limit {}", dollars(limit)),
         None => ", no limit".to_owned(),
     };
     let context = state.context.as_ref().map(|context| match context.window {
@@ -189,11 +195,18 @@ fn brief(state: &State) -> Line {
         0 => String::new(),
         n => format!(", {n} stuck"),
     };
-    let limit = state.cost.limit_usd.map(|limit| format!("/{}", dollars(limit)));
+    let limit = state.cost.limit_usd.filter(|_| is_known(state));
+    let limit = limit.map(|limit| format!("/{}", dollars(limit)));
     Line::of(style, word)
         .add(Style::Plain, format!("  {}/{} done", finished(state), state.tasks_total))
         .add(Style::Bad, stuck)
-        .add(Style::Plain, format!("  {}{}", spent(state), limit.unwrap_or_default()))
+        .add(
+            Style::Plain,
+            match is_known(state) {
+                true => format!("  {}{}", spent(state), limit.unwrap_or_default()),
+                false => "  cost unknown".to_owned(),
+            },
+        )
 }
 
 /// What needs somebody most.

@@ -156,3 +156,52 @@ impl Shared {
         *stage = live.map_or(Stage::Nothing, Stage::Live);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ralph_host::drive::Tally;
+
+    use super::*;
+
+    fn begins() -> Notice<'static> {
+        let tally = Tally::default();
+        Notice::Started { run: "r", plan: "p", backend: "sim", gates: &[], tally }
+    }
+
+    fn hosted(
+        show: impl FnOnce(&dyn Fn() -> bool) -> Result<Left, String> + Send + 'static,
+    ) -> Hosted {
+        Hosted::new(Picture::new(None), Paint::None, Box::new(show))
+    }
+
+    fn is_live(hosted: &Hosted) -> bool {
+        matches!(&*hosted.shared.lock(), Stage::Live(_))
+    }
+
+    #[test]
+    fn a_mistake_in_the_view_ends_the_view_and_not_the_loop() {
+        let mut hosted = hosted(|_| std::panic::panic_any("a test wants it"));
+        hosted.hear(begins());
+        hosted.thread.take().unwrap().join().unwrap();
+        assert!(is_live(&hosted), "the usual view has taken over");
+        hosted.hear(Notice::Warning("the loop goes on"));
+    }
+
+    #[test]
+    fn the_view_opens_with_the_loop_and_is_over_with_it() {
+        let (tell, told) = std::sync::mpsc::channel();
+        let mut hosted = hosted(move |over| {
+            while !over() {
+                std::thread::yield_now();
+            }
+            tell.send(()).unwrap();
+            Ok(Left::Over)
+        });
+        hosted.hear(Notice::Warning("before the start"));
+        assert!(hosted.thread.is_none());
+        hosted.hear(begins());
+        assert!(!is_live(&hosted));
+        drop(hosted);
+        told.recv().unwrap();
+    }
+}

@@ -110,6 +110,10 @@ pub fn run(
 
 fn refresh(app: &mut App, source: &mut dyn Source) {
     app.set_board(source.board());
+    if let Some(task) = app.outdated().map(str::to_owned) {
+        let lines = source.detail(&task);
+        app.set_detail(task, lines);
+    }
     if let Some(lines) = source.output() {
         app.set_output(lines);
     }

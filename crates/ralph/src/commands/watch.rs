@@ -93,6 +93,8 @@ struct Window<'c> {
     looked: Option<Instant>,
     tail: Tail,
     output: Vec<Line>,
+    /// How long the output was when it was last told.
+    told: usize,
     /// The last thing that went wrong with looking, so that it is told once.
     trouble: Option<String>,
 }
@@ -111,6 +113,7 @@ impl<'c> Window<'c> {
             looked: None,
             tail: Tail::default(),
             output: Vec::new(),
+            told: 0,
             trouble: None,
         })
     }
@@ -166,6 +169,8 @@ impl<'c> Window<'c> {
         if self.tail.is_of(&log) {
             return;
         }
+        // The last words of the old one.
+        self.tail.read(self.context.project.root().to_str(), &mut self.output);
         let backend = self.backend_of(&log);
         let driver = backend.and_then(|name| details::driver(self.context, &name).ok().flatten());
         self.output.push(Line::of(Style::Faint, format!("-- {}", self.context.show(&log))));
@@ -199,14 +204,15 @@ impl Source for Window<'_> {
     }
 
     fn output(&mut self) -> Option<Vec<Line>> {
-        let before = self.output.len();
-        self.output.extend(self.events.drain(..).map(|event| lines::of_event(&event)));
+        // What a backend said comes before what became of it.
         self.tail.read(self.context.project.root().to_str(), &mut self.output);
-        if self.output.len() == before {
+        self.output.extend(self.events.drain(..).map(|event| lines::of_event(&event)));
+        if self.output.len() == self.told {
             return None;
         }
         let extra = self.output.len().saturating_sub(KEPT);
         self.output.drain(..extra);
+        self.told = self.output.len();
         Some(self.output.clone())
     }
 

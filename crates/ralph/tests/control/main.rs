@@ -21,3 +21,4 @@ mod queue;
 mod repo;
 mod stages;
 mod terminal;
+mod view;
