@@ -4,6 +4,7 @@ use std::fs;
 use std::process::{Child, Command, Stdio};
 
 use crate::desk::{Desk, desk};
+use crate::grid::rows;
 use crate::repo::{says, until};
 
 /// A view in a terminal of its own; keys go in through a pipe.
@@ -32,11 +33,18 @@ impl Screen {
             .args(["-qfec", &line])
             .arg(&log)
             .current_dir(desk.root())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", desk.home())
+            .env("LC_ALL", "C.UTF-8")
             .env("TERM", "xterm-256color")
             .env("SHELL", "/bin/sh")
-            .env_remove("RALPH_NOW")
-            .env_remove("NO_COLOR")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .envs(["AUTHOR", "COMMITTER"].map(|role| (format!("GIT_{role}_NAME"), "Tess Ter")))
+            .envs(
+                ["AUTHOR", "COMMITTER"].map(|role| (format!("GIT_{role}_EMAIL"), "t@example.com")),
+            )
+            .env("RALPH_SIM", desk.home().join("scenario.toml"))
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -54,19 +62,10 @@ impl Screen {
         String::from_utf8_lossy(&fs::read(&self.log).unwrap_or_default()).into_owned()
     }
 
-    /// Whether words stand there. A screen is drawn in pieces, with moves of the cursor for blanks.
+    /// Whether words stand there now, wherever lines end.
     fn has(&self, part: &str) -> bool {
-        let mut words = String::new();
-        let mut rest = self.shown();
-        while let Some((before, after)) = rest.split_once("\x1b[") {
-            words.push_str(before);
-            words.push(' ');
-            let end =
-                after.find(|c: char| ('@'..='~').contains(&c)).map_or(after.len(), |at| at + 1);
-            rest = after[end..].to_owned();
-        }
-        words.push_str(&rest);
-        words.split_whitespace().collect::<Vec<_>>().join(" ").contains(part)
+        let rows = rows(&self.shown()).join(" ");
+        rows.split_whitespace().collect::<Vec<_>>().join(" ").contains(part)
     }
 
     /// It ended with this code, and the terminal is as it was. Returns all that was shown.
@@ -176,7 +175,7 @@ fn three_signals_at_once_leave_a_clean_terminal() {
 }
 
 /// A loop that panics while its screen is open.
-fn panicked() -> Screen {
+fn panicked() -> (Desk, Screen) {
     for point in (10..200).step_by(10) {
         let desk = desk();
         let setting = format!("RALPH_CRASH_POINT=panic:{point}");
@@ -186,7 +185,7 @@ fn panicked() -> Screen {
         if screen.has("sim works on t-aaa1") {
             desk.go();
             until(|| screen.has("LEFT "));
-            return screen;
+            return (desk, screen);
         }
     }
     panic!("the points are gone");
@@ -194,7 +193,8 @@ fn panicked() -> Screen {
 
 #[test]
 fn a_panic_of_a_loop_with_a_screen_leaves_a_clean_terminal_and_says_what_happened() {
-    let shown = panicked().is_clean_after(1);
+    let (_desk, screen) = panicked();
+    let shown = screen.is_clean_after(1);
     let after = shown.rsplit("\x1b[?1049l").next().unwrap();
     assert!(after.contains("ralph made a mistake"), "on the old screen: {after}");
 }
