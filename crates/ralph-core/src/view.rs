@@ -2,10 +2,6 @@
 //!
 //! The field names are plan.jsonl's. `state` is ours: one word for where a task stands.
 
-mod glance;
-
-pub use glance::{Glance, Health, Running, glance};
-
 use serde_json::{Map, Value, json};
 
 use crate::plan::{Issue, Item, Kill, Plan, State, Task, Trust, next, runnable};

@@ -32,6 +32,11 @@ pub fn freeze() {
     crate::watch::restore();
 }
 
+/// A panic that ended only a view was told, and the loop goes on.
+pub(crate) fn thaw() {
+    FROZEN.store(false, Ordering::SeqCst);
+}
+
 /// A view that changes.
 pub struct Live {
     shared: Arc<Shared>,
@@ -57,12 +62,23 @@ impl Live {
         W: Write + Send + 'static,
         S: Fn() -> Size + Send + 'static,
     {
+        Self::go_on(picture, Instant::now(), out, paint, size)
+    }
+
+    /// The same with a picture of something that began earlier.
+    pub fn go_on<W, S>(
+        picture: Picture,
+        started: Instant,
+        out: W,
+        paint: Paint,
+        size: S,
+    ) -> std::io::Result<Self>
+    where
+        W: Write + Send + 'static,
+        S: Fn() -> Size + Send + 'static,
+    {
         let state = State { picture, changed: false, over: false };
-        let shared = Arc::new(Shared {
-            state: Mutex::new(state),
-            woken: Condvar::new(),
-            started: Instant::now(),
-        });
+        let shared = Arc::new(Shared { state: Mutex::new(state), woken: Condvar::new(), started });
         let screen = Screen::new(out, paint);
         let theirs = Arc::clone(&shared);
         let thread = std::thread::Builder::new()

@@ -122,6 +122,17 @@ impl Picture {
         self.ended = true;
     }
 
+    /// A line that stays, from whoever draws it.
+    pub fn say(&mut self, line: Line) {
+        self.finished.push(line);
+    }
+
+    /// Forget all but the newest of the lines that stay: nobody sees them yet.
+    pub fn keep_newest(&mut self, most: usize) {
+        let extra = self.finished.len().saturating_sub(most);
+        self.finished.drain(..extra);
+    }
+
     /// The lines that stay and were not given out yet.
     pub fn take_finished(&mut self) -> Vec<Line> {
         if self.ended {

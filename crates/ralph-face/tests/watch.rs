@@ -1,48 +1,92 @@
 //! The full-screen view on screens of all sizes, and what its keys do.
 
+#![expect(clippy::unwrap_used, reason = "a test may end in a panic")]
+
+use ralph_core::config::{Config, Gate, Timeout};
 use ralph_core::control::Command;
+use ralph_core::cycle::{Entry, History};
+use ralph_core::dashboard::{Card, Facts, Meter, Running, board, state};
+use ralph_core::format::{Format, codec};
 use ralph_core::plan::Id;
-use ralph_core::view::{Glance, Health, Tally};
-use ralph_face::watch::{Act, App, Board, Colours, Key, TaskRow, draw};
+use ralph_face::watch::{Act, App, Board, Colours, Key, Role, draw};
 use ralph_face::{Line, Style};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
+use serde_json::{Value, json};
 
-fn board() -> Board {
-    let task = |id: &str, state: &str, name: &str, attempts, style| TaskRow {
-        id: id.into(),
-        state: state.into(),
-        name: name.into(),
-        attempts,
-        style,
+const PLAN: &str = r#"{"t":"spec","spec":"pictures.md"}
+{"t":"task","id":"t-7jla","spec":"pictures.md","name":"Resize pictures (画像の縮小)","s":"p"}
+{"t":"task","id":"t-key0","spec":"pictures.md","name":"Upload to the bucket","s":"p","blocked":"no API key"}
+{"t":"task","id":"t-odd0","spec":"pictures.md","name":"Sign the upload","s":"p","deps":["t-gone"]}
+{"t":"task","id":"t-web0","spec":"pictures.md","name":"Show them","s":"p","deps":["t-7jla"]}
+{"t":"accept","id":"t-wei0","spec":"pictures.md","name":"Read pictures","done_at":"x","at":"2025-01-20T09:00:00Z"}
+"#;
+
+/// A run with a budget whose second attempt is under way since 75 seconds.
+fn story() -> Vec<Value> {
+    let started = |id: &str, n: u32, retries: u32| {
+        json!({"at": "2025-01-20T10:28:45Z", "record": "attempt_started", "attempt": id, "run": "r",
+            "iteration": n, "task": "t-7jla", "name": "Resize pictures (画像の縮小)",
+            "retries": retries, "backend": "claude", "base": null})
     };
-    Board {
-        glance: Glance {
-            doing: "t-7jla  Resize pictures (画像の縮小): claude works, retry 1".into(),
-            since: None,
-            tally: Tally { pending: 2, accepted: 2, blocked: 1, ..Tally::default() },
-            health: Health::Caution,
-            why: "the last 2 attempts failed".into(),
-            spent: 0.12,
-            spent_unknown: false,
-            limit: Some(5.0),
-            spent_ever: 3.5,
-            needs: vec!["t-key0: blocked: no API key".into(), "t-odd0: failed".into()],
-        },
-        seconds: Some(75),
-        plan: "ralph/plan.jsonl".into(),
-        tasks: vec![
-            task("t-wei0", "accepted", "Read pictures", 1, Style::Good),
-            task("t-7jla", "running", "Resize pictures", 3, Style::Strong),
-            task("t-key0", "blocked", "Upload to the bucket", 1, Style::Bad),
-        ],
-    }
+    vec![
+        json!({"record": "run_started", "run": "r", "command": "build", "plan": "ralph/plan.jsonl",
+            "mode": "handoff-only",
+            "budget": {"max_cost": 5.0, "max_iterations": 20, "timeout_s": 1800}}),
+        started("a", 1, 0),
+        json!({"record": "backend_ended", "attempt": "a", "outcome": "success", "message": "done",
+            "claimed": {"claim": "done"}, "changes": null, "changed": 2, "cost": 0.08,
+            "took_ms": 4000}),
+        json!({"record": "judged", "attempt": "a", "passed": false,
+            "checks": [{"name": "test", "passed": false}]}),
+        json!({"record": "fail_intent", "attempt": "a", "retries": 1,
+            "failure": {"kind": "gates", "message": "test failed"}}),
+        json!({"record": "rolled_back", "attempt": "a", "salvage": null}),
+        started("b", 2, 1),
+    ]
+}
+
+fn board_of(records: &[Value], running: Running) -> Board {
+    let entries = records.iter().map(|record| {
+        let mut record = record.clone();
+        if record["at"].is_null() {
+            record["at"] = json!("2025-01-20T10:20:00Z");
+        }
+        serde_json::from_value::<Entry>(record).unwrap()
+    });
+    let history = History::of(&entries.collect::<Vec<_>>());
+    let plan = codec(Format::Jsonl).parse(PLAN).unwrap();
+    let gate = |name: &str| Gate {
+        name: name.into(),
+        command: format!("make {name}"),
+        kind: None,
+        required: None,
+        timeout: Timeout::minutes(1),
+    };
+    let config = Config { gates: vec![gate("fmt"), gate("test")], ..Config::default() };
+    let meter = Meter { used: Some(90_000), window: Some(200_000), cost: Some(0.04) };
+    let state = state(&Facts {
+        now: "2025-01-20T10:30:00Z",
+        project: "pictures",
+        plan_file: "ralph/plan.jsonl",
+        history: &history,
+        plan: &plan,
+        inbox: &[],
+        config: &config,
+        running: &running,
+        meter,
+    });
+    Board { state, tasks: board(&plan, &history, 0, 100).tasks }
+}
+
+fn now() -> Board {
+    board_of(&story(), Running::Pid(7))
 }
 
 fn app() -> App {
-    let mut app = App::default();
-    app.set_board(board());
+    let mut app = App::new(Role::Guest);
+    app.set_board(now());
     app.set_output((1..=30).map(|n| Line::of(Style::Plain, format!("line {n}"))).collect());
     app
 }
@@ -77,30 +121,118 @@ fn keys(app: &mut App, keys: &str) -> Option<Act> {
 #[test]
 fn one_screen_answers_the_five_questions() {
     insta::assert_snapshot!(screen(&mut app(), 90, 16), @r#"
-now     t-7jla  Resize pictures (画像の縮小): claude works, retry 1  1m 15s
-far     [########!!!!!---------] 2 of 5 tasks, 1 stuck  ralph/plan.jsonl
-health  look: the last 2 attempts failed
-cost    $0.12 of $5.00; $3.50 here so far
-needs   t-key0: blocked: no API key  and 1 more
-* Tasks (3) ────────────────── Output ────────────────────────────────────────────────────
->accepted t-wei0 Read pictur… line 22
- running  t-7jla x3 Resize p… line 23
- blocked  t-key0 Upload to t… line 24
-                              line 25
-                              line 26
+now     claude works on t-7jla, retry 1 of 2  1m 15s of 30m  Resize pictures (画像の縮小)
+done    [####!!!!--------------] 1 of 5 tasks, 1 stuck  iteration 2 of 20  BUILD of pictu…
+health  look: 2 tasks need a person
+cost    $0.12 of $5.00  context 45 % of 200k tokens  $0.12 here so far
+needs   t-key0 is blocked: no API key (and 1 more): remove what is in its way, then retry…
+* Tasks (5) ────────────────── Output ────────────────────────────────────────────────────
+>running  t-7jla x2 Resize p… line 22
+ blocked  t-key0 Upload to t… line 23
+ pending  t-odd0 Sign the up… line 24
+ pending  t-web0 Show them    line 25
+ accepted t-wei0 Read pictur… line 26
                               line 27
                               line 28
                               line 29
                               line 30
-p pause  r resume  s skip  n note  x stop  / search  Enter detail  ? help  q quit
+? keys  q close  p pause  r resume  s skip  n note  x stop  / search  Enter detail
 "#);
+}
+
+#[test]
+fn a_gate_is_seen_while_it_runs() {
+    let mut records = story();
+    let gate = |record: &str, name: &str| {
+        json!({"at": "2025-01-20T10:29:48Z", "record": record, "attempt": "b", "gate": name,
+            "on": "result", "passed": true, "took_ms": 900})
+    };
+    records.push(json!({"record": "backend_ended", "attempt": "b", "outcome": "success",
+        "message": "done", "claimed": {"claim": "done"}, "changes": null, "changed": 2,
+        "cost": 0.04, "took_ms": 4000}));
+    records.extend([
+        gate("gate_started", "fmt"),
+        gate("gate_ended", "fmt"),
+        gate("gate_started", "test"),
+    ]);
+    let now = board_of(&records, Running::Pid(7));
+    let states: Vec<_> =
+        now.state.attempt.as_ref().unwrap().gates.iter().map(|gate| gate.state).collect();
+    assert_eq!(states, ["passed", "running"]);
+    let mut app = app();
+    app.set_board(now);
+    let first = screen(&mut app, 100, 16).lines().next().unwrap().to_owned();
+    assert_eq!(
+        first,
+        "now     gate 2 of 2, test, checks t-7jla  12s  Resize pictures (画像の縮小)"
+    );
+}
+
+#[test]
+fn what_was_asked_for_and_has_not_happened_yet_is_shown() {
+    let command =
+        |word: &str| json!({"record": "command", "id": word, "command": word, "argument": null});
+    let shown = |more: &[Value]| {
+        let mut app = app();
+        app.set_board(board_of(&[&story(), more].concat(), Running::Pid(7)));
+        screen(&mut app, 120, 16)
+    };
+    let paused = shown(&[command("pause")]);
+    assert!(paused.contains("claude works on t-7jla, retry 1 of 2, then it pauses"), "{paused}");
+    let stops = shown(&[command("stop")]);
+    assert!(stops.contains("claude works on t-7jla, retry 1 of 2, then the loop ends"), "{stops}");
+}
+
+#[test]
+fn a_loop_that_is_gone_says_that_it_needs_a_start() {
+    let mut app = app();
+    app.set_board(board_of(&story(), Running::Nobody));
+    let gone = screen(&mut app, 120, 16);
+    assert!(
+        gone.contains("now     ralph build is gone without having said how it ended"),
+        "{gone}"
+    );
+    assert!(gone.contains("health  stopped: "), "{gone}");
+    assert!(gone.contains("start it again"), "{gone}");
+}
+
+#[test]
+fn a_low_screen_still_answers_the_five_questions() {
+    insta::assert_snapshot!(screen(&mut app(), 40, 10), @r#"
+now     claude works on t-7jla, retry 1…
+look  1/5 done, 1 stuck  $0.12/$5.00
+needs   t-key0 is blocked: no API key (…
+* Tasks (5) ────────────────────────────
+>running  t-7jla x2 Resize pictures (…
+ blocked  t-key0 Upload to the bucket
+ pending  t-odd0 Sign the upload
+ pending  t-web0 Show them
+ accepted t-wei0 Read pictures
+? keys  q close  p pause  r resume
+"#);
+}
+
+#[test]
+fn the_keys_can_be_read_on_a_low_screen_too() {
+    let mut app = app();
+    app.press(Key::Char('?'));
+    let top = screen(&mut app, 40, 10);
+    assert!(top.contains("p         pause") && !top.contains("q         close"), "{top}");
+    for _ in 0..20 {
+        app.press(Key::Down);
+        screen(&mut app, 40, 10);
+    }
+    let end = screen(&mut app, 40, 10);
+    assert!(end.contains("q         close") && end.contains("Ctrl-C"), "{end}");
+    app.press(Key::Escape);
+    assert!(!screen(&mut app, 40, 10).contains("Ctrl-C"));
 }
 
 #[test]
 fn a_narrow_screen_shows_one_pane_at_a_time() {
     let mut app = app();
     let tasks = screen(&mut app, 40, 14);
-    assert!(tasks.contains("* Tasks (3)") && !tasks.contains("Output"), "{tasks}");
+    assert!(tasks.contains("* Tasks (5)") && !tasks.contains("Output"), "{tasks}");
     app.press(Key::Tab);
     let output = screen(&mut app, 40, 14);
     assert!(output.contains("* Output") && output.contains("line 30"), "{output}");
@@ -116,7 +248,7 @@ fn no_size_is_too_small_to_draw_on() {
             screen(&mut app, columns, rows);
         }
     }
-    assert!(screen(&mut app(), 20, 3).starts_with("now     t-7jla"));
+    assert!(screen(&mut app(), 20, 3).starts_with("now     claude work"));
 }
 
 #[test]
@@ -127,12 +259,12 @@ fn keys_steer_and_what_cannot_be_taken_back_is_asked_first() {
     assert_eq!(keys(&mut app, "xn"), None, "no means no");
     assert_eq!(keys(&mut app, "xy"), Some(Act::Send(Command::Stop)));
     assert_eq!(keys(&mut app, "Ky"), Some(Act::Send(Command::KillAttempt)));
-    assert_eq!(keys(&mut app, "jsy"), Some(Act::Send(Command::Skip(Id::new("t-7jla")))));
+    assert_eq!(keys(&mut app, "jsy"), Some(Act::Send(Command::Skip(Id::new("t-key0")))));
     assert_eq!(keys(&mut app, "nquiet please"), None, "a text has letters, not keys");
     assert_eq!(app.press(Key::Enter), Some(Act::Send(Command::Note("quiet please".into()))));
     assert_eq!(keys(&mut app, "?q"), None, "any key closes the help");
     assert_eq!(keys(&mut app, "q"), Some(Act::Quit));
-    assert_eq!(app.press(Key::Leave), Some(Act::Quit));
+    assert_eq!(app.press(Key::Leave), Some(Act::Interrupt));
 }
 
 #[test]
@@ -167,8 +299,8 @@ fn a_search_finds_and_goes_on_from_there() {
 #[test]
 fn details_take_the_place_of_the_output_until_escape() {
     let mut app = app();
-    assert_eq!(app.press(Key::Enter), Some(Act::Detail("t-wei0".into())));
-    app.set_detail("t-wei0".into(), vec![Line::of(Style::Good, "+added")]);
+    assert_eq!(app.press(Key::Enter), Some(Act::Detail("t-7jla".into())));
+    app.set_detail("t-7jla".into(), vec![Line::of(Style::Good, "+added")]);
     let detail = screen(&mut app, 90, 16);
     assert!(detail.contains("+added") && !detail.contains("line 30"), "{detail}");
     app.press(Key::Escape);
@@ -191,12 +323,12 @@ fn without_colours_nothing_is_coloured_and_with_them_words_stay() {
 fn the_selected_task_stays_selected_when_others_come() {
     let mut app = app();
     app.press(Key::Down);
-    assert_eq!(app.task(), Some("t-7jla"));
-    let mut new = board();
+    assert_eq!(app.task(), Some("t-key0"));
+    let mut new = now();
     let first = new.tasks[0].clone();
-    new.tasks.insert(0, TaskRow { id: "t-new0".into(), ..first });
+    new.tasks.insert(0, Card { id: "t-new0".into(), ..first });
     app.set_board(new);
-    assert_eq!(app.task(), Some("t-7jla"));
-    app.set_board(Board { tasks: Vec::new(), ..board() });
+    assert_eq!(app.task(), Some("t-key0"));
+    app.set_board(Board { tasks: Vec::new(), ..now() });
     assert_eq!(app.task(), None);
 }

@@ -1,7 +1,7 @@
 //! Dying on purpose, for the tests that prove that dying does no harm.
 //!
 //! With `RALPH_CRASH_POINT=N` in its environment, ralph kills itself with SIGKILL at the N-th point
-//! it comes to. Points stand before and after everything that changes the world. Without the
+//! it comes to, and with `RALPH_CRASH_POINT=panic:N` it panics there. Points stand before and after everything that changes the world. Without the
 //! variable a point costs one comparison.
 
 use std::sync::OnceLock;
@@ -12,15 +12,31 @@ use rustix::process::{Signal, getpid, kill_process};
 /// The variable that says at which point to die.
 pub const CRASH_VARIABLE: &str = "RALPH_CRASH_POINT";
 
-static WANTED: OnceLock<Option<u64>> = OnceLock::new();
+/// How to die.
+#[derive(Clone, Copy)]
+enum Death {
+    Kill,
+    Panic,
+}
+
+static WANTED: OnceLock<Option<(Death, u64)>> = OnceLock::new();
 static PASSED: AtomicU64 = AtomicU64::new(0);
 
 /// A point at which ralph may be made to die.
 pub fn point() {
-    let wanted = WANTED.get_or_init(|| std::env::var(CRASH_VARIABLE).ok()?.parse().ok());
-    let Some(wanted) = wanted else { return };
+    let wanted = WANTED.get_or_init(|| {
+        let value = std::env::var(CRASH_VARIABLE).ok()?;
+        Some(match value.strip_prefix("panic:") {
+            Some(n) => (Death::Panic, n.parse().ok()?),
+            None => (Death::Kill, value.parse().ok()?),
+        })
+    });
+    let Some((death, wanted)) = wanted else { return };
     if PASSED.fetch_add(1, Ordering::Relaxed) + 1 == *wanted {
-        // Nothing can be told any more, also not that this failed.
-        let _dead = kill_process(getpid(), Signal::KILL);
+        match death {
+            // Nothing can be told any more, also not that this failed.
+            Death::Kill => _ = kill_process(getpid(), Signal::KILL),
+            Death::Panic => std::panic::panic_any("a test wants it"),
+        }
     }
 }

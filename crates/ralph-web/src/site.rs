@@ -185,7 +185,8 @@ impl Site {
 
     /// Who works.
     pub(crate) fn running(&self) -> Running {
-        store::running(&self.project.state_dir()).map_or(Running::Nobody, Running::Pid)
+        let holder = store::who_runs(&self.project.state_dir());
+        holder.map_or(Running::Nobody, |holder| Running::Pid(holder.pid))
     }
 
     /// What else a page shows changes when one of these does.

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::history::{Fate, History};
 use super::judge::Claimed;
-use super::record::{Entry, Record, Verdict};
+use super::record::{Entry, On, Record, Verdict};
+use crate::words::took;
 
 /// One line of `events.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -63,6 +64,22 @@ pub fn event_of(entry: &Entry, history: &History) -> Vec<Event> {
             }
             events
         }
+        Record::GateStarted(start) => vec![event(
+            "gate_start",
+            format!("{} runs{}", start.gate, place(start.on)),
+            json!({ "attempt": start.attempt, "gate": start.gate, "on": start.on }),
+        )],
+        Record::GateEnded(end) => {
+            let (start, word) = (&end.start, if end.passed { "passed" } else { "failed" });
+            vec![event(
+                "gate_end",
+                format!("{} {word}{} in {}", start.gate, place(start.on), took(end.took_ms)),
+                json!({
+                    "attempt": start.attempt, "gate": start.gate, "on": start.on,
+                    "passed": end.passed, "duration_ms": end.took_ms,
+                }),
+            )]
+        }
         Record::Judged(verdict) => {
             let word = if verdict.passed { "validation_pass" } else { "validation_fail" };
             let metadata = json!({
@@ -80,13 +97,17 @@ pub fn event_of(entry: &Entry, history: &History) -> Vec<Event> {
             json!({ "attempt": attempt, "until": until, "backend": backend }),
         )],
         Record::Waited => vec![event("wait_end", "the wait is over".into(), json!({}))],
-        Record::Command { id, command, argument } => {
+        Record::Command { id, command, argument, ignored } => {
             let word = match command.as_str() {
                 "inject-note" => "note",
                 "skip-task" => "skip_task",
                 other => other,
             };
-            let message = argument.clone().unwrap_or_else(|| command.clone());
+            let message = argument.as_ref().unwrap_or(command);
+            let message = match ignored {
+                Some(why) => format!("{message}: ignored, {why}"),
+                None => message.clone(),
+            };
             vec![event(word, message, json!({ "command": command, "id": id }))]
         }
         Record::Indexed { iteration } => vec![event(
@@ -156,6 +177,15 @@ pub fn event_of(entry: &Entry, history: &History) -> Vec<Event> {
         | Record::FailIntent(_)
         | Record::Consulting(_)
         | Record::Consulted { .. } => Vec::new(),
+    }
+}
+
+/// Where a gate runs, when that is not what the backend left.
+fn place(on: On) -> &'static str {
+    match on {
+        On::Result => "",
+        On::Base => " on the tree before the attempt",
+        On::Alone => " on the commit alone",
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::judge::{Claimed, FREE_CRASHES, Failure, FailureKind, Proof};
 use super::record::{
-    BackendEnd, Base, Consulting, Entry, FailIntent, LandIntent, Landing, Record, RunStart,
-    Started, Verdict,
+    BackendEnd, Base, Consulting, Entry, FailIntent, GateStart, LandIntent, Landing, Record,
+    RunStart, Started, Verdict,
 };
 use super::staged::Staged;
 
@@ -86,6 +86,17 @@ pub struct OpenAttempt {
     pub crashes: u32,
 }
 
+/// A gate of the last attempt that has begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GateSeen {
+    /// Which one.
+    pub start: GateStart,
+    /// When it began.
+    pub at: String,
+    /// Whether it was green, once it has ended.
+    pub passed: Option<bool>,
+}
+
 /// A wait that is under way, or was when ralph ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wait {
@@ -145,6 +156,8 @@ pub struct History {
     pub out_of_money: bool,
     /// The operator paused the last run.
     pub paused: bool,
+    /// The operator wants the last run to end.
+    pub stopping: bool,
     /// What the knowledge index does not know yet.
     pub unindexed: Unindexed,
     /// How construct stands.
@@ -155,6 +168,8 @@ pub struct History {
     pub advice: Option<serde_json::Value>,
     /// The attempt under way.
     pub open: Option<OpenAttempt>,
+    /// Gates of the last attempt that have begun, in that order.
+    pub gates: Vec<GateSeen>,
     /// The consultation under way.
     pub consulting: Option<Consulting>,
     /// The wait under way.
@@ -200,10 +215,23 @@ impl History {
                 self.cost_unknown = false;
                 self.out_of_money = false;
                 self.paused = false;
+                self.stopping = false;
             }
-            Record::RunEnded { end, .. } => self.run_end = Some(end.clone()),
+            Record::RunEnded { end, .. } => {
+                self.run_end = Some(end.clone());
+                self.stopping = false;
+            }
             Record::AttemptStarted(started) => self.begin(started, &entry.at),
             Record::BackendEnded(end) => self.backend_ended(end),
+            Record::GateStarted(start) => {
+                let (start, at) = (start.clone(), entry.at.clone());
+                self.gates.push(GateSeen { start, at, passed: None });
+            }
+            Record::GateEnded(end) => {
+                if let Some(seen) = self.gates.iter_mut().rfind(|seen| seen.start == end.start) {
+                    seen.passed = Some(end.passed);
+                }
+            }
             Record::Judged(verdict) => {
                 if let Some(view) = self.view(&verdict.attempt) {
                     view.verdict = Some(verdict.clone());
@@ -224,9 +252,11 @@ impl History {
                 self.wait = Some(Wait { until: *until, backend, reason });
             }
             Record::Waited => self.wait = None,
-            Record::Command { id, command, argument } => {
+            Record::Command { id, command, argument, ignored } => {
                 self.commands.insert(id.clone());
                 match command.as_str() {
+                    _ if ignored.is_some() => {}
+                    "stop" => self.stopping = true,
                     "inject-note" => self.notes.extend(argument.clone()),
                     "pause" => self.paused = true,
                     "resume" => self.paused = false,
@@ -279,6 +309,7 @@ impl History {
         self.last_task = Some(started.task.clone());
         self.given = std::mem::take(&mut self.notes);
         self.researched = None;
+        self.gates.clear();
         self.wait.take_if(|wait| wait.backend == started.backend);
         self.open = Some(OpenAttempt {
             started: started.clone(),

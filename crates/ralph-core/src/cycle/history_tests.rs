@@ -13,6 +13,7 @@ fn command(id: &str, command: &str, argument: Option<&str>) -> Record {
         id: id.into(),
         command: command.into(),
         argument: argument.map(str::to_owned),
+        ignored: None,
     }
 }
 

@@ -29,14 +29,16 @@ mod state;
 pub use breaker::{Breaker, Tripped};
 pub use build::{End, Limits, OnceEnd, Progress, Signal, Step, exit_code, next_step, remaining};
 pub use event::{Event, event_of};
-pub use history::{AttemptView, Fate, History, OpenAttempt, Phase, Undone, Unindexed, Wait};
+pub use history::{
+    AttemptView, Fate, GateSeen, History, OpenAttempt, Phase, Undone, Unindexed, Wait,
+};
 pub use judge::{
     Claimed, Decision, Evidence, Failure, FailureKind, Proof, Result, forbidden, judge,
 };
 pub use reconcile::{Kept, is_ticked, reconcile};
 pub use record::{
-    Answered, BackendEnd, Base, CheckLine, Consulting, Entry, FailIntent, JOURNAL_FORM, LandIntent,
-    Landing, Record, RunStart, Started, Verdict,
+    Answered, BackendEnd, Base, Budget, CheckLine, Consulting, Entry, FailIntent, GateEnd,
+    GateStart, JOURNAL_FORM, LandIntent, Landing, On, Record, RunStart, Started, Verdict,
 };
 pub use recover::{Facts, Recovery, TreeIs, recover};
 pub use staged::{Came, ConstructStart, Lap, StageEnd, StageKind, StageStart, Staged};

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::judge::{Failure, Proof};
 use super::staged::{ConstructStart, StageEnd, StageStart};
 use crate::backend::Outcome;
+use crate::config::{Config, Dollars};
 use crate::plan::{Id, Task};
 
 /// The number of the journal's form. It grows when an older ralph would misread what is written.
@@ -40,6 +41,10 @@ pub enum Record {
     AttemptStarted(Started),
     /// The backend has ended and what it left behind is saved.
     BackendEnded(BackendEnd),
+    /// A gate begins.
+    GateStarted(GateStart),
+    /// It has ended; one that was ended from outside has no such record.
+    GateEnded(GateEnd),
     /// The gates were run.
     Judged(Verdict),
     /// Intent: the work is about to be put where it belongs.
@@ -81,6 +86,9 @@ pub enum Record {
         command: String,
         /// Its text or task.
         argument: Option<String>,
+        /// Why nothing comes of it, when nothing does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ignored: Option<String>,
     },
     /// Intent: agents are about to be asked that may change nothing of the project.
     Consulting(Consulting),
@@ -159,6 +167,77 @@ pub struct RunStart {
     /// The form of the records that follow, [`JOURNAL_FORM`] of whoever writes them.
     #[serde(default)]
     pub form: u32,
+    /// What it may use, options of the command line included. Older runs did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
+}
+
+/// What a run may use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Budget {
+    /// Dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<f64>,
+    /// Iterations.
+    pub max_iterations: u32,
+    /// Seconds of one backend run.
+    pub timeout_s: u64,
+}
+
+impl Budget {
+    /// Of `ralph build`, as configured.
+    pub fn of_build(config: &Config) -> Self {
+        Self {
+            max_cost: config.limits.max_cost.map(Dollars::get),
+            max_iterations: config.build.max_iterations.get(),
+            timeout_s: config.limits.build_timeout().as_secs(),
+        }
+    }
+
+    /// Of `ralph construct` and `ralph agent`, as configured.
+    pub fn of_construct(config: &Config) -> Self {
+        Self {
+            max_iterations: config.construct.max_iterations.get(),
+            timeout_s: config.limits.construct_timeout().as_secs(),
+            ..Self::of_build(config)
+        }
+    }
+}
+
+/// Which tree a gate looks at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum On {
+    /// What the backend left.
+    #[default]
+    Result,
+    /// What it started from.
+    Base,
+    /// The commit, without the user's changes.
+    Alone,
+}
+
+/// A gate begins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateStart {
+    /// Which attempt.
+    pub attempt: String,
+    /// Its name.
+    pub gate: String,
+    /// What it looks at.
+    pub on: On,
+}
+
+/// A gate has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateEnd {
+    /// Which one.
+    #[serde(flatten)]
+    pub start: GateStart,
+    /// Whether it was green.
+    pub passed: bool,
+    /// How long it took.
+    pub took_ms: u64,
 }
 
 /// A backend is about to run.

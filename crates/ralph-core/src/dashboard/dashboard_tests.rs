@@ -141,6 +141,47 @@ fn the_first_screen_tells_what_runs_how_far_and_what_it_cost() {
 }
 
 #[test]
+fn a_budget_is_what_the_run_says_or_else_what_is_configured() {
+    let told = |run: Value| {
+        let state = screen(&[run], &tasks(), &Running::Pid(1), Meter::default());
+        (state.cost.limit_usd, state.run.iteration_limit)
+    };
+    let default = Config::default();
+    assert_eq!(told(run()), (None, default.build.max_iterations.get()), "an older journal");
+    let mut with = run();
+    with["budget"] = json!({"max_cost": 2.5, "max_iterations": 3, "timeout_s": 60});
+    assert_eq!(told(with), (Some(2.5), 3));
+}
+
+#[test]
+fn a_gate_runs_from_its_start_to_its_end_and_no_longer_than_its_attempt() {
+    let gate = |record: &str| {
+        json!({"record": record, "attempt": "a", "gate": "test", "on": "result",
+            "passed": false, "took_ms": 5})
+    };
+    let all = [
+        run(),
+        started("a", 1, "t-aaaa"),
+        ended("a", 0.5),
+        gate("gate_started"),
+        gate("gate_ended"),
+    ];
+    let at = |upto: usize| {
+        let state = screen(&all[..upto], &tasks(), &Running::Pid(1), Meter::default());
+        let gate = &state.attempt.unwrap().gates[0];
+        (gate.state, gate.passed, gate.elapsed_s.is_some())
+    };
+    assert_eq!(at(3), ("waiting", None, false));
+    assert_eq!(at(4), ("running", None, true));
+    assert_eq!(at(5), ("failed", Some(false), false));
+    let mut killed = all[..4].to_vec();
+    killed.push(json!({"record": "fail_intent", "attempt": "a", "retries": 0,
+        "failure": {"kind": "interrupted", "message": "ended"}}));
+    let state = screen(&killed, &tasks(), &Running::Pid(1), Meter::default());
+    assert_eq!(state.attempt.unwrap().gates[0].state, "waiting");
+}
+
+#[test]
 fn gates_and_landing_are_phases_of_their_own() {
     let all = lands("a", 1, "t-aaaa");
     for (upto, phase) in [(1, "backend"), (2, "gates"), (3, "gates"), (4, "landing")] {

@@ -1,6 +1,6 @@
 //! How it goes, and what a person has to do about it.
 
-use super::state::{Facts, Health, HealthWord, LoopNow, Need};
+use super::state::{Facts, Health, HealthWord, LoopNow, Need, budget};
 use crate::cycle::{AttemptView, Claimed, Fate};
 use crate::inbox;
 use crate::plan::{self, Item, Obstacle, Stage, Trust};
@@ -19,7 +19,7 @@ pub(super) fn needs(facts: &Facts<'_>, run: &LoopNow) -> Vec<Need> {
         need("crashed", run.words.clone(), hint, None);
     }
     if run.status == "paused" {
-        need("paused", run.words.clone(), "resume it in Controls, or `ralph resume`", None);
+        need("paused", run.words.clone(), "`ralph resume` goes on", None);
     }
     if let Some(view) = facts.history.attempts.last()
         && let Some(Claimed::NeedsHuman { reason }) = view.backend.as_ref().map(|end| &end.claimed)
@@ -99,9 +99,9 @@ pub(super) fn health(facts: &Facts<'_>, run: &LoopNow, needs: &[Need]) -> Health
             attention(format!("the context is {:.0} % full", share * 100.0));
         }
     }
-    if let Some(limit) = facts.config.limits.max_cost {
-        let share = history.cost / limit.get();
-        if limit.get() > 0.0 && share >= 0.8 {
+    if let Some(limit) = budget(facts).max_cost {
+        let share = history.cost / limit;
+        if limit > 0.0 && share >= 0.8 {
             attention(format!("{:.0} % of the budget is spent", share * 100.0));
         }
     }

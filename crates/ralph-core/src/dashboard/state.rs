@@ -5,9 +5,10 @@ use serde::Serialize;
 use super::health::{health, needs};
 use super::rows::{AttemptRow, attempt_row, phase_word};
 use super::{between, seconds};
+use crate::backend::Event;
 use crate::config::Config;
-use crate::cycle::{History, OpenAttempt};
-use crate::gate::{Need as GateNeed, resolve};
+use crate::cycle::{Budget, History, On, OpenAttempt, Phase};
+use crate::gate::{Gate, Need as GateNeed, resolve};
 use crate::inbox;
 use crate::plan::{self, Plan, Trust};
 use crate::view::Tally;
@@ -33,6 +34,20 @@ pub struct Meter {
     pub window: Option<u64>,
     /// Dollars so far in this run.
     pub cost: Option<f64>,
+}
+
+impl Meter {
+    /// The backend said something.
+    pub fn hear(&mut self, event: &Event) {
+        match event {
+            Event::Context(context) => {
+                self.used = Some(context.used);
+                self.window = context.window.or(self.window);
+            }
+            Event::Cost(money) => self.cost = Some(money.0),
+            _ => {}
+        }
+    }
 }
 
 /// Everything that the first screen is made of.
@@ -123,6 +138,8 @@ pub struct LoopNow {
     pub iteration: u32,
     /// Most iterations of a run.
     pub iteration_limit: u32,
+    /// The operator wants it to end after what runs now.
+    pub stopping: bool,
     /// Until when it waits, RFC 3339.
     pub wait_until: Option<String>,
     /// Seconds until then.
@@ -143,7 +160,7 @@ pub struct AttemptNow {
     pub timeout_s: u64,
     /// Retries that its task may have.
     pub max_retries: u32,
-    /// The gates that will decide, with what they said last.
+    /// The gates that will decide, with where they are and what they said last.
     pub gates: Vec<GateNow>,
 }
 
@@ -160,6 +177,12 @@ pub struct GateNow {
     pub passed: Option<bool>,
     /// Whether that was in this attempt.
     pub this_attempt: bool,
+    /// `waiting`, `running`, `passed` or `failed` in this attempt.
+    pub state: &'static str,
+    /// Seconds since it began, while it runs.
+    pub elapsed_s: Option<u64>,
+    /// While it runs: `result`, what the backend left; `base`, what that started from; or `alone`.
+    pub on: Option<On>,
 }
 
 /// The context of the backend under way.
@@ -267,7 +290,7 @@ pub fn state(facts: &Facts<'_>) -> State {
             run_usd: history.cost + attempt_usd.unwrap_or(0.0),
             attempt_usd,
             total_usd: history.total_cost + attempt_usd.unwrap_or(0.0),
-            limit_usd: facts.config.limits.max_cost.map(|limit| limit.get()),
+            limit_usd: budget(facts).max_cost,
             unknown: history.cost_unknown,
         },
         tasks,
@@ -284,6 +307,19 @@ pub fn state(facts: &Facts<'_>) -> State {
         run,
         health,
         needs,
+    }
+}
+
+/// What the last run may use: what it said itself, or what is configured now.
+pub(super) fn budget(facts: &Facts<'_>) -> Budget {
+    let run = facts.history.run.as_ref();
+    if let Some(budget) = run.and_then(|run| run.budget) {
+        return budget;
+    }
+    let config = facts.config;
+    match run.map_or("build", |run| run.command.as_str()) {
+        "build" => Budget::of_build(config),
+        _ => Budget::of_construct(config),
     }
 }
 
@@ -314,7 +350,7 @@ fn loop_now(facts: &Facts<'_>) -> LoopNow {
         (None, ..) => ("never", "No loop has run here yet.".to_owned()),
         (Some(_), None, None) => ("crashed", crashed(command)),
         (Some(_), None, Some(end)) => ("ended", format!("ralph {command} ended: {}.", plain(end))),
-        (Some(_), Some(_), _) if history.paused => ("paused", "Paused by the operator.".to_owned()),
+        (Some(_), Some(_), _) if history.paused => ("paused", paused(facts)),
         (Some(_), Some(_), _) if wait_s.is_some() => {
             let reason = wait.map_or("", |wait| wait.reason.as_str());
             ("waiting", format!("Waiting for a usage limit: {reason}"))
@@ -323,9 +359,9 @@ fn loop_now(facts: &Facts<'_>) -> LoopNow {
     };
     let construct = &history.construct;
     let staged = construct.open.as_ref().filter(|_| command != "build");
-    let (iteration, iteration_limit) = match command {
-        "construct" | "agent" => (construct.counted, facts.config.construct.max_iterations.get()),
-        _ => (history.counted, facts.config.build.max_iterations.get()),
+    let iteration = match command {
+        "construct" | "agent" => construct.counted,
+        _ => history.counted,
     };
     LoopNow {
         status,
@@ -341,11 +377,20 @@ fn loop_now(facts: &Facts<'_>) -> LoopNow {
         stage: staged.map_or_else(|| plan::stage(facts.plan).as_str(), |s| s.stage.as_str()),
         spec: facts.plan.current_spec.clone(),
         iteration,
-        iteration_limit,
+        iteration_limit: budget(facts).max_iterations,
+        stopping: history.stopping && pid.is_some(),
         wait_until: wait
             .and_then(|w| jiff::Timestamp::from_second(w.until).ok())
             .map(|at| at.to_string()),
         wait_s,
+    }
+}
+
+/// A pause waits for the end of what runs.
+fn paused(facts: &Facts<'_>) -> String {
+    match facts.history.open.is_some() || facts.history.consulting.is_some() {
+        true => format!("{} Then it pauses, as the operator wants.", doing(facts)),
+        false => "Paused by the operator.".to_owned(),
     }
 }
 
@@ -379,31 +424,53 @@ fn attempt_now(facts: &Facts<'_>, open: &OpenAttempt) -> Option<AttemptNow> {
     let history = facts.history;
     let view = history.attempts.iter().rev().find(|v| v.started.attempt == open.started.attempt)?;
     let task = facts.plan.tasks.iter().find(|t| t.id.as_str() == open.started.task);
-    let building = history.run.as_ref().is_none_or(|run| run.command == "build");
-    let limits = &facts.config.limits;
-    let timeout = if building { limits.build_timeout() } else { limits.construct_timeout() };
     Some(AttemptNow {
         row: attempt_row(view),
         phase: phase_word(history)?,
         elapsed_s: between(&view.at, facts.now).unwrap_or(0),
-        timeout_s: timeout.as_secs(),
+        timeout_s: budget(facts).timeout_s,
         max_retries: task.and_then(|t| t.max_retries).unwrap_or(facts.config.max_retries),
         gates: resolve(facts.config, facts.plan)
             .into_iter()
-            .map(|gate| {
-                let said = history.attempts.iter().rev().find_map(|v| {
-                    let checks = &v.verdict.as_ref()?.checks;
-                    let check = checks.iter().find(|check| check.name == gate.name)?;
-                    Some((check.passed, v.started.attempt == open.started.attempt))
-                });
-                GateNow {
-                    required: gate.need == GateNeed::Required,
-                    name: gate.name,
-                    command: gate.command,
-                    passed: said.map(|(passed, _)| passed),
-                    this_attempt: said.is_some_and(|(_, this)| this),
-                }
-            })
+            .map(|gate| gate_now(facts, open, gate))
             .collect(),
     })
+}
+
+fn gate_now(facts: &Facts<'_>, open: &OpenAttempt, gate: Gate) -> GateNow {
+    let history = facts.history;
+    let attempt = &open.started.attempt;
+    let seen = || {
+        let all = history.gates.iter();
+        all.filter(|seen| seen.start.attempt == *attempt && seen.start.gate == gate.name)
+    };
+    // Gates run while nothing else does; one that was ended from outside never says so.
+    let gating = matches!(open.phase, Phase::Ended(_) | Phase::Landing(_));
+    let last = history.gates.last();
+    let running = seen().rfind(|seen| {
+        gating && seen.passed.is_none() && last.is_some_and(|last| last.start == seen.start)
+    });
+    let here = seen().rfind(|seen| seen.start.on == On::Result).and_then(|seen| seen.passed);
+    let said = here.map(|passed| (passed, true)).or_else(|| {
+        history.attempts.iter().rev().find_map(|v| {
+            let checks = &v.verdict.as_ref()?.checks;
+            let check = checks.iter().find(|check| check.name == gate.name)?;
+            Some((check.passed, v.started.attempt == *attempt))
+        })
+    });
+    GateNow {
+        state: match (running, said) {
+            (Some(_), _) => "running",
+            (None, Some((true, true))) => "passed",
+            (None, Some((false, true))) => "failed",
+            _ => "waiting",
+        },
+        elapsed_s: running.and_then(|seen| between(&seen.at, facts.now)),
+        on: running.map(|seen| seen.start.on),
+        passed: said.map(|(passed, _)| passed),
+        this_attempt: said.is_some_and(|(_, this)| this),
+        required: gate.need == GateNeed::Required,
+        name: gate.name,
+        command: gate.command,
+    }
 }

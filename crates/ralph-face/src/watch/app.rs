@@ -1,8 +1,8 @@
 //! What is looked at, and what a key means.
 
 use ralph_core::control::Command;
+use ralph_core::dashboard::Card;
 use ralph_core::plan::Id;
-use ralph_core::view::{Glance, Health, Tally};
 
 use super::Board;
 use crate::line::Line;
@@ -43,8 +43,19 @@ pub enum Act {
     Send(Command),
     /// Show this task.
     Detail(String),
-    /// Leave.
+    /// Leave the view.
     Quit,
+    /// Ctrl-C.
+    Interrupt,
+}
+
+/// Whose process the view is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Its own: it can come and go.
+    Guest,
+    /// That of the loop, which Ctrl-C ends.
+    Host,
 }
 
 /// Which half of the screen listens to the arrows.
@@ -65,7 +76,8 @@ pub(super) enum Typing {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Mode {
     Look,
-    Help,
+    /// The keys, from this line on.
+    Help(usize),
     Typing(Typing, String),
     /// Something that cannot be taken back.
     Sure(String, Command),
@@ -74,12 +86,17 @@ pub(super) enum Mode {
 /// The view.
 #[derive(Clone, Debug)]
 pub struct App {
-    pub(super) board: Board,
+    pub(super) role: Role,
+    pub(super) board: Option<Board>,
     pub(super) output: Vec<Line>,
     /// The task whose details are shown instead of the output.
     pub(super) detail: Option<(String, Vec<Line>)>,
     pub(super) pane: Pane,
     pub(super) selected: usize,
+    /// Somebody chose a task; until then the one that runs is selected.
+    chosen: bool,
+    /// Where the task stood whose details are shown.
+    detailed: Option<(&'static str, usize)>,
     /// The first row that is shown; `None` follows the end.
     pub(super) top: Option<usize>,
     pub(super) search: Option<String>,
@@ -91,27 +108,18 @@ pub struct App {
     pub(super) found: Vec<usize>,
 }
 
-impl Default for App {
-    fn default() -> Self {
-        let glance = Glance {
-            doing: String::new(),
-            since: None,
-            tally: Tally::default(),
-            health: Health::Good,
-            why: String::new(),
-            spent: 0.0,
-            spent_unknown: false,
-            limit: None,
-            spent_ever: 0.0,
-            needs: Vec::new(),
-        };
-        let board = Board { glance, seconds: None, plan: String::new(), tasks: Vec::new() };
+impl App {
+    /// An empty view.
+    pub fn new(role: Role) -> Self {
         Self {
-            board,
+            role,
+            board: None,
             output: Vec::new(),
             detail: None,
             pane: Pane::Tasks,
             selected: 0,
+            chosen: false,
+            detailed: None,
             top: None,
             search: None,
             mode: Mode::Look,
@@ -120,15 +128,20 @@ impl Default for App {
             found: Vec::new(),
         }
     }
-}
 
-impl App {
-    /// Things are like this now. The same task stays selected.
+    /// The tasks.
+    pub(super) fn tasks(&self) -> &[Card] {
+        self.board.as_ref().map_or(&[], |board| &board.tasks)
+    }
+
+    /// Things are like this now. A task that somebody chose stays selected.
     pub fn set_board(&mut self, board: Board) {
         let chosen = self.task().map(str::to_owned);
         let place = chosen.and_then(|id| board.tasks.iter().position(|task| task.id == id));
+        let runs = board.tasks.iter().position(|task| task.state == "running");
+        let place = if self.chosen { place } else { runs.or(place) };
         self.selected = place.unwrap_or(self.selected).min(board.tasks.len().saturating_sub(1));
-        self.board = board;
+        self.board = Some(board);
     }
 
     /// This is the newest output.
@@ -140,10 +153,22 @@ impl App {
     pub fn set_detail(&mut self, task: String, lines: Vec<Line>) {
         // Details that are shown anew stay where they are.
         let same = self.detail.as_ref().is_some_and(|(shown, _)| *shown == task);
+        self.detailed = self.stand(&task);
         self.detail = Some((task, lines));
         if !same {
             (self.top, self.pane) = (Some(0), Pane::Text);
         }
+    }
+
+    /// The task whose details are shown and no longer true.
+    pub fn outdated(&self) -> Option<&str> {
+        let (task, _) = self.detail.as_ref()?;
+        (self.stand(task) != self.detailed).then_some(task)
+    }
+
+    fn stand(&self, task: &str) -> Option<(&'static str, usize)> {
+        let card = self.tasks().iter().find(|card| card.id == task)?;
+        Some((card.state, card.attempts))
     }
 
     /// Say something in the last line.
@@ -153,16 +178,24 @@ impl App {
 
     /// The task that is selected.
     pub fn task(&self) -> Option<&str> {
-        self.board.tasks.get(self.selected).map(|task| task.id.as_str())
+        self.tasks().get(self.selected).map(|task| task.id.as_str())
     }
 
     /// A key was pressed.
     pub fn press(&mut self, key: Key) -> Option<Act> {
         if key == Key::Leave {
-            return Some(Act::Quit);
+            return Some(Act::Interrupt);
         }
         match std::mem::replace(&mut self.mode, Mode::Look) {
-            Mode::Help => None,
+            Mode::Help(top) => {
+                // A low screen has no room for all of them.
+                match key {
+                    Key::Up => self.mode = Mode::Help(top.saturating_sub(1)),
+                    Key::Down => self.mode = Mode::Help(top + 1),
+                    _ => {}
+                }
+                None
+            }
             Mode::Sure(_, command) => match key {
                 Key::Char('y' | 'Y') | Key::Enter => Some(Act::Send(command)),
                 _ => {
@@ -206,7 +239,7 @@ impl App {
         self.message.clear();
         match key {
             Key::Char('q') => return Some(Act::Quit),
-            Key::Char('?') => self.mode = Mode::Help,
+            Key::Char('?') => self.mode = Mode::Help(0),
             Key::Char('p') => return Some(Act::Send(Command::Pause)),
             Key::Char('r') => return Some(Act::Send(Command::Resume)),
             Key::Char('n') => self.mode = Mode::Typing(Typing::Note, String::new()),
@@ -221,7 +254,7 @@ impl App {
             Key::Char(',') => self.jump(Jump::Previous),
             Key::Enter => return self.task().map(|id| Act::Detail(id.to_owned())),
             Key::Escape if self.detail.is_some() => (self.detail, self.top) = (None, None),
-            Key::Escape => (self.search, self.top) = (None, None),
+            Key::Escape => (self.search, self.top, self.chosen) = (None, None, false),
             Key::Tab => {
                 self.pane = match self.pane {
                     Pane::Tasks => Pane::Text,
@@ -239,7 +272,7 @@ impl App {
 
     fn go(&mut self, key: Key) {
         let (all, fit) = match self.pane {
-            Pane::Tasks => (self.board.tasks.len(), self.rows.1),
+            Pane::Tasks => (self.tasks().len(), self.rows.1),
             Pane::Text => self.rows,
         };
         let last = match self.pane {
@@ -261,7 +294,7 @@ impl App {
             _ => return,
         };
         match self.pane {
-            Pane::Tasks => self.selected = to.min(last),
+            Pane::Tasks => (self.selected, self.chosen) = (to.min(last), true),
             // At the end the view follows again.
             Pane::Text => self.top = (to < last).then_some(to),
         }

@@ -1,16 +1,15 @@
 //! A picture of the view that fits any size, with and without colours.
 
-use ralph_core::view::Health;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style as Look};
 use ratatui::text::{Line as Row, Span};
 use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 
-use super::app::{App, Mode, Pane, Typing};
+use super::app::{App, Mode, Pane, Role, Typing};
+use super::head::{head, need, now};
 use crate::line::{Line, Style};
 use crate::text::{clean, pad};
-use crate::words::{dollars, elapsed};
 
 /// Narrower than this there is one pane at a time.
 const TWO_PANES: u16 = 70;
@@ -31,11 +30,14 @@ pub fn draw(frame: &mut Frame<'_>, app: &mut App, colours: Colours) {
     let area = frame.area();
     let pen = Pen(colours);
     if area.width < TINY.0 || area.height < TINY.1 {
-        let lines = [now(app), needs(app)].map(|line| pen.row(&line.fit(area.width.into())));
-        frame.render_widget(Paragraph::new(lines.to_vec()), area);
+        let state = app.board.as_ref().map(|board| &board.state);
+        let lines = state.map(|state| [now(state), need(state)]).into_iter().flatten();
+        let rows: Vec<Row<'_>> = lines.map(|l| pen.row(&l.fit(area.width.into()))).collect();
+        frame.render_widget(Paragraph::new(rows), area);
         return;
     }
-    let head = head(app, area);
+    let state = app.board.as_ref().map(|board| &board.state);
+    let head = state.map(|state| head(state, area.width, area.height)).unwrap_or_default();
     let heights = [
         Constraint::Length(u16::try_from(head.len()).unwrap_or(5)),
         Constraint::Min(1),
@@ -56,98 +58,32 @@ pub fn draw(frame: &mut Frame<'_>, app: &mut App, colours: Colours) {
         tasks(frame, app, left, pen);
         text(frame, app, right, pen);
     }
-    frame.render_widget(Paragraph::new(pen.row(&foot(app).fit(bottom.width.into()))), bottom);
-    if app.mode == Mode::Help {
-        help(frame, area, pen);
-    }
-}
-
-/// The five answers; on a low screen only the first and the last.
-fn head(app: &App, area: Rect) -> Vec<Line> {
-    if area.height < 14 {
-        return vec![now(app), needs(app)];
-    }
-    let glance = &app.board.glance;
-    let style = match glance.health {
-        Health::Good => Style::Good,
-        Health::Caution => Style::Caution,
-        Health::Bad => Style::Bad,
-    };
-    let health = label("health")
-        .add(style, glance.health.word())
-        .add(Style::Plain, format!(": {}", glance.why));
-    vec![now(app), far(app, area.width), health, cost(app), needs(app)]
-}
-
-fn label(word: &str) -> Line {
-    Line::of(Style::Faint, format!("{word:<7} "))
-}
-
-fn now(app: &App) -> Line {
-    let since = app.board.seconds.map(|s| format!("  {}", elapsed(s))).unwrap_or_default();
-    label("now").add(Style::Strong, &app.board.glance.doing).add(Style::Faint, since)
-}
-
-fn far(app: &App, width: u16) -> Line {
-    let tally = app.board.glance.tally;
-    let wide = usize::from(width / 4).clamp(8, 30);
-    let (done, stuck) = (tally.accepted + tally.skipped + tally.done, tally.blocked + tally.failed);
-    let part = |n: usize| (n * wide).checked_div(tally.total()).unwrap_or(0).min(wide);
-    let full = part(done);
-    let bad = part(done + stuck).saturating_sub(full);
-    let skipped =
-        if tally.skipped > 0 { format!(", {} skipped", tally.skipped) } else { String::new() };
-    let stuck = if stuck > 0 { format!(", {stuck} stuck") } else { String::new() };
-    label("far")
-        .add(Style::Plain, "[")
-        .add(Style::Good, "#".repeat(full))
-        .add(Style::Bad, "!".repeat(bad))
-        .add(Style::Faint, "-".repeat(wide - full - bad))
-        .add(Style::Plain, format!("] {done} of {} tasks{skipped}", tally.total()))
-        .add(Style::Bad, stuck)
-        .add(Style::Faint, format!("  {}", app.board.plan))
-}
-
-fn cost(app: &App) -> Line {
-    let glance = &app.board.glance;
-    let spent = match (glance.spent_unknown, glance.spent > 0.0) {
-        (true, false) => "unknown".to_owned(),
-        (true, true) => format!("{} and more", dollars(glance.spent)),
-        (false, _) => dollars(glance.spent),
-    };
-    let limit = glance.limit.map_or(", no limit".to_owned(), |l| format!(" of {}", dollars(l)));
-    label("cost")
-        .add(Style::Plain, format!("{spent}{limit}"))
-        .add(Style::Faint, format!("; {} here so far", dollars(glance.spent_ever)))
-}
-
-fn needs(app: &App) -> Line {
-    match app.board.glance.needs.as_slice() {
-        [] => label("needs").add(Style::Plain, "nothing from you"),
-        [one] => label("needs").add(Style::Caution, one),
-        [first, rest @ ..] => label("needs")
-            .add(Style::Caution, first)
-            .add(Style::Plain, format!("  and {} more", rest.len())),
+    frame.render_widget(
+        Paragraph::new(pen.row(&foot(app, bottom.width).fit(bottom.width.into()))),
+        bottom,
+    );
+    if let Mode::Help(top) = app.mode {
+        app.mode = Mode::Help(help(frame, area, pen, app.role, top));
     }
 }
 
 fn tasks(frame: &mut Frame<'_>, app: &App, area: Rect, pen: Pen) {
-    let title = format!(" Tasks ({}) ", app.board.tasks.len());
+    let title = format!(" Tasks ({}) ", app.tasks().len());
     let inner = pane(frame, area, &title, app.pane == Pane::Tasks, pen);
     let fit = usize::from(inner.height);
     let first = app.selected.saturating_sub(fit.saturating_sub(1));
-    let rows = app.board.tasks.iter().enumerate().skip(first).take(fit).map(|(n, task)| {
+    let rows = app.tasks().iter().enumerate().skip(first).take(fit).map(|(n, task)| {
         let mark = if n == app.selected { ">" } else { " " };
         let tries = if task.attempts > 1 { format!(" x{}", task.attempts) } else { String::new() };
         let line = Line::of(Style::Plain, mark)
-            .add(task.style, pad(&task.state, 9))
+            .add(meaning(task.state), pad(task.state, 9))
             .add(Style::Strong, &task.id)
             .add(Style::Caution, tries)
             .add(Style::Plain, format!(" {}", task.name));
         // One column stays free between the panes.
         pen.row(&line.fit(usize::from(inner.width).saturating_sub(1)))
     });
-    let rows: Vec<Row<'_>> = match app.board.tasks.is_empty() {
+    let rows: Vec<Row<'_>> = match app.tasks().is_empty() {
         true => vec![pen.row(&Line::of(Style::Faint, "no tasks yet"))],
         false => rows.collect(),
     };
@@ -192,20 +128,50 @@ fn pane(frame: &mut Frame<'_>, area: Rect, title: &str, chosen: bool, pen: Pen) 
     inner
 }
 
-fn foot(app: &App) -> Line {
+/// What the state of a task means.
+fn meaning(state: &str) -> Style {
+    match state {
+        "accepted" | "done" => Style::Good,
+        "blocked" | "failed" | "killed" => Style::Bad,
+        "running" => Style::Strong,
+        "skipped" => Style::Faint,
+        _ => Style::Plain,
+    }
+}
+
+/// The keys that fit; the first ones are those that nobody can do without.
+const KEYS: [&str; 9] = [
+    "? keys",
+    "q close",
+    "p pause",
+    "r resume",
+    "s skip",
+    "n note",
+    "x stop",
+    "/ search",
+    "Enter detail",
+];
+
+fn foot(app: &App, width: u16) -> Line {
     match &app.mode {
         Mode::Typing(Typing::Note, text) => Line::of(Style::Strong, format!("note: {text}_")),
         Mode::Typing(Typing::Search, text) => Line::of(Style::Strong, format!("/{text}_")),
         Mode::Sure(question, _) => Line::of(Style::Caution, format!("{question} (y/n)")),
         _ if !app.message.is_empty() => Line::of(Style::Caution, &app.message),
-        _ => Line::of(
-            Style::Faint,
-            "p pause  r resume  s skip  n note  x stop  / search  Enter detail  ? help  q quit",
-        ),
+        _ => {
+            let mut text = String::new();
+            for key in KEYS {
+                if text.len() + key.len() + 2 <= usize::from(width) {
+                    text.push_str(key);
+                    text.push_str("  ");
+                }
+            }
+            Line::of(Style::Faint, text.trim_end())
+        }
     }
 }
 
-const HELP: [&str; 16] = [
+const HELP: [&str; 14] = [
     "p         pause after this attempt",
     "r         resume",
     "s         skip the selected task",
@@ -219,24 +185,35 @@ const HELP: [&str; 16] = [
     "Enter     attempts and patch of a task",
     "Esc       back to the output",
     "/         search; . next, , previous",
-    "q         quit; the loop goes on",
-    "",
-    "any key closes this",
+    "q         close; the loop goes on",
 ];
 
-fn help(frame: &mut Frame<'_>, area: Rect, pen: Pen) {
-    let (wide, high) = (44.min(area.width), 18.min(area.height));
+/// Draw the keys from line `top` on, or from the last one from which on they fill the box.
+fn help(frame: &mut Frame<'_>, area: Rect, pen: Pen, role: Role, top: usize) -> usize {
+    let last = match role {
+        Role::Guest => "Ctrl-C    the same",
+        Role::Host => "Ctrl-C    end the loop after this attempt",
+    };
+    let lines: Vec<&str> = HELP.into_iter().chain([last]).collect();
+    let all = u16::try_from(lines.len()).unwrap_or(u16::MAX);
+    let (wide, high) = (46.min(area.width), (all + 2).min(area.height));
     let place = Rect {
         x: area.x + (area.width - wide) / 2,
         y: area.y + (area.height - high) / 2,
         width: wide,
         height: high,
     };
-    let rows: Vec<Row<'_>> =
-        HELP.iter().map(|line| pen.row(&Line::of(Style::Plain, line))).collect();
-    let block = Block::bordered().title(" Keys ");
+    let fit = usize::from(high.saturating_sub(2));
+    let top = top.min(lines.len().saturating_sub(fit));
+    let rows: Vec<Row<'_>> = lines
+        .iter()
+        .skip(top)
+        .map(|line| pen.row(&Line::of(Style::Plain, line).fit(wide.saturating_sub(2).into())))
+        .collect();
+    let title = if fit < lines.len() { " Keys: up, down; Esc " } else { " Keys " };
     frame.render_widget(Clear, place);
-    frame.render_widget(Paragraph::new(rows).block(block), place);
+    frame.render_widget(Paragraph::new(rows).block(Block::bordered().title(title)), place);
+    top
 }
 
 /// Turns meanings into what the terminal shows.

@@ -7,50 +7,35 @@
 //!                           └--draw--> terminal        App --command--> Source
 //! ```
 //!
-//! The [`Source`] knows where journal, plan and logs are; the [`App`] is what is looked at and decides
-//! what a key means; [`draw`] makes a picture of it that fits whatever size the terminal has. Both are
-//! values, so a test can press keys and look. Only [`run`] touches the terminal, and whatever ends it,
-//! a panic included, leaves the terminal as it was.
+//! The [`Source`] makes the view model of `ralph_core::dashboard`; the [`App`] is what is looked at and
+//! decides what a key means; [`draw`] makes a picture of it that fits whatever size the terminal has.
+//! Both are values, so a test can press keys and look. Only [`run`] touches the terminal, and whatever
+//! ends it, a panic included, leaves the terminal as it was. [`Hosted`] is the same view in the process
+//! of the loop itself, beside it and never in its way.
 
 mod app;
 mod draw;
+mod head;
+mod host;
 mod show;
 
-pub use app::{Act, App, Key};
+pub use app::{Act, App, Key, Role};
 pub use draw::{Colours, draw};
-pub use show::{restore, run};
+pub use host::{Hosted, Show};
+pub use show::{Left, restore, run};
 
 use ralph_core::control::Command;
-use ralph_core::view::Glance;
+use ralph_core::dashboard::{Card, State};
 
-use crate::line::{Line, Style};
+use crate::line::Line;
 
 /// Everything that the screen shows beside output and details.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Board {
     /// The five answers.
-    pub glance: Glance,
-    /// How long what runs has been running, in seconds.
-    pub seconds: Option<u64>,
-    /// The plan file.
-    pub plan: String,
+    pub state: State,
     /// The tasks.
-    pub tasks: Vec<TaskRow>,
-}
-
-/// One task of the list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TaskRow {
-    /// Its id.
-    pub id: String,
-    /// Where it stands, in a word.
-    pub state: String,
-    /// What it is called.
-    pub name: String,
-    /// How often it was tried.
-    pub attempts: usize,
-    /// What its state means.
-    pub style: Style,
+    pub tasks: Vec<Card>,
 }
 
 /// Where the view looks, and whom it talks to.

@@ -14,11 +14,13 @@ use ratatui::crossterm::terminal::{
 use ratatui::crossterm::{cursor, execute};
 
 use super::Source;
-use super::app::{Act, App, Key};
+use super::app::{Act, App, Key, Role};
 use super::draw::{Colours, draw};
 
 /// How often the view looks what is new.
 const LOOK: Duration = Duration::from_millis(250);
+/// How often it looks whether it is over.
+const BLINK: Duration = Duration::from_millis(50);
 
 /// The terminal is ours.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -36,6 +38,7 @@ struct Taken;
 
 impl Taken {
     fn take() -> io::Result<(Self, Terminal<CrosstermBackend<Stdout>>)> {
+        Signals::before_exit(restore);
         TAKEN.store(true, Ordering::SeqCst);
         let taken = Self;
         enable_raw_mode()?;
@@ -50,18 +53,40 @@ impl Drop for Taken {
     }
 }
 
-/// Show the view until somebody leaves it.
-pub fn run(source: &mut dyn Source, colours: Colours, signals: &Signals) -> io::Result<()> {
-    let (_taken, mut terminal) = Taken::take()?;
-    let mut app = App::default();
+/// How a view ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// Somebody closed it.
+    Quit,
+    /// Somebody pressed Ctrl-C.
+    Interrupted,
+    /// There is nothing more to look at.
+    Over,
+}
+
+/// Show the view until somebody leaves it, or until it is over.
+pub fn run(
+    source: &mut dyn Source,
+    colours: Colours,
+    role: Role,
+    over: &dyn Fn() -> bool,
+) -> io::Result<Left> {
+    let mut app = App::new(role);
     refresh(&mut app, source);
+    let (_taken, mut terminal) = Taken::take()?;
     let mut looked = Instant::now();
-    while signals.first().is_none() {
-        terminal.draw(|frame| draw(frame, &mut app, colours))?;
-        if event::poll(LOOK.saturating_sub(looked.elapsed()))? {
+    let mut stale = true;
+    while !over() {
+        if stale {
+            terminal.draw(|frame| draw(frame, &mut app, colours))?;
+            stale = false;
+        }
+        if event::poll(LOOK.saturating_sub(looked.elapsed()).min(BLINK))? {
+            stale = true;
             if let Some(act) = key_of(&event::read()?).and_then(|key| app.press(key)) {
                 match act {
-                    Act::Quit => break,
+                    Act::Quit => return Ok(Left::Quit),
+                    Act::Interrupt => return Ok(Left::Interrupted),
                     Act::Send(command) => {
                         let said = source.send(command);
                         app.say(said);
@@ -72,16 +97,23 @@ pub fn run(source: &mut dyn Source, colours: Colours, signals: &Signals) -> io::
                     }
                 }
             }
-            continue;
         }
-        refresh(&mut app, source);
-        looked = Instant::now();
+        // Also under somebody's held key things go on.
+        if looked.elapsed() >= LOOK {
+            refresh(&mut app, source);
+            looked = Instant::now();
+            stale = true;
+        }
     }
-    Ok(())
+    Ok(Left::Over)
 }
 
 fn refresh(app: &mut App, source: &mut dyn Source) {
     app.set_board(source.board());
+    if let Some(task) = app.outdated().map(str::to_owned) {
+        let lines = source.detail(&task);
+        app.set_detail(task, lines);
+    }
     if let Some(lines) = source.output() {
         app.set_output(lines);
     }

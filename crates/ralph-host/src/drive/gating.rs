@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::control::Doing;
-use ralph_core::cycle::{CheckLine, Record, Result as Gates, Verdict as Noted};
+use ralph_core::cycle::{
+    CheckLine, GateEnd, GateStart, On, Record, Result as Gates, Verdict as Noted,
+};
 use ralph_core::gate::judges::{FileChange, JudgeChange, judge_changes, may_judge};
 use ralph_core::gate::{self, Baselines, Check, Gate, Standing, Verdict, failure_context};
 
@@ -27,17 +29,6 @@ pub(super) struct Gated {
     pub(super) result: Gates,
     /// For the retry's prompt.
     pub(super) context: String,
-}
-
-/// Which tree a gate looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum On {
-    /// What the backend left.
-    Result,
-    /// What it started from.
-    Base,
-    /// The commit, without the user's changes.
-    Alone,
 }
 
 impl Session<'_> {
@@ -115,8 +106,10 @@ impl Session<'_> {
         place: &Path,
     ) -> Result<Option<Vec<Check>>, DriveError> {
         let root = self.project.root().to_owned();
-        let task = self.history.open.as_ref().map(|open| open.started.task.clone());
-        let task = task.unwrap_or_default();
+        let (attempt, task) = match self.history.attempts.last() {
+            Some(view) => (view.started.attempt.clone(), view.started.task.clone()),
+            None => (String::new(), String::new()),
+        };
         let Self { listener, runner, leash, mailbox, journal, history, plan, .. } = self;
         let Self { plan_syncing, project, clock, ids, log, .. } = self;
         let mut ear =
@@ -126,17 +119,23 @@ impl Session<'_> {
             GateRun { cwd: place, logs, grace: Bounds::default().grace, cancel: leash.clone() };
         let mut checks = Vec::new();
         for gate in gates {
+            let start = GateStart { attempt: attempt.clone(), gate: gate.name.clone(), on };
+            // Whoever looks sees it at once; nothing depends on it, so nothing waits for the disk.
+            ear.record(Record::GateStarted(start.clone()), Durability::Eventual)?;
+            let mut over = None;
             let mut hear = |news: GateNews<'_>| match news {
                 GateNews::Begins(gate) => {
                     let baseline = on == On::Base;
                     listener.hear(Notice::GateStarted { name: &gate.name, baseline });
                 }
-                GateNews::Over(check) => listener.hear(Notice::GateEnded {
-                    name: &check.name,
-                    passed: check.is_green(),
-                    preexisting: on == On::Base && !check.is_green(),
-                    took_ms: u64::try_from(check.took.as_millis()).unwrap_or(u64::MAX),
-                }),
+                GateNews::Over(check) => {
+                    let took_ms = u64::try_from(check.took.as_millis()).unwrap_or(u64::MAX);
+                    let passed = check.is_green();
+                    let preexisting = on == On::Base && !passed;
+                    let name = &check.name;
+                    listener.hear(Notice::GateEnded { name, passed, preexisting, took_ms });
+                    over = Some(GateEnd { start: start.clone(), passed, took_ms });
+                }
                 GateNews::Line(..) => {}
                 GateNews::Runs(..) if trouble.is_some() => {}
                 GateNews::Runs(..) => {
@@ -146,6 +145,9 @@ impl Session<'_> {
             let ran = run_gate(runner, gate, &run, &mut hear);
             if let Some(trouble) = trouble.take() {
                 return Err(trouble);
+            }
+            if let Some(over) = over {
+                ear.record(Record::GateEnded(over), Durability::Eventual)?;
             }
             match ran {
                 Ok(mut check) => {

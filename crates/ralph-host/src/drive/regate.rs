@@ -6,13 +6,12 @@
 
 use std::path::Path;
 
-use ralph_core::cycle::Record;
+use ralph_core::cycle::{On, Record};
 use ralph_core::gate::{Gate, Need};
 use serde_json::json;
 
 use super::attempt::Begun;
 use super::error::DriveError;
-use super::gating::On;
 use super::session::Session;
 use crate::file_error::{Action, FileError};
 use crate::store::Durability;

@@ -9,7 +9,7 @@ use ralph_core::choice::{Asked, Limited};
 use ralph_core::config::{Config, LogLevel, StageName};
 use ralph_core::control::Doing;
 use ralph_core::cycle::{
-    End, Entry, History, JOURNAL_FORM, Record, RunStart, Signal, event_of, remaining,
+    Budget, End, Entry, History, JOURNAL_FORM, Record, RunStart, Signal, event_of, remaining,
 };
 use ralph_core::format::Format;
 use ralph_core::gate::{Baselines, Check, Gate};
@@ -280,6 +280,10 @@ impl<'a> Session<'a> {
                 counted,
                 spent: self.spent_before,
                 form: JOURNAL_FORM,
+                budget: Some(match self.kind {
+                    Loop::Build => Budget::of_build(&self.config),
+                    _ => Budget::of_construct(&self.config),
+                }),
             }),
             Durability::Eventual,
         )?;

@@ -1,13 +1,16 @@
 //! SIGINT and SIGTERM: the first one asks, the second one insists, the third one does not wait.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use ralph_core::cycle::Signal;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::proc::{Cancel, on_signals};
+
+/// What to do before a third signal ends the program where it stands.
+static LAST_DEED: OnceLock<fn()> = OnceLock::new();
 
 /// What signals have asked for so far.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +36,12 @@ impl Signals {
         Self::default()
     }
 
+    /// Do this before a third signal ends the program: a terminal may have to be given back.
+    pub fn before_exit(deed: fn()) {
+        // The first one is as good as any: there is one terminal.
+        let _already = LAST_DEED.set(deed);
+    }
+
     fn take(&self, signal: Signal) {
         let code = match signal {
             Signal::Interrupt => 1,
@@ -43,7 +52,12 @@ impl Signals {
             0 => {}
             1 => self.cancel.kill(),
             // The supervisor notices the end and kills what is left; the next start recovers.
-            _ => std::process::exit(if code == 1 { 130 } else { 143 }),
+            _ => {
+                if let Some(deed) = LAST_DEED.get() {
+                    deed();
+                }
+                std::process::exit(if code == 1 { 130 } else { 143 })
+            }
         }
     }
 

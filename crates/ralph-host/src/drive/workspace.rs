@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ralph_core::config::GateKind;
+use ralph_core::cycle::On;
 use ralph_core::gate::{Gate, Need};
 
 use super::error::DriveError;
-use super::gating::On;
 use super::session::Session;
 use crate::file_error::{Action, FileError};
 use crate::git::Checkpoint;

@@ -27,6 +27,13 @@ pub fn on_signals(signals: &[i32], hear: impl Fn(i32) + Clone + Send + 'static) 
     Ok(())
 }
 
+/// Send this process the signal of Ctrl-C, which a terminal in raw mode does not send.
+pub fn interrupt_self() {
+    // We are here, and may.
+    let _sent =
+        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::INT);
+}
+
 /// Listens for signals from its making to the end of the process: the first one asks a job to end, the
 /// next one kills it.
 #[derive(Clone, Debug)]

@@ -71,11 +71,6 @@ impl Holder {
     }
 
     /// What the lock file at `path` says, if it says anything sensible.
-    /// Whoever took the run lock of a state directory last.
-    pub(super) fn of_run(state_dir: &Path) -> Option<Self> {
-        Self::read_from(&state_dir.join(RUN_LOCK))
-    }
-
     fn read_from(path: &Path) -> Option<Self> {
         let text = fs::read(path).ok()?;
         let text = String::from_utf8_lossy(&text);
@@ -199,21 +194,6 @@ impl RunLock {
         holder.write_to(&file);
         Ok(Self { _held: Held(file) })
     }
-
-    /// Whether a loop has the run lock of `state_dir`. Only while the process that had it last is alive
-    /// is the lock touched at all, so a loop that starts at this moment is not in the way of itself.
-    pub fn is_held(state_dir: &Path) -> bool {
-        let path = state_dir.join("run.lock");
-        let alive = Holder::read_from(&path).is_some_and(|holder| is_alive(holder.pid));
-        alive
-            && File::open(&path).is_ok_and(|file| match file.try_lock_shared() {
-                Ok(()) => {
-                    drop(Held(file));
-                    false
-                }
-                Err(_) => true,
-            })
-    }
 }
 
 /// Whether there is such a process, whoever it belongs to.
@@ -222,21 +202,18 @@ fn is_alive(pid: u32) -> bool {
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
-/// Which loop runs in this worktree, if one does. Takes nothing away from anybody for more than a
-/// moment.
+/// Which loop runs in this worktree, if one does. Only while the process that had the lock last is
+/// alive is the lock touched at all, and then for a moment, so that looking is in nobody's way.
 pub fn who_runs(state_dir: &Path) -> Option<Holder> {
     let path = state_dir.join(RUN_LOCK);
+    let holder = Holder::read_from(&path).filter(|holder| is_alive(holder.pid))?;
     let file = File::open(&path).ok()?;
     match file.try_lock_shared() {
         Ok(()) => {
             drop(Held(file));
             None
         }
-        Err(_) => Some(Holder::read_from(&path).unwrap_or(Holder {
-            pid: 0,
-            started: String::new(),
-            command: "ralph".to_owned(),
-        })),
+        Err(_) => Some(holder),
     }
 }
 

@@ -168,14 +168,15 @@ fn child_that_holds_the_ledger() {
 }
 
 #[test]
-fn whether_a_loop_runs_can_be_asked_without_taking_its_lock() {
+fn who_runs_can_be_asked_without_taking_the_lock() {
     let place = tempfile::tempdir().unwrap();
-    assert!(!RunLock::is_held(place.path()), "there is none");
-    let lock = RunLock::acquire(place.path(), &Holder::this_process("now")).unwrap();
-    assert!(RunLock::is_held(place.path()));
+    assert_eq!(who_runs(place.path()), None, "there is none");
+    let me = Holder::this_process("now");
+    let lock = RunLock::acquire(place.path(), &me).unwrap();
+    assert_eq!(who_runs(place.path()), Some(me.clone()));
     drop(lock);
-    assert!(!RunLock::is_held(place.path()), "it was given back");
-    let dead = Holder { pid: u32::MAX, ..Holder::this_process("now") };
-    drop(RunLock::acquire(place.path(), &dead).unwrap());
-    assert!(!RunLock::is_held(place.path()), "whoever had it is dead");
+    assert_eq!(who_runs(place.path()), None, "it was given back");
+    let dead = Holder { pid: u32::MAX, ..me };
+    let _lock = RunLock::acquire(place.path(), &dead).unwrap();
+    assert_eq!(who_runs(place.path()), None, "whoever had it is dead");
 }

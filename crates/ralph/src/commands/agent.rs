@@ -11,8 +11,10 @@ use ralph_host::drive::{self, AgentOptions, DriveError, Listener, Planning};
 use super::build::{drive_error, mend_plan, setup};
 use super::loop_args::StageArgs;
 use super::permit::Access;
+use super::screen::{ScreenArgs, under_view};
 use super::service::{self, ServiceArgs};
 use super::{inbox, plan_spec, spec_file};
+use crate::args::PlanArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out;
@@ -48,10 +50,12 @@ pub(crate) struct AgentArgs {
     #[arg(long)]
     watch: bool,
     /// Plan each pending spec and show the tasks; write nothing, and leave the inbox as it is
-    #[arg(long)]
+    #[arg(long, conflicts_with = "tui")]
     dry_run: bool,
     #[command(flatten)]
     stages: StageArgs,
+    #[command(flatten)]
+    screen: ScreenArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -71,14 +75,11 @@ pub(crate) fn run(context: &Context, args: &AgentArgs) -> Result<ExitCode, Comma
     if let Some(Action::InstallService(args)) = &args.action {
         return service::run(context, args);
     }
-    let mut listener =
-        ralph_face::listener(args.stages.common.view(), context.project.root(), context.clock());
-    let end = match args.dry_run {
-        true => dry_run(context, args, &mut *listener),
-        false => run_with(context, args, &mut *listener),
-    };
-    drop(listener);
-    end
+    let (view, plan) = (args.stages.common.view(), PlanArgs::default());
+    under_view(context, &args.screen, view, plan, |listener| match args.dry_run {
+        true => dry_run(context, args, listener),
+        false => run_with(context, args, listener),
+    })
 }
 
 fn run_with(

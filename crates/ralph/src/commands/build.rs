@@ -11,6 +11,7 @@ use ralph_core::text::nearest;
 use ralph_host::drive::{self, DriveError, Listener, Options, Setup, Signals};
 
 use super::build_args::{BuildArgs, StartArgs, StartMode};
+use super::screen::under_view;
 use super::{plan_spec, preview};
 use crate::context::{Context, PlanFile};
 use crate::error::CommandError;
@@ -18,12 +19,9 @@ use crate::out;
 
 /// Run it.
 pub(crate) fn run(context: &Context, args: &BuildArgs) -> Result<ExitCode, CommandError> {
-    let mut listener =
-        ralph_face::listener(args.common.view(), context.project.root(), context.clock());
-    // The view is gone before anything else is said: `listener` leaves a clean terminal behind.
-    let end = run_with(context, args, &mut *listener);
-    drop(listener);
-    end
+    under_view(context, &args.screen, args.common.view(), args.plan(), |listener| {
+        run_with(context, args, listener)
+    })
 }
 
 /// Run it and let `listener` tell about it.

@@ -9,6 +9,7 @@ use crate::args::PlanArgs;
 use crate::commands::loop_args::{LoopArgs, flag};
 use crate::commands::permit::Access;
 use crate::commands::plan_spec::PlanSpecArgs;
+use crate::commands::screen::ScreenArgs;
 
 /// Work on a plan, one task at a time, until every task is proven done
 ///
@@ -21,6 +22,7 @@ use crate::commands::plan_spec::PlanSpecArgs;
 /// Examples:
 ///   ralph build
 ///   ralph build --dry-run
+///   ralph build --tui
 ///   ralph build progress.md --max-iterations 20 --max-cost 5
 ///   ralph build --task t-1a2b --once --backend codex
 #[derive(Clone, Debug, Default, Args)]
@@ -35,7 +37,7 @@ pub(crate) struct BuildArgs {
     #[arg(long)]
     pub(crate) once: bool,
     /// Show the next task, its prompt, the backend's command line and the gates; change nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with = "tui")]
     pub(crate) dry_run: bool,
     /// Go on with the last run's count of iterations instead of a new one
     #[arg(long)]
@@ -48,6 +50,8 @@ pub(crate) struct BuildArgs {
     pub(crate) task: Option<String>,
     #[command(flatten)]
     pub(crate) common: LoopArgs,
+    #[command(flatten)]
+    pub(crate) screen: ScreenArgs,
 }
 
 impl BuildArgs {

@@ -10,6 +10,7 @@ use ralph_host::drive::{self, DriveError, Goal, Listener, Options};
 use super::build::{drive_error, mend_plan, setup};
 use super::loop_args::StageArgs;
 use super::permit::Access;
+use super::screen::{ScreenArgs, under_view};
 use super::spec_file;
 use crate::args::PlanArgs;
 use crate::context::Context;
@@ -41,6 +42,8 @@ pub(crate) struct ConstructArgs {
     resume: bool,
     #[command(flatten)]
     stages: StageArgs,
+    #[command(flatten)]
+    screen: ScreenArgs,
 }
 
 impl ConstructArgs {
@@ -52,11 +55,10 @@ impl ConstructArgs {
 
 /// Run it.
 pub(crate) fn run(context: &Context, args: &ConstructArgs) -> Result<ExitCode, CommandError> {
-    let mut listener =
-        ralph_face::listener(args.stages.common.view(), context.project.root(), context.clock());
-    let end = run_with(context, args, &mut *listener);
-    drop(listener);
-    end
+    let view = args.stages.common.view();
+    under_view(context, &args.screen, view, args.plan.clone(), |listener| {
+        run_with(context, args, listener)
+    })
 }
 
 fn run_with(

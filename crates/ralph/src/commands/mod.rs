@@ -26,6 +26,8 @@ pub(crate) mod query;
 pub(crate) mod recover;
 pub(crate) mod report;
 pub(crate) mod salvage;
+mod screen;
+mod seen;
 pub(crate) mod serve;
 pub(crate) mod service;
 pub(crate) mod show;

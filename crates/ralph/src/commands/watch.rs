@@ -9,14 +9,15 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use ralph_core::control::{Command, promise};
-use ralph_core::plan::{Plan, State};
-use ralph_core::view::{Running, glance};
-use ralph_face::watch::{self, Board, Colours, Source, TaskRow};
+use ralph_core::cycle::{Event, History, event_of};
+use ralph_core::dashboard;
+use ralph_face::watch::{self, Board, Colours, Left, Role, Source};
 use ralph_face::{Line, Paint, Style, Terminal};
 use ralph_host::drive::Signals;
-use ralph_host::store::Follow;
+use ralph_host::store::JournalTail;
 
 use super::control;
+use super::seen::Seen;
 use super::show::details;
 use crate::args::PlanArgs;
 use crate::context::Context;
@@ -46,74 +47,111 @@ pub(crate) struct WatchArgs {
 
 /// Run it.
 pub(crate) fn run(context: &Context, args: &WatchArgs) -> Result<ExitCode, CommandError> {
-    let Terminal::Able(paint) = Terminal::of_stdout() else {
-        return Err(CommandError::new("this is no terminal that a screen can be drawn on")
-            .hint("`ralph status`, `ralph attempts` and `ralph show` print the same"));
-    };
+    let paint = able()?;
     let signals = Signals::listen()
         .map_err(|e| CommandError::new(format!("cannot listen for signals: {e}")))?;
+    show(context, &args.plan, paint, Role::Guest, &|| signals.first().is_some())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a screen can be drawn on standard output, and with colours.
+pub(super) fn able() -> Result<Paint, CommandError> {
+    match Terminal::of_stdout() {
+        Terminal::Able(paint) => Ok(paint),
+        Terminal::Plain => {
+            Err(CommandError::new("this is no terminal that a screen can be drawn on")
+                .hint("`ralph status`, `ralph attempts` and `ralph show` print the same"))
+        }
+    }
+}
+
+/// Show the view until it is left or over.
+pub(super) fn show(
+    context: &Context,
+    plan: &PlanArgs,
+    paint: Paint,
+    role: Role,
+    over: &dyn Fn() -> bool,
+) -> Result<Left, CommandError> {
     let colours = match paint {
         Paint::Ansi => Colours::Theme,
         Paint::None => Colours::None,
     };
-    let mut window = Window::open(context, &args.plan)?;
-    watch::run(&mut window, colours, &signals)
-        .map_err(|e| CommandError::new(format!("the terminal cannot be used: {e}")))?;
-    Ok(ExitCode::SUCCESS)
+    let mut window = Window::open(context, plan)?;
+    watch::run(&mut window, colours, role, over)
+        .map_err(|e| CommandError::new(format!("the terminal cannot be used: {e}")))
 }
 
 /// Where the view looks.
 struct Window<'c> {
     context: &'c Context,
     asked: PlanArgs,
-    follow: Follow,
-    plan: Plan,
-    shown: String,
-    limit: Option<f64>,
-    running: Running,
+    journal: JournalTail,
+    history: History,
+    events: Vec<Event>,
+    seen: Seen,
     looked: Option<Instant>,
     tail: Tail,
     output: Vec<Line>,
+    /// How long the output was when it was last told.
+    told: usize,
     /// The last thing that went wrong with looking, so that it is told once.
     trouble: Option<String>,
 }
 
 impl<'c> Window<'c> {
     fn open(context: &'c Context, asked: &PlanArgs) -> Result<Self, CommandError> {
-        let mut follow = Follow::of(&context.project.state_dir());
-        follow.look().map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
-        let plan = control::plan_of(context, follow.history(), asked);
-        let file = context.read_plan(&plan)?;
-        let config = context.config_with(&[], &file)?.config;
+        let history = context.history()?;
+        let seen = Seen::peek(context, &control::plan_of(context, &history, asked))?;
         Ok(Self {
             context,
             asked: asked.clone(),
-            follow,
-            plan: file.plan,
-            shown: file.shown,
-            limit: config.limits.max_cost.map(ralph_core::config::Dollars::get),
-            running: Running::No,
+            journal: JournalTail::new(&context.project.state_dir()),
+            history: History::default(),
+            events: Vec::new(),
+            seen,
             looked: None,
             tail: Tail::default(),
             output: Vec::new(),
+            told: 0,
             trouble: None,
         })
     }
 
-    /// The plan as it is now. One that cannot be read at this moment stays what it was.
-    fn read_plan(&mut self) {
-        let args = control::plan_of(self.context, self.follow.history(), &self.asked);
-        match self.context.peek_plan(&args) {
-            Ok((file, _)) => {
-                (self.plan, self.shown, self.trouble) = (file.plan, file.shown, None);
+    /// Read what the journal has that is new.
+    fn follow_journal(&mut self) {
+        loop {
+            let fresh = match self.journal.look() {
+                Ok(fresh) => fresh,
+                Err(e) => return self.tell_once(e.to_string()),
+            };
+            if fresh.restarted {
+                self.history = History::default();
             }
+            for entry in &fresh.entries {
+                self.history.add(entry);
+                self.events.extend(event_of(entry, &self.history));
+            }
+            let extra = self.events.len().saturating_sub(KEPT);
+            self.events.drain(..extra);
+            if !fresh.more {
+                return;
+            }
+        }
+    }
+
+    /// The files as they are now. One that cannot be read at this moment stays what it was.
+    fn look_around(&mut self) {
+        let plan = control::plan_of(self.context, &self.history, &self.asked);
+        match Seen::peek(self.context, &plan) {
+            Ok(seen) => (self.seen, self.trouble) = (seen, None),
             Err(e) => self.tell_once(e.told()),
         }
     }
 
     fn tell_once(&mut self, text: String) {
         if self.trouble.as_ref() != Some(&text) {
-            self.output.push(Line::of(Style::Bad, &text));
+            self.output.extend(text.lines().map(|line| Line::of(Style::Bad, line)));
             self.trouble = Some(text);
         }
     }
@@ -121,7 +159,7 @@ impl<'c> Window<'c> {
     /// Which backend wrote a log, as far as the journal knows.
     fn backend_of(&self, log: &std::path::Path) -> Option<String> {
         let name = log.strip_prefix(self.context.project.root()).ok()?.to_string_lossy();
-        let attempts = &self.follow.history().attempts;
+        let attempts = &self.history.attempts;
         let by = attempts.iter().rev().find(|view| view.started.log.as_deref() == Some(&*name));
         by.or(attempts.last()).map(|view| view.started.backend.clone())
     }
@@ -131,6 +169,8 @@ impl<'c> Window<'c> {
         if self.tail.is_of(&log) {
             return;
         }
+        // The last words of the old one.
+        self.tail.read(self.context.project.root().to_str(), &mut self.output);
         let backend = self.backend_of(&log);
         let driver = backend.and_then(|name| details::driver(self.context, &name).ok().flatten());
         self.output.push(Line::of(Style::Faint, format!("-- {}", self.context.show(&log))));
@@ -152,52 +192,32 @@ fn newest_log(context: &Context) -> Option<PathBuf> {
 
 impl Source for Window<'_> {
     fn board(&mut self) -> Board {
-        if let Err(e) = self.follow.look() {
-            self.tell_once(e.to_string());
-        }
+        self.follow_journal();
         if self.looked.is_none_or(|at| at.elapsed() >= NOW_AND_THEN) {
             self.looked = Some(Instant::now());
-            self.running = match control::running(self.context) {
-                Some(_) => Running::Yes,
-                None => Running::No,
-            };
-            self.read_plan();
+            self.look_around();
             self.follow_log();
         }
-        let history = self.follow.history();
-        let glance = glance(&self.plan, history, self.running, self.limit);
-        let seconds = glance.since.as_deref().and_then(|at| self.context.clock().seconds_since(at));
-        let tasks = self.plan.all_tasks();
-        let tasks = tasks.iter().filter(|task| self.plan.in_scope(task.spec.as_deref()));
-        let open = history.open.as_ref().map(|open| open.started.task.as_str());
-        let rows = tasks.map(|task| {
-            let runs = open == Some(task.id.as_str());
-            TaskRow {
-                id: task.id.to_string(),
-                state: if runs { "running" } else { task.state.word() }.to_owned(),
-                name: task.name.clone(),
-                attempts: history.of_task(task.id.as_str()).count(),
-                style: if runs { Style::Strong } else { meaning(&task.state) },
-            }
-        });
-        Board { seconds, plan: self.shown.clone(), tasks: rows.collect(), glance }
+        let state = self.seen.state(self.context, &self.history, self.tail.meter);
+        let tasks = dashboard::board(&self.seen.file.plan, &self.history, 0, usize::MAX).tasks;
+        Board { state, tasks }
     }
 
     fn output(&mut self) -> Option<Vec<Line>> {
-        let before = self.output.len();
-        let events = self.follow.take_events();
-        self.output.extend(events.iter().map(lines::of_event));
+        // What a backend said comes before what became of it.
         self.tail.read(self.context.project.root().to_str(), &mut self.output);
-        if self.output.len() == before {
+        self.output.extend(self.events.drain(..).map(|event| lines::of_event(&event)));
+        if self.output.len() == self.told {
             return None;
         }
         let extra = self.output.len().saturating_sub(KEPT);
         self.output.drain(..extra);
+        self.told = self.output.len();
         Some(self.output.clone())
     }
 
     fn detail(&mut self, task: &str) -> Vec<Line> {
-        lines::of_task(self.context, &self.plan, self.follow.history(), task)
+        lines::of_task(self.context, &self.seen.file.plan, &self.history, task)
     }
 
     fn send(&mut self, command: Command) -> String {
@@ -205,20 +225,10 @@ impl Source for Window<'_> {
         if control::running(self.context).is_none() && !note {
             return "no loop runs here".to_owned();
         }
-        let what = promise(&command, control::doing(self.follow.history()));
+        let what = promise(&command, control::doing(&self.history));
         match control::send(self.context, &command) {
             Ok(_) => format!("{}: {what}", command.word()),
             Err(e) => e.told().replace('\n', "; "),
         }
-    }
-}
-
-fn meaning(state: &State) -> Style {
-    match state {
-        State::Accepted | State::Done => Style::Good,
-        State::Blocked(_) | State::Failed(_) | State::Killed(_) => Style::Bad,
-        State::Running => Style::Strong,
-        State::Pending => Style::Plain,
-        State::Skipped => Style::Faint,
     }
 }

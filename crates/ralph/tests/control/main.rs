@@ -11,6 +11,7 @@
 
 mod desk;
 mod exact;
+mod grid;
 mod moments;
 #[path = "../build/plans.rs"]
 #[expect(dead_code, reason = "shared with the tests of the build loop")]
@@ -21,3 +22,4 @@ mod queue;
 mod repo;
 mod stages;
 mod terminal;
+mod view;

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use ralph_core::config::OnFailure;
 use ralph_core::construct::apply;
+use ralph_core::cycle::On;
 use ralph_core::gate;
 use ralph_core::inbox::{Change, Entry, Status};
 use ralph_core::notify::What;
@@ -11,7 +12,6 @@ use serde_json::json;
 
 use super::{Agent, duration};
 use crate::drive::error::DriveError;
-use crate::drive::gating::On;
 use crate::drive::session::Session;
 use crate::git::{CommitMessage, ENTRY, Keep, LandError};
 

@@ -1,7 +1,7 @@
 //! The agent loop in `ralph status`.
 
 use ralph_core::agent_session::{AgentSession, AtWork};
-use ralph_host::store::RunLock;
+use ralph_host::store::who_runs;
 use serde_json::{Value, json};
 
 use crate::commands::inbox;
@@ -48,8 +48,8 @@ fn read(context: &Context) -> Result<Option<Result<AgentSession, String>>, Comma
 }
 
 fn at_work(context: &Context) -> AtWork {
-    match RunLock::is_held(&context.project.state_dir()) {
-        true => AtWork::Running,
-        false => AtWork::Interrupted,
+    match who_runs(&context.project.state_dir()) {
+        Some(_) => AtWork::Running,
+        None => AtWork::Interrupted,
     }
 }

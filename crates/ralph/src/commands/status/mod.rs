@@ -7,10 +7,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use ralph_core::agent_session::counts;
+use ralph_core::dashboard::{Meter, State};
 use ralph_core::plan::{self, Item, Stage};
 use ralph_core::view::{self, Tally};
+use ralph_core::words::dollars;
 use serde_json::{Value, json};
 
+use super::seen::Seen;
 use crate::args::Common;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -61,6 +64,9 @@ fn as_json(context: &Context, args: &StatusArgs) -> Result<Value, CommandError> 
     value["tally"] = json!(Tally::of(&file.plan));
     value["inbox"] = inbox.to_json().into();
     value["agent"] = agent::as_json(context)?;
+    // The same that the dashboards show.
+    let seen = Seen::of(context, file, inbox.entries())?;
+    value["view"] = json!(seen.state(context, &context.history()?, Meter::default()));
     Ok(value)
 }
 
@@ -74,6 +80,8 @@ fn body(
     let text = super::inbox::read(context)?;
     let inbox = super::inbox::parse(context, &text)?;
     let iteration = super::query::iteration(context)?;
+    let seen = Seen::of(context, file, inbox.entries())?;
+    let file = &seen.file;
     let tally = Tally::of(&file.plan);
     let (stage, items) = plan::next(&file.plan);
     let mut rows = vec![
@@ -81,6 +89,7 @@ fn body(
         vec!["Stage:".to_owned(), explain(stage, &tally, iteration)],
         vec!["Tasks:".to_owned(), tasks(&tally)],
     ];
+    rows.extend(of_loop(&seen.state(context, &context.history()?, Meter::default())));
     if let Some(spec) = &file.plan.current_spec {
         rows.insert(1, vec!["Spec:".to_owned(), spec.clone()]);
     }
@@ -104,6 +113,29 @@ fn body(
         rows.push(vec![String::new(), format!("… and {} more", items.len() - 5)]);
     }
     Ok(out::table(&rows))
+}
+
+/// The loop that runs, or is gone: what it does, what it cost, what it needs.
+fn of_loop(state: &State) -> Vec<Vec<String>> {
+    let run = &state.run;
+    if run.pid.is_none() && run.status != "crashed" || run.status == "never" {
+        return Vec::new();
+    }
+    let row = |label: &str, text: &str| vec![label.to_owned(), out::clean(text)];
+    let then = if run.stopping { " Then it ends." } else { "" };
+    let mut rows = vec![row("Loop:", &format!("{}{then}", run.words))];
+    if run.pid.is_some() {
+        let limit = state.cost.limit_usd.map(|limit| format!(" of {}", dollars(limit)));
+        let spent = match state.cost.unknown && state.cost.run_usd == 0.0 {
+            true => "unknown".to_owned(),
+            false => format!("{}{}", dollars(state.cost.run_usd), limit.unwrap_or_default()),
+        };
+        rows.push(row("Cost:", &spent));
+    }
+    // What the plan says about itself follows anyway.
+    let needs = state.needs.iter().filter(|need| need.task.is_none() || need.kind == "decide");
+    rows.extend(needs.map(|need| row("Needs:", &format!("{} {}", need.text, need.hint))));
+    rows
 }
 
 fn explain(stage: Stage, tally: &Tally, iteration: u64) -> String {

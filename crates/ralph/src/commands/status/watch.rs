@@ -12,6 +12,7 @@ use ralph_core::text::clip;
 use ralph_face::{Line, Screen, Size, Style, Terminal, stdout_size};
 use ralph_host::store::journal_file;
 use ralph_host::watch::Watch;
+use serde_json::Value;
 
 use super::{StatusArgs, agent, as_json, body};
 use crate::context::Context;
@@ -76,25 +77,44 @@ fn one_more(
 ) -> Result<ExitCode, CommandError> {
     let mut last = String::new();
     loop {
-        let now = match render {
-            Render::Json => as_json(context, args)?.to_string(),
+        let (now, timeless) = match render {
+            Render::Json => {
+                let value = as_json(context, args)?;
+                (value.to_string(), without_clock(value).to_string())
+            }
             Render::People => {
                 let head = agent::block(context)?;
                 let body = body(context, args, &head)?;
-                head.into_iter().chain(body).collect::<Vec<_>>().join("\n")
+                let text = head.into_iter().chain(body).collect::<Vec<_>>().join("\n");
+                (text.clone(), text)
             }
         };
-        if now != last {
+        if timeless != last {
             let apart = if last.is_empty() || render == Render::Json { "" } else { "\n" };
             let mut stdout = io::stdout().lock();
             if writeln!(stdout, "{apart}{now}").and_then(|()| stdout.flush()).is_err() {
                 // Nobody reads it any more.
                 return Ok(ExitCode::SUCCESS);
             }
-            last = now;
+            last = timeless;
         }
         while !watch.changed(LONG) {}
     }
+}
+
+/// That time goes by is no news.
+fn without_clock(mut value: Value) -> Value {
+    let view = &mut value["view"];
+    for clock in ["/now", "/loop/elapsed_s", "/loop/wait_s", "/attempt/elapsed_s"] {
+        if let Some(clock) = view.pointer_mut(clock) {
+            *clock = Value::Null;
+        }
+    }
+    let gates = view.pointer_mut("/attempt/gates").and_then(Value::as_array_mut);
+    for gate in gates.into_iter().flatten() {
+        gate["elapsed_s"] = Value::Null;
+    }
+    value
 }
 
 fn told(error: &CommandError) -> Vec<String> {

@@ -4,8 +4,10 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use ralph_core::backend::{Driver, Permissions, Reader, Request};
+use ralph_core::backend::{Driver, Event, Permissions, Reader, Request};
+use ralph_core::dashboard::Meter;
 use ralph_face::{Line, Style, event_line};
+use serde_json::Value;
 
 /// Of a long log only so many bytes are read at first.
 const MOST: u64 = 1 << 20;
@@ -18,6 +20,8 @@ pub(super) struct Tail {
     read: u64,
     /// The beginning of a line whose end is not there yet.
     rest: Vec<u8>,
+    /// What the backend says about its context and cost.
+    pub(super) meter: Meter,
 }
 
 impl Tail {
@@ -30,6 +34,7 @@ impl Tail {
             reader: driver.map(|driver| driver.reader(&request)),
             read: length.saturating_sub(MOST),
             rest: Vec::new(),
+            meter: Meter::default(),
         }
     }
 
@@ -52,7 +57,10 @@ impl Tail {
                 continue;
             };
             reader.line(line, &mut events);
-            out.extend(events.drain(..).filter_map(|event| event_line(&event, root)));
+            for event in events.drain(..) {
+                self.meter.hear(&event);
+                out.extend(answer(&event).or_else(|| event_line(&event, root)));
+            }
         }
     }
 
@@ -66,5 +74,27 @@ impl Tail {
         file.take(MOST).read_to_end(&mut new).ok()?;
         self.read += new.len() as u64;
         Some(new)
+    }
+}
+
+/// An answer that is meant for ralph, in the one line of it that is meant for people.
+fn answer(event: &Event) -> Option<Line> {
+    let Event::Text(text) = event else { return None };
+    let value: Value = serde_json::from_str(text.trim()).ok().filter(Value::is_object)?;
+    let summary = value["summary"].as_str().unwrap_or("in JSON, for ralph alone");
+    Some(Line::of(Style::Strong, format!("{:<9}", "answer")).hang_here().add(Style::Plain, summary))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_in_json_is_one_line_for_people() {
+        let line = |text: &str| answer(&Event::Text(text.into())).map(|line| line.text());
+        let told = line(r#"{"summary": "Parsed it.", "files_touched": []}"#);
+        assert_eq!(told.as_deref(), Some("answer   Parsed it."));
+        assert_eq!(line("{not json"), None);
+        assert_eq!(line("I parsed it."), None);
     }
 }

@@ -1,0 +1,249 @@
+//! The five answers: what runs, how far it is, whether it is healthy, what it cost, what needs somebody.
+
+use ralph_core::cycle::On;
+use ralph_core::dashboard::{AttemptNow, HealthWord, State};
+
+use crate::line::{Line, Style};
+use crate::words::{dollars, elapsed, tokens};
+
+/// From this height on each answer has a line of its own.
+const ROOMY: u16 = 14;
+/// From this height on more than one need is shown.
+const TALL: u16 = 28;
+/// Needs on a tall screen.
+const NEEDS: usize = 3;
+
+/// The answers, in as many lines as a screen of this size can spare.
+pub(super) fn head(state: &State, width: u16, height: u16) -> Vec<Line> {
+    if height < ROOMY {
+        return vec![now(state), brief(state), need(state)];
+    }
+    let mut lines = vec![now(state), far(state, width), health(state), cost(state)];
+    match height < TALL {
+        true => lines.push(need(state)),
+        false => lines.extend(needs(state)),
+    }
+    lines
+}
+
+fn label(word: &str) -> Line {
+    Line::of(Style::Faint, format!("{word:<7} "))
+}
+
+/// What runs. A long name comes last, where it may be cut off.
+pub(super) fn now(state: &State) -> Line {
+    let run = &state.run;
+    let then = match (run.stopping, run.status) {
+        (true, _) => ", then the loop ends",
+        (false, "paused") => ", then it pauses",
+        _ => "",
+    };
+    match state.attempt.as_ref().filter(|_| run.pid.is_some()) {
+        Some(attempt) => {
+            let (doing, time) = doing(attempt);
+            label("now")
+                .add(Style::Strong, doing)
+                .add(Style::Plain, then)
+                .add(Style::Faint, format!("  {time}  "))
+                .add(Style::Plain, &attempt.row.name)
+        }
+        None => {
+            let left = run.wait_s.filter(|_| run.status == "waiting");
+            let left = left.map(|s| format!("  {} left", elapsed(s))).unwrap_or_default();
+            let words = run.words.trim_end_matches('.');
+            let then = if run.stopping { then } else { "" };
+            label("now").add(Style::Strong, format!("{words}{then}")).add(Style::Faint, left)
+        }
+    }
+}
+
+/// What is done in an attempt, and for how long.
+fn doing(attempt: &AttemptNow) -> (String, String) {
+    let (task, whole) = (&attempt.row.task_id, elapsed(attempt.elapsed_s));
+    let gates = attempt.gates.iter().enumerate();
+    if let Some((at, gate)) = gates.rev().find(|(_, gate)| gate.state == "running") {
+        let tree = match gate.on {
+            Some(On::Base) => "the tree before ",
+            Some(On::Alone) => "the commit of ",
+            _ => "",
+        };
+        let (n, all, name) = (at + 1, attempt.gates.len(), &gate.name);
+        let words = format!("gate {n} of {all}, {name}, checks {tree}{task}");
+        return (words, gate.elapsed_s.map_or(whole, elapsed));
+    }
+    match attempt.phase {
+        "gates" => (format!("gates decide about {task}"), whole),
+        "landing" => (format!("the work of {task} lands"), whole),
+        "rolling_back" => (format!("the work of {task} is rolled back"), whole),
+        _ => {
+            let retry = match attempt.row.retry {
+                0 => String::new(),
+                n => format!(", retry {n} of {}", attempt.max_retries),
+            };
+            let time = format!("{whole} of {}", limit(attempt.timeout_s));
+            (format!("{} works on {task}{retry}", attempt.row.backend), time)
+        }
+    }
+}
+
+/// A limit in time: whole minutes and hours need no rest.
+fn limit(seconds: u64) -> String {
+    let words = elapsed(seconds);
+    let rest = [" 0s", " 0m", " 0h"].into_iter().find_map(|zero| words.strip_suffix(zero));
+    rest.map_or(words.clone(), str::to_owned)
+}
+
+fn finished(state: &State) -> usize {
+    let tally = state.tasks;
+    tally.accepted + tally.skipped + tally.done
+}
+
+fn stuck(state: &State) -> usize {
+    state.tasks.blocked + state.tasks.failed
+}
+
+/// How far it is.
+fn far(state: &State, width: u16) -> Line {
+    let (tally, total) = (state.tasks, state.tasks_total);
+    let wide = usize::from(width / 4).clamp(8, 30);
+    let (done, stuck) = (finished(state), stuck(state));
+    let part = |n: usize| (n * wide).checked_div(total).unwrap_or(0).min(wide);
+    let full = part(done);
+    let bad = part(done + stuck).saturating_sub(full);
+    let some = |n: usize, word: &str| match n {
+        0 => String::new(),
+        n => format!(", {n} {word}"),
+    };
+    let run = &state.run;
+    let iteration = match run.iteration {
+        0 => String::new(),
+        n => format!("  iteration {n} of {}", run.iteration_limit),
+    };
+    let spec = run.spec.as_deref().map(|spec| format!(" of {spec}")).unwrap_or_default();
+    label("done")
+        .add(Style::Plain, "[")
+        .add(Style::Good, "#".repeat(full))
+        .add(Style::Bad, "!".repeat(bad))
+        .add(Style::Faint, "-".repeat(wide - full - bad))
+        .add(Style::Plain, format!("] {done} of {total} tasks{}", some(tally.skipped, "skipped")))
+        .add(Style::Bad, some(stuck, "stuck"))
+        .add(Style::Faint, format!("{iteration}  {}{spec}", run.stage))
+}
+
+/// The word, and what it means.
+fn verdict(state: &State) -> (Style, &'static str) {
+    match state.health.word {
+        HealthWord::Healthy => (Style::Good, "healthy"),
+        HealthWord::Idle => (Style::Plain, "idle"),
+        HealthWord::Attention => (Style::Caution, "look"),
+        HealthWord::Stopped => (Style::Bad, "stopped"),
+    }
+}
+
+/// Whether it is healthy.
+fn health(state: &State) -> Line {
+    let (style, word) = verdict(state);
+    let over = || state.recent.iter().filter(|row| row.result != "open");
+    let landed = over().filter(|row| matches!(row.result, "landed" | "partial")).count();
+    let why = match (state.health.why.join("; "), over().count()) {
+        (why, _) if !why.is_empty() => why.trim_end_matches('.').to_owned(),
+        (_, 0) => "no attempt has ended yet".to_owned(),
+        (_, 1) if landed == 1 => "the last attempt landed".to_owned(),
+        (_, 1) => "the last attempt failed".to_owned(),
+        (_, all) => format!("{landed} of the last {all} attempts landed"),
+    };
+    label("health").add(style, word).add(Style::Plain, format!(": {why}"))
+}
+
+/// Whether at least a part of what was spent is known.
+fn is_known(state: &State) -> bool {
+    !state.cost.unknown || state.cost.run_usd > 0.0
+}
+
+fn spent(state: &State) -> String {
+    let cost = &state.cost;
+    match (cost.unknown, cost.run_usd > 0.0) {
+        (true, false) => "unknown".to_owned(),
+        (true, true) => format!("{} and more", dollars(cost.run_usd)),
+        (false, _) => dollars(cost.run_usd),
+    }
+}
+
+/// What it cost, and how full the context is.
+fn cost(state: &State) -> Line {
+    let limit = match state.cost.limit_usd {
+        Some(limit) if is_known(state) => format!(" of {}", dollars(limit)),
+        Some(limit) => format!(", limit {}", dollars(limit)),
+        None => ", no limit".to_owned(),
+    };
+    let context = state.context.as_ref().map(|context| match context.window {
+        Some(window) if window > 0 => {
+            let share = context.used.saturating_mul(100) / window;
+            format!("  context {share} % of {} tokens", tokens(window))
+        }
+        _ => format!("  context {} tokens", tokens(context.used)),
+    });
+    label("cost")
+        .add(Style::Plain, format!("{}{limit}{}", spent(state), context.unwrap_or_default()))
+        .add(Style::Faint, format!("  {} here so far", dollars(state.cost.total_usd)))
+}
+
+/// Three answers in one line, for a low screen.
+fn brief(state: &State) -> Line {
+    let (style, word) = verdict(state);
+    let stuck = match stuck(state) {
+        0 => String::new(),
+        n => format!(", {n} stuck"),
+    };
+    let limit = state.cost.limit_usd.filter(|_| is_known(state));
+    let limit = limit.map(|limit| format!("/{}", dollars(limit)));
+    Line::of(style, word)
+        .add(Style::Plain, format!("  {}/{} done", finished(state), state.tasks_total))
+        .add(Style::Bad, stuck)
+        .add(
+            Style::Plain,
+            match is_known(state) {
+                true => format!("  {}{}", spent(state), limit.unwrap_or_default()),
+                false => "  cost unknown".to_owned(),
+            },
+        )
+}
+
+/// What needs somebody most.
+pub(super) fn need(state: &State) -> Line {
+    let Some(first) = state.needs.first() else {
+        return label("needs").add(Style::Plain, "nothing from you");
+    };
+    let line = label("needs")
+        .add(Style::Caution, first.text.trim_end_matches('.'))
+        .add(Style::Plain, format!(": {}", first.hint));
+    match state.needs.len() - 1 {
+        0 => line,
+        // Before the hint, which may be cut off.
+        more => label("needs")
+            .add(Style::Caution, first.text.trim_end_matches('.'))
+            .add(Style::Plain, format!(" (and {more} more): {}", first.hint)),
+    }
+}
+
+/// The same in a few lines.
+fn needs(state: &State) -> Vec<Line> {
+    if state.needs.len() < 2 {
+        return vec![need(state)];
+    }
+    let mut lines: Vec<Line> = state
+        .needs
+        .iter()
+        .take(NEEDS)
+        .enumerate()
+        .map(|(n, need)| {
+            label(if n == 0 { "needs" } else { "" })
+                .add(Style::Caution, need.text.trim_end_matches('.'))
+                .add(Style::Plain, format!(": {}", need.hint))
+        })
+        .collect();
+    if let Some(more) = state.needs.len().checked_sub(NEEDS + 1) {
+        lines.push(label("").add(Style::Plain, format!("and {} more", more + 1)));
+    }
+    lines
+}

@@ -1,0 +1,207 @@
+//! The full-screen view in the process of the loop itself.
+//!
+//! # Theory of operation
+//!
+//! ```text
+//! loop --notices--> Picture ┐
+//!        view thread ends ──┴──> Live: the story so far, and from then on what happens
+//! ```
+//!
+//! The view reads the same files as in another terminal, on a thread of its own, so the loop never
+//! waits for it. Meanwhile a [`Picture`] hears what the loop tells. When the view is closed, by a
+//! key, by the end of the loop or by a mistake in the view, the usual view takes over where the
+//! picture is. The screen opens when the loop begins: what is wrong before that is told as ever.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use ralph_host::drive::{Listener, Notice, Signals};
+use ralph_host::proc::interrupt_self;
+
+use super::{Left, restore};
+use crate::line::{Line, Paint, Style};
+use crate::live::{Live, freeze, thaw};
+use crate::picture::Picture;
+use crate::terminal::stdout_size;
+
+/// Lines of the story that are kept for whoever closes the screen.
+const KEPT: usize = 300;
+
+/// Shows the view until it is left, or until it is over.
+pub type Show = Box<dyn FnOnce(&dyn Fn() -> bool) -> Result<Left, String> + Send>;
+
+/// A listener with a full screen.
+pub struct Hosted {
+    shared: Arc<Shared>,
+    show: Option<Show>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    stage: Mutex<Stage>,
+    over: AtomicBool,
+    started: Instant,
+    paint: Paint,
+}
+
+enum Stage {
+    /// The screen is open, or not open yet.
+    Screen(Box<Picture>),
+    /// It is closed.
+    Live(Live),
+    /// Nothing more is shown.
+    Nothing,
+}
+
+impl Hosted {
+    /// A screen that `show` opens when the loop begins.
+    pub fn new(picture: Picture, paint: Paint, show: Show) -> Self {
+        Signals::before_exit(restore);
+        let shared = Shared {
+            stage: Mutex::new(Stage::Screen(Box::new(picture))),
+            over: AtomicBool::new(false),
+            started: Instant::now(),
+            paint,
+        };
+        Self { shared: Arc::new(shared), show: Some(show), thread: None }
+    }
+
+    fn open(&mut self) {
+        let Some(show) = self.show.take() else { return };
+        let shared = Arc::clone(&self.shared);
+        let work = move || shared.show(show);
+        match std::thread::Builder::new().name("watch".to_owned()).spawn(work) {
+            Ok(thread) => self.thread = Some(thread),
+            // No thread to be had: then without a screen.
+            Err(_) => self.shared.close(None),
+        }
+    }
+}
+
+impl Listener for Hosted {
+    fn hear(&mut self, notice: Notice<'_>) {
+        if matches!(notice, Notice::Started { .. }) {
+            self.open();
+        }
+        match &mut *self.shared.lock() {
+            Stage::Screen(picture) => {
+                picture.hear(self.shared.started.elapsed(), &notice);
+                picture.keep_newest(KEPT);
+            }
+            Stage::Live(live) => live.hear(notice),
+            Stage::Nothing => {}
+        }
+    }
+}
+
+impl Drop for Hosted {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            freeze();
+        }
+        self.shared.over.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            // What it panicked with was told.
+            let _ = thread.join();
+        }
+        self.shared.close(None);
+        // Shows what is left to show, and ends.
+        let stage = std::mem::replace(&mut *self.shared.lock(), Stage::Nothing);
+        drop(stage);
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Stage> {
+        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The life of the view's thread.
+    fn show(&self, show: Show) {
+        let over = || self.over.load(Ordering::SeqCst);
+        match catch_unwind(AssertUnwindSafe(|| show(&over))) {
+            Ok(Ok(Left::Over)) => {}
+            Ok(Ok(Left::Quit)) => self.close(Some(
+                "The screen is closed and the loop goes on here: Ctrl-C or `ralph stop` ends it after \
+                 this attempt, `ralph watch` opens the screen again.",
+            )),
+            Ok(Ok(Left::Interrupted)) => {
+                self.close(None);
+                interrupt_self();
+            }
+            Ok(Err(why)) => {
+                self.close(Some(&format!("The screen cannot be shown ({why}); the loop goes on.")));
+            }
+            Err(_) => {
+                // The hook has told it and given the terminal back.
+                thaw();
+                self.close(Some("The screen is gone and the loop goes on here."));
+            }
+        }
+    }
+
+    /// The usual view takes over.
+    fn close(&self, word: Option<&str>) {
+        let mut stage = self.lock();
+        let Stage::Screen(picture) = &mut *stage else { return };
+        let mut picture = std::mem::take(&mut **picture);
+        if let Some(word) = word {
+            picture.say(Line::of(Style::Strong, word));
+        }
+        let live = Live::go_on(picture, self.started, io::stdout(), self.paint, stdout_size);
+        *stage = live.map_or(Stage::Nothing, Stage::Live);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ralph_host::drive::Tally;
+
+    use super::*;
+
+    fn begins() -> Notice<'static> {
+        let tally = Tally::default();
+        Notice::Started { run: "r", plan: "p", backend: "sim", gates: &[], tally }
+    }
+
+    fn hosted(
+        show: impl FnOnce(&dyn Fn() -> bool) -> Result<Left, String> + Send + 'static,
+    ) -> Hosted {
+        Hosted::new(Picture::new(None), Paint::None, Box::new(show))
+    }
+
+    fn is_live(hosted: &Hosted) -> bool {
+        matches!(&*hosted.shared.lock(), Stage::Live(_))
+    }
+
+    #[test]
+    fn a_mistake_in_the_view_ends_the_view_and_not_the_loop() {
+        let mut hosted = hosted(|_| std::panic::panic_any("a test wants it"));
+        hosted.hear(begins());
+        hosted.thread.take().unwrap().join().unwrap();
+        assert!(is_live(&hosted), "the usual view has taken over");
+        hosted.hear(Notice::Warning("the loop goes on"));
+    }
+
+    #[test]
+    fn the_view_opens_with_the_loop_and_is_over_with_it() {
+        let (tell, told) = std::sync::mpsc::channel();
+        let mut hosted = hosted(move |over| {
+            while !over() {
+                std::thread::yield_now();
+            }
+            tell.send(()).unwrap();
+            Ok(Left::Over)
+        });
+        hosted.hear(Notice::Warning("before the start"));
+        assert!(hosted.thread.is_none());
+        hosted.hear(begins());
+        assert!(!is_live(&hosted));
+        drop(hosted);
+        told.recv().unwrap();
+    }
+}

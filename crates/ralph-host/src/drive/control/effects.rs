@@ -1,0 +1,75 @@
+//! What commands do: to the attempt that runs, to the loop, to the plan.
+
+use ralph_core::control::Effect;
+use ralph_core::format::codec;
+use ralph_core::plan::{Edit, Id, Plan, Refusal, verbs};
+
+use super::Ear;
+use crate::drive::error::DriveError;
+use crate::drive::notice::Listener;
+
+impl Ear<'_> {
+    /// Do it. Whether it is done; what is held is not.
+    pub(super) fn carry_out(
+        &mut self,
+        id: &str,
+        effect: Effect,
+        listener: &mut dyn Listener,
+    ) -> Result<bool, DriveError> {
+        match effect {
+            Effect::Noted | Effect::Nothing(_) => {}
+            Effect::Stop => self.mailbox.stop = true,
+            Effect::End => self.leash.kill(),
+            Effect::Skip(task) => self.skip(&task, listener)?,
+            Effect::Retry(task) => {
+                self.change_plan(&task, "retried", |plan| verbs::retry(plan, &task), listener)?;
+            }
+            Effect::EndThenSkip(task) => {
+                self.leash.kill();
+                self.mailbox.held.push((id.to_owned(), Effect::Skip(task)));
+                return Ok(false);
+            }
+            held @ Effect::Set(_) => {
+                self.mailbox.held.push((id.to_owned(), held));
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    pub(super) fn skip(
+        &mut self,
+        task: &Id,
+        listener: &mut dyn Listener,
+    ) -> Result<(), DriveError> {
+        let at = self.clock.stamp();
+        let verb = |plan: &Plan| verbs::skip(plan, task, Some("skipped by the operator"), &at);
+        self.change_plan(task, "skipped", verb, listener)
+    }
+
+    /// Change the plan with a verb. That it is as wished already is no reason to complain.
+    fn change_plan(
+        &mut self,
+        task: &Id,
+        verb: &str,
+        edits: impl FnOnce(&Plan) -> Result<Vec<Edit>, Refusal>,
+        listener: &mut dyn Listener,
+    ) -> Result<(), DriveError> {
+        let mut refusal = None;
+        self.plan.change(|plan, text| match edits(plan) {
+            Ok(edits) => codec(plan.format).edit(text, &edits),
+            Err(why) => {
+                refusal = Some(why);
+                Ok(text.to_owned())
+            }
+        })?;
+        match refusal {
+            Some(Refusal::WrongState { state, .. }) if state == verb || state == "pending" => {
+                Ok(())
+            }
+            Some(Refusal::Buried { fate, .. }) if fate == verb => Ok(()),
+            Some(why) => self.refuse(&format!("{task} is not {verb}: {why}"), listener),
+            None => Ok(()),
+        }
+    }
+}

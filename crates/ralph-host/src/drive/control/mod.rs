@@ -1,0 +1,201 @@
+//! Commands of the operator, taken while the loop works, waits or is paused.
+//!
+//! # Theory of operation
+//!
+//! ```text
+//! commands.json changed --read--> new ids --Record::Command, synced--> effect --> out of the file
+//! ```
+//!
+//! Nothing listens in the background: the loop looks at the file's stamp several times a second,
+//! wherever it is. While a backend, an agent or a gate runs it does so between two of their words
+//! ([`Ear`]), because then most of the session is lent out. An effect that has to wait for the end of
+//! what runs is *held*; its entry stays in the file until it was had. After a crash the file still
+//! has what was not finished, and the journal knows what was begun: what can be done twice without
+//! harm is done again, everything else only leaves the file.
+
+mod between;
+mod effects;
+mod mailbox;
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use ralph_core::config::LogLevel;
+use ralph_core::control::{Command, Doing, Effect, Entry as Sent, effect, promise};
+use ralph_core::cycle::{History, Record, event_of};
+use serde_json::json;
+
+pub(super) use self::mailbox::Mailbox;
+use super::error::DriveError;
+use super::log::Log;
+use super::notice::{Listener, Notice};
+use super::plan_file::PlanFile;
+use super::views::Views;
+use crate::clock::Clock;
+use crate::ids::Ids;
+use crate::proc::Cancel;
+use crate::project::Project;
+use crate::store::{Commands, Durability, Journal, Syncing};
+
+/// Most commands that are told of those that come at once; the event stream has them all.
+const TOLD: usize = 20;
+
+/// A command that is written down and not carried out yet.
+struct Fresh<'d> {
+    id: String,
+    command: Command,
+    doing: Doing<'d>,
+    effect: Effect,
+}
+
+/// What is needed to take commands while the rest of a session is lent out.
+pub(in crate::drive) struct Ear<'e> {
+    pub(in crate::drive) mailbox: &'e mut Mailbox,
+    pub(in crate::drive) journal: &'e mut Journal,
+    pub(in crate::drive) history: &'e mut History,
+    pub(in crate::drive) plan: &'e PlanFile,
+    pub(in crate::drive) plan_syncing: &'e mut Syncing,
+    pub(in crate::drive) project: &'e Project,
+    pub(in crate::drive) clock: &'e Clock,
+    pub(in crate::drive) ids: &'e mut Ids,
+    pub(in crate::drive) log: &'e Log,
+    /// Ends what runs.
+    pub(in crate::drive) leash: &'e Cancel,
+}
+
+impl Ear<'_> {
+    /// Take what is new. An error ends what runs.
+    pub(in crate::drive) fn listen(
+        &mut self,
+        doing: Doing<'_>,
+        listener: &mut dyn Listener,
+    ) -> Result<(), DriveError> {
+        let heard = self.take(doing, listener);
+        if heard.is_err() {
+            self.leash.cancel();
+        }
+        heard
+    }
+
+    fn take(&mut self, doing: Doing<'_>, listener: &mut dyn Listener) -> Result<(), DriveError> {
+        let Some(stamp) = self.mailbox.has_news() else { return Ok(()) };
+        let (ids, now) = (&mut *self.ids, self.clock.now());
+        // Whoever gives an id says when; these only say when the loop found them.
+        let mut mint = || format!("loop-{}", ids.ulid(now));
+        let path = self.mailbox.path.clone();
+        let sent = match self.plan.store().read_commands(&path, &mut mint)? {
+            Commands::Queue(sent) => sent,
+            Commands::Damaged(why) => return self.damaged(stamp, &why, listener),
+        };
+        (self.mailbox.seen, self.mailbox.suspect) = (Some(stamp), None);
+        let (mut fresh, mut done) = (Vec::new(), BTreeSet::new());
+        for Sent { id, read } in sent {
+            if self.mailbox.held.iter().any(|(held, _)| *held == id) {
+                continue;
+            }
+            match read {
+                Err(why) => {
+                    self.refuse(&format!("a command was ignored: {why}"), listener)?;
+                    done.insert(id);
+                }
+                Ok(command) if self.history.commands.contains(&id) => {
+                    // A crash came between its record and its end.
+                    let again = effect(&command, doing);
+                    let redone = again.is_redone();
+                    if !redone || self.carry_out(&id, again, listener)? {
+                        done.insert(id);
+                    }
+                }
+                Ok(command) => fresh.push((id, command)),
+            }
+        }
+        let fresh = self.write_down(fresh, doing)?;
+        self.mailbox.spoken |= !fresh.is_empty();
+        for (n, Fresh { id, command, doing, effect }) in fresh.into_iter().enumerate() {
+            crate::crash::point();
+            if n < TOLD {
+                self.tell(&command, doing, listener);
+            }
+            if self.carry_out(&id, effect, listener)? {
+                done.insert(id);
+            }
+        }
+        crate::crash::point();
+        self.plan.store().drop_commands(&path, &done)?;
+        Ok(())
+    }
+
+    /// Whether a command that is found at the start was sent since the run began.
+    fn is_of_this_run(&self, id: &str) -> bool {
+        let sent = id.get(..26).and_then(crate::ids::ulid_time);
+        let began = self.history.run_at.as_deref().and_then(|at| at.parse::<Timestamp>().ok());
+        sent.zip(began).is_some_and(|(sent, began)| sent >= began.as_second())
+    }
+
+    /// All of them are on the disk before one of them is carried out.
+    fn write_down<'d>(
+        &mut self,
+        fresh: Vec<(String, Command)>,
+        doing: Doing<'d>,
+    ) -> Result<Vec<Fresh<'d>>, DriveError> {
+        let count = fresh.len();
+        let mut written = Vec::with_capacity(count);
+        for (n, (id, command)) in fresh.into_iter().enumerate() {
+            let doing = if self.is_of_this_run(&id) { now_doing(doing) } else { doing };
+            let effect = effect(&command, doing);
+            let ignored = match &effect {
+                Effect::Nothing(why) => Some((*why).to_owned()),
+                _ => None,
+            };
+            let durability = if n + 1 == count { Durability::Synced } else { Durability::Eventual };
+            let record = Record::Command {
+                id: id.clone(),
+                command: command.word().to_owned(),
+                argument: command.argument(),
+                ignored,
+            };
+            self.record(record, durability)?;
+            written.push(Fresh { id, command, doing, effect });
+        }
+        Ok(written)
+    }
+
+    pub(in crate::drive) fn record(
+        &mut self,
+        record: Record,
+        durability: Durability,
+    ) -> Result<(), DriveError> {
+        self.plan.wait(std::mem::take(self.plan_syncing))?;
+        let entry = self.journal.append(self.clock.stamp(), record, durability)?;
+        self.history.add(&entry);
+        for event in event_of(&entry, self.history) {
+            self.log.line(LogLevel::Info, &event.timestamp, &event.message);
+        }
+        // That views cannot be written is no reason to stop, and told with the next record.
+        let _problems = Views::of(self.project).show(&entry, self.history);
+        Ok(())
+    }
+
+    /// What is not carried out is told and written down.
+    fn refuse(&mut self, message: &str, listener: &mut dyn Listener) -> Result<(), DriveError> {
+        self.log.line(LogLevel::Warn, &self.clock.stamp(), message);
+        listener.hear(Notice::Warning(message));
+        let (event, message) = ("command_ignored".into(), message.to_owned());
+        let record = Record::Noted { event, message, details: json!({}) };
+        self.record(record, Durability::Eventual)
+    }
+
+    fn tell(&self, command: &Command, doing: Doing<'_>, listener: &mut dyn Listener) {
+        let argument = match command {
+            Command::Note(text) => format!(" \"{text}\""),
+            _ => String::new(),
+        };
+        let what = format!("{}{argument}: {}", command.word(), promise(command, doing));
+        listener.hear(Notice::Said { who: "operator", what: &what });
+    }
+}
+
+/// The same moment without the suspicion that a command is old.
+fn now_doing(doing: Doing<'_>) -> Doing<'_> {
+    if doing == Doing::Starting { Doing::Nothing } else { doing }
+}

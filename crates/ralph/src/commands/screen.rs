@@ -1,0 +1,51 @@
+//! `--tui`: the full-screen view in the process of the loop.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use ralph_face::watch::{Hosted, Role};
+use ralph_face::{Picture, View, listener};
+use ralph_host::drive::Listener;
+
+use super::watch;
+use crate::args::PlanArgs;
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Options of the commands that run a loop which can be watched.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ScreenArgs {
+    /// Show the full screen of `ralph watch`; q closes it, and the loop goes on
+    #[arg(long, conflicts_with_all = ["quiet", "json"])]
+    tui: bool,
+}
+
+/// Run a loop under the view that was asked for. The view is gone before anything else is said.
+pub(crate) fn under_view(
+    context: &Context,
+    args: &ScreenArgs,
+    view: View,
+    plan: PlanArgs,
+    work: impl FnOnce(&mut dyn Listener) -> Result<ExitCode, CommandError>,
+) -> Result<ExitCode, CommandError> {
+    let mut listener: Box<dyn Listener> = match args.tui {
+        true => Box::new(hosted(context, plan)?),
+        false => listener(view, context.project.root(), context.clock()),
+    };
+    let end = work(&mut *listener);
+    drop(listener);
+    end
+}
+
+fn hosted(context: &Context, plan: PlanArgs) -> Result<Hosted, CommandError> {
+    let paint = watch::able()?;
+    let picture = Picture::new(context.project.root().to_str().map(str::to_owned));
+    let directory = context.directory.clone();
+    let show = move |over: &dyn Fn() -> bool| {
+        let context = Context::open(Some(&directory));
+        let left =
+            context.and_then(|context| watch::show(&context, &plan, paint, Role::Host, over));
+        left.map_err(|e| e.told().replace('\n', "; "))
+    };
+    Ok(Hosted::new(picture, paint, Box::new(show)))
+}
