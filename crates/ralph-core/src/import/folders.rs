@@ -20,6 +20,11 @@ pub(super) fn read(kind: Kind, sources: &[Source]) -> Result<Found, ImportError>
             folders.entry(folder.to_owned()).or_default().push((rest, source));
         }
     }
+    if let (true, [one]) = (folders.is_empty(), sources) {
+        let name = super::file_name(&one.path);
+        let stem = name.rsplit_once('.').map_or(kind.name(), |(stem, _)| stem);
+        folders.insert(stem.to_owned(), vec![("tasks.md", one)]);
+    }
     let mut found = Found::default();
     for (folder, files) in &folders {
         let has = |name: &str| files.iter().any(|(rest, _)| *rest == name);
