@@ -92,7 +92,6 @@ impl Reader {
             return if is_below { self.body(line) } else { self.prose(line) };
         }
         if let Some((level, words)) = heading(line) {
-            self.close();
             self.headings.retain(|(above, _)| *above < level);
             self.headings.push((level, words.to_owned()));
             return self.prose(line);
@@ -106,10 +105,7 @@ impl Reader {
             None if self.blank == 0 && self.open.is_some() && item(line).is_none() => {
                 self.body(line)
             }
-            None => {
-                self.close();
-                self.prose(line);
-            }
+            None => self.prose(line),
         }
     }
 
@@ -135,6 +131,7 @@ impl Reader {
 
     fn start(&mut self, line: usize, indent: usize, state: State, words: &str) {
         self.close();
+        self.blank = 0;
         let headings = self.headings.iter().filter(|(level, _)| *level > 1);
         self.open = Some(Entry {
             line,
@@ -170,6 +167,7 @@ impl Reader {
     }
 
     fn prose(&mut self, line: &str) {
+        self.close();
         if self.blank > 0 && !self.list.prose.is_empty() {
             self.list.prose.push('\n');
         }

@@ -165,7 +165,9 @@ fn folder(kind: Kind, sources: &[Source]) -> Option<String> {
             (Kind::OpenSpec, "tasks.md") if has("spec.md") => false,
             (Kind::SpecKit, "tasks.md") if has("proposal.md") => false,
             (_, "tasks.md") if !has("proposal.md") && !has("spec.md") => {
-                by_content(source).contains(&kind)
+                let home = ["openspec/changes/", "specs/", ".specify/specs/"];
+                home.iter().any(|root| source.path.starts_with(root))
+                    || by_content(source).contains(&kind)
             }
             _ => true,
         }
