@@ -126,8 +126,13 @@ fn comments(fields: &Fields<'_, '_>, item: &mut Item) -> Result<(), JsonError> {
     };
     for node in list {
         let said = |key: &str| node.get(key).map(|node| words(text, node)).unwrap_or_default();
+        let words = said("text");
+        if words.trim().is_empty() {
+            item.aside.extend(leftover(text, node, &["issue_id"]));
+            continue;
+        }
         let label = format!("comment by {}, {}", said("author"), said("created_at"));
-        item.say(&label, said("text"));
+        item.say(&label, words);
         item.aside.extend(leftover(text, node, &["author", "created_at", "text", "issue_id"]));
     }
     Ok(())

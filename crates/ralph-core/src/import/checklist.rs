@@ -10,9 +10,10 @@ use crate::fence::{Fences, Place};
 use crate::plan::{Priority, State};
 
 /// What makes a list item a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Style {
     /// A box.
+    #[default]
     Boxes,
     /// Being a list item at the margin: for plans without any box.
     Bullets,
@@ -62,12 +63,6 @@ pub(super) fn style(text: &str) -> Style {
     }
 }
 
-impl Default for Style {
-    fn default() -> Self {
-        Self::Boxes
-    }
-}
-
 #[derive(Default)]
 struct Reader {
     style: Style,
@@ -99,7 +94,7 @@ impl Reader {
         let found = item(line).and_then(|rest| self.state_of(indent, rest));
         match found {
             Some((state, words)) if is_below => self.nested(&state, words, line),
-            Some((state, words)) => self.start(number, indent, state, words),
+            Some((state, words)) => self.start(number, indent, state, words, line),
             None if is_below => self.body(line),
             // The next line of a paragraph may stand at the margin.
             None if self.blank == 0 && self.open.is_some() && item(line).is_none() => {
@@ -129,12 +124,16 @@ impl Reader {
         }
     }
 
-    fn start(&mut self, line: usize, indent: usize, state: State, words: &str) {
+    fn start(&mut self, number: usize, indent: usize, state: State, words: &str, line: &str) {
         self.close();
         self.blank = 0;
         let headings = self.headings.iter().filter(|(level, _)| *level > 1);
+        // A mark that ralph has no state for (`[~]`, `[/]`) is said.
+        let mark = item(line).and_then(|rest| rest.get(..rest.len() - words.len()));
+        let mark = mark.map(str::trim).filter(|mark| !USUAL.contains(mark));
         self.open = Some(Entry {
-            line,
+            line: number,
+            says: mark.map(|mark| Said::new("marked", mark)).into_iter().collect(),
             text: words.trim().to_owned(),
             state,
             headings: headings.map(|(_, words)| words.clone()).collect(),
@@ -186,6 +185,9 @@ impl Reader {
         }
     }
 }
+
+/// Boxes that say no more than the state does.
+const USUAL: [&str; 7] = ["", "[ ]", "[x]", "[X]", "[-]", "[✓]", "[!]"];
 
 /// Sections whose items are no work.
 const BESIDE: [&str; 9] = [

@@ -78,7 +78,7 @@ fn tasks(kind: Kind, folder: &str, spec: Option<&String>, source: &Source, found
         item.task.spec = spec.cloned();
         found.items.push(item);
     }
-    found.aside(&source.path, "", list.prose);
+    found.aside(&format!("{folder}/tasks.md"), "", list.prose);
 }
 
 /// `1.1 Create the schema`.

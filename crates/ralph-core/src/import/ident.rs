@@ -76,8 +76,7 @@ impl<'p> Known<'p> {
     fn by_id(&self, kind: Kind, item: &Item) -> (Id, Fate) {
         let words: Vec<Id> = words(kind, item).into_iter().map(Id::new).collect();
         let is_free = |id: &Id| !self.used.contains(id);
-        let origin = origin(kind, item);
-        if let Some(id) = words.iter().find(|id| is_free(id) && self.is_same(id, item, &origin)) {
+        if let Some(id) = words.iter().find(|id| is_free(id) && self.is_same(kind, id, item)) {
             return (id.clone(), Fate::Here);
         }
         if let Some(id) = words.iter().find(|id| is_free(id) && !self.has(id)) {
@@ -95,14 +94,23 @@ impl<'p> Known<'p> {
     }
 
     /// Whether the record with this id came from the item: it says so, or it has the same name and
-    /// says nothing of where it came from.
-    fn is_same(&self, id: &Id, item: &Item, origin: &str) -> bool {
+    /// says nothing of where it came from. A scope that only one of the two knows (`gh` was asked for
+    /// less) does not tell them apart.
+    fn is_same(&self, kind: Kind, id: &Id, item: &Item) -> bool {
+        let whole = origin(kind, item);
+        let bare = origin(kind, &Item { scope: String::new(), ..item.clone() });
+        let (start, end) = bare.split_once(": ").unwrap_or_default();
+        let (start, end) = (format!("{start} ("), format!("): {end}"));
+        let is_it = |line: &str| {
+            let scoped = item.scope.is_empty() && line.starts_with(&start) && line.ends_with(&end);
+            line == whole || line == bare || scoped
+        };
         let records = self.by_id.get(id).map(Vec::as_slice).unwrap_or_default();
         records.iter().any(|(name, notes)| {
             let mut said = notes.iter().flat_map(|n| n.lines()).filter(|l| l.starts_with(FROM));
             match said.next() {
                 None => crate::text::one_line(name) == item.task.name,
-                Some(first) => first == origin || said.any(|line| line == origin),
+                Some(first) => is_it(first) || said.any(is_it),
             }
         })
     }

@@ -29,7 +29,7 @@ fn stories_come_in_the_order_of_their_priority() {
 
 #[test]
 fn a_fix_plan_has_phases_priorities_criteria_and_prose() {
-    let text = "# Ralph Fix Plan\n\n## High Priority\n\n### Phase 1\n- [x] Set it up\n- [ ] Read `a.toml`\n  - [ ] `cargo test` passes\n  - [x] named\n  - see docs/a.md\n\n    and more\n\n## Low Priority\n* [ ] Polish\n\n```\n- [ ] not a task\n```\n> - [ ] nor this\n\n## Notes\n- keep it small\n- [link](x)\n";
+    let text = "# Ralph Fix Plan\n\n## High Priority\n\n### Phase 1\n- [x] Set it up\n- [~] Read `a.toml`\n  - [ ] `cargo test` passes\n  - [x] named\n  - see docs/a.md\n\n    and more\n\n## Low Priority\n* [ ] Polish\n\n```\n- [ ] not a task\n```\n> - [ ] nor this\n\n## Notes\n- keep it small\n- [link](x)\n";
     let (import, plan) = fresh(Kind::FixPlan, &[("@fix_plan.md", text)]);
     let names: Vec<&str> = import.rows.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names, ["Set it up", "Read `a.toml`", "Polish"]);
@@ -39,6 +39,7 @@ fn a_fix_plan_has_phases_priorities_criteria_and_prose() {
     assert_eq!(read.phase.as_deref(), Some("High Priority / Phase 1"));
     let notes = read.notes.as_deref().unwrap();
     assert!(notes.contains("done already: named"), "{notes}");
+    assert!(notes.contains("marked: [~]"), "{notes}");
     assert!(notes.contains("- see docs/a.md\n\n  and more"), "{notes}");
     assert_eq!(plan.tasks[1].priority, Some(Priority::Low));
     let record = import.record.join("\n");

@@ -18,6 +18,7 @@
 mod beads;
 mod checklist;
 mod detect;
+mod facts;
 mod folders;
 mod github;
 mod ident;
@@ -275,7 +276,7 @@ impl fmt::Display for Said {
 /// Something about the whole plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aside {
-    /// The file it stands in.
+    /// The file it stands in, called the same wherever it is read from.
     pub from: String,
     /// What.
     pub said: Said,

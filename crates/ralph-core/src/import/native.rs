@@ -130,15 +130,15 @@ fn plan(source: &Source, format: Format) -> Result<Found, ImportError> {
             for spec in specs {
                 let id = spec.get("id").and_then(|id| id.str(text)).unwrap_or_default();
                 for said in leftover(text, spec, &["tasks"]) {
-                    found.aside(&source.path, &format!("{id}.{}", said.label), said.text);
+                    found.aside(format.file_name(), &format!("{id}.{}", said.label), said.text);
                 }
             }
-            specs.iter().flat_map(|spec| tasks_of(spec)).collect()
+            specs.iter().flat_map(tasks_of).collect()
         }
         _ => tasks_of(&node).iter().collect::<Vec<&Node>>(),
     };
     for said in leftover(text, &node, &["tasks", "specs"]) {
-        found.aside(&source.path, &said.label, said.text);
+        found.aside(format.file_name(), &said.label, said.text);
     }
     let scope = plan.title.clone().unwrap_or_default();
     for (task, node) in plan.tasks.iter().zip(nodes) {

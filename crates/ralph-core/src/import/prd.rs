@@ -26,7 +26,7 @@ pub(super) fn read(sources: &[Source]) -> Result<Found, ImportError> {
     let mut found = Found::default();
     stories(source, &node, &mut found).map_err(|e| ImportError::json(source, e))?;
     for said in leftover(&source.text, &node, &["userStories"]) {
-        found.aside(&source.path, &said.label, said.text);
+        found.aside("prd.json", &said.label, said.text);
     }
     let folder = source.path.strip_suffix(file_name(&source.path)).unwrap_or_default();
     for log in sources.iter().filter(|s| s.path == format!("{folder}progress.txt")) {

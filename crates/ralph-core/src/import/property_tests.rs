@@ -198,11 +198,10 @@ proptest! {
         lines in prop::collection::vec("(#{1,3} |- \\[[ x]\\] |  - \\[[ x]\\] |  - |    |> |)[a-z]{1,6}( [a-z`*]{1,5})?|```|", 1..20)
     ) {
         let text = format!("- [ ] first\n{}\n", lines.join("\n"));
-        let mut fences = crate::fence::Fences::default();
-        let is_task = |line: &&str| {
-            fences.next(line) == crate::fence::Place::Outside && line.starts_with("- [")
-        };
-        let count = text.lines().filter(is_task).count();
+        // A box that is indented below no task is one itself.
+        let count = checklist::read(&text, checklist::Style::Boxes).entries.len();
+        let margin = crate::fence::open_lines(&text).filter(|(_, line)| line.starts_with("- ["));
+        prop_assert!(count >= margin.count());
         let strip = |line: &str| {
             let line = line.trim().trim_start_matches('#').trim();
             prd::unbulleted(line).to_owned()

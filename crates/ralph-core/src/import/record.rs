@@ -35,9 +35,15 @@ pub fn with_blocks(old: Option<&str>, kind: Kind, blocks: &[String]) -> Option<S
     is_new.then_some(text)
 }
 
-/// What is said about the whole plan.
-pub(super) fn aside(aside: &Aside) -> String {
-    block(&format!("## {}", one_line(&aside.from)), std::slice::from_ref(&aside.said))
+/// What is said about the whole plan: a block for each file.
+pub(super) fn asides(asides: &[Aside]) -> Vec<String> {
+    asides
+        .chunk_by(|a, b| a.from == b.from)
+        .filter_map(|about| {
+            let says: Vec<Said> = about.iter().map(|aside| aside.said.clone()).collect();
+            Some(block(&format!("## {}", one_line(&about.first()?.from)), &says))
+        })
+        .collect()
 }
 
 /// A heading and what is said below it.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::facts::lost;
 use super::ident::{self, Known};
 use super::{Found, ImportError, Item, Kind, Placed, Said, record};
 use crate::format::{Codec, EditError, Format};
@@ -100,7 +101,7 @@ pub fn settle(
         Format::Progress => kept.iter().map(|task| (task.name.as_str(), task)).collect(),
         _ => kept.iter().map(|task| (task.id.as_str(), task)).collect(),
     };
-    let mut blocks: Vec<String> = found.asides.iter().map(record::aside).collect();
+    let mut blocks = record::asides(&found.asides);
     let mut rows = Vec::with_capacity(drafts.len());
     for (draft, task) in drafts.iter().zip(tasks) {
         let key = match target.plan.format {
@@ -293,45 +294,4 @@ fn circle(drafts: &[Draft], cycle: &[Id]) -> ImportError {
         line: first.map(|draft| draft.item.line),
         ..ImportError::new(file, format!("dependency cycle: {}", path.join(" → ")), hint)
     }
-}
-
-/// What a task says that the one which was read back does not.
-fn lost(meant: &Task, got: Option<&Task>) -> Vec<Said> {
-    let got = got.map(facts).unwrap_or_default();
-    facts(meant).into_iter().filter(|fact| !got.contains(fact)).collect()
-}
-
-/// Everything a task says beside its id.
-fn facts(task: &Task) -> Vec<Said> {
-    let ids = |ids: &[Id]| ids.iter().map(Id::as_str).collect::<Vec<_>>().join(", ");
-    let lines: Vec<String> = task.accept.iter().map(|line| format!("- {line}")).collect();
-    let number = |n: Option<u64>| n.map(|n| n.to_string()).unwrap_or_default();
-    let why = match &task.state {
-        State::Blocked(why) | State::Failed(Some(why)) => why.clone(),
-        _ => String::new(),
-    };
-    let said = [
-        ("name", task.name.clone()),
-        ("state", task.state.word().to_owned()),
-        ("why", why),
-        ("notes", task.notes.clone().unwrap_or_default()),
-        ("accept", lines.join("\n")),
-        ("deps", ids(&task.deps)),
-        ("priority", task.priority.map(|p| p.as_str().to_owned()).unwrap_or_default()),
-        ("spec", task.spec.clone().unwrap_or_default()),
-        ("phase", task.phase.clone().unwrap_or_default()),
-        ("done_at", task.done_at.clone().unwrap_or_default()),
-        ("reject", task.reject.clone().unwrap_or_default()),
-        ("retries", number(Some(u64::from(task.retries)).filter(|n| *n > 0))),
-        ("max_retries", number(task.max_retries.map(u64::from))),
-        ("max_turns", number(task.max_turns.map(u64::from))),
-        ("timeout_ms", number(task.timeout_ms)),
-        ("skills", task.skills.join(", ")),
-        ("libraries", task.libraries.join(", ")),
-        ("needs_docs", task.needs_docs.then(|| "true".to_owned()).unwrap_or_default()),
-    ];
-    said.into_iter()
-        .filter(|(_, text)| !text.trim().is_empty())
-        .map(|(label, text)| Said::new(label, text))
-        .collect()
 }

@@ -199,3 +199,17 @@ fn tasks_of_a_spec_follow_it_to_its_new_name() {
     assert!(import.text.contains("\"spec\":\"001-cart/spec-2.md\""), "{}", import.text);
     assert_eq!(import.rows[0].state, State::Pending);
 }
+
+#[test]
+fn an_issue_is_the_same_with_and_without_its_address() {
+    let bare = r#"[{"number": 4, "title": "Crash"}]"#;
+    let whole =
+        r#"[{"number": 4, "title": "Crash!", "url": "https://example.org/ann/shop/issues/4"}]"#;
+    let other =
+        r#"[{"number": 4, "title": "Else", "url": "https://example.org/bob/shop/issues/4"}]"#;
+    let again = |first: &str, second: &str| {
+        let (import, _) = fresh(Kind::Github, &[("-", first)]);
+        into(Kind::Github, &[("-", second)], Format::Jsonl, &import.text).unwrap().added()
+    };
+    assert_eq!((again(bare, whole), again(whole, bare), again(whole, other)), (0, 0, 1));
+}

@@ -58,7 +58,7 @@ impl<'s> Reader<'s> {
                 self.tag(&member.key, &member.value)?;
                 tags += 1;
             } else if let Some(said) = super::leftover::told(text, &member.key, &member.value) {
-                self.found.aside(&self.source.path, &said.label, said.text);
+                self.found.aside("tasks.json", &said.label, said.text);
             }
         }
         if tags == 0 { fields.missing("tasks") } else { Ok(()) }
@@ -70,7 +70,7 @@ impl<'s> Reader<'s> {
         let fields = Fields::new(text, node)?;
         for said in leftover(text, node, &["tasks"]) {
             let label = if tag == MASTER { said.label } else { format!("{tag}.{}", said.label) };
-            self.found.aside(&self.source.path, &label, said.text);
+            self.found.aside("tasks.json", &label, said.text);
         }
         let list = fields.get("tasks").unwrap_or(node);
         let Some(list) = list.items() else {

@@ -4,7 +4,6 @@
 
 use super::checklist::{self, Checklist, Entry, Style};
 use super::{Document, Found, ImportError, Item, Kind, Site, Source, file_name, native, pick};
-use crate::plan::State;
 
 /// Read it.
 pub(super) fn read(kind: Kind, sources: &[Source]) -> Result<Found, ImportError> {
@@ -62,9 +61,9 @@ fn site(kind: Kind, path: &str) -> Option<Site> {
 }
 
 fn tasks(source: &Source, list: Checklist) -> Found {
-    let mut found = Found::default();
-    found.items = list.entries.into_iter().map(|entry| item(source, entry)).collect();
-    found.aside(&source.path, "", list.prose);
+    let items = list.entries.into_iter().map(|entry| item(source, entry)).collect();
+    let mut found = Found { items, ..Found::default() };
+    found.aside(file_name(&source.path).trim_start_matches('@'), "", list.prose);
     found
 }
 
@@ -80,11 +79,7 @@ pub(super) fn item(source: &Source, entry: Entry) -> Item {
     item.task.accept = entry.accept;
     item.task.priority = checklist::priority(&entry.headings);
     item.task.phase = Some(entry.headings.join(" / ")).filter(|phase| !phase.is_empty());
-    // The box is gone once it is a state, except for marks that ralph has no state for.
-    item.task.state = match entry.state {
-        State::Running => State::Pending,
-        state => state,
-    };
+    item.task.state = entry.state;
     item.named(&entry.text);
     item
 }

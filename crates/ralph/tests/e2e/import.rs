@@ -2,6 +2,8 @@
 
 use ralph_testkit::{TestProject, project};
 
+use crate::stage::{person, stage, steps};
+
 /// A project with these files, ready to be built by the simulated backend.
 fn with(files: &[(&str, &str)]) -> TestProject {
     let p = project!().git_init().file(".gitignore", "/.ralph/\n/build/\n").file(
@@ -219,8 +221,15 @@ fn damage_is_told_with_its_line_and_nothing_is_written() {
 }
 
 #[test]
-fn a_backend_may_not_import() {
-    let p = with(&[("prd.json", PRD)]);
-    p.command(["import", "prd.json", "--yes"]).env("RALPH_ATTEMPT", "1").run().fails(1);
-    assert!(!p.exists("ralph"));
+fn nobody_imports_while_a_loop_runs() {
+    let tries = format!(
+        "{{ run = \"$BIN import prd.json --yes 2> said.txt\" }}, {} {{ claim = \"done\" }},",
+        person("import prd.json --yes 2> told.txt")
+    );
+    let p = stage(&steps(&tries)).file("prd.json", PRD);
+    p.run(["build", "--once"]).ok();
+    assert!(p.read("said.txt").contains("inside an attempt"), "{}", p.read("said.txt"));
+    assert!(p.read("told.txt").contains("a loop is running here"), "{}", p.read("told.txt"));
+    assert!(!p.exists("ralph/imports"));
+    p.run(["import", "prd.json", "--yes"]).ok();
 }
