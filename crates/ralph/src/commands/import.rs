@@ -162,7 +162,7 @@ fn decide(gathered: &Gathered) -> Result<Kind, CommandError> {
 }
 
 fn refused(gathered: &Gathered, error: ImportError) -> CommandError {
-    let file = gathered.typed(&error.file);
+    let file = gathered.called(&error.file);
     CommandError::new(out::clean(&ImportError { file, ..error.clone() }.to_string()))
         .hint(error.hint)
 }

@@ -39,6 +39,11 @@ impl Gathered {
     pub(super) fn typed(&self, path: &str) -> String {
         format!("{}{path}", self.base)
     }
+
+    /// A source as messages call it.
+    pub(super) fn called(&self, path: &str) -> String {
+        if path == "-" { self.shown.clone() } else { self.typed(path) }
+    }
 }
 
 /// Read what the path names.
