@@ -30,6 +30,7 @@ pub mod format;
 pub mod gate;
 pub mod handoff;
 pub mod ids;
+pub mod import;
 pub mod inbox;
 pub mod init;
 pub mod json;

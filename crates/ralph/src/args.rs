@@ -61,6 +61,7 @@ pub(crate) enum Command {
     Knowledge(commands::knowledge::KnowledgeArgs),
     Validate(commands::validate::ValidateArgs),
     Convert(commands::convert::ConvertArgs),
+    Import(commands::import::ImportArgs),
     Config(commands::config::ConfigArgs),
     Backends(commands::backends::BackendsArgs),
     Mcp(commands::mcp::McpArgs),

@@ -27,6 +27,11 @@ impl<'t, 'n> Fields<'t, 'n> {
         }
     }
 
+    /// The text that the fields were read from.
+    pub fn text(&self) -> &'t str {
+        self.text
+    }
+
     /// The value of a field, unless it is absent.
     pub fn get(&self, key: &str) -> Option<&'n Node> {
         self.node.get(key).filter(|value| !value.is_null())

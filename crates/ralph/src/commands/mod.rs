@@ -11,6 +11,7 @@ pub(crate) mod construct;
 pub(crate) mod control;
 pub(crate) mod convert;
 pub(crate) mod demo;
+pub(crate) mod import;
 pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod issue;
@@ -81,6 +82,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
         Command::Recover(args) => recover::run(&Context::open(here)?, &args),
         Command::Validate(args) => validate::run(&Context::open(here)?, &args),
         Command::Convert(args) => convert::run(&Context::open(here)?, &args),
+        Command::Import(args) => import::run(&Context::open(here)?, &args),
         Command::Config(args) => config::run(&Context::open(here)?, args),
         Command::Backends(args) => backends::run(&Context::open(here)?, &args),
         Command::Mcp(args) => mcp::run(here, args),
@@ -104,9 +106,11 @@ fn access(command: &Command) -> Access {
         // Each tool sees to it by itself.
         Command::Mcp(_) => Access::Say,
         // Whoever opens the page can decide.
-        Command::Demo(_) | Command::Init(_) | Command::Convert(_) | Command::Serve(_) => {
-            Access::Decide
-        }
+        Command::Demo(_)
+        | Command::Init(_)
+        | Command::Convert(_)
+        | Command::Import(_)
+        | Command::Serve(_) => Access::Decide,
         Command::Pause(_)
         | Command::Resume(_)
         | Command::Skip(_)

@@ -15,6 +15,7 @@ mod concurrency;
 mod config;
 mod convert;
 mod dry_run;
+mod import;
 mod inbox;
 mod init;
 mod inside;

@@ -170,6 +170,7 @@ fn every_command_has_help_with_an_example() {
         "knowledge",
         "validate",
         "convert",
+        "import",
         "config",
         "backends",
         "completions",

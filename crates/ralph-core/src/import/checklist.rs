@@ -1,0 +1,257 @@
+//! Checklists in markdown: items with a box are tasks, everything else is kept beside them.
+//!
+//! A task is a box at the start of a list item that is not nested in another task. What is indented
+//! below it belongs to it: an open box there is a criterion, a ticked one is said to be done, and the
+//! rest is notes. The nearest headings are its phase. Lines that belong to no task are the prose.
+//! Boxes in code and in quotations are not tasks.
+
+use super::Said;
+use crate::fence::{Fences, Place};
+use crate::plan::{Priority, State};
+
+/// What makes a list item a task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Style {
+    /// A box.
+    #[default]
+    Boxes,
+    /// Being a list item at the margin: for plans without any box.
+    Bullets,
+}
+
+/// A checklist that was read.
+#[derive(Debug, Default)]
+pub(super) struct Checklist {
+    pub(super) entries: Vec<Entry>,
+    pub(super) prose: String,
+}
+
+/// One task.
+#[derive(Debug, Default)]
+pub(super) struct Entry {
+    /// Line, from 1.
+    pub(super) line: usize,
+    /// The rest of its line.
+    pub(super) text: String,
+    pub(super) state: State,
+    /// The headings above it, the nearest last.
+    pub(super) headings: Vec<String>,
+    /// Open boxes below it.
+    pub(super) accept: Vec<String>,
+    /// What else is below it.
+    pub(super) says: Vec<Said>,
+    body: String,
+    indent: usize,
+}
+
+/// Read a text.
+pub(super) fn read(text: &str, style: Style) -> Checklist {
+    let mut reader = Reader { style, ..Reader::default() };
+    let text = text.get(crate::text::bom_len(text)..).unwrap_or_default();
+    for (index, line) in text.lines().enumerate() {
+        reader.line(index + 1, line);
+    }
+    reader.close();
+    reader.list
+}
+
+/// The way of writing that a text has: bullets only count where no box is.
+pub(super) fn style(text: &str) -> Style {
+    match read(text, Style::Boxes).entries.is_empty() {
+        true => Style::Bullets,
+        false => Style::Boxes,
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    style: Style,
+    list: Checklist,
+    fences: Fences,
+    headings: Vec<(usize, String)>,
+    open: Option<Entry>,
+    /// Blank lines that may turn out to be inside of the open task.
+    blank: usize,
+}
+
+impl Reader {
+    fn line(&mut self, number: usize, line: &str) {
+        let place = self.fences.next(line);
+        if line.trim().is_empty() {
+            self.blank += 1;
+            return;
+        }
+        let indent = indent(line);
+        let is_below = self.open.as_ref().is_some_and(|task| indent > task.indent);
+        if place != Place::Outside {
+            return if is_below { self.body(line) } else { self.prose(line) };
+        }
+        if let Some((level, words)) = heading(line) {
+            self.headings.retain(|(above, _)| *above < level);
+            self.headings.push((level, words.to_owned()));
+            return self.prose(line);
+        }
+        let found = item(line).and_then(|rest| self.state_of(indent, rest));
+        match found {
+            Some((state, words)) if is_below => self.nested(&state, words, line),
+            Some((state, words)) => self.start(number, indent, state, words, line),
+            None if is_below => self.body(line),
+            // The next line of a paragraph may stand at the margin.
+            None if self.blank == 0 && self.open.is_some() && item(line).is_none() => {
+                self.body(line)
+            }
+            None => self.prose(line),
+        }
+    }
+
+    /// The state and the words of a list item, if that is what a task looks like.
+    fn state_of<'l>(&self, indent: usize, rest: &'l str) -> Option<(State, &'l str)> {
+        match self.style {
+            Style::Boxes => boxed(rest),
+            Style::Bullets if indent > 0 && self.open.is_some() => None,
+            Style::Bullets => {
+                let headings = self.headings.iter().map(|(_, words)| words.to_lowercase());
+                let past = headings
+                    .clone()
+                    .any(|words| ["done", "complete"].iter().any(|word| words.starts_with(word)));
+                let beside = headings.clone().any(|words| BESIDE.iter().any(|b| words.contains(b)));
+                let marked = ["✅", "[DONE]", "[done]", "(done)", "(DONE)"];
+                let done = past || marked.iter().any(|mark| rest.contains(mark));
+                let done = done || rest.starts_with("~~") && rest.ends_with("~~");
+                let state = if done { State::Accepted } else { State::Pending };
+                (!beside).then_some((state, rest))
+            }
+        }
+    }
+
+    fn start(&mut self, number: usize, indent: usize, state: State, words: &str, line: &str) {
+        self.close();
+        self.blank = 0;
+        let headings = self.headings.iter().filter(|(level, _)| *level > 1);
+        // A mark that ralph has no state for (`[~]`, `[/]`) is said.
+        let mark = item(line).and_then(|rest| rest.get(..rest.len() - words.len()));
+        let mark = mark.map(str::trim).filter(|mark| !USUAL.contains(mark));
+        self.open = Some(Entry {
+            line: number,
+            says: mark.map(|mark| Said::new("marked", mark)).into_iter().collect(),
+            text: words.trim().to_owned(),
+            state,
+            headings: headings.map(|(_, words)| words.clone()).collect(),
+            indent,
+            ..Entry::default()
+        });
+    }
+
+    fn nested(&mut self, state: &State, words: &str, line: &str) {
+        self.blank = 0;
+        let Some(task) = &mut self.open else { return };
+        match state {
+            State::Pending if !words.trim().is_empty() => task.accept.push(words.trim().to_owned()),
+            State::Accepted if self.style == Style::Boxes => {
+                task.says.push(Said::new("done already", words.trim()));
+            }
+            _ => self.body(line),
+        }
+    }
+
+    fn body(&mut self, line: &str) {
+        let Some(task) = &mut self.open else { return };
+        if self.blank > 0 && !task.body.is_empty() {
+            task.body.push('\n');
+        }
+        self.blank = 0;
+        let cut = indent(line).min(task.indent + 2);
+        task.body.push_str(line.get(cut..).unwrap_or_else(|| line.trim_start()));
+        task.body.push('\n');
+    }
+
+    fn prose(&mut self, line: &str) {
+        self.close();
+        if self.blank > 0 && !self.list.prose.is_empty() {
+            self.list.prose.push('\n');
+        }
+        self.blank = 0;
+        self.list.prose.push_str(line);
+        self.list.prose.push('\n');
+    }
+
+    fn close(&mut self) {
+        if let Some(mut task) = self.open.take() {
+            let body = std::mem::take(&mut task.body);
+            if !body.trim().is_empty() {
+                task.says.insert(0, Said::new("", body.trim_end()));
+            }
+            self.list.entries.push(task);
+        }
+    }
+}
+
+/// Boxes that say no more than the state does.
+const USUAL: [&str; 7] = ["", "[ ]", "[x]", "[X]", "[-]", "[✓]", "[!]"];
+
+/// Sections whose items are no work.
+const BESIDE: [&str; 9] = [
+    "note",
+    "overview",
+    "learn",
+    "context",
+    "summary",
+    "discover",
+    "background",
+    "reference",
+    "status",
+];
+
+/// Bytes of white space in front.
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start_matches([' ', '\t']).len()
+}
+
+/// Level and words of a heading.
+fn heading(line: &str) -> Option<(usize, &str)> {
+    let level = line.bytes().take_while(|b| *b == b'#').count();
+    let words = line.get(level..)?;
+    let is_heading = (1..=6).contains(&level) && words.starts_with([' ', '\t']);
+    is_heading.then(|| (level, words.trim().trim_end_matches('#').trim_end()))
+}
+
+/// What follows the mark of a list item: `- `, `* `, `+ `, `1. `, `1) `.
+fn item(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    if let Some(rest) = ["- ", "* ", "+ "].iter().find_map(|mark| line.strip_prefix(mark)) {
+        return Some(rest.trim_start());
+    }
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let numbered = (1..=9).contains(&(line.len() - rest.len()));
+    let rest = rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") "))?;
+    numbered.then(|| rest.trim_start())
+}
+
+/// State and words of an item that begins with a box.
+fn boxed(rest: &str) -> Option<(State, &str)> {
+    let inside = rest.strip_prefix('[')?;
+    let mut chars = inside.chars();
+    let mark = chars.next()?;
+    let words = chars.as_str().strip_prefix(']')?;
+    // `[a](b)` is a link, and `[P]` at the start is a mark of somebody's own.
+    if words.starts_with(['(', '[', ':']) || mark.is_alphanumeric() && !matches!(mark, 'x' | 'X') {
+        return None;
+    }
+    let state = match mark {
+        'x' | 'X' | '✓' | '✔' | '✅' => State::Accepted,
+        '-' => State::Skipped,
+        '!' => State::Blocked("marked with [!]".to_owned()),
+        _ => State::Pending,
+    };
+    Some((state, words.trim()))
+}
+
+/// The priority that headings give: `## High Priority`.
+pub(super) fn priority(headings: &[String]) -> Option<Priority> {
+    headings.iter().rev().find_map(|heading| {
+        let words = heading.to_lowercase();
+        let rank = Priority::ALL.into_iter().find(|rank| words.contains(rank.as_str()));
+        let critical = words.contains("critical").then_some(Priority::High);
+        rank.or(critical).filter(|_| words.contains("priority"))
+    })
+}

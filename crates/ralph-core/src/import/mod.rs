@@ -1,0 +1,346 @@
+//! Plans of other loops and trackers, brought along: text in, tasks, documents and notes out.
+//!
+//! # Theory of operation
+//!
+//! ```text
+//! files --detect--> Kind --read--> Found --settle--> Import (new text of the plan, rows, record)
+//!                                    \---place----> copies of its documents, under free names
+//! ```
+//!
+//! A reader knows one foreign format and says what stands in it: [`Item`]s, [`Document`]s, and
+//! [`Aside`]s that belong to no item. It loses nothing: whatever a task of ralph has no field for
+//! becomes part of its notes. [`settle`] brings the items into a plan: it finds those that are there
+//! already, gives the others their ids, and reads the new plan back. Whatever its format did not keep
+//! (plan.jsonl buries what is done) goes to the *record*, a file of notes beside the plan.
+//!
+//! Ids are worked out from the source and never rolled, so that a second import finds the first.
+
+mod beads;
+mod checklist;
+mod detect;
+mod facts;
+mod folders;
+mod github;
+mod ident;
+mod leftover;
+mod native;
+mod place;
+mod prd;
+mod record;
+mod settle;
+mod task_master;
+mod tasks_md;
+
+#[cfg(test)]
+mod kinds_tests;
+#[cfg(test)]
+mod property_tests;
+#[cfg(test)]
+mod settle_tests;
+
+use std::fmt;
+
+pub use detect::{Candidate, candidates, enters, wants};
+pub use place::{Placed, Site, place};
+pub use record::with_blocks;
+pub use settle::{Fate, Import, Row, Target, settle};
+
+use crate::json::{self, JsonError, Node};
+use crate::plan::Task;
+
+/// Where plans can come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// snarktank's `prd.json`.
+    Prd,
+    /// ralph-claude-code's `fix_plan.md`.
+    FixPlan,
+    /// Task Master's `tasks.json`.
+    TaskMaster,
+    /// beads' `issues.jsonl`.
+    Beads,
+    /// OpenSpec's folders of changes.
+    OpenSpec,
+    /// spec-kit's folders of features.
+    SpecKit,
+    /// A Ralph Deluxe project.
+    Deluxe,
+    /// A ralph-wiggum project.
+    Wiggum,
+    /// GitHub issues, as `gh` prints them.
+    Github,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Prd,
+        Self::FixPlan,
+        Self::TaskMaster,
+        Self::Beads,
+        Self::OpenSpec,
+        Self::SpecKit,
+        Self::Deluxe,
+        Self::Wiggum,
+        Self::Github,
+    ];
+
+    /// The word on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Prd => "prd",
+            Self::FixPlan => "fix-plan",
+            Self::TaskMaster => "task-master",
+            Self::Beads => "beads",
+            Self::OpenSpec => "openspec",
+            Self::SpecKit => "spec-kit",
+            Self::Deluxe => "deluxe",
+            Self::Wiggum => "wiggum",
+            Self::Github => "github",
+        }
+    }
+
+    /// The kind a word stands for.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == word)
+    }
+
+    /// What one looks for.
+    pub fn looks_like(self) -> &'static str {
+        match self {
+            Self::Prd => "prd.json (an object with `userStories`)",
+            Self::FixPlan => "fix_plan.md, @fix_plan.md or .ralph/fix_plan.md",
+            Self::TaskMaster => ".taskmaster/tasks/tasks.json",
+            Self::Beads => ".beads/issues.jsonl",
+            Self::OpenSpec => "openspec/changes/NAME/ with proposal.md or tasks.md",
+            Self::SpecKit => "specs/NNN-NAME/ with spec.md or tasks.md",
+            Self::Deluxe => "plan.json of a Ralph Deluxe project",
+            Self::Wiggum => "IMPLEMENTATION_PLAN.md, or PROMPT.md beside fix_plan.md",
+            Self::Github => {
+                "the output of `gh issue list --json number,title,body,labels,state` on standard input"
+            }
+        }
+    }
+
+    /// What makes a word of a number: `gh-42`.
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::TaskMaster => "tm",
+            Self::Github => "gh",
+            Self::Beads => "bd",
+            Self::Prd => "us",
+            Self::OpenSpec => "os",
+            Self::SpecKit => "sk",
+            Self::FixPlan | Self::Deluxe | Self::Wiggum => "t",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A text that may be imported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Its path below what was named, with `/`; `-` for standard input.
+    pub path: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// A source that cannot be imported: where, why, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}{}: {message}", line.map(|line| format!(":{line}")).unwrap_or_default())]
+pub struct ImportError {
+    /// Which file.
+    pub file: String,
+    /// Line, from 1, where one is to blame.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl ImportError {
+    fn new(file: &str, message: impl Into<String>, hint: &str) -> Self {
+        Self { file: file.to_owned(), line: None, message: message.into(), hint: hint.to_owned() }
+    }
+
+    fn json(source: &Source, error: JsonError) -> Self {
+        let at = error.in_text(&source.text);
+        Self { line: Some(at.line), ..Self::new(&source.path, at.message, MEND) }
+    }
+}
+
+const MEND: &str = "nothing was written; mend that place and import again";
+
+/// Everything that was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Tasks, in the order in which they should be done.
+    pub items: Vec<Item>,
+    /// Files to copy.
+    pub documents: Vec<Document>,
+    /// What belongs to no task.
+    pub asides: Vec<Aside>,
+}
+
+impl Found {
+    fn aside(&mut self, from: &str, label: &str, text: impl Into<String>) {
+        let text = text.into();
+        if !text.trim().is_empty() {
+            self.asides.push(Aside { from: from.to_owned(), said: Said::new(label, text) });
+        }
+    }
+}
+
+/// One task of the source.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Item {
+    /// How the source refers to it; unique together with `scope`.
+    pub key: String,
+    /// Which of several plans of this kind it is from, where the source says so.
+    pub scope: String,
+    /// Whether `key` is an id that people use, not only the text of the task.
+    pub has_id: bool,
+    /// The file it stands in.
+    pub file: String,
+    /// Its line, from 1.
+    pub line: usize,
+    /// What ralph has fields for, without id, dependencies and notes.
+    pub task: Task,
+    /// Keys of the items that must be done first.
+    pub needs: Vec<String>,
+    /// Keys of the items that it should come after, unless that closes a circle: its parts, and what
+    /// the whole waits for that it is a part of.
+    pub after: Vec<String>,
+    /// What goes into its notes.
+    pub says: Vec<Said>,
+    /// What goes to the record only: true, but of no use to whoever does the work.
+    pub aside: Vec<Said>,
+}
+
+impl Item {
+    fn say(&mut self, label: &str, text: impl Into<String>) {
+        let text = text.into();
+        if !text.trim().is_empty() {
+            self.says.push(Said::new(label, text));
+        }
+    }
+
+    /// Give it a name of one line; a title that is more stays in the notes.
+    fn named(&mut self, title: &str) {
+        self.task.name = crate::text::one_line(title);
+        if self.task.name.is_empty() {
+            let first = self.says.iter().flat_map(|said| said.text.lines()).next();
+            let first = first.map(|line| crate::text::clip(&crate::text::one_line(line), 80));
+            self.task.name = first.filter(|line| !line.is_empty()).unwrap_or_else(|| {
+                format!("(without a title) {}", crate::text::one_line(&self.key))
+            });
+        } else if self.task.name != title.trim() {
+            self.say("title", title);
+        }
+    }
+}
+
+/// Something that was said, and under which name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// What the source calls it; empty for plain text.
+    pub label: String,
+    /// The words.
+    pub text: String,
+}
+
+impl Said {
+    fn new(label: &str, text: impl Into<String>) -> Self {
+        Self { label: label.to_owned(), text: text.into() }
+    }
+}
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.text.trim_end();
+        match (self.label.is_empty(), text.contains('\n')) {
+            (true, _) => f.write_str(text),
+            (false, false) => write!(f, "{}: {}", self.label, text.trim_start()),
+            (false, true) => write!(f, "{}:\n{text}", self.label),
+        }
+    }
+}
+
+/// Something about the whole plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aside {
+    /// The file it stands in, called the same wherever it is read from.
+    pub from: String,
+    /// What.
+    pub said: Said,
+}
+
+/// A file that is copied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// Where it is.
+    pub from: String,
+    /// Where it belongs.
+    pub site: Site,
+    /// What it says.
+    pub text: String,
+}
+
+/// Read the sources as what they are said to be. Files of other kinds among them are passed over.
+pub fn read(kind: Kind, sources: &[Source]) -> Result<Found, ImportError> {
+    let mut found = match kind {
+        Kind::Prd => prd::read(sources),
+        Kind::FixPlan | Kind::Wiggum => tasks_md::read(kind, sources),
+        Kind::TaskMaster => task_master::read(sources),
+        Kind::Beads => beads::read(sources),
+        Kind::OpenSpec | Kind::SpecKit => folders::read(kind, sources),
+        Kind::Deluxe => native::deluxe(sources),
+        Kind::Github => github::read(sources),
+    }?;
+    if found.items.is_empty() && found.documents.is_empty() {
+        let file = sources.first().map_or("-", |source| source.path.as_str());
+        let message = format!("there is nothing of {kind} in it");
+        let hint = format!("expected {}", kind.looks_like());
+        return Err(ImportError::new(file, message, &hint));
+    }
+    tell_apart(&mut found.items);
+    Ok(found)
+}
+
+/// A second item with a key that was used before gets one of its own; nobody can mean it.
+fn tell_apart(items: &mut [Item]) {
+    let mut seen = std::collections::BTreeMap::<(String, String), usize>::new();
+    for item in items {
+        let count = seen.entry((item.scope.clone(), item.key.clone())).or_default();
+        *count += 1;
+        if *count > 1 {
+            if item.has_id {
+                item.say("id", item.key.clone());
+            }
+            item.key = format!("{}#{count}", item.key);
+            item.has_id = false;
+        }
+    }
+}
+
+/// The root of a JSON file.
+fn root(source: &Source) -> Result<Node, ImportError> {
+    json::parse_file(&source.text).map_err(|e| ImportError::json(source, e))
+}
+
+/// The last part of a path.
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The first source that a test picks, asked in order of preference.
+fn pick<'s>(sources: &'s [Source], tests: &[&dyn Fn(&str) -> bool]) -> Option<&'s Source> {
+    tests.iter().find_map(|test| sources.iter().find(|source| test(&source.path)))
+}

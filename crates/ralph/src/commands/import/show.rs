@@ -1,0 +1,179 @@
+//! What an import would create, and what it did, for people and for programs.
+
+use std::process::ExitCode;
+
+use ralph_core::import::{Fate, Import, Row};
+use ralph_core::plan::State;
+use serde_json::{Value, json};
+
+use super::Job;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::out::{self, Render};
+
+/// Most characters of a name in the table.
+const NAME: usize = 48;
+
+/// How an import ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// It was written.
+    Written,
+    /// It was only looked at.
+    Looked,
+    /// Everything was here already.
+    Nothing,
+}
+
+impl End {
+    /// The end of an import that wrote nothing.
+    pub(super) fn unwritten(dry_run: bool) -> Self {
+        if dry_run { Self::Looked } else { Self::Nothing }
+    }
+}
+
+/// What would be created.
+pub(super) fn plan(context: &Context, job: &Job, import: &Import) -> Result<(), CommandError> {
+    let into = context.show(&job.into);
+    out::line(format!("{} from {} into {into}:", job.kind, out::clean(&job.from)))?;
+    let rows: Vec<Vec<String>> = import.rows.iter().map(row).collect();
+    for line in out::table(&rows) {
+        out::line(format!("  {line}"))?;
+    }
+    let copies: Vec<Vec<String>> = job
+        .placed
+        .iter()
+        .map(|placed| {
+            let mark = if placed.is_there { "here" } else { "copy" };
+            let from = if placed.is_there { String::new() } else { placed.document.from.clone() };
+            let from = if from.is_empty() { from } else { format!("from {from}") };
+            vec![mark.to_owned(), out::clean(&placed.path), out::clean(&from)]
+        })
+        .collect();
+    for line in out::table(&copies) {
+        out::line(format!("  {line}"))?;
+    }
+    if !import.record.is_empty() {
+        out::line(format!("  record  {}: what the plan has no place for", import.record_path))?;
+    }
+    for warning in import.warnings.iter().chain(&job.remarks) {
+        out::warn(out::clean(warning));
+    }
+    Ok(())
+}
+
+fn row(row: &Row) -> Vec<String> {
+    let mark = match row.fate {
+        Fate::New => "new",
+        Fate::Here => "here",
+    };
+    let id = match &row.source {
+        Some(source) if source != row.id.as_str() => {
+            format!("{} (was {})", row.id, out::clip(source, NAME))
+        }
+        _ => row.id.to_string(),
+    };
+    let deps: Vec<&str> = row.deps.iter().map(|id| id.as_str()).collect();
+    let mut more = Vec::new();
+    if !deps.is_empty() && row.state.is_open() {
+        more.push(format!("after {}", deps.join(", ")));
+    }
+    let noted: Vec<&str> = row.noted.iter().map(String::as_str).filter(|l| *l != "text").collect();
+    if !noted.is_empty() {
+        more.push(format!("notes: {}", noted.join(", ")));
+    }
+    if !row.recorded.is_empty() {
+        more.push(format!("record: {}", row.recorded.join(", ")));
+    }
+    vec![
+        mark.to_owned(),
+        out::clean(&id),
+        word(&row.state).to_owned(),
+        out::clip(&row.name, NAME),
+        out::clip(&more.join("; "), 2 * NAME),
+    ]
+}
+
+fn word(state: &State) -> &'static str {
+    match state {
+        State::Accepted => "done",
+        other => other.word(),
+    }
+}
+
+/// The last words.
+pub(super) fn end(
+    context: &Context,
+    job: &Job,
+    import: &Import,
+    end: End,
+    render: Render,
+) -> Result<ExitCode, CommandError> {
+    if render == Render::Json {
+        out::json(&value(context, job, import, end))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let into = context.show(&job.into);
+    let (added, here) = (import.added(), import.rows.len() - import.added());
+    let also = match here {
+        0 => String::new(),
+        n => format!("; {} here already", are(n)),
+    };
+    out::line(match end {
+        End::Nothing => format!("Nothing new: {} here already.", are(here)),
+        End::Looked => {
+            format!("Nothing was written. {} would be added{also}.", out::count(added, "task"))
+        }
+        End::Written => format!("Imported {} into {into}{also}.", out::count(added, "task")),
+    })?;
+    if end == End::Written {
+        scope(context, job, import)?;
+        out::line("Next: `ralph validate`, then `ralph build --dry-run`")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn are(n: usize) -> String {
+    if n == 1 { "1 task is".to_owned() } else { format!("{n} tasks are") }
+}
+
+/// Tasks of another spec than the current one are not worked on: say so.
+fn scope(context: &Context, job: &Job, import: &Import) -> Result<(), CommandError> {
+    let plan = context.plan_at(&job.into)?.plan;
+    let Some(current) = &plan.current_spec else { return Ok(()) };
+    let new = import.rows.iter().filter(|row| row.fate == Fate::New && row.state.is_open());
+    let other = new.filter_map(|row| plan.task(&row.id)?.spec.clone()).find(|spec| spec != current);
+    match other {
+        Some(spec) => out::line(format!(
+            "The current spec is {current}; `ralph spec use {spec}` turns to what was imported"
+        )),
+        None => Ok(()),
+    }
+}
+
+fn value(context: &Context, job: &Job, import: &Import, end: End) -> Value {
+    json!({
+        "kind": job.kind.name(),
+        "from": job.from,
+        "plan": context.show(&job.into),
+        "written": end == End::Written,
+        "added": import.added(),
+        "tasks": import.rows.iter().map(|row| json!({
+            "id": row.id.as_str(),
+            "source": row.source,
+            "name": row.name,
+            "state": row.state.word(),
+            "deps": row.deps.iter().map(|id| id.as_str()).collect::<Vec<_>>(),
+            "new": row.fate == Fate::New,
+            "notes": row.noted,
+            "record": row.recorded,
+        })).collect::<Vec<_>>(),
+        "documents": job.placed.iter().map(|placed| json!({
+            "from": placed.document.from,
+            "to": placed.path,
+            "new": !placed.is_there,
+        })).collect::<Vec<_>>(),
+        "record": (!import.record.is_empty()).then_some(&import.record_path),
+        "warnings": import.warnings.iter().chain(&job.remarks).collect::<Vec<_>>(),
+    })
+}
