@@ -153,16 +153,21 @@ impl Context {
     pub(crate) fn peek_plan(&self, args: &PlanArgs) -> Result<(PlanFile, String), CommandError> {
         let path = self.plan_path(args)?;
         let shown = self.show(&path);
-        let bytes = ralph_host::store::read(&path)
-            .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?
-            .ok_or_else(|| missing_plan(&shown))?;
-        let whole = match Kind::of(&path) {
+        let text = self.peek_text(&path)?.ok_or_else(|| missing_plan(&shown))?;
+        let (_, plan) = parse(&path, &shown, &text)?;
+        Ok((PlanFile { shown, plan }, text))
+    }
+
+    /// Read any file of the ledger as text without changing anything, not even an unfinished last line.
+    pub(crate) fn peek_text(&self, path: &Path) -> Result<Option<String>, CommandError> {
+        let bytes = ralph_host::store::read(path)
+            .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+        let Some(bytes) = bytes else { return Ok(None) };
+        let whole = match Kind::of(path) {
             Kind::Records(torn_tail) => torn_tail(&bytes).and_then(|at| bytes.get(..at)),
             Kind::Document => None,
         };
-        let text = decode(&shown, whole.unwrap_or(&bytes))?.to_owned();
-        let (_, plan) = parse(&path, &shown, &text)?;
-        Ok((PlanFile { shown, plan }, text))
+        decode(&self.show(path), whole.unwrap_or(&bytes)).map(|text| Some(text.to_owned()))
     }
 
     /// The project's repository.

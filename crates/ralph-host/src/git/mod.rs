@@ -26,6 +26,7 @@
 mod call;
 mod changes;
 mod checkpoint;
+mod checkup;
 mod collect;
 mod desk;
 mod error;
@@ -61,6 +62,7 @@ use std::time::Duration;
 
 pub use changes::{Change, ChangeKind, Changes, Moved};
 pub use checkpoint::{AttemptRef, Checkpoint, DirtyPath, LedgerFile, OnDirty, Target};
+pub use checkup::introduce;
 pub use error::GitError;
 pub use facts::{Facts, Landing};
 pub use found::found;

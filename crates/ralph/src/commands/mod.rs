@@ -11,6 +11,7 @@ pub(crate) mod construct;
 pub(crate) mod control;
 pub(crate) mod convert;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod issue;
@@ -51,6 +52,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
     match cli.command {
         Command::Demo(args) => demo::run(here, &args),
         Command::Init(args) => init::run(&Context::open(here)?, &args),
+        Command::Doctor(args) => doctor::run(&Context::open(here)?, &args),
         Command::Plan(args) => plan_spec::run(&Context::open(here)?, &args),
         Command::Construct(args) => construct::run(&Context::open(here)?, &args),
         Command::Agent(args) => agent::run(&Context::open(here)?, &args),
@@ -102,9 +104,11 @@ fn access(command: &Command) -> Access {
         // Each tool sees to it by itself.
         Command::Mcp(_) => Access::Say,
         // Whoever opens the page can decide.
-        Command::Demo(_) | Command::Init(_) | Command::Convert(_) | Command::Serve(_) => {
-            Access::Decide
-        }
+        Command::Demo(_)
+        | Command::Init(_)
+        | Command::Doctor(_)
+        | Command::Convert(_)
+        | Command::Serve(_) => Access::Decide,
         Command::Pause(_)
         | Command::Resume(_)
         | Command::Skip(_)

@@ -14,6 +14,7 @@ mod bad_input;
 mod concurrency;
 mod config;
 mod convert;
+mod doctor;
 mod dry_run;
 mod inbox;
 mod init;
