@@ -64,7 +64,7 @@ pub fn gate(check: &Check, timeout: Duration) -> Finding {
             format!("give gate {name} a longer `timeout` in ralph.toml"),
         ),
         Ending::Code(0) => Finding::ok(Area::Gate, format!("{name}: passed in {time}")),
-        Ending::Code(126 | 127) | Ending::NotStarted(_) => found(
+        _ if cannot_run(check) => found(
             State::Problem,
             format!("{name}: cannot be run ({}): {}", check.ending.describe(), last_line(check)),
             format!("install what `{command}` needs, or correct the gate in ralph.toml"),
@@ -74,7 +74,7 @@ pub fn gate(check: &Check, timeout: Duration) -> Finding {
             format!("{name}: did not end within {}", took(millis(timeout))),
             format!("see what hangs in {log}, or give it a longer `timeout` in ralph.toml"),
         ),
-        Ending::Code(_) | Ending::Signal(_) => {
+        Ending::Code(_) | Ending::Signal(_) | Ending::NotStarted(_) => {
             let counts = match check.need {
                 Need::Required => "only new failures will block work",
                 Need::Optional => "it is optional",
@@ -86,9 +86,22 @@ pub fn gate(check: &Check, timeout: Duration) -> Finding {
     }
 }
 
-/// The last thing that a gate said, which is mostly why.
-fn last_line(check: &Check) -> String {
-    let line = check.output.lines().rev().find(|line| !line.trim().is_empty());
+/// Whether a gate failed because something that it needs is not there. Make and Just tell the code of
+/// the shell and have one of their own.
+pub fn cannot_run(check: &Check) -> bool {
+    let tells = |line: &str| line.ends_with("Error 127") || line.ends_with("exit code 127");
+    match &check.ending {
+        Ending::Code(126 | 127) | Ending::NotStarted(_) => true,
+        Ending::Code(0) | Ending::Signal(_) | Ending::TimedOut => false,
+        Ending::Code(_) => check.output.lines().any(tells),
+    }
+}
+
+/// The last thing that a gate said, which is mostly why; what is not there comes before the rest.
+pub fn last_line(check: &Check) -> String {
+    let mut lines = check.output.lines().rev();
+    let told = lines.clone().find(|line| line.contains("not found"));
+    let line = told.or_else(|| lines.find(|line| !line.trim().is_empty()));
     crate::text::clip(line.unwrap_or("it said nothing").trim(), 120)
 }
 

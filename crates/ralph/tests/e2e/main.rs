@@ -18,6 +18,7 @@ mod doctor;
 mod dry_run;
 mod inbox;
 mod init;
+mod init_interview;
 mod inside;
 mod knowledge;
 mod mcp;
