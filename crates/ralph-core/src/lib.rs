@@ -25,6 +25,7 @@ pub mod convert;
 pub mod cycle;
 pub mod dashboard;
 pub mod digest;
+pub mod doctor;
 pub mod fence;
 pub mod format;
 pub mod gate;

@@ -256,6 +256,11 @@ fn landed(
     lines
 }
 
+/// A line without the emphasis that it begins with.
+fn plain(line: &str) -> String {
+    if line.starts_with("**") { line.replacen("**", "", 2) } else { line.to_owned() }
+}
+
 fn failed(
     iteration: u32,
     task: &Task,
@@ -283,9 +288,11 @@ fn failed(
         }
     };
     let mut lines = vec![line];
-    let said = more.lines().filter(|l| !l.trim().is_empty());
+    // The text is for a prompt: its headings and fences say nothing to people.
+    let marks = |l: &&str| l.trim().is_empty() || l.starts_with("### ") || l.starts_with("```");
+    let said = more.lines().filter(|l| !marks(l));
     lines.extend(said.take(DETAIL).map(|l| {
-        Line::of(Style::Faint, "             | ").hang_here().add(Style::Plain, l.trim_end())
+        Line::of(Style::Faint, "             | ").hang_here().add(Style::Plain, plain(l.trim_end()))
     }));
     if let Some(salvage) = salvage {
         let text = format!("{salvage}  (`ralph show {iteration} --diff`)");

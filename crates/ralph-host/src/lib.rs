@@ -10,6 +10,7 @@
 
 pub mod agent_log;
 pub mod backends;
+pub mod checkup;
 pub mod choice;
 pub mod clock;
 pub mod config_load;

@@ -32,6 +32,7 @@ First steps:
 pub(crate) enum Command {
     Demo(commands::demo::DemoArgs),
     Init(commands::init::InitArgs),
+    Doctor(commands::doctor::DoctorArgs),
     Plan(Box<commands::plan_spec::PlanSpecArgs>),
     Construct(Box<commands::construct::ConstructArgs>),
     Agent(Box<commands::agent::AgentArgs>),

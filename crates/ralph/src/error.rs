@@ -53,6 +53,11 @@ impl CommandError {
         std::iter::once(self.message.clone()).chain(hints).collect()
     }
 
+    /// What is wrong, and the first thing to do about it.
+    pub(crate) fn into_parts(self) -> (String, Option<String>) {
+        (self.message, self.hints.into_iter().next())
+    }
+
     /// Tell the person, and give the exit code.
     pub(crate) fn report(self) -> ExitCode {
         let mut stderr = std::io::stderr().lock();

@@ -94,6 +94,15 @@ pub(crate) fn note(text: impl AsRef<str>) {
     let _ = writeln!(io::stderr(), "{}", text.as_ref());
 }
 
+/// Say on a terminal what is going on; the next call, with nothing to say, takes it away again.
+pub(crate) fn progress(text: &str) {
+    let mut stderr = io::stderr();
+    if io::IsTerminal::is_terminal(&stderr) {
+        // Nobody can be told that stderr is gone.
+        let _ = write!(stderr, "\r\x1b[K{text}").and_then(|()| stderr.flush());
+    }
+}
+
 /// A text from a file, safe to show and at most `most` characters long.
 pub(crate) fn clip(text: &str, most: usize) -> String {
     ralph_core::text::clip(&clean(text), most)

@@ -1,6 +1,6 @@
 //! The text of a new `ralph.toml`: short, and only what a person will want to change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::stack::Found;
@@ -33,6 +33,19 @@ pub(super) enum Gates {
 }
 
 impl Gates {
+    fn take(&mut self, names: &BTreeSet<String>) -> Vec<Gate> {
+        let mut taken = Vec::new();
+        let mut take = |gates: &mut Vec<Gate>| {
+            taken.extend(gates.extract_if(.., |gate| names.contains(&gate.name)));
+        };
+        match self {
+            Self::Found(found) => found.iter_mut().for_each(|one| take(&mut one.gates)),
+            Self::Imported(_, gates) => take(gates),
+            Self::None | Self::InThePlan(_) => {}
+        }
+        taken
+    }
+
     /// Those that the file will have.
     pub(super) fn list(&self) -> Vec<Gate> {
         match self {
@@ -54,6 +67,8 @@ pub(super) struct Draft {
     pub(super) passes: Vec<Vec<(&'static str, String)>>,
     /// `[[gates]]`.
     pub(super) gates: Gates,
+    /// Gates that were found and are not wanted.
+    left_out: Vec<Gate>,
 }
 
 const HEAD: &str = "\
@@ -87,7 +102,17 @@ const NO_GATES: &str = "\
 impl Draft {
     /// A configuration that says nothing yet.
     pub(super) fn new() -> Self {
-        Self { settings: Settings::new(), passes: Vec::new(), gates: Gates::None }
+        Self {
+            settings: Settings::new(),
+            passes: Vec::new(),
+            gates: Gates::None,
+            left_out: Vec::new(),
+        }
+    }
+
+    /// Leave the gates with these names out; a comment names them.
+    pub(super) fn leave_out(&mut self, names: &BTreeSet<String>) {
+        self.left_out = self.gates.take(names);
     }
 
     /// Whether the key has a value.
@@ -148,6 +173,9 @@ impl Draft {
 
     fn gates(&self, out: &mut String) {
         out.push_str(GATES);
+        for Gate { name, command, .. } in &self.left_out {
+            let _ = writeln!(out, "# Left out: {} = {}", one_line(name), one_line(command));
+        }
         match &self.gates {
             Gates::None => out.push_str(NO_GATES),
             Gates::Found(found) if found.iter().all(|f| f.gates.is_empty()) => {

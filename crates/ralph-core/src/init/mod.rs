@@ -20,12 +20,16 @@ mod import;
 mod manifest;
 mod setup;
 mod stack;
+mod starter;
 mod tree;
 
 pub use draft::Gate;
 pub use ignore::with_rules;
-pub use setup::{IgnoreRules, InTheWay, NewFile, Problem, Request, Setup, Wanted, set_up};
+pub use setup::{
+    FirstSpec, IgnoreRules, InTheWay, NewFile, Problem, Request, Setup, Wanted, set_up,
+};
 pub use stack::Found;
+pub use starter::{STARTER, STARTER_FILE, is_starter};
 pub use tree::{Entry, Tree};
 
 #[cfg(test)]

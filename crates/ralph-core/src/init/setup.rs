@@ -1,10 +1,12 @@
 //! The answer to `ralph init`: what to write, what stays, what to say.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use super::draft::{Draft, Gates};
 use super::manifest::Look;
 use super::stack::Found;
+use super::starter::{STARTER, STARTER_FILE};
 use super::tree::{Entry, Tree};
 use super::{Gate, draft, ignore, import, stack};
 use crate::format::Format;
@@ -14,6 +16,22 @@ use crate::format::Format;
 pub struct Request {
     /// A plan of this format, with the text of an empty one.
     pub plan: Option<(Format, String)>,
+    /// Whether the folder of specs begins with a starter.
+    pub spec: FirstSpec,
+    /// The backend that was chosen.
+    pub backend: Option<String>,
+    /// Gates that were found and are not wanted, by name.
+    pub dropped: BTreeSet<String>,
+}
+
+/// What an empty folder of specs begins with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FirstSpec {
+    /// A spec that shows what a good one looks like.
+    #[default]
+    Starter,
+    /// Nothing.
+    None,
 }
 
 /// A file to create. Whoever creates it must not replace one that appeared meanwhile.
@@ -81,6 +99,11 @@ impl Setup {
     pub fn is_done(&self) -> bool {
         self.create.is_empty() && self.ignore == IgnoreRules::Done
     }
+
+    /// Whether there is no configuration yet.
+    pub fn is_new(&self) -> bool {
+        self.create.iter().any(|file| file.path == CONFIG)
+    }
 }
 
 /// A file where a folder has to be, or the other way round.
@@ -116,7 +139,7 @@ pub fn set_up(tree: &Tree, request: &Request) -> Result<Setup, InTheWay> {
     let mut setup = Setup::default();
     let mut look = Look::new(tree);
     let is_new = tree.get(CONFIG).is_none();
-    specs(&mut look, &mut setup);
+    specs(&mut look, &mut setup, request.spec);
     plan(&mut look, &mut setup, request);
     ignore_rules(&mut look, &mut setup);
     if is_new {
@@ -139,14 +162,18 @@ const IGNORE: &str = ".gitignore";
 const SPECS: &str = "ralph/specs";
 
 /// The specs folder, with the specs of another program when they are not there yet.
-fn specs(look: &mut Look<'_>, setup: &mut Setup) {
+fn specs(look: &mut Look<'_>, setup: &mut Setup, first: FirstSpec) {
     setup.create.extend(import::wiggum::specs(look, SPECS));
     let is_there = look.tree.names(SPECS).next().is_some();
     if is_there {
         setup.kept.push(format!("{SPECS}/"));
     } else if setup.create.is_empty() {
-        // Git does not keep an empty folder.
-        setup.create.push(NewFile { path: format!("{SPECS}/.gitkeep"), text: String::new() });
+        let (path, text) = match first {
+            FirstSpec::Starter => (STARTER_FILE.to_owned(), STARTER.to_owned()),
+            // Git does not keep an empty folder.
+            FirstSpec::None => (format!("{SPECS}/.gitkeep"), String::new()),
+        };
+        setup.create.push(NewFile { path, text });
     }
 }
 
@@ -193,10 +220,14 @@ fn configuration(look: &mut Look<'_>, setup: &mut Setup, request: &Request) -> D
         setup.found = stack::detect(look);
         draft.gates = Gates::Found(setup.found.clone());
     }
+    if let Some(backend) = &request.backend {
+        draft.set("", "backend", draft::quote(backend));
+    }
+    draft.leave_out(&request.dropped);
     setup.gates = draft.gates.list();
     match &draft.gates {
         Gates::InThePlan(file) => look.note(format!("the gates are the qualityGates of {file}")),
-        _ if setup.gates.is_empty() => {
+        _ if setup.gates.is_empty() && request.dropped.is_empty() => {
             look.note(format!("no gates were found: {CONFIG} shows how to write one"));
         }
         _ => {}

@@ -29,8 +29,32 @@ fn paths(setup: &Setup) -> Vec<&str> {
 #[test]
 fn an_empty_folder_gets_specs_ignore_rules_and_a_configuration() {
     let setup = init(&[]);
-    assert_eq!(paths(&setup), ["ralph/specs/.gitkeep", ".gitignore", "ralph.toml"]);
+    assert_eq!(paths(&setup), ["ralph/specs/first.md", ".gitignore", "ralph.toml"]);
     assert!(setup.kept.is_empty());
+}
+
+#[test]
+fn what_was_answered_is_in_the_configuration_and_what_was_dropped_is_named() {
+    let request = Request {
+        spec: FirstSpec::None,
+        backend: Some("codex".into()),
+        dropped: ["lint".to_owned()].into(),
+        ..Request::default()
+    };
+    let found = tree(&[("Cargo.toml", ""), ("clippy.toml", "")]);
+    let setup = set_up(&found, &request).unwrap();
+    assert_eq!(paths(&setup), ["ralph/specs/.gitkeep", ".gitignore", "ralph.toml"]);
+    let names: Vec<&str> = setup.gates.iter().map(|gate| gate.name.as_str()).collect();
+    assert_eq!(names, ["test"]);
+    let text = created(&setup, "ralph.toml");
+    assert!(text.contains("\nbackend = \"codex\"\n") && !text.contains("# backend"), "{text}");
+    let left_out = "# Left out: lint = cargo clippy --all-targets -- -D warnings\n";
+    assert!(text.contains(left_out), "{text}");
+    let layer = parse_layer(Tier::Project, "ralph.toml", text).unwrap();
+    assert_eq!(resolve([&layer]).unwrap().config.gates.len(), 1);
+    let none = Request { dropped: ["lint".to_owned(), "test".to_owned()].into(), ..request };
+    let setup = set_up(&found, &none).unwrap();
+    assert!(setup.gates.is_empty() && setup.notes.is_empty(), "{:?}", setup.notes);
 }
 
 #[test]
@@ -103,7 +127,8 @@ fn what_is_there_is_kept() {
 
 #[test]
 fn a_plan_of_another_format_is_made_and_becomes_the_plan() {
-    let request = Request { plan: Some((Format::Progress, "# Progress\n".to_owned())) };
+    let plan = Some((Format::Progress, "# Progress\n".to_owned()));
+    let request = Request { plan, ..Request::default() };
     let new = set_up(&tree(&[]), &request).unwrap();
     assert_eq!(created(&new, "progress.md"), "# Progress\n");
     assert!(created(&new, "ralph.toml").contains("\nplan = \"progress.md\"\n"));

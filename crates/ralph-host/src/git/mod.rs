@@ -27,6 +27,7 @@ mod branch;
 mod call;
 mod changes;
 mod checkpoint;
+mod checkup;
 mod collect;
 mod desk;
 mod error;
@@ -62,6 +63,7 @@ use std::time::Duration;
 
 pub use changes::{Change, ChangeKind, Changes, Moved};
 pub use checkpoint::{AttemptRef, Checkpoint, DirtyPath, LedgerFile, OnDirty, Target};
+pub use checkup::introduce;
 pub use error::GitError;
 pub use facts::{Facts, Landing};
 pub use found::found;

@@ -80,14 +80,24 @@ impl Repo<'_> {
         locks
     }
 
-    fn remove_stale(&self, lock: &Path) -> Result<StaleLock, GitError> {
+    /// A lock that is there now, and whether a call of ours left it when ralph was killed.
+    pub(super) fn lock_in_the_way(&self) -> Option<(PathBuf, bool)> {
+        let lock = self.locks().into_iter().find(|lock| lock.exists())?;
+        let own = self.is_own(&lock);
+        Some((lock, own))
+    }
+
+    /// Whether a call of ours made this lock, and nobody of its run is left.
+    fn is_own(&self, lock: &Path) -> bool {
         let note = self.note();
+        let made = |path: &Path| fs::metadata(path).map(|meta| Moment::changed(&meta));
+        let younger = matches!((made(lock), made(&note)), (Ok(lock), Ok(note)) if lock >= note);
+        younger && self.noted_run().is_some_and(|run| survivors(&run).is_empty())
+    }
+
+    fn remove_stale(&self, lock: &Path) -> Result<StaleLock, GitError> {
         let Some(first) = Stamp::of(lock) else { return Ok(StaleLock::None) };
-        let Some(run) = self.noted_run() else { return Ok(StaleLock::Foreign) };
-        let made = |path| fs::metadata(path).map(|meta| Moment::changed(&meta));
-        let younger =
-            matches!((made(lock), made(note.as_path())), (Ok(lock), Ok(note)) if lock >= note);
-        if !younger || !survivors(&run).is_empty() {
+        if !self.is_own(lock) {
             return Ok(StaleLock::Foreign);
         }
         // Somebody alive lets go of a lock soon, or takes it anew.

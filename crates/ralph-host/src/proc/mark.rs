@@ -94,6 +94,12 @@ pub fn survivors(run: &str) -> Vec<Survivor> {
     of_run(run).into_iter().map(|p| Survivor { pid: p.pid, name: os::name(p.pid) }).collect()
 }
 
+/// The processes that carry the mark of this place and of another run than `run`, this one excepted.
+pub fn others_at(place: &str, run: &str) -> Vec<Survivor> {
+    let all = marked(Wanted::Others { place, run });
+    all.into_iter().map(|p| Survivor { pid: p.pid, name: os::name(p.pid) }).collect()
+}
+
 /// Kill every process that carries the mark of this run. Gives how many there were, and how many
 /// are still there because they could not be killed.
 pub fn kill_survivors(run: &str) -> (usize, usize) {

@@ -25,6 +25,15 @@ struct Held {
     by_hand: Option<String>,
 }
 
+/// Whether a file is as commands have left it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Intact {
+    /// It is.
+    Yes,
+    /// Somebody wrote it by hand.
+    No,
+}
+
 impl Store {
     fn held_file(&self) -> PathBuf {
         self.state_dir.join("inbox.held")
@@ -49,6 +58,14 @@ impl Store {
         let by_hand = self.held(path).and_then(|held| held.by_hand);
         drop_view(&self.held_file())?;
         Ok(by_hand)
+    }
+
+    /// Whether a backend was at work when ralph was killed, so that the inbox at `path` is still held,
+    /// and whether it is as commands have left it. Changes nothing.
+    pub fn is_held(&self, path: &Path) -> Option<Intact> {
+        let held = self.held(path)?;
+        let same = text_of(path).is_ok_and(|now| now == held.text) && held.by_hand.is_none();
+        Some(if same { Intact::Yes } else { Intact::No })
     }
 
     /// What is held of this file, if it is one that is held.
@@ -132,8 +149,11 @@ mod tests {
     #[test]
     fn what_is_written_by_hand_is_put_back_and_told() {
         let stage = Stage::new();
+        assert_eq!(stage.store.is_held(&stage.inbox), None);
         stage.store.hold(&stage.inbox).unwrap();
+        assert_eq!(stage.store.is_held(&stage.inbox), Some(Intact::Yes));
         replace(&stage.inbox, b"mine\n").unwrap();
+        assert_eq!(stage.store.is_held(&stage.inbox), Some(Intact::No));
         assert_eq!(stage.store.release(&stage.inbox).unwrap().as_deref(), Some("mine\n"));
         assert_eq!(stage.text(), "one\n");
         assert_eq!(stage.store.release(&stage.inbox).unwrap(), None, "told once");

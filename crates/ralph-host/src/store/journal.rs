@@ -112,6 +112,15 @@ pub fn read_history(state_dir: &Path) -> Result<History, JournalError> {
     Ok(load(&path)?.0)
 }
 
+/// Whether the journal of a state directory ends in something that was never acknowledged. Only when
+/// no loop writes it does that mean anything.
+pub fn is_torn(state_dir: &Path) -> Result<bool, JournalError> {
+    let bytes = target::read(&state_dir.join(NAME))?.unwrap_or_default();
+    let end = memchr::memchr(0, &bytes).unwrap_or(bytes.len());
+    let cut = bytes[..end].last().is_some_and(|&last| last != b'\n');
+    Ok(cut || bytes[end..].iter().any(|&byte| byte != 0))
+}
+
 /// The file that holds the journal of a state directory.
 pub fn journal_file(state_dir: &Path) -> PathBuf {
     state_dir.join(NAME)

@@ -33,7 +33,10 @@ pub use atomic::{TEMP_PREFIX, append, replace};
 pub use chain::Watched;
 pub use control::Commands;
 pub use create::{Created, create};
-pub use journal::{Durability, Journal, JournalError, journal_file, read_entries, read_history};
+pub use held::Intact;
+pub use journal::{
+    Durability, Journal, JournalError, is_torn, journal_file, read_entries, read_history,
+};
 pub use ledger::{Kind, Read, Store, StoreError, Torn, TornTail, Updated, Wrote, update};
 pub use lock::{Holder, LEDGER_WAIT, LedgerLock, LockError, RunLock, who_runs};
 pub use said::{Said, Word};

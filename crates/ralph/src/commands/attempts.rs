@@ -54,13 +54,6 @@ pub(crate) fn run(context: &Context, args: &AttemptsArgs) -> Result<ExitCode, Co
     Ok(ExitCode::SUCCESS)
 }
 
-/// Every attempt there was, as a table.
-pub(crate) fn show_all(context: &Context) -> Result<(), CommandError> {
-    let history = context.history()?;
-    let all: Vec<&AttemptView> = history.attempts.iter().rev().collect();
-    table(&all).into_iter().try_for_each(out::line)
-}
-
 /// Nobody worked on it, or it was typed wrong.
 fn none_on(task: &str, history: &History) -> String {
     let known = history.attempts.iter().map(|view| view.started.task.as_str());

@@ -1,21 +1,25 @@
 //! `ralph demo`: the whole loop on a throw-away project, with a backend that costs nothing.
 
-use std::io;
+mod page;
+
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Args;
 use ralph_core::backend::sim::demo::{DemoFile, FILES};
 use ralph_core::cycle::{Failure, FailureKind};
-use ralph_core::init::with_rules;
+use ralph_core::init::{STARTER_FILE, with_rules};
 use ralph_face::{Detail, Lines};
 use ralph_host::drive::{Listener, Notice};
 use ralph_host::git::{self, LedgerPaths, Repo};
 use ralph_host::proc::{Runner, Scratch};
 use ralph_host::store::{self, Created};
 
+use self::page::Page;
+use super::build;
 use super::build_args::BuildArgs;
-use super::{attempts, build};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out;
@@ -23,12 +27,13 @@ use crate::out;
 /// See ralph at work on a small project, without an account and without cost
 ///
 /// Makes a throw-away repository with a calculator in shell, its tests and a plan of four tasks, and
-/// builds it with a simulated backend that makes the mistakes that real ones make: work that fails
-/// its tests, a claim without work, a crash in the middle of an edit. Takes a few seconds, needs git
-/// and a shell, and touches nothing else.
+/// builds it with a simulated agent that makes the mistakes that real ones make: work that fails its
+/// tests, a claim without work, a crash in the middle of an edit. Takes a few seconds, needs git and a
+/// shell, and touches nothing else.
 ///
 /// Examples:
 ///   ralph demo
+///   ralph demo --web
 ///   ralph demo --keep ralph-demo
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -36,6 +41,9 @@ pub(crate) struct DemoArgs {
     /// Make the project in this directory and leave it there
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+    /// Show it in the dashboard too, until Ctrl-C
+    #[arg(long)]
+    web: bool,
 }
 
 const PLAN: &str = "ralph/plan.jsonl";
@@ -69,12 +77,17 @@ pub(crate) fn run(here: Option<&Path>, args: &DemoArgs) -> Result<ExitCode, Comm
     tell(&introduction(root))?;
     // Opened again: now it is a repository.
     let context = Context::open(Some(root))?;
+    let page = if args.web { Some(Page::open(&context)?) } else { None };
     let code = build::run_with(&context, &BuildArgs::with_backend("sim"), &mut Narrator::new())?;
-    tell(&["", "Every attempt, newest first:", ""].map(str::to_owned))?;
-    attempts::show_all(&context)?;
+    if code != ExitCode::SUCCESS {
+        return Ok(code);
+    }
     tell(&["", "What is in git now:", ""].map(str::to_owned))?;
     tell(&log(&context, &runner)?)?;
-    tell(&next_steps(&place))?;
+    tell(&ending(&place))?;
+    if let Some(page) = page {
+        page.until_told()?;
+    }
     Ok(code)
 }
 
@@ -121,9 +134,9 @@ fn introduction(root: &Path) -> Vec<String> {
         here.as_str(),
         "a calculator in shell that cannot calculate yet, its tests, and a plan of four tasks.",
         "",
-        "A simulated backend will work on them. It makes the mistakes that real ones make, so watch",
-        "what becomes of them. After each attempt ralph itself runs the gate, `sh test.sh`. The",
-        "dollars are simulated, too.",
+        "A simulated agent works on them, one at a time, and makes the mistakes that real ones make.",
+        "Watch what comes of them: after each attempt ralph runs the tests itself (`sh test.sh`) and",
+        "believes nothing else. The arrows say what just happened. The dollars are simulated, too.",
         "",
     ];
     lines.map(str::to_owned).to_vec()
@@ -138,27 +151,28 @@ fn log(context: &Context, runner: &Runner) -> Result<Vec<String>, CommandError> 
     Ok(lines.iter().map(|line| format!("  {}", out::clean(line))).collect())
 }
 
-fn next_steps(place: &Place) -> Vec<String> {
-    let mut lines = vec![
-        String::new(),
-        "Four tasks, four commits that passed their tests, and no trace of what went wrong but the"
-            .into(),
-        "history: what was rolled back is kept under refs/ralph/.".into(),
-        String::new(),
-        "Next:".into(),
+fn ending(place: &Place) -> Vec<String> {
+    let lines = [
+        "",
+        "Four tasks, four commits, and the tests passed before each of them. Three attempts went wrong,",
+        "and nothing of them is in the files: what they did is kept aside, under refs/ralph/ in git.",
+        "",
     ];
+    let mut lines = lines.map(str::to_owned).to_vec();
     match place {
         Place::Kept(path) => {
+            lines.push("Look around in this one:".into());
             lines.push(format!("  cd {}", path.display()));
-            lines.push("  ralph show 2 --diff      the attempt that failed its tests".into());
-            lines.push("  git log -p               the work".into());
+            lines.push("  ralph attempts           every attempt, and how it ended".into());
+            lines.push("  ralph show 2 --diff      the one that failed its tests".into());
+            lines.push(String::new());
         }
-        Place::Scratch(_) => {
-            lines.push("  ralph demo --keep DIR    do it again and keep the project".into());
-        }
+        Place::Scratch(_) => {}
     }
-    lines.push("  ralph init               set your own project up: gates, ignore rules".into());
-    lines.push("  ralph build --dry-run    see there what a backend would be told".into());
+    lines.push("Now on your own repository:".into());
+    lines.push("  ralph init                          finds your agent, tries your tests".into());
+    lines.push(format!("  ${{EDITOR:-vi}} {STARTER_FILE}  say what you want"));
+    lines.push("  ralph construct                     until it is proven done".into());
     lines
 }
 
@@ -170,43 +184,78 @@ fn git_error(error: git::GitError) -> CommandError {
     CommandError::new(error.to_string()).maybe_hint(error.hint())
 }
 
+/// How long a reader gets for one attempt, on a terminal.
+const PACE: Duration = Duration::from_millis(1500);
+
 /// Tells the story of the loop, and in plain words what each turn of it means.
 struct Narrator {
     lines: Lines<io::Stdout>,
+    /// What went wrong with the task last.
+    wrong: Option<FailureKind>,
+    pace: Duration,
 }
 
 impl Narrator {
     fn new() -> Self {
-        Self { lines: Lines::new(io::stdout(), Detail::All) }
+        // Whoever reads a file reads at their own pace.
+        let pace = if io::stdout().is_terminal() { PACE } else { Duration::ZERO };
+        Self { lines: Lines::new(io::stdout(), Detail::All), wrong: None, pace }
     }
 }
 
 impl Listener for Narrator {
     fn hear(&mut self, notice: Notice<'_>) {
-        let meaning = meaning(&notice);
+        let meaning = meaning(&notice, self.wrong);
+        match &notice {
+            Notice::Failed { failure, .. } => self.wrong = Some(failure.kind),
+            Notice::Landed { .. } => self.wrong = None,
+            _ => {}
+        }
         self.lines.hear(notice);
-        if let Some(words) = meaning {
+        if let Some([first, second]) = meaning {
             // A reader that went away stops nobody's work.
-            let _gone = out::line(format!("    → {words}"));
+            let _gone = out::line(format!("    → {first}"));
+            let _gone = out::line(format!("      {second}"));
+            std::thread::sleep(self.pace);
         }
     }
 }
 
-fn meaning(notice: &Notice<'_>) -> Option<&'static str> {
+/// What a turn means, in two lines.
+fn meaning(notice: &Notice<'_>, wrong: Option<FailureKind>) -> Option<[&'static str; 2]> {
     Some(match notice {
-        Notice::Landed { .. } => "It said so, files changed and the gate is green: committed.",
+        Notice::Landed { .. } => match wrong {
+            None => [
+                "It changed files, and the tests pass: that is a commit.",
+                "Its word alone would not have been enough, and your word was not needed.",
+            ],
+            Some(FailureKind::Gates) => [
+                "This try was told what the tests had said, and now they pass: a commit.",
+                "A mistake costs one more try, not your evening.",
+            ],
+            Some(FailureKind::NoChange) => [
+                "This time there is work, and the tests pass: a commit.",
+                "A task is done when it is proven, not when somebody says so.",
+            ],
+            Some(_) => [
+                "A new try from a clean start, and the tests pass: a commit.",
+                "Had ralph itself been killed, the next start would have gone on from there.",
+            ],
+        },
         Notice::Failed { failure: Failure { kind, .. }, .. } => match kind {
-            FailureKind::Gates => {
-                "It said that it was done, and the tests say otherwise. Its files are put back, and the \
-                 next attempt is told what the tests said."
-            }
-            FailureKind::NoChange => {
-                "It said that it was done, and changed nothing. A claim alone counts for nothing."
-            }
-            FailureKind::Backend => {
-                "It died in the middle of an edit. The half-written file is put back as it was."
-            }
-            _ => "The tree is put back as it was, and the task is tried again.",
+            FailureKind::Gates => [
+                "It said that it was done, and the tests say otherwise. Its work is taken out of the",
+                "files and kept aside, and the next try is told what the tests said.",
+            ],
+            FailureKind::NoChange => [
+                "It said that it was done, and changed nothing.",
+                "A claim alone counts for nothing, so the task is tried again.",
+            ],
+            FailureKind::Backend => [
+                "It died in the middle of an edit. The half-written file is put back as it was, so",
+                "nothing broken is left for the next try, or for you.",
+            ],
+            _ => ["The files are put back as they were,", "and the task is tried again."],
         },
         _ => return None,
     })

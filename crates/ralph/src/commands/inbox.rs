@@ -5,11 +5,13 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use ralph_core::age;
 use ralph_core::inbox::{Entry, Inbox, InboxError, Status};
+use ralph_core::init::is_starter;
 use ralph_core::spec;
 use serde_json::json;
 
 use crate::commands::permit::Access;
 use crate::commands::spec::existing_spec;
+use crate::commands::spec_file::untouched;
 use crate::context::{Context, parse_error};
 use crate::error::CommandError;
 use crate::out::{self, Render};
@@ -107,6 +109,11 @@ fn when(entry: &Entry, now: &str) -> String {
 
 fn add(context: &Context, typed: &str, render: Render) -> Result<(), CommandError> {
     let spec = existing_spec(context, typed)?;
+    let path = context.project.specs_dir().join(&spec);
+    let text = ralph_host::store::read(&path).ok().flatten();
+    if text.is_some_and(|bytes| is_starter(&String::from_utf8_lossy(&bytes))) {
+        return Err(untouched(&context.show(&path)));
+    }
     let at = context.now();
     let id = change(context, |inbox| {
         if let Some(entry) = inbox.queued(&spec) {

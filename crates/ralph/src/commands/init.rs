@@ -1,12 +1,14 @@
 //! `ralph init`: make a directory a project of ralph.
 
-use std::io::{self, IsTerminal, Write};
+mod interview;
+
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
 use ralph_core::format::{self, Format};
-use ralph_core::init::{self, Gate, IgnoreRules, Request, Setup};
+use ralph_core::init::{self, Gate, IgnoreRules, Request, STARTER_FILE, Setup, Tree};
 use ralph_host::FileError;
 use ralph_host::store::{self, Created};
 use ralph_host::survey::survey;
@@ -16,11 +18,13 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, Render};
 
-/// Set a project up: a folder for specs, ralph.toml with quality gates, ignore rules
+/// Set a project up: a first spec, ralph.toml with quality gates, ignore rules
 ///
-/// The gates are commands of the stacks that are found: Rust, Node, Python, Go, Make, Just. The
-/// settings of a Ralph Deluxe project or a .ralph-wiggum/ folder are taken over. What is there
-/// already is never overwritten, so running it again does no harm.
+/// The gates are commands of the stacks that are found: Rust, Node, Python, Go, Make, Just. On a
+/// terminal ralph asks which backend to use, tries each gate once and asks whether to keep it; --yes
+/// and whoever has no terminal take what is found. The settings of a Ralph Deluxe project or a
+/// .ralph-wiggum/ folder are taken over. What is there already is never overwritten, so running it
+/// again does no harm.
 ///
 /// Examples:
 ///   ralph init
@@ -28,7 +32,7 @@ use crate::out::{self, Render};
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct InitArgs {
-    /// Do not ask
+    /// Ask nothing and take what is found
     #[arg(short, long)]
     yes: bool,
     /// Also write an empty plan of this format
@@ -45,13 +49,18 @@ const IGNORE: &str = ".gitignore";
 pub(crate) fn run(context: &Context, args: &InitArgs) -> Result<ExitCode, CommandError> {
     let root = context.project.root();
     let tree = survey(root).map_err(file_error)?;
-    let setup = init::set_up(&tree, &request(context, args)).map_err(|in_the_way| {
-        CommandError::new(in_the_way.to_string())
-            .hint(format!("move {} away, then run `ralph init` again", in_the_way.path))
-    })?;
+    let mut request = request(context, args);
+    let mut setup = set_up(&tree, &request)?;
     let render = Render::from_flag(args.json);
     if !args.yes && !setup.is_done() && render == Render::People && is_asked() {
-        ask(&setup)?;
+        let mut stdin = io::stdin().lock();
+        let mut interview = interview::Interview::new(&mut stdin, io::stderr());
+        // Whoever has a configuration has answered before.
+        if setup.is_new() {
+            interview.ask(context, &setup, &mut request)?;
+            setup = set_up(&tree, &request)?;
+        }
+        interview.agree(&setup)?;
     }
     let done = carry_out(root, setup)?;
     match render {
@@ -66,31 +75,19 @@ fn request(context: &Context, args: &InitArgs) -> Request {
     let empty = |format| {
         format::codec(format).empty(&super::convert::project_name(context), &context.now())
     };
-    Request { plan: wanted.map(|format| (format, empty(format))) }
+    Request { plan: wanted.map(|format| (format, empty(format))), ..Request::default() }
+}
+
+fn set_up(tree: &Tree, request: &Request) -> Result<Setup, CommandError> {
+    init::set_up(tree, request).map_err(|in_the_way| {
+        CommandError::new(in_the_way.to_string())
+            .hint(format!("move {} away, then run `ralph init` again", in_the_way.path))
+    })
 }
 
 /// Whether somebody sits there who can answer.
 fn is_asked() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal()
-}
-
-/// Show what will be written and stop unless the person agrees.
-fn ask(setup: &Setup) -> Result<(), CommandError> {
-    let new = setup.create.iter().map(|file| format!("create {}", file.path));
-    let ignore = (setup.ignore == IgnoreRules::Lacking).then(|| format!("add rules to {IGNORE}"));
-    new.chain(ignore).for_each(|what| out::note(format!("  {}", out::clean(&what))));
-    // Nobody can be told that stderr is gone.
-    let _ = write!(io::stderr(), "Do this? [Y/n] ");
-    let mut answer = String::new();
-    let read = io::stdin().read_line(&mut answer);
-    if read.is_ok_and(|bytes| bytes > 0) && agrees(&answer) {
-        return Ok(());
-    }
-    Err(CommandError::new("stopped at your word; nothing was changed"))
-}
-
-fn agrees(answer: &str) -> bool {
-    matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes")
+    io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal()
 }
 
 /// What was done.
@@ -187,7 +184,8 @@ impl Done {
         section(&mut rows, "Found:", found);
         section(&mut rows, "Gates:", out::table(&setup.gates.iter().map(gate).collect::<Vec<_>>()));
         section(&mut rows, "Note:", setup.notes.iter().cloned());
-        section(&mut rows, "Next:", [next_step(context).to_owned()]);
+        let starter = self.created.iter().any(|file| file == STARTER_FILE);
+        section(&mut rows, "Next:", next_steps(context, starter));
         rows
     }
 }
@@ -204,12 +202,14 @@ fn gate(gate: &Gate) -> Vec<String> {
     [gate.name.clone()].into_iter().chain(command).collect()
 }
 
-fn next_step(context: &Context) -> &'static str {
-    if context.project.git_dir().is_none() {
-        "`git init`: ralph works in git repositories"
-    } else {
-        "write a spec into ralph/specs/, or `ralph task add \"…\"`"
-    }
+fn next_steps(context: &Context, starter: bool) -> Vec<String> {
+    let git = context.project.git_dir().is_none();
+    let git = git.then(|| "`git init`: ralph works in git repositories".to_owned());
+    let spec = match starter {
+        true => format!("say what you want in {STARTER_FILE}, then `ralph construct`"),
+        false => "write a spec into ralph/specs/, or `ralph task add \"…\"`".to_owned(),
+    };
+    git.into_iter().chain([spec]).collect()
 }
 
 /// Rows of a table: the label once, then one line an item.
@@ -223,16 +223,6 @@ fn section(rows: &mut Vec<Vec<String>>, label: &str, items: impl IntoIterator<It
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_a_yes_or_an_empty_line_agrees() {
-        for yes in ["\n", "y\n", "Yes\r\n", " YES "] {
-            assert!(agrees(yes), "{yes:?}");
-        }
-        for no in ["n\n", "no", "what?\n", "yep\n"] {
-            assert!(!agrees(no), "{no:?}");
-        }
-    }
 
     #[test]
     fn unfinished_files_are_ignored_by_git() {

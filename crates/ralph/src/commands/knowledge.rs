@@ -252,6 +252,27 @@ fn show(
     out::table(&rows).into_iter().try_for_each(out::line)
 }
 
+/// What is wrong with both files, and how many entries are in force; nothing when there is no index.
+pub(crate) fn check(context: &Context) -> Result<Option<(Vec<Violation>, usize)>, CommandError> {
+    let texts = Texts::read(context)?;
+    if texts.files() == Files::default() {
+        return Ok(None);
+    }
+    let found = violations(&texts, committed(context)?.as_ref());
+    Ok(Some((found, knowledge(texts.files()).active().count())))
+}
+
+/// What is wrong with the files by themselves, and against those of the last commit.
+fn violations(texts: &Texts, committed: Option<&Texts>) -> Vec<Violation> {
+    let now = texts.files();
+    let mut found = verify(Files::default(), now).err().unwrap_or_default();
+    if let Some(before) = committed.map(Texts::files) {
+        let since = verify(before, now).err().unwrap_or_default();
+        found.extend(since.into_iter().filter(|one| !found.contains(one)).collect::<Vec<_>>());
+    }
+    found
+}
+
 fn verify_files(
     context: &Context,
     texts: &Texts,
@@ -259,11 +280,7 @@ fn verify_files(
 ) -> Result<ExitCode, CommandError> {
     let now = texts.files();
     let committed = committed(context)?;
-    let mut found = verify(Files::default(), now).err().unwrap_or_default();
-    if let Some(before) = committed.as_ref().map(Texts::files) {
-        let since = verify(before, now).err().unwrap_or_default();
-        found.extend(since.into_iter().filter(|one| !found.contains(one)).collect::<Vec<_>>());
-    }
+    let found = violations(texts, committed.as_ref());
     let code = if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) };
     if render == Render::Json {
         let compared = committed.is_some().then_some("HEAD");

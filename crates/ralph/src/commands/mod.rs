@@ -11,6 +11,7 @@ pub(crate) mod construct;
 pub(crate) mod control;
 pub(crate) mod convert;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod import;
 pub(crate) mod inbox;
 pub(crate) mod init;
@@ -54,6 +55,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
     match cli.command {
         Command::Demo(args) => demo::run(here, &args),
         Command::Init(args) => init::run(&Context::open(here)?, &args),
+        Command::Doctor(args) => doctor::run(&Context::open(here)?, &args),
         Command::Plan(args) => plan_spec::run(&Context::open(here)?, &args),
         Command::Construct(args) => construct::run(&Context::open(here)?, &args),
         Command::Agent(args) => agent::run(&Context::open(here)?, &args),
@@ -108,6 +110,7 @@ fn access(command: &Command) -> Access {
         // Whoever opens the page can decide.
         Command::Demo(_)
         | Command::Init(_)
+        | Command::Doctor(_)
         | Command::Convert(_)
         | Command::Import(_)
         | Command::Serve(_) => Access::Decide,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ralph_core::init::is_starter;
 use ralph_core::spec;
 use ralph_core::text::nearest;
 use ralph_host::specs;
@@ -29,14 +30,22 @@ pub(crate) struct SpecFile {
 
 /// The spec that was typed: a name in ralph/specs/, or a markdown file of the project.
 pub(crate) fn spec_file(context: &Context, typed: &str) -> Result<SpecFile, CommandError> {
-    match find(context, typed)? {
-        Some((name, path)) => read(context, name, &path),
+    let (name, path) = match find(context, typed)? {
+        Some(found) => found,
         // It says what is not there, and what may have been meant.
         None => {
             let name = existing_spec(context, typed)?;
-            read(context, name.clone(), &context.project.specs_dir().join(name))
+            (name.clone(), context.project.specs_dir().join(name))
         }
-    }
+    };
+    let spec = read(context, name, &path)?;
+    if is_starter(&spec.text) { Err(untouched(&spec.file)) } else { Ok(spec) }
+}
+
+/// The starter of `ralph init` says nothing that anybody wants.
+pub(crate) fn untouched(file: &str) -> CommandError {
+    CommandError::new(format!("{file} is still the starter that `ralph init` wrote"))
+        .hint(format!("open {file} and say what you want, in your own words"))
 }
 
 /// Where a typed spec is, and what it is called; `None` when there is no such file.
@@ -72,7 +81,8 @@ pub(crate) fn find(
     }
 }
 
-/// Every spec of the project: ralph/specs/, else specs/.
+/// Every spec that somebody wrote: ralph/specs/, else specs/. When there is nothing but the starter of
+/// `ralph init`, that is told.
 pub(crate) fn all(context: &Context) -> Result<Vec<SpecFile>, CommandError> {
     let native = context.project.specs_dir();
     let other = context.project.root().join(ELSEWHERE);
@@ -82,10 +92,16 @@ pub(crate) fn all(context: &Context) -> Result<Vec<SpecFile>, CommandError> {
     };
     let names = specs::list(&directory)
         .map_err(|e| CommandError::new(format!("cannot list {}: {e}", context.show(&directory))))?;
-    names
-        .into_iter()
-        .map(|name| read(context, format!("{prefix}{name}"), &directory.join(&name)))
-        .collect()
+    let mut written = Vec::new();
+    let mut starter = None;
+    for name in names {
+        let spec = read(context, format!("{prefix}{name}"), &directory.join(&name))?;
+        if is_starter(&spec.text) { starter = Some(spec.file) } else { written.push(spec) }
+    }
+    match starter {
+        Some(file) if written.is_empty() => Err(untouched(&file)),
+        _ => Ok(written),
+    }
 }
 
 /// The one spec that is meant when none is named.

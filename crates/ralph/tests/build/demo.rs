@@ -53,3 +53,44 @@ fn the_demo_does_not_need_an_identity_of_git() {
     );
     p.shell(&script).ok().stdout_has("Complete");
 }
+
+#[test]
+fn the_demo_ends_with_the_three_commands_for_ones_own_repository() {
+    let p = project!().real_time();
+    let run = p.run(["demo"]).ok();
+    let (_, end) = run.stdout.split_once("Now on your own repository:\n").unwrap();
+    let commands: Vec<&str> = end.lines().map(|line| line.split("  ").nth(1).unwrap()).collect();
+    assert_eq!(commands, ["ralph init", "${EDITOR:-vi} ralph/specs/first.md", "ralph construct"]);
+    for line in run.stdout.lines() {
+        let named = line.contains("refs/ralph/0") || line.starts_with("    failed");
+        assert!(named || line.chars().count() <= 100, "a long line: {line}");
+    }
+}
+
+#[test]
+fn the_demo_is_served_until_it_is_told_to_stop_and_leaves_nothing() {
+    use std::io::{BufRead, BufReader, Read, Write};
+    let p = project!().real_time();
+    let mut demo = std::process::Command::new(env!("CARGO_BIN_EXE_ralph"))
+        .args(["demo", "--web"])
+        .current_dir(p.root())
+        .env("HOME", p.home())
+        .env("TMPDIR", p.home())
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let link = lines.find_map(|line| Some(line.strip_prefix("Dashboard: ")?.to_owned())).unwrap();
+    assert!(lines.any(|line| line == "Ctrl-C ends it."), "it came to its end");
+    let address = link.trim_start_matches("http://").split('/').next().unwrap();
+    let mut page = std::net::TcpStream::connect(address).unwrap();
+    write!(page, "GET / HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    page.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 "), "{answer}");
+    p.shell(&format!("kill -INT {}", demo.id())).ok();
+    assert_eq!(demo.wait().unwrap().code(), Some(0));
+    let left: Vec<_> = std::fs::read_dir(p.home()).unwrap().flatten().map(|e| e.path()).collect();
+    assert!(left.iter().all(|path| !path.join("calc.sh").exists()), "{left:?}");
+}

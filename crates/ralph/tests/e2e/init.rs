@@ -48,11 +48,11 @@ fn an_empty_repository_becomes_a_project() {
     let p = project!().git_init();
     p.run(["init"]).ok().stderr("").stdout(
         "\
-Created:  ralph/specs/.gitkeep
+Created:  ralph/specs/first.md
           .gitignore
           ralph.toml
 Note:     no gates were found: ralph.toml shows how to write one
-Next:     write a spec into ralph/specs/, or `ralph task add \"…\"`
+Next:     say what you want in ralph/specs/first.md, then `ralph construct`
 ",
     );
     p.run(["task", "add", "first"]).ok();
@@ -110,7 +110,7 @@ fn what_ralph_writes_while_it_runs_is_ignored_and_the_rest_is_not() {
         "ralph.toml",
         "ralph/plan.jsonl",
         "ralph/inbox.jsonl",
-        "ralph/specs/.gitkeep",
+        "ralph/specs/first.md",
         ".ralph/knowledge-index.md",
         ".ralph/progress-log.json",
         ".ralph/skills/a.md",
@@ -356,6 +356,37 @@ fn a_linked_ignore_file_stays_a_link() {
     p.run(["init"]).ok().stdout_has("Changed:  .gitignore");
     assert!(fs::symlink_metadata(p.path(".gitignore")).unwrap().is_symlink());
     assert!(p.read("shared/ignore").contains("/.ralph/state.json\n"));
+}
+
+#[test]
+fn nobody_works_on_the_starter_before_it_was_edited() {
+    let p = project!().git_init();
+    p.run(["init", "--yes"]).ok();
+    let refused = "error: ralph/specs/first.md is still the starter that `ralph init` wrote\n\
+                   hint: open ralph/specs/first.md and say what you want, in your own words\n";
+    for args in [
+        &["plan"][..],
+        &["plan", "first"],
+        &["plan", "--dry-run"],
+        &["construct", "--backend", "sim"],
+        &["construct", "ralph/specs/first.md"],
+        &["inbox", "add", "first.md"],
+    ] {
+        p.run(args).fails(1).stderr(refused);
+    }
+    assert!(!p.exists("ralph/plan.jsonl") && !p.exists("ralph/inbox.jsonl"));
+    // It may have been queued when it was another spec.
+    let text = p.read("ralph/specs/first.md");
+    p.write("ralph/specs/first.md", text.replace("A title that says", "Lists that say"));
+    p.run(["inbox", "add", "first.md"]).ok();
+    p.write("ralph/specs/first.md", text);
+    p.git(["add", "-A"]).ok();
+    p.git(["commit", "-qm", "start"]).ok();
+    p.run(["agent", "--backend", "sim"]).fails(3);
+    p.run(["inbox"]).ok().stdout_has("nobody has written ralph/specs/first.md yet");
+    // Beside a spec that somebody wrote it is not in the way.
+    p.write("ralph/specs/mine.md", "# Mine\n\nA file `mine.txt`.\n");
+    p.run(["plan", "--dry-run", "--backend", "sim"]).ok().stdout_has("mine.md");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ralph_core::control::Doing;
 use ralph_core::inbox::{Change, Entry, Inbox, Status};
+use ralph_core::init::is_starter;
 
 use super::Agent;
 use crate::drive::error::DriveError;
@@ -131,6 +132,7 @@ impl Session<'_> {
         };
         Ok(match String::from_utf8(bytes) {
             Ok(text) if text.trim().is_empty() => Err(format!("{file} is empty")),
+            Ok(text) if is_starter(&text) => Err(format!("nobody has written {file} yet")),
             Ok(text) => Ok((file, text)),
             Err(_) => Err(format!("{file} is not a text file")),
         })

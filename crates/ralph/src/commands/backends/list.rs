@@ -20,12 +20,27 @@ use crate::out::{self, Render};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What is known about a backend.
-struct Known {
-    name: String,
+pub(crate) struct Known {
+    /// Its name in the configuration.
+    pub(crate) name: String,
     /// Or why it cannot be used.
-    chosen: Result<Chosen, String>,
-    program: Option<std::path::PathBuf>,
-    version: Option<String>,
+    pub(crate) chosen: Result<Chosen, String>,
+    /// Where it is, if it is installed.
+    pub(crate) program: Option<std::path::PathBuf>,
+    /// What it says about itself.
+    pub(crate) version: Option<String>,
+}
+
+/// Every backend there is.
+pub(crate) fn known_backends(config: &Config, place: Place<'_>) -> Vec<Known> {
+    let runner = Runner::new(format!("backends-{}", std::process::id()));
+    let names = choice::names(config);
+    // Some programs take seconds to tell their version, so all are asked at once.
+    thread::scope(|scope| {
+        let asked: Vec<_> =
+            names.iter().map(|name| scope.spawn(|| look(config, name, place, &runner))).collect();
+        asked.into_iter().filter_map(|one| one.join().ok()).collect()
+    })
 }
 
 /// Print the list.
@@ -34,14 +49,7 @@ pub(super) fn run(
     place: Place<'_>,
     render: Render,
 ) -> Result<ExitCode, CommandError> {
-    let runner = Runner::new(format!("backends-{}", std::process::id()));
-    let names = choice::names(config);
-    // Some programs take seconds to tell their version, so all are asked at once.
-    let all: Vec<Known> = thread::scope(|scope| {
-        let asked: Vec<_> =
-            names.iter().map(|name| scope.spawn(|| look(config, name, place, &runner))).collect();
-        asked.into_iter().filter_map(|one| one.join().ok()).collect()
-    });
+    let all = known_backends(config, place);
     let default = choice::choose(config, Asked::default(), place);
     match render {
         Render::Json => {

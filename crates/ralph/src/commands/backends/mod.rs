@@ -5,6 +5,8 @@ mod live;
 mod report;
 mod trial;
 
+pub(crate) use list::{Known, known_backends};
+
 use std::num::NonZeroU32;
 use std::process::ExitCode;
 use std::time::Duration;

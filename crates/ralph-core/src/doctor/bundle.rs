@@ -1,0 +1,169 @@
+//! What a bug report may hold: what ralph did and with which settings, never what it worked on.
+//!
+//! The journal is let through field by field, because gate output, tasks and answers are in it too.
+//! Settings keep their shape; whatever stands below `env` or `headers` is hidden, known secret or not.
+
+use serde_json::{Map, Value};
+use toml_edit::{DocumentMut, Item};
+
+use crate::dashboard::redact::{HIDDEN, Redactor};
+use crate::text::clip;
+
+/// Fields of a record that say what ralph did.
+const FIELDS: [&str; 38] = [
+    "at",
+    "record",
+    "run",
+    "command",
+    "plan",
+    "mode",
+    "counted",
+    "spent",
+    "form",
+    "end",
+    "message",
+    "remaining",
+    "attempt",
+    "iteration",
+    "task",
+    "retries",
+    "backend",
+    "model",
+    "outcome",
+    "cost",
+    "tokens",
+    "changed",
+    "took_ms",
+    "passed",
+    "checks",
+    "name",
+    "preexisting",
+    "commit",
+    "salvage",
+    "failure",
+    "kind",
+    "until",
+    "reason",
+    "id",
+    "role",
+    "n",
+    "stage",
+    "event",
+];
+
+/// Longest text of a field.
+const LONGEST: usize = 200;
+
+/// Tables whose values may all be secrets.
+const PRIVATE: [&str; 2] = ["env", "headers"];
+
+/// One part of the bundle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// What it is.
+    pub title: String,
+    /// Its text, with nothing in it that may not leave.
+    pub text: String,
+}
+
+impl Section {
+    /// A part whose text is not redacted yet.
+    pub fn new(title: impl Into<String>, text: &str, redactor: &Redactor) -> Self {
+        Self { title: title.into(), text: redactor.hide(text) }
+    }
+}
+
+/// Everything as one file that can be read before it is sent.
+pub fn text(head: &str, sections: &[Section]) -> String {
+    let mut out = format!("{}\n", head.trim_end());
+    for Section { title, text } in sections {
+        out.push_str(&format!("\n===== {title} =====\n{}\n", text.trim_end()));
+    }
+    out
+}
+
+/// A record of the journal as far as it may leave; `None` for a line that is no record.
+pub fn record(line: &str, redactor: &Redactor) -> Option<String> {
+    let Value::Object(fields) = serde_json::from_str(line).ok()? else { return None };
+    let mut kept = allowed(fields, 0);
+    // A task's name is what somebody wants, a gate's name is what was run.
+    kept.remove("name");
+    let mut value = Value::Object(kept);
+    redactor.hide_json(&mut value);
+    Some(value.to_string())
+}
+
+fn allowed(fields: Map<String, Value>, depth: u32) -> Map<String, Value> {
+    let keep = |(name, value): (String, Value)| {
+        let value = match value {
+            Value::String(text) => clip(text.lines().next().unwrap_or_default(), LONGEST).into(),
+            Value::Object(_) | Value::Array(_) if depth > 2 => return None,
+            Value::Object(fields) => Value::Object(allowed(fields, depth + 1)),
+            Value::Array(items) => items
+                .into_iter()
+                .filter_map(|item| match item {
+                    Value::Object(fields) => Some(Value::Object(allowed(fields, depth + 1))),
+                    Value::Number(_) => Some(item),
+                    _ => None,
+                })
+                .collect(),
+            other => other,
+        };
+        FIELDS.contains(&name.as_str()).then_some((name, value))
+    };
+    fields.into_iter().filter_map(keep).collect()
+}
+
+/// A configuration file as far as it may leave. One that cannot be parsed is not shown at all.
+pub fn settings(text: &str, redactor: &Redactor) -> String {
+    let Ok(mut document) = text.parse::<DocumentMut>() else {
+        return "(it cannot be parsed, so it is left out)".to_owned();
+    };
+    hide_private(document.as_item_mut());
+    redactor.hide(&document.to_string())
+}
+
+/// Hide every value below a private table, and lists of tables within a line, which may hold one.
+fn hide_private(root: &mut Item) {
+    let mut open = vec![(root, false)];
+    while let Some((item, private)) = open.pop() {
+        let of_tables = item.as_array().is_some_and(|a| a.iter().any(|v| v.is_inline_table()));
+        let is_leaf = !item.is_table_like() && !item.is_array_of_tables();
+        if is_leaf {
+            if private || of_tables {
+                *item = toml_edit::value(HIDDEN);
+            }
+            continue;
+        }
+        let below = |key: &str| private || PRIVATE.contains(&key);
+        match item {
+            Item::ArrayOfTables(tables) => {
+                for (key, value) in tables.iter_mut().flat_map(|table| table.iter_mut()) {
+                    let private = below(key.get());
+                    open.push((value, private));
+                }
+            }
+            table => {
+                for (key, value) in table.as_table_like_mut().into_iter().flat_map(|t| t.iter_mut())
+                {
+                    let private = below(key.get());
+                    open.push((value, private));
+                }
+            }
+        }
+    }
+}
+
+/// The values of variables that hold secrets by their name, as patterns of a [`Redactor`].
+pub fn secrets<'v>(variables: impl Iterator<Item = (&'v str, &'v str)>) -> Vec<String> {
+    const ENDS: [&str; 8] =
+        ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS", "WEBHOOK", "_URL"];
+    let is_secret = |name: &str| {
+        let name = name.to_ascii_uppercase();
+        ENDS.iter().any(|end| name.ends_with(end))
+    };
+    variables
+        .filter(|(name, value)| is_secret(name) && value.len() >= 8 && !value.contains('*'))
+        .map(|(_, value)| value.to_owned())
+        .collect()
+}

@@ -1,0 +1,192 @@
+//! What ralph's own files, gates and the disk come to.
+
+use std::time::Duration;
+
+use super::{Area, Finding, Remedy, State};
+use crate::control::{Command, Entry};
+use crate::cycle::{History, Phase};
+use crate::gate::{Check, Ending, Need};
+use crate::memory::index::Violation;
+use crate::plan::{Finding as Flaw, Plan, Severity};
+use crate::words::{count, took};
+
+/// Less than this, and a loop cannot go on for long.
+const TIGHT: u64 = 1 << 30;
+/// Less than this, and the next write may fail.
+const FULL: u64 = 100 << 20;
+
+/// The room at a place.
+pub fn disk(place: &str, free: u64) -> Finding {
+    let shown = room(free);
+    let state = match free {
+        0..FULL => State::Problem,
+        FULL..TIGHT => State::Warning,
+        TIGHT.. => return Finding::ok(Area::Disk, format!("{shown} free at {place}")),
+    };
+    let what = format!("only {shown} free at {place}");
+    Finding::new(
+        Area::Disk,
+        state,
+        what,
+        "make room; `ralph salvage prune --keep 10` gives some up",
+    )
+}
+
+fn room(bytes: u64) -> String {
+    match bytes {
+        0..1_048_576 => format!("{} KiB", bytes >> 10),
+        1_048_576..1_073_741_824 => format!("{} MiB", bytes >> 20),
+        1_073_741_824.. => format!("{} GiB", bytes >> 30),
+    }
+}
+
+/// Nothing decides whether work is done.
+pub fn no_gates() -> Finding {
+    Finding::new(
+        Area::Gate,
+        State::Warning,
+        "there is none, so nothing proves that work is done",
+        "add one to ralph.toml: [[gates]] name = \"test\", command = \"make test\"",
+    )
+}
+
+/// A gate that was run once, with the longest time that it may take.
+pub fn gate(check: &Check, timeout: Duration) -> Finding {
+    let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let (name, time) = (&check.name, took(millis(check.took)));
+    let log = check.log.as_deref().unwrap_or("its log");
+    let found = |state, what: String, fix: String| Finding::new(Area::Gate, state, what, fix);
+    let command = &check.command;
+    match &check.ending {
+        Ending::Code(0) if check.took > timeout / 2 => found(
+            State::Warning,
+            format!("{name}: passed in {time}, more than half of its timeout"),
+            format!("give gate {name} a longer `timeout` in ralph.toml"),
+        ),
+        Ending::Code(0) => Finding::ok(Area::Gate, format!("{name}: passed in {time}")),
+        _ if cannot_run(check) => found(
+            State::Problem,
+            format!("{name}: cannot be run ({}): {}", check.ending.describe(), last_line(check)),
+            format!("install what `{command}` needs, or correct the gate in ralph.toml"),
+        ),
+        Ending::TimedOut => found(
+            State::Problem,
+            format!("{name}: did not end within {}", took(millis(timeout))),
+            format!("see what hangs in {log}, or give it a longer `timeout` in ralph.toml"),
+        ),
+        Ending::Code(_) | Ending::Signal(_) | Ending::NotStarted(_) => {
+            let counts = match check.need {
+                Need::Required => "only new failures will block work",
+                Need::Optional => "it is optional",
+            };
+            let how = check.ending.describe();
+            let what = format!("{name}: fails already after {time} ({how}); {counts}");
+            found(State::Warning, what, format!("mend it first if you can: less {log}"))
+        }
+    }
+}
+
+/// Whether a gate failed because something that it needs is not there. Make and Just tell the code of
+/// the shell and have one of their own.
+pub fn cannot_run(check: &Check) -> bool {
+    let tells = |line: &str| line.ends_with("Error 127") || line.ends_with("exit code 127");
+    match &check.ending {
+        Ending::Code(126 | 127) | Ending::NotStarted(_) => true,
+        Ending::Code(0) | Ending::Signal(_) | Ending::TimedOut => false,
+        Ending::Code(_) => check.output.lines().any(tells),
+    }
+}
+
+/// The last thing that a gate said, which is mostly why; what is not there comes before the rest.
+pub fn last_line(check: &Check) -> String {
+    let mut lines = check.output.lines().rev();
+    let told = lines.clone().find(|line| line.contains("not found"));
+    let line = told.or_else(|| lines.find(|line| !line.trim().is_empty()));
+    crate::text::clip(line.unwrap_or("it said nothing").trim(), 120)
+}
+
+/// A plan and its flaws.
+pub fn plan(file: &str, plan: &Plan, flaws: &[Flaw]) -> Finding {
+    let errors = flaws.iter().filter(|flaw| flaw.severity == Severity::Error).count();
+    let first = flaws.iter().min_by_key(|flaw| flaw.severity != Severity::Error);
+    let about = |state, number, noun| {
+        let first = first.map(|flaw| format!(": line {}: {}", flaw.line, flaw.message));
+        let what = format!("{file}: {}{}", count(number, noun), first.unwrap_or_default());
+        Finding::new(Area::Plan, state, what, format!("ralph validate --plan {file}"))
+    };
+    match (errors, flaws.len()) {
+        (0, 0) => {
+            let (tasks, issues) =
+                (count(plan.tasks.len(), "task"), count(plan.issues.len(), "issue"));
+            Finding::ok(Area::Plan, format!("{file}: {tasks}, {issues}"))
+        }
+        (0, warnings) => about(State::Warning, warnings, "warning"),
+        (errors, _) => about(State::Problem, errors, "error"),
+    }
+}
+
+/// What is wrong with the knowledge index, and how many of its entries are in force.
+pub fn violations(found: &[Violation], entries: usize) -> Finding {
+    match found {
+        [] => Finding::ok(Area::Knowledge, format!("{entries} in force")),
+        [first, rest @ ..] => {
+            let more =
+                if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+            let what = format!("{}: {}{more}", first.file, first.message);
+            Finding::new(Area::Knowledge, State::Problem, what, "ralph knowledge verify")
+        }
+    }
+}
+
+/// What an interrupted run left open, when no loop is at work.
+pub fn interrupted(history: &History) -> Finding {
+    if let Some(open) = &history.open {
+        let (iteration, task) = (open.started.iteration, &open.started.task);
+        let state = match open.phase {
+            Phase::Running => "its backend was at work",
+            Phase::Ended(_) => "its work was not judged",
+            Phase::Landing(_) => "its work was about to be committed",
+            Phase::RollingBack(_) => "the tree was being put back",
+        };
+        let what = format!("iteration {iteration} ({task}) was interrupted: {state}");
+        let fix = format!("ralph {}, which goes on from there", loop_of(history));
+        return Finding::new(Area::Journal, State::Warning, what, fix);
+    }
+    if let Some(asked) = &history.consulting {
+        let what = format!("agents were asked ({}) when ralph was killed", asked.role);
+        let fix = format!("ralph {}, which goes on from there", loop_of(history));
+        return Finding::new(Area::Journal, State::Warning, what, fix);
+    }
+    let attempts = count(history.attempts.len(), "attempt");
+    Finding::ok(Area::Journal, format!("{attempts}, nothing interrupted"))
+}
+
+fn loop_of(history: &History) -> &str {
+    history.run.as_ref().map_or("build", |run| run.command.as_str())
+}
+
+/// Whether a command was meant for a loop that is gone, or can be read by none.
+pub fn is_old(entry: &Entry) -> bool {
+    let gone = [Command::Pause, Command::Resume, Command::Stop, Command::KillAttempt];
+    entry.read.as_ref().map_or(true, |command| gone.contains(command))
+}
+
+/// Commands that wait although no loop is at work. Some are meant for the next one.
+pub fn commands(queue: &[Entry]) -> Finding {
+    let old: Vec<&Entry> = queue.iter().filter(|entry| is_old(entry)).collect();
+    if old.is_empty() {
+        return Finding::ok(
+            Area::Control,
+            match queue.len() {
+                0 => "no commands wait".to_owned(),
+                n => format!("{} for the next loop", count(n, "command")),
+            },
+        );
+    }
+    let words: Vec<&str> =
+        old.iter().map(|e| e.read.as_ref().map_or("unreadable", Command::word)).collect();
+    let what =
+        format!("{} for a loop that is gone: {}", count(old.len(), "command"), words.join(", "));
+    Finding::new(Area::Control, State::Warning, what, "ralph doctor --fix")
+        .mended_by(Remedy::OldCommands)
+}

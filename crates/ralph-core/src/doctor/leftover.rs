@@ -1,0 +1,118 @@
+//! What an earlier crash left, once it is known that no loop is at work.
+
+use super::{Area, Finding, Remedy, State};
+use crate::words::count;
+
+/// What `--fix` is called in a finding that it mends.
+const MEND: &str = "ralph doctor --fix";
+
+/// Most names that a finding tells.
+const NAMED: usize = 5;
+
+/// What is left of earlier runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Leftovers {
+    /// Processes with the mark of this place: number and program.
+    pub processes: Vec<(i32, String)>,
+    /// Unfinished temporary files, and private directories of runs that are over.
+    pub remains: Vec<String>,
+    /// Working trees that were made for a moment.
+    pub worktrees: Vec<String>,
+    /// Whether a loop is at work in another working tree of the repository, which may need those.
+    pub elsewhere: bool,
+    /// Files whose last line is unfinished.
+    pub torn: Vec<String>,
+    /// The journal's last line is unfinished.
+    pub torn_journal: bool,
+    /// The inbox is held; whether it is as commands have left it.
+    pub held_inbox: Option<bool>,
+    /// The plan is still watched for what a backend writes into it.
+    pub watched_plan: bool,
+    /// Damaged text that was put aside, for a person to look at.
+    pub put_aside: Vec<String>,
+    /// Refs that were kept for longer than configured.
+    pub old_salvage: usize,
+}
+
+/// What there is to say about them; one line that all is well when there is nothing.
+pub fn leftovers(found: &Leftovers) -> Vec<Finding> {
+    let mut all = Vec::new();
+    let mut mendable = |what: String, remedy: Remedy| {
+        let finding = Finding::new(Area::Leftover, State::Warning, what, MEND);
+        all.push(finding.mended_by(remedy));
+    };
+    if !found.processes.is_empty() {
+        let list = found.processes.iter().map(|(pid, name)| format!("{pid} ({name})"));
+        let number = match found.processes.len() {
+            1 => "1 process".to_owned(),
+            n => format!("{n} processes"),
+        };
+        let what = format!("{number} of an earlier run: {}", named(list.collect()));
+        mendable(what, Remedy::Processes);
+    }
+    if !found.remains.is_empty() {
+        let what = format!("unfinished files of an earlier run: {}", named(found.remains.clone()));
+        mendable(what, Remedy::Remains(found.remains.clone()));
+    }
+    if found.torn_journal {
+        let what = "the last line of the journal is unfinished".to_owned();
+        mendable(what, Remedy::TornJournal);
+    }
+    for file in &found.torn {
+        let what = format!("the last line of {file} is unfinished");
+        mendable(what, Remedy::TornRecords(file.clone()));
+    }
+    if found.held_inbox == Some(true) {
+        let what = "the inbox is still held for a backend that is gone".to_owned();
+        mendable(what, Remedy::HeldInbox);
+    }
+    if found.old_salvage > 0 {
+        let what = format!("{} older than `retention.salvage`", count(found.old_salvage, "ref"));
+        mendable(what, Remedy::OldSalvage);
+    }
+    if !found.worktrees.is_empty() && !found.elsewhere {
+        let what = format!("working trees of an earlier run: {}", named(found.worktrees.clone()));
+        mendable(what, Remedy::Worktrees(found.worktrees.clone()));
+    }
+    all.extend(for_people(found));
+    if all.is_empty() {
+        all.push(Finding::ok(Area::Leftover, "nothing is left of an earlier crash"));
+    }
+    all
+}
+
+/// What only a person, or the next loop, can settle.
+fn for_people(found: &Leftovers) -> Vec<Finding> {
+    let mut all = Vec::new();
+    let mut tell = |state, what: String, fix: String| {
+        all.push(Finding::new(Area::Leftover, state, what, fix));
+    };
+    if !found.worktrees.is_empty() && found.elsewhere {
+        let what = format!(
+            "working trees that a loop elsewhere may use: {}",
+            named(found.worktrees.clone())
+        );
+        tell(State::Unknown, what, "look again when no loop runs: ralph doctor".to_owned());
+    }
+    if found.held_inbox == Some(false) {
+        let what = "a backend wrote the inbox by hand before ralph was killed".to_owned();
+        let fix = "ralph agent, which puts back what commands had made of it and tells the rest";
+        tell(State::Warning, what, fix.to_owned());
+    }
+    if found.watched_plan {
+        let what = "a backend was at work on the plan when ralph was killed".to_owned();
+        let fix = "ralph build, which takes back what it wrote there by hand";
+        tell(State::Warning, what, fix.to_owned());
+    }
+    for file in &found.put_aside {
+        let what = format!("{file} has what could not be read");
+        tell(State::Warning, what, format!("look at it, then: rm {file}"));
+    }
+    all
+}
+
+fn named(names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let list = names.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
+    if more == 0 { list } else { format!("{list} and {more} more") }
+}

@@ -1,0 +1,223 @@
+//! What `ralph doctor` makes of what it finds: a state, a sentence, and what to do.
+//!
+//! # Theory of operation
+//!
+//! ```text
+//! host looks --facts--> functions here --[Finding]--> Report --> lines, JSON, exit code
+//!                                          |
+//!                                          `-- Remedy --> host does it (`--fix`)
+//! ```
+//!
+//! A finding is *ok*, *unknown* (nobody can tell without trying), a *warning* (ralph works, a person
+//! should know) or a *problem* (a loop would not start or would go wrong). What is not ok says what to
+//! do, as a command wherever there is one. A finding has a [`Remedy`] only when carrying it out loses
+//! nothing and decides nothing. [`bundle`] is what a bug report may hold.
+
+pub mod bundle;
+mod judge;
+mod leftover;
+mod world;
+
+pub use judge::{
+    cannot_run, commands, disk, gate, interrupted, is_old, last_line, no_gates, plan, violations,
+};
+pub use leftover::{Leftovers, leftovers};
+pub use world::{RepositoryFacts, git_version, identity, repository};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::words::count;
+
+/// How something stands, from good to bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// As it should be.
+    Ok,
+    /// Nobody can tell without trying.
+    Unknown,
+    /// Ralph works, and a person should know.
+    Warning,
+    /// A loop would not start, or would go wrong.
+    Problem,
+}
+
+impl State {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Unknown => "unknown",
+            Self::Warning => "warning",
+            Self::Problem => "problem",
+        }
+    }
+}
+
+/// What a finding is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Area {
+    /// The program git, and what it knows of the user.
+    Git,
+    /// The working tree and its repository.
+    Repository,
+    /// `ralph.toml` and its layers.
+    Settings,
+    /// A program that writes code.
+    Backend,
+    /// A command that decides whether work counts.
+    Gate,
+    /// The plan file.
+    Plan,
+    /// The queue of specs.
+    Inbox,
+    /// The knowledge index.
+    Knowledge,
+    /// The journal.
+    Journal,
+    /// What operators ask of a loop.
+    Control,
+    /// What an earlier crash left.
+    Leftover,
+    /// Room for files.
+    Disk,
+}
+
+impl Area {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Git => "git",
+            Self::Repository => "repository",
+            Self::Settings => "settings",
+            Self::Backend => "backend",
+            Self::Gate => "gate",
+            Self::Plan => "plan",
+            Self::Inbox => "inbox",
+            Self::Knowledge => "knowledge",
+            Self::Journal => "journal",
+            Self::Control => "control",
+            Self::Leftover => "leftover",
+            Self::Disk => "disk",
+        }
+    }
+}
+
+/// Something that can be mended without losing or deciding anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// Remove locks that a killed ralph left in the git directory.
+    GitLocks,
+    /// End processes of runs that are over.
+    Processes,
+    /// Cut the torn last line of the journal off.
+    TornJournal,
+    /// Move the torn last line of a file of records beside it.
+    TornRecords(String),
+    /// Let anybody change the inbox again.
+    HeldInbox,
+    /// Remove unfinished temporary files and private directories.
+    Remains(Vec<String>),
+    /// Take commands out of the queue that no loop waits for.
+    OldCommands,
+    /// Move a queue that cannot be read away.
+    DamagedCommands,
+    /// Give up what was kept for longer than configured.
+    OldSalvage,
+    /// Take working trees away that nobody works in.
+    Worktrees(Vec<String>),
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is about.
+    pub area: Area,
+    /// How it stands.
+    pub state: State,
+    /// In a sentence.
+    pub what: String,
+    /// What to do, a command where there is one.
+    pub fix: Option<String>,
+    /// What `--fix` does about it.
+    pub remedy: Option<Remedy>,
+}
+
+impl Finding {
+    /// All is well.
+    pub fn ok(area: Area, what: impl Into<String>) -> Self {
+        Self { area, state: State::Ok, what: what.into(), fix: None, remedy: None }
+    }
+
+    /// Not so well; what to do about it has to be said.
+    pub fn new(area: Area, state: State, what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { area, state, what: what.into(), fix: Some(fix.into()), remedy: None }
+    }
+
+    /// With something that `--fix` does.
+    #[must_use]
+    pub fn mended_by(mut self, remedy: Remedy) -> Self {
+        self.remedy = Some(remedy);
+        self
+    }
+
+    /// For programs.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "state": self.state, "about": self.area, "what": self.what, "fix": self.fix,
+            "fixable": self.remedy.is_some(),
+        })
+    }
+}
+
+/// Everything that was looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// In the order of looking.
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    /// How many findings have this state.
+    pub fn count(&self, state: State) -> usize {
+        self.findings.iter().filter(|finding| finding.state == state).count()
+    }
+
+    /// Whether a loop would not start or would go wrong.
+    pub fn has_problem(&self) -> bool {
+        self.count(State::Problem) > 0
+    }
+
+    /// What `--fix` would do.
+    pub fn remedies(&self) -> impl Iterator<Item = &Remedy> {
+        self.findings.iter().filter_map(|finding| finding.remedy.as_ref())
+    }
+
+    /// All of it in a sentence.
+    pub fn summary(&self) -> String {
+        let parts: Vec<String> = [(State::Problem, "problem"), (State::Warning, "warning")]
+            .into_iter()
+            .filter(|(state, _)| self.count(*state) > 0)
+            .map(|(state, noun)| count(self.count(state), noun))
+            .chain(
+                Some(self.count(State::Unknown)).filter(|n| *n > 0).map(|n| format!("{n} unknown")),
+            )
+            .collect();
+        let mut text = match parts.is_empty() {
+            true => "Nothing is wrong.".to_owned(),
+            false => format!("{}.", parts.join(", ")),
+        };
+        match self.remedies().count() {
+            0 => {}
+            1 => text.push_str(" `ralph doctor --fix` mends one of them."),
+            n => text.push_str(&format!(" `ralph doctor --fix` mends {n} of them.")),
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+#[path = "doctor_tests.rs"]
+mod tests;

@@ -1,0 +1,118 @@
+//! What is there before ralph comes: git, who commits, the repository.
+
+use super::{Area, Finding, Remedy, State};
+use crate::words::count;
+
+/// The oldest git that has everything ralph asks of it.
+const OLDEST: (u32, u32) = (2, 40);
+
+/// What `git --version` said; `None` when there is no git.
+pub fn git_version(said: Option<&str>) -> Finding {
+    let (major, minor) = OLDEST;
+    let update = format!("install git {major}.{minor} or newer");
+    let Some(said) = said else {
+        return Finding::new(Area::Git, State::Problem, "git is not installed", update);
+    };
+    let version = said.split_whitespace().find(|w| w.starts_with(|c: char| c.is_ascii_digit()));
+    let mut numbers = version.unwrap_or_default().split('.').map(|n| n.parse::<u32>().ok());
+    match (version, numbers.next().flatten(), numbers.next().flatten()) {
+        (Some(version), Some(a), Some(b)) if (a, b) >= OLDEST => {
+            Finding::ok(Area::Git, format!("version {version}"))
+        }
+        (Some(version), Some(_), Some(_)) => {
+            let what = format!("version {version} is older than {major}.{minor}");
+            Finding::new(Area::Git, State::Problem, what, update)
+        }
+        _ => {
+            let what = "its version cannot be read";
+            Finding::new(Area::Git, State::Unknown, what, format!("git --version; {update}"))
+        }
+    }
+}
+
+/// Whether git knows who commits.
+pub fn identity(known: bool) -> Finding {
+    if known {
+        return Finding::ok(Area::Git, "knows who commits");
+    }
+    Finding::new(
+        Area::Git,
+        State::Problem,
+        "does not know who commits, so nothing can land",
+        "git config --global user.name \"Your Name\" && \
+         git config --global user.email you@example.com",
+    )
+}
+
+/// How the repository stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RepositoryFacts {
+    /// The branch; `None` when HEAD is detached.
+    pub branch: Option<String>,
+    /// Whether there is a commit.
+    pub has_commit: bool,
+    /// Files of the user with changes that are not committed.
+    pub changed: usize,
+    /// Files with conflicts.
+    pub conflicts: usize,
+    /// Something of git's own that is not finished: its name, how to finish it, how to give it up.
+    pub unfinished: Option<(String, String, String)>,
+    /// A lock that is in the way, and whether a killed ralph left it.
+    pub lock: Option<(String, bool)>,
+}
+
+/// What there is to say about it.
+pub fn repository(facts: &RepositoryFacts) -> Vec<Finding> {
+    let found = |state, what: String, fix: String| Finding::new(Area::Repository, state, what, fix);
+    let mut all = Vec::new();
+    if let Some((name, finish, give_up)) = &facts.unfinished {
+        let what = format!("a {name} is in progress; no loop starts before it is over");
+        all.push(found(State::Problem, what, format!("{finish}, or {give_up}")));
+    }
+    if facts.conflicts > 0 {
+        let what = format!("{} with conflicts", count(facts.conflicts, "file"));
+        all.push(found(State::Problem, what, "resolve them, then `git add` them".to_owned()));
+    }
+    match &facts.lock {
+        Some((path, true)) => {
+            let what = format!("a killed ralph left the lock {path}");
+            let fix = "ralph doctor --fix".to_owned();
+            all.push(found(State::Warning, what, fix).mended_by(Remedy::GitLocks));
+        }
+        Some((path, false)) => {
+            let what = format!("another program uses the repository, or left the lock {path}");
+            all.push(found(State::Problem, what, format!("if no git runs: rm {path}")));
+        }
+        None => {}
+    }
+    if all.is_empty() {
+        all.push(standing(facts));
+    }
+    all
+}
+
+fn standing(facts: &RepositoryFacts) -> Finding {
+    let at = match &facts.branch {
+        Some(branch) => format!("on {}", branch.trim_start_matches("refs/heads/")),
+        None => "at a commit without a branch".to_owned(),
+    };
+    let files = match facts.changed {
+        0 => "nothing uncommitted".to_owned(),
+        n => format!("{} not committed (they stay as they are)", count(n, "file")),
+    };
+    match (facts.has_commit, &facts.branch) {
+        (false, _) => Finding::new(
+            Area::Repository,
+            State::Warning,
+            format!("{at}, without a commit; {files}"),
+            "git add -A && git commit -m \"first commit\"",
+        ),
+        (true, None) => Finding::new(
+            Area::Repository,
+            State::Warning,
+            format!("{at}: what lands there is easily lost; {files}"),
+            "git switch -c NAME",
+        ),
+        (true, Some(_)) => Finding::ok(Area::Repository, format!("{at}, {files}")),
+    }
+}

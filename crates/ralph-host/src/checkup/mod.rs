@@ -1,0 +1,164 @@
+//! What `ralph doctor` looks at and puts right.
+//!
+//! # Theory of operation
+//!
+//! [`Checkup`] looks, changes nothing, and hands facts to `ralph_core::doctor`, which says what they
+//! mean. [`Checkup::mend`] carries out one remedy, and only for whoever holds the lock of the run: then
+//! no loop is at work here, and what looks left behind is left behind. Everything that a remedy does
+//! is also done by the next start of a loop, or can be done again without harm.
+
+mod mend;
+
+use std::path::{Path, PathBuf};
+
+pub use mend::MendError;
+
+use ralph_core::control::{Entry, Queue, QueueError};
+use ralph_core::cycle::History;
+use ralph_core::doctor::Leftovers;
+
+use crate::FileError;
+use crate::clock::Clock;
+use crate::git::{GitError, Repo, Retire};
+use crate::proc::{Runner, mark};
+use crate::project::Project;
+use crate::store::{self, Intact, Kind, Store, TEMP_PREFIX, is_torn};
+
+/// A temporary file that is younger may be somebody's who is at work.
+const YOUNG: i64 = 600;
+
+/// What is looked at.
+pub struct Checkup<'a> {
+    /// The project.
+    pub project: &'a Project,
+    /// Its ledger.
+    pub store: &'a Store,
+    /// What time it is.
+    pub clock: Clock,
+    /// Runs git.
+    pub runner: &'a Runner,
+    /// The repository.
+    pub repo: &'a Repo<'a>,
+    /// The plan file in use.
+    pub plan: &'a Path,
+    /// What was kept for long enough.
+    pub retire: Retire,
+}
+
+impl Checkup<'_> {
+    /// What an earlier crash left. Means nothing while a loop is at work.
+    pub fn leftovers(&self, history: &History) -> Result<Leftovers, GitError> {
+        let name = |path: PathBuf| self.shown(&path);
+        let worktrees = self.repo.own_worktrees()?;
+        let elsewhere = !worktrees.is_empty() && self.repo.anybody_runs();
+        let retired = self.repo.retired(self.retire, crate::drive::underway(history))?;
+        let records = [self.plan.to_owned(), self.project.inbox()];
+        Ok(Leftovers {
+            processes: self.processes(history),
+            remains: self.remains().into_iter().map(name).collect(),
+            worktrees: worktrees.iter().map(|path| path.display().to_string()).collect(),
+            elsewhere,
+            torn: records.into_iter().filter(|path| has_torn_line(path)).map(name).collect(),
+            torn_journal: is_torn(&self.project.state_dir()).unwrap_or(false),
+            held_inbox: self.store.is_held(&self.project.inbox()).map(|i| i == Intact::Yes),
+            watched_plan: self.store.watched().is_some(),
+            put_aside: self.put_aside().into_iter().map(name).collect(),
+            // Those of an open attempt are not old whatever their age.
+            old_salvage: retired.salvages.len() + retired.others.len(),
+        })
+    }
+
+    /// Processes of runs that are over.
+    fn processes(&self, history: &History) -> Vec<(i32, String)> {
+        let crashed = history.run.as_ref().filter(|_| history.run_end.is_none());
+        let mut found = crashed.map(|run| mark::survivors(&run.run)).unwrap_or_default();
+        found.extend(mark::others_at(&self.place(), self.runner.run_id()));
+        let mut all: Vec<_> = found.into_iter().map(|one| (one.pid, one.name)).collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// The mark of this place.
+    fn place(&self) -> String {
+        mark::place_of(self.project.git_dir().unwrap_or(self.project.root()))
+    }
+
+    /// Files that were never put in place, and directories that only a run needs.
+    fn remains(&self) -> Vec<PathBuf> {
+        let (root, state) = (self.project.root(), self.project.state_dir());
+        let below = ["", "ralph", "ralph/specs", ".ralph", ".ralph/control", ".ralph/logs"];
+        let places = below.map(|folder| root.join(folder)).into_iter().chain([state.clone()]);
+        let mut found: Vec<PathBuf> = places
+            .flat_map(|place| entries(&place))
+            .filter(|path| starts(path, TEMP_PREFIX) && self.is_old(path))
+            .chain(entries(&state).filter(|p| starts(p, "run-") && p.is_dir() && self.is_old(p)))
+            .collect();
+        found.sort();
+        found
+    }
+
+    fn is_old(&self, path: &Path) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let now = self.clock.now().as_second();
+        std::fs::symlink_metadata(path).is_ok_and(|meta| now - meta.mtime() > YOUNG)
+    }
+
+    /// Where damaged text was put for a person to look at.
+    fn put_aside(&self) -> Vec<PathBuf> {
+        let beside = |path: &Path, end: &str| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(end);
+            PathBuf::from(name)
+        };
+        let journal = store::journal_file(&self.project.state_dir());
+        let all = [
+            beside(self.plan, ".torn"),
+            beside(&self.project.inbox(), ".torn"),
+            beside(&journal, ".torn"),
+            beside(&self.project.commands_json(), ".damaged"),
+        ];
+        all.into_iter().filter(|path| path.exists()).collect()
+    }
+
+    fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(self.project.root()).unwrap_or(path).display().to_string()
+    }
+}
+
+/// What waits in the queue of commands. Entries without an id get one here alone.
+pub fn queue(path: &Path) -> Result<Result<Vec<Entry>, QueueError>, FileError> {
+    let bytes = store::read(path)?.unwrap_or_default();
+    let mut number = 0;
+    let mut mint = || {
+        number += 1;
+        format!("entry-{number}")
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(Queue::parse(&text).map(|mut queue| {
+        queue.name_all(&mut mint);
+        queue.entries()
+    }))
+}
+
+/// How many bytes somebody without special rights can still write at this place.
+pub fn free_space(place: &Path) -> Option<u64> {
+    let found = rustix::fs::statvfs(place).ok()?;
+    Some(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+/// Whether the last line of a file of records was never finished.
+fn has_torn_line(path: &Path) -> bool {
+    let Kind::Records(torn) = Kind::of(path) else { return false };
+    let Ok(Some(bytes)) = store::read(path) else { return false };
+    torn(&bytes).is_some_and(|at| at < bytes.len())
+}
+
+fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path())
+}
+
+fn starts(path: &Path, start: &str) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start))
+}

@@ -1,0 +1,78 @@
+//! Every gate, run once, as after an attempt.
+
+use ralph_core::doctor::{self, Area, Finding, State};
+use ralph_core::format::Format;
+use ralph_core::gate::{self, Gate};
+use ralph_core::plan::Plan;
+use ralph_host::gates::{GateRun, run_gate};
+use ralph_host::proc::{Bounds, Cancel, Scratch};
+use ralph_host::store::RunLock;
+
+use super::look::Look;
+use crate::args::PlanArgs;
+use crate::error::CommandError;
+use crate::out;
+
+/// Run them one by one and tell of each.
+pub(super) fn run(
+    look: &Look<'_>,
+    tell: &mut dyn FnMut(Finding) -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
+    let context = look.context;
+    if look.settings.is_err() {
+        let what = "not run, because the settings cannot be read";
+        return tell(Finding::new(Area::Gate, State::Unknown, what, "correct the settings first"));
+    }
+    let plan = context.peek_plan(&PlanArgs::default()).map(|(file, _)| file.plan);
+    let gates = gate::resolve(&look.config(), &plan.unwrap_or_else(|_| Plan::empty(Format::Jsonl)));
+    if gates.is_empty() {
+        return tell(doctor::no_gates());
+    }
+    let state = context.project.state_dir();
+    // A loop that began meanwhile would share the tree with them.
+    let _no_loop = match context.project.git_dir() {
+        None => None,
+        Some(_) => match RunLock::acquire(&state, context.store().holder()) {
+            Ok(lock) => Some(lock),
+            Err(e) => {
+                let what = format!("not run: {e}");
+                let fix = "ralph doctor, when the loop has ended";
+                return tell(Finding::new(Area::Gate, State::Unknown, what, fix));
+            }
+        },
+    };
+    let scratch;
+    let logs = match context.project.git_dir() {
+        Some(_) => {
+            let place = state.join("doctor");
+            // The logs of the last time; what cannot be removed is written beside.
+            let _left = std::fs::remove_dir_all(&place);
+            place
+        }
+        None => {
+            scratch = Scratch::new(&std::env::temp_dir())
+                .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+            scratch.path().to_owned()
+        }
+    };
+    gates.iter().try_for_each(|gate| tell(one(look, gate, &logs.join("gate"))))
+}
+
+fn one(look: &Look<'_>, gate: &Gate, logs: &std::path::Path) -> Finding {
+    let run = GateRun {
+        cwd: look.context.project.root(),
+        logs,
+        grace: Bounds::default().grace,
+        cancel: Cancel::default(),
+    };
+    out::progress(&format!("running gate {} …", out::clean(&gate.name)));
+    let ran = run_gate(&look.runner, gate, &run, &mut |_| {});
+    out::progress("");
+    match ran {
+        Ok(check) => doctor::gate(&check, gate.timeout),
+        Err(e) => {
+            let fix = e.hint().unwrap_or_else(|| format!("try it yourself: {}", gate.command));
+            Finding::new(Area::Gate, State::Problem, e.to_string(), fix)
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Looking at everything but the gates, without changing anything.
+
+use std::path::{Path, PathBuf};
+
+use ralph_core::choice::Asked;
+use ralph_core::config::{BackendKind, Config, ConfigErrors};
+use ralph_core::cycle::History;
+use ralph_core::doctor::{self, Area, Finding, Remedy, State};
+use ralph_core::plan;
+use ralph_host::checkup::{Checkup, free_space, queue};
+use ralph_host::choice::{self, Place};
+use ralph_host::config_load::{ProjectText, Sources};
+use ralph_host::drive::retirement;
+use ralph_host::git::{self, GitError, Repo};
+use ralph_host::proc::Runner;
+use ralph_host::store::{Holder, Store, who_runs};
+
+use crate::args::PlanArgs;
+use crate::commands::backends::{Known, known_backends};
+use crate::commands::{inbox, knowledge};
+use crate::context::{Context, PlanFile};
+use crate::error::CommandError;
+
+/// What is looked at, and with what.
+pub(super) struct Look<'a> {
+    pub(super) context: &'a Context,
+    pub(super) runner: Runner,
+    /// The settings, or what is wrong with them.
+    pub(super) settings: Result<Config, ConfigErrors>,
+    /// What the settings warn of.
+    warnings: Vec<String>,
+    /// The backends that there are.
+    pub(super) backends: Vec<Known>,
+}
+
+impl<'a> Look<'a> {
+    pub(super) fn new(context: &'a Context) -> Self {
+        let root = context.project.root();
+        let place = context.project.git_dir().unwrap_or(root);
+        let name = format!("doctor-{}", std::process::id());
+        let sources = Sources::read(root, ProjectText::OnDisk, std::env::vars_os(), &[]);
+        let (settings, warnings) = match sources.and_then(|sources| sources.without_plan()) {
+            Ok(resolved) => {
+                let warnings = resolved.warnings.iter().map(ToString::to_string).collect();
+                (Ok(resolved.config), warnings)
+            }
+            Err(errors) => (Err(errors), Vec::new()),
+        };
+        let runner = Runner::new(name).at(place);
+        let mut look = Self { context, runner, settings, warnings, backends: Vec::new() };
+        look.backends = known_backends(&look.config(), look.place(search_path().as_deref()));
+        look
+    }
+
+    /// The settings, or the defaults where there is something wrong with them.
+    pub(super) fn config(&self) -> Config {
+        self.settings.as_ref().cloned().unwrap_or_default()
+    }
+
+    fn place<'p>(&'p self, path: Option<&'p std::ffi::OsStr>) -> Place<'p> {
+        Place { root: self.context.project.root(), cwd: &self.context.directory, path }
+    }
+
+    /// Everything, in the order in which a person would look.
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        let mut all = self.git();
+        all.extend(self.settings());
+        all.extend(self.backends());
+        all.push(self.plan());
+        all.extend(self.inbox());
+        all.extend(self.knowledge());
+        all.extend(self.journal());
+        all.extend(self.disk());
+        all
+    }
+
+    fn git(&self) -> Vec<Finding> {
+        let root = self.context.project.root();
+        let (version, known) = match git::introduce(root, &self.runner) {
+            Ok(said) => said,
+            Err(GitError::NotInstalled) => return vec![doctor::git_version(None)],
+            Err(e) => return vec![refused(Area::Git, &e.to_string(), e.hint())],
+        };
+        let mut all = vec![doctor::git_version(Some(&version)), doctor::identity(known)];
+        all.extend(match self.repo() {
+            Ok(Some(repo)) => match repo.condition() {
+                Ok(facts) => doctor::repository(&facts),
+                Err(e) => vec![refused(Area::Repository, &e.to_string(), e.hint())],
+            },
+            Ok(None) => {
+                let what = format!("{} is not in one: ralph keeps work in git", root.display());
+                vec![Finding::new(Area::Repository, State::Problem, what, "git init")]
+            }
+            Err(e) => vec![failed(Area::Repository, e)],
+        });
+        all
+    }
+
+    fn settings(&self) -> Vec<Finding> {
+        let problem = |what: String| {
+            Finding::new(
+                Area::Settings,
+                State::Problem,
+                what,
+                "correct it; `ralph config show` lists the keys",
+            )
+        };
+        let mut all: Vec<Finding> = match &self.settings {
+            Err(errors) => errors.0.iter().map(|error| problem(error.to_string())).collect(),
+            Ok(_) if self.context.project.ralph_toml().is_file() => {
+                vec![Finding::ok(Area::Settings, "ralph.toml can be read")]
+            }
+            Ok(_) => {
+                let what = "there is no ralph.toml, so there are no gates";
+                vec![Finding::new(Area::Settings, State::Warning, what, "ralph init")]
+            }
+        };
+        let warning = |text: &String| {
+            Finding::new(Area::Settings, State::Warning, text.as_str(), "ralph config show")
+        };
+        all.extend(self.warnings.iter().map(warning));
+        all
+    }
+
+    fn backends(&self) -> Vec<Finding> {
+        let (config, path) = (self.config(), search_path());
+        let default = choice::choose(&config, Asked::default(), self.place(path.as_deref()));
+        let mut used: Vec<String> = config.fallback_backends.clone();
+        used.extend(config.stages.values().filter_map(|stage| stage.backend.clone()));
+        let mut all = Vec::new();
+        match &default {
+            Ok(chosen) => used.insert(0, chosen.name.clone()),
+            Err(e) => {
+                let fix = e.hint().unwrap_or_else(|| "ralph backends".to_owned());
+                all.push(Finding::new(Area::Backend, State::Problem, e.to_string(), fix));
+            }
+        }
+        for name in &used {
+            if !self.backends.iter().any(|known| known.name == *name) {
+                let what = format!("there is no backend `{name}`, which ralph.toml names");
+                all.push(Finding::new(Area::Backend, State::Problem, what, "ralph backends"));
+            }
+        }
+        let of = |known: &Known| backend(known, used.contains(&known.name));
+        all.extend(self.backends.iter().filter_map(of));
+        all
+    }
+
+    fn plan(&self) -> Finding {
+        let args = PlanArgs::default();
+        let path = match self.context.plan_path(&args) {
+            Ok(path) => path,
+            Err(e) => return failed(Area::Plan, e),
+        };
+        if !path.exists() {
+            return Finding::ok(
+                Area::Plan,
+                format!("{} is not there yet", self.context.show(&path)),
+            );
+        }
+        match self.context.peek_plan(&args) {
+            Ok((PlanFile { shown, plan }, _)) => {
+                doctor::plan(&shown, &plan, &plan::validate(&plan))
+            }
+            Err(e) => failed(Area::Plan, e),
+        }
+    }
+
+    fn inbox(&self) -> Option<Finding> {
+        let path = self.context.project.inbox();
+        let text = match self.context.peek_text(&path) {
+            Ok(text) => text?,
+            Err(e) => return Some(failed(Area::Inbox, e)),
+        };
+        Some(match inbox::parse(self.context, &text) {
+            Ok(inbox) => {
+                let entries = inbox.entries().len();
+                Finding::ok(Area::Inbox, ralph_core::words::count(entries, "spec"))
+            }
+            Err(e) => failed(Area::Inbox, e),
+        })
+    }
+
+    fn knowledge(&self) -> Option<Finding> {
+        match knowledge::check(self.context) {
+            Ok(checked) => {
+                let (violations, entries) = checked?;
+                Some(doctor::violations(&violations, entries))
+            }
+            Err(e) => Some(failed(Area::Knowledge, e)),
+        }
+    }
+
+    /// The journal and all that only means something when no loop is at work.
+    fn journal(&self) -> Vec<Finding> {
+        if let Some(holder) = self.at_work() {
+            let what =
+                format!("a loop is at work, {holder}; what it leaves is its own until it ends");
+            return vec![Finding::ok(Area::Journal, what)];
+        }
+        let history = match self.context.history() {
+            Ok(history) => history,
+            Err(e) => return vec![failed(Area::Journal, e)],
+        };
+        let mut all = vec![doctor::interrupted(&history)];
+        all.push(self.control());
+        all.extend(self.leftovers(&history));
+        all
+    }
+
+    fn control(&self) -> Finding {
+        let path = self.context.project.commands_json();
+        match queue(&path) {
+            Ok(Ok(entries)) => doctor::commands(&entries),
+            Ok(Err(e)) => {
+                let what = format!("{} cannot be read: {e}", self.context.show(&path));
+                Finding::new(Area::Control, State::Warning, what, "ralph doctor --fix")
+                    .mended_by(Remedy::DamagedCommands)
+            }
+            Err(e) => refused(Area::Control, &e.to_string(), e.hint()),
+        }
+    }
+
+    fn leftovers(&self, history: &History) -> Vec<Finding> {
+        let Ok(Some(repo)) = self.repo() else { return Vec::new() };
+        let (store, plan) = (self.context.store(), self.plan_path());
+        match self.checkup(&repo, &store, &plan).leftovers(history) {
+            Ok(found) => doctor::leftovers(&found),
+            Err(e) => vec![refused(Area::Leftover, &e.to_string(), e.hint())],
+        }
+    }
+
+    fn disk(&self) -> Vec<Finding> {
+        let root = self.context.project.root().to_owned();
+        let free = |place: &Path| match free_space(place) {
+            Some(free) => doctor::disk(&place.display().to_string(), free),
+            None => {
+                let what = format!("nobody knows how much room there is at {}", place.display());
+                Finding::new(Area::Disk, State::Unknown, what, format!("df -h {}", place.display()))
+            }
+        };
+        [root, std::env::temp_dir()].iter().map(|place| free(place)).collect()
+    }
+
+    /// The loop that runs here.
+    pub(super) fn at_work(&self) -> Option<Holder> {
+        who_runs(&self.context.project.state_dir())
+    }
+
+    /// What was done here; nothing when the journal cannot be read, which is told elsewhere.
+    pub(super) fn history(&self) -> History {
+        self.context.history().unwrap_or_default()
+    }
+
+    /// The repository, where there is one.
+    pub(super) fn repo(&self) -> Result<Option<Repo<'_>>, CommandError> {
+        match self.context.project.git_dir() {
+            Some(_) => self.context.repo(&self.runner).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The plan file in use.
+    pub(super) fn plan_path(&self) -> PathBuf {
+        let path = self.context.plan_path(&PlanArgs::default());
+        path.unwrap_or_else(|_| self.context.project.plan_jsonl())
+    }
+
+    /// What looks for leftovers and removes them.
+    pub(super) fn checkup<'c>(
+        &'c self,
+        repo: &'c Repo<'c>,
+        store: &'c Store,
+        plan: &'c Path,
+    ) -> Checkup<'c> {
+        let clock = self.context.clock();
+        Checkup {
+            project: &self.context.project,
+            store,
+            clock,
+            runner: &self.runner,
+            repo,
+            plan,
+            retire: retirement(&self.config(), clock.now()),
+        }
+    }
+}
+
+fn search_path() -> Option<std::ffi::OsString> {
+    std::env::var_os("PATH")
+}
+
+/// A backend that is installed, or that the settings name.
+fn backend(known: &Known, used: bool) -> Option<Finding> {
+    let name = &known.name;
+    let version = known.version.as_deref().unwrap_or("of an unknown version");
+    match (&known.chosen, &known.program, used) {
+        (Err(why), _, true) => Some(Finding::new(
+            Area::Backend,
+            State::Problem,
+            format!("{name}: {why}"),
+            format!("see `[backends.{name}]` in ralph.toml"),
+        )),
+        (Ok(chosen), Some(_), true) if chosen.kind == BackendKind::Sim => {
+            Some(Finding::ok(Area::Backend, format!("{name} {version}, in use; needs no log-in")))
+        }
+        (Ok(_), Some(_), true) => Some(Finding::new(
+            Area::Backend,
+            State::Unknown,
+            format!("{name} {version}, in use; whether you are logged in shows when it runs"),
+            format!("ralph backends try {name} \"say hello\""),
+        )),
+        (Ok(chosen), None, true) => Some(Finding::new(
+            Area::Backend,
+            State::Problem,
+            format!("{name} is not installed: there is no {}", chosen.program),
+            format!("install it, or say where it is: `[backends.{name}] program = \"…\"`"),
+        )),
+        (Ok(chosen), Some(_), false) if chosen.kind != BackendKind::Sim => {
+            Some(Finding::ok(Area::Backend, format!("{name} {version}, not in use")))
+        }
+        _ => None,
+    }
+}
+
+/// A command that failed, as a finding.
+fn failed(area: Area, error: CommandError) -> Finding {
+    let (message, hint) = error.into_parts();
+    refused(area, &message, hint)
+}
+
+fn refused(area: Area, message: &str, hint: Option<String>) -> Finding {
+    let fix = hint.unwrap_or_else(|| "see the message".to_owned());
+    Finding::new(area, State::Problem, message, fix)
+}

@@ -1,0 +1,106 @@
+//! `ralph doctor`: what keeps ralph from working here, and what to do about it.
+//!
+//! `look` gathers what can be seen at once, `gates` runs the gates, `report` prints, `bundle` writes what
+//! a bug report needs. Nothing is changed without `--fix`, and then only what `ralph_core::doctor::Remedy`
+//! names.
+
+mod bundle;
+mod gates;
+mod look;
+mod report;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use ralph_core::doctor::Report;
+use ralph_host::store::RunLock;
+
+use self::look::Look;
+use self::report::Printer;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::out::Render;
+
+/// Find out what keeps ralph from working here, and how to put it right
+///
+/// Looks at git, the settings, the backends, ralph's own files, what an earlier crash left and the disk,
+/// and runs every gate once. Each line is ok, unknown, a warning or a problem, and says what to do.
+/// Whether you are logged in to a backend shows only when it runs, so that is unknown.
+///
+/// --fix does what can neither lose nor decide anything: stale locks, processes and unfinished files of
+/// a killed ralph, commands for a loop that is gone, salvage past its time.
+///
+/// Exit codes: 0 there is no problem, 3 there is one.
+///
+/// Examples:
+///   ralph doctor
+///   ralph doctor --fix --no-gates
+///   ralph doctor --bundle report.txt
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct DoctorArgs {
+    /// Put right what can be put right without losing or deciding anything
+    #[arg(long)]
+    fix: bool,
+    /// Do not run the gates
+    #[arg(long)]
+    no_gates: bool,
+    /// Write what a bug report needs into this file: no secrets, no code, no prompts
+    #[arg(long, value_name = "FILE")]
+    bundle: Option<PathBuf>,
+    /// Put the last prompt into the bundle too: it has your task, and may have your code
+    #[arg(long, requires = "bundle")]
+    with_prompts: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Run it.
+pub(crate) fn run(context: &Context, args: &DoctorArgs) -> Result<ExitCode, CommandError> {
+    let mut printer = Printer::new(Render::from_flag(args.json));
+    let look = Look::new(context);
+    let mut report = Report { findings: look.findings() };
+    if args.fix {
+        mend(&look, &report, &mut printer)?;
+        report = Report { findings: look.findings() };
+    }
+    report.findings.iter().try_for_each(|finding| printer.finding(finding))?;
+    if !args.no_gates {
+        gates::run(&look, &mut |finding| {
+            printer.finding(&finding)?;
+            report.findings.push(finding);
+            Ok(())
+        })?;
+    }
+    printer.summary(&report)?;
+    if let Some(file) = &args.bundle {
+        let prompts = match args.with_prompts {
+            true => bundle::Prompts::Last,
+            false => bundle::Prompts::None,
+        };
+        printer.bundle(bundle::write(&look, &report, &context.directory.join(file), prompts)?)?;
+    }
+    printer.end(&report)?;
+    Ok(if report.has_problem() { ExitCode::from(3) } else { ExitCode::SUCCESS })
+}
+
+/// Put right what can be put right, while no loop can start.
+fn mend(look: &Look<'_>, report: &Report, printer: &mut Printer) -> Result<(), CommandError> {
+    if report.remedies().next().is_none() {
+        return printer.nothing_to_fix();
+    }
+    let context = look.context;
+    let store = context.store();
+    let lock = RunLock::acquire(&context.project.state_dir(), store.holder())
+        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+    let (Some(repo), history) = (look.repo()?, look.history()) else { return Ok(()) };
+    let plan = look.plan_path();
+    let checkup = look.checkup(&repo, &store, &plan);
+    for remedy in report.remedies() {
+        let done = checkup.mend(remedy, &history, &mut context.ids(), &lock);
+        printer.mended(done.map_err(|e| e.to_string()))?;
+    }
+    Ok(())
+}

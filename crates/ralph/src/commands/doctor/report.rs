@@ -1,0 +1,90 @@
+//! How findings are printed: one line each, as soon as they are known.
+
+use ralph_core::doctor::{Finding, Report};
+use serde_json::{Value, json};
+
+use super::bundle::Written;
+use crate::error::CommandError;
+use crate::out::{self, Render};
+
+/// Widths of the first two columns: the longest word and two spaces.
+const STATE: usize = 9;
+const AREA: usize = 12;
+
+/// Prints lines at once, or one JSON value at the end.
+pub(super) struct Printer {
+    render: Render,
+    fixed: Vec<Value>,
+    bundle: Option<Value>,
+}
+
+impl Printer {
+    pub(super) fn new(render: Render) -> Self {
+        Self { render, fixed: Vec::new(), bundle: None }
+    }
+
+    fn line(&self, text: &str) -> Result<(), CommandError> {
+        match self.render {
+            Render::People => out::line(text),
+            Render::Json => Ok(()),
+        }
+    }
+
+    pub(super) fn nothing_to_fix(&self) -> Result<(), CommandError> {
+        self.line("There is nothing that --fix could mend.\n")
+    }
+
+    /// What `--fix` did, or why it could not.
+    pub(super) fn mended(&mut self, done: Result<String, String>) -> Result<(), CommandError> {
+        let (word, text) = match &done {
+            Ok(text) => ("fixed", text),
+            Err(why) => ("failed", why),
+        };
+        self.line(&format!("{word:STATE$}{}", out::clean(text)))?;
+        self.fixed.push(json!({ "result": word, "what": text }));
+        Ok(())
+    }
+
+    pub(super) fn finding(&self, finding: &Finding) -> Result<(), CommandError> {
+        lines(finding).iter().try_for_each(|line| self.line(line))
+    }
+
+    pub(super) fn summary(&self, report: &Report) -> Result<(), CommandError> {
+        self.line(&format!("\n{}", report.summary()))
+    }
+
+    pub(super) fn bundle(&mut self, written: Written) -> Result<(), CommandError> {
+        self.line(&format!("\nWrote {} with:", written.file))?;
+        for part in &written.parts {
+            self.line(&format!("  {part}"))?;
+        }
+        self.line("Secrets that ralph knows are hidden. Read it before you send it.")?;
+        self.bundle = Some(json!({ "file": written.file, "parts": written.parts }));
+        Ok(())
+    }
+
+    pub(super) fn end(&self, report: &Report) -> Result<(), CommandError> {
+        if self.render == Render::People {
+            return Ok(());
+        }
+        let findings: Vec<Value> = report.findings.iter().map(Finding::to_json).collect();
+        out::json(&json!({
+            "problem": report.has_problem(),
+            "findings": findings,
+            "fixed": self.fixed,
+            "bundle": self.bundle,
+        }))
+    }
+}
+
+/// A finding for people: what, and below it what to do.
+pub(super) fn lines(finding: &Finding) -> Vec<String> {
+    let (state, area) = (finding.state.word(), finding.area.word());
+    let what = out::clean(&finding.what);
+    let first = format!("{state:STATE$}{area:AREA$}{what}");
+    let fix = finding
+        .fix
+        .as_ref()
+        .map(|fix| format!("{:width$}fix: {}", "", out::clean(fix), width = STATE + AREA));
+    std::iter::once(first).chain(fix).collect()
+}

@@ -1,0 +1,101 @@
+//! The questions of `ralph init`, in a real terminal: util-linux's `script` makes one.
+
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use ralph_testkit::{TestProject, project};
+
+/// Where a program is.
+fn found(name: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap();
+    let mut places = std::env::split_paths(&path).map(|dir| dir.join(name));
+    places.find(|file| file.exists()).expect("an installed program")
+}
+
+/// A project with one gate that passes, one that fails and one that cannot run, and two backends.
+fn place() -> TestProject {
+    let make = "test:\n\t@true\ncheck:\n\t@echo red; exit 1\nlint:\n\t@no-such-linter\n";
+    let p = project!().git_init().file("Makefile", make);
+    let bin = p.home().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    for name in ["git", "make", "sh", "true", "stty"] {
+        symlink(found(name), bin.join(name)).unwrap();
+    }
+    for name in ["claude", "codex"] {
+        let program = bin.join(name);
+        std::fs::write(&program, format!("#!/bin/sh\necho 1.2.3 {name}\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    p
+}
+
+/// What the terminal shows when these lines are typed.
+fn typed(p: &TestProject, lines: &str) -> String {
+    let ralph = env!("CARGO_BIN_EXE_ralph");
+    let mut child = Command::new(found("script"))
+        .args(["-qec", &format!("{ralph} init"), "/dev/null"])
+        .current_dir(p.root())
+        .env("HOME", p.home())
+        .env("PATH", p.home().join("bin"))
+        .env("SHELL", "/bin/sh")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("util-linux has `script`");
+    child.stdin.as_mut().unwrap().write_all(lines.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    String::from_utf8_lossy(&output.stdout).replace('\r', "")
+}
+
+#[test]
+fn enter_all_the_way_gives_a_project_with_gates_that_were_tried() {
+    let p = place();
+    let shown = typed(&p, "\n\n\n\n\n\n\n\n");
+    for part in [
+        "Backend: found claude 1.2.3, codex 1.2.3.\n",
+        "Which one writes code? [claude] ",
+        "test: make test … passed in 0.",
+        "check: make check … fails in 0.",
+        "lint: make lint … cannot be run: ",
+        "Keep it? [y/N] ",
+        "Keep it? [Y/n] ",
+        "Write it? [Y/n] ",
+        "  create ralph/specs/first.md\n",
+        "Do this? [Y/n] ",
+        "Next:     say what you want in ralph/specs/first.md",
+    ] {
+        assert!(shown.contains(part), "{part:?} is missing:\n{shown}");
+    }
+    let toml = p.read("ralph.toml");
+    assert!(toml.contains("\nbackend = \"claude\"\n") && toml.contains("make test"), "{toml}");
+    assert!(toml.contains("# Left out: lint = make lint\n"), "{toml}");
+    assert!(p.exists("ralph/specs/first.md"));
+    assert!(typed(&p, "").contains("Everything is already there"), "the second time asks nothing");
+}
+
+#[test]
+fn answers_are_taken() {
+    let p = place();
+    // Another backend after a slip, the first gate and the spec not.
+    let gates = p.run(["init", "--json"]).ok().json()["gates"].as_array().unwrap().len();
+    p.shell("rm -r ralph ralph.toml .gitignore").ok();
+    let answers = format!("cody\ncodex\nn\n{}n\n\n", "\n".repeat(gates - 1));
+    let shown = typed(&p, &answers);
+    assert!(shown.contains("There is no cody here."), "{shown}");
+    let toml = p.read("ralph.toml");
+    assert!(toml.contains("backend = \"codex\"") && toml.contains("# Left out: "), "{toml}");
+    assert!(p.exists("ralph/specs/.gitkeep") && !p.exists("ralph/specs/first.md"));
+}
+
+#[test]
+fn a_no_at_the_end_or_an_end_of_input_changes_nothing() {
+    for answers in ["\n\n\n\n\nn\n", "\n", "\x04"] {
+        let p = place();
+        let shown = typed(&p, answers);
+        assert!(shown.contains("stopped at your word; nothing was changed"), "{shown}");
+        assert!(!p.exists("ralph.toml") && !p.exists("ralph"), "{shown}");
+    }
+}
