@@ -50,8 +50,9 @@ function toast(text) {
 
 async function act(words, doing) {
   try {
-    await doing();
-    toast(words);
+    const told = await doing();
+    // The server knows best what comes of it and when.
+    toast(told && told.effect ? `${words}: ${told.effect}` : words);
     refresh();
   } catch (error) {
     toast(`That did not work: ${error.message}`);
@@ -329,7 +330,7 @@ function graph(all) {
 async function drawTask(main, old) {
   const page = await api(`/api/tasks/${encodeURIComponent(argument)}`);
   const { card: c, task } = page;
-  const steer = (command, words) => h('button', { type: 'button', onclick: () => act(`${words}: sent`, () => send('/api/command', { command, task_id: c.id })) }, words);
+  const steer = (command, words) => h('button', { type: 'button', onclick: () => act('Sent', () => send('/api/command', { command, task_id: c.id })) }, words);
   if (old()) return;
   const accept = task && task.accept ? [task.accept].flat() : [];
   main.replaceChildren(h('div', { class: 'sub' }, h('a', { href: '#plan' }, '← Plan')),
@@ -383,13 +384,13 @@ async function drawSpecs(main, old) {
   const text = h('textarea', { id: 'spec-text', placeholder: '# Feature X\n\nWhat is wanted, and how to see that it is there.\n\n- [ ] `cargo test x` passes' });
   const preview = h('div', { class: 'box' }, empty('The preview appears as you write.'));
   text.addEventListener('input', () => preview.replaceChildren(markdown(text.value)));
-  const add = () => act('Written and queued', async () => { const made = await send('/api/specs', { name: name.value, text: text.value }); await send('/api/inbox', { spec: made.name }); text.value = ''; });
+  const add = () => act('Written and queued', async () => { const made = await send('/api/specs', { name: name.value, text: text.value }); const told = await send('/api/inbox', { spec: made.name }); text.value = ''; return told; });
   main.replaceChildren(h('div', { class: 'grid two' },
     h('div', { class: 'stack' },
       panel('Queue', plural(pending.length, 'spec'), waiting.length ? h('div', { class: 'scroll' }, h('table', {}, h('tbody', {}, waiting.map(line)))) : empty('The queue is empty. `ralph agent` works through what you put here.')),
       panel('New spec', null, h('label', { for: 'spec-name' }, 'File in ralph/specs/'), name, h('div', { class: 'grid half' }, h('div', {}, h('label', { for: 'spec-text' }, 'What is wanted, in markdown'), text), h('div', {}, h('label', {}, 'Preview'), preview)), h('div', { class: 'buttons' }, h('button', { type: 'button', class: 'primary', onclick: add }, 'Write and queue')))),
     h('div', { class: 'stack' },
-      panel('Specs', plural(specs.specs.length, 'file'), specs.specs.length ? h('table', {}, h('tbody', {}, specs.specs.map((x) => h('tr', {}, h('td', { class: 'grow' }, h('a', { href: `#spec/${encodeURIComponent(x.name)}` }, x.name)), h('td', {}, x.accepted ? state('accepted') : x.current ? state('running', 'current') : ''), h('td', {}, h('button', { type: 'button', onclick: () => act(`${x.name} is queued`, () => send('/api/inbox', { spec: x.name })) }, 'Queue')))))) : empty('ralph/specs/ has no markdown file yet.')),
+      panel('Specs', plural(specs.specs.length, 'file'), specs.specs.length ? h('table', {}, h('tbody', {}, specs.specs.map((x) => h('tr', {}, h('td', { class: 'grow' }, x.waits ? x.name : h('a', { href: `#spec/${encodeURIComponent(x.name)}` }, x.name)), h('td', {}, x.waits ? state('waiting', 'when the attempt has ended') : x.accepted ? state('accepted') : x.current ? state('running', 'current') : ''), h('td', {}, !x.waits && h('button', { type: 'button', onclick: () => act(`${x.name} is queued`, () => send('/api/inbox', { spec: x.name })) }, 'Queue')))))) : empty('ralph/specs/ has no markdown file yet.')),
       past.length > 0 && panel('History', null, h('div', { class: 'scroll' }, h('table', {}, h('tbody', {}, past.slice(0, 100).map(line))))))));
 }
 
@@ -521,25 +522,26 @@ async function olderEvents() {
 async function drawControls(main, old) {
   const page = await api('/api/settings').catch((e) => ({ settings: [], problem: e.message }));
   if (old() || main.contains(document.activeElement) && /INPUT|TEXTAREA/.test(document.activeElement.tagName)) return;
-  const running = know.state && know.state.loop.pid;
-  const tell = (command, words, done) => h('button', { type: 'button', id: `do-${command}`, onclick: () => act(done, () => send('/api/command', { command })) }, words);
-  const careful = (command, words, question, done) => h('button', { type: 'button', id: `do-${command}`, class: 'danger', onclick: async () => { if (await confirmed(question, words)) act(done, () => send('/api/command', { command })); } }, words);
+  const running = Boolean(know.state && know.state.loop.pid);
+  const order = (command) => act('Sent', () => send('/api/command', { command }));
+  const tell = (command, words) => h('button', { type: 'button', id: `do-${command}`, disabled: !running, onclick: () => order(command) }, words);
+  const careful = (command, words, question) => h('button', { type: 'button', id: `do-${command}`, disabled: !running, class: 'danger', onclick: async () => { if (await confirmed(question, words)) order(command); } }, words);
   const note = h('textarea', { id: 'note', maxlength: 4000, placeholder: 'For example: the parser lives in src/parse.rs, do not add a second one' });
-  const say = () => act('The next prompt has your note', async () => { await send('/api/command', { command: 'inject-note', note: note.value }); note.value = ''; });
+  const say = () => act('Sent', async () => { const told = await send('/api/command', { command: 'inject-note', note: note.value }); note.value = ''; return told; });
   const setting = (x) => {
-    const input = h('input', { id: `set-${x.key}`, value: x.value || '', size: 18, autocomplete: 'off', pattern: '[A-Za-z0-9_\\-]+' });
+    const input = h('input', { id: `set-${x.key}`, value: x.value || '', autocomplete: 'off', pattern: '[A-Za-z0-9_\\-]+' });
     return h('tr', {}, h('td', { class: 'grow' }, h('label', { for: `set-${x.key}`, class: 'mono' }, x.key), h('div', { class: 'dim' }, x.about)), h('td', {}, input, h('div', { class: 'dim' }, x.origin)),
-      h('td', {}, h('button', { type: 'button', onclick: () => act(`${x.key} is set in ralph.toml`, () => send('/api/settings', { [x.key]: input.value })) }, 'Set')));
+      h('td', {}, h('button', { type: 'button', 'aria-label': `Set ${x.key}`, onclick: () => act(x.key, () => send('/api/settings', { [x.key]: input.value })) }, 'Set')));
   };
   main.replaceChildren(h('div', { class: 'grid half' },
     h('div', { class: 'stack' },
-      panel('The loop', know.state && state(know.state.loop.status), h('p', {}, know.state ? know.state.loop.words : ''), !running && h('p', { class: 'dim' }, 'No loop runs now. A command waits until one does; start it in a terminal: ralph build, construct or agent.'),
-        h('div', { class: 'buttons' }, tell('pause', 'Pause', 'It pauses after what it is doing'), tell('resume', 'Resume', 'It goes on'),
-          careful('stop', 'Stop', 'Stop the loop after the current attempt? Work that landed stays.', 'It stops after the current attempt'),
-          careful('kill-attempt', 'Kill attempt', 'End the current attempt now? Its work is rolled back and kept as a salvage.', 'The attempt is being ended'))),
+      panel('The loop', know.state && state(know.state.loop.status), h('p', {}, know.state ? know.state.loop.words : ''), !running && h('p', { class: 'dim' }, 'No loop runs now, so there is nothing to pause or to stop. Start one in a terminal: ralph build, ralph construct or ralph agent. Notes and settings wait for it.'),
+        h('div', { class: 'buttons' }, tell('pause', 'Pause'), tell('resume', 'Resume'),
+          careful('stop', 'Stop', 'Stop the loop after the current attempt? Work that landed stays.'),
+          careful('kill-attempt', 'Kill attempt', 'End the current attempt now? Its work is rolled back and kept as a salvage.'))),
       panel('A note for the next prompt', null, note, h('div', { class: 'buttons' }, h('button', { type: 'button', class: 'primary', id: 'do-note', onclick: say }, 'Send note'))),
       panel('One task', null, h('p', { class: 'dim' }, 'Skip and retry are on each task’s page.'), h('a', { href: '#plan' }, 'Choose one in the plan'))),
-    panel('Settings', 'ralph.toml', page.problem ? h('p', { class: 'bad' }, page.problem) : h('table', {}, h('tbody', {}, page.settings.map(setting))), h('p', { class: 'dim' }, 'Comments and order in the file stay. A running loop takes most of them at its next start.'))));
+    panel('Settings', 'ralph.toml', page.problem ? h('p', { class: 'bad' }, page.problem) : h('table', { class: 'settings' }, h('tbody', {}, page.settings.map(setting))), h('p', { class: 'dim' }, 'Comments and order in the file stay. A loop that runs takes them with its next attempt.'))));
 }
 
 // ---- drawing and staying up to date ----------------------------------------------------------
@@ -559,7 +561,9 @@ async function draw() {
     main.dataset.pane = pane;
     if (!old()) window.scrollTo(0, at);
   } catch (error) {
-    if (!old()) main.replaceChildren(h('div', { class: 'problem' }, state('failed', 'This could not be shown'), `: ${error.message}`));
+    if (old()) return;
+    main.dataset.pane = pane;
+    main.replaceChildren(h('div', { class: 'problem' }, state('failed', 'This could not be shown'), `: ${error.message}`), h('p', {}, h('a', { href: '#now' }, 'What runs now')));
   }
 }
 

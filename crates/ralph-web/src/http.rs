@@ -18,6 +18,18 @@ pub(crate) enum Method {
 }
 
 impl Method {
+    /// As a header names it, with what comes along.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Get => "GET, HEAD",
+            Self::Head => "HEAD",
+            Self::Post => "POST",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+impl Method {
     /// Whether it may change something.
     pub(crate) fn changes(self) -> bool {
         matches!(self, Self::Post | Self::Delete)

@@ -15,7 +15,7 @@ pub(crate) const WRITE: Duration = Duration::from_secs(10);
 /// How often a quiet stream of events says that it is still there.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(10);
 /// How often the journal is looked at while somebody watches.
-pub(crate) const LOOK: Duration = Duration::from_millis(50);
+pub(crate) const LOOK: Duration = Duration::from_millis(10);
 /// How often the other files are looked at while somebody watches.
 pub(crate) const LOOK_AROUND: Duration = Duration::from_millis(500);
 /// Events that are kept in memory; older ones are in `events.jsonl`.

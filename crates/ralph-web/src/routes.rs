@@ -60,7 +60,7 @@ pub(crate) fn answer(site: &Site, request: &Request) -> Response {
     if let Some((_, kind, text)) = file {
         return match reads {
             true => Response::new(200, kind, *text),
-            false => Refusal::new(405, "that can only be read").response(),
+            false => not_allowed("that can only be read", "GET, HEAD"),
         };
     }
     let known: Vec<_> =
@@ -69,9 +69,15 @@ pub(crate) fn answer(site: &Site, request: &Request) -> Response {
     let Some((_, id, answer)) = known.iter().find(|(method, ..)| *method == wanted) else {
         return match known.is_empty() {
             true => Refusal::missing("there is nothing here").response(),
-            false => Refusal::new(405, "that cannot be done with this").response(),
+            false => {
+                let words = known.iter().map(|(method, ..)| method.words());
+                not_allowed("that cannot be done with this", words.collect::<Vec<_>>().join(", "))
+            }
         };
     };
+    if let Some(key) = NUMBERS.iter().find(|key| wrong_number(request, key)) {
+        return Refusal::bad(format!("`{key}` is a whole number, 0 or more")).response();
+    }
     match answer(site, request, id) {
         Ok(mut value) => {
             site.redactor.hide_json(&mut value);
@@ -80,6 +86,17 @@ pub(crate) fn answer(site: &Site, request: &Request) -> Response {
         }
         Err(refusal) => refusal.response(),
     }
+}
+
+/// Keys of a query that are numbers.
+const NUMBERS: [&str; 4] = ["offset", "limit", "before", "after"];
+
+fn wrong_number(request: &Request, key: &str) -> bool {
+    request.asked(key).is_some() && request.number(key).is_none()
+}
+
+fn not_allowed(words: &str, allowed: impl Into<String>) -> Response {
+    Refusal::new(405, words).response().with("Allow", allowed)
 }
 
 /// What stands for `{id}` when a path fits a pattern; the empty text when the pattern has none.

@@ -17,7 +17,7 @@ use crate::error::ServeError;
 use crate::guard::{Admission, Guard, Remote, is_local};
 use crate::http::{Method, Request, Response, Unreadable};
 use crate::site::Site;
-use crate::{limits, routes, sse};
+use crate::{drafts, limits, routes, sse};
 
 /// The file of the token, in the state directory.
 const TOKEN: &str = "serve-token";
@@ -156,6 +156,10 @@ fn serve(stream: &mut TcpStream, site: &Site, guard: &Guard, stop: &AtomicBool) 
         Err(Unreadable::Gone) => return,
         Err(Unreadable::Refused(status, words)) => {
             let refusal = Response::json(status, &serde_json::json!({ "error": words }));
+            let refusal = match status {
+                405 => refusal.with("Allow", "GET, HEAD, POST, DELETE"),
+                _ => refusal,
+            };
             return refusal.write(stream, Method::Get);
         }
     };
@@ -173,7 +177,9 @@ fn watch(site: &Site, stop: &AtomicBool) {
     let mut length = (String::new(), 0);
     let mut looked = Instant::now();
     while !stop.load(Ordering::Relaxed) {
-        thread::sleep(limits::LOOK);
+        // The time between two attempts may be short.
+        let waits = drafts::settle(site);
+        thread::sleep(if waits { limits::LOOK / 2 } else { limits::LOOK });
         if site.feed.known().watchers == 0 {
             continue;
         }
