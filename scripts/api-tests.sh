@@ -50,5 +50,5 @@ token="${link##*token=}"
 curl -fsS -H "Authorization: Bearer $token" "$address/openapi.json" >"$work/openapi.json"
 cd "$work"
 "$place/venv/bin/st" run "$work/openapi.json" --url "$address" -H "Authorization: Bearer $token" \
-    --checks all --max-examples "${EXAMPLES:-25}" --workers 2 --seed 1 --generation-deterministic \
+    --checks all --max-examples "${EXAMPLES:-25}" --workers 1 --seed 1 --generation-deterministic \
     --request-timeout 20 --no-color "$@"

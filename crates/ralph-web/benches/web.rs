@@ -181,7 +181,10 @@ fn latency(size: &Size) -> Outcome<()> {
     }
     let (floor, ours) = (median(floor), median(ours));
     println!("event written to event received, median of {}", size.rounds);
-    println!("  floor (a file, a socket) {floor:.2?}   ralph {ours:.2?}   ours {:.2?}", ours - floor);
+    println!(
+        "  floor (a file, a socket) {floor:.2?}   ralph {ours:.2?}   ours {:.2?}",
+        ours - floor
+    );
     Ok(())
 }
 
@@ -241,7 +244,9 @@ fn many(size: &Size) -> Outcome<()> {
         size.filled
     );
     println!("  {exact} clients had each event once, the last {behind:.0?} after it was written");
-    println!("  memory of the server: {before} kB before, {middle} kB half way, {after} kB at the end");
+    println!(
+        "  memory of the server: {before} kB before, {middle} kB half way, {after} kB at the end"
+    );
     Ok(())
 }
 

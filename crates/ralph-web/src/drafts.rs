@@ -1,10 +1,9 @@
-//! Specs that were written while an attempt ran.
+//! Specs that were written while a loop was at work.
 //!
 //! What appears in the working tree during an attempt counts as its work, and goes away with it when it
-//! is rolled back. So such a spec waits in the state directory until no attempt is open. An attempt may
-//! have taken its picture of the tree just before: the spec is kept here until it is still in its place
-//! after another attempt, or no loop runs, and is put there again otherwise. Only then is it queued:
-//! whatever takes it out of the queue finds it.
+//! is rolled back; and after an attempt that landed, a loop does not look at the tree again. So such a
+//! spec waits in the state directory until the loop pauses or none runs. It is kept here until a later
+//! look finds it in its place, and is queued only then: whatever takes it out of the queue finds it.
 
 use std::path::PathBuf;
 
@@ -24,19 +23,21 @@ pub(crate) struct Draft {
     /// It goes into the queue too.
     #[serde(default)]
     queue: bool,
-    /// How many attempts there had been when it was put into its place.
+    /// It was put into its place.
     #[serde(default)]
-    placed: Option<usize>,
+    placed: bool,
 }
 
 fn path(site: &Site) -> PathBuf {
     site.project.state_dir().join("web-drafts.json")
 }
 
-/// Whether an attempt is open, and how many there have been.
-pub(crate) fn attempts(site: &Site) -> (bool, usize) {
+/// Whether a loop could take a new file for its own work.
+pub(crate) fn busy(site: &Site) -> bool {
+    let idle = site.running() == Running::Nobody;
     let inner = site.feed.fresh();
-    (inner.history.open.is_some(), inner.history.attempts.len())
+    // Work that a dead loop left open is rolled back by the next one.
+    inner.history.open.is_some() || !(idle || inner.history.paused)
 }
 
 /// What waits. A file that cannot be read holds nothing.
@@ -56,7 +57,7 @@ fn change<T>(site: &Site, change: impl FnOnce(&mut Vec<Draft>) -> T) -> Result<T
     Ok(changed.value)
 }
 
-/// Keep a spec until no attempt is open.
+/// Keep a spec until nobody is at work.
 pub(crate) fn hold(site: &Site, name: &str, text: &str) -> Result<(), Refusal> {
     let draft = Draft { name: name.to_owned(), text: text.to_owned(), ..Draft::default() };
     change(site, |drafts| drafts.push(draft))
@@ -73,40 +74,31 @@ pub(crate) fn queue(site: &Site, name: &str) -> Result<bool, Refusal> {
     })
 }
 
-/// Put what waits into its place, if no attempt is open. Whether something still waits.
-pub(crate) fn settle(site: &Site) -> bool {
+/// Put what waits into its place, if nobody is at work.
+pub(crate) fn settle(site: &Site) {
     if std::fs::metadata(path(site)).is_err() {
-        return false;
+        return;
     }
     let drafts = waiting(site);
-    let (open, count) = attempts(site);
-    if drafts.is_empty() || open {
-        return !drafts.is_empty();
+    if drafts.is_empty() || busy(site) {
+        return;
     }
-    let idle = site.running() == Running::Nobody;
     let there = |draft: &Draft| site.project.specs_dir().join(&draft.name).exists();
-    let settled =
-        |draft: &Draft| draft.placed.is_some_and(|then| idle || count > then) && there(draft);
-    let due: Vec<&Draft> =
-        drafts.iter().filter(|draft| draft.placed.is_none() || !there(draft)).collect();
-    if due.is_empty() && !drafts.iter().any(settled) {
-        return true;
-    }
+    let due: Vec<&Draft> = drafts.iter().filter(|draft| !there(draft)).collect();
+    let over: Vec<&Draft> = drafts.iter().filter(|draft| draft.placed && there(draft)).collect();
     // What fails stays, and is tried again with the next look.
     let done = |work: &dyn Fn(&Draft) -> Result<(), Refusal>, drafts: &[&Draft]| -> Vec<String> {
         let fine = drafts.iter().filter(|draft| work(draft).is_ok());
         fine.map(|draft| draft.name.clone()).collect()
     };
     let placed = done(&|draft| place(site, draft), &due);
-    let over: Vec<&Draft> = drafts.iter().filter(|draft| settled(draft)).collect();
     let over = done(&|draft| enqueue(site, draft), &over);
     let _later = change(site, |now| {
         now.retain(|draft| !over.contains(&draft.name));
         for draft in now.iter_mut().filter(|draft| placed.contains(&draft.name)) {
-            draft.placed = Some(count);
+            draft.placed = true;
         }
     });
-    true
 }
 
 /// One that is there already is this one, or somebody's who came first.

@@ -15,6 +15,8 @@ pub(crate) enum Method {
     Head,
     Post,
     Delete,
+    /// One that nothing here can be asked with.
+    Other,
 }
 
 impl Method {
@@ -25,6 +27,7 @@ impl Method {
             Self::Head => "HEAD",
             Self::Post => "POST",
             Self::Delete => "DELETE",
+            Self::Other => "",
         }
     }
 }
@@ -106,7 +109,8 @@ impl Request {
             "HEAD" => Method::Head,
             "POST" => Method::Post,
             "DELETE" => Method::Delete,
-            _ => return Err(Unreadable::Refused(405, "that method is not known here")),
+            word if word.bytes().all(|b| b.is_ascii_alphabetic()) => Method::Other,
+            _ => return Err(bad),
         };
         let mut headers = Vec::new();
         for line in lines {

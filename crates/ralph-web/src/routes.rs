@@ -88,11 +88,14 @@ pub(crate) fn answer(site: &Site, request: &Request) -> Response {
     }
 }
 
+/// The largest whole number that every reader of JSON understands.
+const LARGEST: u64 = (1 << 53) - 1;
+
 /// Keys of a query that are numbers.
 const NUMBERS: [&str; 4] = ["offset", "limit", "before", "after"];
 
 fn wrong_number(request: &Request, key: &str) -> bool {
-    request.asked(key).is_some() && request.number(key).is_none()
+    request.asked(key).is_some() && request.number(key).is_none_or(|number| number > LARGEST)
 }
 
 fn not_allowed(words: &str, allowed: impl Into<String>) -> Response {
@@ -110,14 +113,18 @@ fn id_in<'p>(pattern: &str, path: &'p str) -> Option<&'p str> {
     (plain && !id.is_empty()).then_some(id)
 }
 
-/// The body as JSON.
+/// The body, a JSON object.
 pub(crate) fn body(request: &Request) -> Result<Value, Refusal> {
     let kind = request.header("content-type").unwrap_or_default();
     if kind.split(';').next().map(str::trim) != Some("application/json") {
         return Err(Refusal::new(415, "the body must be application/json"));
     }
-    serde_json::from_slice(&request.body)
-        .map_err(|e| Refusal::bad(format!("the body is not JSON: {e}")))
+    let value: Value = serde_json::from_slice(&request.body)
+        .map_err(|e| Refusal::bad(format!("the body is not JSON: {e}")))?;
+    match value.is_object() {
+        true => Ok(value),
+        false => Err(Refusal::bad("the body is a JSON object")),
+    }
 }
 
 #[cfg(test)]

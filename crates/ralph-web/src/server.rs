@@ -156,10 +156,6 @@ fn serve(stream: &mut TcpStream, site: &Site, guard: &Guard, stop: &AtomicBool) 
         Err(Unreadable::Gone) => return,
         Err(Unreadable::Refused(status, words)) => {
             let refusal = Response::json(status, &serde_json::json!({ "error": words }));
-            let refusal = match status {
-                405 => refusal.with("Allow", "GET, HEAD, POST, DELETE"),
-                _ => refusal,
-            };
             return refusal.write(stream, Method::Get);
         }
     };
@@ -175,11 +171,13 @@ fn serve(stream: &mut TcpStream, site: &Site, guard: &Guard, stop: &AtomicBool) 
 fn watch(site: &Site, stop: &AtomicBool) {
     let mut around = None;
     let mut length = (String::new(), 0);
-    let mut looked = Instant::now();
+    let (mut looked, mut settled) = (Instant::now(), Instant::now());
     while !stop.load(Ordering::Relaxed) {
-        // The time between two attempts may be short.
-        let waits = drafts::settle(site);
-        thread::sleep(if waits { limits::LOOK / 2 } else { limits::LOOK });
+        thread::sleep(limits::LOOK);
+        if settled.elapsed() >= limits::LOOK_AROUND {
+            drafts::settle(site);
+            settled = Instant::now();
+        }
         if site.feed.known().watchers == 0 {
             continue;
         }

@@ -12,6 +12,9 @@ use crate::plan::Id;
 /// Longest note, in characters: as much as a prompt is given.
 const LONGEST_NOTE: usize = 4_000;
 
+/// Most digits of a delay: a day has 86,400 seconds.
+const LONGEST_DELAY: usize = 5;
+
 /// The commands that there are.
 const WORDS: [&str; 8] = [
     "pause",
@@ -63,17 +66,21 @@ pub fn check(body: &Value) -> Result<Command, String> {
 
 /// A setting by either of its names, with the value that it shall have.
 pub fn setting(name: &str, value: &Value) -> Result<Setting, String> {
-    match value {
-        Value::String(text) => Setting::new(name, text),
+    let text = match value {
+        Value::String(text) => text.clone(),
         // 2 and 2.0 are the same number to JSON.
         Value::Number(number) => match number.as_f64().filter(|n| n.fract() == 0.0) {
-            Some(whole) if !number.is_i64() && !number.is_u64() => {
-                Setting::new(name, &format!("{whole:.0}"))
-            }
-            _ => Setting::new(name, &number.to_string()),
+            Some(whole) if number.is_f64() => format!("{whole:.0}"),
+            _ => number.to_string(),
         },
-        _ => Err("a setting needs a word or a number".to_owned()),
+        _ => return Err("a setting needs a word or a number".to_owned()),
+    };
+    let setting = Setting::new(name, &text)?;
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    if setting.key == "min_delay" && digits > LONGEST_DELAY {
+        return Err("`min_delay` has at most 5 digits and a unit: ms, s, m or h".to_owned());
     }
+    Ok(setting)
 }
 
 /// The keys of `ralph.toml` that a face may change.

@@ -16,9 +16,9 @@ use crate::site::Site;
 /// Longest name of a new spec, in bytes.
 const LONGEST_NAME: usize = 100;
 
-/// What becomes of a spec that is written while an attempt is open.
+/// What becomes of a spec that is written while a loop is at work.
 const WAITS: &str =
-    "it is kept until the attempt ends, since a new file would be taken for its work";
+    "it waits until the loop pauses or ends: a new file would be taken for its work";
 
 /// `GET /api/inbox`
 pub(crate) fn list(site: &Site, _: &Request, _: &str) -> Result<Value, Refusal> {
@@ -155,7 +155,7 @@ pub(crate) fn write_spec(site: &Site, request: &Request, _: &str) -> Result<Valu
     }
     let taken = || Refusal::new(409, "there is a spec of that name already");
     let text = if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
-    if drafts::attempts(site).0 {
+    if drafts::busy(site) {
         let known = names(site)?.iter().any(|known| known == name);
         if known || drafts::waiting(site).iter().any(|draft| draft.name == name) {
             return Err(taken());

@@ -177,7 +177,7 @@ fn a_long_history_costs_the_first_screen_little() {
 }
 
 #[test]
-fn a_spec_that_is_written_during_an_attempt_waits_for_its_end() {
+fn a_spec_that_is_written_during_an_attempt_waits_and_its_name_is_taken() {
     let site = Site::new(&[]);
     let started = serde_json::from_value(json!({
         "record": "attempt_started", "attempt": "a1", "run": "r1", "iteration": 1, "task": "t",
