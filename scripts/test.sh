@@ -4,7 +4,7 @@
 # in the summary; it never just disappears.
 #
 #   scripts/test.sh           everything
-#   FAST=1 scripts/test.sh    without the dependency rules, the fuzzing and the real agent programs
+#   FAST=1 scripts/test.sh    without the dependency rules, the fuzzing, the real agent programs and the browser
 #
 # FUZZ_SECONDS (5) is the time each fuzz target gets.
 
@@ -202,6 +202,23 @@ else
     done <"${RALPH_REAL_CLIS:-${CARGO_TARGET_DIR:-$PWD/target}/real-clis}/skipped"
 fi
 
+# skipped_in NAME FILE: what a step could not get, it names in a file.
+skipped_in() {
+    while IFS= read -r why; do
+        skip "$1" "$why"
+    done <"$2"
+}
+
+if [[ "$FAST" == 1 ]]; then
+    skip "web pages" "FAST=1"
+    skip "web API" "FAST=1"
+else
+    step "web pages" scripts/web-tests.sh
+    skipped_in "web pages" "${CARGO_TARGET_DIR:-$PWD/target}/web-tests/skipped"
+    step "web API" scripts/api-tests.sh
+    skipped_in "web API" "${CARGO_TARGET_DIR:-$PWD/target}/api-tests/skipped"
+fi
+
 step "release build" cargo build --locked --release
 # Benchmarks are run, not judged: a number measured on a busy machine proves nothing.
-step "benchmarks run" cargo bench --locked -p ralph -p ralph-core -p ralph-host --bench startup --bench build --bench scale --bench memory -- --quick
+step "benchmarks run" cargo bench --locked -p ralph -p ralph-core -p ralph-host -p ralph-web --bench startup --bench build --bench scale --bench memory --bench web -- --quick

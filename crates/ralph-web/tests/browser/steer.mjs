@@ -114,7 +114,7 @@ promise('stop asks first, and ends the loop after its attempt', async () => {
 
 promise('a setting reaches the loop that runs, and ralph.toml keeps its comments', async () => {
   const { server, tab, dir, loop, close } = await running('300ms');
-  await tab.locator('[id="set-mode"]').fill('handoff-plus-index');
+  await tab.locator('[id="set-mode"]').selectOption('handoff-plus-index');
   await row(tab, 'mode').getByRole('button').click();
   await until(() => read(dir, 'ralph.toml').includes('mode = "handoff-plus-index"   # memory'), 'the file');
   await tab.locator('[id="set-max_turns"]').fill('17');
@@ -132,8 +132,8 @@ promise('settings that are not listed, and values that are no words, change noth
   const tab = await page(server.link);
   await go(tab, server.address, 'controls');
   const before = read(dir, 'ralph.toml');
-  await tab.locator('[id="set-mode"]').fill('non sense');
-  await row(tab, 'mode').getByRole('button').click();
+  await tab.locator('[id="set-min_delay"]').fill('non sense');
+  await row(tab, 'min_delay').getByRole('button').click();
   await tab.getByText('That did not work').first().waitFor();
   const refused = await tab.evaluate(async () => {
     const send = (body) => fetch('/api/settings', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
@@ -142,7 +142,7 @@ promise('settings that are not listed, and values that are no words, change noth
   });
   assert.deepEqual(refused, [400, 400, 400, 400, 400, 400]);
   assert.equal(read(dir, 'ralph.toml'), before);
-  await tab.locator('[id="set-mode"]').fill('handoff-plus-index');
+  await tab.locator('[id="set-mode"]').selectOption('handoff-plus-index');
   await row(tab, 'mode').getByRole('button').click();
   await until(() => read(dir, 'ralph.toml') === before.replace('"handoff-only"', '"handoff-plus-index"'), 'only that word to change');
   await stop(server.child);
