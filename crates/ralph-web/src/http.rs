@@ -335,7 +335,7 @@ mod tests {
             b"GET / HTTP/1.1\r\nno colon",
             b"GET / HTTP/1.1\r\nHost : a",
             b"GET /\xff HTTP/1.1",
-            b"BREW / HTTP/1.1",
+            b"BR3W / HTTP/1.1",
         ] {
             assert!(Request::head(head).is_err(), "{}", String::from_utf8_lossy(head));
         }

@@ -33,6 +33,9 @@ fn an_empty_project_has_an_answer_for_everything() {
         assert_eq!(site.get(path).status, 404, "{path}");
     }
     assert_eq!(site.post("/api/state", "{}").status, 405);
+    let brewed = site.ask("BREW", "/api/settings", &site.bearer(), "");
+    assert_eq!(brewed.status, 405);
+    assert!(brewed.head.contains("Allow: GET, HEAD, POST"), "{}", brewed.head);
     assert_eq!(site.get("/api/state").json()["loop"]["status"], "never");
 }
 
