@@ -5,7 +5,7 @@
 #
 #   scripts/test.sh           everything
 #   FAST=1 scripts/test.sh    without the dependency rules, the fuzzing, the real agent programs, the
-#                             site, the spelling and the packages
+#                             browser, the site, the spelling and the packages
 #
 # FUZZ_SECONDS (5) is the time each fuzz target gets.
 
@@ -41,6 +41,13 @@ skip() {
     printf '\n==> %s: skipped, %s\n' "$1" "$2"
     report+=("$(printf '%5s    %s: %s' 'skip' "$1" "$2")")
     skipped+=("$1")
+}
+
+# skipped_in NAME FILE: what a step could not get, it names in a file.
+skipped_in() {
+    while IFS= read -r why; do
+        skip "$1" "$why"
+    done <"$2"
 }
 
 summary() {
@@ -242,9 +249,17 @@ elif ! have npm; then
     skip "real agent programs" "there is no npm on the PATH"
 else
     step "real agent programs" scripts/real-clis.sh
-    while IFS= read -r why; do
-        skip "real agent program" "$why"
-    done <"${RALPH_REAL_CLIS:-${CARGO_TARGET_DIR:-$PWD/target}/real-clis}/skipped"
+    skipped_in "real agent program" "${RALPH_REAL_CLIS:-${CARGO_TARGET_DIR:-$PWD/target}/real-clis}/skipped"
+fi
+
+if [[ "$FAST" == 1 ]]; then
+    skip "web pages" "FAST=1"
+    skip "web API" "FAST=1"
+else
+    step "web pages" scripts/web-tests.sh
+    skipped_in "web pages" "${CARGO_TARGET_DIR:-$PWD/target}/web-tests/skipped"
+    step "web API" scripts/api-tests.sh
+    skipped_in "web API" "${CARGO_TARGET_DIR:-$PWD/target}/api-tests/skipped"
 fi
 
 step "release build" cargo build --locked --release
@@ -253,9 +268,7 @@ if [[ "$FAST" == 1 ]]; then
     skip "packages" "FAST=1"
 else
     step "packages" scripts/package.sh --try
-    while IFS= read -r why; do
-        skip "package" "$why"
-    done <"${CARGO_TARGET_DIR:-$PWD/target}/dist/skipped"
+    skipped_in "package" "${CARGO_TARGET_DIR:-$PWD/target}/dist/skipped"
 fi
 # Benchmarks are run, not judged: a number measured on a busy machine proves nothing.
-step "benchmarks run" cargo bench --locked -p ralph -p ralph-core -p ralph-host --bench startup --bench build --bench scale --bench memory -- --quick
+step "benchmarks run" cargo bench --locked -p ralph -p ralph-core -p ralph-host -p ralph-web --bench startup --bench build --bench scale --bench memory --bench web -- --quick

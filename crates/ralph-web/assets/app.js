@@ -50,8 +50,9 @@ function toast(text) {
 
 async function act(words, doing) {
   try {
-    await doing();
-    toast(words);
+    const told = await doing();
+    // The server knows best what comes of it and when.
+    toast(told && told.effect ? `${words}: ${told.effect}` : words);
     refresh();
   } catch (error) {
     toast(`That did not work: ${error.message}`);
@@ -107,7 +108,7 @@ const attemptLink = (row) => h('a', { href: `#attempt/${row.attempt}` }, `#${row
 const taskLink = (id) => h('a', { href: `#task/${encodeURIComponent(id)}`, class: 'mono' }, id);
 
 function diff(text) {
-  const kind = (line) => (line.startsWith('@@') ? 'hunk' : /^(diff |index |---|\+\+\+)/.test(line) ? 'file' : line[0] === '+' ? 'add' : line[0] === '-' ? 'del' : '');
+  const kind = (line) => (line.startsWith('@@') ? 'hunk' : /^(diff |---|\+\+\+)/.test(line) ? 'file' : /^(index |new file|deleted file|old mode|new mode|similarity|rename )/.test(line) ? 'dim' : line[0] === '+' ? 'add' : line[0] === '-' ? 'del' : '');
   return h('pre', { class: 'box diff' }, text.split('\n').map((line) => h('span', { class: kind(line) }, `${line}\n`)));
 }
 
@@ -280,7 +281,7 @@ async function drawPlan(main, old) {
 
 const card = (c) => h('a', { class: `card is-${c.state}`, href: `#task/${encodeURIComponent(c.id)}`, 'data-task': c.id },
   h('div', {}, state(c.state), ' ', h('span', { class: 'mono dim' }, c.id), c.turn && c.state === 'pending' ? h('span', { class: 'dim' }, ` · ${c.turn === 1 ? 'next' : `turn ${c.turn}`}`) : ''),
-  h('div', {}, c.name), c.why && h('small', {}, c.why), c.attempts > 0 && h('small', {}, `${plural(c.attempts, 'attempt')}, ${usd(c.cost_usd)}`));
+  h('div', {}, c.name), c.why && h('small', {}, c.why), c.attempts > 0 && h('small', {}, `${plural(c.attempts, 'attempt')}${c.cost_usd ? `, ${usd(c.cost_usd)}` : ''}`));
 
 function board(cards) {
   const columns = [['To do', ['pending']], ['In work', ['running', 'done']], ['In the way', ['blocked', 'failed', 'killed']], ['Finished', ['accepted', 'skipped', 'gone']]];
@@ -326,10 +327,12 @@ function graph(all) {
   return h('div', { class: 'panel scroll' }, svg, all.length > cards.length && h('p', { class: 'dim' }, `${all.length - cards.length} tasks are left out; the list has all of them`));
 }
 
+const PAST = { accept: 'accepted', reject: 'rejected', delete: 'removed' };
+
 async function drawTask(main, old) {
   const page = await api(`/api/tasks/${encodeURIComponent(argument)}`);
   const { card: c, task } = page;
-  const steer = (command, words) => h('button', { type: 'button', onclick: () => act(`${words}: sent`, () => send('/api/command', { command, task_id: c.id })) }, words);
+  const steer = (command, words) => h('button', { type: 'button', onclick: () => act('Sent', () => send('/api/command', { command, task_id: c.id })) }, words);
   if (old()) return;
   const accept = task && task.accept ? [task.accept].flat() : [];
   main.replaceChildren(h('div', { class: 'sub' }, h('a', { href: '#plan' }, '← Plan')),
@@ -340,8 +343,8 @@ async function drawTask(main, old) {
         panel('Attempts', plural(page.attempts.length, 'attempt'), attemptTable(page.attempts))),
       h('div', { class: 'stack' },
         panel('Facts', null, facts([['spec', task && task.spec], ['priority', c.priority], ['needs', c.deps.length ? c.deps.map((d) => [taskLink(d), ' ']) : null], ['needed by', page.dependents.length ? page.dependents.map((d) => [taskLink(d), ' ']) : null], ['cost', usd(c.cost_usd)], ['rejected', task && task.reject]])),
-        page.past.length > 0 && panel('Past', null, h('ul', { class: 'needs' }, page.past.map((p) => h('li', {}, `${p.kind} ${day(p.at)}`, p.reason && h('p', {}, p.reason))))),
-        panel('Steer', null, h('div', { class: 'buttons' }, steer('skip-task', 'Skip it'), steer('retry-task', 'Try it again'))))));
+        page.past.length > 0 && panel('Past', null, h('ul', { class: 'needs' }, page.past.map((p) => h('li', {}, `${PAST[p.kind] || p.kind} ${day(p.at)}`, p.reason && h('p', {}, p.reason))))),
+        panel('Steer', null, ['accepted', 'gone'].includes(c.state) ? h('p', { class: 'dim' }, 'It is finished; there is nothing to steer.') : h('div', { class: 'buttons' }, steer('skip-task', 'Skip it'), steer('retry-task', 'Try it again'))))));
 }
 
 async function drawAttempt(main, old) {
@@ -372,10 +375,10 @@ async function drawSpecs(main, old) {
   const waiting = inbox.entries.filter((e) => e.status === 'pending' || e.status === 'active');
   const past = inbox.entries.filter((e) => !waiting.includes(e)).reverse();
   const pending = waiting.filter((e) => e.status === 'pending');
-  const move = (e, before, words) => h('button', { type: 'button', title: words, 'aria-label': `${words}: ${e.spec}`, onclick: () => act('Moved', () => send(`/api/inbox/${e.id}/move`, { before })) }, words === 'earlier' ? '↑' : '↓');
+  const move = (e, before, words, disabled) => h('button', { type: 'button', disabled, title: words, 'aria-label': `${words}: ${e.spec}`, onclick: () => act('Moved', () => send(`/api/inbox/${e.id}/move`, { before })) }, words === 'earlier' ? '↑' : '↓');
   const line = (e) => {
     const at = pending.indexOf(e);
-    const tools = e.status === 'pending' && h('div', { class: 'buttons' }, at > 0 && move(e, pending[at - 1].id, 'earlier'), at < pending.length - 1 && move(e, pending[at + 2] ? pending[at + 2].id : null, 'later'),
+    const tools = e.status === 'pending' && h('div', { class: 'buttons' }, move(e, at > 0 ? pending[at - 1].id : null, 'earlier', at === 0), move(e, pending[at + 2] ? pending[at + 2].id : null, 'later', at === pending.length - 1),
       h('button', { type: 'button', class: 'danger', onclick: () => act(`${e.spec} is out of the queue`, () => send(`/api/inbox/${e.id}`, null, 'DELETE')) }, 'Remove'));
     return h('tr', { 'data-inbox': e.id }, h('td', {}, state(e.status)), h('td', { class: 'grow' }, h('a', { href: `#spec/${encodeURIComponent(e.spec)}` }, e.spec), e.error && h('div', { class: 'bad' }, e.error)), h('td', { class: 'mono dim wide' }, e.id), h('td', { class: 'dim' }, day(e.completed_at || e.started_at || e.added_at)), h('td', {}, tools || ''));
   };
@@ -383,13 +386,13 @@ async function drawSpecs(main, old) {
   const text = h('textarea', { id: 'spec-text', placeholder: '# Feature X\n\nWhat is wanted, and how to see that it is there.\n\n- [ ] `cargo test x` passes' });
   const preview = h('div', { class: 'box' }, empty('The preview appears as you write.'));
   text.addEventListener('input', () => preview.replaceChildren(markdown(text.value)));
-  const add = () => act('Written and queued', async () => { const made = await send('/api/specs', { name: name.value, text: text.value }); await send('/api/inbox', { spec: made.name }); text.value = ''; });
+  const add = () => act('Written and queued', async () => { const made = await send('/api/specs', { name: name.value, text: text.value }); const told = await send('/api/inbox', { spec: made.name }); text.value = ''; return told; });
   main.replaceChildren(h('div', { class: 'grid two' },
     h('div', { class: 'stack' },
-      panel('Queue', plural(pending.length, 'spec'), waiting.length ? h('div', { class: 'scroll' }, h('table', {}, h('tbody', {}, waiting.map(line)))) : empty('The queue is empty. `ralph agent` works through what you put here.')),
+      panel('Queue', plural(pending.length, 'spec'), waiting.length ? h('table', { class: 'queue' }, h('tbody', {}, waiting.map(line))) : empty('The queue is empty. `ralph agent` works through what you put here.')),
       panel('New spec', null, h('label', { for: 'spec-name' }, 'File in ralph/specs/'), name, h('div', { class: 'grid half' }, h('div', {}, h('label', { for: 'spec-text' }, 'What is wanted, in markdown'), text), h('div', {}, h('label', {}, 'Preview'), preview)), h('div', { class: 'buttons' }, h('button', { type: 'button', class: 'primary', onclick: add }, 'Write and queue')))),
     h('div', { class: 'stack' },
-      panel('Specs', plural(specs.specs.length, 'file'), specs.specs.length ? h('table', {}, h('tbody', {}, specs.specs.map((x) => h('tr', {}, h('td', { class: 'grow' }, h('a', { href: `#spec/${encodeURIComponent(x.name)}` }, x.name)), h('td', {}, x.accepted ? state('accepted') : x.current ? state('running', 'current') : ''), h('td', {}, h('button', { type: 'button', onclick: () => act(`${x.name} is queued`, () => send('/api/inbox', { spec: x.name })) }, 'Queue')))))) : empty('ralph/specs/ has no markdown file yet.')),
+      panel('Specs', plural(specs.specs.length, 'file'), specs.specs.length ? h('table', {}, h('tbody', {}, specs.specs.map((x) => h('tr', {}, h('td', { class: 'grow' }, x.waits ? x.name : h('a', { href: `#spec/${encodeURIComponent(x.name)}` }, x.name)), h('td', {}, x.waits ? state('waiting', 'until the loop pauses') : x.accepted ? state('accepted') : x.current ? state('running', 'current') : ''), h('td', {}, !x.waits && h('button', { type: 'button', onclick: () => act(`${x.name} is queued`, () => send('/api/inbox', { spec: x.name })) }, 'Queue')))))) : empty('ralph/specs/ has no markdown file yet.')),
       past.length > 0 && panel('History', null, h('div', { class: 'scroll' }, h('table', {}, h('tbody', {}, past.slice(0, 100).map(line))))))));
 }
 
@@ -433,7 +436,8 @@ function chart(points, read, words, limit) {
   if (limit && limit <= top) svg.append(s('line', { class: 'limit', x1: left, x2: w - 8, y1: y(limit), y2: y(limit) }), s('text', { x: w - 10, y: y(limit) - 4, 'text-anchor': 'end' }, `budget ${words[1](limit)}`));
   svg.append(s('path', { class: 'area', d: `${line(read[0])} V${y(0)} H${x(x0)} Z` }), s('path', { class: 'curve', d: line(read[0]) }));
   if (read[1]) svg.append(s('path', { class: 'second', d: line(read[1]) }));
-  svg.append(s('text', { x: left, y: hgt - 4 }, day(points[0].at)), s('text', { x: w - 8, y: hgt - 4, 'text-anchor': 'end' }, day(points[points.length - 1].at)));
+  const when = x1 - x0 < 3600e3 ? clock : day;
+  svg.append(s('text', { x: left, y: hgt - 4 }, when(points[0].at)), s('text', { x: w - 8, y: hgt - 4, 'text-anchor': 'end' }, when(points[points.length - 1].at)));
   return svg;
 }
 
@@ -461,7 +465,7 @@ function gantt(spans, now) {
     svg.append(sp.kind === 'attempt' ? s('a', { href: `#attempt/${sp.id}` }, rect) : rect);
     if (wide > sp.label.length * 6.2 + 8 && sp.kind === 'run') svg.append(s('text', { x: a + 5, y: lane * row + 17 }, sp.label));
   }
-  return h('div', { class: 'scroll' }, svg, h('p', { class: 'dim' }, h('span', { class: 'hot' }, '■'), ' landed or ended  ', h('span', { class: 'bad' }, '■'), ' rolled back (with a stroke)  ', h('span', { class: 'warn' }, '■'), ' under way'));
+  return h('div', { class: 'scroll' }, svg, h('p', { class: 'legend' }, [['good', 'landed'], ['bad', 'rolled back (with a stroke)'], ['hot', 'under way'], ['dim', 'ended by somebody, or a wait']].map(([kind, words]) => h('span', {}, h('span', { class: kind, 'aria-hidden': 'true' }, '■'), ` ${words}`))));
 }
 
 async function drawTimeline(main, old) {
@@ -518,28 +522,37 @@ async function olderEvents() {
 
 // ---- Controls --------------------------------------------------------------------------------
 
+// What a setting can be, or the unit of its number.
+const CHOICES = {
+  gate_strategy: [['strict', 'lenient', 'tests_only'], ''], mode: [['handoff-only', 'handoff-plus-index', 'agent-orchestrated'], ''],
+  'memory.compaction_interval': [null, 'iterations'], 'memory.compaction_threshold_bytes': [null, 'bytes'], max_turns: [null, 'turns'], min_delay: [null, 'ms, s, m or h'],
+};
+
 async function drawControls(main, old) {
   const page = await api('/api/settings').catch((e) => ({ settings: [], problem: e.message }));
-  if (old() || main.contains(document.activeElement) && /INPUT|TEXTAREA/.test(document.activeElement.tagName)) return;
-  const running = know.state && know.state.loop.pid;
-  const tell = (command, words, done) => h('button', { type: 'button', id: `do-${command}`, onclick: () => act(done, () => send('/api/command', { command })) }, words);
-  const careful = (command, words, question, done) => h('button', { type: 'button', id: `do-${command}`, class: 'danger', onclick: async () => { if (await confirmed(question, words)) act(done, () => send('/api/command', { command })); } }, words);
+  if (old() || main.contains(document.activeElement) && /INPUT|TEXTAREA|SELECT/.test(document.activeElement.tagName)) return;
+  const running = Boolean(know.state && know.state.loop.pid);
+  const order = (command) => act('Sent', () => send('/api/command', { command }));
+  const tell = (command, words) => h('button', { type: 'button', id: `do-${command}`, disabled: !running, onclick: () => order(command) }, words);
+  const careful = (command, words, question) => h('button', { type: 'button', id: `do-${command}`, disabled: !running, class: 'danger', onclick: async () => { if (await confirmed(question, words)) order(command); } }, words);
   const note = h('textarea', { id: 'note', maxlength: 4000, placeholder: 'For example: the parser lives in src/parse.rs, do not add a second one' });
-  const say = () => act('The next prompt has your note', async () => { await send('/api/command', { command: 'inject-note', note: note.value }); note.value = ''; });
+  const say = () => act('Sent', async () => { const told = await send('/api/command', { command: 'inject-note', note: note.value }); note.value = ''; return told; });
   const setting = (x) => {
-    const input = h('input', { id: `set-${x.key}`, value: x.value || '', size: 18, autocomplete: 'off', pattern: '[A-Za-z0-9_\\-]+' });
-    return h('tr', {}, h('td', { class: 'grow' }, h('label', { for: `set-${x.key}`, class: 'mono' }, x.key), h('div', { class: 'dim' }, x.about)), h('td', {}, input, h('div', { class: 'dim' }, x.origin)),
-      h('td', {}, h('button', { type: 'button', onclick: () => act(`${x.key} is set in ralph.toml`, () => send('/api/settings', { [x.key]: input.value })) }, 'Set')));
+    const [words, unit] = CHOICES[x.key] || [null, ''];
+    const input = words ? h('select', { id: `set-${x.key}` }, words.map((w) => h('option', { selected: w === x.value }, w)))
+      : h('input', { id: `set-${x.key}`, value: x.value || '', autocomplete: 'off', placeholder: 'no limit' });
+    return h('tr', {}, h('td', { class: 'grow' }, h('label', { for: `set-${x.key}`, class: 'mono' }, x.key), h('div', { class: 'dim' }, x.about)), h('td', {}, input, h('div', { class: 'dim' }, `${unit ? `${unit} · ` : ''}${x.origin}`)),
+      h('td', {}, h('button', { type: 'button', 'aria-label': `Set ${x.key}`, onclick: () => act(x.key, () => send('/api/settings', { [x.key]: input.value })) }, 'Set')));
   };
   main.replaceChildren(h('div', { class: 'grid half' },
     h('div', { class: 'stack' },
-      panel('The loop', know.state && state(know.state.loop.status), h('p', {}, know.state ? know.state.loop.words : ''), !running && h('p', { class: 'dim' }, 'No loop runs now. A command waits until one does; start it in a terminal: ralph build, construct or agent.'),
-        h('div', { class: 'buttons' }, tell('pause', 'Pause', 'It pauses after what it is doing'), tell('resume', 'Resume', 'It goes on'),
-          careful('stop', 'Stop', 'Stop the loop after the current attempt? Work that landed stays.', 'It stops after the current attempt'),
-          careful('kill-attempt', 'Kill attempt', 'End the current attempt now? Its work is rolled back and kept as a salvage.', 'The attempt is being ended'))),
+      panel('The loop', know.state && state(know.state.loop.status), h('p', {}, know.state ? know.state.loop.words : ''), !running && h('p', { class: 'dim' }, 'No loop runs now, so there is nothing to pause or to stop. Start one in a terminal: ralph build, ralph construct or ralph agent. Notes and settings wait for it.'),
+        h('div', { class: 'buttons' }, tell('pause', 'Pause'), tell('resume', 'Resume'),
+          careful('stop', 'Stop', 'Stop the loop after the current attempt? Work that landed stays.'),
+          careful('kill-attempt', 'Kill attempt', 'End the current attempt now? Its work is rolled back and kept as a salvage.'))),
       panel('A note for the next prompt', null, note, h('div', { class: 'buttons' }, h('button', { type: 'button', class: 'primary', id: 'do-note', onclick: say }, 'Send note'))),
       panel('One task', null, h('p', { class: 'dim' }, 'Skip and retry are on each task’s page.'), h('a', { href: '#plan' }, 'Choose one in the plan'))),
-    panel('Settings', 'ralph.toml', page.problem ? h('p', { class: 'bad' }, page.problem) : h('table', {}, h('tbody', {}, page.settings.map(setting))), h('p', { class: 'dim' }, 'Comments and order in the file stay. A running loop takes most of them at its next start.'))));
+    panel('Settings', 'ralph.toml', page.problem ? h('p', { class: 'bad' }, page.problem) : h('table', { class: 'settings' }, h('tbody', {}, page.settings.map(setting))), h('p', { class: 'dim' }, 'Comments and order in the file stay. A loop that runs takes them with its next attempt.'))));
 }
 
 // ---- drawing and staying up to date ----------------------------------------------------------
@@ -554,12 +567,17 @@ async function draw() {
   const main = $('main');
   const at = window.scrollY;
   document.querySelectorAll('.tabs a').forEach((a) => (a.dataset.pane === (TAB[pane] || pane) ? a.setAttribute('aria-current', 'page') : a.removeAttribute('aria-current')));
+  // On a phone the tabs scroll; the one that is shown must be seen.
+  const here = document.querySelector('.tabs a[aria-current]');
+  if (here) here.parentNode.scrollLeft = Math.max(0, here.offsetLeft - 60);
   try {
     await PANES[pane](main, old);
     main.dataset.pane = pane;
     if (!old()) window.scrollTo(0, at);
   } catch (error) {
-    if (!old()) main.replaceChildren(h('div', { class: 'problem' }, state('failed', 'This could not be shown'), `: ${error.message}`));
+    if (old()) return;
+    main.dataset.pane = pane;
+    main.replaceChildren(h('div', { class: 'problem' }, state('failed', 'This could not be shown'), `: ${error.message}`), h('p', {}, h('a', { href: '#now' }, 'What runs now')));
   }
 }
 

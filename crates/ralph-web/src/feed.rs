@@ -29,7 +29,7 @@ pub(crate) struct Inner {
     redactor: Redactor,
     pub(crate) history: History,
     pub(crate) timeline: Timeline,
-    events: VecDeque<Box<str>>,
+    events: VecDeque<Kept>,
     /// The number of the first event that is kept.
     first: u64,
     /// Grows when anything changed that is not an event: another file, another process.
@@ -40,6 +40,13 @@ pub(crate) struct Inner {
     pub(crate) problem: Option<String>,
     /// How many streams there are.
     pub(crate) watchers: usize,
+}
+
+/// An event as it is told, from the first time that somebody asks for it on: to look for secrets takes
+/// longer than all the rest, and nobody looks at most of a long history.
+enum Kept {
+    Read(Box<str>),
+    Told(Box<str>),
 }
 
 impl Feed {
@@ -144,12 +151,11 @@ impl Inner {
             {
                 value.extend(event);
             }
-            self.redactor.hide_json(&mut value);
             if self.events.len() == limits::EVENTS {
                 self.events.pop_front();
                 self.first += 1;
             }
-            self.events.push_back(value.to_string().into_boxed_str());
+            self.events.push_back(Kept::Read(value.to_string().into_boxed_str()));
         }
     }
 
@@ -164,15 +170,25 @@ impl Inner {
     }
 
     /// Events after a number, oldest first.
-    pub(crate) fn after(&self, number: u64, most: usize) -> impl Iterator<Item = (u64, &str)> {
+    pub(crate) fn after(&mut self, number: u64, most: usize) -> impl Iterator<Item = (u64, &str)> {
         let from = number.max(self.first - 1);
         let skip = usize::try_from(from + 1 - self.first).unwrap_or(usize::MAX);
-        let numbers = from + 1..;
-        numbers.zip(self.events.iter().skip(skip).take(most).map(AsRef::as_ref))
+        for kept in self.events.iter_mut().skip(skip).take(most) {
+            if let Kept::Read(text) = kept {
+                let mut value: Value = serde_json::from_str(text).unwrap_or_default();
+                self.redactor.hide_json(&mut value);
+                *kept = Kept::Told(value.to_string().into_boxed_str());
+            }
+        }
+        let told = self.events.iter().skip(skip).take(most).filter_map(|kept| match kept {
+            Kept::Told(text) => Some(text.as_ref()),
+            Kept::Read(_) => None,
+        });
+        (from + 1..).zip(told)
     }
 
     /// The page of events that ends before a number, oldest first.
-    pub(crate) fn before(&self, number: u64, most: usize) -> impl Iterator<Item = (u64, &str)> {
+    pub(crate) fn before(&mut self, number: u64, most: usize) -> impl Iterator<Item = (u64, &str)> {
         let end = number.clamp(self.first, self.last() + 1);
         let length = (end - self.first).min(most as u64);
         self.after(end - length - 1, usize::try_from(length).unwrap_or(0))

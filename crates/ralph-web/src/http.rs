@@ -15,6 +15,21 @@ pub(crate) enum Method {
     Head,
     Post,
     Delete,
+    /// One that nothing here can be asked with.
+    Other,
+}
+
+impl Method {
+    /// As a header names it, with what comes along.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Get => "GET, HEAD",
+            Self::Head => "HEAD",
+            Self::Post => "POST",
+            Self::Delete => "DELETE",
+            Self::Other => "",
+        }
+    }
 }
 
 impl Method {
@@ -94,7 +109,8 @@ impl Request {
             "HEAD" => Method::Head,
             "POST" => Method::Post,
             "DELETE" => Method::Delete,
-            _ => return Err(Unreadable::Refused(405, "that method is not known here")),
+            word if word.bytes().all(|b| b.is_ascii_alphabetic()) => Method::Other,
+            _ => return Err(bad),
         };
         let mut headers = Vec::new();
         for line in lines {
@@ -319,7 +335,7 @@ mod tests {
             b"GET / HTTP/1.1\r\nno colon",
             b"GET / HTTP/1.1\r\nHost : a",
             b"GET /\xff HTTP/1.1",
-            b"BREW / HTTP/1.1",
+            b"BR3W / HTTP/1.1",
         ] {
             assert!(Request::head(head).is_err(), "{}", String::from_utf8_lossy(head));
         }

@@ -18,7 +18,7 @@
 //! a setting into `ralph.toml`, a spec into the queue, each through `ralph_host::store`.
 
 mod api;
-mod control_file;
+mod drafts;
 mod error;
 mod feed;
 mod guard;

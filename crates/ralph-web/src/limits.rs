@@ -14,8 +14,10 @@ pub(crate) const REQUEST: Duration = Duration::from_secs(10);
 pub(crate) const WRITE: Duration = Duration::from_secs(10);
 /// How often a quiet stream of events says that it is still there.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(10);
-/// How often the journal is looked at while somebody watches.
+/// How often the journal is looked at while somebody watches and nothing is heard of it.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
+/// Shortest time between two looks: what happens within it is told at once.
+pub(crate) const GATHER: Duration = Duration::from_millis(2);
 /// How often the other files are looked at while somebody watches.
 pub(crate) const LOOK_AROUND: Duration = Duration::from_millis(500);
 /// Events that are kept in memory; older ones are in `events.jsonl`.

@@ -60,7 +60,7 @@ pub(crate) fn answer(site: &Site, request: &Request) -> Response {
     if let Some((_, kind, text)) = file {
         return match reads {
             true => Response::new(200, kind, *text),
-            false => Refusal::new(405, "that can only be read").response(),
+            false => not_allowed("that can only be read", "GET, HEAD"),
         };
     }
     let known: Vec<_> =
@@ -69,9 +69,15 @@ pub(crate) fn answer(site: &Site, request: &Request) -> Response {
     let Some((_, id, answer)) = known.iter().find(|(method, ..)| *method == wanted) else {
         return match known.is_empty() {
             true => Refusal::missing("there is nothing here").response(),
-            false => Refusal::new(405, "that cannot be done with this").response(),
+            false => {
+                let words = known.iter().map(|(method, ..)| method.words());
+                not_allowed("that cannot be done with this", words.collect::<Vec<_>>().join(", "))
+            }
         };
     };
+    if let Some(key) = NUMBERS.iter().find(|key| wrong_number(request, key)) {
+        return Refusal::bad(format!("`{key}` is a whole number, 0 or more")).response();
+    }
     match answer(site, request, id) {
         Ok(mut value) => {
             site.redactor.hide_json(&mut value);
@@ -80,6 +86,20 @@ pub(crate) fn answer(site: &Site, request: &Request) -> Response {
         }
         Err(refusal) => refusal.response(),
     }
+}
+
+/// The largest whole number that every reader of JSON understands.
+const LARGEST: u64 = (1 << 53) - 1;
+
+/// Keys of a query that are numbers.
+const NUMBERS: [&str; 4] = ["offset", "limit", "before", "after"];
+
+fn wrong_number(request: &Request, key: &str) -> bool {
+    request.asked(key).is_some() && request.number(key).is_none_or(|number| number > LARGEST)
+}
+
+fn not_allowed(words: &str, allowed: impl Into<String>) -> Response {
+    Refusal::new(405, words).response().with("Allow", allowed)
 }
 
 /// What stands for `{id}` when a path fits a pattern; the empty text when the pattern has none.
@@ -93,14 +113,18 @@ fn id_in<'p>(pattern: &str, path: &'p str) -> Option<&'p str> {
     (plain && !id.is_empty()).then_some(id)
 }
 
-/// The body as JSON.
+/// The body, a JSON object.
 pub(crate) fn body(request: &Request) -> Result<Value, Refusal> {
     let kind = request.header("content-type").unwrap_or_default();
     if kind.split(';').next().map(str::trim) != Some("application/json") {
         return Err(Refusal::new(415, "the body must be application/json"));
     }
-    serde_json::from_slice(&request.body)
-        .map_err(|e| Refusal::bad(format!("the body is not JSON: {e}")))
+    let value: Value = serde_json::from_slice(&request.body)
+        .map_err(|e| Refusal::bad(format!("the body is not JSON: {e}")))?;
+    match value.is_object() {
+        true => Ok(value),
+        false => Err(Refusal::bad("the body is a JSON object")),
+    }
 }
 
 #[cfg(test)]

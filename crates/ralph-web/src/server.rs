@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 use ralph_host::clock::Clock;
 use ralph_host::ids::Ids;
 use ralph_host::project::Project;
-use ralph_host::store::{Store, keep_secret, new_secret, put_private};
+use ralph_host::store::{Store, journal_file, keep_secret, new_secret, put_private};
+use ralph_host::watch::Watch;
 
 use crate::error::ServeError;
 use crate::guard::{Admission, Guard, Remote, is_local};
 use crate::http::{Method, Request, Response, Unreadable};
 use crate::site::Site;
-use crate::{limits, routes, sse};
+use crate::{drafts, limits, routes, sse};
 
 /// The file of the token, in the state directory.
 const TOKEN: &str = "serve-token";
@@ -171,9 +172,18 @@ fn serve(stream: &mut TcpStream, site: &Site, guard: &Guard, stop: &AtomicBool) 
 fn watch(site: &Site, stop: &AtomicBool) {
     let mut around = None;
     let mut length = (String::new(), 0);
-    let mut looked = Instant::now();
+    let (mut looked, mut settled) = (Instant::now(), Instant::now());
+    // Whoever opens the page first does not wait for a long journal to be read.
+    drop(site.feed.fresh());
+    let mut ears = Watch::on(vec![journal_file(&site.project.state_dir())]);
     while !stop.load(Ordering::Relaxed) {
-        thread::sleep(limits::LOOK);
+        if ears.changed(limits::LOOK) {
+            thread::sleep(limits::GATHER);
+        }
+        if settled.elapsed() >= limits::LOOK_AROUND {
+            drafts::settle(site);
+            settled = Instant::now();
+        }
         if site.feed.known().watchers == 0 {
             continue;
         }

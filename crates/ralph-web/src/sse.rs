@@ -66,7 +66,7 @@ pub(crate) fn tell(stream: &mut TcpStream, site: &Site, request: &Request, stop:
 
 /// What was not told yet, as text.
 fn next(site: &Site, mut seen: Seen, out: &mut String) -> Seen {
-    let inner = site.feed.known();
+    let mut inner = site.feed.known();
     let last = inner.last();
     if inner.epoch != seen.epoch || seen.last > last {
         // Another journal: numbers begin anew, and so does whoever reads.

@@ -184,7 +184,9 @@ fn item(kind: &'static str, text: String) -> Item {
 /// The input of a tool as text: an edit as a difference, anything else as JSON.
 fn detail(input: &Value) -> Option<String> {
     let text = |key: &str| input[key].as_str();
-    if let (Some(old), Some(new)) = (text("old_string"), text("new_string")) {
+    let names = [("old_string", "new_string"), ("find", "with")];
+    let edit = names.iter().find_map(|(old, new)| Some((text(old)?, text(new)?)));
+    if let Some((old, new)) = edit {
         let lines = |sign: &str, text: &str| {
             text.lines().map(|line| format!("{sign}{line}\n")).collect::<String>()
         };

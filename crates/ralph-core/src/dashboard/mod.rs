@@ -10,8 +10,8 @@
 //!
 //! Every face renders these types and none reads a ledger file itself. As JSON they are the API of
 //! `ralph serve`: a field may be added, never renamed or removed. What a face may send back is here
-//! too: [`command`] and [`settings`] let through what is listed and nothing else, and [`redact`]
-//! hides secrets in whatever leaves the program.
+//! too: [`command`] lets through what is listed and nothing else, and [`redact`] hides secrets in
+//! whatever leaves the program.
 
 mod board;
 pub mod command;
@@ -19,7 +19,6 @@ mod health;
 mod numbers;
 pub mod redact;
 mod rows;
-pub mod settings;
 mod state;
 mod timeline;
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::cycle::{AttemptView, CheckLine, Fate, History, Landing, Phase, Proof};
+use crate::cycle::{AttemptView, CheckLine, FailureKind, Fate, History, Landing, Phase, Proof};
 
 /// An attempt, in the few facts that a list needs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -21,7 +21,7 @@ pub struct AttemptRow {
     pub backend: String,
     /// The model asked for.
     pub model: Option<String>,
-    /// `open`, `landed`, `partial`, `failed` or `limited`.
+    /// `open`, `landed`, `partial`, `failed`, `ended` (by a person) or `limited`.
     pub result: &'static str,
     /// The same in words, with the reason.
     pub words: String,
@@ -83,7 +83,10 @@ fn result(view: &AttemptView) -> (&'static str, String) {
     match &view.fate {
         Fate::Open => ("open", "under way".to_owned()),
         Fate::Limited => ("limited", "usage limit".to_owned()),
-        Fate::Failed { failure, .. } => ("failed", failure.message.clone()),
+        Fate::Failed { failure, .. } => match failure.kind {
+            FailureKind::Interrupted => ("ended", failure.message.clone()),
+            _ => ("failed", failure.message.clone()),
+        },
         Fate::Landed { landing, proof, .. } => {
             let proof = match proof {
                 Proof::Proven => "",

@@ -1,12 +1,13 @@
 //! What a person can tell the loop, and the settings that may be changed from here.
 
 use ralph_core::config;
-use ralph_core::dashboard::{command as commands, settings as writable};
+use ralph_core::control::{Command, Setting};
+use ralph_core::dashboard::Running;
+use ralph_core::dashboard::command as commands;
 use ralph_host::config_load::ProjectText;
-use ralph_host::store::Kind;
+use ralph_host::store::{self, Kind};
 use serde_json::{Map, Value, json};
 
-use crate::control_file;
 use crate::error::Refusal;
 use crate::http::Request;
 use crate::routes::body;
@@ -14,11 +15,29 @@ use crate::site::Site;
 
 /// `POST /api/command`
 pub(crate) fn command(site: &Site, request: &Request, _: &str) -> Result<Value, Refusal> {
-    let record = commands::check(&body(request)?).map_err(Refusal::bad)?;
-    let (id, at) = (site.ulid(), site.clock.stamp());
-    let word = record.get("command").cloned();
-    control_file::append(site.root(), &site.store, record, &id, &at)?;
-    Ok(json!({ "id": id, "command": word, "at": at }))
+    let command = commands::check(&body(request)?).map_err(Refusal::bad)?;
+    let effect = outlook(site, &command);
+    let mut told = send(site, &command)?;
+    told["effect"] = json!(effect);
+    Ok(told)
+}
+
+/// What will come of a command that is sent now.
+fn outlook(site: &Site, command: &Command) -> String {
+    let running = site.running();
+    let inner = site.feed.fresh();
+    let doing = matches!(running, Running::Pid(_)).then(|| commands::doing(&inner.history));
+    commands::outlook(command, doing)
+}
+
+/// Put a command into the queue, where a loop finds it.
+fn send(site: &Site, command: &Command) -> Result<Value, Refusal> {
+    // Chance may be predictable in tests, and ids are for ever.
+    let id = format!("{}-{}", site.ulid(), std::process::id());
+    let aside = site.store.send_command(&site.project.commands_json(), command, &id)?;
+    site.feed.touch();
+    let aside = aside.map(|path| site.relative(&path));
+    Ok(json!({ "id": id, "command": command.word(), "at": site.clock.stamp(), "set_aside": aside }))
 }
 
 /// `GET /api/settings`
@@ -26,7 +45,7 @@ pub(crate) fn settings(site: &Site, _: &Request, _: &str) -> Result<Value, Refus
     let resolved = site.sources(ProjectText::OnDisk)?.without_plan();
     let resolved = resolved.map_err(|e| Refusal::broken(&site.project, e))?;
     let mut rows = Vec::new();
-    for key in writable::keys() {
+    for key in commands::writable() {
         let shown = resolved.get(key).map_err(|e| Refusal::new(500, e.to_string()))?;
         let about = config::find_key(key).map(|key| key.key.doc).unwrap_or_default();
         rows.push(json!({
@@ -37,31 +56,47 @@ pub(crate) fn settings(site: &Site, _: &Request, _: &str) -> Result<Value, Refus
     Ok(json!({ "settings": rows }))
 }
 
-/// `POST /api/settings` with `{"KEY": value, …}`: all of them or none.
+/// `POST /api/settings` with `{"KEY": value, …}`: all of them or none. A loop that runs is told to
+/// change them, since what changes in `ralph.toml` during an attempt would be taken for its work.
 pub(crate) fn set(site: &Site, request: &Request, _: &str) -> Result<Value, Refusal> {
     let body = body(request)?;
     let wanted = body.as_object().filter(|fields| !fields.is_empty());
     let wanted =
         wanted.ok_or_else(|| Refusal::bad("send an object: {\"mode\": \"handoff-only\"}"))?;
-    let checked: Result<Vec<_>, String> =
-        wanted.iter().map(|(name, value)| writable::check(name, value)).collect();
+    let checked: Result<Vec<Setting>, String> =
+        wanted.iter().map(|(name, value)| commands::setting(name, value)).collect();
     let checked = checked.map_err(Refusal::bad)?;
     let path = site.project.ralph_toml();
-    site.store.update(&path, Kind::Document, |bytes| {
-        let text = std::str::from_utf8(bytes.unwrap_or_default())
-            .map_err(|_| Refusal::new(500, "ralph.toml is not UTF-8 text"))?;
-        let mut new = text.to_owned();
-        for (key, value) in &checked {
-            new = config::set("ralph.toml", &new, key, value)
-                .map_err(|e| Refusal::bad(format!("`{key}`: {e}")))?;
+    let effect = if matches!(site.running(), Running::Pid(_)) {
+        let bytes = store::read(&path).map_err(|e| Refusal::broken(&site.project, e))?;
+        changed(site, bytes.as_deref(), &checked)?;
+        for setting in &checked {
+            send(site, &Command::Set(setting.clone()))?;
         }
-        // A value may be right alone and wrong beside the others.
-        let sources = site.sources(ProjectText::Instead(&new))?;
-        sources.without_plan().map_err(|e| Refusal::bad(e.to_string()))?;
-        Ok::<_, Refusal>((new, ()))
-    })?;
+        "the loop changes it before its next attempt, and ralph.toml with it"
+    } else {
+        site.store.update(&path, Kind::Document, |bytes| {
+            Ok::<_, Refusal>((changed(site, bytes, &checked)?, ()))
+        })?;
+        "ralph.toml is changed"
+    };
     site.feed.touch();
     let set: Map<String, Value> =
-        checked.into_iter().map(|(key, value)| (key.to_owned(), json!(value))).collect();
-    Ok(json!({ "set": set }))
+        checked.into_iter().map(|s| (s.key.to_owned(), json!(s.value))).collect();
+    Ok(json!({ "set": set, "effect": effect }))
+}
+
+/// `ralph.toml` with these settings, if it is a configuration then.
+fn changed(site: &Site, bytes: Option<&[u8]>, settings: &[Setting]) -> Result<String, Refusal> {
+    let text = std::str::from_utf8(bytes.unwrap_or_default())
+        .map_err(|_| Refusal::new(500, "ralph.toml is not UTF-8 text"))?;
+    let mut new = text.to_owned();
+    for Setting { key, value } in settings {
+        new = config::set("ralph.toml", &new, key, value)
+            .map_err(|e| Refusal::bad(format!("`{key}`: {e}")))?;
+    }
+    // A value may be right alone and wrong beside the others.
+    let sources = site.sources(ProjectText::Instead(&new))?;
+    sources.without_plan().map_err(|e| Refusal::bad(e.to_string()))?;
+    Ok(new)
 }

@@ -10,7 +10,7 @@ use crate::site::Site;
 /// `GET /api/events?before=&after=&limit=`: oldest first; without a number, the newest.
 pub(crate) fn page(site: &Site, request: &Request, _: &str) -> Result<Value, Refusal> {
     let most = limit(request, 100);
-    let inner = site.feed.fresh();
+    let mut inner = site.feed.fresh();
     let read = |(_, text): (u64, &str)| serde_json::from_str::<Value>(text).unwrap_or_default();
     let events: Vec<Value> = match request.number("after") {
         Some(after) => inner.after(after, most).map(read).collect(),

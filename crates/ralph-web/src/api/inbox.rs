@@ -7,10 +7,18 @@ use ralph_host::store::{self, Created, Kind};
 use serde_json::{Value, json};
 
 use super::text;
+use crate::drafts;
 use crate::error::Refusal;
 use crate::http::Request;
 use crate::routes::body;
 use crate::site::Site;
+
+/// Longest name of a new spec, in bytes.
+const LONGEST_NAME: usize = 100;
+
+/// What becomes of a spec that is written while a loop is at work.
+const WAITS: &str =
+    "it waits until the loop pauses or ends: a new file would be taken for its work";
 
 /// `GET /api/inbox`
 pub(crate) fn list(site: &Site, _: &Request, _: &str) -> Result<Value, Refusal> {
@@ -50,6 +58,10 @@ fn refused(error: InboxError) -> Refusal {
 /// `POST /api/inbox` with `{"spec"}`
 pub(crate) fn add(site: &Site, request: &Request, _: &str) -> Result<Value, Refusal> {
     let body = body(request)?;
+    let typed = body["spec"].as_str().unwrap_or_default();
+    if drafts::queue(site, typed)? {
+        return Ok(json!({ "id": null, "spec": typed, "status": "pending", "effect": WAITS }));
+    }
     let spec = known(site, body["spec"].as_str().unwrap_or_default())?;
     let at = site.clock.stamp();
     let id = change(site, |inbox| {
@@ -99,11 +111,17 @@ fn known(site: &Site, typed: &str) -> Result<String, Refusal> {
 pub(crate) fn specs(site: &Site, _: &Request, _: &str) -> Result<Value, Refusal> {
     let plan = site.plan();
     let accepted: Vec<&str> = plan.plan.accepted_specs.iter().map(|s| s.spec.as_str()).collect();
-    let specs: Vec<Value> = names(site)?
+    let waiting = drafts::waiting(site).into_iter().map(|draft| draft.name);
+    let mut files = names(site)?;
+    let waiting: Vec<String> = waiting.filter(|name| !files.contains(name)).collect();
+    files.extend(waiting.iter().cloned());
+    let specs: Vec<Value> = files
         .into_iter()
         .map(|name| {
             let current = plan.plan.current_spec.as_deref() == Some(&name);
-            json!({ "accepted": accepted.contains(&name.as_str()), "current": current, "name": name })
+            let waits = waiting.contains(&name);
+            let accepted = accepted.contains(&name.as_str());
+            json!({ "accepted": accepted, "current": current, "waits": waits, "name": name })
         })
         .collect();
     Ok(json!({ "specs": specs }))
@@ -124,24 +142,33 @@ pub(crate) fn spec(site: &Site, _: &Request, id: &str) -> Result<Value, Refusal>
 /// `POST /api/specs` with `{"name", "text"}`: a new spec, never over another one.
 pub(crate) fn write_spec(site: &Site, request: &Request, _: &str) -> Result<Value, Refusal> {
     let body = body(request)?;
-    let name = spec::name(body["name"].as_str().unwrap_or_default()).map_err(Refusal::bad)?;
+    let name = body["name"].as_str().unwrap_or_default();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if !name.ends_with(".md") || name.starts_with('.') || !name.chars().all(plain) {
-        let words = "a name has letters, digits, - and _ only, and ends in .md";
+    let tame = name.ends_with(".md") && !name.starts_with('.') && name.chars().all(plain);
+    if !tame || name.len() > LONGEST_NAME {
+        let words = "a name has at most 100 letters, digits, - and _, and ends in .md";
         return Err(Refusal::bad(words));
     }
     let text = body["text"].as_str().unwrap_or_default();
     if text.trim().is_empty() {
         return Err(Refusal::bad("`text` is empty: say what is wanted"));
     }
-    let path = site.project.specs_dir().join(&name);
-    let end = if text.ends_with('\n') { "" } else { "\n" };
-    let made = store::create(&path, format!("{text}{end}").as_bytes());
+    let taken = || Refusal::new(409, "there is a spec of that name already");
+    let text = if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
+    if drafts::busy(site) {
+        let known = names(site)?.iter().any(|known| known == name);
+        if known || drafts::waiting(site).iter().any(|draft| draft.name == name) {
+            return Err(taken());
+        }
+        drafts::hold(site, name, &text)?;
+        return Ok(json!({ "name": name, "waits": true, "effect": WAITS }));
+    }
+    let made = store::create(&site.project.specs_dir().join(name), text.as_bytes());
     match made.map_err(|e| Refusal::broken(&site.project, e))? {
-        Created::AlreadyThere => Err(Refusal::new(409, "there is a spec of that name already")),
+        Created::AlreadyThere => Err(taken()),
         Created::New => {
             site.feed.touch();
-            Ok(json!({ "name": name }))
+            Ok(json!({ "name": name, "waits": false }))
         }
     }
 }

@@ -24,12 +24,16 @@ command = "! grep -rn TODO src"
 kind = "lint"
 TOML
 cat > test.sh <<'SH'
-for t in src/*.txt; do
-  [ -e "$t" ] || continue
-  if grep -q BROKEN "$t"; then echo "not ok - $t: expected done, found BROKEN"; exit 1; fi
-  echo "ok - $t"
+# Each module says in its last line how many of its checks pass.
+status=0
+for module in src/*.rs; do
+  name=$(basename "$module" .rs)
+  if grep -q 'fails:' "$module"; then echo "not ok - $name: $(sed -n 's/.*fails: //p' "$module")"; status=1
+  else echo "ok - $name: $(grep -c '' "$module") checks"; fi
 done
+exit $status
 SH
+printf '//! A calculator for people.\npub mod number;\n' > src/lib.rs
 spec() { printf '# %s\n\nWhat is wanted.\n\n- [ ] `sh test.sh` passes\n' "$2" > "ralph/specs/$1"; }
 spec calc.md Calculator; spec units.md 'Units of measure'; spec history.md 'A history of results'; spec export.md 'Export as CSV'
 {
@@ -46,37 +50,65 @@ spec calc.md Calculator; spec units.md 'Units of measure'; spec history.md 'A hi
     n=$((n + 1))
   done
 } > ralph/plan.jsonl
+# rule ID MODULE COST TOKENS THOUGHT WORDS SUMMARY
+rule() {
+  cat <<TOML
+[[rule]]
+task = "$1"
+when = "## Current Task"
+steps = [
+    { think = "$5" }, { context = [18, 31] }, { cost = 0.03 },
+    { sleep = "${pace}" },
+    { run = "grep -n mod src/lib.rs" },
+    { say = "$6\\n" },
+    { sleep = "${pace}" },
+    { write = "src/$2.rs", text = """
+//! $7.
+use crate::Problem;
+
+/// Reads and evaluates this part of an expression.
+pub fn $2(text: &str) -> Result<f64, Problem> {
+    let (head, rest) = crate::split(text)?;
+    crate::join(head, rest)
+}
+""" },
+    { append = "src/lib.rs", text = "pub mod $2;\n" }, { context = 42 },
+    { run = "sh test.sh" }, { usage = { input = $4, cached = 30100, output = 1850 } }, { cost = $3 },
+    { sleep = "${pace}" },
+    { claim = "done", handoff = { summary = "$7", freeform = "$6 The checks cover the usual input and the odd ones: empty text, blanks, and a sign without a number." } },
+]
+TOML
+}
 cat > scenario.toml <<TOML
 [[rule]]
 task = "t-0003"
 attempt = 1
 when = "## Current Task"
 steps = [
-    { think = "Addition first." }, { sleep = "${pace}" },
-    { write = "src/{task}.txt", text = "BROKEN\n" }, { context = 61 }, { usage = { input = 48200, cached = 31000, output = 2100 } },
-    { cost = 0.11 }, { claim = "done", handoff = { summary = "add and subtract" } },
+    { think = "Addition first, subtraction is the same with a sign." }, { sleep = "${pace}" },
+    { write = "src/sum.rs", text = "// fails: 7 - 3 - 2 is 2, found 6\n" }, { context = 61 }, { usage = { input = 48200, cached = 31000, output = 2100 } },
+    { cost = 0.11 }, { claim = "done", handoff = { summary = "Sums and differences of two numbers" } },
 ]
 [[rule]]
 task = "t-0006"
 attempt = 1
 when = "## Current Task"
 steps = [ { say = "Brackets work, and all tests pass." }, { sleep = "${pace}" }, { cost = 0.04 }, { fault = "lie" } ]
-[[rule]]
-when = "## Current Task"
-steps = [
-    { think = "I look at how the parser is made before I change it." }, { context = 42 }, { cost = 0.03 },
-    { sleep = "${pace}" },
-    { say = "The parser reads left to right; I add the new case beside the others and a test of its own.\n" },
-    { run = "ls src; echo reading the parser" },
-    { sleep = "${pace}" },
-    { write = "src/{task}.txt", text = "done\nwith care\n" },
-    { run = "sh test.sh" }, { usage = { input = 36400, cached = 30100, output = 1850 } }, { context = 42 }, { cost = 0.08 },
-    { sleep = "${pace}" },
-    { claim = "done", handoff = { summary = "{task} works, with a test of its own", freeform = "The case stands beside the others in the parser. The test covers the usual input and one odd one. Next comes whatever needs it." } },
-]
-[[rule]]
-steps = [ { cost = 0.01 }, { say = "Nothing to add." } ]
 TOML
+{
+  rule t-0001 number 0.07 31200 'I look at how modules are declared before I add one.' 'Whole numbers come first: digits with an optional sign, nothing else.' 'Whole numbers with a sign are read'
+  rule t-0002 fraction 0.09 36400 'A fraction is a number, a point and digits.' 'A fraction reuses the number and keeps the digits behind the point.' 'Fractions are read, with or without a leading zero'
+  rule t-0003 sum 0.12 41800 'Subtraction must group from the left.' 'The terms are folded from the left, so that 7 - 3 - 2 is 2.' 'Sums and differences group from the left'
+  rule t-0004 product 0.08 33900 'Products bind closer than sums.' 'Products get a level of their own below the sums.' 'Products bind closer than sums'
+  rule t-0005 quotient 0.09 35100 'What should one divided by zero say?' 'Division by zero is a problem with a column, not infinity.' 'Division, and a problem when it is by zero'
+  rule t-0006 bracket 0.10 38700 'The depth must be bounded.' 'Brackets nest to 64 levels; deeper ones are refused with their column.' 'Brackets nest, to a bounded depth'
+  rule t-0007 variable 0.11 40300 'Names are letters; where do they live?' 'Variables live in a map beside the parser and are looked up late.' 'Variables are set and read'
+  rule t-0008 sign 0.07 30800 'A sign before a bracket is the odd case.' 'The unary minus binds closer than a product and less than a power.' 'Unary minus, also before a bracket'
+  rule t-0010 problem 0.09 37600 'Every problem needs a column.' 'Problems carry the column and the text that was expected there.' 'Messages name the column and what was expected'
+  rule t-0011 prompt 0.10 39400 'History is a list with a cursor.' 'The prompt keeps the last 100 lines and walks them with the arrows.' 'A prompt with a history'
+  rule t-0012 file 0.08 34500 'One expression a line.' 'Expressions are read a line at a time; a problem names its line.' 'Expressions are read from a file'
+  printf '[[rule]]\nsteps = [ { cost = 0.01 }, { say = "Nothing to add." } ]\n'
+} >> scenario.toml
 cat > .ralph/knowledge-index.md <<'MD'
 # Knowledge Index
 Last updated: iteration 3

@@ -50,10 +50,15 @@ export const stop = (child) => new Promise((resolve) => {
 });
 
 let browser = null;
+const launch = () => chromium.launch({ executablePath: BROWSER, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 export async function page(link, options = {}) {
-  browser = browser || await chromium.launch({ executablePath: BROWSER, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
-  const context = options.context || await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+  browser = browser || launch();
+  const context = options.context || await (await browser).newContext({ viewport: { width: 1280, height: 860 }, ...options });
   const tab = await context.newPage();
+  // While the page is being worked on: its files from the disk instead of from the binary.
+  if (process.env.RALPH_ASSETS) {
+    for (const name of ['app.js', 'app.css']) await tab.route(`**/${name}`, (route) => route.fulfill({ path: join(process.env.RALPH_ASSETS, name) }));
+  }
   tab.complaints = [];
   tab.elsewhere = [];
   tab.on('console', (m) => { if (m.type() === 'error' && !/ERR_CONNECTION|Failed to load resource|ERR_INCOMPLETE|ERR_EMPTY/.test(m.text())) tab.complaints.push(m.text()); });
@@ -65,9 +70,11 @@ export async function page(link, options = {}) {
 }
 
 export async function end() {
-  if (browser) await browser.close();
+  if (browser) await (await browser).close();
   for (const child of started) if (child.exitCode === null) child.kill('SIGKILL');
 }
 
+export const go = async (tab, address, pane) => { await tab.goto(`${address}#${pane}`); await tab.waitForSelector(`#main[data-pane=${pane.split('/')[0]}]`); };
+export const api = async (tab, server, path) => (await tab.request.get(`${server.address}api/${path}`)).json();
 export const read = (dir, file) => readFileSync(join(dir, file), 'utf8');
 export const remove = (dir) => rmSync(dirname(dir), { recursive: true, force: true });

@@ -1,48 +1,57 @@
-// Pictures of every pane, for README and for somebody's eyes: shots.mjs DIRECTORY [light|dark]
-import { end, page, project, ralph, remove, serve, until } from './lib.mjs';
+// Pictures of every pane, light, dark and on a phone, for the documentation and for somebody's eyes:
+// shots.mjs DIRECTORY
+import { api, end, go, page, project, ralph, remove, serve, stop, until } from './lib.mjs';
 
 const out = process.argv[2] || '.';
-const dir = project('2s');
+const dir = project('2500ms');
 const server = await serve(dir);
-const loop = ralph(dir, 'build', '--json');
+let loop = ralph(dir, 'build', '--json');
 const tab = await page(server.link, { viewport: { width: 1280, height: 800 } });
-const shot = (name) => tab.screenshot({ path: `${out}/web-${name}.png` });
-await until(async () => (await tab.locator('[data-attempt]').count()) >= 6, 'six attempts', 120000);
-await until(async () => /Backend works/.test(await tab.locator('main').innerText()) && (await tab.locator('#stream .item').count()) > 3, 'an attempt under way');
-await shot('now');
-for (const pane of ['plan', 'specs', 'memory', 'timeline', 'controls']) {
-  await tab.goto(`${server.address}#${pane}`);
-  await tab.waitForSelector(`#main[data-pane=${pane}]`);
-  await tab.waitForTimeout(600);
-  await shot(pane);
-}
-await tab.goto(`${server.address}#plan`);
+// Much text makes a large file: what has much of it is cut below.
+const shot = async (name) => {
+  await tab.waitForTimeout(500);
+  const { width, height } = tab.viewportSize();
+  const clip = { x: 0, y: 0, width, height: name.startsWith('memory') ? Math.min(height, 680) : height };
+  await tab.screenshot({ path: `${out}/web-${name}.png`, clip });
+};
+const done = async () => (await api(tab, server, 'attempts?limit=500')).attempts;
+// Something to compare with: a run that somebody stopped, then the one that is shown.
+await until(async () => (await done()).length >= 3, 'three attempts', 120000);
+await stop(loop);
+loop = ralph(dir, 'build', '--json');
+await until(async () => (await done()).length >= 9, 'nine attempts', 180000);
+const working = async () => /Backend works/.test(await tab.locator('main').innerText()) && (await tab.locator('#stream .item').count()) > 5;
+const pictures = async (kind) => {
+  await go(tab, server.address, 'now');
+  await until(working, 'an attempt under way');
+  await shot(`now${kind}`);
+  for (const pane of ['plan', 'specs', 'memory', 'timeline', 'controls']) {
+    await go(tab, server.address, pane);
+    await shot(`${pane}${kind}`);
+  }
+};
+await pictures('');
+await go(tab, server.address, 'plan');
 await tab.getByRole('button', { name: 'graph' }).click();
-await tab.waitForTimeout(500);
 await shot('graph');
-await tab.goto(`${server.address}#task/t-0003`);
-await tab.waitForSelector('#main[data-pane=task] [data-attempt]');
+await tab.getByRole('button', { name: 'board' }).click();
+await go(tab, server.address, 'task/t-0003');
+await tab.waitForSelector('[data-attempt]');
 await shot('task');
-await tab.locator('[data-attempt] a').last().click();
-await tab.waitForTimeout(300);
-await tab.locator('#main [data-attempt] td a').first().click().catch(() => {});
-const failed = await tab.request.get(`${server.address}api/attempts?task=t-0003`);
-const rows = (await failed.json()).attempts;
-await tab.goto(`${server.address}#attempt/${rows[rows.length - 1].attempt}`);
-await tab.waitForSelector('#main[data-pane=attempt]');
-await tab.getByRole('button', { name: 'gates' }).click();
-await tab.waitForTimeout(500);
-await shot('attempt');
+const { attempts } = await api(tab, server, 'attempts?task=t-0003');
+const failed = attempts.find((a) => a.result === 'failed');
+await go(tab, server.address, `attempt/${failed.attempt}`);
+for (const part of ['diff', 'gates']) {
+  await tab.getByRole('button', { name: part }).click();
+  await shot(part === 'gates' ? 'attempt' : 'diff');
+}
 await tab.emulateMedia({ colorScheme: 'dark' });
-await tab.goto(`${server.address}#now`);
-await tab.waitForTimeout(600);
-await shot('dark');
+await pictures('-dark');
+await tab.emulateMedia({ colorScheme: 'light' });
 await tab.setViewportSize({ width: 390, height: 800 });
-await tab.waitForTimeout(400);
-await shot('phone');
-console.log(tab.complaints, tab.elsewhere);
-loop.kill('SIGTERM');
-await new Promise((r) => setTimeout(r, 1500));
+await pictures('-phone');
+if (tab.complaints.length || tab.elsewhere.length) console.log(tab.complaints, tab.elsewhere);
+await stop(loop);
 await end();
 remove(dir);
 process.exit(0);

@@ -1,6 +1,7 @@
 //! What the API promises to whoever scripts it.
 
 use crate::site::{Site, ids, noted, run};
+use ralph_core::cycle::Record;
 use serde_json::json;
 
 const PLAN: &str = r#"{"t":"task","id":"t-aaaa","name":"add","s":"p"}
@@ -32,6 +33,9 @@ fn an_empty_project_has_an_answer_for_everything() {
         assert_eq!(site.get(path).status, 404, "{path}");
     }
     assert_eq!(site.post("/api/state", "{}").status, 405);
+    let brewed = site.ask("BREW", "/api/settings", &site.bearer(), "");
+    assert_eq!(brewed.status, 405);
+    assert!(brewed.head.contains("Allow: GET, HEAD, POST"), "{}", brewed.head);
     assert_eq!(site.get("/api/state").json()["loop"]["status"], "never");
 }
 
@@ -173,4 +177,28 @@ fn a_long_history_costs_the_first_screen_little() {
     assert_eq!(state.json()["events"]["last"], 100_001);
     let page = site.get("/api/events?limit=100000");
     assert_eq!(page.json()["events"].as_array().map(Vec::len), Some(500));
+}
+
+#[test]
+fn a_spec_that_is_written_during_an_attempt_waits_and_its_name_is_taken() {
+    let site = Site::new(&[]);
+    let started = serde_json::from_value(json!({
+        "record": "attempt_started", "attempt": "a1", "run": "r1", "iteration": 1, "task": "t",
+        "name": "n", "retries": 0, "backend": "sim", "base": null, "log": null,
+    }));
+    site.journal(vec![run(), started.unwrap()]);
+    let body = json!({ "name": "late.md", "text": "# Late\n\n- [ ] it works" }).to_string();
+    assert_eq!(site.post("/api/specs", &body).json()["waits"], true);
+    assert_eq!(site.post("/api/specs", &body).status, 409, "its name is taken");
+    assert_eq!(site.post("/api/inbox", r#"{"spec":"late.md"}"#).status, 202);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert!(!site.path("ralph/specs/late.md").exists(), "it would be taken for the attempt's work");
+    assert_eq!(site.get("/api/specs").json()["specs"][0]["waits"], true);
+    site.journal(vec![Record::RolledBack { attempt: "a1".into(), salvage: None }]);
+    let there = (0..100).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        site.path("ralph/specs/late.md").exists() && site.path("ralph/inbox.jsonl").exists()
+    });
+    assert!(there);
+    assert_eq!(site.get("/api/inbox").json()["entries"].as_array().map(Vec::len), Some(1));
 }

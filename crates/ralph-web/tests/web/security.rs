@@ -260,3 +260,74 @@ fn nonsense_is_answered_and_breaks_nothing() {
     }
     assert_eq!(site.get("/api/state").status, 200);
 }
+
+#[test]
+fn whoever_speaks_a_byte_at_a_time_is_ended_when_the_time_for_a_request_is_over() {
+    let site = Site::new(&[]);
+    let mut slow = TcpStream::connect(("127.0.0.1", site.port)).unwrap();
+    slow.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let mut drip = slow.try_clone().unwrap();
+    // Each byte comes well before any silence would be too long: only a limit for the whole helps.
+    let dripping = std::thread::spawn(move || {
+        let head = format!("GET /api/state HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(400));
+        head.bytes().all(|byte| {
+            std::thread::sleep(Duration::from_millis(100));
+            drip.write_all(&[byte]).is_ok()
+        })
+    });
+    let mut answer = String::new();
+    let _reset = slow.read_to_string(&mut answer);
+    drop(slow);
+    assert!(answer.contains("408") || answer.is_empty(), "{answer}");
+    assert!(!dripping.join().unwrap(), "the whole request was waited for");
+}
+
+#[test]
+fn the_token_and_the_page_that_leads_to_it_are_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = tempfile::tempdir().unwrap();
+    let server = bind(place.path(), options()).unwrap();
+    let door = server.door().unwrap();
+    for path in [place.path().join(".ralph/serve-token"), door] {
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{}: {mode:o}", path.display());
+    }
+    assert!(!server.address().contains("token"));
+    let link = server.link();
+    drop(server);
+    let again = bind(place.path(), Options { new_token: true, ..options() }).unwrap();
+    let token = |link: &str| link.split("token=").nth(1).map(str::to_owned);
+    assert_ne!(token(&link), token(&again.link()), "links from before open nothing any more");
+    assert!(token(&link).is_some_and(|token| token.len() >= 32), "{link}");
+}
+
+#[test]
+fn secrets_are_hidden_in_what_a_backend_says_and_was_told_and_as_it_happens() {
+    let key = "sk-ant-api03-0123456789abcdefghijABCDEFGHIJ0123456789abcdefghij";
+    let said = format!("{{\"event\":\"text\",\"text\":\"I use {key} and corp-77aa\"}}\n");
+    let site = Site::new(&[
+        ("ralph.toml", "redact = [\"corp-*\"]\n"),
+        ("build/ralph-logs/a.log", &said),
+        ("build/ralph-logs/a.prompt.md", &format!("the key is {key}, corp-77aa")),
+    ]);
+    let started = serde_json::from_value(serde_json::json!({
+        "record": "attempt_started", "attempt": "a", "run": "r1", "iteration": 1, "task": "t",
+        "name": "n", "retries": 0, "backend": "sim", "base": null, "log": "build/ralph-logs/a.log",
+    }));
+    site.journal(vec![run(), started.unwrap()]);
+    for path in ["/api/attempts/a/stream", "/api/attempts/a/prompt"] {
+        let body = site.get(path).body;
+        assert!(body.contains("[hidden]"), "{path}: {body}");
+        assert!(!body.contains(key) && !body.contains("corp-77aa"), "{path}: {body}");
+    }
+    let mut events = site.events("/api/events", "");
+    std::thread::sleep(Duration::from_millis(300));
+    site.journal(vec![noted(&format!("found {key} and corp-77aa"))]);
+    let (mut text, mut piece) = (String::new(), [0; 4096]);
+    while !text.contains("found ") {
+        let length = events.read(&mut piece).unwrap();
+        assert!(length > 0, "{text}");
+        text.push_str(&String::from_utf8_lossy(&piece[..length]));
+    }
+    assert!(text.contains("[hidden]") && !text.contains(key) && !text.contains("corp-77aa"));
+}
