@@ -389,7 +389,7 @@ fn loop_now(facts: &Facts<'_>) -> LoopNow {
 /// A pause waits for the end of what runs.
 fn paused(facts: &Facts<'_>) -> String {
     match facts.history.open.is_some() || facts.history.consulting.is_some() {
-        true => format!("{} Then it pauses, as the operator wants.", doing(facts)),
+        true => format!("{}, then it pauses.", doing(facts).trim_end_matches('.')),
         false => "Paused by the operator.".to_owned(),
     }
 }
