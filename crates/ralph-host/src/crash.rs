@@ -23,6 +23,7 @@ static WANTED: OnceLock<Option<(Death, u64)>> = OnceLock::new();
 static PASSED: AtomicU64 = AtomicU64::new(0);
 
 /// A point at which ralph may be made to die.
+#[expect(clippy::panic, reason = "a test asks for it")]
 pub fn point() {
     let wanted = WANTED.get_or_init(|| {
         let value = std::env::var(CRASH_VARIABLE).ok()?;

@@ -8,6 +8,9 @@ use crate::plan::{self, Item, Obstacle, Stage, Trust};
 /// Failures in a row, over all tasks, that are worth a look.
 const IN_A_ROW: usize = 3;
 
+/// Also while an attempt goes on to its end.
+const PAUSED: &str = "paused by the operator";
+
 /// What a person has to do, most urgent first.
 pub(super) fn needs(facts: &Facts<'_>, run: &LoopNow) -> Vec<Need> {
     let mut found = Vec::new();
@@ -19,7 +22,7 @@ pub(super) fn needs(facts: &Facts<'_>, run: &LoopNow) -> Vec<Need> {
         need("crashed", run.words.clone(), hint, None);
     }
     if run.status == "paused" {
-        need("paused", run.words.clone(), "`ralph resume` goes on", None);
+        need("paused", PAUSED.to_owned(), "`ralph resume` goes on", None);
     }
     if let Some(view) = facts.history.attempts.last()
         && let Some(Claimed::NeedsHuman { reason }) = view.backend.as_ref().map(|end| &end.claimed)
@@ -71,7 +74,11 @@ pub(super) fn health(facts: &Facts<'_>, run: &LoopNow, needs: &[Need]) -> Health
         "running" => HealthWord::Healthy,
         "never" => HealthWord::Idle,
         "ended" if history.run_end.as_deref() == Some("complete") => HealthWord::Idle,
-        "paused" | "waiting" => {
+        "paused" => {
+            why.push(PAUSED.to_owned());
+            HealthWord::Attention
+        }
+        "waiting" => {
             why.push(run.words.clone());
             HealthWord::Attention
         }

@@ -15,6 +15,7 @@
 
 mod board;
 pub mod command;
+mod gates;
 mod health;
 mod numbers;
 pub mod redact;
@@ -23,11 +24,12 @@ mod state;
 mod timeline;
 
 pub use board::{Board, Card, Deed, IssueCard, TaskPage, board, task_page};
+pub use gates::GateNow;
 pub use numbers::{Group, Numbers, Point, numbers};
 pub use rows::{AttemptRow, attempt_row, phase_word};
 pub use state::{
-    AttemptNow, ContextNow, CostNow, Facts, GateNow, Health, HealthWord, InboxCount, LoopNow,
-    Meter, Need, Running, State, state,
+    AttemptNow, ContextNow, CostNow, Facts, Health, HealthWord, InboxCount, LoopNow, Meter, Need,
+    Running, State, state,
 };
 pub use timeline::{Span, SpanKind, Timeline};
 

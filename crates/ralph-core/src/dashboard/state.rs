@@ -2,13 +2,14 @@
 
 use serde::Serialize;
 
+use super::gates::{GateNow, gate_now};
 use super::health::{health, needs};
 use super::rows::{AttemptRow, attempt_row, phase_word};
 use super::{between, seconds};
 use crate::backend::Event;
 use crate::config::Config;
-use crate::cycle::{Budget, History, On, OpenAttempt, Phase};
-use crate::gate::{Gate, Need as GateNeed, resolve};
+use crate::cycle::{Budget, History, OpenAttempt};
+use crate::gate::resolve;
 use crate::inbox;
 use crate::plan::{self, Plan, Trust};
 use crate::view::Tally;
@@ -162,27 +163,6 @@ pub struct AttemptNow {
     pub max_retries: u32,
     /// The gates that will decide, with where they are and what they said last.
     pub gates: Vec<GateNow>,
-}
-
-/// A gate.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct GateNow {
-    /// Its name.
-    pub name: String,
-    /// Its command.
-    pub command: String,
-    /// Whether its failure counts.
-    pub required: bool,
-    /// Whether it was green when it last ran.
-    pub passed: Option<bool>,
-    /// Whether that was in this attempt.
-    pub this_attempt: bool,
-    /// `waiting`, `running`, `passed` or `failed` in this attempt.
-    pub state: &'static str,
-    /// Seconds since it began, while it runs.
-    pub elapsed_s: Option<u64>,
-    /// While it runs: `result`, what the backend left; `base`, what that started from; or `alone`.
-    pub on: Option<On>,
 }
 
 /// The context of the backend under way.
@@ -389,7 +369,7 @@ fn loop_now(facts: &Facts<'_>) -> LoopNow {
 /// A pause waits for the end of what runs.
 fn paused(facts: &Facts<'_>) -> String {
     match facts.history.open.is_some() || facts.history.consulting.is_some() {
-        true => format!("{} Then it pauses, as the operator wants.", doing(facts)),
+        true => format!("{}, then it pauses.", doing(facts).trim_end_matches('.')),
         false => "Paused by the operator.".to_owned(),
     }
 }
@@ -435,42 +415,4 @@ fn attempt_now(facts: &Facts<'_>, open: &OpenAttempt) -> Option<AttemptNow> {
             .map(|gate| gate_now(facts, open, gate))
             .collect(),
     })
-}
-
-fn gate_now(facts: &Facts<'_>, open: &OpenAttempt, gate: Gate) -> GateNow {
-    let history = facts.history;
-    let attempt = &open.started.attempt;
-    let seen = || {
-        let all = history.gates.iter();
-        all.filter(|seen| seen.start.attempt == *attempt && seen.start.gate == gate.name)
-    };
-    // Gates run while nothing else does; one that was ended from outside never says so.
-    let gating = matches!(open.phase, Phase::Ended(_) | Phase::Landing(_));
-    let last = history.gates.last();
-    let running = seen().rfind(|seen| {
-        gating && seen.passed.is_none() && last.is_some_and(|last| last.start == seen.start)
-    });
-    let here = seen().rfind(|seen| seen.start.on == On::Result).and_then(|seen| seen.passed);
-    let said = here.map(|passed| (passed, true)).or_else(|| {
-        history.attempts.iter().rev().find_map(|v| {
-            let checks = &v.verdict.as_ref()?.checks;
-            let check = checks.iter().find(|check| check.name == gate.name)?;
-            Some((check.passed, v.started.attempt == *attempt))
-        })
-    });
-    GateNow {
-        state: match (running, said) {
-            (Some(_), _) => "running",
-            (None, Some((true, true))) => "passed",
-            (None, Some((false, true))) => "failed",
-            _ => "waiting",
-        },
-        elapsed_s: running.and_then(|seen| between(&seen.at, facts.now)),
-        on: running.map(|seen| seen.start.on),
-        passed: said.map(|(passed, _)| passed),
-        this_attempt: said.is_some_and(|(_, this)| this),
-        required: gate.need == GateNeed::Required,
-        name: gate.name,
-        command: gate.command,
-    }
 }

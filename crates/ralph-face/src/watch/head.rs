@@ -1,7 +1,7 @@
 //! The five answers: what runs, how far it is, whether it is healthy, what it cost, what needs somebody.
 
 use ralph_core::cycle::On;
-use ralph_core::dashboard::{AttemptNow, HealthWord, State};
+use ralph_core::dashboard::{AttemptNow, HealthWord, Need, State};
 
 use crate::line::{Line, Style};
 use crate::words::{dollars, elapsed, tokens};
@@ -211,19 +211,19 @@ fn brief(state: &State) -> Line {
 
 /// What needs somebody most.
 pub(super) fn need(state: &State) -> Line {
-    let Some(first) = state.needs.first() else {
-        return label("needs").add(Style::Plain, "nothing from you");
-    };
-    let line = label("needs")
-        .add(Style::Caution, first.text.trim_end_matches('.'))
-        .add(Style::Plain, format!(": {}", first.hint));
-    match state.needs.len() - 1 {
-        0 => line,
-        // Before the hint, which may be cut off.
-        more => label("needs")
-            .add(Style::Caution, first.text.trim_end_matches('.'))
-            .add(Style::Plain, format!(" (and {more} more): {}", first.hint)),
+    match state.needs.as_slice() {
+        [] => label("needs").add(Style::Plain, "nothing from you"),
+        [one] => of_need(label("needs"), one),
+        [first, ..] => {
+            let count = format!("1 of {}: ", state.needs.len());
+            of_need(label("needs").add(Style::Plain, count), first)
+        }
     }
+}
+
+fn of_need(line: Line, need: &Need) -> Line {
+    line.add(Style::Caution, need.text.trim_end_matches('.'))
+        .add(Style::Plain, format!(" ({})", need.hint))
 }
 
 /// The same in a few lines.
@@ -231,19 +231,12 @@ fn needs(state: &State) -> Vec<Line> {
     if state.needs.len() < 2 {
         return vec![need(state)];
     }
-    let mut lines: Vec<Line> = state
-        .needs
-        .iter()
-        .take(NEEDS)
-        .enumerate()
-        .map(|(n, need)| {
-            label(if n == 0 { "needs" } else { "" })
-                .add(Style::Caution, need.text.trim_end_matches('.'))
-                .add(Style::Plain, format!(": {}", need.hint))
-        })
-        .collect();
-    if let Some(more) = state.needs.len().checked_sub(NEEDS + 1) {
-        lines.push(label("").add(Style::Plain, format!("and {} more", more + 1)));
+    let shown = state.needs.iter().take(NEEDS).enumerate();
+    let mut lines: Vec<Line> =
+        shown.map(|(n, one)| of_need(label(if n == 0 { "needs" } else { "" }), one)).collect();
+    let more = state.needs.len().saturating_sub(NEEDS);
+    if more > 0 {
+        lines.push(label("").add(Style::Plain, format!("and {more} more")));
     }
     lines
 }

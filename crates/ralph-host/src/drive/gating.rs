@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::control::Doing;
 use ralph_core::cycle::{
-    CheckLine, GateEnd, GateStart, On, Record, Result as Gates, Verdict as Noted,
+    CheckLine, GateEnd, GateStart, On, Record, Result as Gates, Started, Verdict as Noted,
 };
 use ralph_core::gate::judges::{FileChange, JudgeChange, judge_changes, may_judge};
 use ralph_core::gate::{self, Baselines, Check, Gate, Standing, Verdict, failure_context};
@@ -106,10 +106,8 @@ impl Session<'_> {
         place: &Path,
     ) -> Result<Option<Vec<Check>>, DriveError> {
         let root = self.project.root().to_owned();
-        let (attempt, task) = match self.history.attempts.last() {
-            Some(view) => (view.started.attempt.clone(), view.started.task.clone()),
-            None => (String::new(), String::new()),
-        };
+        let last = self.history.attempts.last().map(|view| view.started.clone());
+        let Started { attempt, task, .. } = last.unwrap_or_default();
         let Self { listener, runner, leash, mailbox, journal, history, plan, .. } = self;
         let Self { plan_syncing, project, clock, ids, log, .. } = self;
         let mut ear =

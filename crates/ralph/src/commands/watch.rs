@@ -164,13 +164,19 @@ impl<'c> Window<'c> {
         by.or(attempts.last()).map(|view| view.started.backend.clone())
     }
 
+    /// What a backend said, and then what became of it.
+    fn read_on(&mut self) {
+        self.tail.read(self.context.project.root().to_str(), &mut self.output);
+        self.output.extend(self.events.drain(..).map(|event| lines::of_event(&event)));
+    }
+
     fn follow_log(&mut self) {
         let Some(log) = newest_log(self.context) else { return };
         if self.tail.is_of(&log) {
             return;
         }
-        // The last words of the old one.
-        self.tail.read(self.context.project.root().to_str(), &mut self.output);
+        // The last words of the old one, and what came of it.
+        self.read_on();
         let backend = self.backend_of(&log);
         let driver = backend.and_then(|name| details::driver(self.context, &name).ok().flatten());
         self.output.push(Line::of(Style::Faint, format!("-- {}", self.context.show(&log))));
@@ -204,9 +210,7 @@ impl Source for Window<'_> {
     }
 
     fn output(&mut self) -> Option<Vec<Line>> {
-        // What a backend said comes before what became of it.
-        self.tail.read(self.context.project.root().to_str(), &mut self.output);
-        self.output.extend(self.events.drain(..).map(|event| lines::of_event(&event)));
+        self.read_on();
         if self.output.len() == self.told {
             return None;
         }

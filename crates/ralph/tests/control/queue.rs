@@ -56,7 +56,7 @@ fn a_damaged_queue_is_moved_aside_and_told_and_the_next_command_works() {
     let run = desk.at_work();
     desk.write_queue("{\"pending\": [{\"command\": \"pa");
     let aside = desk.path(".ralph/control/commands.json.damaged");
-    until(|| aside.exists());
+    until(|| std::fs::read_to_string(&aside).is_ok_and(|text| text.ends_with('\n')));
     assert_eq!(
         desk.read(".ralph/control/commands.json.damaged"),
         "{\"pending\": [{\"command\": \"pa\n"

@@ -69,15 +69,15 @@ impl Screen {
     }
 
     /// It ended with this code, and the terminal is as it was. Returns all that was shown.
-    fn is_clean_after(self, code: u8) -> String {
+    fn left_clean_with(self, code: u8) -> String {
         until(|| self.has(&format!("LEFT {code}")));
         let shown = self.shown();
-        self.is_clean();
+        self.left_clean();
         shown
     }
 
     /// It ended, and the terminal is as it was.
-    fn left_it_clean(mut self) {
+    fn left_clean(mut self) {
         until(|| self.has("LEFT ") && self.has("icanon"));
         self.child.wait().unwrap();
         let shown = self.shown();
@@ -105,11 +105,11 @@ fn a_loop_in_another_terminal_is_seen_and_steered() {
     desk.go();
     says(&run.wait().fails(4), "asked to stop");
     screen.press("q");
-    screen.left_it_clean();
+    screen.left_clean();
     let mut screen = Screen::open(&desk);
     until(|| screen.has("ralph build ended: stopped"));
     screen.press("q");
-    screen.left_it_clean();
+    screen.left_clean();
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_view_that_is_terminated_leaves_a_clean_terminal() {
     let find = format!("pgrep -P $(pgrep -P {}) -f '{ralph} watch'", screen.child.id());
     let pid = desk.shell(&find).stdout.trim().to_owned();
     desk.shell(&format!("kill -TERM {pid}")).ok();
-    screen.left_it_clean();
+    screen.left_clean();
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_loop_with_its_own_screen_goes_on_when_the_screen_is_closed() {
     screen.press("q");
     until(|| screen.has("the loop goes on here"));
     desk.go();
-    let shown = screen.is_clean_after(0);
+    let shown = screen.left_clean_with(0);
     let after = shown.rsplit("\x1b[?1049l").next().unwrap();
     assert!(after.contains("[1] ") && after.contains("t-aaa2"), "the story stands there: {after}");
     assert_eq!(desk.landed(), ["t-aaa1", "t-aaa2"]);
@@ -147,7 +147,7 @@ fn a_screen_closes_with_its_loop_and_the_end_is_told() {
     desk.taken("stop");
     until(|| screen.has("then the loop ends"));
     desk.go();
-    let shown = screen.is_clean_after(4);
+    let shown = screen.left_clean_with(4);
     let after = shown.rsplit("\x1b[?1049l").next().unwrap();
     assert!(after.contains("asked to stop"), "{after}");
 }
@@ -160,7 +160,7 @@ fn ctrl_c_on_the_screen_of_a_loop_ends_the_loop_after_its_attempt() {
     screen.press("\x03");
     until(|| screen.has("Stopping after this attempt"));
     desk.go();
-    screen.is_clean_after(130);
+    screen.left_clean_with(130);
     assert_eq!(desk.landed(), ["t-aaa1"]);
 }
 
@@ -171,7 +171,7 @@ fn three_signals_at_once_leave_a_clean_terminal() {
     until(|| screen.has("sim works on t-aaa1"));
     let pid = desk.shell("sed -n 1p .git/ralph/run.lock").stdout.trim().to_owned();
     desk.shell(&format!("for n in 1 2 3; do kill -TERM {pid} || exit 0; sleep 0.2; done")).ok();
-    screen.is_clean();
+    screen.left_clean();
 }
 
 /// A loop that panics while its screen is open.
@@ -194,7 +194,7 @@ fn panicked() -> (Desk, Screen) {
 #[test]
 fn a_panic_of_a_loop_with_a_screen_leaves_a_clean_terminal_and_says_what_happened() {
     let (_desk, screen) = panicked();
-    let shown = screen.is_clean_after(1);
+    let shown = screen.left_clean_with(1);
     let after = shown.rsplit("\x1b[?1049l").next().unwrap();
     assert!(after.contains("ralph made a mistake"), "on the old screen: {after}");
 }

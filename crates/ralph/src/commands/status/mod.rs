@@ -134,7 +134,9 @@ fn of_loop(state: &State) -> Vec<Vec<String>> {
     }
     // What the plan says about itself follows anyway.
     let needs = state.needs.iter().filter(|need| need.task.is_none() || need.kind == "decide");
-    rows.extend(needs.map(|need| row("Needs:", &format!("{} {}", need.text, need.hint))));
+    rows.extend(needs.map(|need| {
+        row("Needs:", &format!("{} ({})", need.text.trim_end_matches('.'), need.hint))
+    }));
     rows
 }
 

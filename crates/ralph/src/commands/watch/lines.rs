@@ -1,7 +1,7 @@
 //! Events and attempts as lines of the screen.
 
 use ralph_core::cycle::{AttemptView, Event, Fate, History};
-use ralph_core::plan::{Id, Lookup, Plan, Trust, obstacle};
+use ralph_core::plan::{Id, Lookup, Plan, TombstoneKind, Trust, obstacle};
 use ralph_face::{Line, Style, attempt, words};
 
 use super::details;
@@ -31,7 +31,9 @@ fn in_words(event: &Event) -> (String, String) {
     let text = |key: &str| event.metadata[key].as_str().unwrap_or_default();
     let message = event.message.as_str();
     let word = match event.event.as_str() {
-        "orchestrator_start" | "orchestrator_end" | "waiting" | "wait_end" => "loop",
+        "orchestrator_start" | "waiting" | "wait_end" => "loop",
+        "orchestrator_end" => return ("loop".to_owned(), format!("ended: {message}")),
+        "command_ignored" => "ignored",
         "iteration_start" => {
             let number = &event.metadata["iteration"];
             let message = format!("{} begins with {}", text("task_id"), text("backend"));
@@ -46,7 +48,10 @@ fn in_words(event: &Event) -> (String, String) {
         }
         "backend_end" => "backend",
         "gate_start" | "gate_end" => "gate",
-        "validation_pass" | "validation_fail" => "gates",
+        "validation_pass" | "validation_fail" => {
+            let said = message.strip_prefix("gates ").unwrap_or(message);
+            return ("gates".to_owned(), said.to_owned());
+        }
         "pause" | "resume" | "stop" | "kill-attempt" => "operator",
         other => return (other.replace('_', " "), message.to_owned()),
     };
@@ -66,6 +71,9 @@ pub(super) fn of_task(context: &Context, plan: &Plan, history: &History, id: &st
         lines.extend(
             task.notes.iter().flat_map(|text| text.lines()).map(|text| field("notes", text)),
         );
+    } else if let Some(stone) = lookup.tombstone(&Id::new(id)) {
+        lines.extend(stone.name.iter().map(|name| Line::of(Style::Strong, name)));
+        lines.extend(stone.reason.iter().map(|reason| field(fate(stone.kind), reason)));
     }
     let attempts: Vec<&AttemptView> = history.of_task(id).collect();
     if attempts.is_empty() {
@@ -86,6 +94,15 @@ pub(super) fn of_task(context: &Context, plan: &Plan, history: &History, id: &st
         }
     }
     lines
+}
+
+/// What became of a task that left the plan.
+fn fate(kind: TombstoneKind) -> &'static str {
+    match kind {
+        TombstoneKind::Accept => "accepted",
+        TombstoneKind::Reject => "rejected",
+        TombstoneKind::Delete => "skipped",
+    }
 }
 
 fn field(name: &str, text: &str) -> Line {
