@@ -22,6 +22,7 @@ mod init_interview;
 mod inside;
 mod knowledge;
 mod mcp;
+mod messages;
 mod prioritization;
 mod query;
 mod readme;
