@@ -23,6 +23,8 @@ pub struct Story {
     gate: Option<(String, bool)>,
     waits: bool,
     limit_told: bool,
+    /// Landings that no gate proved.
+    unproven: usize,
 }
 
 impl Story {
@@ -44,11 +46,17 @@ impl Story {
             Notice::Warning(what) => vec![aside(Style::Caution, "Warning: ", what)],
             Notice::Attempt { .. } => vec![self.attempt(notice)],
             Notice::Backend(event) => self.backend(event),
-            Notice::Monitor(what) => vec![detail(Style::Caution, "limits", what)],
+            Notice::Monitor(what) => {
+                vec![detail(Style::Caution, "limits", what.trim_start_matches("[RALPH] "))]
+            }
             Notice::BackendEnded { outcome, changed, cost: dollars, took_ms } => {
                 let files = count(*changed, "file");
-                let text =
-                    format!("{outcome}; {files} changed, {}, {}", cost(*dollars), took(*took_ms));
+                let text = format!(
+                    "{}; {files} changed, {}, {}",
+                    clause(outcome),
+                    cost(*dollars),
+                    took(*took_ms)
+                );
                 vec![detail(Style::Plain, "backend", text)]
             }
             Notice::Asking { .. } => Vec::new(),
@@ -89,6 +97,7 @@ impl Story {
                 vec![gate(name, result, *took_ms)]
             }
             Notice::Landed { commit, landing, proof, summary, remarks, tally, .. } => {
+                self.unproven += usize::from(*proof == Proof::Unproven);
                 landed(*commit, *landing, *proof, summary, remarks, tally)
             }
             Notice::SpecLanded { subject, commit } => {
@@ -103,7 +112,7 @@ impl Story {
                 vec![aside(
                     Style::Caution,
                     "Waiting: ",
-                    &format!("{reason}; {} left", elapsed(*seconds)),
+                    &format!("{}; {} left", clause(reason), elapsed(*seconds)),
                 )]
             }
             Notice::Paused => vec![aside(Style::Caution, "Paused: ", PAUSED)],
@@ -111,7 +120,10 @@ impl Story {
             Notice::Ended { command, end, reason, remaining, landed, attempts, cost, took_ms } => {
                 let (remaining, landed, attempts) = (*remaining, *landed, *attempts);
                 let (cost, took_ms) = (*cost, *took_ms);
-                ending(command, end, reason, &Totals { remaining, landed, attempts, cost, took_ms })
+                let totals = Totals { remaining, landed, attempts, cost, took_ms };
+                let mut lines = ending(command, end, reason, &totals);
+                lines.extend(doubt(self.unproven));
+                lines
             }
         }
     }
@@ -230,6 +242,20 @@ fn gate(name: &str, result: Gate, took_ms: u64) -> Line {
         .add(Style::Faint, format!(", {}", took(took_ms)))
 }
 
+/// What counts as done and was not proven is said at the end, too.
+fn doubt(unproven: usize) -> Option<Line> {
+    let what = match unproven {
+        0 => return None,
+        1 => "1 landing is unproven".to_owned(),
+        n => format!("{n} landings are unproven"),
+    };
+    Some(aside(
+        Style::Caution,
+        "Unproven: ",
+        &format!("{what}; `ralph doctor` runs the gates and says why"),
+    ))
+}
+
 fn landed(
     commit: Option<&str>,
     landing: Landing,
@@ -256,6 +282,11 @@ fn landed(
     lines
 }
 
+/// A sentence of somebody else, before a semicolon of ours.
+fn clause(text: &str) -> &str {
+    text.trim_end().trim_end_matches('.')
+}
+
 /// A line without the emphasis that it begins with.
 fn plain(line: &str) -> String {
     if line.starts_with("**") { line.replacen("**", "", 2) } else { line.to_owned() }
@@ -269,7 +300,7 @@ fn failed(
     salvage: Option<&str>,
     more: &str,
 ) -> Vec<Line> {
-    let (message, text) = (failure.message.trim(), failure.told());
+    let (message, text) = (failure.message.trim(), clause(&failure.told()).to_owned());
     let id = &task.id;
     let line = match (failure.kind, then) {
         (FailureKind::Blocked, _) => detail(Style::Bad, "blocked", message),

@@ -48,7 +48,8 @@ impl Context {
         }
         .map_err(|e| CommandError::new(format!("cannot find the current directory: {e}")))?;
         if !directory.is_dir() {
-            return Err(CommandError::new(format!("{} is not a directory", directory.display())));
+            return Err(CommandError::new(format!("{} is not a directory", directory.display()))
+                .hint("`-C DIR` takes a directory that is there"));
         }
         let project = Project::discover(&directory)
             .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
@@ -267,7 +268,7 @@ pub(crate) fn config_error(errors: config::ConfigErrors) -> CommandError {
 
 fn missing_plan(shown: &str) -> CommandError {
     CommandError::new(format!("there is no plan file {shown}"))
-        .hint("`ralph init --format …` or `ralph convert` makes one")
+        .hint("`ralph plan` makes one of your specs, `ralph convert` one of another plan")
 }
 
 fn decode<'b>(shown: &str, bytes: &'b [u8]) -> Result<&'b str, CommandError> {

@@ -195,6 +195,11 @@ impl Outcome {
     }
 }
 
+/// Whether a text begins with these words, in capitals or not.
+fn begins(text: &str, words: &str) -> bool {
+    text.get(..words.len()).is_some_and(|start| start.eq_ignore_ascii_case(words))
+}
+
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -203,6 +208,10 @@ impl fmt::Display for Outcome {
             Self::ContextLimit => f.write_str("stopped: its context is full"),
             Self::Budget => f.write_str("stopped: the money for this run is used up"),
             Self::RateLimit { message, .. } => write!(f, "usage limit: {message}"),
+            // Most programs say it themselves.
+            Self::NotLoggedIn { message } if begins(message, "not logged in") => {
+                f.write_str(message)
+            }
             Self::NotLoggedIn { message } => write!(f, "not logged in: {message}"),
             Self::NotInstalled => f.write_str("not installed"),
             Self::PermissionDenied { tools } if tools.is_empty() => {

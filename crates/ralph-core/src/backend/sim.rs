@@ -186,7 +186,7 @@ impl SimReader {
         match (ending, &self.garbage, last) {
             (Ending::Signal(_) | Ending::Code(1..), _, _) => Outcome::Crash {
                 ending,
-                message: last.unwrap_or("it ended in its work").to_owned(),
+                message: last.unwrap_or("it died while it worked").to_owned(),
             },
             _ if self.spoke == Spoke::No => Outcome::NoOutput,
             (_, Some(garbage), _) => Outcome::Malformed { message: garbage.clone() },

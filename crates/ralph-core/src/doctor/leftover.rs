@@ -67,7 +67,8 @@ pub fn leftovers(found: &Leftovers) -> Vec<Finding> {
         mendable(what, Remedy::HeldInbox);
     }
     if found.old_salvage > 0 {
-        let what = format!("{} older than `retention.salvage`", count(found.old_salvage, "ref"));
+        let refs = count(found.old_salvage, "ref");
+        let what = format!("{refs} below refs/ralph/ that nobody needs any more");
         mendable(what, Remedy::OldSalvage);
     }
     if !found.worktrees.is_empty() && !found.elsewhere {

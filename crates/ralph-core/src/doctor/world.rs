@@ -105,7 +105,10 @@ fn standing(facts: &RepositoryFacts) -> Finding {
             Area::Repository,
             State::Warning,
             format!("{at}, without a commit; {files}"),
-            "git add -A && git commit -m \"first commit\"",
+            match facts.changed {
+                0 => "git commit --allow-empty -m \"first commit\"",
+                _ => "git add -A && git commit -m \"first commit\"",
+            },
         ),
         (true, None) => Finding::new(
             Area::Repository,

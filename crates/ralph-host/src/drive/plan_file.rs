@@ -217,7 +217,8 @@ impl PlanFile {
     }
 
     fn missing(&self) -> DriveError {
-        let hint = "add a task: `ralph task add \"what to do\"`";
-        DriveError::plan(&self.shown, "there is no such plan file", hint)
+        let hint =
+            "`ralph plan` makes one of your specs; `ralph task add \"what to do\"` begins one";
+        DriveError::plan(&self.shown, "there is no plan yet", hint)
     }
 }

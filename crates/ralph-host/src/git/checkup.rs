@@ -91,7 +91,7 @@ mod tests {
     fn only_trees_in_folders_of_our_own_are_ours() {
         assert!(own_folder(Path::new("/tmp/ralph-look-1/0")).is_some());
         assert!(own_folder(Path::new("/tmp/ralph-regate-x/tree")).is_some());
-        assert!(own_folder(Path::new("/home/me/ralph-looks/tree")).is_none());
-        assert!(own_folder(Path::new("/home/me/work")).is_none());
+        assert!(own_folder(Path::new("/work/ralph-looks/tree")).is_none());
+        assert!(own_folder(Path::new("/work/tree")).is_none());
     }
 }

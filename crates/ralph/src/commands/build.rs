@@ -50,7 +50,8 @@ fn known(task: Option<&str>, file: &PlanFile) -> Result<(), CommandError> {
     let Some(task) = task.filter(|task| !file.plan.knows(&Id::new(*task))) else { return Ok(()) };
     let near = nearest(task, file.plan.tasks.iter().map(|t| t.id.as_str()));
     let error = CommandError::new(format!("{} has no task {}", file.shown, out::clean(task)));
-    Err(error.maybe_hint(near.map(|near| format!("did you mean {near}?"))))
+    let hint = near.map(|near| format!("did you mean {near}?"));
+    Err(error.hint(hint.unwrap_or_else(|| "`ralph task list` shows them".to_owned())))
 }
 
 /// Before anybody reads the plan: what a backend that was interrupted did to it by hand is undone.

@@ -122,8 +122,12 @@ fn set_key(context: &Context, key: &str, value: &str, render: Render) -> Result<
     let path = context.project.ralph_toml();
     let shown = context.show(&path);
     context.change_text(&path, |text| {
-        let new = config::set(&shown, text.unwrap_or_default(), key, value)
-            .map_err(|e| CommandError::new(format!("`{key}`: {e}")).hint("nothing was changed"))?;
+        let new = config::set(&shown, text.unwrap_or_default(), key, value).map_err(|e| {
+            let (e, name) = (e.to_string(), format!("`{key}`"));
+            let message = if e.contains(&name) { e } else { format!("{name}: {e}") };
+            CommandError::new(message)
+                .hint("nothing was changed; `ralph config show` lists all keys")
+        })?;
         // A value may be right alone and wrong beside the others.
         let sources = context.config_sources(ProjectText::Instead(&new))?;
         sources.without_plan().map_err(config_error)?;

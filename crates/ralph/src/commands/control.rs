@@ -167,6 +167,17 @@ fn to_the_loop(
     told(command, &id, Some(&holder), &what, render)
 }
 
+/// The command as people type it.
+fn typed(command: &Command) -> &'static str {
+    match command {
+        Command::Skip(_) => "skip",
+        Command::Note(_) => "note",
+        Command::Retry(_) => "retry",
+        Command::Set(_) => "setting",
+        Command::Pause | Command::Resume | Command::Stop | Command::KillAttempt => command.word(),
+    }
+}
+
 fn verb(command: &Command) -> &'static str {
     match command {
         Command::Pause => "pause",
@@ -182,6 +193,11 @@ fn verb(command: &Command) -> &'static str {
 
 /// Put a command into the queue. Returns its id.
 pub(crate) fn send(context: &Context, command: &Command) -> Result<String, CommandError> {
+    if !context.project.is_initialised() {
+        let place = context.project.root().display();
+        return Err(CommandError::new(format!("{place} is no project of ralph"))
+            .hint("`ralph init` makes this directory a project"));
+    }
     let id = context.ids().ulid(context.clock().now());
     // Chance may be predictable in tests, and ids are for ever.
     let id = format!("{id}-{}", std::process::id());
@@ -219,7 +235,7 @@ fn told(
             "id": id, "command": command.word(), "argument": command.argument(),
             "running": holder.map(|holder| holder.pid), "effect": what,
         }))?,
-        Render::People => out::line(format!("Sent {}: {}.", command.word(), out::clean(what)))?,
+        Render::People => out::line(format!("Sent {}: {}.", typed(command), out::clean(what)))?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -153,9 +153,8 @@ fn plannings(
     let Some(typed) = &args.what else {
         let all = spec_file::all(context)?;
         if all.is_empty() {
-            return Err(CommandError::new("there is no spec in ralph/specs/").hint(
-                "write one in markdown and put it there; `ralph task add` adds tasks without one",
-            ));
+            return Err(spec_file::none(context)
+                .hint("`ralph plan \"what you want\"` and `ralph task add` do without a spec"));
         }
         let open: Vec<SpecFile> =
             all.into_iter().filter(|spec| args.replace || unplanned(plan, &spec.name)).collect();
@@ -174,8 +173,9 @@ fn plannings(
     if !typed.trim().contains(' ') {
         // One word is a slip, not a wish.
         let near = spec_file::near(context, typed).map(|near| format!("did you mean {near}?"));
+        let other = "`ralph spec list` shows the specs; or say what is wanted in a sentence";
         return Err(CommandError::new(format!("there is no spec {}", out::clean(typed)))
-            .maybe_hint(near.or_else(|| Some("say what is wanted in a sentence".into()))));
+            .hint(near.unwrap_or_else(|| other.into())));
     }
     let (text, existing) = (typed.clone(), Existing::Merge);
     Ok(Some(vec![Planning { spec: None, file: None, text, existing, dry: false }]))

@@ -206,6 +206,10 @@ impl Kept<'_> {
 
     fn find(&self, which: &str) -> Result<Salvage, CommandError> {
         let all = self.all()?;
+        if all.is_empty() {
+            return Err(CommandError::new("nothing is kept here")
+                .hint("what an attempt did is kept when it is rolled back"));
+        }
         let none = || {
             CommandError::new(format!("nothing is kept under {}", out::clean(which)))
                 .hint("`ralph salvage list` shows what is kept")

@@ -42,6 +42,15 @@ pub(crate) fn spec_file(context: &Context, typed: &str) -> Result<SpecFile, Comm
     if is_starter(&spec.text) { Err(untouched(&spec.file)) } else { Ok(spec) }
 }
 
+/// There is nothing to work on.
+pub(crate) fn none(context: &Context) -> CommandError {
+    let error = CommandError::new("there is no spec in ralph/specs/");
+    if context.project.ralph_toml().is_file() {
+        return error.hint("write what you want in markdown, for example ralph/specs/first.md");
+    }
+    error.hint("`ralph init` sets this project up, with a first spec to edit")
+}
+
 /// The starter of `ralph init` says nothing that anybody wants.
 pub(crate) fn untouched(file: &str) -> CommandError {
     CommandError::new(format!("{file} is still the starter that `ralph init` wrote"))
@@ -112,8 +121,7 @@ pub(crate) fn only(context: &Context, current: Option<&str>) -> Result<SpecFile,
     let mut all = all(context)?;
     match (all.pop(), all.len()) {
         (Some(spec), 0) => Ok(spec),
-        (None, _) => Err(CommandError::new("there is no spec in ralph/specs/")
-            .hint("write one in markdown and put it there, or name the file")),
+        (None, _) => Err(none(context)),
         (Some(last), _) => {
             let mut names: Vec<String> = all.into_iter().map(|spec| spec.name).collect();
             names.push(last.name);

@@ -23,6 +23,7 @@ mod init_interview;
 mod inside;
 mod knowledge;
 mod mcp;
+mod messages;
 mod prioritization;
 mod query;
 mod recover;

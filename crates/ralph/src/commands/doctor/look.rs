@@ -66,7 +66,10 @@ impl<'a> Look<'a> {
         let mut all = self.git();
         all.extend(self.settings());
         all.extend(self.backends());
-        all.push(self.plan());
+        // Where nothing was set up yet, that is said once.
+        if self.context.project.is_initialised() {
+            all.push(self.plan());
+        }
         all.extend(self.inbox());
         all.extend(self.knowledge());
         all.extend(self.journal());

@@ -147,7 +147,7 @@ fn explain(stage: Stage, tally: &Tally, iteration: u64) -> String {
         Stage::Build => "tasks are ready",
         Stage::Verify => "claimed work must be checked",
         Stage::Complete if tally.total() == 0 => {
-            "there are no tasks yet; `ralph task add` adds one"
+            "there are no tasks yet; `ralph plan` makes them of a spec, `ralph task add` adds one"
         }
         Stage::Complete => "nothing is left to do",
         Stage::Blocked => "work is left, but none of it can go on",
