@@ -100,7 +100,8 @@ pub fn cannot_run(check: &Check) -> bool {
 /// The last thing that a gate said, which is mostly why; what is not there comes before the rest.
 pub fn last_line(check: &Check) -> String {
     let mut lines = check.output.lines().rev();
-    let told = lines.clone().find(|line| line.contains("not found"));
+    let absent = |line: &&str| ["not found", "No such file"].iter().any(|why| line.contains(why));
+    let told = lines.clone().find(absent);
     let line = told.or_else(|| lines.find(|line| !line.trim().is_empty()));
     crate::text::clip(line.unwrap_or("it said nothing").trim(), 120)
 }

@@ -11,7 +11,7 @@ use ralph_testkit::{TestProject, project};
 fn found(name: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap();
     let mut places = std::env::split_paths(&path).map(|dir| dir.join(name));
-    places.find(|file| file.exists()).expect("an installed program")
+    places.find(|file| file.exists()).unwrap()
 }
 
 /// A project with one gate that passes, one that fails and one that cannot run, and two backends.
@@ -44,7 +44,7 @@ fn typed(p: &TestProject, lines: &str) -> String {
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .expect("util-linux has `script`");
+        .unwrap();
     child.stdin.as_mut().unwrap().write_all(lines.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     String::from_utf8_lossy(&output.stdout).replace('\r', "")
