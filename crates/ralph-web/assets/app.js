@@ -532,17 +532,22 @@ async function drawControls(main, old) {
   const page = await api('/api/settings').catch((e) => ({ settings: [], problem: e.message }));
   if (old() || main.contains(document.activeElement) && /INPUT|TEXTAREA|SELECT/.test(document.activeElement.tagName)) return;
   const running = Boolean(know.state && know.state.loop.pid);
+  // What was typed and not sent yet outlives a new drawing.
+  const typed = main.dataset.pane === 'controls' ? [...main.querySelectorAll('[data-typed]')].map((node) => [node.id, node.value]) : [];
+  const mark = (node) => { node.dataset.typed = ''; };
+  const sent = (id) => { if ($(id)) delete $(id).dataset.typed; };
   const order = (command) => act('Sent', () => send('/api/command', { command }));
   const tell = (command, words) => h('button', { type: 'button', id: `do-${command}`, disabled: !running, onclick: () => order(command) }, words);
   const careful = (command, words, question) => h('button', { type: 'button', id: `do-${command}`, disabled: !running, class: 'danger', onclick: async () => { if (await confirmed(question, words)) order(command); } }, words);
-  const note = h('textarea', { id: 'note', maxlength: 4000, placeholder: 'For example: the parser lives in src/parse.rs, do not add a second one' });
-  const say = () => act('Sent', async () => { const told = await send('/api/command', { command: 'inject-note', note: note.value }); note.value = ''; return told; });
+  const note = h('textarea', { id: 'note', maxlength: 4000, oninput: () => mark(note), placeholder: 'For example: the parser lives in src/parse.rs, do not add a second one' });
+  const say = () => act('Sent', async () => { const told = await send('/api/command', { command: 'inject-note', note: note.value }); sent('note'); note.value = ''; return told; });
   const setting = (x) => {
     const [words, unit] = CHOICES[x.key] || [null, ''];
     const input = words ? h('select', { id: `set-${x.key}` }, words.map((w) => h('option', { selected: w === x.value }, w)))
       : h('input', { id: `set-${x.key}`, value: x.value || '', autocomplete: 'off', placeholder: 'no limit' });
+    input.addEventListener('input', () => mark(input));
     return h('tr', {}, h('td', { class: 'grow' }, h('label', { for: `set-${x.key}`, class: 'mono' }, x.key), h('div', { class: 'dim' }, x.about)), h('td', {}, input, h('div', { class: 'dim' }, `${unit ? `${unit} · ` : ''}${x.origin}`)),
-      h('td', {}, h('button', { type: 'button', 'aria-label': `Set ${x.key}`, onclick: () => act(x.key, () => send('/api/settings', { [x.key]: input.value })) }, 'Set')));
+      h('td', {}, h('button', { type: 'button', 'aria-label': `Set ${x.key}`, onclick: () => act(x.key, async () => { const told = await send('/api/settings', { [x.key]: input.value }); sent(input.id); return told; }) }, 'Set')));
   };
   main.replaceChildren(h('div', { class: 'grid half' },
     h('div', { class: 'stack' },
@@ -553,6 +558,7 @@ async function drawControls(main, old) {
       panel('A note for the next prompt', null, note, h('div', { class: 'buttons' }, h('button', { type: 'button', class: 'primary', id: 'do-note', onclick: say }, 'Send note'))),
       panel('One task', null, h('p', { class: 'dim' }, 'Skip and retry are on each task’s page.'), h('a', { href: '#plan' }, 'Choose one in the plan'))),
     panel('Settings', 'ralph.toml', page.problem ? h('p', { class: 'bad' }, page.problem) : h('table', { class: 'settings' }, h('tbody', {}, page.settings.map(setting))), h('p', { class: 'dim' }, 'Comments and order in the file stay. A loop that runs takes them with its next attempt.'))));
+  for (const [id, value] of typed) if ($(id)) { $(id).value = value; mark($(id)); }
 }
 
 // ---- drawing and staying up to date ----------------------------------------------------------
