@@ -66,6 +66,8 @@ impl Server {
         let listener = TcpListener::bind(address).map_err(failed)?;
         let guard = Guard::new(listener.local_addr().map_err(failed)?, token);
         let site = Site::new(project, store, clock, ids, options.plan, env);
+        // Whoever opens the link waits for no history, however long it is.
+        drop(site.feed.fresh());
         let stop = Arc::new(AtomicBool::new(false));
         Ok(Self { listener, guard, site: Arc::new(site), stop })
     }

@@ -90,11 +90,8 @@ pub fn gate(check: &Check, timeout: Duration) -> Finding {
 /// the shell and have one of their own.
 pub fn cannot_run(check: &Check) -> bool {
     let tells = |line: &str| line.ends_with("Error 127") || line.ends_with("exit code 127");
-    match &check.ending {
-        Ending::Code(126 | 127) | Ending::NotStarted(_) => true,
-        Ending::Code(0) | Ending::Signal(_) | Ending::TimedOut => false,
-        Ending::Code(_) => check.output.lines().any(tells),
-    }
+    let told = !check.is_green() && matches!(check.ending, Ending::Code(_));
+    check.never_ran() || (told && check.output.lines().any(tells))
 }
 
 /// The last thing that a gate said, which is mostly why; what is not there comes before the rest.

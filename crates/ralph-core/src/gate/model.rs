@@ -132,6 +132,11 @@ impl Check {
         self.ending.is_success()
     }
 
+    /// Whether the shell found nothing to run: such a gate has said nothing about any tree.
+    pub fn never_ran(&self) -> bool {
+        matches!(self.ending, Ending::Code(126 | 127) | Ending::NotStarted(_))
+    }
+
     /// What failed, by the most telling names there are, for people.
     pub fn failing(&self) -> Vec<String> {
         let failures = &self.failures;

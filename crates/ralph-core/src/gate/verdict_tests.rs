@@ -79,10 +79,21 @@ fn a_gate_that_cannot_be_judged_makes_the_task_unproven_with_its_name() {
 
 #[test]
 fn gates_that_always_fail_prove_nothing() {
-    let red = check("test", 127, "sh: 1: cargo: not found\n");
+    let red = check("test", 1, "the server is down\n");
     let verdict = judged(std::slice::from_ref(&red), std::slice::from_ref(&red));
     assert!(verdict.passed());
     assert_eq!(verdict.unproven, [Unproven::NothingGreen]);
+}
+
+#[test]
+fn a_gate_that_cannot_be_run_blocks_whatever_it_was_before() {
+    let gone = check("test", 127, "sh: 1: cargo: not found\n");
+    for base in [&[][..], std::slice::from_ref(&gone)] {
+        let verdict = judged(std::slice::from_ref(&gone), base);
+        assert_eq!(verdict.blockers, [Blocker::Gate("test".into())]);
+    }
+    let wanted = Baselines::new();
+    assert!(wanted.wanted(std::slice::from_ref(&gone)).is_empty(), "the base would say the same");
 }
 
 #[test]

@@ -4,20 +4,32 @@ use ralph_testkit::project;
 
 use crate::stage::{stage, steps};
 
+/// Two tasks that an agent works on and claims to be done, with this gate.
+fn gated(command: &str) -> ralph_testkit::TestProject {
+    let p = stage(&steps("{ write = \"{task}.txt\", text = \"x\" }, { claim = \"done\" }"));
+    let gate = format!("backend = \"sim\"\n[[gates]]\nname = \"check\"\ncommand = {command:?}\n");
+    p.write("ralph.toml", gate);
+    p.git(["commit", "-qam", "a gate"]).ok();
+    p
+}
+
 #[test]
 fn a_run_whose_gates_prove_nothing_says_so_at_its_end() {
-    let p = stage(&steps("{ write = \"{task}.txt\", text = \"x\" }, { claim = \"done\" }"));
-    p.write(
-        "ralph.toml",
-        "backend = \"sim\"\n[[gates]]\nname = \"check\"\ncommand = \"no-such-program\"\n",
-    );
-    p.git(["commit", "-qam", "a gate that cannot run"]).ok();
+    let p = gated("echo the server is down; exit 1");
     let run = p.run(["build"]).ok();
     let last = run.stdout.lines().last().unwrap();
     assert_eq!(
         last,
         "Unproven: 2 landings are unproven; `ralph doctor` runs the gates and says why"
     );
+    p.run(["doctor"]).stdout_has("check: fails already");
+}
+
+#[test]
+fn a_gate_that_cannot_be_run_lands_nothing_and_the_doctor_knows_why() {
+    let p = gated("no-such-program");
+    p.run(["build"]).fails(3).stdout_has("no-such-program");
+    assert!(!p.exists("t-aaaa.txt") && !p.exists("t-bbbb.txt"));
     p.run(["doctor"]).stdout_has("problem  gate        check: cannot be run");
 }
 
