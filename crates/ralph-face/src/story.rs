@@ -47,7 +47,7 @@ impl Story {
             Notice::Attempt { .. } => vec![self.attempt(notice)],
             Notice::Backend(event) => self.backend(event),
             Notice::Monitor(what) => {
-                vec![detail(Style::Caution, "limits", what.trim_start_matches("[RALPH] "))]
+                vec![detail(Style::Caution, "limits", what)]
             }
             Notice::BackendEnded { outcome, changed, cost: dollars, took_ms } => {
                 let files = count(*changed, "file");
