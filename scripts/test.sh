@@ -67,6 +67,8 @@ summary() {
 }
 trap summary EXIT
 
+cores() { nproc 2>/dev/null || getconf _NPROCESSORS_ONLN; }
+
 have() { command -v "$1" >/dev/null 2>&1; }
 
 # ---- set-up --------------------------------------------------------------------------------------
@@ -190,7 +192,8 @@ else
 fi
 
 if have cargo-nextest; then
-    step "tests" cargo nextest run --locked --workspace
+    # One more at a time than there are cores: tests wait for disks and for each other's processes.
+    step "tests" cargo nextest run --locked --workspace --test-threads "$(($(cores) + 1))"
 else
     skip "nextest" "cargo-nextest could not be installed; the same tests run with cargo test"
     step "tests" cargo test --locked --workspace --lib --bins --tests
