@@ -535,12 +535,13 @@ async function drawControls(main, old) {
   // What was typed and not sent yet outlives a new drawing.
   const typed = main.dataset.pane === 'controls' ? [...main.querySelectorAll('[data-typed]')].map((node) => [node.id, node.value]) : [];
   const mark = (node) => { node.dataset.typed = ''; };
+  // A new drawing may have taken the place of this one meanwhile: what is there now counts.
   const sent = (id) => { if ($(id)) delete $(id).dataset.typed; };
   const order = (command) => act('Sent', () => send('/api/command', { command }));
   const tell = (command, words) => h('button', { type: 'button', id: `do-${command}`, disabled: !running, onclick: () => order(command) }, words);
   const careful = (command, words, question) => h('button', { type: 'button', id: `do-${command}`, disabled: !running, class: 'danger', onclick: async () => { if (await confirmed(question, words)) order(command); } }, words);
   const note = h('textarea', { id: 'note', maxlength: 4000, oninput: () => mark(note), placeholder: 'For example: the parser lives in src/parse.rs, do not add a second one' });
-  const say = () => act('Sent', async () => { const told = await send('/api/command', { command: 'inject-note', note: note.value }); sent('note'); note.value = ''; return told; });
+  const say = () => act('Sent', async () => { const told = await send('/api/command', { command: 'inject-note', note: note.value }); sent('note'); if ($('note')) $('note').value = ''; return told; });
   const setting = (x) => {
     const [words, unit] = CHOICES[x.key] || [null, ''];
     const input = words ? h('select', { id: `set-${x.key}` }, words.map((w) => h('option', { selected: w === x.value }, w)))

@@ -3,6 +3,7 @@
 //! ```text
 //! cargo bench -p ralph-web --bench web              all of it, about a minute
 //! cargo bench -p ralph-web --bench web -- --quick   does it run at all?
+//! cargo bench -p ralph-web --bench web -- --long    five minutes: does memory stay?
 //! ```
 //!
 //! The server runs in a process of its own, so that its memory can be told from that of the clients.
@@ -52,7 +53,12 @@ fn main() -> Outcome<()> {
     if let Some(at) = args.iter().position(|arg| arg == "--server") {
         return serve(Path::new(args.get(at + 1).map_or(".", String::as_str)));
     }
-    let size = if args.iter().any(|arg| arg == "--quick") { QUICK } else { WHOLE };
+    let has = |word: &str| args.iter().any(|arg| arg == word);
+    let size = match (has("--quick"), has("--long")) {
+        (true, _) => QUICK,
+        (_, true) => Size { seconds: 300, ..WHOLE },
+        _ => WHOLE,
+    };
     latency(&size)?;
     many(&size)?;
     first_screen(&size)
