@@ -265,7 +265,8 @@ else
     skipped_in "web API" "${CARGO_TARGET_DIR:-$PWD/target}/api-tests/skipped"
 fi
 
-step "release build" cargo build --locked --release
+# Of this package alone, so that the next step finds all of it compiled.
+step "release build" cargo build --locked --release -p ralph
 step "cargo install" cargo_install
 if [[ "$FAST" == 1 ]]; then
     skip "packages" "FAST=1"
@@ -273,5 +274,6 @@ else
     step "packages" scripts/package.sh --try
     skipped_in "package" "${CARGO_TARGET_DIR:-$PWD/target}/dist/skipped"
 fi
-# Benchmarks are run, not judged: a number measured on a busy machine proves nothing.
-step "benchmarks run" cargo bench --locked -p ralph -p ralph-core -p ralph-host -p ralph-web --bench startup --bench build --bench scale --bench memory --bench web -- --quick
+# Benchmarks are run, not judged: a number measured on a busy machine proves nothing. So they need no
+# optimisation, and what the tests have compiled is theirs too.
+step "benchmarks run" cargo bench --locked --profile dev -p ralph -p ralph-core -p ralph-host -p ralph-web --bench startup --bench build --bench scale --bench memory --bench web -- --quick
