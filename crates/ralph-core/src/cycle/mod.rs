@@ -20,6 +20,7 @@ mod judge;
 pub mod ledger;
 #[cfg(test)]
 mod model_tests;
+mod recall;
 mod reconcile;
 mod record;
 mod recover;

@@ -13,7 +13,7 @@ use ralph_core::plan::Plan;
 use ralph_core::text::clip;
 
 use super::attempt::{Begun, Ended, to_value};
-use super::control::Ear;
+use super::control::ear;
 use super::error::DriveError;
 use super::material::Told;
 use super::notice::Notice;
@@ -127,31 +127,8 @@ impl Session<'_> {
         let env = variables(&begun.started.attempt, &begun.task);
         let terms = Terms::of(&self.config, &root, &begun.task, self.history.cost)?;
         let terms = terms.with_tools(&self.config, &root, &self.plan.path, &env)?;
-        let Self { choice, listener, signals, runner, repo, leash, .. } = self;
-        let Self {
-            mailbox,
-            journal,
-            history,
-            plan,
-            plan_syncing,
-            project,
-            clock,
-            ids,
-            log: own,
-            ..
-        } = self;
-        let mut ear = Ear {
-            mailbox,
-            journal,
-            history,
-            plan,
-            plan_syncing,
-            project,
-            clock,
-            ids,
-            log: own,
-            leash,
-        };
+        let mut ear = ear!(self);
+        let Self { choice, listener, signals, runner, repo, .. } = self;
         let chosen = choice.at(backend);
         let call = Call {
             driver: &*chosen.driver,
@@ -164,7 +141,7 @@ impl Session<'_> {
             log: log.as_deref(),
             on_compact: OnCompact::Stop,
             bounds: Bounds::default(),
-            cancel: leash.clone(),
+            cancel: self.leash.clone(),
         };
         let (mut told, mut trouble) = (false, None);
         let doing = Doing::Attempt(begun.task.id.as_str());

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 use super::ask::{Asking, Talk, ask_all};
 use super::attempt::{from_value, next_iteration, to_value};
-use super::control::Ear;
+use super::control::ear;
 use super::error::DriveError;
 use super::notice::Notice;
 use super::session::{ATTEMPT_VARIABLE, Session, stage_choice};
@@ -230,21 +230,7 @@ impl Session<'_> {
                 let (role, item) = (consultation.role, one.question.item.as_str());
                 self.listener.hear(Notice::Asking { role, item, log: &one.log });
             }
-            let Self { mailbox, journal, history, plan, plan_syncing, project, ids, log, .. } =
-                self;
-            let (clock, leash) = (talk.clock, talk.leash);
-            let mut ear = Ear {
-                mailbox,
-                journal,
-                history,
-                plan,
-                plan_syncing,
-                project,
-                clock,
-                ids,
-                log,
-                leash,
-            };
+            let mut ear = ear!(self);
             let ended = ask_all(&talk, &asking, consultation.jobs, self.listener, &mut ear)?;
             for ended in ended {
                 self.learn_windows(&ended.windows);

@@ -10,7 +10,7 @@ use ralph_core::gate::judges::{FileChange, JudgeChange, judge_changes, may_judge
 use ralph_core::gate::{self, Baselines, Check, Gate, Standing, Verdict, failure_context};
 
 use super::attempt::{Begun, Ended};
-use super::control::Ear;
+use super::control::ear;
 use super::error::DriveError;
 use super::notice::Notice;
 use super::session::{Red, Session};
@@ -108,10 +108,8 @@ impl Session<'_> {
         let root = self.project.root().to_owned();
         let last = self.history.attempts.last().map(|view| view.started.clone());
         let Started { attempt, task, .. } = last.unwrap_or_default();
-        let Self { listener, runner, leash, mailbox, journal, history, plan, .. } = self;
-        let Self { plan_syncing, project, clock, ids, log, .. } = self;
-        let mut ear =
-            Ear { mailbox, journal, history, plan, plan_syncing, project, clock, ids, log, leash };
+        let mut ear = ear!(self);
+        let (listener, runner, leash) = (&mut self.listener, self.runner, &self.leash);
         let mut trouble = None;
         let run =
             GateRun { cwd: place, logs, grace: Bounds::default().grace, cancel: leash.clone() };

@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ralph_core::control::{Command, Doing, promise};
+use ralph_core::control::{Command, promise};
 use ralph_core::cycle::History;
+use ralph_core::dashboard::command::doing;
 use ralph_core::plan::Id;
 use ralph_host::store::{Holder, who_runs};
 use serde_json::json;
@@ -212,15 +213,6 @@ pub(crate) fn send(context: &Context, command: &Command) -> Result<String, Comma
 /// The loop that runs in this worktree.
 pub(crate) fn running(context: &Context) -> Option<Holder> {
     who_runs(&context.project.state_dir())
-}
-
-/// What the loop does, as far as its journal tells.
-pub(crate) fn doing(history: &History) -> Doing<'_> {
-    match (&history.open, &history.consulting) {
-        (Some(open), _) => Doing::Attempt(&open.started.task),
-        (None, Some(_)) => Doing::Asking,
-        (None, None) => Doing::Nothing,
-    }
 }
 
 fn told(

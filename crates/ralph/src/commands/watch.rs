@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use ralph_core::control::{Command, promise};
 use ralph_core::cycle::{Event, History, event_of};
-use ralph_core::dashboard;
+use ralph_core::dashboard::{self, command::doing};
 use ralph_face::watch::{self, Board, Colours, Left, Role, Source};
 use ralph_face::{Line, Paint, Style, Terminal};
 use ralph_host::drive::Signals;
@@ -229,7 +229,7 @@ impl Source for Window<'_> {
         if control::running(self.context).is_none() && !note {
             return "no loop runs here".to_owned();
         }
-        let what = promise(&command, control::doing(&self.history));
+        let what = promise(&command, doing(&self.history));
         match control::send(self.context, &command) {
             Ok(_) => format!("{}: {what}", command.word()),
             Err(e) => e.told().replace('\n', "; "),

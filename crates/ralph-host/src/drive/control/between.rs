@@ -7,7 +7,7 @@ use ralph_core::config::{self, OnDirty};
 use ralph_core::control::{Doing, Effect, Setting};
 use ralph_core::cycle::End;
 
-use super::Ear;
+use super::{Ear, ear};
 use crate::drive::error::DriveError;
 use crate::drive::notice::{Listener, Notice};
 use crate::drive::session::Session;
@@ -40,22 +40,7 @@ impl Session<'_> {
     }
 
     fn ear(&mut self) -> (Ear<'_>, &mut dyn Listener) {
-        let Self {
-            mailbox,
-            journal,
-            history,
-            plan,
-            plan_syncing,
-            project,
-            clock,
-            ids,
-            log,
-            leash,
-            ..
-        } = self;
-        let ear =
-            Ear { mailbox, journal, history, plan, plan_syncing, project, clock, ids, log, leash };
-        (ear, &mut *self.listener)
+        (ear!(self), &mut *self.listener)
     }
 
     /// Before anything new begins: take commands, and wait while somebody wants the loop to.

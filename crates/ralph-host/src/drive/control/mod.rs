@@ -63,6 +63,25 @@ pub(in crate::drive) struct Ear<'e> {
     pub(in crate::drive) leash: &'e Cancel,
 }
 
+/// The ear of a session whose other parts are lent out: a method would borrow all of it.
+macro_rules! ear {
+    ($session:ident) => {
+        $crate::drive::control::Ear {
+            mailbox: &mut $session.mailbox,
+            journal: &mut $session.journal,
+            history: &mut $session.history,
+            plan: &$session.plan,
+            plan_syncing: &mut $session.plan_syncing,
+            project: &$session.project,
+            clock: &$session.clock,
+            ids: &mut $session.ids,
+            log: &$session.log,
+            leash: &$session.leash,
+        }
+    };
+}
+pub(in crate::drive) use ear;
+
 impl Ear<'_> {
     /// Take what is new. An error ends what runs.
     pub(in crate::drive) fn listen(

@@ -1,0 +1,100 @@
+//! What a history is asked: about a task, a run, the next iteration.
+
+use super::history::{AttemptView, Fate, History};
+use super::judge::{Claimed, FREE_CRASHES, Failure, FailureKind};
+use super::record::Landing;
+
+impl History {
+    /// The number of the next attempt: a new one, unless the last attempt met a usage limit and is
+    /// simply made again.
+    pub fn next_iteration(&self) -> u32 {
+        match self.attempts.last() {
+            Some(AttemptView { started, fate: Fate::Limited, .. }) => started.iteration,
+            _ => self.iteration.saturating_add(1),
+        }
+    }
+
+    /// Notes of the operator for the prompt that is made now: those of the attempt under way, or
+    /// those that wait for the next one.
+    pub fn notes_for_prompt(&self) -> &[String] {
+        if self.open.is_some() { &self.given } else { &self.notes }
+    }
+
+    /// How often in a row this task was only researched.
+    pub fn researched(&self, task: &str) -> u32 {
+        match &self.researched {
+            Some((last, times)) if last == task => *times,
+            _ => 0,
+        }
+    }
+
+    /// Whether the knowledge index may be tried again: the more updates had to be undone in a row,
+    /// the longer it waits, so that an agent that cannot do it does not use up the money.
+    pub fn may_index(&self) -> bool {
+        self.undone.as_ref().is_none_or(|undone| {
+            let since = self.unindexed.iterations.saturating_sub(undone.unindexed);
+            since + 1 >= undone.times
+        })
+    }
+
+    /// The failure that an interruption of this task is: forgiven a few times, then counted.
+    pub fn interruption(&self, task: &str, message: &str) -> Failure {
+        Failure::interrupted(self.crashes_of(task), message)
+    }
+
+    pub(super) fn crashes_of(&self, task: &str) -> u32 {
+        self.crashes.get(task).copied().unwrap_or(0)
+    }
+
+    /// Attempts on a task, oldest first.
+    pub fn of_task<'h>(
+        &'h self,
+        task: &'h str,
+    ) -> impl DoubleEndedIterator<Item = &'h AttemptView> {
+        self.attempts.iter().filter(move |view| view.started.task == task)
+    }
+
+    /// Whether one more crash during this task is forgiven.
+    pub fn crash_is_free(&self, task: &str) -> bool {
+        self.crashes_of(task) < FREE_CRASHES
+    }
+
+    /// Attempts of the last run, oldest first.
+    pub fn of_run(&self) -> impl DoubleEndedIterator<Item = &AttemptView> {
+        let run = self.run.as_ref().map(|r| r.run.as_str()).unwrap_or_default();
+        self.attempts.iter().filter(move |view| view.started.run == run)
+    }
+
+    /// Attempts of the last run, or of its last construct, oldest first.
+    pub fn of_loop(&self) -> impl DoubleEndedIterator<Item = &AttemptView> {
+        self.attempts.iter().skip(self.loop_from)
+    }
+
+    /// What failed on this task since it last landed, newest last: the approaches not to repeat.
+    pub fn failures<'h>(&'h self, task: &'h str) -> Vec<(&'h AttemptView, &'h Failure)> {
+        let mut found: Vec<_> = self
+            .of_task(task)
+            .rev()
+            .take_while(|view| !matches!(view.fate, Fate::Landed { .. }))
+            .filter_map(|view| match &view.fate {
+                Fate::Failed { failure, .. } if failure.kind != FailureKind::Interrupted => {
+                    Some((view, failure))
+                }
+                _ => None,
+            })
+            .collect();
+        found.reverse();
+        found
+    }
+
+    /// Whether the last landing of a task was a part of it.
+    pub fn partly_done(&self, task: &str) -> bool {
+        let last = self.of_task(task).rev().find(|v| matches!(v.fate, Fate::Landed { .. }));
+        last.is_some_and(|view| matches!(view.fate, Fate::Landed { landing: Landing::Partial, .. }))
+    }
+
+    /// Whether the newest finished attempt was a claim that counted.
+    pub fn last_claim(&self) -> Option<&Claimed> {
+        self.attempts.last()?.backend.as_ref().map(|end| &end.claimed)
+    }
+}
