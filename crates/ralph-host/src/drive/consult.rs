@@ -135,7 +135,7 @@ impl Session<'_> {
         };
         self.record(Record::Consulting(consulting), Durability::Synced)?;
         let before = self.plan.watch()?;
-        self.keep_ledger();
+        self.keep_ledger(consultation.may_write);
         let own = match workplace {
             Workplace::Shared => None,
             Workplace::Own => self.workspaces(&base, &id, consultation.questions.len())?,

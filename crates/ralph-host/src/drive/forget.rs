@@ -9,7 +9,7 @@ use ralph_core::cycle::{
 use ralph_core::plan::Id;
 
 use super::error::DriveError;
-use super::guard::mend_plan;
+use super::guard::mend_ledger;
 use super::notice::{Listener, Notice};
 use super::plan_file::{Missing, PlanFile};
 use super::views::Views;
@@ -41,7 +41,7 @@ pub fn forget(
         return Err(DriveError::NoRepository(project.root().display().to_string()));
     };
     let mut warnings = Warnings::default();
-    mend_plan(project, store, &clock, &mut warnings)?;
+    mend_ledger(project, store, &clock, &mut warnings)?;
     let Warnings(mut warnings) = warnings;
     let _lock = RunLock::acquire(&project.state_dir(), store.holder())?;
     let (mut journal, mut history) = Journal::open(&project.state_dir())?;

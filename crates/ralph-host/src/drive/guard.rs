@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::attempt::Begun;
 use super::error::DriveError;
+use super::ledger_guard;
 use super::notice::{Listener, Notice};
 use super::plan_file::{Missing, Origin, PlanFile};
 use super::session::Session;
@@ -18,7 +19,7 @@ use super::views::Views;
 use crate::clock::Clock;
 use crate::proc::Runner;
 use crate::project::Project;
-use crate::store::{Durability, Journal, RunLock, Store, put_view};
+use crate::store::{Copies, Durability, Journal, RunLock, Store, Watched, put_view};
 
 impl Session<'_> {
     /// After the backend: the plan as ralph left it, with what others may change kept. `text` is the
@@ -54,41 +55,61 @@ impl Session<'_> {
     }
 }
 
-/// After a crash: take back what the backend of the interrupted attempt did to its plan by hand. Does
-/// nothing when no plan was being watched, or when a loop is at work.
-pub fn mend_plan(
+/// After a crash: take back what the backend of the interrupted attempt did to the ledger by hand. Does
+/// nothing when no backend was at work, or when a loop is.
+pub fn mend_ledger(
     project: &Project,
     store: &Store,
     clock: &Clock,
     listener: &mut dyn Listener,
 ) -> Result<(), DriveError> {
-    let (Some(watched), Some(git_dir)) = (store.watched(), project.git_dir()) else {
+    let (state_dir, watched) = (project.state_dir(), store.watched());
+    let copies = Copies::of(&state_dir);
+    let Some(git_dir) = project.git_dir() else { return Ok(()) };
+    if watched.is_none() && !copies.are_needed() {
         return Ok(());
-    };
-    // Whoever has the lock watches the plan; that it is taken is told when a loop wants to begin.
-    let Ok(_lock) = RunLock::acquire(&project.state_dir(), store.holder()) else { return Ok(()) };
-    let (mut journal, mut history) = Journal::open(&project.state_dir())?;
+    }
+    // Whoever has the lock looks after the ledger; that it is taken is told when a loop wants to begin.
+    let Ok(_lock) = RunLock::acquire(&state_dir, store.holder()) else { return Ok(()) };
+    let (mut journal, mut history) = Journal::open(&state_dir)?;
     end_survivors(&history, &Runner::new("").at(git_dir), listener);
     mend_inbox(project, store, listener)?;
-    let Some(by) = Editor::interrupted(&history) else { return Ok(store.end_chain()?) };
-    let plan = PlanFile::new(project.root(), watched.path, store.clone(), Missing::Empty);
-    if plan.is_still(&watched.before)? {
-        return Ok(());
-    }
-    let Some(message) = settle(project, &plan, &watched.before, &by)? else {
-        return Ok(());
+    let Some(by) = Editor::interrupted(&history) else {
+        store.end_chain()?;
+        return Ok(copies.end()?);
     };
-    listener.hear(Notice::Warning(&message));
-    let record = restored(message, by.iteration);
-    let entry = journal.append(clock.stamp(), record, Durability::Eventual)?;
-    history.add(&entry);
-    for problem in Views::of(project).show(&entry, &history) {
-        listener.hear(Notice::Warning(&problem.to_string()));
+    let files = ledger_guard::mend_ledger(project.root(), &copies)?;
+    let plan = match watched {
+        Some(watched) => mend_plan(project, store, watched, &by)?,
+        None => None,
+    };
+    for message in files.into_iter().chain(plan) {
+        listener.hear(Notice::Warning(&message));
+        let record = restored(message, by.iteration);
+        let entry = journal.append(clock.stamp(), record, Durability::Eventual)?;
+        history.add(&entry);
+        for problem in Views::of(project).show(&entry, &history) {
+            listener.hear(Notice::Warning(&problem.to_string()));
+        }
     }
-    Ok(())
+    Ok(copies.end()?)
 }
 
-/// The same for the inbox, which only commands may change while a backend runs.
+/// The plan, which people may have changed too.
+fn mend_plan(
+    project: &Project,
+    store: &Store,
+    watched: Watched,
+    by: &Editor,
+) -> Result<Option<String>, DriveError> {
+    let plan = PlanFile::new(project.root(), watched.path, store.clone(), Missing::Empty);
+    if plan.is_still(&watched.before)? {
+        return Ok(None);
+    }
+    settle(project, &plan, &watched.before, by)
+}
+
+/// The inbox, which only commands may change while a backend runs.
 fn mend_inbox(
     project: &Project,
     store: &Store,

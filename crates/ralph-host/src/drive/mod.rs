@@ -55,7 +55,7 @@ pub use agent::{AgentEnd, AgentOptions, AgentReport, agent};
 pub use construct::{Goal, PlanPreview, Planned, Planning, construct, plan, preview_plan};
 pub use error::DriveError;
 pub use forget::{Forgotten, forget};
-pub use guard::mend_plan;
+pub use guard::mend_ledger;
 pub use log::{LogOf, prune_logs};
 pub use notice::{Listener, Notice, Tally, Then};
 pub use preview::{CommandLine, Input, Look, Next, Preview, preview};

@@ -17,6 +17,7 @@
 mod atomic;
 mod chain;
 mod control;
+mod copies;
 mod create;
 mod held;
 mod journal;
@@ -32,6 +33,7 @@ mod view;
 pub use atomic::{TEMP_PREFIX, append, replace};
 pub use chain::Watched;
 pub use control::Commands;
+pub use copies::Copies;
 pub use create::{Created, create};
 pub use held::Intact;
 pub use journal::{

@@ -8,7 +8,7 @@ use ralph_core::construct::apply::Existing;
 use ralph_core::inbox::Status;
 use ralph_host::drive::{self, AgentOptions, DriveError, Listener, Planning};
 
-use super::build::{drive_error, mend_plan, setup};
+use super::build::{drive_error, mend_ledger, setup};
 use super::loop_args::StageArgs;
 use super::permit::Access;
 use super::screen::{ScreenArgs, under_view};
@@ -110,7 +110,7 @@ fn prepare(
 ) -> Result<drive::Setup, CommandError> {
     let flags = args.stages.flags();
     flag_layer(&flags).map_err(|errors| CommandError::usage(errors.to_string()))?;
-    mend_plan(context, listener)?;
+    mend_ledger(context, listener)?;
     // A damaged inbox is told before anything begins.
     inbox::parse(context, &inbox::read(context)?)?;
     let path = context.project.plan_jsonl();

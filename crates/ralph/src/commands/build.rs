@@ -37,7 +37,7 @@ pub(crate) fn run_with(
         return preview::run(context, args, &flags);
     }
     // The backend of an attempt that was interrupted may have left a plan that nobody can read.
-    mend_plan(context, listener)?;
+    mend_ledger(context, listener)?;
     let file = context.read_plan(&args.plan())?;
     known(args.task.as_deref(), &file)?;
     let resolved = context.config_with(&flags, &file)?;
@@ -55,11 +55,11 @@ fn known(task: Option<&str>, file: &PlanFile) -> Result<(), CommandError> {
 }
 
 /// Before anybody reads the plan: what a backend that was interrupted did to it by hand is undone.
-pub(super) fn mend_plan(
+pub(super) fn mend_ledger(
     context: &Context,
     listener: &mut dyn Listener,
 ) -> Result<(), CommandError> {
-    drive::mend_plan(&context.project, &context.store(), &context.clock(), listener)
+    drive::mend_ledger(&context.project, &context.store(), &context.clock(), listener)
         .map_err(|e| drive_error(&e))
 }
 

@@ -7,7 +7,7 @@ use ralph_core::config::flag_layer;
 use ralph_core::format::Format;
 use ralph_host::drive::{self, DriveError, Goal, Listener, Options};
 
-use super::build::{drive_error, mend_plan, setup};
+use super::build::{drive_error, mend_ledger, setup};
 use super::loop_args::StageArgs;
 use super::permit::Access;
 use super::screen::{ScreenArgs, under_view};
@@ -68,7 +68,7 @@ fn run_with(
 ) -> Result<ExitCode, CommandError> {
     let flags = args.stages.flags();
     flag_layer(&flags).map_err(|errors| CommandError::usage(errors.to_string()))?;
-    mend_plan(context, listener)?;
+    mend_ledger(context, listener)?;
     let path = match &args.plan.plan {
         Some(plan) => context.directory.join(plan),
         None => context.project.plan_jsonl(),

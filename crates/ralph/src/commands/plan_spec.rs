@@ -13,7 +13,7 @@ use ralph_core::format::{Format, codec};
 use ralph_core::plan::{Plan, Task};
 use ralph_host::drive::{self, DriveError, Look, Notice, Planned, Planning};
 
-use super::build::{drive_error, mend_plan, setup};
+use super::build::{drive_error, mend_ledger, setup};
 use super::loop_args::LoopArgs;
 use super::permit::Access;
 use super::plan_preview;
@@ -79,7 +79,7 @@ pub(crate) fn run(context: &Context, args: &PlanSpecArgs) -> Result<ExitCode, Co
     let flags = args.common.flags([]);
     flag_layer(&flags).map_err(|errors| CommandError::usage(errors.to_string()))?;
     if !args.dry_run {
-        mend_plan(context, &mut |notice: Notice<'_>| {
+        mend_ledger(context, &mut |notice: Notice<'_>| {
             if let Notice::Warning(text) = notice {
                 out::warn(text);
             }

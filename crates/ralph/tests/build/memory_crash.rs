@@ -46,7 +46,6 @@ fn is_as_if_nothing_had_happened(repo: &Repo, what: &str) {
     let mut landed = repo.landed();
     landed.sort();
     assert_eq!(landed, ["T-001", "T-002"], "{what}");
-    repo.index_is(NEW_MD, NEW_JSON);
     assert!(!repo.exists("src/stray.c"), "{what}");
     assert_eq!(repo.status(), "", "{what}");
     assert_eq!(repo.state()["status"], "complete", "{what}");
@@ -56,25 +55,54 @@ fn is_as_if_nothing_had_happened(repo: &Repo, what: &str) {
     assert_eq!(tasks, [json!("T-001"), json!("T-002")], "{what}: {log:#}");
 }
 
+/// A backend that writes what it may not, in a run that asks nobody else; one attempt fails.
+fn meddling() -> Repo {
+    let repo = in_mode("handoff-only", Format::Deluxe, &[task("T-001"), task("T-002")], QUIET);
+    repo.knows(OLD_MD, OLD_JSON);
+    let edits = [MARKDOWN, JSON, ".ralph/progress-log.json", ".ralph/handoffs/handoff-001.json"];
+    let edits = edits.map(|file| write(file, "MINE\n")).join(", ");
+    repo.script(
+        &(rule("task = \"T-001\"\nattempt = 1", &format!("{edits}, {BROKEN}"))
+            + &rule("", &format!("{edits}, {GOOD}"))),
+    );
+    repo
+}
+
 fn survives(mode: &str) {
+    killed_all_over(mode, || busy(mode), |repo| repo.index_is(NEW_MD, NEW_JSON));
+}
+
+fn killed_all_over(mode: &str, new: impl Fn() -> Repo, index_is_right: impl Fn(&Repo)) {
     let step = if std::env::var_os("RALPH_EVERY_POINT").is_some() { 1 } else { STEP };
     let mut kills = 0;
     for point in (1..).step_by(step) {
-        let repo = busy(mode);
+        let repo = new();
         let what = format!("{mode}, killed at point {point}");
         let run = repo.command(["build"]).env("RALPH_CRASH_POINT", point.to_string()).run();
-        if run.code != 137 {
+        let was_killed = run.code == 137;
+        if was_killed {
+            kills += 1;
+            let again = repo.build([]);
+            assert_eq!(again.code, 0, "{what}: {}", said(&again));
+        } else {
             assert_eq!(run.code, 0, "{what}: {}", said(&run));
-            is_as_if_nothing_had_happened(&repo, &what);
+        }
+        is_as_if_nothing_had_happened(&repo, &what);
+        index_is_right(&repo);
+        if !was_killed {
             break;
         }
-        kills += 1;
-        let again = repo.build([]);
-        assert_eq!(again.code, 0, "{what}: {}", said(&again));
-        is_as_if_nothing_had_happened(&repo, &what);
     }
     println!("{kills} kills, {mode}");
     assert!(kills * step >= 40, "only {kills} kills: the points are gone");
+}
+
+#[test]
+fn killed_anywhere_beside_a_backend_that_meddles_with_the_ledger_nothing_of_it_stays() {
+    killed_all_over("handoff-only", meddling, |repo| {
+        repo.index_is(OLD_MD, OLD_JSON);
+        assert!(!repo.read(".ralph/handoffs/handoff-001.json").contains("MINE"));
+    });
 }
 
 #[test]

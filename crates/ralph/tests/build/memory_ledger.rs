@@ -89,6 +89,36 @@ fn a_ledger_that_was_deleted_or_became_folders_is_put_back() {
 }
 
 #[test]
+fn what_a_backend_wrote_into_the_ledger_is_put_back_after_ralph_was_killed_too() {
+    let repo = one_done();
+    let files = [MARKDOWN, JSON, LOG_JSON, LOG_MD, ".ralph/handoffs/handoff-001.json"];
+    let before: Vec<Vec<u8>> = files.iter().map(|file| repo.read_bytes(file)).collect();
+    let made_up = ".ralph/handoffs/handoff-002.json";
+    let edits: Vec<String> =
+        files.iter().chain([&made_up]).map(|file| write(file, "MINE\n")).collect();
+    let running = r#"{ run = "touch \"$HOME/running\"" }, { hang = true }"#;
+    repo.script(&rule("", &format!("{}, {running}", edits.join(", "))));
+    let run = repo.spawn(["build"]);
+    crate::repo::until(|| repo.home().join("running").exists());
+    run.kill();
+    assert_eq!(repo.read(MARKDOWN), "MINE\n", "nobody has looked after it yet");
+
+    repo.script(&rule("", r#"{ run = "cp -r .ralph \"$HOME/found\"" }"#));
+    let run = repo.build(["--once"]);
+    says(&run, "the interrupted backend may not write it; it was put back");
+    for (file, before) in files.iter().zip(&before) {
+        let found = repo.home().join("found").join(file.trim_start_matches(".ralph/"));
+        assert!(fs::read(found).unwrap() == *before, "{file} is not as it was");
+    }
+    let message = repo.events("ledger_restored")[0]["message"].as_str().unwrap().to_owned();
+    has(&message, &files);
+    has(&message, &[made_up]);
+    for kept in ["knowledge-index.md", "progress-log.json", "handoff-002.json"] {
+        assert_eq!(repo.read(format!(".ralph/context/{kept}.of-backend")), "MINE\n");
+    }
+}
+
+#[test]
 fn what_a_person_changes_between_two_attempts_stays() {
     let repo = one_done();
     repo.write(MARKDOWN, NEW_MD);
