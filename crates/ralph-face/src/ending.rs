@@ -90,10 +90,16 @@ fn next(command: &str, end: &End) -> Vec<String> {
     let one = |text: &str| vec![text.replace("ralph build", &format!("ralph {command}"))];
     match end {
         End::Complete | End::TaskComplete(_) | End::Once(OnceEnd::Landed) => Vec::new(),
-        End::Blocked { .. } => one(
-            "`ralph attempts --task ID` shows what was tried; `ralph task retry ID` gives it another \
-             chance, `ralph task skip ID` leaves it out",
-        ),
+        End::Blocked { why } => {
+            let id = match why.as_slice() {
+                [only] => only.split_once(": ").map_or("ID", |(id, _)| id),
+                _ => "ID",
+            };
+            vec![format!(
+                "`ralph attempts --task {id}` shows what was tried; `ralph task retry {id}` gives it \
+                 another chance, `ralph task skip {id}` leaves it out"
+            )]
+        }
         End::Breaker(_) | End::Once(OnceEnd::Failed) => {
             one("`ralph show last` shows what went wrong")
         }
@@ -155,6 +161,12 @@ mod tests {
             "Blocked: no task can run. Tasks remaining: 3\n  t-aaaa: blocked: no key\n  t-bbbb: waits"
         ));
         assert!(said.contains("`ralph task retry ID`"), "{said}");
+    }
+
+    #[test]
+    fn what_to_do_about_a_single_blocked_task_can_be_copied() {
+        let said = said(&End::Blocked { why: vec!["t-aaaa: blocked: no key".to_owned()] });
+        assert!(said.contains("`ralph task retry t-aaaa`"), "{said}");
     }
 
     #[test]

@@ -169,7 +169,7 @@ function drawNow(main) {
   const budget = cost.limit_usd;
   const tiles = h('div', { class: 'grid five' },
     tile('What is it doing', attempt ? attempt.name || attempt.task_id : state(loop.status), '',
-      loop.words, loop.status === 'running' && `ralph ${loop.command} for ${span(loop.elapsed_s)}${loop.spec ? `, ${loop.spec}` : ''}`,
+      loop.stopping ? `${loop.words} It ends after what runs now.` : loop.words, loop.status === 'running' && `ralph ${loop.command} for ${span(loop.elapsed_s)}${loop.spec ? `, ${loop.spec}` : ''}`,
       loop.wait_until && `goes on at ${clock(loop.wait_until)}`),
     tile('Is it healthy', state(now.health.word), '', now.health.why[0] || (now.health.word === 'healthy' ? 'nothing stands out' : ''), now.health.why[1]),
     tile('How far is it', `${done} of ${now.tasks_total} tasks`, '', bar(now.tasks_total ? done / now.tasks_total : 0, [], 'good'), rest || 'nothing is left', `iteration ${loop.iteration} of at most ${loop.iteration_limit}`),
@@ -198,7 +198,9 @@ function attemptPanel(now) {
   const late = a.elapsed_s / a.timeout_s;
   const context = now.context;
   const share = context && context.window ? context.used / context.window : null;
-  const gate = (g) => h('tr', {}, h('td', {}, g.this_attempt ? state(g.passed ? 'accepted' : 'failed', g.passed ? 'green' : 'red') : a.phase === 'gates' ? state('running') : state('pending', 'waits')),
+  const shown = { passed: ['accepted', 'green'], failed: ['failed', 'red'], running: ['running', 'running'], waiting: ['pending', 'waits'] };
+  const where = { base: ' on the tree before', alone: ' on the commit alone' };
+  const gate = (g) => h('tr', {}, h('td', {}, state(...shown[g.state]), where[g.on] || '', g.elapsed_s ? h('span', { class: 'dim' }, ` ${span(g.elapsed_s)}`) : ''),
     h('td', {}, g.name, !g.required && h('span', { class: 'dim' }, ' (optional)')), h('td', { class: 'grow mono dim' }, g.command));
   return panel('This attempt', [attemptLink(a), ' ', taskLink(a.task_id)],
     h('ol', { class: 'steps' }, phases.map(([, words], n) => h('li', { class: n < Math.min(at, 2) ? 'past' : n === Math.min(at, 2) ? 'here' : '' }, words))),
@@ -552,7 +554,7 @@ async function drawControls(main, old) {
   };
   main.replaceChildren(h('div', { class: 'grid half' },
     h('div', { class: 'stack' },
-      panel('The loop', know.state && state(know.state.loop.status), h('p', {}, know.state ? know.state.loop.words : ''), !running && h('p', { class: 'dim' }, 'No loop runs now, so there is nothing to pause or to stop. Start one in a terminal: ralph build, ralph construct or ralph agent. Notes and settings wait for it.'),
+      panel('The loop', know.state && state(know.state.loop.status), h('p', {}, know.state ? know.state.loop.words : '', know.state && know.state.loop.stopping ? ' It ends after what runs now.' : ''), !running && h('p', { class: 'dim' }, 'No loop runs now, so there is nothing to pause or to stop. Start one in a terminal: ralph build, ralph construct or ralph agent. Notes and settings wait for it.'),
         h('div', { class: 'buttons' }, tell('pause', 'Pause'), tell('resume', 'Resume'),
           careful('stop', 'Stop', 'Stop the loop after the current attempt? Work that landed stays.'),
           careful('kill-attempt', 'Kill attempt', 'End the current attempt now? Its work is rolled back and kept as a salvage.'))),

@@ -2,17 +2,18 @@
 //!
 //! An event's number is its place among all events of the journal, so that it is the same for every
 //! server that reads this journal. Whoever streams events asks for those after a number; nobody has a
-//! queue of their own, so that a slow client costs nothing but its connection.
+//! queue of their own, so that a slow client costs nothing but its connection. The newest events, which
+//! everybody asks for, are in memory; all of them are on disk, so that memory does not grow with them.
 
 use std::collections::VecDeque;
-use std::path::Path;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ralph_core::cycle::{Entry, History, event_of};
 use ralph_core::dashboard::Timeline;
 use ralph_core::dashboard::redact::Redactor;
-use ralph_host::store::JournalTail;
+use ralph_host::store::{JournalTail, Spill};
 use serde_json::{Value, json};
 
 use crate::limits;
@@ -29,9 +30,12 @@ pub(crate) struct Inner {
     redactor: Redactor,
     pub(crate) history: History,
     pub(crate) timeline: Timeline,
-    events: VecDeque<Kept>,
-    /// The number of the first event that is kept.
-    first: u64,
+    /// All events, while the disk takes them.
+    all: Option<Spill>,
+    /// The newest ones.
+    recent: VecDeque<Kept>,
+    last: u64,
+    state_dir: PathBuf,
     /// Grows when anything changed that is not an event: another file, another process.
     pub(crate) tick: u64,
     /// Grows when the journal was replaced by another one.
@@ -46,7 +50,7 @@ pub(crate) struct Inner {
 /// longer than all the rest, and nobody looks at most of a long history.
 enum Kept {
     Read(Box<str>),
-    Told(Box<str>),
+    Told(Arc<str>),
 }
 
 impl Feed {
@@ -56,8 +60,10 @@ impl Feed {
             redactor,
             history: History::default(),
             timeline: Timeline::default(),
-            events: VecDeque::new(),
-            first: 1,
+            all: Spill::new(state_dir).ok(),
+            recent: VecDeque::new(),
+            last: 0,
+            state_dir: state_dir.to_owned(),
             tick: 0,
             epoch: 0,
             problem: None,
@@ -136,8 +142,9 @@ impl Inner {
     fn restart(&mut self) {
         self.history = History::default();
         self.timeline = Timeline::default();
-        self.events.clear();
-        self.first = 1;
+        self.all = Spill::new(&self.state_dir).ok();
+        self.recent.clear();
+        self.last = 0;
         self.epoch += 1;
     }
 
@@ -145,52 +152,120 @@ impl Inner {
         self.history.add(entry);
         self.timeline.add(entry);
         for event in event_of(entry, &self.history) {
-            let mut value = json!({ "id": self.last() + 1 });
+            self.last += 1;
+            let mut value = json!({ "id": self.last });
             if let (Value::Object(value), Ok(Value::Object(event))) =
                 (&mut value, serde_json::to_value(&event))
             {
                 value.extend(event);
             }
-            if self.events.len() == limits::EVENTS {
-                self.events.pop_front();
-                self.first += 1;
+            let text = value.to_string();
+            // On a full disk the newest ones have to do.
+            if self.all.as_mut().is_some_and(|all| all.push(&text).is_err()) {
+                self.all = None;
             }
-            self.events.push_back(Kept::Read(value.to_string().into_boxed_str()));
+            if self.recent.len() == limits::RECENT {
+                self.recent.pop_front();
+            }
+            self.recent.push_back(Kept::Read(text.into_boxed_str()));
         }
     }
 
-    /// The number of the first event that is kept.
+    /// The number of the first event that can be asked for.
     pub(crate) fn first(&self) -> u64 {
-        self.first
+        if self.all.is_some() { 1 } else { self.first_recent() }
+    }
+
+    /// The number of the first event in memory.
+    fn first_recent(&self) -> u64 {
+        self.last + 1 - self.recent.len() as u64
     }
 
     /// The number of the last event; 0 before the first.
     pub(crate) fn last(&self) -> u64 {
-        self.first + self.events.len() as u64 - 1
+        self.last
     }
 
     /// Events after a number, oldest first.
-    pub(crate) fn after(&mut self, number: u64, most: usize) -> impl Iterator<Item = (u64, &str)> {
-        let from = number.max(self.first - 1);
-        let skip = usize::try_from(from + 1 - self.first).unwrap_or(usize::MAX);
-        for kept in self.events.iter_mut().skip(skip).take(most) {
-            if let Kept::Read(text) = kept {
-                let mut value: Value = serde_json::from_str(text).unwrap_or_default();
-                self.redactor.hide_json(&mut value);
-                *kept = Kept::Told(value.to_string().into_boxed_str());
-            }
+    pub(crate) fn after(&mut self, number: u64, most: usize) -> Vec<(u64, Arc<str>)> {
+        let number = number.clamp(self.first() - 1, self.last);
+        if number + 1 < self.first_recent() {
+            return self.from_disk(number, most);
         }
-        let told = self.events.iter().skip(skip).take(most).filter_map(|kept| match kept {
-            Kept::Told(text) => Some(text.as_ref()),
-            Kept::Read(_) => None,
+        let skip = usize::try_from(number + 1 - self.first_recent()).unwrap_or(usize::MAX);
+        let told = self.recent.iter_mut().skip(skip).take(most).map(|kept| {
+            if let Kept::Read(text) = kept {
+                *kept = Kept::Told(told(text, &self.redactor));
+            }
+            match kept {
+                Kept::Told(text) => Arc::clone(text),
+                Kept::Read(text) => Arc::from(text.as_ref()),
+            }
         });
-        (from + 1..).zip(told)
+        (number + 1..).zip(told).collect()
+    }
+
+    fn from_disk(&mut self, number: u64, most: usize) -> Vec<(u64, Arc<str>)> {
+        let lines = self.all.as_mut().map(|all| all.lines(number, most));
+        let lines = lines.and_then(Result::ok).unwrap_or_default();
+        (number + 1..).zip(lines.iter().map(|line| told(line, &self.redactor))).collect()
     }
 
     /// The page of events that ends before a number, oldest first.
-    pub(crate) fn before(&mut self, number: u64, most: usize) -> impl Iterator<Item = (u64, &str)> {
-        let end = number.clamp(self.first, self.last() + 1);
-        let length = (end - self.first).min(most as u64);
+    pub(crate) fn before(&mut self, number: u64, most: usize) -> Vec<(u64, Arc<str>)> {
+        let end = number.clamp(self.first(), self.last + 1);
+        let length = (end - self.first()).min(most as u64);
         self.after(end - length - 1, usize::try_from(length).unwrap_or(0))
+    }
+}
+
+/// An event without the secrets in it.
+fn told(text: &str, redactor: &Redactor) -> Arc<str> {
+    let mut value: Value = serde_json::from_str(text).unwrap_or_default();
+    redactor.hide_json(&mut value);
+    value.to_string().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use ralph_core::cycle::Record;
+    use ralph_host::store::{Durability, Journal};
+
+    use super::*;
+
+    fn numbers(page: &[(u64, Arc<str>)]) -> Vec<u64> {
+        let id = |text: &str| serde_json::from_str::<Value>(text).unwrap()["id"].as_u64().unwrap();
+        page.iter().for_each(|(number, text)| assert_eq!(*number, id(text)));
+        page.iter().map(|(number, _)| *number).collect()
+    }
+
+    #[test]
+    fn every_event_can_be_asked_for_in_memory_or_not_and_after_a_full_disk_the_newest() {
+        let place = tempfile::tempdir().unwrap();
+        let (mut journal, _) = Journal::open(place.path()).unwrap();
+        let all = limits::RECENT as u64 + 500;
+        for n in 0..all {
+            let record = Record::Noted {
+                event: "note".into(),
+                message: format!("number {n}, sk-ant-api03-{}", "a1B2".repeat(12)),
+                details: Value::Null,
+            };
+            journal.append("2025-01-20T10:30:00Z".into(), record, Durability::Eventual).unwrap();
+        }
+        let feed = Feed::new(place.path(), Redactor::new(&[]));
+        let mut inner = feed.fresh();
+        assert_eq!((inner.first(), inner.last()), (1, all));
+        for from in [0, 1, 498, 499, 500, 501, all - 3, all, all + 1, u64::MAX] {
+            let expected: Vec<u64> = (from.saturating_add(1)..=all).take(5).collect();
+            let page = inner.after(from, 5);
+            assert_eq!(numbers(&page), expected, "after {from}");
+            assert!(page.iter().all(|(_, text)| !text.contains("a1B2")), "a secret is told");
+        }
+        assert_eq!(numbers(&inner.before(4, 2)), [2, 3]);
+        assert_eq!(numbers(&inner.before(u64::MAX, 2)), [all - 1, all]);
+        inner.all = None;
+        assert_eq!(inner.first(), 501);
+        assert_eq!(numbers(&inner.after(0, 2)), [501, 502]);
+        assert!(inner.before(3, 2).is_empty());
     }
 }

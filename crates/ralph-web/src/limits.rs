@@ -20,8 +20,8 @@ pub(crate) const LOOK: Duration = Duration::from_millis(50);
 pub(crate) const GATHER: Duration = Duration::from_millis(2);
 /// How often the other files are looked at while somebody watches.
 pub(crate) const LOOK_AROUND: Duration = Duration::from_millis(500);
-/// Events that are kept in memory; older ones are in `events.jsonl`.
-pub(crate) const EVENTS: usize = 200_000;
+/// Events that are kept in memory, as they are told; older ones are on disk.
+pub(crate) const RECENT: usize = 2_000;
 /// Most items of a page.
 pub(crate) const PAGE: usize = 500;
 /// Largest text of one field, in bytes; what is longer is cut and says so.

@@ -25,6 +25,7 @@ mod ledger;
 mod lock;
 mod said;
 mod secret;
+mod spill;
 mod sync;
 mod tail;
 mod target;
@@ -43,6 +44,7 @@ pub use ledger::{Kind, Read, Store, StoreError, Torn, TornTail, Updated, Wrote, 
 pub use lock::{Holder, LEDGER_WAIT, LedgerLock, LockError, RunLock, who_runs};
 pub use said::{Said, Word};
 pub use secret::{keep_secret, new_secret, put_private};
+pub use spill::Spill;
 pub use sync::{Syncing, syncs};
 pub use tail::{Fresh, JournalTail};
 pub use target::read;

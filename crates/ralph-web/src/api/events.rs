@@ -11,13 +11,11 @@ use crate::site::Site;
 pub(crate) fn page(site: &Site, request: &Request, _: &str) -> Result<Value, Refusal> {
     let most = limit(request, 100);
     let mut inner = site.feed.fresh();
-    let read = |(_, text): (u64, &str)| serde_json::from_str::<Value>(text).unwrap_or_default();
-    let events: Vec<Value> = match request.number("after") {
-        Some(after) => inner.after(after, most).map(read).collect(),
-        None => {
-            let before = request.number("before").unwrap_or(u64::MAX);
-            inner.before(before, most).map(read).collect()
-        }
+    let page = match request.number("after") {
+        Some(after) => inner.after(after, most),
+        None => inner.before(request.number("before").unwrap_or(u64::MAX), most),
     };
+    let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+    let events: Vec<Value> = page.iter().map(|(_, text)| read(text)).collect();
     Ok(json!({ "first": inner.first(), "last": inner.last(), "events": events }))
 }

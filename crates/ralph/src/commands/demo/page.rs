@@ -44,7 +44,7 @@ impl Page {
             .map_err(|e| CommandError::new(format!("cannot serve the dashboard: {e}")))?;
         out::line(format!("Dashboard: {link}"))?;
         let seen = io::stdin().is_terminal() && io::stdout().is_terminal();
-        if seen && open_in_browser(&door).is_err() {
+        if !seen || open_in_browser(&door).is_err() {
             out::line("Open this link in a browser to watch it there.")?;
         }
         out::line("")?;
