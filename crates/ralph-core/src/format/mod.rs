@@ -151,6 +151,11 @@ pub trait Codec {
     /// Read the text. Anything damaged is an error.
     fn parse(&self, text: &str) -> Result<Plan, ParseError>;
 
+    /// The same for whoever knows what the text said before a change: `plan` is what `old` says.
+    fn parse_after(&self, _plan: &Plan, _old: &str, new: &str) -> Result<Plan, ParseError> {
+        self.parse(new)
+    }
+
     /// The text with `edits` made, every other byte as it was.
     fn edit(&self, text: &str, edits: &[Edit]) -> Result<String, EditError>;
 

@@ -105,7 +105,7 @@ impl Session<'_> {
             |plan, text| ledger::begin(plan, text, &task.id, &now),
         )?;
         self.plan.wait(syncing)?;
-        let plan = self.read_plan()?.plan;
+        let plan = self.known_plan()?;
         self.listener.hear(Notice::Attempt {
             attempt: &started.attempt,
             iteration,

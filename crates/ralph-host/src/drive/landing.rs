@@ -165,7 +165,7 @@ impl Session<'_> {
         self.settled = commit.clone().filter(|_| as_gated).map(|c| (begun.base.clone(), c));
         self.baselines = Baselines::of_landed(&self.last_checks);
         let alone = self.regate(begun, commit.as_deref())?;
-        let plan = self.read_plan()?.plan;
+        let plan = self.known_plan()?;
         let view = self.history.attempts.last();
         let verdict = view.and_then(|view| view.verdict.as_ref());
         let mut remarks: Vec<String> = verdict.map(|v| v.judges.clone()).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! The plan file in use: read it, change it under the lock.
 
 use std::cell::RefCell;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -72,6 +73,11 @@ impl PlanFile {
         Ok(Loaded { plan, torn: read.torn })
     }
 
+    /// What it said when it was last read or written here.
+    pub(super) fn known(&self) -> Option<Rc<Plan>> {
+        self.seen.borrow().as_ref().map(|(_, plan)| plan.clone())
+    }
+
     /// Change it under the lock; `change` gets the plan and the text. Returns the text before
     /// and after.
     pub(super) fn change(
@@ -90,13 +96,25 @@ impl PlanFile {
         ready: impl FnOnce() -> Result<(), FileError>,
         change: impl FnOnce(&Plan, &str) -> Result<String, EditError>,
     ) -> Result<((String, String), Syncing), DriveError> {
-        let (updated, syncing) =
-            self.store.update_when(&self.path, Kind::of(&self.path), ready, |bytes| {
-                let (text, plan) = self.load(self.or_empty(bytes)?)?;
-                let new = change(&plan, &text).map_err(|e| self.edit(&e))?;
-                self.parse(plan.format, &new)?;
-                Ok::<_, DriveError>((new.clone(), (text.to_string(), new)))
-            })?;
+        let (made, nonsense) = (RefCell::new(None), RefCell::new(None));
+        // Nobody has seen the new text yet, and the disk is busy with it: time to see what it says.
+        let ready = || {
+            let said = made.take().map(|(format, new): (Format, Rc<str>)| self.parse(format, &new));
+            match said.transpose() {
+                Ok(_) => ready(),
+                Err(e) => {
+                    *nonsense.borrow_mut() = Some(e);
+                    Err(FileError::io(Action::Write, &self.path)(ErrorKind::InvalidData.into()))
+                }
+            }
+        };
+        let updated = self.store.update_when(&self.path, Kind::of(&self.path), ready, |bytes| {
+            let (text, plan) = self.load(self.or_empty(bytes)?)?;
+            let new = change(&plan, &text).map_err(|e| self.edit(&e))?;
+            *made.borrow_mut() = Some((plan.format, Rc::from(new.as_str())));
+            Ok::<_, DriveError>((new.clone(), (text.to_string(), new)))
+        });
+        let (updated, syncing) = updated.map_err(|e| nonsense.take().unwrap_or(e))?;
         Ok((updated.value, syncing))
     }
 
@@ -184,12 +202,14 @@ impl PlanFile {
     }
 
     fn parse(&self, format: Format, text: &str) -> Result<(Rc<str>, Rc<Plan>), DriveError> {
-        if let Some((seen, plan)) = &*self.seen.borrow()
-            && (**seen == *text && plan.format == format)
-        {
-            return Ok((seen.clone(), plan.clone()));
-        }
-        let plan = format::codec(format).parse(text).map_err(|e| self.damaged(&e))?;
+        let codec = format::codec(format);
+        let known = self.seen.borrow().clone().filter(|(_, plan)| plan.format == format);
+        let plan = match &known {
+            Some((seen, plan)) if **seen == *text => return Ok((seen.clone(), plan.clone())),
+            Some((seen, plan)) => codec.parse_after(plan, seen, text),
+            None => codec.parse(text),
+        };
+        let plan = plan.map_err(|e| self.damaged(&e))?;
         let seen = (Rc::from(text), Rc::new(plan));
         *self.seen.borrow_mut() = Some(seen.clone());
         Ok(seen)
@@ -220,5 +240,29 @@ impl PlanFile {
         let hint =
             "`ralph plan` makes one of your specs; `ralph task add \"what to do\"` begins one";
         DriveError::plan(&self.shown, "there is no plan yet", hint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Holder;
+
+    #[test]
+    fn a_change_that_makes_nonsense_of_a_plan_is_refused_and_the_file_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("plan.jsonl");
+        let before = "{\"t\":\"task\",\"id\":\"t-1\",\"name\":\"one\",\"s\":\"p\"}\n";
+        crate::store::replace(&path, before.as_bytes()).unwrap();
+        let store = Store::new(place.path().join("state"), Holder::this_process("now"));
+        let plan = PlanFile::new(place.path(), path.clone(), store, Missing::Error);
+        // A record that is added at the end, and a text that takes the place of another.
+        for new in [format!("{before}nonsense\n"), "nonsense\n".to_owned()] {
+            let error = plan.change(|_, _| Ok(new)).unwrap_err().to_string();
+            assert!(error.starts_with("plan.jsonl:"), "{error}");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+        }
+        plan.change(|_, text| Ok(text.replace("one", "two"))).unwrap();
+        assert_eq!(plan.read().unwrap().plan.tasks[0].name, "two");
     }
 }

@@ -49,7 +49,7 @@ impl Session<'_> {
     pub(super) fn log_landing(&mut self, begun: &Begun) -> Result<(), DriveError> {
         let now = self.clock.now();
         let lately = self.logged.at.is_some_and(|at| now.duration_since(at).as_secs() < PAUSE);
-        if lately && remaining(&self.read_plan()?.plan) > 0 {
+        if lately && remaining(&*self.known_plan()?) > 0 {
             return Ok(());
         }
         let attempt = begun.started.attempt.as_str();

@@ -370,6 +370,14 @@ impl<'a> Session<'a> {
         Ok(loaded)
     }
 
+    /// The plan as it was last read or written, for what needs nothing newer.
+    pub(super) fn known_plan(&mut self) -> Result<Rc<Plan>, DriveError> {
+        match self.plan.known() {
+            Some(plan) => Ok(plan),
+            None => Ok(self.read_plan()?.plan),
+        }
+    }
+
     /// A line for the agent's log.
     pub(super) fn log_agent(&mut self, text: &str) {
         let stamp = self.clock.stamp();

@@ -76,7 +76,7 @@ impl Session<'_> {
 
     /// The words with which the commit of a spec's last task names the spec.
     pub(super) fn completes_spec(&mut self, task: &Task) -> String {
-        let plan = self.read_plan().map(|loaded| loaded.plan);
+        let plan = self.known_plan();
         let spec = plan.as_ref().ok().and_then(|plan| finished(plan, task));
         spec.map(|spec| format!("Completes the spec: {}", name(spec))).unwrap_or_default()
     }

@@ -8,6 +8,7 @@
 //! host can append instead of rewriting.
 
 mod edit;
+mod follow;
 mod read;
 mod write;
 
@@ -22,6 +23,10 @@ pub struct Jsonl;
 impl Codec for Jsonl {
     fn parse(&self, text: &str) -> Result<Plan, ParseError> {
         read::plan(text)
+    }
+
+    fn parse_after(&self, plan: &Plan, old: &str, new: &str) -> Result<Plan, ParseError> {
+        follow::plan(plan, old, new)
     }
 
     fn edit(&self, text: &str, edits: &[Edit]) -> Result<String, EditError> {

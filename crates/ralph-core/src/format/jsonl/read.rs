@@ -19,7 +19,8 @@ pub(super) fn plan(text: &str) -> Result<Plan, ParseError> {
     Ok(plan)
 }
 
-fn take(plan: &mut Plan, text: &str, record: &Record<'_>) -> Read<()> {
+/// One more record.
+pub(super) fn take(plan: &mut Plan, text: &str, record: &Record<'_>) -> Read<()> {
     let fields = Fields::new(text, &record.node)?;
     let line = record.line.number;
     match record.kind.as_ref() {
