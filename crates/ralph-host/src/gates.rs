@@ -24,7 +24,7 @@ use ralph_core::gate::{self, Check, Ending, Gate, OutputReader, Verdict};
 use crate::FileError;
 use crate::clock::Clock;
 use crate::proc::{
-    Bounds, Cancel, Input, Job, Line, ProcError, Runner, Stderr, Stdin, Step, Watch,
+    Bounds, Cancel, EmptyLog, Input, Job, Line, ProcError, Runner, Stderr, Stdin, Step, Watch,
 };
 use crate::store;
 
@@ -134,7 +134,7 @@ pub fn run_gate(
         failures: reading.failures,
         output: reading.output,
         excerpt: reading.excerpt,
-        log: Some(log.display().to_string()),
+        log: log.exists().then(|| log.display().to_string()),
         took,
     };
     listener(GateNews::Over(&check));
@@ -161,6 +161,7 @@ fn job(gate: &Gate, run: &GateRun<'_>, log: &Path) -> Job {
     job.stdin = Stdin::Nothing;
     job.stderr = Stderr::Joined;
     job.log = Some(log.to_owned());
+    job.empty_log = EmptyLog::Spared;
     job.bounds = Bounds {
         timeout: Some(gate.timeout),
         grace: run.grace,

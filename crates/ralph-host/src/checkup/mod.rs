@@ -91,7 +91,7 @@ impl Checkup<'_> {
         let places = below.map(|folder| root.join(folder)).into_iter().chain([state.clone()]);
         let mut found: Vec<PathBuf> = places
             .flat_map(|place| entries(&place))
-            .filter(|path| starts(path, TEMP_PREFIX) && self.is_old(path))
+            .filter(|path| starts(path, TEMP_PREFIX) && !store::is_spare(path) && self.is_old(path))
             .chain(entries(&state).filter(|p| starts(p, "run-") && p.is_dir() && self.is_old(p)))
             .collect();
         found.sort();

@@ -6,7 +6,7 @@ use ralph_core::cycle::{Entry, History, Record, event_of, state_of};
 
 use crate::FileError;
 use crate::project::Project;
-use crate::store::{add_to_view, put_view};
+use crate::store::{add_to_view, swap_view};
 
 /// The files.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ impl Views {
         }
         if changes_state(&entry.record) {
             let text = serde_json::to_string_pretty(&state_of(history)).unwrap_or_default() + "\n";
-            problems.extend(put_view(&self.state, text.as_bytes()).err());
+            problems.extend(swap_view(&self.state, text.as_bytes()).err());
         }
         problems
     }

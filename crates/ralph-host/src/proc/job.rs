@@ -30,6 +30,8 @@ pub struct Job {
     pub stderr: Stderr,
     /// A file that every byte of its output is added to.
     pub log: Option<PathBuf>,
+    /// Whether there is one without output too.
+    pub empty_log: EmptyLog,
     /// What it may use.
     pub bounds: Bounds,
     /// A way to end it from elsewhere.
@@ -45,6 +47,15 @@ pub enum Stdin {
     Bytes(Vec<u8>),
     /// These bytes, and more through [`Input`] until that is closed.
     Open(Vec<u8>),
+}
+
+/// What becomes of the log of a program that says nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EmptyLog {
+    /// It is there, and before the program starts: others may read along.
+    Made,
+    /// It is not there.
+    Spared,
 }
 
 /// Where a program's standard error goes.
@@ -96,6 +107,7 @@ impl Job {
             cwd: cwd.into(),
             stdin: Stdin::Nothing,
             stderr: Stderr::Apart,
+            empty_log: EmptyLog::Made,
             log: None,
             bounds: Bounds::default(),
             cancel: Cancel::default(),

@@ -11,7 +11,7 @@ use ralph_core::backend::{Ending, Exit};
 use super::attend::Attend;
 use super::error::ProcError;
 use super::find::find_program;
-use super::job::{Finished, Job, Step, Watch};
+use super::job::{EmptyLog, Finished, Job, Step, Watch};
 use super::lines::Line;
 use super::link::Link;
 use super::mark::{JOB_VARIABLE, PLACE_VARIABLE, RUN_VARIABLE, place_of};
@@ -102,11 +102,12 @@ impl Runner {
         let Some(program) = find_program(&job.program, path_of(job).as_deref(), &cwd) else {
             return Ok(not_found());
         };
-        let tee = match &job.log {
-            Some(path) => {
+        let tee = match (&job.log, job.empty_log) {
+            (Some(path), EmptyLog::Made) => {
                 Tee::open(path).map_err(|source| ProcError::Log { path: path.clone(), source })?
             }
-            None => Tee::none(),
+            (Some(path), EmptyLog::Spared) => Tee::later(path),
+            (None, _) => Tee::none(),
         };
         let number = self.jobs.fetch_add(1, Ordering::Relaxed);
         let mut env: Vec<_> = self.hidden.iter().map(|name| (name.clone(), None)).collect();

@@ -7,13 +7,13 @@
 
 use std::fs::{File, OpenOptions, create_dir_all};
 use std::io::{self, ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Most bytes of standard error that wait for the end of a line.
 const MOST_HELD: usize = 64 * 1024;
 
 #[derive(Debug)]
-pub(super) struct Tee<W = File> {
+pub(super) struct Tee<W = LogFile> {
     to: Option<W>,
     /// Standard output is within a line.
     within: bool,
@@ -24,20 +24,54 @@ pub(super) struct Tee<W = File> {
 impl Tee {
     /// A log in this file, which is made with its directory; what is in it already stays.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let open = || OpenOptions::new().create(true).append(true).open(path);
-        let file = open().or_else(|e| match (e.kind(), path.parent()) {
-            (ErrorKind::NotFound, Some(directory)) => {
-                create_dir_all(directory)?;
-                open()
-            }
-            _ => Err(e),
-        });
-        Ok(Self::new(Some(file?)))
+        Ok(Self::new(Some(LogFile::Open(make(path)?))))
+    }
+
+    /// The same, made when there is something to write.
+    pub(super) fn later(path: &Path) -> Self {
+        Self::new(Some(LogFile::Later(path.to_owned())))
     }
 
     /// No log.
     pub(super) fn none() -> Self {
         Self::new(None)
+    }
+}
+
+/// The file behind a log.
+#[derive(Debug)]
+pub(super) enum LogFile {
+    Open(File),
+    /// To be made for the first byte.
+    Later(PathBuf),
+}
+
+fn make(path: &Path) -> io::Result<File> {
+    let open = || OpenOptions::new().create(true).append(true).open(path);
+    open().or_else(|e| match (e.kind(), path.parent()) {
+        (ErrorKind::NotFound, Some(directory)) => {
+            create_dir_all(directory)?;
+            open()
+        }
+        _ => Err(e),
+    })
+}
+
+impl Write for LogFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Open(file) => file.write(bytes),
+            Self::Later(path) => {
+                let mut file = make(path)?;
+                let written = file.write(bytes);
+                *self = Self::Open(file);
+                written
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -131,6 +165,19 @@ mod tests {
         tee.err(b" a line\n");
         assert!(tee.finish().is_none());
         assert_eq!(text(&tee), "{\"a\":1}\nwarning\n{\"b\":2}\n{\"c\":3}\nhalf a line\n");
+    }
+
+    #[test]
+    fn a_log_that_may_be_spared_is_made_with_the_first_byte() {
+        let place = tempfile::tempdir().unwrap();
+        let log = place.path().join("made/gate.log");
+        let mut tee = Tee::later(&log);
+        tee.out(b"");
+        assert!(tee.finish().is_none() && !log.exists());
+        tee.err(b"late\n");
+        tee.out(b"and more\n");
+        assert!(tee.finish().is_none());
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), "late\nand more\n");
     }
 
     #[test]

@@ -2,21 +2,23 @@
 //!
 //! # Theory of operation
 //!
-//! While a backend runs, `plan.chain` in the state directory holds the plan's text as it was, and the
-//! fingerprint of its last one. A change through [`Store::update`] moves it on, under the ledger's lock, but only from a text
-//! with that very fingerprint: one edit by hand breaks the chain, and nothing mends it. So a plan whose
-//! fingerprint is still the one in the file was changed by commands alone, a person's or a backend's,
-//! each of which had its own guard rails. What a backend did by hand is taken back when it has ended;
-//! if ralph is killed before, the next start finds here what to take it back to. It tells honest work apart from slips; whoever wants to
-//! deceive ralph can write the file too.
+//! While a backend runs, `plan.chain` in the state directory holds the fingerprint of the plan's last
+//! text in a line, and below it the text as it was when the backend began. A change through
+//! [`Store::update`] moves it on, under the ledger's lock, but only from a text with that very
+//! fingerprint: one edit by hand breaks the chain, and nothing mends it. So a plan whose fingerprint is
+//! still the one in the file was changed by commands alone, a person's or a backend's, each of which had
+//! its own guard rails. What a backend did by hand is taken back when it has ended; if ralph is killed
+//! before, the next start finds here what to take it back to. It tells honest work apart from slips;
+//! whoever wants to deceive ralph can write the file too.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::Store;
-use super::view::{put_view, write_over};
+use super::view::{blank, put_view, write_over};
 use crate::FileError;
 
 /// The fingerprint of a file at its last change through ralph.
@@ -27,15 +29,23 @@ pub(super) struct Chain {
 }
 
 /// What the file holds.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Kept {
     link: String,
-    #[serde(flatten)]
     watched: Watched,
 }
 
+/// Its first line.
+#[derive(Serialize, Deserialize)]
+struct Head<'h> {
+    link: Cow<'h, str>,
+    path: Cow<'h, Path>,
+    /// How many bytes follow; a file with more or fewer was not written to its end.
+    length: usize,
+}
+
 /// A plan that a backend may be changing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watched {
     /// Where it is.
     pub path: PathBuf,
@@ -53,7 +63,7 @@ impl Store {
     pub fn begin_chain(&self, path: &Path, text: &str) -> Result<(), FileError> {
         let link = fingerprint(&identity(path), text.as_bytes());
         let watched = Watched { path: path.to_owned(), before: text.to_owned() };
-        // The file is empty, and no backend runs yet: half of it means the same as none.
+        // The file says nothing, and no backend runs yet: half of it means the same as none.
         write_over(&self.chain_file(), &Kept { link, watched }.to_bytes())
     }
 
@@ -67,14 +77,9 @@ impl Store {
         self.chain(path).is_some_and(|chain| chain.is_at(text))
     }
 
-    /// Nobody asks any more. The file stays, empty: to make and remove one for each attempt costs more
-    /// than it holds.
+    /// Nobody asks any more.
     pub fn end_chain(&self) -> Result<(), FileError> {
-        let file = self.chain_file();
-        match fs::metadata(&file) {
-            Ok(found) if found.len() > 0 => write_over(&file, b""),
-            _ => Ok(()),
-        }
+        blank(&self.chain_file())
     }
 
     /// The chain of a file, if there is one.
@@ -87,11 +92,23 @@ impl Store {
 
 impl Kept {
     fn read(file: &Path) -> Option<Self> {
-        serde_json::from_slice(&fs::read(file).ok()?).ok()
+        let all = fs::read_to_string(file).ok()?;
+        let (head, before) = all.split_once('\n')?;
+        let head: Head<'_> = serde_json::from_str(head).ok()?;
+        (before.len() == head.length).then(|| Self {
+            link: head.link.into_owned(),
+            watched: Watched { path: head.path.into_owned(), before: before.to_owned() },
+        })
     }
 
     fn to_bytes(&self) -> Vec<u8> {
-        serde_json::to_vec(self).unwrap_or_default()
+        let Watched { path, before } = &self.watched;
+        let (link, path) = (Cow::from(&self.link), Cow::from(path));
+        let head = Head { link, path, length: before.len() };
+        let mut bytes = serde_json::to_vec(&head).unwrap_or_default();
+        bytes.push(b'\n');
+        bytes.extend_from_slice(before.as_bytes());
+        bytes
     }
 }
 
@@ -118,11 +135,19 @@ fn identity(path: &Path) -> Vec<u8> {
     real.into_os_string().into_encoded_bytes()
 }
 
-/// FNV-1a over the file's name and its text, one after the other.
+/// FNV-1a over the file's name and its text, one after the other, eight bytes at a time.
 fn fingerprint(name: &[u8], text: &[u8]) -> String {
-    let add = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    let named = name.iter().chain(&[0]).fold(0xcbf2_9ce4_8422_2325_u64, add);
-    format!("{:016x}", text.iter().fold(named, add))
+    let add = |hash: u64, piece: u64| {
+        let mixed = (hash ^ piece).wrapping_mul(0x0100_0000_01b3);
+        mixed ^ (mixed >> 29)
+    };
+    let whole = |hash: u64, bytes: &[u8]| {
+        let (eights, rest) = bytes.as_chunks::<8>();
+        let hash = eights.iter().fold(hash, |hash, eight| add(hash, u64::from_le_bytes(*eight)));
+        let hash = rest.iter().fold(hash, |hash, byte| add(hash, u64::from(*byte)));
+        add(hash, bytes.len() as u64)
+    };
+    format!("{:016x}", whole(whole(0xcbf2_9ce4_8422_2325, name), text))
 }
 
 #[cfg(test)]
@@ -160,6 +185,24 @@ mod tests {
         fn is_unbroken(&self) -> bool {
             self.store.is_unbroken(&self.plan(), &fs::read(self.plan()).unwrap())
         }
+    }
+
+    #[test]
+    fn a_file_that_was_not_written_to_its_end_watches_nothing() {
+        let stage = Stage::new();
+        let file = stage.store.chain_file();
+        let whole = fs::read(&file).unwrap();
+        assert_eq!(stage.store.watched().unwrap().before, "one");
+        for end in 0..whole.len() {
+            replace(&file, &whole[..end]).unwrap();
+            assert_eq!(stage.store.watched(), None, "{end}");
+        }
+        replace(&file, &[&whole[..], b"x"].concat()).unwrap();
+        assert_eq!(stage.store.watched(), None, "the end of an older text is behind it");
+        stage.store.begin_chain(&stage.plan(), "two").unwrap();
+        assert_eq!(stage.store.watched().unwrap().before, "two");
+        stage.store.end_chain().unwrap();
+        assert_eq!(stage.store.watched(), None);
     }
 
     #[test]
@@ -206,6 +249,6 @@ mod tests {
         stage.store.end_chain().unwrap();
         stage.add(" two");
         assert!(!stage.is_unbroken());
-        assert_eq!(fs::read(stage.store.chain_file()).unwrap(), b"");
+        assert_eq!(fs::read(stage.store.chain_file()).unwrap(), b"\n");
     }
 }

@@ -3,8 +3,8 @@
 //! # Theory of operation
 //!
 //! `ledger.copies/` in the state directory has a file for each slot, written over when what belongs
-//! there has changed, and `now`, which says which slot is a copy of which file. While `now` is empty
-//! nothing is guarded: it is written last before an agent starts and emptied when the files have been
+//! there has changed, and `now`, which says which slot is a copy of which file. While `now` is blank
+//! nothing is guarded: it is written last before an agent starts and blanked when the files have been
 //! looked at. So a `now` that can be read belongs to an agent that was never looked after, and half of
 //! one to an agent that never ran.
 
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::view::write_over;
+use super::view::{blank, write_over};
 use crate::FileError;
 
 /// Where the copies of one project are.
@@ -41,10 +41,7 @@ impl Copies {
 
     /// It has been looked after.
     pub fn end(&self) -> Result<(), FileError> {
-        match fs::metadata(self.now()) {
-            Ok(found) if found.len() > 0 => write_over(&self.now(), b""),
-            _ => Ok(()),
-        }
+        blank(&self.now())
     }
 
     /// Whether an agent began that nobody has looked after.

@@ -48,4 +48,6 @@ pub use spill::Spill;
 pub use sync::{Syncing, syncs};
 pub use tail::{Fresh, JournalTail};
 pub use target::read;
-pub use view::{add_to_view, drop_view, free_name, put_aside, put_view, write_over};
+pub use view::{
+    add_to_view, drop_view, free_name, is_spare, put_aside, put_view, swap_view, write_over,
+};

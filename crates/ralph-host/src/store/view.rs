@@ -5,12 +5,22 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{CWD, RenameFlags, renameat, renameat_with};
+
 use super::atomic::TEMP_PREFIX;
 use super::target::directory_of;
 use crate::file_error::{Action, FileError};
 
 /// Names that are tried before one is used twice.
 const MOST_NAMES: u32 = 1000;
+
+/// How the names of files end that [`swap_view`] keeps to write over.
+const SPARE: &str = ".spare";
+
+/// Whether a temporary file is one that is used again and again.
+pub fn is_spare(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(SPARE.as_bytes())
+}
 
 /// Put `bytes` in the place of the file `path`, with the directories it needs. A reader sees the old
 /// file or the new one; after a power failure it may be neither.
@@ -28,6 +38,22 @@ fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
     temp.write_all(bytes)?;
     temp.persist(path).map_err(|e| e.error)?;
     Ok(())
+}
+
+/// The same for a file that changes often: the one that was there stays beside it and is written over
+/// the next time, so that no file is made or removed, which some file systems are slow at. A reader
+/// still sees the old file or the new one, unless it takes as long as until the next but one.
+pub fn swap_view(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let mut spare = directory_of(path).join(TEMP_PREFIX).into_os_string();
+    spare.push(path.file_name().unwrap_or_default());
+    spare.push(SPARE);
+    let spare = PathBuf::from(spare);
+    write_over(&spare, bytes)?;
+    let swapped = renameat_with(CWD, &spare, CWD, path, RenameFlags::EXCHANGE);
+    // There is none yet, or the system cannot do that.
+    swapped
+        .or_else(|_| renameat(CWD, &spare, CWD, path))
+        .map_err(|e| FileError::io(Action::Write, path)(e.into()))
 }
 
 /// Add `bytes` to the end of the file `path`, with the directories it needs.
@@ -49,6 +75,15 @@ pub fn write_over(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
         if file.metadata()?.len() > length { file.set_len(length) } else { Ok(()) }
     };
     write().map_err(FileError::io(Action::Write, path))
+}
+
+/// Make a note that is written over say nothing. It stays, and is not even empty: to make, to remove
+/// and to fill a file is what costs.
+pub(super) fn blank(path: &Path) -> Result<(), FileError> {
+    match symlink_metadata(path) {
+        Ok(found) if found.len() > 1 => write_over(path, b"\n"),
+        _ => Ok(()),
+    }
 }
 
 /// Make something at `path`; its directories are made when they turn out to be missing.
@@ -96,11 +131,30 @@ pub fn drop_view(path: &Path) -> Result<(), FileError> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{read_dir, read_to_string};
+    use std::os::unix::fs::MetadataExt;
+
     use super::*;
 
     #[test]
+    fn a_view_that_changes_often_is_always_whole_and_makes_no_third_file() {
+        let place = tempfile::tempdir().unwrap();
+        let view = place.path().join("made/state.json");
+        let mut before = None;
+        for text in ["first", "the second is longer", "3", "fourth", ""] {
+            swap_view(&view, text.as_bytes()).unwrap();
+            assert_eq!(read_to_string(&view).unwrap(), text);
+            let file = std::fs::metadata(&view).unwrap().ino();
+            assert_ne!(before.replace(file), Some(file), "it was written over under a reader");
+        }
+        assert_eq!(read_dir(place.path().join("made")).unwrap().count(), 2);
+        std::fs::remove_file(&view).unwrap();
+        swap_view(&view, b"anew").unwrap();
+        assert_eq!(read_to_string(&view).unwrap(), "anew");
+    }
+
+    #[test]
     fn a_note_is_exactly_what_was_written_last_in_the_same_file() {
-        use std::os::unix::fs::MetadataExt;
         let place = tempfile::tempdir().unwrap();
         let note = place.path().join("state/note");
         write_over(&note, b"a long first note").unwrap();

@@ -10,7 +10,7 @@ fn a_task_claimed_done_by_command_lands_when_the_gates_are_green() {
     p.run(["build"]).ok();
     p.run(["query", "stage"]).ok().stdout_has("COMPLETE");
     assert!(p.exists("t-aaaa.txt") && p.exists("t-bbbb.txt"));
-    assert_eq!(p.read(".git/ralph/plan.chain"), "", "nobody watches the plan between attempts");
+    assert_eq!(p.read(".git/ralph/plan.chain"), "\n", "nobody watches the plan between attempts");
 }
 
 #[test]

@@ -46,11 +46,14 @@ fn a_torn_journal_and_a_torn_plan_lose_only_what_was_never_acknowledged() {
 fn unfinished_files_go_when_they_are_old() {
     let p = healthy().real_time();
     p.write("ralph/.ralph-tmp-abc", "half");
+    p.write(".ralph/.ralph-tmp-state.json.spare", "written over with the next task");
     p.write(".git/ralph/run-01J-1/mcp.json", "secret");
     assert_eq!(states(&p, "leftover"), ["ok"], "somebody may be at work");
-    p.shell("touch -d '1 hour ago' ralph/.ralph-tmp-abc .git/ralph/run-01J-1").ok();
+    p.shell("touch -d '1 hour ago' ralph/.ralph-tmp-abc .ralph/.ralph-tmp-* .git/ralph/run-01J-1")
+        .ok();
     fixes(&p, "removed 2 unfinished files");
     assert!(!p.exists("ralph/.ralph-tmp-abc") && !p.exists(".git/ralph/run-01J-1"));
+    assert!(p.exists(".ralph/.ralph-tmp-state.json.spare"), "it is no leftover");
 }
 
 #[test]
