@@ -152,8 +152,12 @@ fn titled(title: &str, text: &str) -> String {
 /// A text from elsewhere that stays a text: no markup, no line break.
 fn plain(text: &str) -> String {
     let mut out = String::new();
-    for c in clip(&one_line(text), REASON).chars() {
-        if "\\`*[]<>|".contains(c) {
+    let text = clip(&one_line(text), REASON);
+    let mut signs = text.chars().peekable();
+    while let Some(c) = signs.next() {
+        // `<$0.01` is no tag, and people read this in a terminal too.
+        let is_price = c == '<' && signs.peek() == Some(&'$');
+        if "\\`*[]<>|".contains(c) && !is_price {
             out.push('\\');
         }
         out.push(c);

@@ -29,7 +29,28 @@ pub(super) fn needs(sources: &Sources<'_>, failed: &[FailedSpec]) -> Vec<Need> {
         all.push(Need { what, why, next });
     }
     all.extend(issues(sources));
+    if all.is_empty() {
+        all.extend(stopped(sources));
+    }
     all
+}
+
+/// The last run ended before everything was done, for a reason that is not a task's.
+fn stopped(sources: &Sources<'_>) -> Option<Need> {
+    let past = sources.past;
+    let run = past.runs.last()?;
+    let more = match past.history.run_end.as_deref()? {
+        "max_cost_reached" => " --max-cost N",
+        "no_plan" | "backend_unusable" | "max_iterations_reached" | "usage_limit" | "blocked" => "",
+        _ => return None,
+    };
+    let spec = past.spec.as_deref().filter(|_| run.command == "construct");
+    let spec = spec.map(|spec| format!(" {}", quoted(spec))).unwrap_or_default();
+    Some(Need {
+        what: format!("ralph {} stopped", run.command),
+        why: run.end.clone()?,
+        next: Some(format!("ralph {}{spec}{more}", run.command)),
+    })
 }
 
 /// A loop that ended in the middle of an attempt. While one runs, an open attempt is its own affair.

@@ -24,7 +24,7 @@ pub struct Past {
     /// The spec of each attempt of the history, where construct worked on one.
     of_attempt: Vec<Option<String>>,
     /// The spec at work.
-    spec: Option<String>,
+    pub(super) spec: Option<String>,
     /// Since when ralph waits.
     waiting: Option<i64>,
 }

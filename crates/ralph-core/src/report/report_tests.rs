@@ -357,3 +357,38 @@ proptest! {
         prop_assert!(serde_json::to_value(&report).is_ok());
     }
 }
+
+#[test]
+fn a_run_that_stopped_for_no_tasks_sake_needs_somebody_and_one_that_was_stopped_does_not() {
+    let ended = |end: &str| {
+        let message = "its model failed: no key";
+        let run_ended =
+            json!({ "record": "run_ended", "end": end, "message": message, "remaining": 1 });
+        let start = json!({
+            "record": "construct_started", "spec": "a b.md", "plan": "ralph/plan.jsonl", "limit": 3,
+        });
+        report(&past(&[run(0, "construct"), at(0, start), at(1, run_ended)]), "", "", None)
+    };
+    let need = &ended("no_plan").needs[0];
+    assert_eq!(
+        (need.what.as_str(), need.why.as_str()),
+        ("ralph construct stopped", "its model failed: no key")
+    );
+    assert_eq!(need.next.as_deref(), Some("ralph construct 'a b.md'"));
+    assert_eq!(
+        ended("max_cost_reached").needs[0].next.as_deref(),
+        Some("ralph construct 'a b.md' --max-cost N")
+    );
+    for end in ["complete", "stopped", "interrupted"] {
+        assert_eq!(ended(end).needs, [], "{end}");
+    }
+}
+
+#[test]
+fn a_price_is_written_as_it_is_read() {
+    let mut records = vec![run(0, "build"), begins(1, 1, "t-aaaa", 0), ends(6, 1, json!(0.001))];
+    records.push(judged(6, 1, true));
+    records.extend(lands(7, 1, Some(FIRST)));
+    let text = report(&past(&records), "", "", Some(&[FIRST])).markdown();
+    assert!(text.contains("first try, <$0.01, commit"), "{text}");
+}
