@@ -20,6 +20,7 @@ use rustix::io::Errno;
 use rustix::process::{WaitOptions, WaitStatus};
 
 use super::family::{Families, Known, Prey, Process, Roots, freeze_and_kill, terminate};
+use super::mark::WATCH_VARIABLE;
 use super::supervise::PATIENCE;
 use super::wire::{Ask, Spawn, Sweep, Told};
 use super::{channel, os};
@@ -255,6 +256,7 @@ fn start(spawn: &Spawn, [stdin, stdout, stderr]: [OwnedFd; 3]) -> io::Result<u32
             None => command.env_remove(name),
         };
     }
+    command.env_remove(WATCH_VARIABLE);
     command.stdin(stdin).stdout(stdout).stderr(stderr);
     Ok(command.spawn()?.id())
 }

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use super::channel;
 use super::mailbox::{Mail, Mailbox};
+use super::mark::WATCH_VARIABLE;
 use super::supervise::{COMMAND, PATIENCE};
 use super::wire::{Ask, Told};
 
@@ -37,10 +38,14 @@ type Mailboxes = Mutex<Option<BTreeMap<u64, Arc<Mailbox>>>>;
 impl Link {
     /// Start a supervisor.
     #[expect(clippy::disallowed_methods, reason = "this room is the one that spawns")]
-    pub(super) fn start(program: &Path, run: &str) -> io::Result<Self> {
+    pub(super) fn start(program: &Path, run: &str, place: Option<&str>) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         let mut command = Command::new(program);
         command.arg0("ralph").arg(COMMAND).arg(run).current_dir("/");
+        match place {
+            Some(place) => command.env(WATCH_VARIABLE, format!("{place} {run}")),
+            None => command.env_remove(WATCH_VARIABLE),
+        };
         command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
         let supervisor = command.spawn()?;
         let mailboxes = Arc::new(Mutex::new(Some(BTreeMap::new())));

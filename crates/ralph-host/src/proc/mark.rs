@@ -4,6 +4,10 @@
 //! their session. They are how recovery finds what a run left behind when its supervisor died with it:
 //! by the run, and by the place where loops work, of which only one can be at work at a time. A run
 //! that ended before it wrote its name down is found by the place alone.
+//!
+//! The supervisor has a mark of its own, which nobody inherits: for a moment after ralph was killed it
+//! may still start what it was asked for, and until that is another program it looks like the
+//! supervisor itself. Recovery must not look away before both are gone.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,6 +25,9 @@ pub const JOB_VARIABLE: &str = "RALPH_JOB";
 /// The variable with the place where a loop works.
 pub const PLACE_VARIABLE: &str = "RALPH_PLACE";
 
+/// The variable of a supervisor: the place and the run whose processes it starts.
+pub(super) const WATCH_VARIABLE: &str = "RALPH_WATCHES";
+
 /// How long killed processes may take to go.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -30,22 +37,27 @@ pub(super) struct Mark {
     pub(super) run: String,
     pub(super) job: Option<u64>,
     pub(super) place: Option<String>,
+    /// The place and the run that it supervises.
+    pub(super) watches: Option<(String, String)>,
 }
 
 impl Mark {
     /// The mark among these `NAME=value` variables.
     pub(super) fn of_variables<'a>(variables: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
-        let (mut run, mut job, mut place) = (None, None, None);
+        let (mut run, mut job, mut place, mut watches) = (None, None, None, None);
         for variable in variables {
             let Ok(text) = str::from_utf8(variable) else { continue };
             match text.split_once('=') {
                 Some((RUN_VARIABLE, value)) => run = Some(value.to_owned()),
                 Some((JOB_VARIABLE, value)) => job = value.parse().ok(),
                 Some((PLACE_VARIABLE, value)) => place = Some(value.to_owned()),
+                Some((WATCH_VARIABLE, value)) => watches = value.split_once(' '),
                 _ => {}
             }
         }
-        run.map(|run| Self { run, job, place })
+        let watches = watches.map(|(place, run)| (place.to_owned(), run.to_owned()));
+        let run = run.or_else(|| watches.is_some().then(String::new));
+        run.map(|run| Self { run, job, place, watches })
     }
 }
 
@@ -65,7 +77,10 @@ impl Wanted<'_> {
         match self {
             Self::Run(run) => mark.run == run,
             Self::Job(run, job) => mark.run == run && mark.job == Some(job),
-            Self::Others { place, run } => mark.place.as_deref() == Some(place) && mark.run != run,
+            Self::Others { place, run } => {
+                let supervises = mark.watches.as_ref().is_some_and(|(p, r)| p == place && r != run);
+                supervises || mark.place.as_deref() == Some(place) && mark.run != run
+            }
         }
     }
 }
@@ -140,14 +155,19 @@ pub(super) fn of_run(run: &str) -> Vec<Process> {
     marked(Wanted::Run(run))
 }
 
-/// Dead processes have no environment, so they are not in this list; neither are this process and
-/// those that it descends from, which are somebody's own.
+/// Dead processes have no environment, so they are not in this list; neither are this process, its own
+/// supervisor, and those that it descends from, which are somebody's own.
 fn marked(wanted: Wanted<'_>) -> Vec<Process> {
     let mut all = os::processes();
-    let ours = lineage(&all, rustix::process::getpid().as_raw_nonzero().get());
+    let me = rustix::process::getpid().as_raw_nonzero().get();
+    let ours = lineage(&all, me);
     all.retain(|p| !ours.contains(&p.pid));
     let marks = os::marks(&all.iter().map(|p| p.pid).collect::<Vec<_>>());
-    all.retain(|p| marks.get(&p.pid).is_some_and(|mark| wanted.is(mark)));
+    let own_supervisor = |p: &Process, mark: &Mark| p.parent == me && mark.watches.is_some();
+    let is = |p: &Process| {
+        marks.get(&p.pid).is_some_and(|mark| wanted.is(mark) && !own_supervisor(p, mark))
+    };
+    all.retain(is);
     all
 }
 
@@ -172,12 +192,12 @@ mod tests {
     fn the_mark_is_the_run_and_the_job() {
         assert_eq!(
             mark(&["PATH=/bin", "RALPH_RUN=r-1", "RALPH_JOB=3", "RALPH_RUNNER=x"]),
-            Some(Mark { run: "r-1".into(), job: Some(3), place: None })
+            Some(Mark { run: "r-1".into(), job: Some(3), place: None, watches: None })
         );
         let place = Some("p".to_owned());
         assert_eq!(
             mark(&["RALPH_PLACE=p", "RALPH_RUN=r-1"]),
-            Some(Mark { run: "r-1".into(), job: None, place })
+            Some(Mark { run: "r-1".into(), job: None, place, watches: None })
         );
     }
 
@@ -189,6 +209,12 @@ mod tests {
         assert!(!is(&["RALPH_PLACE=here", "RALPH_RUN=ours"]));
         assert!(!is(&["RALPH_PLACE=elsewhere", "RALPH_RUN=another"]));
         assert!(!is(&["RALPH_RUN=another"]));
+        assert!(is(&["RALPH_WATCHES=here another"]), "who starts them");
+        assert!(is(&["RALPH_WATCHES=here another", "RALPH_PLACE=outside", "RALPH_RUN=outer"]));
+        assert!(!is(&["RALPH_WATCHES=here ours"]), "our own supervisor");
+        assert!(!is(&["RALPH_WATCHES=elsewhere another"]));
+        let outer = Wanted::Run("outer");
+        assert!(outer.is(&mark(&["RALPH_WATCHES=here ours", "RALPH_RUN=outer"]).unwrap()));
     }
 
     #[test]

@@ -143,7 +143,8 @@ impl Runner {
         if let Some(link) = link.as_ref().filter(|link| link.is_up()) {
             return Ok(link.clone());
         }
-        let new = Link::start(&self.supervisor, &self.run).map_err(ProcError::Supervisor)?;
+        let new = Link::start(&self.supervisor, &self.run, self.place.as_deref())
+            .map_err(ProcError::Supervisor)?;
         Ok(link.insert(Arc::new(new)).clone())
     }
 }

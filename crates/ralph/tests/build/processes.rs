@@ -75,3 +75,21 @@ fn nothing_outlives_a_ralph_that_is_killed() {
     assert!(!repo.exists("src/x.c"), "what the interrupted attempt wrote is gone");
     assert_eq!(repo.landed(), ["t-aaa1"]);
 }
+
+#[test]
+fn a_supervisor_that_comes_too_late_starts_nothing_beside_the_next_run() {
+    let repo = repo(&[task("t-aaa1")]);
+    let hang = r#"{ write = "src/x.c", text = "x\n" }, { hang = true }"#;
+    repo.script(&(rule("attempt = 1", hang) + &rule("", GOOD)));
+    let run = repo.spawn(["build"]);
+    until(|| repo.exists("src/x.c"));
+    let supervisor = supervisor_of(run.pid());
+    // A busy machine: it does not get its turn before the next run is at work.
+    repo.shell(&format!("kill -STOP {supervisor}")).ok();
+    assert_eq!(run.kill().code, 137);
+    repo.build([]).ok();
+    let state = std::fs::read_to_string(format!("/proc/{supervisor}/stat")).unwrap_or_default();
+    let state = state.rsplit_once(") ").map_or("gone", |(_, rest)| &rest[..1]);
+    assert!(["gone", "Z"].contains(&state), "it would go on when it is let go: {state}");
+    assert_eq!(repo.landed(), ["t-aaa1"]);
+}

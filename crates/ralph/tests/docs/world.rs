@@ -7,11 +7,14 @@ use ralph_testkit::{TestProject, project};
 /// What every agent of the examples does.
 const SCENARIO: &str = include_str!("world/scenario.toml");
 
+/// The spec of the examples.
+const GERMAN: &str = include_str!("world/german.md");
+
 /// A project as `<!-- setup: … -->` asks for it: words with commas between them.
 ///
 /// | word | the project |
 /// | --- | --- |
-/// | (always) | a git repository with one commit, the simulated backend, a clock that stands still |
+/// | (always) | a git repository with one commit, the simulated backend, a clock that stands still, an editor that writes the spec of `spec` |
 /// | `empty` | no repository and no file |
 /// | `node` | a `package.json` with the scripts `test` and `lint` |
 /// | `greet` | a program in shell with a test, and a `Makefile` that runs it |
@@ -30,6 +33,9 @@ pub(crate) fn make(words: &str) -> TestProject {
     let tools = p.home().join("bin");
     std::fs::create_dir(&tools).unwrap();
     symlink(env!("CARGO_BIN_EXE_ralph"), tools.join("ralph")).unwrap();
+    let german = p.home().join("german.md");
+    std::fs::write(&german, GERMAN).unwrap();
+    p = p.env("EDITOR", format!("cp {}", german.display()));
     let path = std::env::var("PATH").unwrap_or_default();
     p = p.env("PATH", format!("{}:{path}", tools.display()));
     let scenario = p.home().join("scenario.toml");
@@ -52,7 +58,7 @@ pub(crate) fn make(words: &str) -> TestProject {
             }
             "init" => drop(p.run(["init", "--yes"]).ok()),
             "avatars" => p.write("ralph/specs/avatars.md", "# Avatars\n\nUsers have a picture.\n"),
-            "spec" => p.write("ralph/specs/german.md", include_str!("world/german.md")),
+            "spec" => p.write("ralph/specs/german.md", GERMAN),
             "plan" => p.write("ralph/plan.jsonl", include_str!("world/plan.jsonl")),
             seed if seed.starts_with("seed ") => {}
             other => panic!("`setup: {other}` is not a word of tests/docs/world.rs"),
