@@ -190,7 +190,7 @@ impl Inner {
     pub(crate) fn after(&mut self, number: u64, most: usize) -> Vec<(u64, Arc<str>)> {
         let number = number.clamp(self.first() - 1, self.last);
         if number + 1 < self.first_recent() {
-            return self.from_disk(number, most);
+            return self.on_disk(number, most);
         }
         let skip = usize::try_from(number + 1 - self.first_recent()).unwrap_or(usize::MAX);
         let told = self.recent.iter_mut().skip(skip).take(most).map(|kept| {
@@ -205,7 +205,7 @@ impl Inner {
         (number + 1..).zip(told).collect()
     }
 
-    fn from_disk(&mut self, number: u64, most: usize) -> Vec<(u64, Arc<str>)> {
+    fn on_disk(&mut self, number: u64, most: usize) -> Vec<(u64, Arc<str>)> {
         let lines = self.all.as_mut().map(|all| all.lines(number, most));
         let lines = lines.and_then(Result::ok).unwrap_or_default();
         (number + 1..).zip(lines.iter().map(|line| told(line, &self.redactor))).collect()
