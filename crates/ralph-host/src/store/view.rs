@@ -1,11 +1,12 @@
 //! Files that are only views of something else: written at once, never synced, made again when lost.
 
-use std::fs::{OpenOptions, Permissions, create_dir_all, rename, symlink_metadata};
+use std::fs::{Metadata, OpenOptions, Permissions, create_dir_all, rename, symlink_metadata};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, RenameFlags, renameat, renameat_with};
+use rustix::fs::{CWD, OFlags, RenameFlags, renameat, renameat_with};
+use rustix::io::Errno;
 
 use super::atomic::TEMP_PREFIX;
 use super::target::directory_of;
@@ -13,6 +14,9 @@ use crate::file_error::{Action, FileError};
 
 /// Names that are tried before one is used twice.
 const MOST_NAMES: u32 = 1000;
+
+/// Do not follow a link.
+const NO_LINKS: i32 = OFlags::NOFOLLOW.bits().cast_signed();
 
 /// How the names of files end that [`swap_view`] keeps to write over.
 const SPARE: &str = ".spare";
@@ -44,6 +48,10 @@ fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// the next time, so that no file is made or removed, which some file systems are slow at. A reader
 /// still sees the old file or the new one, unless it takes as long as until the next but one.
 pub fn swap_view(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    // Whatever else somebody put there is not ours to write over.
+    if symlink_metadata(path).is_ok_and(|found| !is_ours(&found)) {
+        return put_view(path, bytes);
+    }
     let mut spare = directory_of(path).join(TEMP_PREFIX).into_os_string();
     spare.push(path.file_name().unwrap_or_default());
     spare.push(SPARE);
@@ -56,6 +64,11 @@ pub fn swap_view(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
         .map_err(|e| FileError::io(Action::Write, path)(e.into()))
 }
 
+/// Whether this is a file and nothing else, and has no other name.
+fn is_ours(found: &Metadata) -> bool {
+    found.is_file() && found.nlink() == 1
+}
+
 /// Add `bytes` to the end of the file `path`, with the directories it needs.
 pub fn add_to_view(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let open = || OpenOptions::new().append(true).create(true).open(path);
@@ -65,14 +78,30 @@ pub fn add_to_view(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 
 /// Write `bytes` over what is in the file `path`, with the directories it needs. For notes of one
 /// length that change often: no file is made or removed, which some file systems are slow at. A
-/// reader may come in the middle, so it has to know sense from nonsense.
+/// reader may come in the middle, so it has to know sense from nonsense. A link that somebody put there
+/// is replaced: what it leads to is not ours.
 pub fn write_over(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let open = || OpenOptions::new().write(true).create(true).truncate(false).open(path);
+    let open = || {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).custom_flags(NO_LINKS).open(path)
+    };
+    let plain = || {
+        let file = with_directory(path, open)?;
+        let found = file.metadata()?;
+        Ok::<_, io::Error>(is_ours(&found).then_some((file, found.len())))
+    };
     let write = || {
-        let mut file = with_directory(path, open)?;
+        let (mut file, was) = match plain() {
+            Ok(Some(plain)) => plain,
+            Err(e) if e.raw_os_error() != Some(Errno::LOOP.raw_os_error()) => return Err(e),
+            Ok(None) | Err(_) => {
+                std::fs::remove_file(path)?;
+                (open()?, 0)
+            }
+        };
         file.write_all(bytes)?;
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-        if file.metadata()?.len() > length { file.set_len(length) } else { Ok(()) }
+        if was > length { file.set_len(length) } else { Ok(()) }
     };
     write().map_err(FileError::io(Action::Write, path))
 }
@@ -131,10 +160,37 @@ pub fn drop_view(path: &Path) -> Result<(), FileError> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{read_dir, read_to_string};
-    use std::os::unix::fs::MetadataExt;
+    use std::fs::{hard_link, read_dir, read_to_string};
+    use std::os::unix::fs::symlink;
 
     use super::*;
+
+    #[test]
+    fn what_a_link_leads_to_is_never_written_over() {
+        let place = tempfile::tempdir().unwrap();
+        let (theirs, view) = (place.path().join("theirs"), place.path().join("state.json"));
+        put_view(&theirs, b"precious").unwrap();
+        let links: [fn(&Path, &Path) -> io::Result<()>; 2] =
+            [|a, b| hard_link(a, b), |a, b| symlink(a, b)];
+        for link in links {
+            for write in [swap_view, write_over] {
+                drop_view(&view).unwrap();
+                link(&theirs, &view).unwrap();
+                for text in ["one", "two", "three"] {
+                    write(&view, text.as_bytes()).unwrap();
+                    assert_eq!(read_to_string(&view).unwrap(), text);
+                }
+                assert_eq!(read_to_string(&theirs).unwrap(), "precious");
+                assert_eq!(std::fs::metadata(&theirs).unwrap().nlink(), 1);
+            }
+        }
+        let spare = place.path().join(".ralph-tmp-state.json.spare");
+        drop_view(&spare).unwrap();
+        symlink(&theirs, &spare).unwrap();
+        swap_view(&view, b"four").unwrap();
+        assert_eq!(read_to_string(&view).unwrap(), "four");
+        assert_eq!(read_to_string(&theirs).unwrap(), "precious");
+    }
 
     #[test]
     fn a_view_that_changes_often_is_always_whole_and_makes_no_third_file() {
