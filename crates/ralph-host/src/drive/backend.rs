@@ -20,6 +20,7 @@ use super::notice::Notice;
 use super::session::Session;
 use super::terms::{Terms, run_limits, variables};
 use crate::backends::{Call, Heard, OnCompact, RunReport};
+use crate::crash;
 use crate::proc::Bounds;
 use crate::session::{SessionReport, Work, run_session};
 use crate::store::{Durability, Word, put_view};
@@ -72,8 +73,11 @@ impl Session<'_> {
             }
         }
         self.learn_windows(monitor.windows());
+        crash::point();
         self.guard_plan(&before, begun.started.iteration)?;
+        crash::point();
         self.restore_ledger(&[], "the backend")?;
+        crash::point();
         let changes = self.repo.collect(&begun.base)?;
         let (handoff, handoff_bytes) =
             self.keep_handoff(begun, &reply, &changes, &report.outcome)?;

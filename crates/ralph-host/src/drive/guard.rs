@@ -78,7 +78,7 @@ pub fn mend_ledger(
         store.end_chain()?;
         return Ok(copies.end()?);
     };
-    let files = ledger_guard::mend_ledger(project.root(), &copies)?;
+    let files = ledger_guard::put_all_back(project.root(), &copies)?;
     let plan = match watched {
         Some(watched) => mend_plan(project, store, watched, &by)?,
         None => None,

@@ -98,7 +98,7 @@ fn message(put_back: &[String], who: &str) -> String {
 }
 
 /// After a crash: what the agent that was at work wrote into the files is undone. Says so.
-pub(super) fn mend_ledger(root: &Path, copies: &Copies) -> Result<Option<String>, FileError> {
+pub(super) fn put_all_back(root: &Path, copies: &Copies) -> Result<Option<String>, FileError> {
     let mut names = Vec::new();
     for (name, was) in copies.files() {
         if put_back(root, &name, was.as_deref(), "backend")? {
