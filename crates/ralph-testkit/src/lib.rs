@@ -31,12 +31,14 @@ mod processes;
 mod project;
 mod run;
 mod small_disk;
+mod wait;
 
 pub use invocation::{Invocation, Running};
 pub use processes::{left, none_is_left};
 pub use project::{NOW, TestProject};
 pub use run::Run;
 pub use small_disk::SmallDisk;
+pub use wait::until;
 
 /// A [`TestProject`] for the `ralph` binary of the crate under test.
 #[macro_export]

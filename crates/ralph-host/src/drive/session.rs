@@ -170,6 +170,13 @@ pub(super) struct Session<'a> {
     _lock: RunLock,
 }
 
+impl Drop for Session<'_> {
+    /// No process of this run is left when its lock is given back: the next run would end it.
+    fn drop(&mut self) {
+        self.runner.rest();
+    }
+}
+
 impl<'a> Session<'a> {
     /// Take the lock, read the journal, and make sure that the work can begin.
     pub(super) fn open(

@@ -93,6 +93,11 @@ impl Runner {
         self.link().map(drop)
     }
 
+    /// End the supervisor and whatever still runs. The next job starts another.
+    pub fn rest(&self) {
+        drop(self.link.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
     /// Run a program to its end, and to the end of every process that it started.
     pub fn run(&self, job: &Job, watch: &mut dyn Watch) -> Result<Finished, ProcError> {
         if !job.cwd.is_dir() {

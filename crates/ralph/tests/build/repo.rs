@@ -5,8 +5,8 @@ use std::fs;
 use std::ops::Deref;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
+pub(crate) use ralph_testkit::until;
 use ralph_testkit::{Run, TestProject, project};
 use serde_json::Value;
 
@@ -257,16 +257,6 @@ pub(crate) fn said(run: &Run) -> String {
 pub(crate) fn says(run: &Run, part: &str) {
     let said = said(run);
     assert!(said.contains(part), "it did not say {part:?}:\n{said}");
-}
-
-/// Wait until something is so, but not for ever.
-#[track_caller]
-pub(crate) fn until(so: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while !so() {
-        assert!(Instant::now() < end, "it did not come to that");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 fn names(dir: &Path) -> Vec<String> {

@@ -3,7 +3,7 @@
 mod bundle;
 mod leftovers;
 
-use ralph_testkit::{Run, SmallDisk, TestProject, project};
+use ralph_testkit::{Run, SmallDisk, TestProject, project, until};
 use serde_json::{Value, json};
 
 use crate::stage::{stage, steps};
@@ -201,6 +201,26 @@ fn a_loop_at_work_is_named_and_no_gate_runs_beside_it() {
     assert_eq!(about(&run, "gate")[0]["state"], "unknown");
     assert_eq!(about(&run, "leftover"), [] as [Value; 0], "they are its own");
     p.run(["doctor", "--fix", "--no-gates"]).ok();
+    build.kill();
+}
+
+#[test]
+fn a_loop_that_begins_while_the_doctor_looks_leaves_it_alone() {
+    let p = plain(stage(&steps("{ run = \"touch $HOME/begun\" }, { hang = true }")));
+    let there = |name: &str| p.home().join(name).exists();
+    // A git that answers when it is told to.
+    let slow = "#!/bin/sh\ntouch $HOME/asked\nuntil test -e $HOME/on; do sleep 0.01; done\n\
+                exec $HOME/bin/git \"$@\"\n";
+    p.write(p.home().join("slow/git"), slow);
+    p.mode(p.home().join("slow/git"), 0o755);
+    let path = format!("{}:/usr/bin:/bin", p.home().join("slow").display());
+    let doctor = p.command(["doctor", "--json"]).env("PATH", path).spawn();
+    until(|| there("asked"));
+    let build = p.spawn(["build"]);
+    until(|| there("begun"));
+    p.write(p.home().join("on"), "");
+    let run = doctor.wait().ok();
+    assert!(about(&run, "git")[0]["what"].as_str().unwrap().starts_with("version "), "{run:?}");
     build.kill();
 }
 

@@ -1,11 +1,13 @@
 //! Every gate, run once, as after an attempt.
 
+use std::path::Path;
+
 use ralph_core::doctor::{self, Area, Finding, State};
 use ralph_core::format::Format;
 use ralph_core::gate::{self, Gate};
 use ralph_core::plan::Plan;
 use ralph_host::gates::{GateRun, run_gate};
-use ralph_host::proc::{Bounds, Cancel, Scratch};
+use ralph_host::proc::{Bounds, Cancel, Runner, Scratch};
 use ralph_host::store::RunLock;
 
 use super::look::Look;
@@ -55,10 +57,11 @@ pub(super) fn run(
             scratch.path().to_owned()
         }
     };
-    gates.iter().try_for_each(|gate| tell(one(look, gate, &logs.join("gate"))))
+    let runner = look.worker();
+    gates.iter().try_for_each(|gate| tell(one(look, &runner, gate, &logs.join("gate"))))
 }
 
-fn one(look: &Look<'_>, gate: &Gate, logs: &std::path::Path) -> Finding {
+fn one(look: &Look<'_>, runner: &Runner, gate: &Gate, logs: &Path) -> Finding {
     let run = GateRun {
         cwd: look.context.project.root(),
         logs,
@@ -66,7 +69,7 @@ fn one(look: &Look<'_>, gate: &Gate, logs: &std::path::Path) -> Finding {
         cancel: Cancel::default(),
     };
     out::progress(&format!("running gate {} …", out::clean(&gate.name)));
-    let ran = run_gate(&look.runner, gate, &run, &mut |_| {});
+    let ran = run_gate(runner, gate, &run, &mut |_| {});
     out::progress("");
     match ran {
         Ok(check) => doctor::gate(&check, gate.timeout),

@@ -24,7 +24,8 @@ use crate::error::CommandError;
 /// What is looked at, and with what.
 pub(super) struct Look<'a> {
     pub(super) context: &'a Context,
-    pub(super) runner: Runner,
+    /// Without the mark of the place: a loop that begins ends whatever carries it, and this only looks.
+    runner: Runner,
     /// The settings, or what is wrong with them.
     pub(super) settings: Result<Config, ConfigErrors>,
     /// What the settings warn of.
@@ -36,8 +37,6 @@ pub(super) struct Look<'a> {
 impl<'a> Look<'a> {
     pub(super) fn new(context: &'a Context) -> Self {
         let root = context.project.root();
-        let place = context.project.git_dir().unwrap_or(root);
-        let name = format!("doctor-{}", std::process::id());
         let sources = Sources::read(root, ProjectText::OnDisk, std::env::vars_os(), &[]);
         let (settings, warnings) = match sources.and_then(|sources| sources.without_plan()) {
             Ok(resolved) => {
@@ -46,10 +45,16 @@ impl<'a> Look<'a> {
             }
             Err(errors) => (Err(errors), Vec::new()),
         };
-        let runner = Runner::new(name).at(place);
+        let runner = Runner::new(name());
         let mut look = Self { context, runner, settings, warnings, backends: Vec::new() };
         look.backends = known_backends(&look.config(), look.place(search_path().as_deref()));
         look
+    }
+
+    /// What runs programs for whoever holds the lock of the run: the next loop ends what is left of them.
+    pub(super) fn worker(&self) -> Runner {
+        let project = &self.context.project;
+        Runner::new(name()).at(project.git_dir().unwrap_or(project.root()))
     }
 
     /// The settings, or the defaults where there is something wrong with them.
@@ -85,7 +90,7 @@ impl<'a> Look<'a> {
             Err(e) => return vec![refused(Area::Git, &e.to_string(), e.hint())],
         };
         let mut all = vec![doctor::git_version(Some(&version)), doctor::identity(known)];
-        all.extend(match self.repo() {
+        all.extend(match self.repo(&self.runner) {
             Ok(Some(repo)) => match repo.condition() {
                 Ok(facts) => doctor::repository(&facts),
                 Err(e) => vec![refused(Area::Repository, &e.to_string(), e.hint())],
@@ -225,7 +230,7 @@ impl<'a> Look<'a> {
     }
 
     fn leftovers(&self, history: &History) -> Vec<Finding> {
-        let Ok(Some(repo)) = self.repo() else { return Vec::new() };
+        let Ok(Some(repo)) = self.repo(&self.runner) else { return Vec::new() };
         let (store, plan) = (self.context.store(), self.plan_path());
         match self.checkup(&repo, &store, &plan).leftovers(history) {
             Ok(found) => doctor::leftovers(&found),
@@ -256,9 +261,9 @@ impl<'a> Look<'a> {
     }
 
     /// The repository, where there is one.
-    pub(super) fn repo(&self) -> Result<Option<Repo<'_>>, CommandError> {
+    pub(super) fn repo<'r>(&self, runner: &'r Runner) -> Result<Option<Repo<'r>>, CommandError> {
         match self.context.project.git_dir() {
-            Some(_) => self.context.repo(&self.runner).map(Some),
+            Some(_) => self.context.repo(runner).map(Some),
             None => Ok(None),
         }
     }
@@ -287,6 +292,11 @@ impl<'a> Look<'a> {
             retire: retirement(&self.config(), clock.now()),
         }
     }
+}
+
+/// The run that a doctor's processes belong to.
+fn name() -> String {
+    format!("doctor-{}", std::process::id())
 }
 
 fn search_path() -> Option<std::ffi::OsString> {

@@ -95,7 +95,8 @@ fn mend(look: &Look<'_>, report: &Report, printer: &mut Printer) -> Result<(), C
     let store = context.store();
     let lock = RunLock::acquire(&context.project.state_dir(), store.holder())
         .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
-    let (Some(repo), history) = (look.repo()?, look.history()) else { return Ok(()) };
+    let runner = look.worker();
+    let (Some(repo), history) = (look.repo(&runner)?, look.history()) else { return Ok(()) };
     let plan = look.plan_path();
     let checkup = look.checkup(&repo, &store, &plan);
     for remedy in report.remedies() {
