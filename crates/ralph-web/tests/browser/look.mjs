@@ -1,8 +1,9 @@
 // What is shown: live, after a restart, in the dark, on a phone, and with very much of it.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { api, go, page, project, ralph, remove, serve, stop, until } from './lib.mjs';
+import { api, go, page, project, ralph, read, remove, serve, stop, until } from './lib.mjs';
 
 const PANES = ['now', 'plan', 'specs', 'memory', 'timeline', 'controls'];
 const promises = [];
@@ -45,6 +46,23 @@ promise('a running loop is shown live, without a reload, in two tabs', async () 
   assert.equal(await one.evaluate(() => window.untouched), true, 'the page was not loaded again');
   await until(async () => /1[01] of 12/.test(await one.locator('.top').innerText()), 'what is done');
   for (const tab of [one, two]) assert.deepEqual([tab.complaints, tab.elsewhere], [[], []]);
+  await stop(server.child);
+  remove(dir);
+});
+
+promise('gates are shown as they run: which one does, and which one waits for it', async () => {
+  const dir = project('50ms');
+  writeFileSync(join(dir, 'ralph.toml'), read(dir, 'ralph.toml').replaceAll('command = "', 'command = "sleep 2; '));
+  execFileSync('git', ['commit', '-qam', 'Slow gates'], { cwd: dir });
+  const server = await serve(dir);
+  const tab = await page(server.link);
+  const loop = ralph(dir, 'build', '--json');
+  const row = (name) => tab.locator('tr', { has: tab.getByRole('cell', { name, exact: true }) }).first().innerText();
+  const shows = (test, lint) => until(async () => test.test(await row('test')) && lint.test(await row('lint')), `test ${test}, lint ${lint}`);
+  await shows(/running/, /waits/);
+  await shows(/green/, /running/);
+  assert.deepEqual(tab.complaints, []);
+  await stop(loop);
   await stop(server.child);
   remove(dir);
 });

@@ -97,13 +97,14 @@ promise('skip leaves a task out and retry brings it back, while the loop runs', 
 });
 
 promise('stop asks first, and ends the loop after its attempt', async () => {
-  const { server, tab, loop, close } = await running('300ms');
+  const { server, tab, loop, close } = await running('1s');
   await tab.locator('#do-stop').click();
   await tab.keyboard.press('Escape');
   await new Promise((r) => setTimeout(r, 300));
   assert.equal(loop.exitCode, null);
   await tab.locator('#do-stop').click();
   await confirm(tab, 'Stop');
+  await tab.getByText('It ends after what runs now.').first().waitFor();
   await until(() => loop.exitCode !== null, 'the loop to end');
   assert.equal(loop.exitCode, 4);
   assert.ok((await attempts(tab, server)).every((a) => !['open', 'ended'].includes(a.result)), 'the attempt came to its end');

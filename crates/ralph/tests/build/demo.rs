@@ -82,6 +82,8 @@ fn the_demo_is_served_until_it_is_told_to_stop_and_leaves_nothing() {
         .unwrap();
     let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines().map(Result::unwrap);
     let link = lines.find_map(|line| Some(line.strip_prefix("Dashboard: ")?.to_owned())).unwrap();
+    // Nothing opens a browser here, so it says what the link is for.
+    assert_eq!(lines.next().unwrap(), "Open this link in a browser to watch it there.");
     assert!(lines.any(|line| line == "Ctrl-C ends it."), "it came to its end");
     let address = link.trim_start_matches("http://").split('/').next().unwrap();
     let mut page = std::net::TcpStream::connect(address).unwrap();

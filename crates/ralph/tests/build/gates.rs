@@ -1,5 +1,7 @@
 //! Gates decide: which of them count, what was red before, and what is written about them.
 
+use std::fs;
+
 use serde_json::Value;
 
 use crate::plans::{Format, task};
@@ -42,6 +44,22 @@ fn the_whole_result_is_written_for_each_iteration() {
         (&0.into(), &true.into(), &false.into())
     );
     assert_eq!(style["output"], "fine\n");
+}
+
+#[test]
+fn a_gate_that_says_nothing_leaves_no_log_and_one_that_speaks_does() {
+    let repo = gated("", &[("silent", "test", "", "true"), ("loud", "test", "", "echo fine")]);
+    repo.build([]).ok();
+    let logs = repo.path(".ralph/logs/validation");
+    let names = fs::read_dir(&logs).unwrap().map(|e| e.unwrap().file_name());
+    let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, ["iter-1-loud.log", "iter-1.json"]);
+    assert_eq!(repo.read(".ralph/logs/validation/iter-1-loud.log"), "fine\n");
+    assert_eq!(check(&repo.report(1), "silent")["output"], "");
+    let shown = repo.run(["show", "last"]).ok().stdout_has("iter-1-loud.log");
+    shown.stdout_lacks("iter-1-silent.log");
+    repo.run(["show", "last", "--gates"]).ok().stdout_has("silent").stdout_has("fine");
 }
 
 #[test]

@@ -197,6 +197,7 @@ fn blocked_keeps_its_reason_spends_no_retry_and_leaves_nothing_behind() {
     repo.script(&(rule("task = \"t-aaa1\"", blocked) + &rule("", GOOD)));
     let run = repo.build([]).fails(3);
     says(&run, "there is no key");
+    says(&run, "`ralph task retry t-aaa1` gives it another chance");
     assert_eq!(repo.runs(), ["t-aaa1", "t-aaa2"], "other work goes on, and it is not tried again");
     assert!(!repo.exists("src/x.c"));
     let plan = records(&repo.plan());

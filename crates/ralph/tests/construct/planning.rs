@@ -298,6 +298,26 @@ fn a_planner_that_is_not_logged_in_is_an_error_with_advice() {
 }
 
 #[test]
+fn the_report_of_a_night_without_a_plan_says_that_it_needs_somebody_and_what_to_run() {
+    for steps in [r#"{ answer = "Here is a fine plan." }"#, r#"{ signal = "kill" }"#] {
+        let lab = lab();
+        lab.agents(&planner("", steps));
+        lab.construct([]).fails(3);
+        let report = lab.run(["report", "--json"]).ok().json();
+        let needs = report["needs"].as_array().unwrap();
+        assert_eq!(needs.len(), 1, "{report}");
+        assert_eq!(needs[0]["what"], "ralph construct stopped");
+        let next = needs[0]["next"].as_str().unwrap();
+        lab.run(["report"]).ok().stdout_has("1 thing needs you").stdout_has(next);
+        // The next night has what was missing, and the command works as it was printed.
+        lab.agents(&plans(three()));
+        lab.run(next.strip_prefix("ralph ").unwrap().split(' ')).ok();
+        let report = lab.run(["report", "--json"]).ok().json();
+        assert_eq!(report["needs"], json!([]), "{report}");
+    }
+}
+
+#[test]
 fn json_output_is_one_event_a_line_and_words_go_elsewhere() {
     let lab = lab();
     let run = plan(&lab, [SPEC, "--json"]).ok();
