@@ -148,9 +148,9 @@ run_tests() {
     export RALPH_REAL_CLIS="$dir"
     if have cargo-nextest; then
         filter="$(printf ' + test(/^%s::/)' "${names[@]}")"
-        cargo nextest run --locked -p ralph --test real_clis --run-ignored all -E "${filter# + }"
+        cargo nextest run --locked --workspace --test real_clis --run-ignored all -E "${filter# + }"
     else
-        cargo test --locked -p ralph --test real_clis -- --include-ignored "${names[@]/%/::}"
+        cargo test --locked --workspace --test real_clis -- --include-ignored "${names[@]/%/::}"
     fi
 }
 

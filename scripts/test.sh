@@ -50,8 +50,18 @@ skipped_in() {
     done <"$2"
 }
 
+# ahead NAME COMMAND…: begin early what a later step needs, with the processor time that the steps
+# before it leave. Its result is not looked at: the step that needs it does it again, and finds it done.
+ahead() {
+    have setsid || return 0
+    setsid nice -n 19 "${@:2}" >"${CARGO_TARGET_DIR:-$PWD/target}/ahead-$1.log" 2>&1 </dev/null &
+}
+
 summary() {
-    local code=$?
+    local code=$? pid
+    for pid in $(jobs -rp); do
+        kill -- "-$pid" 2>/dev/null || true
+    done
     printf '\n==> summary\n'
     if ((${#report[@]})); then
         printf '%s\n' "${report[@]}"
@@ -150,20 +160,33 @@ documentation() {
 
 fuzz() {
     # No sanitizer: ralph has no unsafe code, and without one cargo-fuzz works on stable Rust.
+    # Compiling takes longer than these few seconds of fuzzing: less optimisation, and on all cores.
+    export CARGO_PROFILE_RELEASE_OPT_LEVEL=1
+    export RUSTFLAGS="${RUSTFLAGS:-} -Ccodegen-units=16 -Cdebuginfo=line-tables-only"
     cargo fuzz build --sanitizer none
-    local target log
-    for target in $(cargo fuzz list); do
-        log="fuzz/artifacts/$target.log"
-        mkdir -p "fuzz/corpus/$target" fuzz/artifacts
-        # New finds go to the first directory, which git ignores; the seeds are only read.
-        if ! cargo fuzz run --sanitizer none "$target" "fuzz/corpus/$target" "fuzz/seeds/$target" -- \
-            -max_total_time="$FUZZ_SECONDS" -timeout=60 -print_final_stats=1 >"$log" 2>&1; then
-            tail -n 100 "$log"
-            printf 'the fuzz target %s found something\n' "$target"
-            return 1
-        fi
-        printf '%-16s %s inputs\n' "$target" "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")"
-    done
+    export -f fuzz_one
+    export FUZZ_SECONDS
+    cargo fuzz list | xargs -P "$(cores)" -I TARGET bash -c 'fuzz_one TARGET'
+}
+
+# fuzz_one TARGET
+fuzz_one() {
+    local log="fuzz/artifacts/$1.log"
+    mkdir -p "fuzz/corpus/$1" fuzz/artifacts
+    # New finds go to the first directory, which git ignores; the seeds are only read.
+    if ! cargo fuzz run --sanitizer none "$1" "fuzz/corpus/$1" "fuzz/seeds/$1" -- \
+        -max_total_time="$FUZZ_SECONDS" -timeout=60 -print_final_stats=1 >"$log" 2>&1; then
+        tail -n 100 "$log"
+        printf 'the fuzz target %s found something\n' "$1"
+        return 1
+    fi
+    printf '%-16s %s inputs\n' "$1" "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")"
+}
+
+# When their installation, which began early, is over: two would be in each other's way.
+real_agents() {
+    [[ -z "$agents" ]] || wait "$agents" || true
+    scripts/real-clis.sh
 }
 
 # As the README says it, into an empty place; what was built before is not built again.
@@ -199,6 +222,12 @@ else
     step "tests" cargo test --locked --workspace --lib --bins --tests
 fi
 
+agents=
+if [[ "$FAST" != 1 ]] && have npm; then
+    ahead agents scripts/real-clis.sh install
+    agents="${!:-}"
+fi
+ahead release cargo build --locked --release -p ralph
 step "doctests" cargo test --locked --workspace --doc
 step "documentation" documentation
 
@@ -242,7 +271,8 @@ elif ! have cargo-fuzz; then
 elif ! have c++; then
     skip "fuzz" "there is no C++ compiler for libFuzzer (package: g++)"
 else
-    step "fuzz" fuzz
+    # In a shell of its own, for the sake of its variables.
+    step "fuzz" eval '(fuzz)'
 fi
 
 # Installs 1.4 GB from npm the first time. What it could not get, it names in a file.
@@ -251,7 +281,7 @@ if [[ "$FAST" == 1 ]]; then
 elif ! have npm; then
     skip "real agent programs" "there is no npm on the PATH"
 else
-    step "real agent programs" scripts/real-clis.sh
+    step "real agent programs" real_agents
     skipped_in "real agent program" "${RALPH_REAL_CLIS:-${CARGO_TARGET_DIR:-$PWD/target}/real-clis}/skipped"
 fi
 
@@ -259,6 +289,9 @@ if [[ "$FAST" == 1 ]]; then
     skip "web pages" "FAST=1"
     skip "web API" "FAST=1"
 else
+    # The program that the tests have built.
+    RALPH_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/ralph"
+    export RALPH_BIN
     step "web pages" scripts/web-tests.sh
     skipped_in "web pages" "${CARGO_TARGET_DIR:-$PWD/target}/web-tests/skipped"
     step "web API" scripts/api-tests.sh
