@@ -53,8 +53,10 @@ skipped_in() {
 # ahead NAME COMMAND…: begin early what a later step needs, with the processor time that the steps
 # before it leave. Its result is not looked at: the step that needs it does it again, and finds it done.
 ahead() {
-    have setsid || return 0
-    setsid nice -n 19 "${@:2}" >"${CARGO_TARGET_DIR:-$PWD/target}/ahead-$1.log" 2>&1 </dev/null &
+    # In a group of its own, so that all of it can be ended.
+    set -m
+    nice -n 19 "${@:2}" >"${CARGO_TARGET_DIR:-$PWD/target}/ahead-$1.log" 2>&1 </dev/null &
+    set +m
 }
 
 summary() {
@@ -225,10 +227,9 @@ fi
 agents=
 if [[ "$FAST" != 1 ]] && have npm; then
     ahead agents scripts/real-clis.sh install
-    agents="${!:-}"
+    agents="$!"
 fi
 ahead release cargo build --locked --release -p ralph
-step "doctests" cargo test --locked --workspace --doc
 step "documentation" documentation
 
 if [[ "$FAST" == 1 ]]; then
