@@ -10,6 +10,11 @@ const journal = (dir) => read(dir, '.git/ralph/journal.jsonl').split('\0')[0];
 const status = (tab) => tab.locator('#status').innerText();
 const attempts = async (tab, server) => (await api(tab, server, 'attempts?limit=500')).attempts;
 const task = async (tab, server, id) => (await api(tab, server, `tasks/${id}`)).card.state;
+// What follows happens within an attempt, however it falls.
+const nextBegins = async (tab, server) => {
+  const seen = (await attempts(tab, server)).length;
+  await until(async () => (await attempts(tab, server)).length > seen, 'the next attempt');
+};
 const confirm = async (tab, name) => { await tab.getByRole('dialog').getByRole('button', { name }).click(); };
 const row = (tab, key) => tab.locator('tr', { has: tab.locator(`[id="set-${key}"]`) });
 
@@ -102,6 +107,7 @@ promise('stop asks first, and ends the loop after its attempt', async () => {
   await tab.keyboard.press('Escape');
   await new Promise((r) => setTimeout(r, 300));
   assert.equal(loop.exitCode, null);
+  await nextBegins(tab, server);
   await tab.locator('#do-stop').click();
   await confirm(tab, 'Stop');
   await tab.getByText('It ends after what runs now.').first().waitFor();
@@ -180,6 +186,7 @@ promise('a spec that is written while an attempt runs is kept, and there after a
   await go(tab, server.address, 'specs');
   await tab.locator('#spec-name').fill('while.md');
   await tab.locator('#spec-text').fill('# Written meanwhile\n\n- [ ] it stays');
+  await nextBegins(tab, server);
   await tab.getByRole('button', { name: 'Write and queue' }).click();
   await tab.getByText('waits until the loop pauses').first().waitFor();
   await until(async () => (await tab.locator('main').innerText()).includes('while.md'), 'the page to show it');
