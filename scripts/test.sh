@@ -160,7 +160,8 @@ documentation() {
     RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" cargo doc --locked --workspace --no-deps --quiet
 }
 
-fuzz() {
+# In a shell of its own, for the sake of its variables.
+fuzz() (
     # No sanitizer: ralph has no unsafe code, and without one cargo-fuzz works on stable Rust.
     # Compiling takes longer than these few seconds of fuzzing: less optimisation, and on all cores.
     export CARGO_PROFILE_RELEASE_OPT_LEVEL=1
@@ -169,7 +170,7 @@ fuzz() {
     export -f fuzz_one
     export FUZZ_SECONDS
     cargo fuzz list | xargs -P "$(cores)" -I TARGET bash -c 'fuzz_one TARGET'
-}
+)
 
 # fuzz_one TARGET
 fuzz_one() {
@@ -272,8 +273,7 @@ elif ! have cargo-fuzz; then
 elif ! have c++; then
     skip "fuzz" "there is no C++ compiler for libFuzzer (package: g++)"
 else
-    # In a shell of its own, for the sake of its variables.
-    step "fuzz" eval '(fuzz)'
+    step "fuzz" fuzz
 fi
 
 # Installs 1.4 GB from npm the first time. What it could not get, it names in a file.

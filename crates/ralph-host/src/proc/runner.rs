@@ -51,8 +51,9 @@ impl Runner {
         Self { run, place: None, hidden: Vec::new(), supervisor, link, jobs, scratches }
     }
 
-    /// The runner of the one loop that works at this directory: its processes carry the mark of the
-    /// place too, and the next loop there ends those that are left.
+    /// The runner of whoever holds the lock of the run at this directory: its processes carry the mark
+    /// of the place too, and the next to hold the lock ends those that are left. So nothing may run
+    /// before the lock is taken, or after it was given back.
     #[must_use]
     pub fn at(mut self, directory: &Path) -> Self {
         self.place = Some(place_of(directory));

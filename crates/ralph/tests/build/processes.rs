@@ -20,6 +20,12 @@ pub(crate) fn supervisor_of(ralph: u32) -> u32 {
     children[0]
 }
 
+/// Whether a process is no more, or only waits to be asked how it ended.
+fn is_gone(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z'))
+}
+
 #[test]
 fn children_that_a_backend_leaves_behind_are_ended_before_its_work_is_judged() {
     let repo = repo(&[task("t-aaa1")]);
@@ -88,8 +94,19 @@ fn a_supervisor_that_comes_too_late_starts_nothing_beside_the_next_run() {
     repo.shell(&format!("kill -STOP {supervisor}")).ok();
     assert_eq!(run.kill().code, 137);
     repo.build([]).ok();
-    let state = std::fs::read_to_string(format!("/proc/{supervisor}/stat")).unwrap_or_default();
-    let state = state.rsplit_once(") ").map_or("gone", |(_, rest)| &rest[..1]);
-    assert!(["gone", "Z"].contains(&state), "it would go on when it is let go: {state}");
+    assert!(is_gone(supervisor), "it would go on when it is let go");
     assert_eq!(repo.landed(), ["t-aaa1"]);
+}
+
+#[test]
+fn no_process_of_a_loop_is_left_when_it_gives_its_lock_back() {
+    let repo = repo(&[task("t-aaa1")]);
+    repo.script(&rule("", &format!("{{ sleep = \"300ms\" }}, {GOOD}")));
+    let run = repo.spawn(["build"]);
+    until(|| !repo.runs().is_empty());
+    let supervisor = supervisor_of(run.pid());
+    // Whoever gets the lock next would take it for one of a killed run, and end it.
+    std::fs::File::open(repo.path(".git/ralph/run.lock")).unwrap().lock().unwrap();
+    assert!(is_gone(supervisor));
+    run.wait().ok();
 }
