@@ -140,7 +140,7 @@ proptest! {
                         prop_assert!(fence.len() >= 3 && fence.bytes().all(|b| b == b'`'));
                         open = Some((fence.len(), line.replacen("BEGIN", "END", 1)));
                     }
-                    Some((length, end)) if line.trim_start().len() >= *length && line.trim().bytes().all(|b| b == b'`') && !line.trim().is_empty() => {
+                    Some((length, end)) if line.trim().len() >= *length && line.trim().bytes().all(|b| b == b'`') && !line.trim().is_empty() => {
                         prop_assert_eq!(lines.next(), Some(end.as_str()));
                         open = None;
                         blocks += 1;

@@ -1,6 +1,6 @@
 //! What the API promises to whoever scripts it.
 
-use crate::site::{Site, ids, noted, run};
+use crate::site::{Site, await_hello, ids, noted, run};
 use ralph_core::cycle::Record;
 use serde_json::json;
 
@@ -85,7 +85,7 @@ fn a_stream_goes_on_after_the_last_event_that_was_seen_none_lost_none_doubled() 
     let mut other = site.events("/api/events?after=598", "");
     assert_eq!(ids(&mut other, 2), [599, 600]);
     let mut fresh = site.events("/api/events", "");
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    await_hello(&mut fresh);
     site.journal(vec![noted("new")]);
     assert_eq!(ids(&mut fresh, 1), [601], "without a number: only what is new");
 }
@@ -191,11 +191,10 @@ fn a_spec_that_is_written_during_an_attempt_waits_and_its_name_is_taken() {
     assert_eq!(site.post("/api/specs", &body).json()["waits"], true);
     assert_eq!(site.post("/api/specs", &body).status, 409, "its name is taken");
     assert_eq!(site.post("/api/inbox", r#"{"spec":"late.md"}"#).status, 202);
-    std::thread::sleep(std::time::Duration::from_millis(300));
     assert!(!site.path("ralph/specs/late.md").exists(), "it would be taken for the attempt's work");
     assert_eq!(site.get("/api/specs").json()["specs"][0]["waits"], true);
     site.journal(vec![Record::RolledBack { attempt: "a1".into(), salvage: None }]);
-    let there = (0..100).any(|_| {
+    let there = (0..1200).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(50));
         site.path("ralph/specs/late.md").exists() && site.path("ralph/inbox.jsonl").exists()
     });

@@ -17,7 +17,7 @@ fn a_signal_keeps_the_session_file_and_the_next_start_takes_its_spec_first() {
     );
     let agent = lab.spawn(["agent"]);
     lab.until_home_has("began");
-    lab.insist("INT", agent.pid());
+    lab.signal_twice("INT", &agent);
     agent.wait().fails(130);
     let session = lab.session();
     assert_eq!(session["current_spec_id"], lab.entry("a.md")["id"]);
@@ -114,7 +114,7 @@ fn cost_is_checked_while_a_backend_runs() {
 fn a_wait_for_a_usage_limit_survives_a_signal_and_a_kill() {
     let lab = lab(&["a.md"]).real_time();
     let limited =
-        r#"{ fail = "rate_limit", resets_in = "4s", message = "You have hit your limit." }"#;
+        r#"{ fail = "rate_limit", resets_in = "20s", message = "You have hit your limit." }"#;
     lab.agents(&coder("attempt = 1", limited));
     let journal = lab.path(".git/ralph/journal.jsonl");
     let waits = || {
@@ -133,7 +133,6 @@ fn a_wait_for_a_usage_limit_survives_a_signal_and_a_kill() {
     // The next start goes on with the wait, is killed in it, and the one after it too.
     let agent = lab.spawn(["agent"]);
     until(|| lab.entry("a.md")["status"] == "active");
-    std::thread::sleep(std::time::Duration::from_millis(300));
     agent.kill();
     assert_eq!(runs(&lab), 1, "nobody was asked before the limit was lifted");
     let run = lab.agent([]).ok();

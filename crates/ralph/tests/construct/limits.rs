@@ -153,8 +153,10 @@ fn the_config_record_of_the_plan_sets_time_and_iterations_and_flags_outrank_it()
 #[test]
 fn a_task_may_have_a_time_of_its_own() {
     let lab = planned(&[with(task("t-aaa1"), json!({ "timeout_ms": 60_000 })), task("t-aaa2")]);
-    let slow = format!("{{ sleep = \"4s\" }}, {GOOD}");
-    lab.agents(&builds("task = [\"t-aaa1\", \"t-aaa2\"]", &slow));
+    let slow = format!("{{ sleep = \"3s\" }}, {GOOD}");
+    lab.agents(
+        &(builds("task = \"t-aaa1\"", &slow) + &builds("task = \"t-aaa2\"", "{ hang = true }")),
+    );
     lab.construct(["--timeout", "2500", "--max-iterations", "1"]).fails(4);
     let killed = lab.of_type("delete");
     assert_eq!(killed.len(), 1, "only the one without: {}", lab.plan());

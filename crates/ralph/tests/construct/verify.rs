@@ -14,12 +14,6 @@ fn ten() -> Vec<Value> {
     (0..10).map(|n| done(&format!("t-aaa{n}"))).collect()
 }
 
-/// How long the last VERIFY took.
-fn took(lab: &Lab) -> u64 {
-    let ends = lab.stage_ends();
-    ends.iter().rfind(|end| end["stage"] == "verify").unwrap()["took_ms"].as_u64().unwrap()
-}
-
 #[test]
 fn ten_verifiers_work_at_the_same_time() {
     let lab = planned(&ten());
@@ -32,20 +26,10 @@ fn ten_verifiers_work_at_the_same_time() {
 }
 
 #[test]
-fn ten_verifiers_take_less_than_three_times_as_long_as_one() {
-    let slow = verifier("", &format!("{{ sleep = \"1s\" }}, {ACCEPT}"));
-    let one = planned(&[done("t-aaa1")]);
-    one.agents(&slow).construct([]).ok();
-    let all = planned(&ten());
-    all.agents(&slow).construct(["--jobs", "10"]).ok();
-    let (one, all) = (took(&one), took(&all));
-    assert!(all < 3 * one, "one took {one} ms, ten took {all} ms");
-}
-
-#[test]
 fn jobs_is_how_many_verifiers_work_at_once() {
     let lab = planned(&ten()[..5]);
-    let count = r#"{ run = "echo + >> $HOME/log; sleep 0.3; echo - >> $HOME/log" }"#;
+    // The first two wait for each other: one at a time would wait for ever.
+    let count = r#"{ run = "echo + >> $HOME/log; until [ $(grep -c + $HOME/log) -ge 2 ]; do sleep 0.05; done; echo - >> $HOME/log" }"#;
     lab.agents(&verifier("", &format!("{count}, {ACCEPT}")));
     lab.construct(["--jobs", "2"]).ok();
     let log = std::fs::read_to_string(lab.home().join("log")).unwrap();

@@ -170,7 +170,7 @@ fn three_signals_at_once_leave_a_clean_terminal() {
     let screen = Screen::of(&desk, "build --tui");
     until(|| screen.has("sim works on t-aaa1"));
     let pid = desk.shell("sed -n 1p .git/ralph/run.lock").stdout.trim().to_owned();
-    desk.shell(&format!("for n in 1 2 3; do kill -TERM {pid} || exit 0; sleep 0.2; done")).ok();
+    desk.shell(&format!("for n in 1 2 3; do kill -TERM {pid} || exit 0; done")).ok();
     screen.left_clean();
 }
 
