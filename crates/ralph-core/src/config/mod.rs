@@ -43,7 +43,9 @@ mod resolve_tests;
 #[cfg(test)]
 mod set_tests;
 
-pub use conf::{Assignment, Conf, ConfValue, Imported, Skipped, conf_to_toml, parse_conf};
+pub use conf::{
+    Assignment, Conf, ConfValue, Imported, Skipped, conf_layer, conf_to_toml, parse_conf,
+};
 pub use duration::{parse_duration, render_duration};
 pub use env::{env_layer, variable_name};
 pub use file::parse_layer;
