@@ -157,6 +157,11 @@ fn distance(a: &str, b: &str) -> usize {
     prev[b.len()]
 }
 
+/// Whether a text looks like the id of a commit, whole or short.
+pub fn is_commit_id(text: &str) -> bool {
+    (7..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
