@@ -128,7 +128,15 @@ fn every_script_that_a_page_or_a_workflow_names_exists() {
 #[test]
 fn nothing_names_a_repository_address_that_nobody_owns() {
     let listed = std::process::Command::new("git")
-        .args(["ls-files", "-z", "Cargo.toml", "crates/*/Cargo.toml", "packaging", ".github", "*.md"])
+        .args([
+            "ls-files",
+            "-z",
+            "Cargo.toml",
+            "crates/*/Cargo.toml",
+            "packaging",
+            ".github",
+            "*.md",
+        ])
         .current_dir(root())
         .output()
         .unwrap();
