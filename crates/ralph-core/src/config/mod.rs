@@ -60,5 +60,6 @@ pub use table::{
 pub use value::{Absent, Field, Kind, Record, Value};
 pub use words::{
     BackendKind, BranchFor, Claim, CommitScope, GateKind, GateStrategy, Judges, LogLevel, Mode,
-    NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, VerifyWorkspace, gate_kind,
+    NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, UnprovenPolicy, VerifyWorkspace,
+    gate_kind,
 };
