@@ -38,6 +38,7 @@ pub mod json;
 pub mod limits;
 pub mod lines;
 pub mod memory;
+pub mod needs;
 pub mod notify;
 pub mod plan;
 pub mod prompt;

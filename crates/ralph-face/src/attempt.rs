@@ -19,6 +19,7 @@ pub fn result(view: &AttemptView) -> String {
             let proof = match proof {
                 Proof::Proven => "",
                 Proof::Unproven => ", unproven",
+                Proof::Reviewed => ", accepted by review",
                 Proof::NoChange => ", no change",
             };
             format!("{landing}{proof}")

@@ -207,11 +207,21 @@ impl<W: Write, E: Write> Listener for Json<W, E> {
             }
             Notice::Paused => self.tell("paused", "the loop waits for `ralph resume`", json!({})),
             Notice::Stopping => self.tell("stopping", "a signal came", json!({})),
-            Notice::Ended { end, reason, remaining, landed, attempts, cost, took_ms, .. } => {
+            Notice::Ended {
+                end,
+                reason,
+                needs,
+                remaining,
+                landed,
+                attempts,
+                cost,
+                took_ms,
+                ..
+            } => {
                 let metadata = json!({
                     "status": end.word(), "exit_code": exit_code(end), "remaining": remaining,
                     "landed": landed, "attempts": attempts, "cost_usd": cost,
-                    "duration_ms": took_ms, "why": why(end),
+                    "duration_ms": took_ms, "why": why(end), "needs": needs,
                 });
                 self.tell("orchestrator_end", *reason, metadata);
             }

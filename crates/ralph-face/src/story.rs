@@ -117,12 +117,25 @@ impl Story {
             }
             Notice::Paused => vec![aside(Style::Caution, "Paused: ", PAUSED)],
             Notice::Stopping => vec![aside(Style::Caution, "Stopping: ", STOPPING)],
-            Notice::Ended { command, end, reason, remaining, landed, attempts, cost, took_ms } => {
+            Notice::Ended {
+                command,
+                end,
+                reason,
+                needs,
+                remaining,
+                landed,
+                attempts,
+                cost,
+                took_ms,
+            } => {
                 let (remaining, landed, attempts) = (*remaining, *landed, *attempts);
                 let (cost, took_ms) = (*cost, *took_ms);
                 let totals = Totals { remaining, landed, attempts, cost, took_ms };
-                let mut lines = ending(command, end, reason, &totals);
-                lines.extend(doubt(self.unproven));
+                let mut lines = ending(command, end, reason, &totals, needs);
+                // A verifier's accept proves; and an end that is about it has said so.
+                let said =
+                    *command != "build" || matches!(end, ralph_core::cycle::End::Unproven { .. });
+                lines.extend(doubt(if said { 0 } else { self.unproven }));
                 lines
             }
         }
@@ -249,11 +262,7 @@ fn doubt(unproven: usize) -> Option<Line> {
         1 => "1 landing is unproven".to_owned(),
         n => format!("{n} landings are unproven"),
     };
-    Some(aside(
-        Style::Caution,
-        "Unproven: ",
-        &format!("{what}; `ralph doctor` runs the gates and says why"),
-    ))
+    Some(aside(Style::Caution, "Unproven: ", &format!("{what}; `ralph report` says why")))
 }
 
 fn landed(
@@ -273,7 +282,7 @@ fn landed(
         Landing::Partial => line.add(Style::Caution, "; a part, so the task stays open"),
     };
     line = match proof {
-        Proof::Proven => line,
+        Proof::Proven | Proof::Reviewed => line,
         Proof::Unproven => line.add(Style::Caution, "; unproven"),
         Proof::NoChange => line.add(Style::Caution, "; no change was needed"),
     };

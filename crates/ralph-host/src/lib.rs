@@ -26,6 +26,7 @@ pub mod ids;
 pub mod knowledge_files;
 pub mod notify;
 pub mod plan_file;
+pub mod plan_store;
 pub mod proc;
 pub mod project;
 pub mod prompt_files;

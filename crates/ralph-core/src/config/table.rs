@@ -13,7 +13,8 @@ use super::setting::{Dollars, Ratio, Setting, Timeout, Trigger, setting};
 use super::value::{Absent, Field, Kind, Record, Value};
 use super::words::{
     BackendKind, BranchFor, Claim, CommitScope, GateKind, GateStrategy, Judges, LogLevel, Mode,
-    NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, VerifyWorkspace, gate_kind,
+    NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, UnprovenPolicy, VerifyWorkspace,
+    gate_kind,
 };
 
 /// All groups of keys, in the order of the reference page.
@@ -72,6 +73,8 @@ section! {
         gates: Vec<Gate> = Vec::new(), "RALPH_VALIDATION_COMMANDS" Commands;
         /// A change of tests, build manifests or CI files is named in the verdict, or fails the attempt.
         judges: Judges = Judges::List;
+        /// What a run ends as whose landed work no gate proves: exit code 3 and a need, or complete.
+        unproven: UnprovenPolicy = UnprovenPolicy::Stop;
         /// Whether a landing beside your uncommitted changes is gated again without them.
         regate_landed: bool = false;
         /// Where verifiers work: in the shared tree, or each in a worktree of its own.

@@ -8,6 +8,7 @@ use super::record::{
     RunStart, Started, Verdict,
 };
 use super::staged::Staged;
+use crate::plan::Id;
 
 /// The word of a backend that did its work.
 pub(super) const SUCCESS: &str = "success";
@@ -130,6 +131,25 @@ pub struct Undone {
     pub unindexed: u32,
 }
 
+/// One run of a backend in the ledger of costs: an attempt's, or an agent's that was asked something.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spending {
+    /// When it ended, RFC 3339.
+    pub at: String,
+    /// The backend's name in the configuration.
+    pub backend: String,
+    /// The model asked for.
+    pub model: Option<String>,
+    /// `build` for an attempt, else what the agent was asked for.
+    pub role: String,
+    /// Dollars, where known.
+    pub cost: Option<f64>,
+    /// Tokens in and out, where known.
+    pub tokens: Option<(u64, u64)>,
+    /// Milliseconds of its run.
+    pub took_ms: u64,
+}
+
 /// What the records add up to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
@@ -139,6 +159,10 @@ pub struct History {
     pub run_at: Option<String>,
     /// How it ended: the word, `None` while it goes on or after a crash.
     pub run_end: Option<String>,
+    /// The same in words.
+    pub run_message: Option<String>,
+    /// When the last record was written, RFC 3339.
+    pub last_at: Option<String>,
     /// The highest iteration number ever used.
     pub iteration: u32,
     /// Iterations of the last run that count towards its limit, earlier ones that it continued included.
@@ -150,8 +174,10 @@ pub struct History {
     pub cost: f64,
     /// Whether some of its cost is unknown.
     pub cost_unknown: bool,
-    /// Everything that was ever spent here.
+    /// Everything that was ever spent here, the sum of `spending`.
     pub total_cost: f64,
+    /// Every run of a backend, oldest first: what any view shows of costs is added up from these.
+    pub spending: Vec<Spending>,
     /// An attempt of the last run was ended because the money was used up.
     pub out_of_money: bool,
     /// The operator paused the last run.
@@ -184,6 +210,8 @@ pub struct History {
     pub(super) given: Vec<String>,
     /// Where the attempts of the last run, or of its last construct, begin.
     pub(super) loop_from: usize,
+    /// Where the work begins of the last run and of killed ones that it goes on with.
+    pub(super) work_from: usize,
     /// The task that was only researched last, and how often in a row.
     pub(super) researched: Option<(String, u32)>,
     /// The attempt that the operator ended.
@@ -204,12 +232,17 @@ impl History {
 
     /// One more record.
     pub fn add(&mut self, entry: &Entry) {
+        self.last_at = Some(entry.at.clone());
         match &entry.record {
             Record::RunStarted(run) => {
+                if self.run_end.is_some() {
+                    self.work_from = self.attempts.len();
+                }
                 self.counted = run.counted;
                 self.run = Some(run.clone());
                 self.run_at = Some(entry.at.clone());
                 self.run_end = None;
+                self.run_message = None;
                 self.cost = run.spent;
                 self.loop_from = self.attempts.len();
                 self.cost_unknown = false;
@@ -217,12 +250,13 @@ impl History {
                 self.paused = false;
                 self.stopping = false;
             }
-            Record::RunEnded { end, .. } => {
+            Record::RunEnded { end, message, .. } => {
                 self.run_end = Some(end.clone());
+                self.run_message = Some(message.clone());
                 self.stopping = false;
             }
             Record::AttemptStarted(started) => self.begin(started, &entry.at),
-            Record::BackendEnded(end) => self.backend_ended(end),
+            Record::BackendEnded(end) => self.backend_ended(end, &entry.at),
             Record::GateStarted(start) => {
                 let (start, at) = (start.clone(), entry.at.clone());
                 self.gates.push(GateSeen { start, at, passed: None });
@@ -266,7 +300,15 @@ impl History {
                 }
             }
             Record::Consulting(consulting) => self.consulting = Some(consulting.clone()),
-            Record::Answered(answered) => self.spend(answered.cost),
+            Record::Answered(answered) => self.spend(Spending {
+                at: entry.at.clone(),
+                backend: answered.backend.clone(),
+                model: answered.model.clone(),
+                role: answered.role.clone(),
+                cost: answered.cost,
+                tokens: answered.tokens,
+                took_ms: answered.took_ms,
+            }),
             Record::Consulted { id } => {
                 self.consulting.take_if(|open| open.id == *id);
             }
@@ -290,7 +332,10 @@ impl History {
             }
             Record::IterationStarted { n } => self.construct.iteration_started(*n),
             Record::StageStarted(start) => self.construct.stage_started(start),
-            Record::StageEnded(end) => self.construct.stage_ended(end),
+            Record::StageEnded(end) => {
+                self.reviewed(&end.came.accepted);
+                self.construct.stage_ended(end);
+            }
             Record::Unverified { task } => self.construct.unverified(task),
             Record::Noted { .. } => {}
         }
@@ -330,8 +375,17 @@ impl History {
         });
     }
 
-    fn backend_ended(&mut self, end: &BackendEnd) {
-        self.spend(end.cost);
+    fn backend_ended(&mut self, end: &BackendEnd, at: &str) {
+        let started = self.view(&end.attempt).map(|view| view.started.clone()).unwrap_or_default();
+        self.spend(Spending {
+            at: at.to_owned(),
+            backend: started.backend,
+            model: started.model,
+            role: "build".to_owned(),
+            cost: end.cost,
+            tokens: end.tokens,
+            took_ms: end.took_ms,
+        });
         if end.outcome != LIMITED {
             self.unindexed.iterations = self.unindexed.iterations.saturating_add(1);
             self.unindexed.bytes = self.unindexed.bytes.saturating_add(end.handoff_bytes);
@@ -345,14 +399,15 @@ impl History {
         }
     }
 
-    fn spend(&mut self, cost: Option<f64>) {
-        match cost {
+    fn spend(&mut self, spending: Spending) {
+        match spending.cost {
             Some(cost) => {
                 self.cost += cost;
                 self.total_cost += cost;
             }
             None => self.cost_unknown = true,
         }
+        self.spending.push(spending);
     }
 
     fn advance(&mut self, attempt: &str, phase: Phase) {
@@ -413,6 +468,17 @@ impl History {
             true => Fate::Limited,
             false => Fate::Failed { failure, salvage: salvage.cloned() },
         };
+    }
+
+    /// A verifier accepted these tasks, which proves what no gate could.
+    fn reviewed(&mut self, tasks: &[Id]) {
+        for view in self.attempts.iter_mut().skip(self.loop_from) {
+            if let Fate::Landed { proof: proof @ Proof::Unproven, .. } = &mut view.fate
+                && tasks.iter().any(|id| id.as_str() == view.started.task)
+            {
+                *proof = Proof::Reviewed;
+            }
+        }
     }
 
     fn crashed(&mut self, task: &str) {

@@ -31,7 +31,7 @@ pub use breaker::{Breaker, Tripped};
 pub use build::{End, Limits, OnceEnd, Progress, Signal, Step, exit_code, next_step, remaining};
 pub use event::{Event, event_of};
 pub use history::{
-    AttemptView, Fate, GateSeen, History, OpenAttempt, Phase, Undone, Unindexed, Wait,
+    AttemptView, Fate, GateSeen, History, OpenAttempt, Phase, Spending, Undone, Unindexed, Wait,
 };
 pub use judge::{
     Claimed, Decision, Evidence, Failure, FailureKind, Proof, Result, forbidden, judge,

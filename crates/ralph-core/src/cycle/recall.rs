@@ -1,8 +1,8 @@
 //! What a history is asked: about a task, a run, the next iteration.
 
 use super::history::{AttemptView, Fate, History};
-use super::judge::{Claimed, FREE_CRASHES, Failure, FailureKind};
-use super::record::Landing;
+use super::judge::{Claimed, FREE_CRASHES, Failure, FailureKind, Proof};
+use super::record::{Landing, RunStart};
 
 impl History {
     /// The number of the next attempt: a new one, unless the last attempt met a usage limit and is
@@ -63,6 +63,18 @@ impl History {
     pub fn of_run(&self) -> impl DoubleEndedIterator<Item = &AttemptView> {
         let run = self.run.as_ref().map(|r| r.run.as_str()).unwrap_or_default();
         self.attempts.iter().filter(move |view| view.started.run == run)
+    }
+
+    /// Work of the last `ralph build`, and of runs before it that were killed, that landed and that no
+    /// gate proves, oldest first; none where the run was allowed to end with it.
+    pub fn unproven(&self) -> Vec<&AttemptView> {
+        let counts = |run: &RunStart| run.command == "build" && !run.allow_unproven;
+        if !self.run.as_ref().is_some_and(counts) {
+            return Vec::new();
+        }
+        let unproven =
+            |view: &&AttemptView| matches!(view.fate, Fate::Landed { proof: Proof::Unproven, .. });
+        self.attempts.iter().skip(self.work_from).filter(unproven).collect()
     }
 
     /// Attempts of the last run, or of its last construct, oldest first.

@@ -170,6 +170,9 @@ pub struct RunStart {
     /// What it may use, options of the command line included. Older runs did not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
+    /// Work that no gate proves may be the end of it.
+    #[serde(default)]
+    pub allow_unproven: bool,
 }
 
 /// What a run may use.
@@ -343,6 +346,9 @@ pub struct Answered {
     pub item: String,
     /// The backend's name.
     pub backend: String,
+    /// The model asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// The outcome's word.
     pub outcome: String,
     /// The outcome in words.

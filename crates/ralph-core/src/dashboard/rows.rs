@@ -91,6 +91,7 @@ fn result(view: &AttemptView) -> (&'static str, String) {
             let proof = match proof {
                 Proof::Proven => "",
                 Proof::Unproven => ", unproven",
+                Proof::Reviewed => ", accepted by review",
                 Proof::NoChange => ", no change needed",
             };
             match landing {

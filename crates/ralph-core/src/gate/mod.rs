@@ -31,6 +31,7 @@ mod output;
 mod report;
 mod resolve;
 mod runners;
+mod start;
 mod verdict;
 
 pub mod judges;
@@ -42,6 +43,7 @@ pub use model::{Check, Ending, Failures, Gate, Need};
 pub use output::{KEPT_HEAD, KEPT_TAIL, OutputReader, Reading};
 pub use report::report;
 pub use resolve::{needed, resolve};
+pub use start::start_program;
 pub use verdict::{Blocker, Judged, Standing, Unproven, Verdict, judge};
 
 #[cfg(test)]

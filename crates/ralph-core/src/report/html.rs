@@ -81,8 +81,8 @@ impl Report {
         }
         page.push_str("<section class=\"needs\">\n<h2>Needs you</h2>\n<ul>\n");
         for need in &self.needs {
-            let _ = write!(page, "<li><b>{}</b>{}", text(&need.what), why(&need.why));
-            command(page, "", need.next.as_deref());
+            let _ = write!(page, "<li><b>{}</b>", text(&need.text));
+            command(page, "", Some(&need.command));
             page.push_str("</li>\n");
         }
         page.push_str("</ul>\n</section>\n");

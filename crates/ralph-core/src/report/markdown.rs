@@ -38,8 +38,8 @@ impl Report {
         }
         page.title("Needs you");
         for need in &self.needs {
-            page.item(&titled(&need.what, &need.why));
-            page.command(None, need.next.as_deref());
+            page.item(&titled(&need.text, ""));
+            page.command(None, Some(&need.command));
         }
     }
 

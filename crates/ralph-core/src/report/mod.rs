@@ -19,7 +19,6 @@ mod gather;
 mod html;
 mod landed;
 mod markdown;
-mod needs;
 mod past;
 mod since;
 mod undo;
@@ -32,6 +31,7 @@ pub use since::Since;
 use serde::Serialize;
 
 use crate::cycle::{CheckLine, Proof};
+use crate::needs::Need;
 
 /// What happened in a period.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -91,17 +91,6 @@ pub struct Totals {
     pub run_seconds: u64,
     /// Time of that spent waiting for usage limits, in seconds.
     pub waited_seconds: u64,
-}
-
-/// Something that needs a person.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Need {
-    /// What.
-    pub what: String,
-    /// Why.
-    pub why: String,
-    /// The command for it.
-    pub next: Option<String>,
 }
 
 /// What landed of a spec.

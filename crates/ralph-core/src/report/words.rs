@@ -142,6 +142,8 @@ pub(super) fn evidence(task: &LandedTask) -> String {
     let mut text = match (task.proof, green.is_empty()) {
         (Proof::Unproven, true) => "unproven".to_owned(),
         (Proof::Unproven, false) => format!("unproven, green: {}", green.join(", ")),
+        (Proof::Reviewed, true) => "accepted by review".to_owned(),
+        (Proof::Reviewed, false) => format!("accepted by review, green: {}", green.join(", ")),
         (Proof::NoChange, _) => format!("no change needed, green: {}", green.join(", ")),
         (Proof::Proven, _) => format!("green: {}", green.join(", ")),
     };
@@ -177,7 +179,8 @@ pub(super) fn remarks(task: &LandedTask) -> String {
 /// What a reader has to look at twice.
 pub(super) fn doubts(task: &LandedTask) -> Vec<String> {
     let judges = task.judges.iter().map(|judge| format!("look at it: {judge}"));
-    let unproven = task.unproven.iter().map(|why| format!("unproven: {why}"));
+    let unproven = task.unproven.iter().filter(|_| task.proof == Proof::Unproven);
+    let unproven = unproven.map(|why| format!("unproven: {why}"));
     unproven.chain(judges).collect()
 }
 

@@ -101,7 +101,7 @@ pub(super) fn ask_all(
             });
         }
         drop(sender);
-        let (mut ended, mut error, mut told) = (Vec::new(), None, false);
+        let (mut ended, mut error) = (Vec::new(), None);
         loop {
             let one = match news.recv_timeout(NAP) {
                 Ok(one) => Some(one),
@@ -111,7 +111,7 @@ pub(super) fn ask_all(
             if error.is_none() {
                 error = ear.listen(Doing::Asking, listener).err();
             }
-            if talk.signals.first().is_some() && !std::mem::replace(&mut told, true) {
+            if talk.signals.is_news() {
                 listener.hear(Notice::Stopping);
             }
             match one {

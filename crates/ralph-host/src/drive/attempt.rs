@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 
 use super::context::Preparation;
 use super::error::DriveError;
+use super::gating::Gated;
 use super::notice::Notice;
 use super::session::{Session, tally};
 use crate::git::{self, AttemptRef, Changes, Checkpoint, Target};
@@ -127,6 +128,11 @@ impl Session<'_> {
         loop {
             match self.judge(begun, &ended, gates) {
                 Decision::Gate => match self.gate(begun, &mut ended)? {
+                    Some(Gated { unusable: Some(end), .. }) => {
+                        let failure = Failure::new(FailureKind::Interrupted, end.reason());
+                        self.ending = Some(end);
+                        return self.roll_back(begun, Some(&ended.changes), failure, context);
+                    }
                     Some(gated) => (gates, context) = (gated.result, gated.context),
                     None => {
                         let failure =

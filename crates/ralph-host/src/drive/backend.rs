@@ -147,10 +147,10 @@ impl Session<'_> {
             bounds: Bounds::default(),
             cancel: self.leash.clone(),
         };
-        let (mut told, mut trouble) = (false, None);
+        let mut trouble = None;
         let doing = Doing::Attempt(begun.task.id.as_str());
         let mut hear = |heard: Heard<'_>| {
-            if signals.first().is_some() && !std::mem::replace(&mut told, true) {
+            if signals.is_news() {
                 listener.hear(Notice::Stopping);
             }
             match heard {

@@ -240,6 +240,7 @@ impl Session<'_> {
                     role: consultation.role.to_owned(),
                     item: ended.item.clone(),
                     backend: name.clone(),
+                    model: consultation.terms.model.clone().or_else(|| chosen.model.clone()),
                     outcome: ended.answer.outcome.word().to_owned(),
                     message: ended.answer.outcome.to_string(),
                     cost: ended.cost,

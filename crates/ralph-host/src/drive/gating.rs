@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::control::Doing;
 use ralph_core::cycle::{
-    CheckLine, GateEnd, GateStart, On, Record, Result as Gates, Started, Verdict as Noted,
+    CheckLine, End, GateEnd, GateStart, On, Record, Result as Gates, Started, Verdict as Noted,
 };
+use ralph_core::doctor;
 use ralph_core::gate::judges::{FileChange, JudgeChange, judge_changes, may_judge};
 use ralph_core::gate::{self, Baselines, Check, Gate, Standing, Verdict, failure_context};
 
@@ -13,6 +14,7 @@ use super::attempt::{Begun, Ended};
 use super::control::ear;
 use super::error::DriveError;
 use super::notice::Notice;
+use super::preflight::gate_advice;
 use super::session::{Red, Session};
 use crate::crash;
 use crate::gates::{GateError, GateNews, GateRun, run_gate, write_report};
@@ -29,6 +31,8 @@ pub(super) struct Gated {
     pub(super) result: Gates,
     /// For the retry's prompt.
     pub(super) context: String,
+    /// The end of the run, when a gate cannot be run at all.
+    pub(super) unusable: Option<End>,
 }
 
 impl Session<'_> {
@@ -55,7 +59,18 @@ impl Session<'_> {
         let verdict = gate::judge(checks, &base, judges, self.config.judges);
         self.note(begun, &verdict)?;
         self.last_checks = verdict.checks.iter().map(|judged| judged.check.clone()).collect();
-        Ok(Some(self.summed_up(&verdict)))
+        let unusable = self.last_checks.iter().find(|check| base.cannot_run(check));
+        let unusable = unusable.and_then(|check| self.unusable(check));
+        Ok(Some(Gated { unusable, ..self.summed_up(&verdict) }))
+    }
+
+    /// A retry would only be paid to meet the same gate.
+    fn unusable(&self, check: &Check) -> Option<End> {
+        let gate = self.gates.iter().find(|gate| gate.name == check.name)?;
+        let why = doctor::last_line(check);
+        let how = check.ending.describe();
+        let reason = format!("the gate {} cannot be run ({how}): {why}", gate.name);
+        Some(End::Gate { reason, advice: gate_advice(gate) })
     }
 
     /// The gates that are red now and unknown at the base are run there once.
@@ -229,7 +244,7 @@ impl Session<'_> {
             (true, true) => Gates::Green,
             (true, false) => Gates::Unproven,
         };
-        Gated { result, context }
+        Gated { result, context, unusable: None }
     }
 }
 

@@ -3,6 +3,7 @@
 use ralph_core::backend::Event as BackendEvent;
 use ralph_core::construct::Summary;
 use ralph_core::cycle::{Answered, End, Failure, Landing, Proof, StageEnd, StageKind};
+use ralph_core::needs::Need;
 use ralph_core::plan::Task;
 
 /// How many tasks are where.
@@ -200,6 +201,8 @@ pub enum Notice<'a> {
         end: &'a End,
         /// The same in words.
         reason: &'a str,
+        /// What needs a person.
+        needs: &'a [Need],
         /// Tasks that are left.
         remaining: usize,
         /// Tasks that landed in this run.

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use ralph_core::config::{self, Resolved, Shown, Tier, Value};
-use ralph_host::config_load::ProjectText;
+use ralph_host::config_load::{ProjectText, conf_in_force};
 use serde_json::json;
 
 use crate::args::{Common, PlanArgs};
@@ -121,6 +121,10 @@ fn get(resolved: &Resolved, key: &str, render: Render) -> Result<(), CommandErro
 fn set_key(context: &Context, key: &str, value: &str, render: Render) -> Result<(), CommandError> {
     let path = context.project.ralph_toml();
     let shown = context.show(&path);
+    if let Some(conf) = conf_in_force(context.project.root()) {
+        let why = format!("the settings are in {conf}, which counts only without ralph.toml");
+        return Err(CommandError::new(why).hint("`ralph init` makes ralph.toml of it, then set it"));
+    }
     context.change_text(&path, |text| {
         let new = config::set(&shown, text.unwrap_or_default(), key, value).map_err(|e| {
             let (e, name) = (e.to_string(), format!("`{key}`"));

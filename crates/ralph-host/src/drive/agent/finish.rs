@@ -1,6 +1,5 @@
 //! How a spec ends: one commit, or its work taken out of the tree. Each may be repeated.
 
-use jiff::Timestamp;
 use ralph_core::config::OnFailure;
 use ralph_core::construct::apply;
 use ralph_core::cycle::On;
@@ -100,15 +99,14 @@ impl Session<'_> {
         entry: &Entry,
         commit: Option<String>,
     ) -> Result<What, DriveError> {
-        let began: Option<Timestamp> = entry.started_at.as_deref().and_then(|at| at.parse().ok());
-        let took = began.map_or(0, |at| self.clock.now().duration_since(at).as_millis());
+        let took_ms = agent.state.seconds_of_spec(&self.clock.stamp()).saturating_mul(1000);
         let spent = self.history.cost - agent.state.cost_at_spec;
         Ok(What::SpecDone {
             spec: entry.spec.clone(),
             commit,
             tasks: self.tasks_completed(entry)?,
             cost: (!self.history.cost_unknown || spent > 0.0).then_some(spent),
-            took_ms: u64::try_from(took).unwrap_or(0),
+            took_ms,
         })
     }
 
@@ -183,8 +181,7 @@ impl Session<'_> {
 
     fn spec_message(&mut self, agent: &Agent, entry: &Entry) -> Result<CommitMessage, DriveError> {
         let tasks = self.tasks_completed(entry)?;
-        let began: Option<Timestamp> = entry.started_at.as_deref().and_then(|at| at.parse().ok());
-        let seconds = began.map_or(0, |at| self.clock.now().duration_since(at).as_secs());
+        let seconds = agent.state.seconds_of_spec(&self.clock.stamp());
         let spent = self.history.cost - agent.state.cost_at_spec;
         let cost = match self.history.cost_unknown && spent <= 0.0 {
             true => "unknown".to_owned(),
@@ -196,7 +193,7 @@ impl Session<'_> {
             subject: format!("{}: complete {}", self.config.commit_prefix, name(&entry.spec)),
             body: format!(
                 "Spec: {file}\nTasks completed: {tasks}\nDuration: {}\nCost: {cost}",
-                duration(seconds)
+                duration(i64::try_from(seconds).unwrap_or(i64::MAX))
             ),
             trailers: vec![
                 (ENTRY.into(), entry.id.clone()),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ralph_core::agent_session::seconds_between;
 use ralph_core::control::Doing;
 use ralph_core::inbox::{Change, Entry, Inbox, Status};
 use ralph_core::init::is_starter;
@@ -42,7 +43,12 @@ impl Session<'_> {
             Ok((text, Some(Entry { started_at, ..entry.clone() })))
         })?;
         if let Some(entry) = &fetched {
-            if agent.state.current_spec_id.as_ref() != Some(&entry.id) {
+            let since = std::mem::replace(&mut agent.state.spec_since, at);
+            if agent.state.current_spec_id.as_ref() == Some(&entry.id) {
+                let ended = self.last_run_ended.as_deref().unwrap_or_default();
+                agent.state.spec_seconds += seconds_between(&since, ended);
+            } else {
+                agent.state.spec_seconds = 0;
                 agent.state.current_spec_id = Some(entry.id.clone());
                 agent.state.cost_at_spec = self.history.cost;
                 self.forget_copies(None);
@@ -65,7 +71,7 @@ impl Session<'_> {
     }
 
     /// Specs that wait or were being worked on.
-    fn waiting_specs(&mut self) -> Result<usize, DriveError> {
+    pub(super) fn waiting_specs(&mut self) -> Result<usize, DriveError> {
         self.with_inbox(|inbox| {
             let (pending, active) = (inbox.count(Status::Pending), inbox.count(Status::Active));
             Ok((None, pending + active))

@@ -23,6 +23,7 @@ use ralph_core::config::Dollars;
 use ralph_core::construct::ConstructEnd;
 use ralph_core::cycle::{End, Signal};
 use ralph_core::inbox::{Change, Entry, Status};
+use ralph_core::needs::Need;
 use ralph_core::notify::{Happening, What};
 
 use self::finish::Standing;
@@ -128,8 +129,11 @@ pub fn agent(
     let runner = super::runner(&mut setup);
     let mut session = Session::open(setup, Loop::Agent, &runner, listener)?;
     session.recover()?;
+    if options.watch || session.waiting_specs()? > 0 {
+        session.preflight()?;
+    }
     let state = session.read_session()?;
-    session.spent_before = session.spent_so_far(&state);
+    session.spent_before = state.spent(&session.history);
     session.start()?;
     let notifier = Notifier::of(&session.config, session.project.root());
     let mut agent = Agent { options: options.clone(), state, notifier };
@@ -310,14 +314,14 @@ impl Session<'_> {
         let reason = end.reason();
         self.say(&reason);
         self.save(agent)?;
-        self.notify_stopped(agent, &reason);
         let summary = self.session_words(&agent.state);
         self.say(&format!("Session summary: {summary}"));
         if agent.state.current_spec_id.is_some() {
             // A spec is one commit, so what the plan says about a part of it is in none.
             self.config.commit_ledger = false;
         }
-        self.finish(&of_loop, &reason)?;
+        let (_, needs) = self.finish(&of_loop, &reason)?;
+        self.notify_stopped(agent, &reason, needs);
         if !end.keeps_session() {
             drop_view(&self.project.agent_session())?;
         }
@@ -338,12 +342,13 @@ impl Session<'_> {
         }
     }
 
-    fn notify_stopped(&mut self, agent: &Agent, why: &str) {
+    fn notify_stopped(&mut self, agent: &Agent, why: &str, needs: Vec<Need>) {
         let state = &agent.state;
         let began: Option<Timestamp> = state.started_at.parse().ok();
         let took = began.map_or(0, |at| self.clock.now().duration_since(at).as_millis());
         let what = What::Stopped {
             why: why.to_owned(),
+            needs,
             done: state.specs_completed.into(),
             failed: state.specs_failed.into(),
             cost: (!self.history.cost_unknown || state.total_cost > 0.0)
@@ -376,17 +381,6 @@ impl Session<'_> {
                 }
                 Ok(AgentSession { started_at: self.clock.stamp(), ..AgentSession::default() })
             }
-        }
-    }
-
-    /// What this session has spent. The session file is written between stages, so after a kill the
-    /// journal knows more.
-    fn spent_so_far(&self, state: &AgentSession) -> f64 {
-        let last_was_this =
-            self.history.run.as_ref().is_some_and(|run| run.command == Loop::Agent.word());
-        match last_was_this && state.current_spec_id.is_some() {
-            true => state.total_cost.max(self.history.cost),
-            false => state.total_cost,
         }
     }
 

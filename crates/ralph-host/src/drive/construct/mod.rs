@@ -78,6 +78,7 @@ pub fn construct(
     let runner = crate::drive::runner(&mut setup);
     let mut session = Session::open(setup, Loop::Construct, &runner, listener)?;
     session.recover()?;
+    session.preflight()?;
     session.start()?;
     let end = session.run_construct(goal)?;
     let summary = Summary::of(&session.history.construct, &end);

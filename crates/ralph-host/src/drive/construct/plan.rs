@@ -55,6 +55,7 @@ pub fn plan(
     let runner = crate::drive::runner(&mut setup);
     let mut session = Session::open(setup, Loop::Plan, &runner, listener)?;
     session.recover()?;
+    session.preflight()?;
     session.start()?;
     let mut all = Vec::new();
     for planning in plannings {
