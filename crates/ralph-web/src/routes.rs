@@ -39,10 +39,11 @@ const API: [(Method, &str, Answer); 24] = [
 ];
 
 /// Files of the page.
-const FILES: [(&str, &str, &str); 4] = [
+const FILES: [(&str, &str, &str); 5] = [
     ("/", "text/html; charset=utf-8", include_str!("../assets/index.html")),
     ("/app.css", "text/css; charset=utf-8", include_str!("../assets/app.css")),
     ("/app.js", "text/javascript; charset=utf-8", include_str!("../assets/app.js")),
+    ("/patch.js", "text/javascript; charset=utf-8", include_str!("../assets/patch.js")),
     ("/openapi.json", "application/json", include_str!("../assets/openapi.json")),
 ];
 
