@@ -144,9 +144,6 @@ const crashed = () => Boolean(know.state && know.state.loop.status === 'crashed'
 const liveState = (word) => (crashed() && ['open', 'running', 'active'].includes(word) ? 'crashed' : word);
 const resultOf = (row) => state(liveState(row.result), row.result === 'open' ? (crashed() ? 'cut off by the crash' : 'running') : row.words);
 
-// What the stages of a spec are about, and who works on them.
-const stagesPanel = () => null;
-
 // A clock that counts from `at` while the loop runs and the server answers.
 const age = (at) => (Date.now() - know.skew - new Date(at)) / 1000;
 const since = (at) => h('span', { 'data-since': at }, span(age(at)));
@@ -166,10 +163,10 @@ function drawTop() {
   show($('project'), now.project);
   show($('status'), state(loop.status));
   const fact = (name, value) => h('span', {}, `${name} `, h('b', {}, value));
-  const specs = now.specs;
+  const spec = now.spec_now;
   show($('summary'),
     (now.tasks_total > 0 || loop.pid) && fact('stage', loop.stage),
-    specs && fact('spec', `${specs.number} of ${specs.total}`),
+    spec && spec.total > 0 && fact('spec', `${spec.number} of ${spec.total}`),
     now.tasks_total ? fact('tasks', `${doneTasks(now)} of ${now.tasks_total}`) : h('span', {}, 'No tasks'),
     fact('cost', now.cost.limit_usd ? `${usd(now.cost.run_usd)} of ${usd(now.cost.limit_usd)}` : usd(now.cost.run_usd)),
     now.needs.length > 0 && h('a', { href: '#now', class: 'bad' }, `▲ ${plural(now.needs.length, 'thing')} for you`));
@@ -186,7 +183,7 @@ function drawNow(main) {
   if (!now) return show(main, empty('Loading…'));
   const right = h('div', { class: 'stack', key: 'right' },
     now.needs.length > 0 && panel('Needs you', null, needs(now.needs)),
-    stagesPanel(now),
+    now.spec_now && specPanel(now.spec_now),
     now.attempt && attemptPanel(now),
     panel('Last attempts', h('a', { href: '#timeline' }, 'all'), attemptTable(now.recent, true)),
     now.next.length > 0 && panel('Next', null, h('div', {}, now.next.map((id) => [taskLink(id), ' ']))));
@@ -198,12 +195,35 @@ function drawNow(main) {
   if (follows) $('stream').scrollTop = $('stream').scrollHeight;
 }
 
-function nowTile({ loop, attempt }) {
+// What an agent of a stage does about its item.
+const ROLES = { plan: ['Planner', 'turns the spec into tasks'], verify: ['Verifier', 'checks the work'], investigate: ['Investigator', 'looks into an issue'], decompose: ['Decomposer', 'breaks work down'] };
+const roleOf = (agent) => ROLES[agent.role] || [agent.role, 'is asked'];
+const specPlace = (spec) => `${spec.spec}${spec.total ? ` (spec ${spec.number} of ${spec.total})` : ''}`;
+
+function nowTile({ loop, attempt, spec_now: spec }) {
   const runs = loop.pid !== null;
-  return tile('Now', attempt && runs ? attempt.name || attempt.task_id : state(loop.status), '',
-    loop.stopping ? `${loop.words} It ends after what runs now.` : loop.words,
-    runs && loop.started_at && h('span', {}, `ralph ${loop.command} for `, since(loop.started_at), loop.spec ? `, ${loop.spec}` : ''),
+  const asked = runs && !attempt && loop.status === 'running' ? workingAgents(spec) : [];
+  const doing = asked.length ? `${roleOf(asked[0])[0]}: ${asked.map((agent) => agent.item).join(', ')}` : attempt && runs ? attempt.name || attempt.task_id : state(loop.status);
+  const words = asked.length ? `${roleOf(asked[0])[0]} ${roleOf(asked[0])[1]}.` : loop.words;
+  return tile('Now', doing, '', loop.stopping ? `${words} It ends after what runs now.` : words, spec && runs && specPlace(spec),
+    runs && loop.started_at && h('span', {}, `ralph ${loop.command} for `, since(loop.started_at), loop.spec && !spec ? `, ${loop.spec}` : ''),
     loop.wait_until && runs && `goes on at ${clock(loop.wait_until)}`);
+}
+
+const workingAgents = (spec) => (spec && !crashed() ? spec.agents.filter((agent) => agent.result === null) : []);
+
+// Which spec it is, how far its stages are, and what planner and verifier do.
+function specPanel(spec) {
+  const ended = new Map(spec.past.map((row) => [row.stage, row]));
+  const stages = ['PLAN', 'BUILD', 'VERIFY'].concat(spec.past.map((row) => row.stage), spec.stage || []).filter((stage, n, all) => all.indexOf(stage) === n);
+  const kind = (stage) => (stage === spec.stage ? (crashed() ? 'cut' : 'here') : ended.has(stage) || (stage === 'PLAN' && spec.iteration > 0) ? 'past' : '');
+  const agent = (a) => h('tr', { key: a.id }, h('td', {}, a.result === null ? state(liveState('running'), roleOf(a)[0]) : state(a.result === 'finished' ? 'accepted' : 'failed', roleOf(a)[0])),
+    h('td', { class: 'grow' }, a.item), h('td', { class: 'dim' }, a.result === null ? (crashed() ? 'cut off by the crash' : since(a.started_at)) : a.result), h('td', { class: 'n' }, took(a.duration_ms)));
+  const box = panel(`Spec ${spec.total ? `${spec.number} of ${spec.total}` : ''}`.trim(), h('a', { href: `#spec/${encodeURIComponent(spec.spec)}` }, spec.spec),
+    h('ol', { class: 'steps' }, stages.map((stage) => h('li', { class: kind(stage), key: stage }, stage.toLowerCase(), ended.has(stage) && h('div', { class: 'dim' }, ended.get(stage).words)))),
+    spec.agents.length > 0 && h('div', { class: 'scroll' }, h('table', { class: 'agents' }, h('tbody', {}, spec.agents.map(agent)))));
+  box.key = 'spec';
+  return box;
 }
 
 const healthTile = ({ health }) => tile('Health', state(health.word), '', health.why[0] || (health.word === 'healthy' ? 'nothing stands out' : ''), health.why[1]);
@@ -291,7 +311,7 @@ function answerBody(value) {
 }
 
 function itemBody(item) {
-  if (item.kind === 'divider') return h('div', {}, attemptLink(item), ' ', taskLink(item.task_id));
+  if (item.kind === 'divider') return h('div', {}, speakerLinks(item.speaker));
   if (!['tool', 'result'].includes(item.kind)) {
     item.parts = item.parts || splitAnswer(item.text);
     const [words, answer] = item.parts;
@@ -304,37 +324,47 @@ function itemBody(item) {
     answer ? answerBody(answer) : /^[-+]/m.test(item.detail) && item.kind === 'tool' ? diff(item.detail) : h('pre', {}, item.detail));
 }
 
-const itemNode = (item) => h('div', { class: `item row ${item.kind}`, key: `${item.of}/${item.n}` }, h('span', {}, item.failed ? '✕ failed' : item.kind === 'divider' ? 'attempt' : item.kind), itemBody(item));
+const itemNode = (item) => h('div', { class: `item row ${item.kind}`, key: `${item.of}/${item.n}` }, h('span', {}, item.failed ? '✕ failed' : item.kind === 'divider' ? '' : item.kind), itemBody(item));
 
 const atEnd = (box) => box.scrollHeight - box.scrollTop - box.clientHeight < 60;
 
+// Whose output is shown: the attempt or the agent that works, or else the one that began last.
+function speaker() {
+  const { attempt, recent, spec_now: spec } = know.state;
+  const agent = workingAgents(spec).pop() || (spec && spec.agents[0]);
+  const last = attempt || recent[0];
+  return agent && !attempt && (!last || agent.started_at >= last.started_at) ? agent : last;
+}
+const speakerId = (of) => of.attempt || of.id;
+const speakerLinks = (of) => (of.attempt ? [taskLink(of.task_id), ' ', attemptLink(of)] : `${roleOf(of)[0]} ${of.item}`);
+
 function streamPanel() {
-  const { attempt, recent } = know.state;
-  const a = attempt || recent[0];
-  const words = a ? 'The backend has said nothing yet.' : 'When a loop runs, everything its backend says and does appears here. Start one: ralph build';
+  const { attempt, spec_now: spec } = know.state;
+  const of = speaker();
+  const words = of ? 'The backend has said nothing yet.' : 'When a loop runs, everything its backend says and does appears here. Start one: ralph build';
   const box = h('div', { class: 'stream', id: 'stream', tabindex: '0', 'aria-label': 'What the backend says and does' }, know.stream.items.length ? know.stream.items.map(itemNode) : empty(words));
-  const live = attempt && attempt.phase === 'backend' && !crashed();
-  const output = panel(live ? 'Live' : 'Last output', a && [taskLink(a.task_id), ' ', attemptLink(a)], box);
+  const live = !crashed() && (attempt ? attempt.phase === 'backend' : workingAgents(spec).length > 0);
+  const output = panel(live ? 'Live' : 'Last output', of && speakerLinks(of), box);
   output.key = 'output';
   return output;
 }
 
-// Output of the attempts that were watched, one after the other.
+// Output of the attempts and agents that were watched, one after the other.
 async function pullStream() {
-  const now = know.state;
-  const current = now && (now.attempt || now.recent[0]);
+  const current = know.state && speaker();
   if (!current) return;
   const stream = know.stream;
-  const of = current.attempt;
+  const of = speakerId(current);
+  const path = current.attempt ? `/api/attempts/${of}/stream` : `/api/agents/${of}/stream`;
   if (stream.id !== of) {
-    if (stream.items.length) stream.items.push({ kind: 'divider', of, n: 'begin', attempt: of, iteration: current.iteration, task_id: current.task_id });
+    if (stream.items.length) stream.items.push({ kind: 'divider', of, n: 'begin', speaker: current });
     Object.assign(stream, { id: of, next: null });
   }
   try {
     for (let more = true; more && know.stream === stream;) {
       // The last item may still have grown: it is asked for again.
       const after = stream.next === null ? '' : `after=${Math.max(0, stream.next - 1)}&`;
-      const page = await api(`/api/attempts/${of}/stream?${after}limit=300`);
+      const page = await api(`${path}?${after}limit=300`);
       stream.items = stream.items.filter((item) => item.of !== of || !(item.n >= page.from)).concat(page.items.map((item, n) => ({ ...item, of, n: page.from + n })));
       more = page.items.length > 1 && page.next < page.total;
       stream.next = page.next;
@@ -355,7 +385,7 @@ async function drawPlan(main, old) {
   cards = cards.map((c) => ({ ...c, state: liveState(c.state) }));
   const views = ['board', 'graph', 'list'];
   const chooser = h('div', { class: 'sub' }, views.map((v) => h('button', { type: 'button', 'aria-pressed': String(sub.plan === v), onclick: () => { sub.plan = v; draw(); } }, v)),
-    h('span', { class: 'dim' }, `${page.file} · ${plural(page.total, 'task')} · stage ${page.stage}${page.spec ? ` · ${page.spec}` : ''}`));
+    h('span', { class: 'dim' }, [page.file, plural(page.total, 'task'), page.total > 0 && `stage ${page.stage}`, page.spec].filter(Boolean).join(' · ')));
   const issues = page.issues.length ? panel('Issues to investigate', null, h('ul', { class: 'needs' }, page.issues.map((i) => h('li', {}, h('span', { class: 'mono' }, i.id), ` ${i.desc}`)))) : null;
   const body = !cards.length ? empty('The plan has no tasks. Add one: ralph task add, or plan a spec: ralph plan')
     : sub.plan === 'graph' ? graph(cards) : sub.plan === 'list' ? list(cards) : board(cards);
@@ -517,15 +547,19 @@ function handoffBody(x) {
 }
 
 async function drawMemory(main, old) {
-  const [memory, handoffs] = await Promise.all([api('/api/memory'), api('/api/handoffs?limit=20')]);
+  // What is shown stays when newer ones come.
+  const had = [...main.querySelectorAll('[data-handoff]')].map((node) => Number(node.dataset.handoff));
+  const oldest = Math.min(...had);
+  const [memory, handoffs] = await Promise.all([api('/api/memory'), api(`/api/handoffs?limit=${Math.min(500, had.length + 20)}`)]);
   if (old()) return;
+  const shown = handoffs.handoffs.filter((x, n) => n < 20 || x.number >= oldest);
   const item = (k) => h('li', {}, h('span', { class: 'mono dim' }, k.id || '–'), ' ', h('span', { class: k.status === 'active' ? '' : 'gone' }, k.text), k.status !== 'active' && h('p', {}, `– ${k.status}${k.by ? ` by ${k.by}` : ''}`), k.sources.length > 0 && h('p', {}, `from iteration ${k.sources.join(', ')}`));
   const active = memory.knowledge.filter((k) => k.status === 'active').length;
   const files = (e) => (e.files_changed || []).map((f) => f.path || f).join(', ');
   show(main, h('div', { class: 'grid half' },
     h('div', { class: 'stack' },
       memory.notes.length > 0 && panel('Notes for the next prompt', null, h('ul', {}, memory.notes.map((n) => h('li', {}, n)))),
-      panel('Handoffs', `${handoffs.total} in all`, handoffs.handoffs.length ? handoffs.handoffs.map((x, n) => h('details', { open: n === 0, key: x.number }, h('summary', {}, h('span', { class: 'mono dim' }, `#${x.number}`), ` ${x.handoff.summary}`), handoffBody(x.handoff))) : empty('No attempt has handed anything over yet.'))),
+      panel('Handoffs', `${handoffs.total} in all`, shown.length ? shown.map((x, n) => h('details', { open: n === 0, key: x.number, 'data-handoff': x.number }, h('summary', {}, h('span', { class: 'mono dim' }, `#${x.number}`), ` ${x.handoff.summary}`), handoffBody(x.handoff))) : empty('No attempt has handed anything over yet.'))),
     h('div', { class: 'stack' },
       panel('Knowledge index', `${active} in force, ${memory.knowledge.length - active} superseded`, memory.damage && h('p', { class: 'bad' }, memory.damage), memory.knowledge.length ? h('ul', { class: 'needs' }, memory.knowledge.map(item)) : empty('Nothing is indexed yet: mode = "handoff-plus-index" keeps an index.')),
       panel('Progress log', `${memory.progress_total} entries`, memory.progress.length ? h('ul', { class: 'needs' }, memory.progress.map((e) => h('li', {}, state(e.fully_complete ? 'accepted' : 'partial', ' '), taskLink(e.task_id), ` ${e.summary}`, h('p', {}, `${day(e.timestamp)} · iteration ${e.iteration}${files(e) ? ` · ${files(e)}` : ''}`)))) : empty('Landed work is logged here.')))));

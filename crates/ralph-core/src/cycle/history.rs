@@ -292,7 +292,7 @@ impl History {
             Record::StageStarted(start) => self.construct.stage_started(start),
             Record::StageEnded(end) => self.construct.stage_ended(end),
             Record::Unverified { task } => self.construct.unverified(task),
-            Record::Noted { .. } => {}
+            Record::Asked(_) | Record::Noted { .. } => {}
         }
     }
 
