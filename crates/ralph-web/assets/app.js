@@ -232,7 +232,7 @@ function progressTile(now) {
   const { tasks, tasks_total: total, loop } = now;
   const limit = loop.iteration > 0 && `iteration ${loop.iteration} of at most ${loop.iteration_limit}`;
   if (!total) return tile('Progress', 'No tasks', 'dim', loop.pid ? 'the plan has none yet' : 'add one: ralph task add, or plan a spec: ralph plan', limit);
-  const rest = ['pending', 'blocked', 'failed', 'skipped'].filter((word) => tasks[word]).map((word) => `${tasks[word]} ${word}`).join(', ');
+  const rest = ['pending', 'blocked', 'failed', 'skipped'].filter((word) => tasks[word]).map((word) => `${tasks[word]} ${word}`).concat(now.spec_now && tasks.done ? `${tasks.done} to verify` : []).join(', ');
   return tile('Progress', `${doneTasks(now)} of ${plural(total, 'task')}`, '', bar(doneTasks(now) / total, [], 'good'), rest || 'nothing is left', limit);
 }
 
@@ -266,7 +266,7 @@ function attemptPanel(now) {
   const late = a.elapsed_s / a.timeout_s;
   const context = now.context;
   const share = context && context.window ? context.used / context.window : null;
-  const shown = { passed: ['accepted', 'green'], failed: ['failed', 'red'], running: crashed() ? ['crashed', 'cut off'] : ['running', 'running'], waiting: ['pending', 'waits'] };
+  const shown = { passed: ['accepted', 'green'], failed: ['failed', 'red'], running: crashed() ? ['crashed', 'cut off'] : ['running', 'running'], waiting: crashed() ? ['skipped', 'not run'] : ['pending', 'waits'] };
   const where = { base: ' on the tree before', alone: ' on the commit alone' };
   const gate = (g) => h('tr', { key: g.name }, h('td', {}, state(...shown[g.state]), where[g.on] || '', g.elapsed_s && !crashed() ? h('span', { class: 'dim' }, ` ${span(g.elapsed_s)}`) : ''),
     h('td', {}, g.name, !g.required && h('span', { class: 'dim' }, ' (optional)')), h('td', { class: 'grow mono dim' }, g.command));
@@ -274,7 +274,7 @@ function attemptPanel(now) {
   const body = [h('ol', { class: 'steps' }, phases.map(([, words], n) => h('li', { class: step(n) }, words))),
     facts([['backend', `${a.backend}${a.model ? ` · ${a.model}` : ''}`], ['try', `${a.retry + 1} of at most ${a.max_retries + 1}`], ['began', crashed() ? day(a.started_at) : null]]),
     !crashed() && h('div', { key: 'clock' }, bar(late, [], late > 0.8 ? 'warn' : ''), h('div', { class: 'scale' }, h('span', {}, since(a.started_at), ' elapsed'), h('span', {}, `timeout ${span(a.timeout_s)}`))),
-    context && h('div', { key: 'context' }, share !== null && bar(share, [context.warn, context.compact, context.kill], share >= context.compact ? 'bad' : share >= context.warn ? 'warn' : ''),
+    context && !crashed() && h('div', { key: 'context' }, share !== null && bar(share, [context.warn, context.compact, context.kill], share >= context.compact ? 'bad' : share >= context.warn ? 'warn' : ''),
       h('div', { class: 'scale' }, h('span', {}, `context ${tokens(context.used)}${context.window ? ` of ${tokens(context.window)} tokens (${Math.round(share * 100)} %)` : ' tokens'}`),
         h('span', {}, `warn ${context.warn * 100} · compact ${context.compact * 100} · stop ${context.kill * 100} %`))),
     a.gates.length ? h('div', { class: 'scroll' }, h('table', {}, h('tbody', {}, a.gates.map(gate)))) : h('p', { class: 'dim' }, 'No gate is configured, so nothing will be proven.')];
@@ -349,27 +349,33 @@ function streamPanel() {
   return output;
 }
 
+async function pullItems(stream) {
+  const of = stream.id;
+  try {
+    for (let more = true; more && know.stream === stream;) {
+      // The last item may still have grown: it is asked for again.
+      const after = stream.next === null ? '' : `after=${Math.max(0, stream.next - 1)}&`;
+      const page = await api(`${stream.path}?${after}limit=300`);
+      stream.items = stream.items.filter((item) => item.of !== of || !(item.n >= page.from)).concat(page.items.map((item, n) => ({ ...item, of, n: page.from + n })));
+      more = page.items.length > 1 && page.next < page.total;
+      stream.next = page.next;
+    }
+  } catch (error) { /* the log may not be there yet */ }
+}
+
 // Output of the attempts and agents that were watched, one after the other.
 async function pullStream() {
   const current = know.state && speaker();
   if (!current) return;
   const stream = know.stream;
   const of = speakerId(current);
-  const path = current.attempt ? `/api/attempts/${of}/stream` : `/api/agents/${of}/stream`;
   if (stream.id !== of) {
+    // The last words of the one before.
+    if (stream.id) await pullItems(stream);
     if (stream.items.length) stream.items.push({ kind: 'divider', of, n: 'begin', speaker: current });
-    Object.assign(stream, { id: of, next: null });
+    Object.assign(stream, { id: of, path: `/api/${current.attempt ? 'attempts' : 'agents'}/${of}/stream`, next: null });
   }
-  try {
-    for (let more = true; more && know.stream === stream;) {
-      // The last item may still have grown: it is asked for again.
-      const after = stream.next === null ? '' : `after=${Math.max(0, stream.next - 1)}&`;
-      const page = await api(`${path}?${after}limit=300`);
-      stream.items = stream.items.filter((item) => item.of !== of || !(item.n >= page.from)).concat(page.items.map((item, n) => ({ ...item, of, n: page.from + n })));
-      more = page.items.length > 1 && page.next < page.total;
-      stream.next = page.next;
-    }
-  } catch (error) { /* the log may not be there yet */ }
+  await pullItems(stream);
   // What a person reads stays, within reason.
   const box = $('stream');
   const reads = box && (!atEnd(box) || box.querySelector('details[open]') || box.contains(document.activeElement));
@@ -532,7 +538,7 @@ const behind = (text, more) => (more ? `${text}: ${more}` : text);
 function handoffBody(x) {
   const claim = x.task_completed;
   return h('div', { class: 'handoff' }, h('p', {}, h('strong', {}, x.summary)), x.freeform && x.freeform !== x.summary && h('p', {}, x.freeform),
-    claim && h('p', {}, claim.fully_complete ? state('accepted', 'claims that it is complete') : state('partial', 'claims a part'), ' ', taskLink(claim.task_id)),
+    claim && h('p', { class: 'dim' }, 'The agent says that ', taskLink(claim.task_id), claim.fully_complete ? ' is complete.' : ' is not complete yet.'),
     x.no_change_needed && h('p', {}, `No change was needed: ${x.no_change_needed}`),
     x.request_human_review && x.request_human_review.needed && h('p', { class: 'bad' }, `Asks a person: ${x.request_human_review.reason}`),
     texts('Design', x.architectural_notes),

@@ -158,26 +158,29 @@ promise('a handoff is shown as a person reads it, wherever an agent says it', as
 
 promise('an agent says which spec of how many it is at, and what planner and verifier do', async () => {
   const specs = ['one', 'two', 'three'];
-  const wait = (name) => `{ run = "until test -f go-${name}; do sleep 0.1; done" }`;
+  const scenario = (planned) => `[[rule]]\nwhen = ["turn a spec into a plan"]\nsteps = [ { say = "I read the spec first." }, ${planned} ]
+[[rule]]\nwhen = ["You verify one task"]\nsteps = [ { say = "I look at the work." }, { run = "until test -f go-on; do sleep 0.1; done" }, { answer = { task_id = "{task}", verdict = "accept", reason = "it is there" } } ]
+[[rule]]\nwhen = ["All tasks of a plan are claimed to be done"]\nsteps = [ { answer = { satisfied = true, reason = "all of it" } } ]
+[[rule]]\nsteps = [ { write = "work/{task}.txt", text = "done\\n" }, { claim = "done" } ]\n`;
   const files = {
     'ralph.toml': 'backend = "sim"\n[[gates]]\nname = "test"\ncommand = "true"\n',
-    '.gitignore': '/scenario.toml\n/go-*\n/build/\n/.ralph/\n',
-    'scenario.toml': `[[rule]]\nwhen = ["turn a spec into a plan"]\nsteps = [ { say = "I read the spec first." }, ${wait('plan')}, { answer = { tasks = [{ key = "a", name = "Write it", accept = ["x"] }] } } ]
-[[rule]]\nwhen = ["You verify one task"]\nsteps = [ { say = "I look at the work." }, ${wait('verify')}, { answer = { task_id = "{task}", verdict = "accept", reason = "it is there" } } ]
-[[rule]]\nwhen = ["All tasks of a plan are claimed to be done"]\nsteps = [ { answer = { satisfied = true, reason = "all of it" } } ]
-[[rule]]\nsteps = [ { write = "work/{task}.txt", text = "done\\n" }, { claim = "done" } ]\n`,
+    '.gitignore': '/scenario.toml\n/go-on\n/build/\n/.ralph/\n',
+    'scenario.toml': scenario('{ hang = true }'),
   };
   for (const spec of specs) files[`ralph/specs/${spec}.md`] = `# ${spec}\n\n- [ ] it works\n`;
   const dir = bare(files);
   for (const spec of specs) execFileSync(RALPH, ['inbox', 'add', `${spec}.md`], { cwd: dir });
   const server = await serve(dir);
   const tab = await page(server.link);
-  const agent = ralph(dir, 'agent', '--json');
+  let agent = ralph(dir, 'agent', '--json');
   const says = (what, ...words) => until(async () => { const text = `${await tab.locator('.top').innerText()}\n${await main(tab)}`; return words.every((word) => word.test(text)); }, what, 60000);
   await says('the planner', /spec 1 of 3/i, /Planner: one\.md/, /Live/, /I read the spec first\./);
-  writeFileSync(join(dir, 'go-plan'), '');
+  agent.kill('SIGKILL');
+  await says('the crash', /crashed/, /spec 1 of 3/i);
+  writeFileSync(join(dir, 'scenario.toml'), scenario('{ answer = { tasks = [{ key = "a", name = "Write it", accept = ["x"] }] } }'));
+  agent = ralph(dir, 'agent', '--json');
   await says('the verifier', /spec 1 of 3/i, /Verifier: t-/, /I look at the work\./, /new t-/);
-  writeFileSync(join(dir, 'go-verify'), '');
+  writeFileSync(join(dir, 'go-on'), '');
   await until(() => agent.exitCode !== null, 'the agent to end', 60000);
   await says('the end', /spec 3 of 3/i, /accepted/);
   assert.deepEqual([tab.complaints, tab.elsewhere], [[], []]);
