@@ -1,5 +1,6 @@
 // The dashboard's page. It shows what /api tells and asks again when an event says that something
-// changed; what it knows of the past it loads by the page, so that a long history costs nothing.
+// changed; what it knows of the past it loads by the page, so that a long history costs nothing. Each
+// pane is drawn as if it were new, and patch.js shows what differs.
 'use strict';
 
 // ---- small tools -----------------------------------------------------------------------------
@@ -21,7 +22,7 @@ function s(tag, attrs, ...children) {
 function put(node, attrs, children) {
   for (const [key, value] of Object.entries(attrs || {})) {
     if (value === null || value === undefined || value === false) continue;
-    if (key.startsWith('on')) node.addEventListener(key.slice(2), value);
+    if (key === 'key' || key.startsWith('on')) node[key] = value;
     else if (key === 'width%') node.style.width = `${value}%`;
     else if (key === 'left%') node.style.left = `${value}%`;
     else node.setAttribute(key, value === true ? '' : value);
@@ -32,9 +33,9 @@ function put(node, attrs, children) {
 }
 
 async function api(path, options) {
-  const response = await fetch(path, options);
+  const response = await fetch(path, { signal: AbortSignal.timeout(30000), ...options });
   const body = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Error(body.error || `the server answered ${response.status}`);
+  if (!response.ok) throw Object.assign(new Error(body.error || `the server answered ${response.status}`), { answered: true });
   return body;
 }
 
@@ -101,7 +102,7 @@ function bar(share, marks, kind) {
   return h('div', { class: 'bar' }, h('i', { class: kind, 'width%': Math.min(100, Math.max(0, share * 100)) }),
     (marks || []).map((at) => h('u', { 'left%': at * 100 })));
 }
-const panel = (title, right, ...body) => h('section', { class: 'panel' }, h('h2', {}, title, right && h('span', { class: 'right' }, right)), body);
+const panel = (title, right, ...body) => h('section', { class: 'panel', key: title }, h('h2', {}, title, right && h('span', { class: 'right' }, right)), body);
 const empty = (text) => h('p', { class: 'empty' }, text);
 const facts = (rows) => h('dl', { class: 'facts' }, rows.filter((r) => r[1] !== null && r[1] !== undefined && r[1] !== '').map(([k, v]) => [h('dt', {}, k), h('dd', {}, v)]));
 const attemptLink = (row) => h('a', { href: `#attempt/${row.attempt}` }, `#${row.iteration}`);
@@ -133,63 +134,130 @@ function markdown(text) {
 
 // ---- what is known ---------------------------------------------------------------------------
 
-const know = { state: null, events: [], first: 1, last: null, stream: { id: null, items: [], next: 0, from: 0 } };
+const know = { state: null, events: [], first: 1, last: null, stream: { id: null, items: [], next: null }, skew: 0, silent: false };
 let pane = 'now';
 let argument = '';
 let sub = { plan: 'board', attempt: 'stream' };
+
+// A loop that was killed ends nothing in its journal: what is open there does not go on.
+const crashed = () => Boolean(know.state && know.state.loop.status === 'crashed');
+const liveState = (word) => (crashed() && ['open', 'running', 'active'].includes(word) ? 'crashed' : word);
+const resultOf = (row) => state(liveState(row.result), row.result === 'open' ? (crashed() ? 'cut off by the crash' : 'running') : row.words);
+
+// A clock that counts from `at` while the loop runs and the server answers.
+const age = (at) => (Date.now() - know.skew - new Date(at)) / 1000;
+const since = (at) => h('span', { 'data-since': at }, span(age(at)));
+
+function tick() {
+  if (know.silent) return;
+  document.querySelectorAll('[data-since]').forEach((node) => patchText(node.firstChild, span(age(node.dataset.since))));
+}
 
 // ---- the top bar -----------------------------------------------------------------------------
 
 function drawTop() {
   const now = know.state;
   if (!now) return;
-  document.title = `${now.loop.status === 'running' ? '▶ ' : ''}${now.project} · ralph`;
-  $('project').textContent = now.project;
-  $('status').replaceChildren(state(now.loop.status));
-  const done = now.tasks.accepted + now.tasks.done;
+  const { loop } = now;
+  document.title = `${loop.status === 'running' && !know.silent ? '▶ ' : ''}${now.project} · ralph`;
+  show($('project'), now.project);
+  show($('status'), state(loop.status));
   const fact = (name, value) => h('span', {}, `${name} `, h('b', {}, value));
-  $('summary').replaceChildren(
-    fact('stage', now.loop.stage),
-    fact('tasks', `${done} of ${now.tasks_total}`),
+  const spec = now.spec_now;
+  show($('summary'),
+    (now.tasks_total > 0 || loop.pid) && fact('stage', loop.stage),
+    spec && spec.total > 0 && fact('spec', `${spec.number} of ${spec.total}`),
+    now.tasks_total ? fact('tasks', `${doneTasks(now)} of ${now.tasks_total}`) : h('span', {}, 'No tasks'),
     fact('cost', now.cost.limit_usd ? `${usd(now.cost.run_usd)} of ${usd(now.cost.limit_usd)}` : usd(now.cost.run_usd)),
-    now.needs.length ? h('a', { href: '#now', class: 'bad' }, `▲ ${plural(now.needs.length, 'thing')} for you`) : '',
-  );
+    now.needs.length > 0 && h('a', { href: '#now', class: 'bad' }, `▲ ${plural(now.needs.length, 'thing')} for you`));
 }
+
+const doneTasks = ({ tasks }) => tasks.accepted + tasks.done;
 
 // ---- Now -------------------------------------------------------------------------------------
 
-const tile = (title, big, kind, ...lines) => h('section', { class: 'panel tile' }, h('h2', {}, title), h('div', { class: `big ${kind || ''}` }, big), lines.filter(Boolean).map((line) => h('p', {}, line)));
+const tile = (title, big, kind, ...lines) => h('section', { class: 'panel tile', key: title }, h('h2', {}, title), h('div', { class: `big ${kind || ''}` }, big), lines.filter(Boolean).map((line) => h('p', {}, line)));
 
 function drawNow(main) {
   const now = know.state;
-  if (!now) return main.replaceChildren(empty('Loading…'));
-  const { loop, cost, tasks, attempt } = now;
-  const done = tasks.accepted + tasks.done;
-  const rest = [['pending', tasks.pending], ['blocked', tasks.blocked], ['failed', tasks.failed], ['skipped', tasks.skipped]].filter(([, n]) => n).map(([w, n]) => `${n} ${w}`).join(', ');
-  const budget = cost.limit_usd;
-  const tiles = h('div', { class: 'grid five' },
-    tile('What is it doing', attempt ? attempt.name || attempt.task_id : state(loop.status), '',
-      loop.stopping ? `${loop.words} It ends after what runs now.` : loop.words, loop.status === 'running' && `ralph ${loop.command} for ${span(loop.elapsed_s)}${loop.spec ? `, ${loop.spec}` : ''}`,
-      loop.wait_until && `goes on at ${clock(loop.wait_until)}`),
-    tile('Is it healthy', state(now.health.word), '', now.health.why[0] || (now.health.word === 'healthy' ? 'nothing stands out' : ''), now.health.why[1]),
-    tile('How far is it', `${done} of ${now.tasks_total} tasks`, '', bar(now.tasks_total ? done / now.tasks_total : 0, [], 'good'), rest || 'nothing is left', `iteration ${loop.iteration} of at most ${loop.iteration_limit}`),
-    tile('What did it cost', usd(cost.run_usd), budget && cost.run_usd / budget > 0.8 ? 'warn' : '',
-      budget ? bar(cost.run_usd / budget, [0.8], cost.run_usd / budget > 0.8 ? 'warn' : '') : null,
-      budget ? `of a budget of ${usd(budget)}` : 'no budget is set (limits.max_cost)', `${usd(cost.total_usd)} in all runs${cost.unknown ? ', some of it unknown' : ''}`),
-    tile('What needs me', now.needs.length ? plural(now.needs.length, 'thing') : 'Nothing', now.needs.length ? 'bad' : 'good', now.needs.length ? now.needs[0].text : 'it goes on by itself'));
-  const right = h('div', { class: 'stack' },
+  if (!now) return show(main, empty('Loading…'));
+  const right = h('div', { class: 'stack', key: 'right' },
     now.needs.length > 0 && panel('Needs you', null, needs(now.needs)),
-    attempt && attemptPanel(now),
+    now.spec_now && specPanel(now.spec_now),
+    now.attempt && attemptPanel(now),
     panel('Last attempts', h('a', { href: '#timeline' }, 'all'), attemptTable(now.recent, true)),
     now.next.length > 0 && panel('Next', null, h('div', {}, now.next.map((id) => [taskLink(id), ' ']))));
-  main.replaceChildren(...problems(), tiles, h('div', { class: 'grid two stack-top' }, streamPanel(), right));
+  // Whoever reads further up is left there.
+  const box = $('stream');
+  const follows = !box || atEnd(box);
+  show(main, problems(), h('div', { class: 'grid five', key: 'tiles' }, nowTile(now), healthTile(now), progressTile(now), costTile(now), needsTile(now)),
+    h('div', { class: 'grid two stack-top', key: 'body' }, streamPanel(), right));
+  if (follows) $('stream').scrollTop = $('stream').scrollHeight;
+}
+
+// What an agent of a stage does about its item.
+const ROLES = { plan: ['Planner', 'turns the spec into tasks'], verify: ['Verifier', 'checks the work'], investigate: ['Investigator', 'looks into an issue'], decompose: ['Decomposer', 'breaks work down'] };
+const roleOf = (agent) => ROLES[agent.role] || [agent.role, 'is asked'];
+const specPlace = (spec) => `${spec.spec}${spec.total ? ` (spec ${spec.number} of ${spec.total})` : ''}`;
+
+function nowTile({ loop, attempt, spec_now: spec }) {
+  const runs = loop.pid !== null;
+  const asked = runs && !attempt && loop.status === 'running' ? workingAgents(spec) : [];
+  const doing = asked.length ? `${roleOf(asked[0])[0]}: ${asked.map((agent) => agent.item).join(', ')}` : attempt && runs ? attempt.name || attempt.task_id : state(loop.status);
+  const words = asked.length ? `${roleOf(asked[0])[0]} ${roleOf(asked[0])[1]}.` : loop.words;
+  return tile('Now', doing, '', loop.stopping ? `${words} It ends after what runs now.` : words, spec && runs && specPlace(spec),
+    runs && loop.started_at && h('span', {}, `ralph ${loop.command} for `, since(loop.started_at), loop.spec && !spec ? `, ${loop.spec}` : ''),
+    loop.wait_until && runs && `goes on at ${clock(loop.wait_until)}`);
+}
+
+const workingAgents = (spec) => (spec && !crashed() ? spec.agents.filter((agent) => agent.result === null) : []);
+
+// Which spec it is, how far its stages are, and what planner and verifier do.
+function specPanel(spec) {
+  const ended = new Map(spec.past.map((row) => [row.stage, row]));
+  const stages = ['PLAN', 'BUILD', 'VERIFY'].concat(spec.past.map((row) => row.stage), spec.stage || []).filter((stage, n, all) => all.indexOf(stage) === n);
+  const kind = (stage) => (stage === spec.stage ? (crashed() ? 'cut' : 'here') : ended.has(stage) || (stage === 'PLAN' && spec.iteration > 0) ? 'past' : '');
+  const agent = (a) => h('tr', { key: a.id }, h('td', {}, a.result === null ? state(liveState('running'), roleOf(a)[0]) : state(a.result === 'finished' ? 'accepted' : 'failed', roleOf(a)[0])),
+    h('td', { class: 'grow' }, a.item), h('td', { class: 'dim' }, a.result === null ? (crashed() ? 'cut off by the crash' : since(a.started_at)) : a.result), h('td', { class: 'n' }, took(a.duration_ms)));
+  const box = panel(`Spec ${spec.total ? `${spec.number} of ${spec.total}` : ''}`.trim(), h('a', { href: `#spec/${encodeURIComponent(spec.spec)}` }, spec.spec),
+    h('ol', { class: 'steps' }, stages.map((stage) => h('li', { class: kind(stage), key: stage }, stage.toLowerCase(), ended.has(stage) && h('div', { class: 'dim' }, ended.get(stage).words)))),
+    spec.agents.length > 0 && h('div', { class: 'scroll' }, h('table', { class: 'agents' }, h('tbody', {}, spec.agents.map(agent)))));
+  box.key = 'spec';
+  return box;
+}
+
+const healthTile = ({ health }) => tile('Health', state(health.word), '', health.why[0] || (health.word === 'healthy' ? 'nothing stands out' : ''), health.why[1]);
+
+function progressTile(now) {
+  const { tasks, tasks_total: total, loop } = now;
+  const limit = loop.iteration > 0 && `iteration ${loop.iteration} of at most ${loop.iteration_limit}`;
+  if (!total) return tile('Progress', 'No tasks', 'dim', loop.pid ? 'the plan has none yet' : 'add one: ralph task add, or plan a spec: ralph plan', limit);
+  const rest = ['pending', 'blocked', 'failed', 'skipped'].filter((word) => tasks[word]).map((word) => `${tasks[word]} ${word}`).concat(now.spec_now && tasks.done ? `${tasks.done} to verify` : []).join(', ');
+  return tile('Progress', `${doneTasks(now)} of ${plural(total, 'task')}`, '', bar(doneTasks(now) / total, [], 'good'), rest || 'nothing is left', limit);
+}
+
+function costTile({ cost }) {
+  const budget = cost.limit_usd;
+  const warn = budget && cost.run_usd / budget > 0.8 ? 'warn' : '';
+  return tile('Cost', usd(cost.run_usd), warn, budget ? bar(cost.run_usd / budget, [0.8], warn) : null,
+    budget ? `of a budget of ${usd(budget)}` : 'no budget is set (limits.max_cost)', `${usd(cost.total_usd)} in all runs${cost.unknown ? ', some of it unknown' : ''}`);
+}
+
+// Green only where somebody works or everything is done.
+function needsTile(now) {
+  const { needs: list, loop, tasks_total: total } = now;
+  if (list.length) return tile('Needs you', plural(list.length, 'thing'), 'bad', list[0].text);
+  if (loop.pid !== null) return tile('Needs you', `Nothing to do; ${loop.status}`, loop.status === 'running' ? 'good' : 'warn');
+  const left = total - doneTasks(now) - now.tasks.skipped;
+  if (left > 0) return tile('Needs you', `Not running; ${plural(left, 'task')} left`, 'warn', `start it: ralph ${loop.command || 'build'}`);
+  return total ? tile('Needs you', 'Nothing to do; all done', 'good') : tile('Needs you', 'Nothing to do; no tasks', 'dim');
 }
 
 function problems() {
   return ((know.state && know.state.problems) || []).map((text) => h('div', { class: 'problem' }, state('failed', 'problem'), ` ${text}`));
 }
 
-const needs = (list) => h('ul', { class: 'needs' }, list.map((n) => h('li', {}, state(n.kind === 'paused' || n.kind === 'limit' ? 'attention' : 'blocked', n.kind), ' ', n.task ? [taskLink(n.task), n.text.startsWith(n.task) ? n.text.slice(n.task.length) : ` ${n.text}`] : n.text, h('p', {}, `→ ${n.hint}`))));
+const needs = (list) => h('ul', { class: 'needs' }, list.map((n) => h('li', { key: `${n.kind} ${n.task || n.text}` }, state(n.kind === 'paused' || n.kind === 'limit' ? 'attention' : 'blocked', n.kind), ' ', n.task ? [taskLink(n.task), n.text.startsWith(n.task) ? n.text.slice(n.task.length) : ` ${n.text}`] : n.text, h('p', {}, `→ ${n.hint}`))));
 
 function attemptPanel(now) {
   const a = now.attempt;
@@ -198,71 +266,120 @@ function attemptPanel(now) {
   const late = a.elapsed_s / a.timeout_s;
   const context = now.context;
   const share = context && context.window ? context.used / context.window : null;
-  const shown = { passed: ['accepted', 'green'], failed: ['failed', 'red'], running: ['running', 'running'], waiting: ['pending', 'waits'] };
+  const shown = { passed: ['accepted', 'green'], failed: ['failed', 'red'], running: crashed() ? ['crashed', 'cut off'] : ['running', 'running'], waiting: crashed() ? ['skipped', 'not run'] : ['pending', 'waits'] };
   const where = { base: ' on the tree before', alone: ' on the commit alone' };
-  const gate = (g) => h('tr', {}, h('td', {}, state(...shown[g.state]), where[g.on] || '', g.elapsed_s ? h('span', { class: 'dim' }, ` ${span(g.elapsed_s)}`) : ''),
+  const gate = (g) => h('tr', { key: g.name }, h('td', {}, state(...shown[g.state]), where[g.on] || '', g.elapsed_s && !crashed() ? h('span', { class: 'dim' }, ` ${span(g.elapsed_s)}`) : ''),
     h('td', {}, g.name, !g.required && h('span', { class: 'dim' }, ' (optional)')), h('td', { class: 'grow mono dim' }, g.command));
-  return panel('This attempt', [attemptLink(a), ' ', taskLink(a.task_id)],
-    h('ol', { class: 'steps' }, phases.map(([, words], n) => h('li', { class: n < Math.min(at, 2) ? 'past' : n === Math.min(at, 2) ? 'here' : '' }, words))),
-    facts([['backend', `${a.backend}${a.model ? ` · ${a.model}` : ''}`], ['try', `${a.retry + 1} of at most ${a.max_retries + 1}`], ['so far', a.words === 'under way' ? null : a.words]]),
-    h('div', {}, bar(late, [], late > 0.8 ? 'warn' : ''), h('div', { class: 'scale' }, h('span', { 'data-since': a.started_at }, `${span(a.elapsed_s)} elapsed`), h('span', {}, `timeout ${span(a.timeout_s)}`))),
-    context && h('div', {}, share !== null && bar(share, [context.warn, context.compact, context.kill], share >= context.compact ? 'bad' : share >= context.warn ? 'warn' : ''),
+  const step = (n) => (n < Math.min(at, 2) ? 'past' : n > Math.min(at, 2) ? '' : crashed() ? 'cut' : 'here');
+  const body = [h('ol', { class: 'steps' }, phases.map(([, words], n) => h('li', { class: step(n) }, words))),
+    facts([['backend', `${a.backend}${a.model ? ` · ${a.model}` : ''}`], ['try', `${a.retry + 1} of at most ${a.max_retries + 1}`], ['began', crashed() ? day(a.started_at) : null]]),
+    !crashed() && h('div', { key: 'clock' }, bar(late, [], late > 0.8 ? 'warn' : ''), h('div', { class: 'scale' }, h('span', {}, since(a.started_at), ' elapsed'), h('span', {}, `timeout ${span(a.timeout_s)}`))),
+    context && !crashed() && h('div', { key: 'context' }, share !== null && bar(share, [context.warn, context.compact, context.kill], share >= context.compact ? 'bad' : share >= context.warn ? 'warn' : ''),
       h('div', { class: 'scale' }, h('span', {}, `context ${tokens(context.used)}${context.window ? ` of ${tokens(context.window)} tokens (${Math.round(share * 100)} %)` : ' tokens'}`),
         h('span', {}, `warn ${context.warn * 100} · compact ${context.compact * 100} · stop ${context.kill * 100} %`))),
-    a.gates.length ? h('div', { class: 'scroll' }, h('table', {}, h('tbody', {}, a.gates.map(gate)))) : h('p', { class: 'dim' }, 'No gate is configured, so nothing will be proven.'));
+    a.gates.length ? h('div', { class: 'scroll' }, h('table', {}, h('tbody', {}, a.gates.map(gate)))) : h('p', { class: 'dim' }, 'No gate is configured, so nothing will be proven.')];
+  return panel(crashed() ? 'Attempt that was cut off' : 'Current attempt', [attemptLink(a), ' ', taskLink(a.task_id)], ...body);
 }
 
 function attemptTable(rows, small) {
   if (!rows.length) return empty('No attempt was made yet.');
   const head = ['#', 'Task', 'Result', 'Gates', 'Time', 'Cost'].concat(small ? [] : ['Tokens', 'When']);
   const gates = (row) => (row.checks.length ? `${row.checks.filter((c) => c.passed).length}/${row.checks.length}` : '–');
-  return h('div', { class: 'scroll' }, h('table', {}, h('thead', {}, h('tr', {}, head.map((t, n) => h('th', { class: n > 2 ? 'n' : '' }, t)))), h('tbody', {}, rows.map((row) => h('tr', { class: 'row', 'data-attempt': row.attempt },
-    h('td', {}, attemptLink(row)), h('td', {}, taskLink(row.task_id)), h('td', { class: 'grow' }, state(row.result, row.words)), h('td', { class: 'n' }, gates(row)),
+  return h('div', { class: 'scroll' }, h('table', {}, h('thead', {}, h('tr', {}, head.map((t, n) => h('th', { class: n > 2 ? 'n' : '' }, t)))), h('tbody', {}, rows.map((row) => h('tr', { class: 'row', 'data-attempt': row.attempt, key: row.attempt },
+    h('td', {}, attemptLink(row)), h('td', {}, taskLink(row.task_id)), h('td', { class: 'grow' }, resultOf(row)), h('td', { class: 'n' }, gates(row)),
     h('td', { class: 'n' }, took(row.duration_ms)), h('td', { class: 'n' }, usd(row.cost_usd)),
     !small && [h('td', { class: 'n' }, row.tokens ? `${tokens(row.tokens[0])} / ${tokens(row.tokens[1])}` : '–'), h('td', { class: 'n dim' }, day(row.started_at))])))));
 }
 
 // ---- the stream of a backend -----------------------------------------------------------------
 
-function itemNode(item) {
-  const body = item.kind === 'tool' || item.kind === 'result'
-    ? (item.detail ? h('details', {}, h('summary', { class: item.failed ? 'bad mono' : 'mono' }, item.text || '(no words)'), /^[-+]/m.test(item.detail) && item.kind === 'tool' ? diff(item.detail) : h('pre', {}, item.detail)) : h('span', { class: 'mono' }, item.text))
-    : h('div', { class: `${item.kind} ${item.failed ? 'bad' : ''}` }, item.text);
-  return h('div', { class: 'item row' }, h('span', {}, item.failed ? '✕ failed' : item.kind), body);
+// An answer in JSON, alone, in a fence or behind other words: the words, and the object.
+function splitAnswer(text) {
+  for (let at = text.indexOf('{'); at >= 0; at = text.indexOf('{', at + 1)) {
+    if (!/^\{\s*"/.test(text.slice(at, at + 40))) continue;
+    try { return [text.slice(0, at).replace(/```(json)?\s*$/, ''), JSON.parse(text.slice(at).replace(/\s*```\s*$/, ''))]; } catch (error) { /* perhaps the next one */ }
+  }
+  return [text, null];
 }
+
+// An object as a person reads it: a handoff as everywhere, anything else by its fields.
+function answerBody(value) {
+  if (value === null || typeof value !== 'object') return String(value);
+  if (Array.isArray(value)) return h('ul', {}, value.map((x) => h('li', {}, answerBody(x))));
+  if (value.task_completed || value.freeform) return handoffBody(value);
+  return facts(Object.entries(value).filter(([, v]) => !(Array.isArray(v) && !v.length)).map(([k, v]) => [k.replace(/_/g, ' '), v === null ? null : answerBody(v)]));
+}
+
+function itemBody(item) {
+  if (item.kind === 'divider') return h('div', {}, speakerLinks(item.speaker));
+  if (!['tool', 'result'].includes(item.kind)) {
+    item.parts = item.parts || splitAnswer(item.text);
+    const [words, answer] = item.parts;
+    return h('div', { class: `${item.kind} ${item.failed ? 'bad' : ''}` }, words.trimEnd(), answer && h('div', { class: 'answer' }, answerBody(answer)));
+  }
+  if (!item.detail) return h('span', { class: 'mono' }, item.text);
+  item.parts = item.parts || (item.kind === 'tool' ? splitAnswer(item.detail) : [item.detail, null]);
+  const answer = item.parts[1] && item.parts[1].task_completed ? item.parts[1] : null;
+  return h('details', {}, h('summary', { class: item.failed ? 'bad mono' : 'mono' }, answer ? 'handoff' : item.text || '(no words)'),
+    answer ? answerBody(answer) : /^[-+]/m.test(item.detail) && item.kind === 'tool' ? diff(item.detail) : h('pre', {}, item.detail));
+}
+
+const itemNode = (item) => h('div', { class: `item row ${item.kind}`, key: `${item.of}/${item.n}` }, h('span', {}, item.failed ? '✕ failed' : item.kind === 'divider' ? '' : item.kind), itemBody(item));
+
+const atEnd = (box) => box.scrollHeight - box.scrollTop - box.clientHeight < 60;
+
+// Whose output is shown: the attempt or the agent that works, or else the one that began last.
+function speaker() {
+  const { attempt, recent, spec_now: spec } = know.state;
+  const agent = workingAgents(spec).pop() || (spec && spec.agents[0]);
+  const last = attempt || recent[0];
+  return agent && !attempt && (!last || agent.started_at >= last.started_at) ? agent : last;
+}
+const speakerId = (of) => of.attempt || of.id;
+const speakerLinks = (of) => (of.attempt ? [taskLink(of.task_id), ' ', attemptLink(of)] : `${roleOf(of)[0]} ${of.item}`);
 
 function streamPanel() {
-  const a = know.state.attempt || know.state.recent[0];
-  const box = h('div', { class: 'stream', id: 'stream', tabindex: '0', 'aria-label': 'What the backend says and does' });
-  if (know.stream.items.length) box.append(...know.stream.items.map(itemNode));
-  else box.append(empty(a ? 'The backend has said nothing yet.' : 'When a loop runs, everything its backend says and does appears here. Start one: ralph build'));
-  setTimeout(() => { box.scrollTop = box.scrollHeight; });
-  const live = know.state.attempt && know.state.attempt.phase === 'backend';
-  return panel(live ? 'Live' : 'Last output', a && [taskLink(a.task_id), ' ', attemptLink(a)], box);
+  const { attempt, spec_now: spec } = know.state;
+  const of = speaker();
+  const words = of ? 'The backend has said nothing yet.' : 'When a loop runs, everything its backend says and does appears here. Start one: ralph build';
+  const box = h('div', { class: 'stream', id: 'stream', tabindex: '0', 'aria-label': 'What the backend says and does' }, know.stream.items.length ? know.stream.items.map(itemNode) : empty(words));
+  const live = !crashed() && (attempt ? attempt.phase === 'backend' : workingAgents(spec).length > 0);
+  const output = panel(live ? 'Live' : 'Last output', of && speakerLinks(of), box);
+  output.key = 'output';
+  return output;
 }
 
-async function pullStream() {
-  const now = know.state;
-  const current = now && (now.attempt || now.recent[0]);
-  if (!current) return;
-  if (know.stream.id !== current.attempt) know.stream = { id: current.attempt, items: [], next: null };
-  const wanted = know.stream;
+async function pullItems(stream) {
+  const of = stream.id;
   try {
-    // The last item may still have grown: it is asked for again.
-    const after = wanted.next === null ? '' : `after=${Math.max(0, wanted.next - 1)}&`;
-    const page = await api(`/api/attempts/${current.attempt}/stream?${after}limit=300`);
-    if (know.stream !== wanted) return;
-    wanted.items = (after ? wanted.items.slice(0, -1) : []).concat(page.items).slice(-600);
-    wanted.next = page.next;
+    for (let more = true; more && know.stream === stream;) {
+      // The last item may still have grown: it is asked for again.
+      const after = stream.next === null ? '' : `after=${Math.max(0, stream.next - 1)}&`;
+      const page = await api(`${stream.path}?${after}limit=300`);
+      stream.items = stream.items.filter((item) => item.of !== of || !(item.n >= page.from)).concat(page.items.map((item, n) => ({ ...item, of, n: page.from + n })));
+      more = page.items.length > 1 && page.next < page.total;
+      stream.next = page.next;
+    }
   } catch (error) { /* the log may not be there yet */ }
-  const box = $('stream');
-  if (box && pane === 'now') {
-    const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 60;
-    const open = [...box.querySelectorAll('details')].map((d) => d.open);
-    if (know.stream.items.length) box.replaceChildren(...know.stream.items.map(itemNode));
-    box.querySelectorAll('details').forEach((d, n) => { d.open = open[n] || false; });
-    if (atEnd) box.scrollTop = box.scrollHeight;
+}
+
+// Output of the attempts and agents that were watched, one after the other.
+async function pullStream() {
+  const current = know.state && speaker();
+  if (!current) return;
+  const stream = know.stream;
+  const of = speakerId(current);
+  if (stream.id !== of) {
+    // The last words of the one before.
+    if (stream.id) await pullItems(stream);
+    if (stream.items.length) stream.items.push({ kind: 'divider', of, n: 'begin', speaker: current });
+    Object.assign(stream, { id: of, path: `/api/${current.attempt ? 'attempts' : 'agents'}/${of}/stream`, next: null });
   }
+  await pullItems(stream);
+  // What a person reads stays, within reason.
+  const box = $('stream');
+  const reads = box && (!atEnd(box) || box.querySelector('details[open]') || box.contains(document.activeElement));
+  stream.items = stream.items.slice(reads ? -5000 : -600);
 }
 
 // ---- Plan ------------------------------------------------------------------------------------
@@ -271,31 +388,32 @@ async function drawPlan(main, old) {
   const page = await api('/api/plan?limit=500');
   let cards = page.tasks;
   while (cards.length < page.total && cards.length < 5000) cards = cards.concat((await api(`/api/plan?limit=500&offset=${cards.length}`)).tasks);
+  cards = cards.map((c) => ({ ...c, state: liveState(c.state) }));
   const views = ['board', 'graph', 'list'];
   const chooser = h('div', { class: 'sub' }, views.map((v) => h('button', { type: 'button', 'aria-pressed': String(sub.plan === v), onclick: () => { sub.plan = v; draw(); } }, v)),
-    h('span', { class: 'dim' }, `${page.file} · ${plural(page.total, 'task')} · stage ${page.stage}${page.spec ? ` · ${page.spec}` : ''}`));
+    h('span', { class: 'dim' }, [page.file, plural(page.total, 'task'), page.total > 0 && `stage ${page.stage}`, page.spec].filter(Boolean).join(' · ')));
   const issues = page.issues.length ? panel('Issues to investigate', null, h('ul', { class: 'needs' }, page.issues.map((i) => h('li', {}, h('span', { class: 'mono' }, i.id), ` ${i.desc}`)))) : null;
   const body = !cards.length ? empty('The plan has no tasks. Add one: ralph task add, or plan a spec: ralph plan')
     : sub.plan === 'graph' ? graph(cards) : sub.plan === 'list' ? list(cards) : board(cards);
   if (old()) return;
-  main.replaceChildren(...(page.problem ? [h('div', { class: 'problem' }, page.problem)] : []), chooser, body, issues || '');
+  show(main, page.problem && h('div', { class: 'problem' }, page.problem), chooser, h('div', { key: sub.plan }, body), issues);
 }
 
-const card = (c) => h('a', { class: `card is-${c.state}`, href: `#task/${encodeURIComponent(c.id)}`, 'data-task': c.id },
+const card = (c) => h('a', { class: `card is-${c.state}`, href: `#task/${encodeURIComponent(c.id)}`, 'data-task': c.id, key: c.id },
   h('div', {}, state(c.state), ' ', h('span', { class: 'mono dim' }, c.id), c.turn && c.state === 'pending' ? h('span', { class: 'dim' }, ` · ${c.turn === 1 ? 'next' : `turn ${c.turn}`}`) : ''),
   h('div', {}, c.name), c.why && h('small', {}, c.why), c.attempts > 0 && h('small', {}, `${plural(c.attempts, 'attempt')}${c.cost_usd ? `, ${usd(c.cost_usd)}` : ''}`));
 
 function board(cards) {
-  const columns = [['To do', ['pending']], ['In work', ['running', 'done']], ['In the way', ['blocked', 'failed', 'killed']], ['Finished', ['accepted', 'skipped', 'gone']]];
+  const columns = [['To do', ['pending']], ['In work', ['running', 'done']], ['In the way', ['crashed', 'blocked', 'failed', 'killed']], ['Finished', ['accepted', 'skipped', 'gone']]];
   return h('div', { class: 'board' }, columns.map(([title, states]) => {
     const mine = cards.filter((c) => states.includes(c.state));
     if (title === 'To do') mine.sort((a, b) => (a.turn || 1e6) - (b.turn || 1e6));
-    return h('div', {}, h('h3', {}, `${title} · ${mine.length}`), mine.length ? mine.map(card) : h('p', { class: 'dim' }, 'none'));
+    return h('div', { key: title }, h('h3', {}, `${title} · ${mine.length}`), mine.length ? mine.map(card) : h('p', { class: 'dim' }, 'none'));
   }));
 }
 
 const list = (cards) => h('div', { class: 'panel scroll' }, h('table', {}, h('thead', {}, h('tr', {}, ['State', 'Id', 'Task', 'Needs', 'Tries', 'Cost'].map((t) => h('th', {}, t)))),
-  h('tbody', {}, cards.map((c) => h('tr', { class: 'row', 'data-task': c.id }, h('td', {}, state(c.state)), h('td', {}, taskLink(c.id)), h('td', { class: 'grow' }, c.name, c.why && h('div', { class: 'dim' }, c.why)), h('td', { class: 'mono dim' }, c.deps.join(' ')), h('td', { class: 'n' }, c.attempts), h('td', { class: 'n' }, usd(c.cost_usd)))))));
+  h('tbody', {}, cards.map((c) => h('tr', { class: 'row', 'data-task': c.id, key: c.id }, h('td', {}, state(c.state)), h('td', {}, taskLink(c.id)), h('td', { class: 'grow' }, c.name, c.why && h('div', { class: 'dim' }, c.why)), h('td', { class: 'mono dim' }, c.deps.join(' ')), h('td', { class: 'n' }, c.attempts), h('td', { class: 'n' }, usd(c.cost_usd)))))));
 
 // Tasks in columns by how far they are from the first; what is finished is left out when there is much.
 function graph(all) {
@@ -323,7 +441,7 @@ function graph(all) {
   for (const c of cards) {
     const [x, y] = xy(c.id);
     const cut = (t, n) => (t.length > n ? `${t.slice(0, n - 1)}…` : t);
-    svg.append(s('a', { href: `#task/${encodeURIComponent(c.id)}` }, s('g', { class: `node is-${c.state}` }, s('title', {}, `${c.id} ${c.state}: ${c.name}${c.why ? ` (${c.why})` : ''}`), s('rect', { x, y, width: w, height: 35, rx: 4 }),
+    svg.append(s('a', { href: `#task/${encodeURIComponent(c.id)}`, key: c.id }, s('g', { class: `node is-${c.state}` }, s('title', {}, `${c.id} ${c.state}: ${c.name}${c.why ? ` (${c.why})` : ''}`), s('rect', { x, y, width: w, height: 35, rx: 4 }),
       s('text', { class: 'ink', x: x + 7, y: y + 14 }, cut(`${(GLYPHS[c.state] || ['·'])[0]} ${c.name}`, 30)), s('text', { x: x + 7, y: y + 28 }, cut(`${c.id} ${c.state}`, 30)))));
   }
   return h('div', { class: 'panel scroll' }, svg, all.length > cards.length && h('p', { class: 'dim' }, `${all.length - cards.length} tasks are left out; the list has all of them`));
@@ -333,11 +451,12 @@ const PAST = { accept: 'accepted', reject: 'rejected', delete: 'removed' };
 
 async function drawTask(main, old) {
   const page = await api(`/api/tasks/${encodeURIComponent(argument)}`);
-  const { card: c, task } = page;
+  const { task } = page;
+  const c = { ...page.card, state: liveState(page.card.state) };
   const steer = (command, words) => h('button', { type: 'button', onclick: () => act('Sent', () => send('/api/command', { command, task_id: c.id })) }, words);
   if (old()) return;
   const accept = task && task.accept ? [task.accept].flat() : [];
-  main.replaceChildren(h('div', { class: 'sub' }, h('a', { href: '#plan' }, '← Plan')),
+  show(main, h('div', { class: 'sub' }, h('a', { href: '#plan' }, '← Plan')),
     h('div', { class: 'grid two' },
       h('div', { class: 'stack' },
         panel(c.id, state(c.state), h('h1', {}, c.name || c.id), c.why && h('p', { class: 'bad' }, `■ ${c.why}`),
@@ -354,18 +473,19 @@ async function drawAttempt(main, old) {
   const { row } = a;
   const id = row.attempt;
   const parts = {
-    stream: async () => { const p = await api(`/api/attempts/${id}/stream?limit=500&after=0`); return p.items.length ? h('div', { class: 'stream' }, p.items.map(itemNode), p.total > p.items.length && empty(`${p.total - p.items.length} more: ralph show ${row.iteration} --events`)) : empty('It said nothing.'); },
-    gates: async () => { const g = await api(`/api/attempts/${id}/gates`); return g.checks.length ? h('div', { class: 'stack' }, g.checks.map((c) => h('details', { open: !c.passed }, h('summary', {}, state(c.passed ? 'accepted' : 'failed', c.words), ` ${c.name} `, h('code', { class: 'dim' }, c.command || '')), h('pre', { class: 'box' }, c.output || '(no output)'))), g.judges.length > 0 && h('div', {}, h('label', {}, 'Tests, manifests and CI that it changed'), h('pre', { class: 'box' }, g.judges.join('\n')))) : empty('No gate ran: something else decided, or none is configured.'); },
+    stream: async () => { const p = await api(`/api/attempts/${id}/stream?limit=500&after=0`); return p.items.length ? h('div', { class: 'stream' }, p.items.map((item, n) => itemNode({ ...item, of: id, n })), p.total > p.items.length && empty(`${p.total - p.items.length} more: ralph show ${row.iteration} --events`)) : empty('It said nothing.'); },
+    gates: async () => { const g = await api(`/api/attempts/${id}/gates`); return g.checks.length ? h('div', { class: 'stack' }, g.checks.map((c) => h('details', { open: !c.passed, key: c.name }, h('summary', {}, state(c.passed ? 'accepted' : 'failed', c.words), ` ${c.name} `, h('code', { class: 'dim' }, c.command || '')), h('pre', { class: 'box' }, c.output || '(no output)'))), g.judges.length > 0 && h('div', {}, h('label', {}, 'Tests, manifests and CI that it changed'), h('pre', { class: 'box' }, g.judges.join('\n')))) : empty('No gate ran: something else decided, or none is configured.'); },
     diff: async () => { const d = await api(`/api/attempts/${id}/diff`); return d.patch ? h('div', {}, h('p', { class: 'dim mono' }, d.kept_as), diff(d.patch)) : empty('Nothing was changed, or it is not kept.'); },
     prompt: async () => h('pre', { class: 'box' }, (await api(`/api/attempts/${id}/prompt`)).text),
     handoff: async () => handoffBody((await api(`/api/attempts/${id}/handoff`)).handoff),
   };
   const body = await parts[sub.attempt]().catch((e) => empty(e.message));
   if (old()) return;
-  main.replaceChildren(h('div', { class: 'sub' }, h('a', { href: `#task/${encodeURIComponent(row.task_id)}` }, `← ${row.task_id}`)),
+  know.settled = row.result === 'open' ? null : id;
+  show(main, h('div', { class: 'sub' }, h('a', { href: `#task/${encodeURIComponent(row.task_id)}` }, `← ${row.task_id}`)),
     h('div', { class: 'grid two' },
-      h('section', { class: 'panel' }, h('div', { class: 'sub' }, Object.keys(parts).map((p) => h('button', { type: 'button', 'aria-pressed': String(sub.attempt === p), onclick: () => { sub.attempt = p; draw(); } }, p))), body),
-      panel(`Attempt #${row.iteration}`, state(row.result), h('h1', {}, row.name), facts([['task', taskLink(row.task_id)], ['result', row.words], ['backend', `${row.backend}${row.model ? ` · ${row.model}` : ''}`], ['claims', a.claim_words], ['summary', row.summary], ['try', row.retry + 1], ['began', day(row.started_at)], ['backend took', took(row.duration_ms)], ['cost', usd(row.cost_usd)], ['tokens', row.tokens && `${tokens(row.tokens[0])} in, ${tokens(row.tokens[1])} out`], ['files', row.changed_files], ['commit', row.commit && h('code', {}, row.commit.slice(0, 12))], ['kept as', row.salvage && h('code', {}, row.salvage)]]),
+      h('section', { class: 'panel' }, h('div', { class: 'sub' }, Object.keys(parts).map((p) => h('button', { type: 'button', 'aria-pressed': String(sub.attempt === p), onclick: () => { sub.attempt = p; draw(); } }, p))), h('div', { key: sub.attempt }, body)),
+      panel(`Attempt #${row.iteration}`, state(liveState(row.result), row.result === 'open' && !crashed() ? 'running' : null), h('h1', {}, row.name), facts([['task', taskLink(row.task_id)], ['result', resultOf(row)], ['backend', `${row.backend}${row.model ? ` · ${row.model}` : ''}`], ['claims', a.claim_words], ['summary', row.summary], ['try', row.retry + 1], ['began', day(row.started_at)], ['backend took', took(row.duration_ms)], ['cost', usd(row.cost_usd)], ['tokens', row.tokens && `${tokens(row.tokens[0])} in, ${tokens(row.tokens[1])} out`], ['files', row.changed_files], ['commit', row.commit && h('code', {}, row.commit.slice(0, 12))], ['kept as', row.salvage && h('code', {}, row.salvage)]]),
         a.retry_context && [h('label', {}, 'What the next try was told'), h('pre', { class: 'box' }, a.retry_context)])));
 }
 
@@ -373,7 +493,7 @@ async function drawAttempt(main, old) {
 
 async function drawSpecs(main, old) {
   const [inbox, specs] = await Promise.all([api('/api/inbox'), api('/api/specs')]);
-  if (old() || (main.querySelector('textarea') && main.querySelector('textarea').value)) return;
+  if (old()) return;
   const waiting = inbox.entries.filter((e) => e.status === 'pending' || e.status === 'active');
   const past = inbox.entries.filter((e) => !waiting.includes(e)).reverse();
   const pending = waiting.filter((e) => e.status === 'pending');
@@ -382,43 +502,70 @@ async function drawSpecs(main, old) {
     const at = pending.indexOf(e);
     const tools = e.status === 'pending' && h('div', { class: 'buttons' }, move(e, at > 0 ? pending[at - 1].id : null, 'earlier', at === 0), move(e, pending[at + 2] ? pending[at + 2].id : null, 'later', at === pending.length - 1),
       h('button', { type: 'button', class: 'danger', onclick: () => act(`${e.spec} is out of the queue`, () => send(`/api/inbox/${e.id}`, null, 'DELETE')) }, 'Remove'));
-    return h('tr', { 'data-inbox': e.id }, h('td', {}, state(e.status)), h('td', { class: 'grow' }, h('a', { href: `#spec/${encodeURIComponent(e.spec)}` }, e.spec), e.error && h('div', { class: 'bad' }, e.error)), h('td', { class: 'mono dim wide' }, e.id), h('td', { class: 'dim' }, day(e.completed_at || e.started_at || e.added_at)), h('td', {}, tools || ''));
+    return h('tr', { 'data-inbox': e.id, key: e.id }, h('td', {}, state(liveState(e.status))), h('td', { class: 'grow' }, h('a', { href: `#spec/${encodeURIComponent(e.spec)}` }, e.spec), e.error && h('div', { class: 'bad' }, e.error)), h('td', { class: 'mono dim wide' }, e.id), h('td', { class: 'dim' }, day(e.completed_at || e.started_at || e.added_at)), h('td', {}, tools || ''));
   };
   const name = h('input', { id: 'spec-name', placeholder: 'feature-x.md', autocomplete: 'off' });
-  const text = h('textarea', { id: 'spec-text', placeholder: '# Feature X\n\nWhat is wanted, and how to see that it is there.\n\n- [ ] `cargo test x` passes' });
-  const preview = h('div', { class: 'box' }, empty('The preview appears as you write.'));
-  text.addEventListener('input', () => preview.replaceChildren(markdown(text.value)));
-  const add = () => act('Written and queued', async () => { const made = await send('/api/specs', { name: name.value, text: text.value }); const told = await send('/api/inbox', { spec: made.name }); text.value = ''; return told; });
-  main.replaceChildren(h('div', { class: 'grid two' },
+  const written = () => ($('spec-text') ? $('spec-text').value : '');
+  const preview = () => h('div', { class: 'box', id: 'spec-preview' }, written() ? markdown(written()) : empty('The preview appears as you write.'));
+  const text = h('textarea', { id: 'spec-text', oninput: () => patch($('spec-preview'), preview()), placeholder: '# Feature X\n\nWhat is wanted, and how to see that it is there.\n\n- [ ] `cargo test x` passes' });
+  const add = () => act('Written and queued', async () => {
+    const made = await send('/api/specs', { name: $('spec-name').value, text: written() });
+    const told = await send('/api/inbox', { spec: made.name });
+    forgetTyped('spec-name', 'spec-text');
+    if ($('spec-text')) $('spec-text').value = '';
+    return told;
+  });
+  show(main, h('div', { class: 'grid two' },
     h('div', { class: 'stack' },
       panel('Queue', plural(pending.length, 'spec'), waiting.length ? h('table', { class: 'queue' }, h('tbody', {}, waiting.map(line))) : empty('The queue is empty. `ralph agent` works through what you put here.')),
-      panel('New spec', null, h('label', { for: 'spec-name' }, 'File in ralph/specs/'), name, h('div', { class: 'grid half' }, h('div', {}, h('label', { for: 'spec-text' }, 'What is wanted, in markdown'), text), h('div', {}, h('label', {}, 'Preview'), preview)), h('div', { class: 'buttons' }, h('button', { type: 'button', class: 'primary', onclick: add }, 'Write and queue')))),
+      panel('New spec', null, h('label', { for: 'spec-name' }, 'File in ralph/specs/'), name, h('div', { class: 'grid half' }, h('div', {}, h('label', { for: 'spec-text' }, 'What is wanted, in markdown'), text), h('div', {}, h('label', {}, 'Preview'), preview())), h('div', { class: 'buttons' }, h('button', { type: 'button', class: 'primary', onclick: add }, 'Write and queue')))),
     h('div', { class: 'stack' },
-      panel('Specs', plural(specs.specs.length, 'file'), specs.specs.length ? h('table', {}, h('tbody', {}, specs.specs.map((x) => h('tr', {}, h('td', { class: 'grow' }, x.waits ? x.name : h('a', { href: `#spec/${encodeURIComponent(x.name)}` }, x.name)), h('td', {}, x.waits ? state('waiting', 'until the loop pauses') : x.accepted ? state('accepted') : x.current ? state('running', 'current') : ''), h('td', {}, !x.waits && h('button', { type: 'button', onclick: () => act(`${x.name} is queued`, () => send('/api/inbox', { spec: x.name })) }, 'Queue')))))) : empty('ralph/specs/ has no markdown file yet.')),
+      panel('Specs', plural(specs.specs.length, 'file'), specs.specs.length ? h('table', {}, h('tbody', {}, specs.specs.map((x) => h('tr', { key: x.name }, h('td', { class: 'grow' }, x.waits ? x.name : h('a', { href: `#spec/${encodeURIComponent(x.name)}` }, x.name)), h('td', {}, x.waits ? state('waiting', 'until the loop pauses') : x.accepted ? state('accepted') : x.current ? state(liveState('running'), 'current') : ''), h('td', {}, !x.waits && h('button', { type: 'button', onclick: () => act(`${x.name} is queued`, () => send('/api/inbox', { spec: x.name })) }, 'Queue')))))) : empty('ralph/specs/ has no markdown file yet.')),
       past.length > 0 && panel('History', null, h('div', { class: 'scroll' }, h('table', {}, h('tbody', {}, past.slice(0, 100).map(line))))))));
 }
 
 async function drawSpec(main, old) {
   const spec = await api(`/api/specs/${argument.split('/').map(encodeURIComponent).join('/')}`);
   if (old()) return;
-  main.replaceChildren(h('div', { class: 'sub' }, h('a', { href: '#specs' }, '← Specs')), panel(spec.name, `${spec.boxes.filter((b) => b.ticked).length} of ${spec.boxes.length} boxes`, markdown(spec.text)));
+  show(main, h('div', { class: 'sub' }, h('a', { href: '#specs' }, '← Specs')), panel(spec.name, `${spec.boxes.filter((b) => b.ticked).length} of ${spec.boxes.length} boxes`, markdown(spec.text)));
 }
 
 // ---- Memory ----------------------------------------------------------------------------------
 
-const texts = (title, items) => (items && items.length ? [h('label', {}, title), h('ul', {}, items.map((x) => h('li', {}, typeof x === 'string' ? x : x.description || x.reason || x.item || x.path || JSON.stringify(x))))] : '');
-const handoffBody = (x) => h('div', {}, h('p', {}, h('strong', {}, x.summary)), h('p', {}, x.freeform), texts('Design', x.architectural_notes), texts('Unfinished', x.unfinished_business), texts('Limits found', x.constraints_discovered), texts('Bugs', x.bugs_encountered), texts('Advice', x.recommendations), texts('Files', x.files_touched));
+const texts = (title, items, words) => (items && items.length ? [h('label', {}, title), h('ul', {}, items.map((x) => h('li', {}, typeof x === 'string' ? x : words(x))))] : '');
+const behind = (text, more) => (more ? `${text}: ${more}` : text);
+
+function handoffBody(x) {
+  const claim = x.task_completed;
+  return h('div', { class: 'handoff' }, h('p', {}, h('strong', {}, x.summary)), x.freeform && x.freeform !== x.summary && h('p', {}, x.freeform),
+    claim && h('p', { class: 'dim' }, 'The agent says that ', taskLink(claim.task_id), claim.fully_complete ? ' is complete.' : ' is not complete yet.'),
+    x.no_change_needed && h('p', {}, `No change was needed: ${x.no_change_needed}`),
+    x.request_human_review && x.request_human_review.needed && h('p', { class: 'bad' }, `Asks a person: ${x.request_human_review.reason}`),
+    texts('Design', x.architectural_notes),
+    texts('Differs from the plan', x.deviations, (d) => `${d.planned} → ${behind(d.actual, d.reason)}`),
+    texts('Unfinished', x.unfinished_business, (u) => behind(u.item, u.reason)),
+    texts('Limits found', x.constraints_discovered, (c) => [behind(c.constraint, c.impact), c.workaround && `; ${c.workaround}`]),
+    texts('Bugs', x.bugs_encountered, (b) => `${b.resolved ? '' : 'open: '}${behind(b.description, b.resolution)}`),
+    texts('Tests', x.tests_added, (a) => behind(a.file, (a.test_names || []).join(', '))),
+    texts('Proposed changes of the plan', x.plan_amendments, (a) => [behind(`${a.action}${a.task_id ? ` ${a.task_id}` : ''}${a.task && a.task.name ? ` ${a.task.name}` : ''}`, a.reason)]),
+    texts('Advice', x.recommendations), texts('To look up', x.request_research),
+    texts('Files', x.files_touched, (f) => [h('code', {}, f.path), ` ${f.action}`]));
+}
 
 async function drawMemory(main, old) {
-  const [memory, handoffs] = await Promise.all([api('/api/memory'), api('/api/handoffs?limit=20')]);
+  // What is shown stays when newer ones come.
+  const had = [...main.querySelectorAll('[data-handoff]')].map((node) => Number(node.dataset.handoff));
+  const oldest = Math.min(...had);
+  const [memory, handoffs] = await Promise.all([api('/api/memory'), api(`/api/handoffs?limit=${Math.min(500, had.length + 20)}`)]);
   if (old()) return;
+  const shown = handoffs.handoffs.filter((x, n) => n < 20 || x.number >= oldest);
   const item = (k) => h('li', {}, h('span', { class: 'mono dim' }, k.id || '–'), ' ', h('span', { class: k.status === 'active' ? '' : 'gone' }, k.text), k.status !== 'active' && h('p', {}, `– ${k.status}${k.by ? ` by ${k.by}` : ''}`), k.sources.length > 0 && h('p', {}, `from iteration ${k.sources.join(', ')}`));
   const active = memory.knowledge.filter((k) => k.status === 'active').length;
   const files = (e) => (e.files_changed || []).map((f) => f.path || f).join(', ');
-  main.replaceChildren(h('div', { class: 'grid half' },
+  show(main, h('div', { class: 'grid half' },
     h('div', { class: 'stack' },
       memory.notes.length > 0 && panel('Notes for the next prompt', null, h('ul', {}, memory.notes.map((n) => h('li', {}, n)))),
-      panel('Handoffs', `${handoffs.total} in all`, handoffs.handoffs.length ? handoffs.handoffs.map((x, n) => h('details', { open: n === 0 }, h('summary', {}, h('span', { class: 'mono dim' }, `#${x.number}`), ` ${x.handoff.summary}`), handoffBody(x.handoff))) : empty('No attempt has handed anything over yet.'))),
+      panel('Handoffs', `${handoffs.total} in all`, shown.length ? shown.map((x, n) => h('details', { open: n === 0, key: x.number, 'data-handoff': x.number }, h('summary', {}, h('span', { class: 'mono dim' }, `#${x.number}`), ` ${x.handoff.summary}`), handoffBody(x.handoff))) : empty('No attempt has handed anything over yet.'))),
     h('div', { class: 'stack' },
       panel('Knowledge index', `${active} in force, ${memory.knowledge.length - active} superseded`, memory.damage && h('p', { class: 'bad' }, memory.damage), memory.knowledge.length ? h('ul', { class: 'needs' }, memory.knowledge.map(item)) : empty('Nothing is indexed yet: mode = "handoff-plus-index" keeps an index.')),
       panel('Progress log', `${memory.progress_total} entries`, memory.progress.length ? h('ul', { class: 'needs' }, memory.progress.map((e) => h('li', {}, state(e.fully_complete ? 'accepted' : 'partial', ' '), taskLink(e.task_id), ` ${e.summary}`, h('p', {}, `${day(e.timestamp)} · iteration ${e.iteration}${files(e) ? ` · ${files(e)}` : ''}`)))) : empty('Landed work is logged here.')))));
@@ -452,7 +599,10 @@ function bars(rows, unit) {
 function gantt(spans, now) {
   if (!spans.length) return empty('Stages, attempts and waits appear here as they happen.');
   const lanes = ['run', 'stage', 'attempt', 'consult', 'wait'].filter((k) => spans.some((x) => x.kind === k));
-  const t = (at) => +new Date(at || now); const [w, left, row] = [1200, 70, 26];
+  // What a killed loop left open ended with its last event, as far as anybody knows.
+  const last = know.events[know.events.length - 1];
+  const open = crashed() && last ? last.timestamp : now;
+  const t = (at) => +new Date(at || open); const [w, left, row] = [1200, 70, 26];
   const x0 = Math.min(...spans.map((x) => t(x.from))); const x1 = Math.max(...spans.map((x) => t(x.to)));
   const x = (v) => left + ((v - x0) / Math.max(1000, x1 - x0)) * (w - left - 6); const hgt = lanes.length * row + 22;
   const svg = s('svg', { viewBox: `0 0 ${w} ${hgt}`, role: 'img', 'aria-label': 'When what ran' });
@@ -460,14 +610,14 @@ function gantt(spans, now) {
   for (const part of [0, 0.25, 0.5, 0.75, 1]) { const v = x0 + (x1 - x0) * part; svg.append(s('text', { x: x(v), y: hgt - 2, 'text-anchor': part === 0 ? 'start' : part === 1 ? 'end' : 'middle' }, clock(new Date(v)))); }
   for (const sp of spans) {
     const [a, b, lane] = [x(t(sp.from)), x(t(sp.to)), lanes.indexOf(sp.kind)];
-    const kind = sp.kind === 'run' || sp.kind === 'wait' ? sp.kind : sp.result || 'open';
+    const kind = sp.kind === 'run' || sp.kind === 'wait' ? sp.kind : sp.result || (crashed() ? 'lost' : 'open');
     const wide = Math.max(2, b - a - 1);
-    const words = `${sp.label} ${sp.result || 'under way'}, ${span((t(sp.to) - t(sp.from)) / 1000)}`;
+    const words = `${sp.label} ${sp.result || (crashed() ? 'cut off by the crash' : 'running')}, ${span((t(sp.to) - t(sp.from)) / 1000)}`;
     const rect = s('g', {}, s('title', {}, words), s('rect', { class: `fill-${kind}`, x: a, y: lane * row + 5, width: wide, height: 15, rx: 2 }), kind === 'failed' && wide > 8 && s('path', { class: 'axis', d: `M${a + 2},${lane * row + 18} L${a + 12},${lane * row + 7}` }));
-    svg.append(sp.kind === 'attempt' ? s('a', { href: `#attempt/${sp.id}` }, rect) : rect);
+    svg.append(sp.kind === 'attempt' ? s('a', { href: `#attempt/${sp.id}`, key: sp.id }, rect) : rect);
     if (wide > sp.label.length * 6.2 + 8 && sp.kind === 'run') svg.append(s('text', { x: a + 5, y: lane * row + 17 }, sp.label));
   }
-  return h('div', { class: 'scroll' }, svg, h('p', { class: 'legend' }, [['good', 'landed'], ['bad', 'rolled back (with a stroke)'], ['hot', 'under way'], ['dim', 'ended by somebody, or a wait']].map(([kind, words]) => h('span', {}, h('span', { class: kind, 'aria-hidden': 'true' }, '■'), ` ${words}`))));
+  return h('div', { class: 'scroll' }, svg, h('p', { class: 'legend' }, [['good', 'landed'], ['bad', 'rolled back (with a stroke)'], !crashed() && ['hot', 'running'], ['dim', 'cut off or ended by somebody, or a wait']].filter(Boolean).map(([kind, words]) => h('span', {}, h('span', { class: kind, 'aria-hidden': 'true' }, '■'), ` ${words}`))));
 }
 
 async function drawTimeline(main, old) {
@@ -475,9 +625,9 @@ async function drawTimeline(main, old) {
   if (old()) return;
   const rate = n.tasks_tried ? Math.round((n.first_try / n.tasks_tried) * 100) : null;
   const worked = n.backend_s + n.gates_s;
-  const group = (rows, name) => h('div', { class: 'scroll' }, h('table', {}, h('thead', {}, h('tr', {}, [name, 'Runs', 'Landed', 'Time', 'Tokens in / out', 'Cost'].map((x, i) => h('th', { class: i ? 'n' : '' }, x)))), h('tbody', {}, rows.map((g) => h('tr', {}, h('td', { class: 'grow' }, g.name), h('td', { class: 'n' }, g.count), h('td', { class: 'n' }, g.landed || '–'), h('td', { class: 'n' }, took(g.duration_ms)), h('td', { class: 'n' }, `${tokens(g.tokens_in)} / ${tokens(g.tokens_out)}`), h('td', { class: 'n' }, usd(g.cost_usd)))))));
-  const log = h('div', { class: 'stream', id: 'events', tabindex: '0', 'aria-label': 'Events, newest first' });
-  main.replaceChildren(
+  const group = (rows, name) => h('div', { class: 'scroll' }, h('table', {}, h('thead', {}, h('tr', {}, [name, 'Runs', 'Landed', 'Time', 'Tokens in / out', 'Cost'].map((x, i) => h('th', { class: i ? 'n' : '' }, x)))), h('tbody', {}, rows.map((g) => h('tr', { key: g.name }, h('td', { class: 'grow' }, g.name), h('td', { class: 'n' }, g.count), h('td', { class: 'n' }, g.landed || '–'), h('td', { class: 'n' }, took(g.duration_ms)), h('td', { class: 'n' }, `${tokens(g.tokens_in)} / ${tokens(g.tokens_out)}`), h('td', { class: 'n' }, usd(g.cost_usd)))))));
+  const log = h('div', { class: 'stream', id: 'events', tabindex: '0', 'aria-label': 'Events, newest first' }, eventNodes());
+  show(main,
     h('div', { class: 'grid five' },
       tile('First try', rate === null ? '–' : `${rate} %`, '', `${n.first_try} of ${plural(n.tasks_tried, 'task')} done at once`),
       tile('Attempts', `${n.attempts}`, '', `${n.landed} landed, ${n.partial} in part, ${n.failed} failed`, n.uncounted ? `${n.uncounted} did not count` : ''),
@@ -494,31 +644,24 @@ async function drawTimeline(main, old) {
       n.stages.length > 0 && panel('By stage', null, group(n.stages, 'Stage'))),
     h('div', { class: 'grid half stack-top' }, panel('Attempts', `${attempts.total} in all`, attemptTable(attempts.attempts)),
       panel('Events', h('button', { type: 'button', class: 'plain', onclick: olderEvents }, 'older'), log)));
-  drawEvents();
 }
 
-const eventNode = (e) => h('div', { class: 'item row', 'data-event': e.id }, h('span', { title: e.timestamp }, clock(e.timestamp)), h('div', {}, h('code', {}, e.event), ' ', e.message, e.metadata && e.metadata.task_id && [' ', taskLink(e.metadata.task_id)]));
+const eventNode = (e) => h('div', { class: 'item row', 'data-event': e.id, key: e.id }, h('span', { title: e.timestamp }, clock(e.timestamp)), h('div', {}, h('code', {}, e.event), ' ', e.message, e.metadata && e.metadata.task_id && [' ', taskLink(e.metadata.task_id)]));
 
-function drawEvents() {
-  const log = $('events');
-  if (!log) return;
-  log.replaceChildren(...(know.events.length ? know.events.slice().reverse().map(eventNode) : [empty('No event yet.')]));
-}
+const eventNodes = () => (know.events.length ? know.events.slice().reverse().map(eventNode) : empty('No event yet.'));
 
 function gotEvent(event) {
   if (know.last !== null && event.id <= know.last) return;
   know.last = event.id;
   know.events.push(event);
   if (know.events.length > 2000) know.events.splice(0, 500);
-  const log = $('events');
-  if (log) { if (know.events.length === 1) log.replaceChildren(); log.prepend(eventNode(event)); }
 }
 
 async function olderEvents() {
   const before = know.events.length ? know.events[0].id : know.last + 1;
   const page = await api(`/api/events?before=${before}&limit=200`);
   know.events = page.events.concat(know.events);
-  drawEvents();
+  draw();
   if (!page.events.length) toast('There are no older events.');
 }
 
@@ -532,27 +675,27 @@ const CHOICES = {
 
 async function drawControls(main, old) {
   const page = await api('/api/settings').catch((e) => ({ settings: [], problem: e.message }));
-  if (old() || main.contains(document.activeElement) && /INPUT|TEXTAREA|SELECT/.test(document.activeElement.tagName)) return;
+  if (old()) return;
   const running = Boolean(know.state && know.state.loop.pid);
-  // What was typed and not sent yet outlives a new drawing.
-  const typed = main.dataset.pane === 'controls' ? [...main.querySelectorAll('[data-typed]')].map((node) => [node.id, node.value]) : [];
-  const mark = (node) => { node.dataset.typed = ''; };
-  // A new drawing may have taken the place of this one meanwhile: what is there now counts.
-  const sent = (id) => { if ($(id)) delete $(id).dataset.typed; };
   const order = (command) => act('Sent', () => send('/api/command', { command }));
   const tell = (command, words) => h('button', { type: 'button', id: `do-${command}`, disabled: !running, onclick: () => order(command) }, words);
   const careful = (command, words, question) => h('button', { type: 'button', id: `do-${command}`, disabled: !running, class: 'danger', onclick: async () => { if (await confirmed(question, words)) order(command); } }, words);
-  const note = h('textarea', { id: 'note', maxlength: 4000, oninput: () => mark(note), placeholder: 'For example: the parser lives in src/parse.rs, do not add a second one' });
-  const say = () => act('Sent', async () => { const told = await send('/api/command', { command: 'inject-note', note: note.value }); sent('note'); if ($('note')) $('note').value = ''; return told; });
+  const note = h('textarea', { id: 'note', maxlength: 4000, placeholder: 'For example: the parser lives in src/parse.rs, do not add a second one' });
+  const say = () => act('Sent', async () => {
+    const told = await send('/api/command', { command: 'inject-note', note: $('note').value });
+    forgetTyped('note');
+    if ($('note')) $('note').value = '';
+    return told;
+  });
   const setting = (x) => {
     const [words, unit] = CHOICES[x.key] || [null, ''];
     const input = words ? h('select', { id: `set-${x.key}` }, words.map((w) => h('option', { selected: w === x.value }, w)))
       : h('input', { id: `set-${x.key}`, value: x.value || '', autocomplete: 'off', placeholder: 'no limit' });
-    input.addEventListener('input', () => mark(input));
-    return h('tr', {}, h('td', { class: 'grow' }, h('label', { for: `set-${x.key}`, class: 'mono' }, x.key), h('div', { class: 'dim' }, x.about)), h('td', {}, input, h('div', { class: 'dim' }, `${unit ? `${unit} · ` : ''}${x.origin}`)),
-      h('td', {}, h('button', { type: 'button', 'aria-label': `Set ${x.key}`, onclick: () => act(x.key, async () => { const told = await send('/api/settings', { [x.key]: input.value }); sent(input.id); return told; }) }, 'Set')));
+    const set = () => act(x.key, async () => { const told = await send('/api/settings', { [x.key]: $(input.id).value }); forgetTyped(input.id); return told; });
+    return h('tr', { key: x.key }, h('td', { class: 'grow' }, h('label', { for: `set-${x.key}`, class: 'mono' }, x.key), h('div', { class: 'dim' }, x.about)), h('td', {}, input, h('div', { class: 'dim' }, `${unit ? `${unit} · ` : ''}${x.origin}`)),
+      h('td', {}, h('button', { type: 'button', 'aria-label': `Set ${x.key}`, onclick: set }, 'Set')));
   };
-  main.replaceChildren(h('div', { class: 'grid half' },
+  show(main, h('div', { class: 'grid half' },
     h('div', { class: 'stack' },
       panel('The loop', know.state && state(know.state.loop.status), h('p', {}, know.state ? know.state.loop.words : '', know.state && know.state.loop.stopping ? ' It ends after what runs now.' : ''), !running && h('p', { class: 'dim' }, 'No loop runs now, so there is nothing to pause or to stop. Start one in a terminal: ralph build, ralph construct or ralph agent. Notes and settings wait for it.'),
         h('div', { class: 'buttons' }, tell('pause', 'Pause'), tell('resume', 'Resume'),
@@ -561,7 +704,6 @@ async function drawControls(main, old) {
       panel('A note for the next prompt', null, note, h('div', { class: 'buttons' }, h('button', { type: 'button', class: 'primary', id: 'do-note', onclick: say }, 'Send note'))),
       panel('One task', null, h('p', { class: 'dim' }, 'Skip and retry are on each task’s page.'), h('a', { href: '#plan' }, 'Choose one in the plan'))),
     panel('Settings', 'ralph.toml', page.problem ? h('p', { class: 'bad' }, page.problem) : h('table', { class: 'settings' }, h('tbody', {}, page.settings.map(setting))), h('p', { class: 'dim' }, 'Comments and order in the file stay. A loop that runs takes them with its next attempt.'))));
-  for (const [id, value] of typed) if ($(id)) { $(id).value = value; mark($(id)); }
 }
 
 // ---- drawing and staying up to date ----------------------------------------------------------
@@ -574,20 +716,14 @@ async function draw() {
   const mine = ++drawing;
   const old = () => mine !== drawing;
   const main = $('main');
-  const at = window.scrollY;
-  document.querySelectorAll('.tabs a').forEach((a) => (a.dataset.pane === (TAB[pane] || pane) ? a.setAttribute('aria-current', 'page') : a.removeAttribute('aria-current')));
-  // On a phone the tabs scroll; the one that is shown must be seen.
-  const here = document.querySelector('.tabs a[aria-current]');
-  if (here) here.parentNode.scrollLeft = Math.max(0, here.offsetLeft - 60);
   try {
     await PANES[pane](main, old);
-    main.dataset.pane = pane;
-    if (!old()) window.scrollTo(0, at);
   } catch (error) {
-    if (old()) return;
-    main.dataset.pane = pane;
-    main.replaceChildren(h('div', { class: 'problem' }, state('failed', 'This could not be shown'), `: ${error.message}`), h('p', {}, h('a', { href: '#now' }, 'What runs now')));
+    // Without an answer what is shown stays; the banner tells how old it is.
+    if (old() || (!error.answered && main.dataset.pane === pane)) return;
+    show(main, h('div', { class: 'problem' }, state('failed', 'This could not be shown'), `: ${error.message}`), h('p', {}, h('a', { href: '#now' }, 'What runs now')));
   }
+  if (!old()) main.dataset.pane = pane;
 }
 
 function route() {
@@ -595,7 +731,16 @@ function route() {
   const before = pane + argument;
   pane = PANES[name] ? name : 'now';
   try { argument = decodeURIComponent(rest.join('/')); } catch (error) { argument = ''; }
-  if (before !== pane + argument) { $('main').replaceChildren(empty('Loading…')); window.scrollTo(0, 0); }
+  know.settled = null;
+  if (before !== pane + argument) {
+    show($('main'), empty('Loading…'));
+    delete $('main').dataset.pane;
+    window.scrollTo(0, 0);
+  }
+  document.querySelectorAll('.tabs a').forEach((a) => (a.dataset.pane === (TAB[pane] || pane) ? a.setAttribute('aria-current', 'page') : a.removeAttribute('aria-current')));
+  // On a phone the tabs scroll; the one that is shown must be seen.
+  const here = document.querySelector('.tabs a[aria-current]');
+  if (here) here.parentNode.scrollLeft = Math.max(0, here.offsetLeft - 60);
   draw();
 }
 
@@ -609,35 +754,70 @@ function refresh() {
     if (busy) return refresh();
     busy = true;
     try {
-      know.state = await api('/api/state');
-      drawTop();
+      await loadState();
       await pullStream();
-      const typing = /INPUT|TEXTAREA|SELECT/.test(document.activeElement ? document.activeElement.tagName : '');
-      const reading = (window.getSelection() || '').toString();
-      if (!typing && !reading && pane !== 'attempt') draw();
-    } catch (error) { /* the link chip tells */ }
+      // An attempt that has ended does not change any more.
+      if (pane !== 'attempt' || !know.settled) await draw();
+    } catch (error) { /* the banner tells */ }
     busy = false;
   }, 120);
 }
 
+async function loadState() {
+  const now = await api('/api/state');
+  know.state = now;
+  know.skew = Date.now() - new Date(now.now);
+  drawTop();
+}
+
+// ---- whether the server answers --------------------------------------------------------------
+
 let source = null;
+// When something was heard last, how long a silence may be, and when it was last tried to end it.
+const link = { heard: Date.now(), limit: 8000, tried: 0 };
+
 function listen() {
   if (source) source.close();
+  link.tried = Date.now();
   source = new EventSource(know.last === null ? '/api/events' : `/api/events?after=${know.last}`);
-  const link = (word, text) => $('link').replaceChildren(state(word, text));
-  source.addEventListener('hello', (m) => {
-    if (know.last === null) know.last = JSON.parse(m.data).last;
-    link('accepted', 'live');
+  const on = (name, react) => source.addEventListener(name, (m) => { heard(); react(JSON.parse(m.data)); });
+  on('hello', (hello) => {
+    if (know.last === null) know.last = hello.last;
+    link.limit = (2 * hello.heartbeat_s + 2) * 1000;
     refresh();
   });
-  source.addEventListener('journal', (m) => { gotEvent(JSON.parse(m.data)); refresh(); });
-  source.addEventListener('changed', refresh);
-  source.addEventListener('reset', (m) => { know.events = []; know.last = JSON.parse(m.data).last; know.stream = { id: null, items: [], next: null }; refresh(); });
+  on('beat', () => {});
+  on('journal', (event) => { gotEvent(event); refresh(); });
+  on('changed', refresh);
+  on('reset', ({ last }) => { know.events = []; know.last = last; know.stream = { id: null, items: [], next: null }; refresh(); });
   source.onerror = () => {
-    link('stopped', 'not connected');
+    silence('not connected');
     // A browser may give up by itself; where it was is known.
     if (source.readyState === EventSource.CLOSED) setTimeout(listen, 1000);
   };
+}
+
+function heard() {
+  link.heard = Date.now();
+  know.silent = false;
+  show($('link'), state('accepted', 'live'));
+  $('silence').hidden = true;
+}
+
+function silence(words) {
+  know.silent = true;
+  show($('link'), state('stopped', words));
+  show($('silence'), state('stopped', words === 'not connected' ? 'The server is not there.' : 'The server does not answer.'),
+    ` What is shown is from ${clock(new Date(link.heard))}. If ralph serve has ended, start it again; loops run on without it.`);
+  $('silence').hidden = false;
+  drawTop();
+}
+
+// A connection can stay open with nobody at its other end.
+function checkSilence() {
+  if (document.hidden || Date.now() - link.heard < link.limit) return;
+  if (!know.silent) silence('no answer');
+  if (Date.now() - link.tried > link.limit) listen();
 }
 
 async function start() {
@@ -648,6 +828,7 @@ async function start() {
     document.documentElement.dataset.theme = dark ? 'light' : 'dark';
     localStorage.setItem('ralph-theme', document.documentElement.dataset.theme);
   };
+  setInterval(() => { checkSilence(); tick(); }, 1000);
   addEventListener('hashchange', route);
   addEventListener('keydown', (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey || /INPUT|TEXTAREA|SELECT/.test(e.target.tagName)) return;
@@ -656,18 +837,20 @@ async function start() {
     else if (e.key === 't') $('theme').click();
   });
   // A browser has few connections to one server: a tab that nobody looks at gives its own back.
-  document.addEventListener('visibilitychange', () => (document.hidden ? source && source.close() : listen()));
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden) return source && source.close();
+    link.heard = Date.now();
+    listen();
+  });
   try {
-    know.state = await api('/api/state');
+    await loadState();
     const page = await api('/api/events?limit=100');
     know.events = page.events;
     know.last = page.last;
-  } catch (error) { $('main').replaceChildren(h('div', { class: 'problem' }, `The server does not answer as it should: ${error.message}`)); }
-  drawTop();
+  } catch (error) { show($('main'), h('div', { class: 'problem' }, `The server does not answer as it should: ${error.message}`)); }
   listen();
-  route();
   await pullStream();
-  setInterval(() => document.querySelectorAll('[data-since]').forEach((node) => { node.textContent = `${span((Date.now() - new Date(node.dataset.since)) / 1000)} elapsed`; }), 1000);
+  route();
 }
 
 start();

@@ -11,12 +11,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ralph_core::cycle::{Entry, History, event_of};
-use ralph_core::dashboard::Timeline;
 use ralph_core::dashboard::redact::Redactor;
+use ralph_core::dashboard::{AgentRows, Timeline};
 use ralph_host::store::{JournalTail, Spill};
 use serde_json::{Value, json};
 
 use crate::limits;
+use crate::stream::LogOwner;
 
 /// What is shared.
 pub(crate) struct Feed {
@@ -30,6 +31,7 @@ pub(crate) struct Inner {
     redactor: Redactor,
     pub(crate) history: History,
     pub(crate) timeline: Timeline,
+    pub(crate) agents: AgentRows,
     /// All events, while the disk takes them.
     all: Option<Spill>,
     /// The newest ones.
@@ -60,6 +62,7 @@ impl Feed {
             redactor,
             history: History::default(),
             timeline: Timeline::default(),
+            agents: AgentRows::default(),
             all: Spill::new(state_dir).ok(),
             recent: VecDeque::new(),
             last: 0,
@@ -142,6 +145,7 @@ impl Inner {
     fn restart(&mut self) {
         self.history = History::default();
         self.timeline = Timeline::default();
+        self.agents = AgentRows::default();
         self.all = Spill::new(&self.state_dir).ok();
         self.recent.clear();
         self.last = 0;
@@ -151,6 +155,7 @@ impl Inner {
     fn add(&mut self, entry: &Entry) {
         self.history.add(entry);
         self.timeline.add(entry);
+        self.agents.add(entry);
         for event in event_of(entry, &self.history) {
             self.last += 1;
             let mut value = json!({ "id": self.last });
@@ -184,6 +189,15 @@ impl Inner {
     /// The number of the last event; 0 before the first.
     pub(crate) fn last(&self) -> u64 {
         self.last
+    }
+
+    /// Whose output grows now: the open attempt, or else the agent that was asked first.
+    pub(crate) fn speaker(&self) -> Option<LogOwner> {
+        let history = &self.history;
+        let open = history.open.as_ref().and_then(|open| {
+            history.attempts.iter().rev().find(|v| v.started.attempt == open.started.attempt)
+        });
+        open.map(LogOwner::from).or_else(|| self.agents.working().next().map(LogOwner::from))
     }
 
     /// Events after a number, oldest first.

@@ -12,8 +12,9 @@ pub(crate) const BODY: usize = 512 * 1024;
 pub(crate) const REQUEST: Duration = Duration::from_secs(10);
 /// Longest time that a client may not read what it is sent.
 pub(crate) const WRITE: Duration = Duration::from_secs(10);
-/// How often a quiet stream of events says that it is still there.
-pub(crate) const HEARTBEAT: Duration = Duration::from_secs(10);
+/// How often a quiet stream of events says that it is still there. A page that hears nothing for twice
+/// as long and two seconds more says that the server does not answer.
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(3);
 /// How often the journal is looked at while somebody watches and nothing is heard of it.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
 /// Shortest time between two looks: what happens within it is told at once.

@@ -11,7 +11,7 @@ use crate::site::Site;
 type Answer = fn(&Site, &Request, &str) -> Result<Value, Refusal>;
 
 /// Routes of the API: method, path with at most one `{id}`, what answers.
-const API: [(Method, &str, Answer); 24] = [
+const API: [(Method, &str, Answer); 25] = [
     (Method::Get, "/api/state", overview::state),
     (Method::Get, "/api/plan", overview::plan),
     (Method::Get, "/api/tasks/{id}", overview::task),
@@ -20,6 +20,7 @@ const API: [(Method, &str, Answer); 24] = [
     (Method::Get, "/api/attempts/{id}", attempts::one),
     (Method::Get, "/api/attempts/{id}/prompt", attempts::prompt),
     (Method::Get, "/api/attempts/{id}/stream", attempts::stream),
+    (Method::Get, "/api/agents/{id}/stream", attempts::agent_stream),
     (Method::Get, "/api/attempts/{id}/gates", attempts::gates),
     (Method::Get, "/api/attempts/{id}/diff", attempts::diff),
     (Method::Get, "/api/attempts/{id}/handoff", attempts::handoff),
@@ -39,10 +40,11 @@ const API: [(Method, &str, Answer); 24] = [
 ];
 
 /// Files of the page.
-const FILES: [(&str, &str, &str); 4] = [
+const FILES: [(&str, &str, &str); 5] = [
     ("/", "text/html; charset=utf-8", include_str!("../assets/index.html")),
     ("/app.css", "text/css; charset=utf-8", include_str!("../assets/app.css")),
     ("/app.js", "text/javascript; charset=utf-8", include_str!("../assets/app.js")),
+    ("/patch.js", "text/javascript; charset=utf-8", include_str!("../assets/patch.js")),
     ("/openapi.json", "application/json", include_str!("../assets/openapi.json")),
 ];
 

@@ -189,21 +189,15 @@ fn watch(site: &Site, stop: &AtomicBool) {
         if site.feed.known().watchers == 0 {
             continue;
         }
-        let open = {
-            let inner = site.feed.fresh();
-            let attempt = inner.history.open.as_ref().map(|o| o.started.attempt.clone());
-            attempt.and_then(|id| {
-                inner.history.attempts.iter().rev().find(|v| v.started.attempt == id).cloned()
-            })
-        };
+        let speaker = site.feed.fresh().speaker();
         if looked.elapsed() < limits::LOOK_AROUND {
             continue;
         }
         looked = Instant::now();
         let now = site.around();
-        let grown = open.map(|view| {
-            let items = site.log_length(&view);
-            (view.started.attempt, items)
+        let grown = speaker.map(|of| {
+            let items = site.log_length(&of);
+            (of.id, items)
         });
         let grown = grown.unwrap_or_default();
         if around.as_ref() != Some(&now) || grown != length {

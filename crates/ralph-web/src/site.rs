@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use ralph_core::config::Config;
-use ralph_core::cycle::AttemptView;
 use ralph_core::dashboard::redact::Redactor;
 use ralph_core::dashboard::{Meter, Running};
 use ralph_core::format::Format;
@@ -24,7 +23,7 @@ use ralph_host::store::{self, Store};
 
 use crate::error::Refusal;
 use crate::feed::Feed;
-use crate::stream::LogStream;
+use crate::stream::{LogOwner, LogStream};
 
 /// Logs that are kept read.
 const LOGS: usize = 4;
@@ -209,23 +208,23 @@ impl Site {
         (Stamp::of(files.iter().map(PathBuf::as_path)), self.running())
     }
 
-    /// Look at the log of an attempt and use it.
+    /// Look at the log of an attempt or an agent and use it.
     pub(crate) fn with_log<T>(
         &self,
-        view: &AttemptView,
+        of: &LogOwner,
         use_it: impl FnOnce(&LogStream) -> T,
     ) -> Option<T> {
-        let path = self.inside(view.started.log.as_deref()?)?;
+        let path = self.inside(of.log.as_deref()?)?;
         let mut logs = locked(&self.logs);
-        let at = logs.iter().position(|log| log.attempt == view.started.attempt);
+        let at = logs.iter().position(|log| log.owner == of.id);
         let mut log = match at.and_then(|at| logs.remove(at)) {
             Some(log) => log,
             None => {
                 let search = std::env::var_os("PATH");
                 let place = Place { root: self.root(), cwd: self.root(), path: search.as_deref() };
-                let chosen = choice::named(&self.config(), &view.started.backend, place).ok();
+                let chosen = choice::named(&self.config(), &of.backend, place).ok();
                 let driver = chosen.as_ref().map(|chosen| chosen.driver.as_ref());
-                LogStream::new(&view.started.attempt, path, self.root(), driver)
+                LogStream::new(&of.id, path, self.root(), driver)
             }
         };
         log.look(&self.redactor);
@@ -236,13 +235,13 @@ impl Site {
     }
 
     /// The meter of the attempt under way.
-    pub(crate) fn meter(&self, view: Option<&AttemptView>) -> Meter {
-        view.and_then(|view| self.with_log(view, |log| log.meter)).unwrap_or_default()
+    pub(crate) fn meter(&self, of: Option<&LogOwner>) -> Meter {
+        of.and_then(|of| self.with_log(of, |log| log.meter)).unwrap_or_default()
     }
 
-    /// How many items the log of an attempt has.
-    pub(crate) fn log_length(&self, view: &AttemptView) -> usize {
-        self.with_log(view, |log| log.items.len() + log.left_out).unwrap_or(0)
+    /// How many items a log has.
+    pub(crate) fn log_length(&self, of: &LogOwner) -> usize {
+        self.with_log(of, |log| log.items.len() + log.left_out).unwrap_or(0)
     }
 
     /// A path that the journal names, if it stays inside of the project.

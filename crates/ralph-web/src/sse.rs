@@ -51,7 +51,7 @@ pub(crate) fn tell(stream: &mut TcpStream, site: &Site, request: &Request, stop:
     while !stop.load(Ordering::Relaxed) {
         seen = next(site, seen, &mut out);
         if out.is_empty() && said.elapsed() >= limits::HEARTBEAT {
-            out.push_str(": still here\n\n");
+            out.push_str("event: beat\ndata: {}\n\n");
         }
         if !out.is_empty() {
             if stream.write_all(out.as_bytes()).is_err() {

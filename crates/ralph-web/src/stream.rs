@@ -5,8 +5,9 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use ralph_core::backend::{Driver, Event, Permissions, Reader, Request, ToolStatus};
-use ralph_core::dashboard::Meter;
+use ralph_core::cycle::AttemptView;
 use ralph_core::dashboard::redact::Redactor;
+use ralph_core::dashboard::{AgentRow, Meter};
 use ralph_core::text::clip;
 use ralph_face::{event_line, tool_words};
 use serde::Serialize;
@@ -39,9 +40,34 @@ pub(crate) struct Item {
     pub(crate) failed: bool,
 }
 
+/// An attempt or an agent, with what is needed to read its log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LogOwner {
+    pub(crate) id: String,
+    pub(crate) backend: String,
+    pub(crate) log: Option<String>,
+}
+
+impl From<&AttemptView> for LogOwner {
+    fn from(view: &AttemptView) -> Self {
+        let started = &view.started;
+        Self {
+            id: started.attempt.clone(),
+            backend: started.backend.clone(),
+            log: started.log.clone(),
+        }
+    }
+}
+
+impl From<&AgentRow> for LogOwner {
+    fn from(row: &AgentRow) -> Self {
+        Self { id: row.id.clone(), backend: row.backend.clone(), log: Some(row.log.clone()) }
+    }
+}
+
 /// A log that is read as it grows.
 pub(crate) struct LogStream {
-    pub(crate) attempt: String,
+    pub(crate) owner: String,
     path: PathBuf,
     root: String,
     reader: Option<Box<dyn Reader>>,
@@ -53,16 +79,16 @@ pub(crate) struct LogStream {
 }
 
 impl LogStream {
-    /// The log of an attempt at `path`, below `root`.
+    /// The log of an attempt or an agent at `path`, below `root`.
     pub(crate) fn new(
-        attempt: &str,
+        owner: &str,
         path: PathBuf,
         root: &Path,
         driver: Option<&dyn Driver>,
     ) -> Self {
         let request = Request { permissions: Permissions::Default, ..Request::plain("") };
         Self {
-            attempt: attempt.to_owned(),
+            owner: owner.to_owned(),
             path,
             root: root.to_string_lossy().into_owned(),
             reader: driver.map(|driver| driver.reader(&request)),

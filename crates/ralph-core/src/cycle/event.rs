@@ -176,6 +176,7 @@ pub fn event_of(entry: &Entry, history: &History) -> Vec<Event> {
         Record::LandIntent(_)
         | Record::FailIntent(_)
         | Record::Consulting(_)
+        | Record::Asked(_)
         | Record::Consulted { .. } => Vec::new(),
     }
 }

@@ -337,7 +337,7 @@ impl History {
                 self.construct.stage_ended(end);
             }
             Record::Unverified { task } => self.construct.unverified(task),
-            Record::Noted { .. } => {}
+            Record::Asked(_) | Record::Noted { .. } => {}
         }
     }
 

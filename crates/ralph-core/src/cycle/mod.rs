@@ -38,7 +38,7 @@ pub use judge::{
 };
 pub use reconcile::{Kept, is_ticked, reconcile};
 pub use record::{
-    Answered, BackendEnd, Base, Budget, CheckLine, Consulting, Entry, FailIntent, GateEnd,
+    Answered, Asked, BackendEnd, Base, Budget, CheckLine, Consulting, Entry, FailIntent, GateEnd,
     GateStart, JOURNAL_FORM, LandIntent, Landing, On, Record, RunStart, Started, Verdict,
 };
 pub use recover::{Facts, Recovery, TreeIs, recover};

@@ -92,6 +92,8 @@ pub enum Record {
     },
     /// Intent: agents are about to be asked that may change nothing of the project.
     Consulting(Consulting),
+    /// One of them begins.
+    Asked(Asked),
     /// One of them has ended.
     Answered(Answered),
     /// All of them have, and the tree is as it was.
@@ -332,6 +334,22 @@ pub struct Consulting {
     pub iteration: u32,
     /// What the tree was like; only the git room reads it.
     pub base: Base,
+}
+
+/// One agent of a consultation begins.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The consultation's id.
+    pub id: String,
+    /// What the agent is asked for.
+    pub role: String,
+    /// What it is asked about; empty when that is clear.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub item: String,
+    /// The backend's name.
+    pub backend: String,
+    /// Its log, relative to the root.
+    pub log: String,
 }
 
 /// One agent of a consultation has ended.

@@ -13,6 +13,7 @@
 //! too: [`command`] lets through what is listed and nothing else, and [`redact`] hides secrets in
 //! whatever leaves the program.
 
+mod agents;
 mod board;
 pub mod command;
 mod gates;
@@ -24,6 +25,7 @@ mod state;
 mod timeline;
 
 pub use crate::needs::{Need, Running};
+pub use agents::{AgentRow, AgentRows, SpecNow, StageRow, spec_now};
 pub use board::{Board, Card, Deed, IssueCard, TaskPage, board, task_page};
 pub use gates::GateNow;
 pub use numbers::{Group, Numbers, Point, numbers};

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ralph_core::backend::Outcome;
-use ralph_core::cycle::{Answered, Base, Consulting, Record};
+use ralph_core::cycle::{Answered, Asked, Base, Consulting, Record};
 use serde_json::{Value, json};
 
 use super::ask::{Asking, Talk, ask_all};
@@ -211,6 +211,20 @@ impl Session<'_> {
                     place: places.get(number).map_or(&root, PathBuf::as_path),
                 })
                 .collect();
+            for one in &asking {
+                let prompt = root.join(&one.log).with_extension("prompt.md");
+                put_view(&prompt, one.question.prompt.as_bytes())?;
+                let (role, item) = (consultation.role, one.question.item.as_str());
+                self.listener.hear(Notice::Asking { role, item, log: &one.log });
+                let asked = Asked {
+                    id: id.to_owned(),
+                    role: role.to_owned(),
+                    item: item.to_owned(),
+                    backend: chosen.name.clone(),
+                    log: one.log.clone(),
+                };
+                self.record(Record::Asked(asked), Durability::Eventual)?;
+            }
             let talk = Talk {
                 runner: self.runner,
                 chosen,
@@ -224,12 +238,6 @@ impl Session<'_> {
                 leash: &self.leash,
                 clock: &self.clock,
             };
-            for one in &asking {
-                let prompt = root.join(&one.log).with_extension("prompt.md");
-                put_view(&prompt, one.question.prompt.as_bytes())?;
-                let (role, item) = (consultation.role, one.question.item.as_str());
-                self.listener.hear(Notice::Asking { role, item, log: &one.log });
-            }
             let mut ear = ear!(self);
             let ended = ask_all(&talk, &asking, consultation.jobs, self.listener, &mut ear)?;
             for ended in ended {

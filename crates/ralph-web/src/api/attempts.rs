@@ -14,6 +14,7 @@ use super::{limit, text, value};
 use crate::error::Refusal;
 use crate::http::Request;
 use crate::site::Site;
+use crate::stream::LogOwner;
 
 /// `GET /api/attempts?before=&limit=&task=`: newest first.
 pub(crate) fn list(site: &Site, request: &Request, _: &str) -> Result<Value, Refusal> {
@@ -76,16 +77,25 @@ fn file(site: &Site, relative: &str) -> Result<String, Refusal> {
 
 /// `GET /api/attempts/{id}/stream?after=&limit=`: items from a number on.
 pub(crate) fn stream(site: &Site, request: &Request, id: &str) -> Result<Value, Refusal> {
-    let view = find(site, id)?;
+    stream_of(site, request, &LogOwner::from(&find(site, id)?))
+}
+
+/// `GET /api/agents/{id}/stream?after=&limit=`: the same for an agent of a stage.
+pub(crate) fn agent_stream(site: &Site, request: &Request, id: &str) -> Result<Value, Refusal> {
+    let of = site.feed.fresh().agents.find(id).map(LogOwner::from);
+    stream_of(site, request, &of.ok_or_else(|| Refusal::missing("no agent has that id"))?)
+}
+
+fn stream_of(site: &Site, request: &Request, of: &LogOwner) -> Result<Value, Refusal> {
     let most = limit(request, 200);
     let asked = request.number("after").and_then(|n| usize::try_from(n).ok());
-    let told = site.with_log(&view, |log| {
+    let told = site.with_log(of, |log| {
         let all = log.items.len();
         // Without a number: the end, which is what a person looks at first.
         let from = asked.unwrap_or(all.saturating_sub(most)).min(all);
         let items: Vec<_> = log.items.iter().skip(from).take(most).collect();
         json!({
-            "attempt": view.started.attempt, "from": from, "next": from + items.len(),
+            "attempt": of.id, "from": from, "next": from + items.len(),
             "total": all, "left_out": log.left_out, "items": items,
         })
     });

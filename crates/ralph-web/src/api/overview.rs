@@ -15,14 +15,8 @@ pub(crate) fn state(site: &Site, _: &Request, _: &str) -> Result<Value, Refusal>
     let plan = site.plan();
     let inbox = site.inbox();
     let (config, running) = (site.config(), site.running());
-    let open = {
-        let inner = site.feed.fresh();
-        let id = inner.history.open.as_ref().map(|open| open.started.attempt.clone());
-        id.and_then(|id| {
-            inner.history.attempts.iter().rev().find(|v| v.started.attempt == id).cloned()
-        })
-    };
-    let meter = site.meter(open.as_ref());
+    let speaker = site.feed.fresh().speaker();
+    let meter = site.meter(speaker.as_ref());
     let (now, name) = (site.clock.stamp(), site.name());
     let damaged = |problem: &String, command: String| Damage { problem: problem.clone(), command };
     let plan_command = || format!("ralph validate --plan {}", shell_word(&plan.file));
@@ -34,7 +28,7 @@ pub(crate) fn state(site: &Site, _: &Request, _: &str) -> Result<Value, Refusal>
     .flatten()
     .collect();
     let inner = site.feed.known();
-    let state = dashboard::state(&Facts {
+    let facts = Facts {
         now: &now,
         project: &name,
         plan_file: &plan.file,
@@ -45,8 +39,9 @@ pub(crate) fn state(site: &Site, _: &Request, _: &str) -> Result<Value, Refusal>
         config: &config,
         running: &running,
         meter,
-    });
-    let mut told = value(&state)?;
+    };
+    let mut told = value(&dashboard::state(&facts))?;
+    told["spec_now"] = value(&dashboard::spec_now(&facts, &inner.agents))?;
     let problems = [plan.problem.clone(), inbox.err(), inner.problem.clone()];
     told["problems"] = json!(problems.into_iter().flatten().collect::<Vec<_>>());
     told["events"] = json!({ "first": inner.first(), "last": inner.last() });

@@ -57,7 +57,7 @@ export async function page(link, options = {}) {
   const tab = await context.newPage();
   // While the page is being worked on: its files from the disk instead of from the binary.
   if (process.env.RALPH_ASSETS) {
-    for (const name of ['app.js', 'app.css']) await tab.route(`**/${name}`, (route) => route.fulfill({ path: join(process.env.RALPH_ASSETS, name) }));
+    for (const name of ['app.js', 'patch.js', 'app.css']) await tab.route(`**/${name}`, (route) => route.fulfill({ path: join(process.env.RALPH_ASSETS, name) }));
   }
   tab.complaints = [];
   tab.elsewhere = [];

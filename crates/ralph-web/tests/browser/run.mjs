@@ -2,10 +2,12 @@
 import { end } from './lib.mjs';
 import steer from './steer.mjs';
 import look from './look.mjs';
+import read from './read.mjs';
+import truth from './truth.mjs';
 
 const ATONCE = 4;
 const only = process.argv[2];
-const waiting = [...steer, ...look].filter(([name]) => !only || name.includes(only));
+const waiting = [...steer, ...look, ...read, ...truth].filter(([name]) => !only || name.includes(only));
 let failed = 0;
 
 async function worker() {

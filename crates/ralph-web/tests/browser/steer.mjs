@@ -74,7 +74,7 @@ promise('a note is in the next prompt, and in no other', async () => {
 });
 
 promise('kill attempt asks first, ends it, counts nothing, and the loop goes on', async () => {
-  const { server, tab, close } = await running('2s');
+  const { server, tab, close } = await running('6s');
   await until(async () => (await attempts(tab, server)).length === 1, 'an attempt');
   const [first] = await attempts(tab, server);
   await tab.locator('#do-kill-attempt').click();
@@ -82,7 +82,7 @@ promise('kill attempt asks first, ends it, counts nothing, and the loop goes on'
   assert.equal((await attempts(tab, server))[0].result, 'open');
   await tab.locator('#do-kill-attempt').click();
   await confirm(tab, 'Kill attempt');
-  const ended = await until(async () => (await attempts(tab, server)).find((a) => a.attempt === first.attempt && a.result !== 'open'), 'its end', 8000);
+  const ended = await until(async () => (await attempts(tab, server)).find((a) => a.attempt === first.attempt && a.result !== 'open'), 'its end');
   assert.ok(!['landed', 'failed'].includes(ended.result), ended.result);
   const next = await until(async () => (await attempts(tab, server)).find((a) => a.attempt !== first.attempt), 'the next attempt');
   assert.deepEqual([next.task_id, next.retry], [first.task_id, 0], 'nothing was counted');

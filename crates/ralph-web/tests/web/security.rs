@@ -9,7 +9,16 @@ use ralph_web::{Options, Remote};
 #[test]
 fn nothing_is_answered_without_the_token_also_on_this_machine() {
     let site = Site::new(&[]);
-    for path in ["/", "/app.js", "/app.css", "/openapi.json", "/api/state", "/api/events", "/x"] {
+    for path in [
+        "/",
+        "/app.js",
+        "/patch.js",
+        "/app.css",
+        "/openapi.json",
+        "/api/state",
+        "/api/events",
+        "/x",
+    ] {
         assert_eq!(site.ask("GET", path, "", "").status, 401, "{path}");
     }
     assert_eq!(site.ask("POST", "/api/command", "", "{\"command\":\"pause\"}").status, 401);
