@@ -33,6 +33,7 @@ pub fn ending(command: &str, end: &End, reason: &str, totals: &Totals) -> Vec<Li
         End::Complete => (Style::Good, "Complete"),
         End::TaskComplete(_) | End::Once(OnceEnd::Landed) => (Style::Good, "Stopped"),
         End::Blocked { .. } => (Style::Bad, "Blocked"),
+        End::NotVerified { .. } => (Style::Bad, "Stopped"),
         End::Backend { .. } | End::FalseDone | End::Breaker(_) => (Style::Bad, "Stopped"),
         _ => (Style::Caution, "Stopped"),
     };
@@ -46,7 +47,8 @@ pub fn ending(command: &str, end: &End, reason: &str, totals: &Totals) -> Vec<Li
     }
     lines.push(Line::of(style, word).add(Style::Plain, first));
     // A construct has said already what is left.
-    let said = command == "construct" && matches!(end, End::Blocked { .. });
+    let said =
+        command == "construct" && matches!(end, End::Blocked { .. } | End::NotVerified { .. });
     let why = if said { &[] } else { why(end) };
     lines.extend(
         why.iter().map(|why| Line::of(Style::Plain, "  ").hang_here().add(Style::Plain, why)),
@@ -79,7 +81,7 @@ fn numbers(command: &str, totals: &Totals) -> String {
 /// The evidence, one line each.
 fn why(end: &End) -> &[String] {
     match end {
-        End::Blocked { why } => why,
+        End::Blocked { why } | End::NotVerified { why } => why,
         End::Breaker(tripped) => &tripped.evidence,
         _ => &[],
     }
@@ -103,6 +105,9 @@ fn next(command: &str, end: &End) -> Vec<String> {
         End::Breaker(_) | End::Once(OnceEnd::Failed) => {
             one("`ralph show last` shows what went wrong")
         }
+        End::NotVerified { .. } => one(
+            "the logs named above have what the verifiers answered; `ralph build` asks them again",
+        ),
         End::MaxIterations(_) => one("`ralph build` goes on with a new count"),
         End::MaxCost { .. } => one("`ralph build --max-cost N` goes on with more"),
         End::UsageLimit { .. } => one("`ralph build` waits for the reset and goes on"),

@@ -99,6 +99,11 @@ pub enum End {
         /// `id: why`.
         why: Vec<String>,
     },
+    /// Work is done, and no verifier gave a usable verdict about it; one line each.
+    NotVerified {
+        /// `item: not verified: why (log: file)`.
+        why: Vec<String>,
+    },
     /// All iterations are used.
     MaxIterations(u32),
     /// The money is used up.
@@ -255,6 +260,7 @@ impl End {
             Self::Complete => "complete",
             Self::TaskComplete(_) => "stopped",
             Self::Blocked { .. } | Self::FalseDone | Self::Breaker(_) => "blocked",
+            Self::NotVerified { .. } => "not_verified",
             Self::MaxIterations(_) => "max_iterations_reached",
             Self::MaxCost { .. } => "max_cost_reached",
             Self::Once(_) | Self::Stopped => "stopped",
@@ -272,6 +278,7 @@ impl End {
             Self::Complete => "all tasks complete".into(),
             Self::TaskComplete(id) => format!("{id} is complete"),
             Self::Blocked { .. } => "no task can run".into(),
+            Self::NotVerified { .. } => "not verified: no verifier gave a usable verdict".into(),
             Self::MaxIterations(n) => format!("max iterations ({n}) reached"),
             Self::MaxCost { limit, spent } => {
                 format!("max cost (${limit:.2}) reached, ${spent:.2} spent")
@@ -297,6 +304,7 @@ pub fn exit_code(end: &End) -> u8 {
         End::Complete | End::TaskComplete(_) | End::Once(OnceEnd::Landed) => 0,
         End::Backend { .. } => 1,
         End::Blocked { .. }
+        | End::NotVerified { .. }
         | End::Breaker(_)
         | End::FalseDone
         | End::Once(OnceEnd::Failed)

@@ -291,7 +291,7 @@ impl History {
             Record::IterationStarted { n } => self.construct.iteration_started(*n),
             Record::StageStarted(start) => self.construct.stage_started(start),
             Record::StageEnded(end) => self.construct.stage_ended(end),
-            Record::Unverified { task } => self.construct.unverified(task),
+            Record::NotVerified(item) => self.construct.unverified.push(item.clone()),
             Record::Noted { .. } => {}
         }
     }

@@ -54,6 +54,11 @@ pub(super) fn needs(facts: &Facts<'_>, run: &LoopNow) -> Vec<Need> {
             _ => {}
         }
     }
+    let staged = &facts.history.construct;
+    for item in &staged.unverified {
+        let hint = format!("read the log, then `ralph construct {}` asks again", staged.spec);
+        need("not verified", item.to_string(), &hint, item.task.as_ref().map(ToString::to_string));
+    }
     for entry in facts.inbox.iter().filter(|e| e.status == inbox::Status::Failed) {
         let why = entry.error.as_deref().unwrap_or("it gave no reason");
         let hint = "look at its history, mend the spec and queue it again";

@@ -28,6 +28,12 @@ pub(super) fn needs(sources: &Sources<'_>, failed: &[FailedSpec]) -> Vec<Need> {
         let next = Some(format!("ralph task {next} {}", quoted(task.id.as_str())));
         all.push(Need { what, why, next });
     }
+    let staged = &sources.past.history.construct;
+    all.extend(staged.unverified.iter().map(|item| Need {
+        what: item.to_string(),
+        why: "no verifier gave a usable verdict".to_owned(),
+        next: Some(format!("ralph construct {}", quoted(&staged.spec))),
+    }));
     all.extend(issues(sources));
     if all.is_empty() {
         all.extend(stopped(sources));

@@ -22,6 +22,7 @@ mod construct;
 mod consult;
 mod context;
 mod control;
+mod cost_guard;
 mod counts;
 mod error;
 mod forget;

@@ -8,6 +8,7 @@ use super::verify::MOST_CREATED;
 use super::{Applied, Pen};
 use crate::construct::answer::{Finding, Investigation};
 use crate::construct::similar::Words;
+use crate::cycle::Ruling;
 use crate::format::{EditError, Format};
 use crate::plan::{Edit, Fate, Id, Issue, Lookup, State, Task};
 
@@ -39,6 +40,8 @@ pub fn investigated(
             }
             Finding::OutOfScope => {
                 bench.note(format!("{id} is out of scope: {}", short(&finding.reason)));
+                let (issue, reason) = (issue.desc, finding.reason.clone());
+                bench.came.ruled_out.push(Ruling { issue, reason });
             }
         }
         bench.edit(Edit::RemoveIssue(id.clone()));

@@ -254,7 +254,7 @@ impl Session<'_> {
                 self.change_inbox(&entry.id, &Change::Pending)?;
                 let (spec, why) = (Some(entry.spec.clone()), end.reason());
                 match other {
-                    End::Paused { .. } | End::Backend { .. } => {
+                    End::Paused { .. } | End::Backend { .. } | End::NotVerified { .. } => {
                         self.notify(agent, What::NeedsPerson { spec, why });
                     }
                     End::MaxCost { .. } | End::UsageLimit { .. } => {
