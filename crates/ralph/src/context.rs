@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 use ralph_core::config;
 use ralph_core::cycle::History;
 use ralph_core::format::{self, Codec, EditError, Format};
-use ralph_core::plan::{Edit, Plan};
+use ralph_core::plan::{Edit, Id, Plan};
 use ralph_host::clock::Clock;
 use ralph_host::config_load::{ProjectText, Sources, load};
+use ralph_host::drive::TASK_VARIABLE;
 use ralph_host::git::{GitError, LedgerPaths, Repo};
 use ralph_host::ids::Ids;
 use ralph_host::plan_file::plan_file;
 use ralph_host::proc::Runner;
 use ralph_host::project::Project;
-use ralph_host::store::{Holder, Kind, Store, Torn, read_history};
+use ralph_host::store::{Holder, Kind, RunLock, Store, Torn, read_history};
 
 use crate::args::PlanArgs;
 use crate::error::CommandError;
@@ -213,6 +214,20 @@ impl Context {
     pub(crate) fn history(&self) -> Result<History, CommandError> {
         read_history(&self.project.state_dir())
             .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))
+    }
+
+    /// Whether a loop runs in this worktree.
+    pub(crate) fn has_loop(&self) -> bool {
+        RunLock::acquire(&self.project.state_dir(), self.store().holder()).is_err()
+    }
+
+    /// The task that is worked on now: by the loop that started us, or by the one of this worktree.
+    pub(crate) fn task_at_work(&self) -> Result<Option<Id>, CommandError> {
+        if let Some(id) = std::env::var_os(TASK_VARIABLE).filter(|id| !id.is_empty()) {
+            return Ok(Some(Id::new(id.to_string_lossy())));
+        }
+        let open = self.history()?.open.filter(|_| self.has_loop());
+        Ok(open.map(|open| Id::new(open.started.task)))
     }
 
     fn warn_torn(&self, torn: Option<Torn>) {

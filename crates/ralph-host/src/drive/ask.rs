@@ -160,7 +160,11 @@ fn ask_one(
             Some(again) => {
                 spent = spent.plus(again.spent);
                 took += again.last.finished.elapsed;
-                answer = answer_of(talk, asking, &again.last);
+                let second = answer_of(talk, asking, &again.last);
+                // Of two answers that cannot be used, the one to the whole question says more.
+                if second.verdict.is_ok() || !second.finished() || !answer.finished() {
+                    answer = second;
+                }
             }
             None => answer.outcome = Outcome::Budget,
         }

@@ -52,10 +52,10 @@ mod wait;
 mod windows;
 mod workspace;
 
-pub use agent::{AgentEnd, AgentOptions, AgentReport, agent};
+pub use agent::{AgentEnd, AgentOptions, AgentReport, agent, discard_spec, is_begun};
 pub use construct::{Goal, PlanPreview, Planned, Planning, construct, plan, preview_plan};
 pub use error::DriveError;
-pub use forget::{Forgotten, forget};
+pub use forget::{Forgotten, Warnings, forget};
 pub use guard::mend_ledger;
 pub use log::{LogOf, prune_logs};
 pub use notice::{Listener, Notice, Tally, Then};

@@ -223,15 +223,17 @@ fn money_is_checked_before_every_start_of_an_agent() {
     says(&run, "max cost ($6.00) reached, $10.00 spent");
     assert_eq!(lab.asked("verify").len(), 2, "at most one call above the limit");
     assert_eq!(lab.accepted().len(), 2, "what was paid for counts");
-    // So is the repair question.
-    let lab = planned(&[done("t-aaa1")]);
-    lab.agents(&verifier(
-        "",
-        r#"{ cost = 5.0 }, { run = "echo x >> \"$HOME/runs\"" }, { answer = "Fine." }"#,
-    ));
-    lab.construct(["--max-cost", "4"]).fails(4);
-    assert_eq!(lab.runs().len(), 1);
-    assert_eq!(lab.item("t-aaa1")["s"], "d");
+    // So it is before a repair question.
+    let lab = planned(&[done("t-aaa1"), done("t-aaa2")]);
+    let count = r#"{ run = "echo x >> \"$HOME/runs\"" }, { cost = 4.0 }"#;
+    lab.agents(
+        &(format!("[[rule]]\nwhen = \"could not be used\"\nsteps = [{count}]\n")
+            + &verifier("task = \"t-aaa1\"", &format!("{count}, {answer}"))
+            + &verifier("", &format!("{count}, {{ answer = \"Fine.\" }}"))),
+    );
+    lab.construct(["--max-cost", "6", "--jobs", "1"]).fails(4);
+    assert_eq!(lab.runs().len(), 2);
+    assert_eq!(lab.item("t-aaa2")["s"], "d");
 }
 
 #[test]

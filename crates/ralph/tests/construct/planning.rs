@@ -128,7 +128,7 @@ fn a_planner_without_sessions_is_asked_anew_with_the_reasons() {
     );
     plan(&lab, [SPEC]).ok();
     assert_eq!(lab.named("Do it")["accept"], "`true` exits with 0");
-    assert_eq!(lab.asked("plan").len(), 2);
+    assert_eq!(lab.asked("plan").len(), 1, "both starts are one question");
 }
 
 #[test]

@@ -194,7 +194,11 @@ proptest! {
         let new = check(&killed.text, &applied)?;
         let still = new.task(&id).is_some_and(|t| matches!(t.state, State::Killed(_)))
             || new.issue(&id).is_some_and(|i| i.kill.is_some());
-        prop_assert!(!still, "what was killed is dealt with");
+        let task = read(&killed.text).task(&id).cloned();
+        let stays = task.is_some_and(|task| {
+            check_new_parts(&read(&killed.text), &task, &parts.tasks).is_err()
+        });
+        prop_assert!(!still || stays, "what was killed is dealt with");
         for task in new.scoped_tasks() {
             prop_assert!(depth(&new, &task.id) <= 8);
         }

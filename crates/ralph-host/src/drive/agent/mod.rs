@@ -14,6 +14,7 @@
 //! leaves nothing behind: not in the tree, and not in the plan, which says about it what it said before.
 
 mod branch;
+mod discard;
 mod finish;
 mod inbox;
 
@@ -25,6 +26,7 @@ use ralph_core::cycle::{End, Signal};
 use ralph_core::inbox::{Change, Entry, Status};
 use ralph_core::notify::{Happening, What};
 
+pub use self::discard::{discard_spec, is_begun};
 use self::finish::Standing;
 use super::construct::Goal;
 use super::error::DriveError;
