@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::bench::{Bench, short, unique};
-use super::mint::{Against, Mint};
+use super::mint::{Against, Mint, waiting_for};
 use super::verify::MOST_CREATED;
 use super::{Applied, Pen};
 use crate::construct::answer::{Finding, Investigation};
@@ -71,13 +71,16 @@ impl Bench<'_> {
             Fate::Failed => Some(false),
             _ => None,
         };
+        // What waits for the task already would wait for itself.
+        let waiting = waiting_for(&self.plan, Some(from));
+        let free = |id: &&Id| *id != from && !waiting.contains(*id);
+        let free: Vec<Id> = new.iter().filter(free).cloned().collect();
         match fate {
             Some(true) => self.change(from, |task| {
                 task.state = State::Pending;
-                let more = new.iter().filter(|id| **id != task.id).cloned();
-                task.deps = unique(task.deps.drain(..).chain(more).collect());
+                task.deps = unique(task.deps.drain(..).chain(free).collect());
             }),
-            Some(false) if !new.is_empty() => self.repoint(from, new),
+            Some(false) if !new.is_empty() => self.repoint(from, &free),
             _ => {}
         }
     }

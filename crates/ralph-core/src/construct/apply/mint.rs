@@ -168,7 +168,7 @@ fn rivals(plan: &Plan, how: &Mint<'_>) -> Vec<(Id, Words)> {
 }
 
 /// Tasks that wait for this one, directly or not.
-fn waiting_for(plan: &Plan, id: Option<&Id>) -> BTreeSet<Id> {
+pub(super) fn waiting_for(plan: &Plan, id: Option<&Id>) -> BTreeSet<Id> {
     let mut waiting = BTreeSet::new();
     let mut open: Vec<&Id> = id.into_iter().collect();
     while let Some(next) = open.pop() {
