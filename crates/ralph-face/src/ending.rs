@@ -44,9 +44,11 @@ pub fn ending(
         End::TaskComplete(_) | End::Once(OnceEnd::Landed) => (Style::Good, "Stopped"),
         End::Blocked { .. } => (Style::Bad, "Blocked"),
         End::Unproven { .. } => (Style::Bad, "Unproven"),
-        End::Backend { .. } | End::Gate { .. } | End::FalseDone | End::Breaker(_) => {
-            (Style::Bad, "Stopped")
-        }
+        End::Backend { .. }
+        | End::Gate { .. }
+        | End::FalseDone
+        | End::Breaker(_)
+        | End::NotVerified { .. } => (Style::Bad, "Stopped"),
         _ => (Style::Caution, "Stopped"),
     };
     let mut first = format!(": {}.", reason.trim_end().trim_end_matches('.'));
@@ -59,7 +61,8 @@ pub fn ending(
     }
     lines.push(Line::of(style, word).add(Style::Plain, first));
     // A construct has said already what is left.
-    let said = command == "construct" && matches!(end, End::Blocked { .. });
+    let said =
+        command == "construct" && matches!(end, End::Blocked { .. } | End::NotVerified { .. });
     let why = if said { &[] } else { why(end) };
     lines.extend(
         why.iter().map(|why| Line::of(Style::Plain, "  ").hang_here().add(Style::Plain, why)),
@@ -92,7 +95,7 @@ fn numbers(command: &str, totals: &Totals) -> String {
 /// The evidence, one line each.
 fn why(end: &End) -> &[String] {
     match end {
-        End::Blocked { why } => why,
+        End::Blocked { why } | End::NotVerified { why } => why,
         End::Breaker(tripped) => &tripped.evidence,
         _ => &[],
     }

@@ -233,7 +233,7 @@ impl<W: Write, E: Write> Listener for Json<W, E> {
 /// The evidence of an end.
 fn why(end: &End) -> Vec<&str> {
     match end {
-        End::Blocked { why } => why.iter().map(String::as_str).collect(),
+        End::Blocked { why } | End::NotVerified { why } => why.iter().map(String::as_str).collect(),
         End::Breaker(tripped) => tripped.evidence.iter().map(String::as_str).collect(),
         End::Backend { advice, .. } => advice.iter().map(String::as_str).collect(),
         _ => Vec::new(),

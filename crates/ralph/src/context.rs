@@ -7,9 +7,10 @@ use ralph_core::config;
 use ralph_core::cycle::History;
 use ralph_core::format::{self, Codec, EditError, Format};
 use ralph_core::needs::Running;
-use ralph_core::plan::{Edit, Plan};
+use ralph_core::plan::{Edit, Id, Plan};
 use ralph_host::clock::Clock;
 use ralph_host::config_load::{ProjectText, Sources, load};
+use ralph_host::drive::TASK_VARIABLE;
 use ralph_host::git::{GitError, LedgerPaths, Repo};
 use ralph_host::ids::Ids;
 use ralph_host::plan_file::plan_file;
@@ -215,6 +216,15 @@ impl Context {
     pub(crate) fn running(&self) -> Running {
         let holder = who_runs(&self.project.state_dir());
         holder.map_or(Running::Nobody, |holder| Running::Pid(holder.pid))
+    }
+
+    /// The task that is worked on now: by the loop that started us, or by the one of this worktree.
+    pub(crate) fn task_at_work(&self) -> Result<Option<Id>, CommandError> {
+        if let Some(id) = std::env::var_os(TASK_VARIABLE).filter(|id| !id.is_empty()) {
+            return Ok(Some(Id::new(id.to_string_lossy())));
+        }
+        let open = self.history()?.open.filter(|_| self.running() != Running::Nobody);
+        Ok(open.map(|open| Id::new(open.started.task)))
     }
 
     fn warn_torn(&self, torn: Option<Torn>) {

@@ -31,12 +31,14 @@ fn kill() -> Kill {
 fn all(text: &str, log: &str) -> Vec<String> {
     let templates = Templates::embedded();
     let (task, issue, kill) = (task(), issue(), kill());
+    let rulings = [Ruling { issue: text.to_owned(), reason: text.to_owned() }];
     let input = VerifyInput {
         task: &task,
         spec: spec(text),
         diff: text,
         diff_command: Some("git show 1234"),
         gates: &[GateLine { name: "test", result: "passed" }],
+        rulings: &rulings,
     };
     let killed = DecomposeInput {
         item: KilledItem::Task(&task),
@@ -49,8 +51,14 @@ fn all(text: &str, log: &str) -> Vec<String> {
         plan(&templates, spec(text), slice::from_ref(&task), Format::Progress).unwrap(),
         investigate(&templates, &issue, Some(&task), spec(text)).unwrap(),
         verify(&templates, &input).unwrap(),
-        verify_spec(&templates, spec(text), slice::from_ref(&task), slice::from_ref(&issue))
-            .unwrap(),
+        verify_spec(
+            &templates,
+            spec(text),
+            slice::from_ref(&task),
+            slice::from_ref(&issue),
+            &rulings,
+        )
+        .unwrap(),
         decompose(&templates, &killed).unwrap(),
         decompose(&templates, &DecomposeInput { item: KilledItem::Issue(&issue), ..killed })
             .unwrap(),

@@ -104,6 +104,11 @@ pub enum End {
         /// `id: why`.
         why: Vec<String>,
     },
+    /// Work is done, and no verifier gave a usable verdict about it; one line each.
+    NotVerified {
+        /// `item: not verified: why (log: file)`.
+        why: Vec<String>,
+    },
     /// All iterations are used.
     MaxIterations(u32),
     /// The money is used up.
@@ -286,6 +291,7 @@ impl End {
             Self::Blocked { .. } => "blocked",
             Self::FalseDone => "false_done",
             Self::Breaker(_) => "no_progress",
+            Self::NotVerified { .. } => "not_verified",
             Self::MaxIterations(_) => "max_iterations_reached",
             Self::MaxCost { .. } => "max_cost_reached",
             Self::Once(OnceEnd::Landed) => "once_landed",
@@ -311,6 +317,7 @@ impl End {
             Self::Gate { reason, .. } => reason.clone(),
             Self::TaskComplete(id) => format!("{id} is complete"),
             Self::Blocked { .. } => "no task can run".into(),
+            Self::NotVerified { .. } => "not verified: no verifier gave a usable verdict".into(),
             Self::MaxIterations(n) => format!("max iterations ({n}) reached"),
             Self::MaxCost { limit, spent } => {
                 format!("max cost (${limit:.2}) reached, ${spent:.2} spent")
@@ -337,6 +344,7 @@ pub fn exit_code(end: &End) -> u8 {
         End::Backend { .. } | End::Gate { .. } => 1,
         End::Blocked { .. }
         | End::Unproven { .. }
+        | End::NotVerified { .. }
         | End::Breaker(_)
         | End::FalseDone
         | End::Once(OnceEnd::Failed)

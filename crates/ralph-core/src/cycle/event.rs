@@ -141,10 +141,10 @@ pub fn event_of(entry: &Entry, history: &History) -> Vec<Event> {
                 "left": end.left, "cost_usd": end.cost, "duration_ms": end.took_ms,
             }),
         )],
-        Record::Unverified { task } => vec![event(
-            "task_unverified",
-            format!("{task} could not be verified"),
-            json!({ "task_id": task }),
+        Record::NotVerified(item) => vec![event(
+            "not_verified",
+            item.to_string(),
+            json!({ "task_id": item.task, "why": item.why, "log": item.log }),
         )],
         Record::Answered(end) => vec![event(
             "agent_end",

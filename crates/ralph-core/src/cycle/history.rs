@@ -336,7 +336,7 @@ impl History {
                 self.reviewed(&end.came.accepted);
                 self.construct.stage_ended(end);
             }
-            Record::Unverified { task } => self.construct.unverified(task),
+            Record::NotVerified(item) => self.construct.unverified.push(item.clone()),
             Record::Asked(_) | Record::Noted { .. } => {}
         }
     }

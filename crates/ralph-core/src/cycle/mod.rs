@@ -42,5 +42,7 @@ pub use record::{
     GateStart, JOURNAL_FORM, LandIntent, Landing, On, Record, RunStart, Started, Verdict,
 };
 pub use recover::{Facts, Recovery, TreeIs, recover};
-pub use staged::{Came, ConstructStart, Lap, StageEnd, StageKind, StageStart, Staged};
+pub use staged::{
+    Came, ConstructStart, Lap, NotVerified, Ruling, StageEnd, StageKind, StageStart, Staged,
+};
 pub use state::state_of;

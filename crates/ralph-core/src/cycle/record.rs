@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::judge::{Failure, Proof};
-use super::staged::{ConstructStart, StageEnd, StageStart};
+use super::staged::{ConstructStart, NotVerified, StageEnd, StageStart};
 use crate::backend::Outcome;
 use crate::config::{Config, Dollars};
-use crate::plan::{Id, Task};
+use crate::plan::Task;
 
 /// The number of the journal's form. It grows when an older ralph would misread what is written.
 pub const JOURNAL_FORM: u32 = 1;
@@ -132,11 +132,8 @@ pub enum Record {
     StageStarted(StageStart),
     /// It has ended.
     StageEnded(StageEnd),
-    /// No verifier had a usable word about a task in this iteration.
-    Unverified {
-        /// Which one.
-        task: Id,
-    },
+    /// No verifier gave a usable verdict: a person has to look.
+    NotVerified(NotVerified),
     /// Something worth telling that decides nothing.
     Noted {
         /// One of the words of the event stream.
@@ -367,9 +364,9 @@ pub struct Answered {
     /// The model asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The outcome's word.
+    /// The outcome's word; `unusable` when it finished and its answer cannot be used.
     pub outcome: String,
-    /// The outcome in words.
+    /// What came of it, in words: a verdict, why the answer is unusable, or the outcome.
     pub message: String,
     /// Dollars; absent when nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]

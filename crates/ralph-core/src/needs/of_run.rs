@@ -12,6 +12,7 @@ const GOES_ON: &str = "goes on";
 pub(super) fn add(sources: &NeedSources<'_>, all: &mut Vec<Need>) {
     let history = sources.history;
     all.extend(unproven(sources));
+    all.extend(not_verified(sources));
     let Some(run) = &history.run else { return };
     match (sources.is_idle(), &history.run_end) {
         (true, None) => {
@@ -60,6 +61,17 @@ fn unproven(sources: &NeedSources<'_>) -> Option<Need> {
     Some(Need { command, ..need(NeedKind::Unproven, text, effect) })
 }
 
+/// What the last construct could not verify, for want of a usable verdict.
+fn not_verified(sources: &NeedSources<'_>) -> impl Iterator<Item = Need> {
+    let construct = &sources.history.construct;
+    construct.unverified.iter().filter(|_| sources.is_idle()).map(|item| Need {
+        task: item.task.as_ref().map(ToString::to_string),
+        spec: Some(construct.spec.clone()),
+        command: format!("ralph construct {}", shell_word(&construct.spec)),
+        ..need(NeedKind::Unverified, item.to_string(), "asks the verifiers again")
+    })
+}
+
 /// The last run ended before everything was done.
 fn ended(sources: &NeedSources<'_>, end: &str, stuck: bool) -> Option<Need> {
     let history = sources.history;
@@ -76,6 +88,7 @@ fn ended(sources: &NeedSources<'_>, end: &str, stuck: bool) -> Option<Need> {
         "complete" | "unproven" | "task_complete" | "once_landed" => return None,
         _ if !left => return None,
         "blocked" | "false_done" if stuck && !can_run => return None,
+        "not_verified" if stuck => return None,
         "false_done" => {
             let file = shell_word(sources.plan_file);
             (format!("grep -n RALPH_DONE {file}"), "shows the line that has to go")

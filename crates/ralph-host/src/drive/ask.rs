@@ -11,6 +11,7 @@ use ralph_core::limits::{Decision, Limits, Monitor, Windows};
 
 use super::consult::{Answer, Question, Said};
 use super::control::Ear;
+use super::cost_guard::CostGuard;
 use super::error::DriveError;
 use super::notice::{Listener, Notice};
 use super::signals::Signals;
@@ -65,6 +66,8 @@ pub(super) struct Talk<'t> {
     pub(super) signals: &'t Signals,
     pub(super) leash: &'t Cancel,
     pub(super) clock: &'t Clock,
+    pub(super) ask_again: fn(&Outcome) -> bool,
+    pub(super) costs: CostGuard,
 }
 
 /// What an agent's thread tells.
@@ -74,10 +77,11 @@ enum News {
     /// The monitor, or how a run went, in words.
     Note(String),
     /// It has ended.
-    Ended(Box<Result<Ended, ProcError>>),
+    Ended(Box<Result<Option<Ended>, ProcError>>),
 }
 
-/// Ask all of them, so many at once. An error is told when all have ended.
+/// Ask all of them, so many at once; those that there is no money for are left out. An error is told
+/// when all have ended.
 pub(super) fn ask_all(
     talk: &Talk<'_>,
     asking: &[Asking<'_>],
@@ -119,7 +123,7 @@ pub(super) fn ask_all(
                 Some(News::Event(event)) => listener.hear(Notice::Backend(&event)),
                 Some(News::Note(text)) => listener.hear(Notice::Monitor(&text)),
                 Some(News::Ended(one)) => match *one {
-                    Ok(one) => ended.push(one),
+                    Ok(one) => ended.extend(one),
                     Err(e) => error = error.or(Some(e.into())),
                 },
             }
@@ -128,58 +132,90 @@ pub(super) fn ask_all(
     })
 }
 
-/// One agent, and once more in its session when its answer cannot be read.
+/// One agent, and once more when its answer cannot be used. `None` when it was not started for want of
+/// money.
 fn ask_one(
     talk: &Talk<'_>,
     asking: &Asking<'_>,
     stream: bool,
     sender: &Sender<News>,
-) -> Result<Ended, ProcError> {
+) -> Result<Option<Ended>, ProcError> {
     let question = asking.question;
-    let prices = talk.chosen.settings.prices.clone();
-    let mut monitor = Monitor::knowing(talk.limits, talk.windows.clone()).priced(prices);
+    let prices = &talk.chosen.settings.prices;
+    let mut monitor = Monitor::knowing(talk.limits, talk.windows.clone()).priced(prices.clone());
     let mut run = |prompt: &str, session: Session<'_>| {
+        let Some(reserved) = talk.costs.reserve() else { return Ok(None) };
         let report = run(talk, asking, prompt, session, &mut monitor, stream.then_some(sender))?;
+        reserved.settle(cost(&report.spent, prices));
         for note in &report.notes {
             let _ = sender.send(News::Note(note.clone()));
         }
-        Ok::<SessionReport, ProcError>(report)
+        Ok::<Option<SessionReport>, ProcError>(Some(report))
     };
-    let first = run(&question.prompt, Session::New)?;
-    let (mut last, mut spent) = (first.last, first.spent);
-    let mut took = last.finished.elapsed;
-    let mut said = said(&last);
-    if last.outcome == Outcome::Success
-        && let Err(repair) = (question.check)(&said)
-        && let Some(id) = last.session.clone().filter(|_| talk.chosen.driver.supports().resume)
-    {
-        let again = run(&repair, Session::Resume { id: &id, before: spent })?;
-        spent = spent.plus(again.spent);
-        took += again.last.finished.elapsed;
-        let second = self::said(&again.last);
-        if (question.check)(&second).is_ok() {
-            (said, last) = (second, again.last);
+    let Some(first) = run(&question.prompt, Session::New)? else { return Ok(None) };
+    let (mut spent, mut took) = (first.spent, first.last.finished.elapsed);
+    let mut answer = answer_of(talk, asking, &first.last);
+    if let Some((prompt, session)) = second_question(talk, question, &first, &answer) {
+        match run(&prompt, session)? {
+            Some(again) => {
+                spent = spent.plus(again.spent);
+                took += again.last.finished.elapsed;
+                let second = answer_of(talk, asking, &again.last);
+                // Of two answers that cannot be used, the one to the whole question says more.
+                if second.verdict.is_ok() || !second.finished() || !answer.finished() {
+                    answer = second;
+                }
+            }
+            None => answer.outcome = Outcome::Budget,
         }
     }
-    let outcome = match &last.outcome {
-        Outcome::RateLimit { resets_at: None, message } => {
-            Outcome::RateLimit { resets_at: last.resets_at(talk.clock), message: message.clone() }
-        }
-        other => other.clone(),
-    };
-    Ok(Ended {
+    Ok(Some(Ended {
         number: asking.number,
         item: question.item.clone(),
-        answer: Answer { said, outcome, log: asking.log.clone() },
-        cost: cost(&spent, &talk.chosen.settings.prices),
+        answer,
+        cost: cost(&spent, prices),
         tokens: spent.input.zip(spent.output),
         took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         windows: monitor.windows().clone(),
-    })
+    }))
 }
 
-fn said(report: &RunReport) -> Said {
-    Said { text: report.answer.clone(), structured: report.structured.clone() }
+/// What to ask an agent whose answer cannot be used, if it is asked again.
+fn second_question<'r>(
+    talk: &Talk<'_>,
+    question: &Question<'_>,
+    first: &'r SessionReport,
+    answer: &Answer,
+) -> Option<(String, Session<'r>)> {
+    let anew = (talk.ask_again)(&answer.outcome);
+    if !answer.finished() {
+        return anew.then(|| (question.prompt.clone(), Session::New));
+    }
+    let repair = (question.check)(&answer.said).err()?.question;
+    let resumes = talk.chosen.driver.supports().resume;
+    match first.last.session.as_deref().filter(|_| resumes) {
+        Some(id) => Some((repair, Session::Resume { id, before: first.spent })),
+        None => anew.then(|| {
+            let prompt = format!("{}\n\n# Your Last Answer\n\n{repair}\n", question.prompt);
+            (prompt, Session::New)
+        }),
+    }
+}
+
+/// What came of one start of an agent.
+fn answer_of(talk: &Talk<'_>, asking: &Asking<'_>, report: &RunReport) -> Answer {
+    let said = Said { text: report.answer.clone(), structured: report.structured.clone() };
+    let outcome = match &report.outcome {
+        Outcome::RateLimit { resets_at: None, message } => {
+            Outcome::RateLimit { resets_at: report.resets_at(talk.clock), message: message.clone() }
+        }
+        other => other.clone(),
+    };
+    let verdict = match &outcome {
+        Outcome::Success => (asking.question.check)(&said).map_err(|e| e.to_string()),
+        other => Err(other.to_string()),
+    };
+    Answer { said, outcome, verdict, log: asking.log.clone() }
 }
 
 fn run(

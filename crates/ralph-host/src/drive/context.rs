@@ -15,7 +15,7 @@ use ralph_core::plan::{Task, verbs};
 use serde_json::json;
 
 use super::attempt::{Begun, to_value};
-use super::consult::{Consultation, Question, Said};
+use super::consult::{Consultation, Question, Said, never};
 use super::error::DriveError;
 use super::memory::FAILURE_CONTEXT;
 use super::session::Session;
@@ -90,13 +90,15 @@ impl Session<'_> {
         let prompt =
             prep_prompt(&templates, &input).map_err(|e| DriveError::Prompt(e.to_string()))?;
         let required = required_sections(&input);
-        let fits = |said: &Said| check::<PrepDirective>(said.structured.as_ref(), &said.text);
+        let fits =
+            |said: &Said| check::<PrepDirective>(said.structured.as_ref(), &said.text).map(|()| "");
         let question = Question { item: task.id.to_string(), prompt, check: &fits };
         let consultation = Consultation {
             role: "prepare",
             terms: self.role_terms(Role::ContextPrep, schema_of::<PrepDirective>(), Access::Writes),
             questions: vec![question],
             jobs: 1,
+            ask_again: never,
             may_write: Role::ContextPrep.may_write(),
         };
         let Some(consulted) = self.consult_softly(&consultation)? else {
@@ -210,7 +212,8 @@ impl Session<'_> {
         let prompt =
             post_prompt(&templates, &input).map_err(|e| DriveError::Prompt(e.to_string()))?;
         let snapshot = Snapshot::take(&root)?;
-        let fits = |said: &Said| check::<PostDirective>(said.structured.as_ref(), &said.text);
+        let fits =
+            |said: &Said| check::<PostDirective>(said.structured.as_ref(), &said.text).map(|()| "");
         let question = Question { item: begun.task.id.to_string(), prompt, check: &fits };
         let terms =
             self.role_terms(Role::ContextPost, schema_of::<PostDirective>(), Access::Writes);

@@ -1,5 +1,6 @@
 //! Passes: further agents that look at what came of an attempt. Whatever they do, the loop goes on.
 
+use ralph_core::answer::UnusableAnswer;
 use ralph_core::config::Pass;
 use ralph_core::cycle::Fate;
 use ralph_core::memory::roles::directive::{Review, ReviewVerdict, schema_of};
@@ -7,7 +8,7 @@ use ralph_core::memory::roles::{Judged, PassInput, PassPrompt, Role, pass_prompt
 use serde_json::{Value, json};
 
 use super::attempt::Begun;
-use super::consult::{Answer, Consultation, Question, Said};
+use super::consult::{Answer, Consultation, Question, Said, never};
 use super::error::DriveError;
 use super::notice::Notice;
 use super::session::Session;
@@ -47,7 +48,8 @@ impl Session<'_> {
             Some(_) => said.read::<Value>().map(drop),
             None => said.read::<Review>().map(drop),
         };
-        let check = |said: &Said| check(said).map_err(|e| e.repair_request(&schema));
+        let check =
+            |said: &Said| check(said).map(|()| "").map_err(|e| UnusableAnswer::new(e, &schema));
         let terms = RoleTerms {
             max_turns: pass.max_turns.map(u32::from),
             model: pass.model.clone(),
@@ -59,7 +61,14 @@ impl Session<'_> {
         };
         let question = Question { item: pass.name.clone(), prompt, check: &check };
         let questions = vec![question];
-        let consultation = Consultation { role: "pass", terms, questions, jobs: 1, may_write: &[] };
+        let consultation = Consultation {
+            role: "pass",
+            terms,
+            questions,
+            jobs: 1,
+            ask_again: never,
+            may_write: &[],
+        };
         let Some(consulted) = self.consult_softly(&consultation)? else { return Ok(false) };
         let Some(answer) = consulted.answers.into_iter().next() else { return Ok(true) };
         if !answer.finished() {

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{Agent, duration};
 use crate::drive::error::DriveError;
 use crate::drive::session::Session;
-use crate::git::{CommitMessage, ENTRY, Keep, LandError};
+use crate::git::{CommitMessage, ENTRY, Keep, LandError, TakenOut};
 
 /// How a spec stands that is satisfied, on what HEAD is now.
 pub(super) enum Standing {
@@ -212,13 +212,9 @@ impl Session<'_> {
         let (at, error) = (self.clock.stamp(), why.to_owned());
         self.change_inbox(&entry.id, &Change::Failed { at, error })?;
         crate::crash::point();
-        let keep = match self.config.agent.on_failure {
-            OnFailure::Stash => Keep::Stash,
-            OnFailure::Reset => Keep::Salvage,
-        };
         let message = format!("{}: failed {}", self.config.commit_prefix, name(&entry.spec));
-        let out = self.repo.take_out_spec(&Self::keeper_of(entry), keep, &message)?;
         self.say(&format!("FAILED: {}: {why}", entry.spec));
+        let out = self.take_out_work(agent, entry, &message)?;
         let kept = out.as_ref().map(|out| out.kept.clone());
         let stash = out.as_ref().and_then(|out| out.stash.as_ref()).map(ToString::to_string);
         let details = json!({ "spec": entry.spec, "why": why, "stash": stash });
@@ -227,22 +223,38 @@ impl Session<'_> {
         self.notify(agent, What::SpecFailed { spec, why: told, kept });
         if let Some(out) = out {
             self.say(&format!("FAILED: its work is out of the tree; {}", out.kept));
-            if !out.mixed.is_empty() {
-                let paths: Vec<String> = out.mixed.iter().map(ToString::to_string).collect();
-                self.warn(&format!(
-                    "you changed the same lines as {} in {}: there they are as you left them",
-                    entry.spec,
-                    paths.join(", ")
-                ));
-            }
+        }
+        agent.state.specs_failed += 1;
+        agent.state.consecutive_failures += 1;
+        self.spec_over(agent)
+    }
+
+    /// Take a spec's work out of the tree and out of the plan; `None` when there was none.
+    pub(super) fn take_out_work(
+        &mut self,
+        agent: &mut Agent,
+        entry: &Entry,
+        message: &str,
+    ) -> Result<Option<TakenOut>, DriveError> {
+        let keep = match self.config.agent.on_failure {
+            OnFailure::Stash => Keep::Stash,
+            OnFailure::Reset => Keep::Salvage,
+        };
+        let out = self.repo.take_out_spec(&Self::keeper_of(entry), keep, message)?;
+        let mixed = out.iter().flat_map(|out| &out.mixed);
+        let mixed: Vec<String> = mixed.map(ToString::to_string).collect();
+        if !mixed.is_empty() {
+            self.warn(&format!(
+                "you changed the same lines as {} in {}: there they are as you left them",
+                entry.spec,
+                mixed.join(", ")
+            ));
         }
         crate::crash::point();
         self.undo_plan(entry)?;
         self.leave_spec_branch(agent)?;
         self.settled = None;
-        agent.state.specs_failed += 1;
-        agent.state.consecutive_failures += 1;
-        self.spec_over(agent)
+        Ok(out)
     }
 
     /// What the plan says about the spec is what it said before: its code is gone.
@@ -256,7 +268,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn spec_over(&mut self, agent: &mut Agent) -> Result<(), DriveError> {
+    pub(super) fn spec_over(&mut self, agent: &mut Agent) -> Result<(), DriveError> {
         let id = agent.state.current_spec_id.take();
         self.save(agent)?;
         self.forget_copies(id.as_deref());

@@ -14,6 +14,7 @@
 //! leaves nothing behind: not in the tree, and not in the plan, which says about it what it said before.
 
 mod branch;
+mod discard;
 mod finish;
 mod inbox;
 
@@ -26,6 +27,7 @@ use ralph_core::inbox::{Change, Entry, Status};
 use ralph_core::needs::Need;
 use ralph_core::notify::{Happening, What};
 
+pub use self::discard::{discard_spec, is_begun};
 use self::finish::Standing;
 use super::construct::Goal;
 use super::error::DriveError;
@@ -258,7 +260,7 @@ impl Session<'_> {
                 self.change_inbox(&entry.id, &Change::Pending)?;
                 let (spec, why) = (Some(entry.spec.clone()), end.reason());
                 match other {
-                    End::Paused { .. } | End::Backend { .. } => {
+                    End::Paused { .. } | End::Backend { .. } | End::NotVerified { .. } => {
                         self.notify(agent, What::NeedsPerson { spec, why });
                     }
                     End::MaxCost { .. } | End::UsageLimit { .. } => {

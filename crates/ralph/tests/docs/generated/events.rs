@@ -56,6 +56,10 @@ const EVENTS: &[(&str, &str)] = &[
     ("knowledge_indexed", "the knowledge index is up to date: `iteration`"),
     ("ledger_restored", "an agent changed the plan or another file of ralph's; it is as before"),
     ("monitor", "a warning about time or context"),
+    (
+        "not_verified",
+        "no verifier gave a usable verdict about a task, or, without `task_id`, about the spec",
+    ),
     ("orchestrator_end", "a loop has ended: `status`, `remaining`, `cost_usd`"),
     ("orchestrator_start", "a loop begins: `run`, `plan`"),
     ("paused", "the loop waits for `ralph resume`"),
@@ -71,7 +75,6 @@ const EVENTS: &[(&str, &str)] = &[
     ("stage_start", "a stage of construct begins"),
     ("stopping", "a signal came, and the loop comes to its end"),
     ("stuck_detected", "the context agent says that the work goes round in circles"),
-    ("task_unverified", "no verifier had a usable word about a task: `task_id`"),
     ("tree_restored", "an agent that may only look changed files; they are as before"),
     ("validation_fail", "gates are red: `checks`, each with its name"),
     ("validation_pass", "gates are green, or what is red was red before: `checks`"),

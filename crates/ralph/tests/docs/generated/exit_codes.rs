@@ -54,6 +54,10 @@ fn ends() -> Vec<(&'static str, End)> {
         ("`--once`: its attempt landed", End::Once(OnceEnd::Landed)),
         ("`--once`: its attempt failed", End::Once(OnceEnd::Failed)),
         ("what is left cannot run", End::Blocked { why: Vec::new() }),
+        (
+            "work is done, and no verifier gave a usable verdict",
+            End::NotVerified { why: Vec::new() },
+        ),
         ("nothing moves any more", End::Breaker(Tripped { reason: text(), evidence: Vec::new() })),
         ("progress.md says that all is done, and tasks are open", End::FalseDone),
         ("no agent made a plan that can be used", End::NoPlan { why: text(), log: None }),
@@ -78,6 +82,7 @@ fn all_are_listed(end: &End) {
         | End::TaskComplete(_)
         | End::Once(OnceEnd::Landed | OnceEnd::Failed)
         | End::Blocked { .. }
+        | End::NotVerified { .. }
         | End::Breaker(_)
         | End::FalseDone
         | End::NoPlan { .. }
