@@ -292,6 +292,17 @@ fn plain(line: &str) -> String {
     if line.starts_with("**") { line.replacen("**", "", 2) } else { line.to_owned() }
 }
 
+/// The few lines of a failure context that a person sees: its headings and fences say nothing to
+/// people, and what a gate printed before its first error is in its log.
+fn shown_of(context: &str) -> impl Iterator<Item = &str> {
+    let marks = |l: &&str| l.trim().is_empty() || l.starts_with("### ") || l.starts_with("```");
+    let output = context.find("\n```").unwrap_or(context.len());
+    let (above, output) = context.split_at(output);
+    let from = output.lines().position(ralph_core::gate::shows_error).unwrap_or(0);
+    let said = above.lines().chain(output.lines().skip(from));
+    said.filter(move |l| !marks(l)).take(DETAIL)
+}
+
 fn failed(
     iteration: u32,
     task: &Task,
@@ -319,10 +330,7 @@ fn failed(
         }
     };
     let mut lines = vec![line];
-    // The text is for a prompt: its headings and fences say nothing to people.
-    let marks = |l: &&str| l.trim().is_empty() || l.starts_with("### ") || l.starts_with("```");
-    let said = more.lines().filter(|l| !marks(l));
-    lines.extend(said.take(DETAIL).map(|l| {
+    lines.extend(shown_of(more).map(|l| {
         Line::of(Style::Faint, "             | ").hang_here().add(Style::Plain, plain(l.trim_end()))
     }));
     if let Some(salvage) = salvage {

@@ -38,8 +38,8 @@ pub use judge::{
 };
 pub use reconcile::{Kept, is_ticked, reconcile};
 pub use record::{
-    Answered, BackendEnd, Base, Budget, CheckLine, Consulting, Entry, FailIntent, GateEnd,
-    GateStart, JOURNAL_FORM, LandIntent, Landing, On, Record, RunStart, Started, Verdict,
+    Answered, BackendEnd, Base, Budget, Consulting, Entry, FailIntent, GateEnd,
+    GateStart, JOURNAL_FORM, LandIntent, Landing, On, Record, RunStart, Started,
 };
 pub use recover::{Facts, Recovery, TreeIs, recover};
 pub use staged::{Came, ConstructStart, Lap, StageEnd, StageKind, StageStart, Staged};

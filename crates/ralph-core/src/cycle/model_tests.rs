@@ -1,6 +1,7 @@
 //! Records as the host writes them, for the tests of everything that reads them.
 
 use super::*;
+use crate::gate::{GateCheck, GateVerdict};
 use crate::backend::Outcome;
 use crate::plan::Task;
 
@@ -61,8 +62,9 @@ pub(super) fn ended(attempt: &str, outcome: &Outcome) -> Record {
 }
 
 pub(super) fn verdict(attempt: &str, passed: bool) -> Record {
-    let checks = vec![CheckLine { name: "test".into(), passed, preexisting: false }];
-    Record::Judged(Verdict { attempt: attempt.into(), passed, checks, ..Verdict::default() })
+    let checks = vec![GateCheck { name: "test".into(), passed, ..GateCheck::default() }];
+    let attempt = attempt.into();
+    Record::Judged(GateVerdict { attempt, passed, checks, ..GateVerdict::default() })
 }
 
 pub(super) fn land_intent(attempt: &str, landing: Landing) -> Record {

@@ -7,6 +7,7 @@ use super::judge::{Failure, Proof};
 use super::staged::{ConstructStart, StageEnd, StageStart};
 use crate::backend::Outcome;
 use crate::config::{Config, Dollars};
+use crate::gate::GateVerdict;
 use crate::plan::{Id, Task};
 
 /// The number of the journal's form. It grows when an older ralph would misread what is written.
@@ -46,7 +47,7 @@ pub enum Record {
     /// It has ended; one that was ended from outside has no such record.
     GateEnded(GateEnd),
     /// The gates were run.
-    Judged(Verdict),
+    Judged(GateVerdict),
     /// Intent: the work is about to be put where it belongs.
     LandIntent(LandIntent),
     /// The work is where it belongs.
@@ -316,6 +317,13 @@ pub struct BackendEnd {
     pub took_ms: u64,
 }
 
+impl BackendEnd {
+    /// Whether the agent said something that could be read: a claim or a handoff.
+    pub fn has_answer(&self) -> bool {
+        self.handoff.is_some() || self.claimed != super::judge::Claimed::Nothing
+    }
+}
+
 /// Agents are about to be asked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Consulting {
@@ -363,38 +371,6 @@ pub struct Answered {
 /// serde asks with a reference.
 fn is_zero(bytes: &u64) -> bool {
     *bytes == 0
-}
-
-/// One gate of a verdict.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CheckLine {
-    /// The gate.
-    pub name: String,
-    /// Whether it was green.
-    pub passed: bool,
-    /// Whether its failures were there before.
-    #[serde(default)]
-    pub preexisting: bool,
-}
-
-/// What the gates said.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Verdict {
-    /// Which attempt.
-    pub attempt: String,
-    /// Whether the attempt may land as far as gates go.
-    pub passed: bool,
-    /// Each gate.
-    pub checks: Vec<CheckLine>,
-    /// Why the result is not proven, where it is not.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unproven: Vec<String>,
-    /// Changes to tests, manifests and CI, one line each.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub judges: Vec<String>,
-    /// The file with the whole result, relative to the root.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub report: Option<String>,
 }
 
 /// How a landed attempt leaves its task.

@@ -31,7 +31,8 @@ pub use since::Since;
 
 use serde::Serialize;
 
-use crate::cycle::{CheckLine, Proof};
+use crate::cycle::Proof;
+use crate::gate::GateCheck;
 
 /// What happened in a period.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -157,7 +158,7 @@ pub struct LandedTask {
     /// How far it is proven.
     pub proof: Proof,
     /// What the gates said.
-    pub gates: Vec<CheckLine>,
+    pub gates: Vec<GateCheck>,
     /// Changes to tests, manifests and CI.
     pub judges: Vec<String>,
     /// Why it is not proven, where it is not.
