@@ -2,7 +2,7 @@
 
 use ralph_core::backend::{Event, LimitStatus};
 use ralph_core::construct::stage_words;
-use ralph_core::cycle::{Failure, FailureKind, Landing, Proof, StageKind};
+use ralph_core::cycle::{Failure, FailureKind, Landing, PlanAmended, Proof, StageKind};
 use ralph_core::plan::Task;
 use ralph_host::drive::{Notice, Tally, Then};
 
@@ -25,6 +25,8 @@ pub struct Story {
     limit_told: bool,
     /// Landings that no gate proved.
     unproven: usize,
+    /// Tasks that agents took out of the plan, for the end.
+    removed: Vec<Line>,
 }
 
 impl Story {
@@ -107,6 +109,7 @@ impl Story {
             Notice::Failed { iteration, task, failure, then, salvage, detail } => {
                 failed(*iteration, task, failure, *then, *salvage, detail)
             }
+            Notice::Amended(amended) => self.amended(amended),
             Notice::Waiting { .. } if waited => Vec::new(),
             Notice::Waiting { reason, seconds } => {
                 vec![aside(
@@ -123,6 +126,7 @@ impl Story {
                 let totals = Totals { remaining, landed, attempts, cost, took_ms };
                 let mut lines = ending(command, end, reason, &totals);
                 lines.extend(doubt(self.unproven));
+                lines.extend(self.removed.drain(..));
                 lines
             }
         }
@@ -149,6 +153,17 @@ impl Story {
             .add(Style::Caution, retry)
             .add(Style::Plain, other)
             .add(Style::Strong, format!("  {}", task.name))
+    }
+
+    /// What an agent did to the plan; what it removed is said at the end, too.
+    fn amended(&mut self, amended: &PlanAmended) -> Vec<Line> {
+        let removed = amended.outcomes.iter().filter(|outcome| outcome.is_removal());
+        self.removed.extend(removed.map(|outcome| {
+            let what = format!("{}; in iteration {}", outcome.task(), amended.iteration);
+            aside(Style::Caution, "Removed by an agent: ", &what)
+        }));
+        let all = amended.outcomes.iter();
+        all.map(|outcome| detail(Style::Caution, "plan", outcome.to_string())).collect()
     }
 
     /// Only what explains how an attempt ends; everything is in its log.

@@ -180,6 +180,7 @@ function drawNow(main) {
   const right = h('div', { class: 'stack' },
     now.needs.length > 0 && panel('Needs you', null, needs(now.needs)),
     attempt && attemptPanel(now),
+    now.amendments.length > 0 && panel('Plan changed by agents', null, h('ul', {}, now.amendments.map((a) => h('li', {}, `${a.by_task}: ${a.words}`)))),
     panel('Last attempts', h('a', { href: '#timeline' }, 'all'), attemptTable(now.recent, true)),
     now.next.length > 0 && panel('Next', null, h('div', {}, now.next.map((id) => [taskLink(id), ' ']))));
   main.replaceChildren(...problems(), tiles, h('div', { class: 'grid two stack-top' }, streamPanel(), right));

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::history::{Fate, History};
 use super::judge::Claimed;
-use super::record::{Entry, On, Record};
+use super::record::{Entry, On, PlanAmended, Record};
 use crate::gate::{GateCheck, GateVerdict};
 use crate::words::took;
 
@@ -116,6 +116,7 @@ pub fn event_of(entry: &Entry, history: &History) -> Vec<Event> {
             format!("the knowledge index knows everything up to iteration {iteration}"),
             json!({ "iteration": iteration }),
         )],
+        Record::Amended(amended) => vec![amendments(entry, amended)],
         Record::Noted { event: word, message, details } => {
             vec![event(word, message.clone(), details.clone())]
         }
@@ -208,6 +209,21 @@ fn in_words(verdict: &GateVerdict) -> String {
         (true, red) => format!("tolerated: {}", red.join(", ")),
         (false, []) => "not good enough, though no gate is red".to_owned(),
         (false, red) => format!("gates failed: {}", red.join(", ")),
+    }
+}
+
+fn amendments(entry: &Entry, amended: &PlanAmended) -> Event {
+    let outcomes = &amended.outcomes;
+    let said: Vec<String> = outcomes.iter().map(ToString::to_string).collect();
+    let refused = outcomes.iter().filter(|outcome| outcome.refused.is_some()).count();
+    Event {
+        timestamp: entry.at.clone(),
+        event: "amendments".into(),
+        message: format!("{} amended the plan: {}", amended.task, said.join("; ")),
+        metadata: json!({
+            "attempt": amended.attempt, "iteration": amended.iteration, "task_id": amended.task,
+            "made": outcomes.len() - refused, "refused": refused, "amendments": outcomes,
+        }),
     }
 }
 

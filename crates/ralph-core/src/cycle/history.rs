@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::judge::{Failure, FailureKind, Proof};
 use super::record::{
-    BackendEnd, Base, Consulting, Entry, FailIntent, GateStart, LandIntent, Landing, Record,
-    RunStart, Started,
+    BackendEnd, Base, Consulting, Entry, FailIntent, GateStart, LandIntent, Landing, PlanAmended,
+    Record, RunStart, Started,
 };
 use super::staged::Staged;
 use crate::gate::GateVerdict;
@@ -183,6 +183,10 @@ pub struct History {
     pub notes: Vec<String>,
     /// Notes that the last prompt had; they come back if nothing came of it.
     pub(super) given: Vec<String>,
+    /// Changes of the plan by agents, with their times, oldest first.
+    pub(super) amended: Vec<(String, PlanAmended)>,
+    /// Where those of the last run begin.
+    pub(super) amended_from: usize,
     /// Where the attempts of the last run, or of its last construct, begin.
     pub(super) loop_from: usize,
     /// The task that was only researched last, and how often in a row.
@@ -215,6 +219,7 @@ impl History {
                 self.run_end = None;
                 self.cost = run.spent;
                 self.loop_from = self.attempts.len();
+                self.amended_from = self.amended.len();
                 self.cost_unknown = false;
                 self.out_of_money = false;
                 self.paused = false;
@@ -291,6 +296,7 @@ impl History {
             Record::StageStarted(start) => self.construct.stage_started(start),
             Record::StageEnded(end) => self.construct.stage_ended(end),
             Record::Unverified { task } => self.construct.unverified(task),
+            Record::Amended(amended) => self.amended.push((entry.at.clone(), amended.clone())),
             Record::Noted { .. } => {}
         }
     }
@@ -365,7 +371,8 @@ impl History {
 
     fn judged(&mut self, verdict: &GateVerdict) {
         let place = self.attempts.iter().rposition(|v| v.started.attempt == verdict.attempt);
-        let Some((place, view)) = place.and_then(|at| Some((at, self.attempts.get_mut(at)?))) else {
+        let Some((place, view)) = place.and_then(|at| Some((at, self.attempts.get_mut(at)?)))
+        else {
             return;
         };
         view.verdict = Some(verdict.clone());

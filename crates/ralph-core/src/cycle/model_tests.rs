@@ -1,8 +1,8 @@
 //! Records as the host writes them, for the tests of everything that reads them.
 
 use super::*;
-use crate::gate::{GateCheck, GateVerdict};
 use crate::backend::Outcome;
+use crate::gate::{GateCheck, GateVerdict};
 use crate::plan::Task;
 
 /// A record at some time; the time is the record's place.
@@ -73,6 +73,7 @@ pub(super) fn land_intent(attempt: &str, landing: Landing) -> Record {
         landing,
         proof: Proof::Proven,
         summary: "wrote it".into(),
+        story: String::new(),
         task: Task::default(),
     })
 }

@@ -8,7 +8,7 @@ use super::staged::{ConstructStart, StageEnd, StageStart};
 use crate::backend::Outcome;
 use crate::config::{Config, Dollars};
 use crate::gate::GateVerdict;
-use crate::plan::{Id, Task};
+use crate::plan::{AmendmentOutcome, Id, Task};
 
 /// The number of the journal's form. It grows when an older ralph would misread what is written.
 pub const JOURNAL_FORM: u32 = 1;
@@ -136,6 +136,8 @@ pub enum Record {
         /// Which one.
         task: Id,
     },
+    /// An agent changed the plan, or wanted to.
+    Amended(PlanAmended),
     /// Something worth telling that decides nothing.
     Noted {
         /// One of the words of the event stream.
@@ -203,6 +205,19 @@ impl Budget {
             ..Self::of_build(config)
         }
     }
+}
+
+/// An agent changed the plan, or wanted to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanAmended {
+    /// Which attempt.
+    pub attempt: String,
+    /// Its number.
+    pub iteration: u32,
+    /// The task that it worked on.
+    pub task: String,
+    /// Each change.
+    pub outcomes: Vec<AmendmentOutcome>,
 }
 
 /// Which tree a gate looks at.
@@ -302,6 +317,9 @@ pub struct BackendEnd {
     /// One line about what was done.
     #[serde(default)]
     pub summary: String,
+    /// What the agent says that it tried and what came of it, on one line; empty when it said nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub story: String,
     /// What it changed; only the git room reads it.
     pub changes: Base,
     /// How many paths it changed, the ledger left out.
@@ -318,6 +336,11 @@ pub struct BackendEnd {
 }
 
 impl BackendEnd {
+    /// What was tried: in the agent's own words, else the summary.
+    pub fn account(&self) -> &str {
+        if self.story.is_empty() { &self.summary } else { &self.story }
+    }
+
     /// Whether the agent said something that could be read: a claim or a handoff.
     pub fn has_answer(&self) -> bool {
         self.handoff.is_some() || self.claimed != super::judge::Claimed::Nothing
@@ -394,6 +417,9 @@ pub struct LandIntent {
     pub proof: Proof,
     /// One line for the commit.
     pub summary: String,
+    /// What the agent says that it tried, for Recent Attempts.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub story: String,
     /// The task as it was, to go back to when the commit is refused.
     pub task: Task,
 }

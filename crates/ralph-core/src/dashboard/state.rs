@@ -8,12 +8,14 @@ use super::rows::{AttemptRow, attempt_row, phase_word};
 use super::{between, seconds};
 use crate::backend::Event;
 use crate::config::Config;
-use crate::cycle::{Budget, History, OpenAttempt};
+use crate::cycle::{AmendmentRow, Budget, History, OpenAttempt};
 use crate::gate::resolve;
 use crate::inbox;
 use crate::plan::{self, Plan, Trust};
 use crate::view::Tally;
 
+/// Changes of the plan that the first screen lists.
+const AMENDMENTS: usize = 20;
 /// Attempts that the first screen lists.
 const RECENT: usize = 12;
 
@@ -102,6 +104,8 @@ pub struct State {
     pub next: Vec<String>,
     /// The last attempts, newest first.
     pub recent: Vec<AttemptRow>,
+    /// Changes of the plan by agents in the last run, newest first.
+    pub amendments: Vec<AmendmentRow>,
     /// The queue of specs.
     pub inbox: InboxCount,
     /// Notes of the operator that wait for the next prompt.
@@ -282,6 +286,7 @@ pub fn state(facts: &Facts<'_>) -> State {
             .map(|t| t.id.to_string())
             .collect(),
         recent: history.attempts.iter().rev().take(RECENT).map(attempt_row).collect(),
+        amendments: history.amendments_of_run().rev().take(AMENDMENTS).collect(),
         inbox: inbox_count(facts.inbox),
         notes: history.notes.clone(),
         run,

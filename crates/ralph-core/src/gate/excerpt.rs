@@ -185,8 +185,7 @@ fn error_sign(line: &str) -> Option<ErrorSign> {
     const CLEAR_START: [&str; 10] =
         ["error[", "error:", "not ok ", "E   ", "● ", "✕ ", "✗ ", "FAIL: ", "panic: ", "× "];
     const LIKELY: [&str; 5] = [": error", "SyntaxError", "TypeError", "Error: ", "Exception: "];
-    const VAGUE: [&str; 7] =
-        ["FAIL", "ERROR", "rror:", "✖", "fatal", "not found", "o such file"];
+    const VAGUE: [&str; 7] = ["FAIL", "ERROR", "rror:", "✖", "fatal", "not found", "o such file"];
     let text = line.trim_start();
     let has = |signs: &[&str]| signs.iter().any(|sign| line.contains(sign));
     if CLEAR_START.iter().any(|sign| text.starts_with(sign)) || has(&CLEAR) {

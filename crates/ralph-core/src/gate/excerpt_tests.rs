@@ -23,7 +23,10 @@ fn a_long_output_shows_its_beginning_each_error_and_its_end() {
     );
     let shown = excerpt(&text);
     assert!(shown.starts_with("first\na line"), "{shown}");
-    assert!(shown.contains("\nbefore it\nthread 'b' panicked at src/b.rs:3:4:\nleft: 1\n"), "{shown}");
+    assert!(
+        shown.contains("\nbefore it\nthread 'b' panicked at src/b.rs:3:4:\nleft: 1\n"),
+        "{shown}"
+    );
     assert!(shown.contains("\nerror[E0308]: mismatched types\n"), "{shown}");
     assert!(shown.ends_with("\nlast"), "{shown}");
     assert_eq!(shown.matches(" lines left out …]\n").count(), 3, "{shown}");
@@ -44,6 +47,7 @@ fn without_any_error_the_end_has_the_room() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
     fn every_excerpt_is_short_and_in_order(
         lines in prop::collection::vec("(error: |FAIL |ok |E   )?[a-zü ]{0,60}", 0..400),

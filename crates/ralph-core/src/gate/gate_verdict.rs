@@ -58,8 +58,8 @@ pub struct GateCheck {
     /// What failed and did not before, by name or message, as far as the output says.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failing: Vec<String>,
-    /// The output around the errors, made from all of it. A history has it only of the newest red
-    /// verdict of an open task.
+    /// The output around the errors, made from all of it, of a gate that blocks. A history has it only
+    /// of the newest red verdict of an open task.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub excerpt: String,
     /// The file with the whole output, relative to the root.
@@ -117,19 +117,19 @@ impl GateVerdict {
 impl GateCheck {
     fn of(judged: &Judged) -> Self {
         let Judged { check, standing } = judged;
-        let passed = check.is_green();
+        let blocks = matches!(standing, Standing::New(_));
         Self {
             name: check.name.clone(),
             command: check.command.clone(),
-            passed,
+            passed: check.is_green(),
             preexisting: *standing == Standing::Old,
-            blocks: matches!(standing, Standing::New(_)),
+            blocks,
             ending: check.ending.describe(),
             failing: match standing {
                 Standing::New(new) => shorten_list(new),
                 _ => Vec::new(),
             },
-            excerpt: if passed { String::new() } else { check.excerpt.clone() },
+            excerpt: if blocks { check.excerpt.clone() } else { String::new() },
             log: check.log.clone(),
         }
     }

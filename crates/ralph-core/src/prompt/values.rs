@@ -35,12 +35,15 @@ pub const VARIABLES: [(&str, &str); 20] = [
     ("completed", "names of complete tasks of the same spec, the newest 50"),
     ("completed_more", "how many more there are"),
     ("gates", "a list of `name`, `command`, `required`"),
-    ("gate_failures", "a list of `name`, `command`, `ending`, `failing` (a list), `output` (a code block), `log`"),
+    (
+        "gate_failures",
+        "a list of `name`, `command`, `ending`, `failing` (a list), `output` (a code block), `log`",
+    ),
     ("setbacks", "a list of `happened`, `detail`, `advice`, `log`"),
     ("rejections", "a list of `tried`, `why`, the newest 10"),
     (
         "handoff",
-        "the latest one: `number`, `file`, `task_id`, `summary`, `freeform`, `complete`, `synthetic`",
+        "the latest one: `number`, `file`, `task_id`, `summary`, `freeform`, `complete`, `synthetic`, `discarded` (why its work did not land, or empty)",
     ),
     ("constraints", "of the latest handoff: a list of `constraint`, `impact`, `workaround`"),
     ("decisions", "of the latest handoff: a list of texts"),
@@ -138,6 +141,7 @@ struct HandoffValues {
     freeform: String,
     complete: bool,
     synthetic: bool,
+    discarded: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -196,6 +200,7 @@ impl Values {
                 freeform: under(&past.handoff.freeform, 3),
                 complete: past.handoff.task_completed.fully_complete,
                 synthetic: past.handoff.synthetic,
+                discarded: short(past.handoff.discarded.as_deref().unwrap_or_default()),
             }),
             constraints: past.map_or_else(Vec::new, constraints),
             decisions: past.map_or_else(Vec::new, |h| items(&h.architectural_notes)),

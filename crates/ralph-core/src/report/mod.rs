@@ -31,7 +31,7 @@ pub use since::Since;
 
 use serde::Serialize;
 
-use crate::cycle::Proof;
+use crate::cycle::{AmendmentRow, Proof};
 use crate::gate::GateCheck;
 
 /// What happened in a period.
@@ -55,6 +55,8 @@ pub struct Report {
     pub failed_specs: Vec<FailedSpec>,
     /// Tasks that failed and have not landed since.
     pub failed_tasks: Vec<FailedTask>,
+    /// Changes of the plan by agents, in order.
+    pub amendments: Vec<AmendmentRow>,
     /// The loops that ran.
     pub runs: Vec<RunLine>,
     /// Time and money by stage.

@@ -21,7 +21,7 @@ use ralph_core::cycle::{Answered, Base, Consulting, Record};
 use serde_json::{Value, json};
 
 use super::ask::{Asking, Talk, ask_all};
-use super::attempt::{from_value, next_iteration, to_value};
+use super::attempt::{from_value, to_value};
 use super::control::ear;
 use super::error::DriveError;
 use super::notice::Notice;
@@ -125,7 +125,7 @@ impl Session<'_> {
         let of = AttemptRef { run: self.run.clone(), attempt: id.clone() };
         self.settled = None;
         let base = self.repo.checkpoint(&of, OnDirty::Snapshot, Target::Head)?;
-        let iteration = next_iteration(&self.history, self.project.root())?;
+        let iteration = self.next_iteration()?;
         let consulting = Consulting {
             id: id.clone(),
             run: self.run.clone(),

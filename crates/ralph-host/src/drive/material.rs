@@ -9,8 +9,8 @@ use ralph_core::format::{Format, progress};
 use ralph_core::gate::{Gate, Need};
 use ralph_core::plan::{Plan, State, Task};
 use ralph_core::prompt::{
-    GateCommand, Material, Prompt, Rejection, Setback, SetbackKind, Spec, Templates,
-    assemble, skills_beside,
+    GateCommand, Material, Prompt, Rejection, Setback, SetbackKind, Spec, Templates, assemble,
+    skills_beside,
 };
 
 use super::attempt::{Begun, to_value};
@@ -178,7 +178,7 @@ impl PromptSource<'_> {
         material.rejections = failures
             .iter()
             .map(|(view, failure)| Rejection {
-                tried: view.backend.as_ref().map(|b| b.summary.clone()).unwrap_or_default(),
+                tried: view.backend.as_ref().map(|b| b.account().to_owned()).unwrap_or_default(),
                 why: failure.message.clone(),
             })
             .collect();

@@ -6,8 +6,8 @@
 
 use ralph_core::config::{CommitScope, Config};
 use ralph_core::cycle::Record;
-use ralph_core::gate::GateCheck;
 use ralph_core::format::Format;
+use ralph_core::gate::GateCheck;
 use ralph_core::memory::{SpecDone, spec_done};
 use ralph_core::plan::{Plan, SpecEntry, State, Task};
 use serde_json::json;
