@@ -11,7 +11,8 @@ use crate::repo::{BROKEN, GOOD, Repo, repo, repo_with, rule};
 const STORY: &str = "I created parser.rs with a table of tokens, because the grammar is regular.";
 
 /// Attempts that end without an answer that could be read.
-const WITHOUT_ANSWER: [&str; 2] = [r#"{ signal = "kill" }"#, r#"{ answer = "%PDF no claim" }"#];
+const WITHOUT_ANSWER: [&str; 2] =
+    [r#"{ signal = "kill" }"#, r#"{ garbage = "binary" }, { exit = 0 }"#];
 
 /// Broken work with a handoff that tells this.
 fn broken_with(story: &str) -> String {
