@@ -205,6 +205,14 @@ impl<W: Write, E: Write> Listener for Json<W, E> {
             Notice::SpecLanded { subject, commit } => {
                 self.tell("spec_complete", *subject, json!({ "commit": commit }));
             }
+            Notice::Amended(amended) => {
+                let words: Vec<String> = amended.outcomes.iter().map(ToString::to_string).collect();
+                self.tell(
+                    "amendments",
+                    words.join("; "),
+                    json!({ "amendments": amended.outcomes }),
+                );
+            }
             Notice::Paused => self.tell("paused", "the loop waits for `ralph resume`", json!({})),
             Notice::Stopping => self.tell("stopping", "a signal came", json!({})),
             Notice::Ended {

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::judge::{Failure, FailureKind, Proof};
 use super::record::{
-    BackendEnd, Base, Consulting, Entry, FailIntent, GateStart, LandIntent, Landing, Record,
-    RunStart, Started, Verdict,
+    BackendEnd, Base, Consulting, Entry, FailIntent, GateStart, LandIntent, Landing, PlanAmended,
+    Record, RunStart, Started,
 };
 use super::staged::Staged;
+use crate::gate::GateVerdict;
 use crate::plan::Id;
 
 /// The word of a backend that did its work.
@@ -52,7 +53,7 @@ pub struct AttemptView {
     /// How the backend ended, without its changes.
     pub backend: Option<BackendEnd>,
     /// What the gates said.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<GateVerdict>,
     /// How it ended.
     pub fate: Fate,
     /// What the retry's prompt said about it.
@@ -208,6 +209,10 @@ pub struct History {
     pub notes: Vec<String>,
     /// Notes that the last prompt had; they come back if nothing came of it.
     pub(super) given: Vec<String>,
+    /// Changes of the plan by agents, with their times, oldest first.
+    pub(super) amended: Vec<(String, PlanAmended)>,
+    /// Where those of the last run begin.
+    pub(super) amended_from: usize,
     /// Where the attempts of the last run, or of its last construct, begin.
     pub(super) loop_from: usize,
     /// Where the work begins of the last run and of killed ones that it goes on with.
@@ -216,6 +221,8 @@ pub struct History {
     pub(super) researched: Option<(String, u32)>,
     /// The attempt that the operator ended.
     ended: Option<String>,
+    /// The newest attempt with a red verdict, as a place in `attempts`, by task.
+    red: BTreeMap<String, usize>,
     /// Interruptions since a task last landed, by task.
     pub(super) crashes: BTreeMap<String, u32>,
 }
@@ -245,6 +252,7 @@ impl History {
                 self.run_message = None;
                 self.cost = run.spent;
                 self.loop_from = self.attempts.len();
+                self.amended_from = self.amended.len();
                 self.cost_unknown = false;
                 self.out_of_money = false;
                 self.paused = false;
@@ -266,11 +274,7 @@ impl History {
                     seen.passed = Some(end.passed);
                 }
             }
-            Record::Judged(verdict) => {
-                if let Some(view) = self.view(&verdict.attempt) {
-                    view.verdict = Some(verdict.clone());
-                }
-            }
+            Record::Judged(verdict) => self.judged(verdict),
             Record::LandIntent(intent) => {
                 self.advance(&intent.attempt, Phase::Landing(Box::new(intent.clone())));
             }
@@ -337,6 +341,7 @@ impl History {
                 self.construct.stage_ended(end);
             }
             Record::NotVerified(item) => self.construct.unverified.push(item.clone()),
+            Record::Amended(amended) => self.amended.push((entry.at.clone(), amended.clone())),
             Record::Asked(_) | Record::Noted { .. } => {}
         }
     }
@@ -419,6 +424,29 @@ impl History {
         }
     }
 
+    fn judged(&mut self, verdict: &GateVerdict) {
+        let place = self.attempts.iter().rposition(|v| v.started.attempt == verdict.attempt);
+        let Some((place, view)) = place.and_then(|at| Some((at, self.attempts.get_mut(at)?)))
+        else {
+            return;
+        };
+        view.verdict = Some(verdict.clone());
+        let task = view.started.task.clone();
+        self.drop_excerpts(&task);
+        if !verdict.passed {
+            self.red.insert(task, place);
+        }
+    }
+
+    /// Nobody asks for the output of a red gate after a newer verdict on the task, and a long journal
+    /// has to fit into little memory.
+    fn drop_excerpts(&mut self, task: &str) {
+        let old = self.red.remove(task).and_then(|at| self.attempts.get_mut(at)?.verdict.as_mut());
+        for check in old.into_iter().flat_map(|verdict| &mut verdict.checks) {
+            check.excerpt = String::new();
+        }
+    }
+
     fn landed(&mut self, attempt: &str, commit: Option<&String>, at: &str) {
         let Some(open) = self.open.take_if(|o| o.started.attempt == attempt) else { return };
         // Nothing lands without an intent; should one be missing, the least is taken for granted.
@@ -426,6 +454,7 @@ impl History {
             .intent
             .map_or((Landing::Partial, Proof::Unproven), |intent| (intent.landing, intent.proof));
         self.crashes.remove(&open.started.task);
+        self.drop_excerpts(&open.started.task);
         if let Some(view) = self.view(attempt) {
             view.ended_at = Some(at.to_owned());
             view.fate = Fate::Landed { commit: commit.cloned(), landing, proof };

@@ -36,10 +36,11 @@ pub use history::{
 pub use judge::{
     Claimed, Decision, Evidence, Failure, FailureKind, Proof, Result, forbidden, judge,
 };
+pub use recall::AmendmentRow;
 pub use reconcile::{Kept, is_ticked, reconcile};
 pub use record::{
-    Answered, Asked, BackendEnd, Base, Budget, CheckLine, Consulting, Entry, FailIntent, GateEnd,
-    GateStart, JOURNAL_FORM, LandIntent, Landing, On, Record, RunStart, Started, Verdict,
+    Answered, Asked, BackendEnd, Base, Budget, Consulting, Entry, FailIntent, GateEnd, GateStart,
+    JOURNAL_FORM, LandIntent, Landing, On, PlanAmended, Record, RunStart, Started,
 };
 pub use recover::{Facts, Recovery, TreeIs, recover};
 pub use staged::{

@@ -8,7 +8,7 @@ use super::rows::{AttemptRow, attempt_row, phase_word};
 use super::{between, seconds};
 use crate::backend::Event;
 use crate::config::Config;
-use crate::cycle::{AttemptView, Budget, Fate, History, OpenAttempt};
+use crate::cycle::{AmendmentRow, AttemptView, Budget, Fate, History, OpenAttempt};
 use crate::gate::resolve;
 use crate::inbox;
 use crate::needs::{Damage, Need, NeedSources, Running, needs};
@@ -18,6 +18,8 @@ use crate::view::{Tally, stage_word};
 /// The stage of a project whose plan or queue cannot be read.
 pub const UNREADABLE: &str = "UNREADABLE";
 
+/// Changes of the plan that the first screen lists.
+const AMENDMENTS: usize = 20;
 /// Attempts that the first screen lists.
 const RECENT: usize = 12;
 
@@ -99,6 +101,8 @@ pub struct State {
     pub next: Vec<String>,
     /// The last attempts, newest first.
     pub recent: Vec<AttemptRow>,
+    /// Changes of the plan by agents in the last run, newest first.
+    pub amendments: Vec<AmendmentRow>,
     /// The queue of specs.
     pub inbox: InboxCount,
     /// Notes of the operator that wait for the next prompt.
@@ -282,6 +286,7 @@ pub fn state(facts: &Facts<'_>) -> State {
             .take(RECENT)
             .map(|view| recent(facts, view))
             .collect(),
+        amendments: history.amendments_of_run().rev().take(AMENDMENTS).collect(),
         inbox: inbox_count(facts.inbox),
         notes: history.notes.clone(),
         run,

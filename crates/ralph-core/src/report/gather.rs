@@ -58,6 +58,9 @@ impl Report {
             specs: super::landed::specs(sources, &tries),
             failed_specs: super::failed::specs(sources),
             failed_tasks: super::failed::tasks(sources, &tries),
+            amendments: (sources.past.history.amendments())
+                .filter(|row| within(sources, seconds(&row.at)))
+                .collect(),
             ..Self::default()
         };
         report.needs = needs(&NeedSources {

@@ -30,7 +30,8 @@ pub use since::Since;
 
 use serde::Serialize;
 
-use crate::cycle::{CheckLine, Proof};
+use crate::cycle::{AmendmentRow, Proof};
+use crate::gate::GateCheck;
 use crate::needs::Need;
 
 /// What happened in a period.
@@ -54,6 +55,8 @@ pub struct Report {
     pub failed_specs: Vec<FailedSpec>,
     /// Tasks that failed and have not landed since.
     pub failed_tasks: Vec<FailedTask>,
+    /// Changes of the plan by agents, in order.
+    pub amendments: Vec<AmendmentRow>,
     /// The loops that ran.
     pub runs: Vec<RunLine>,
     /// Time and money by stage.
@@ -146,7 +149,7 @@ pub struct LandedTask {
     /// How far it is proven.
     pub proof: Proof,
     /// What the gates said.
-    pub gates: Vec<CheckLine>,
+    pub gates: Vec<GateCheck>,
     /// Changes to tests, manifests and CI.
     pub judges: Vec<String>,
     /// Why it is not proven, where it is not.

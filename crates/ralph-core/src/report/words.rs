@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
 
 use super::{FailedTask, LandedTask, Place, Report, RunLine, SpecPart, Totals};
-use crate::cycle::Proof;
+use crate::cycle::{AmendmentRow, Proof};
 use crate::words::{count, dollars, elapsed, short, took};
 
 impl Report {
@@ -193,4 +193,9 @@ pub(super) fn failure(task: &FailedTask) -> String {
         false => format!("; red: {}", task.red.join(", ")),
     };
     format!("{}{red}{tries}", task.why)
+}
+
+/// A change of the plan by an agent, with where it came from.
+pub(super) fn amendment(row: &AmendmentRow) -> String {
+    format!("iteration {} ({}): {}", row.iteration, row.by_task, row.words)
 }

@@ -10,7 +10,7 @@ use ralph_core::cycle::{BackendEnd, Base, Claimed, Record};
 use ralph_core::handoff;
 use ralph_core::limits::{Decision, Monitor};
 use ralph_core::plan::Plan;
-use ralph_core::text::clip;
+use ralph_core::text::{clip, one_line};
 
 use super::attempt::{Begun, Ended, to_value};
 use super::control::ear;
@@ -25,6 +25,8 @@ use crate::proc::Bounds;
 use crate::session::{SessionReport, Work, run_session};
 use crate::store::{Durability, Word, put_view};
 
+/// Longest story of an attempt, in characters.
+const LONGEST_STORY: usize = 300;
 /// Longest summary of an attempt, in characters.
 const LONGEST_SUMMARY: usize = 72;
 
@@ -78,6 +80,7 @@ impl Session<'_> {
         crash::point();
         self.restore_ledger(&[], "the backend")?;
         crash::point();
+        self.note_added_tasks(begun, plan)?;
         let changes = self.repo.collect(&begun.base)?;
         let (handoff, handoff_bytes) =
             self.keep_handoff(begun, &reply, &changes, &report.outcome)?;
@@ -94,6 +97,7 @@ impl Session<'_> {
             claimed: claimed(&reply),
             review: reply.review(),
             summary: summary(&reply, begun),
+            story: story(&reply),
             changes: Base(to_value(&changes)),
             changed,
             handoff,
@@ -229,6 +233,12 @@ fn claimed(reply: &Reply) -> Claimed {
         Claim::NeedsHuman { reason } => Claimed::NeedsHuman { reason: reason.clone() },
         Claim::RalphDone | Claim::None => Claimed::Nothing,
     }
+}
+
+/// What the agent tells about the attempt, on one line.
+fn story(reply: &Reply) -> String {
+    let told = reply.handoff.as_ref().map_or(&reply.prose, |handoff| &handoff.summary);
+    clip(&one_line(told), LONGEST_STORY)
 }
 
 /// One line about the attempt: the agent's own, else the task's name.

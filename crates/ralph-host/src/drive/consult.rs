@@ -25,7 +25,7 @@ use ralph_core::cycle::{Answered, Asked, Base, Consulting, Record};
 use serde_json::{Value, json};
 
 use super::ask::{Asking, Ended, Talk, ask_all};
-use super::attempt::{from_value, next_iteration, to_value};
+use super::attempt::{from_value, to_value};
 use super::control::ear;
 use super::cost_guard::CostGuard;
 use super::error::DriveError;
@@ -162,7 +162,7 @@ impl Session<'_> {
         let of = AttemptRef { run: self.run.clone(), attempt: id.clone() };
         self.settled = None;
         let base = self.repo.checkpoint(&of, OnDirty::Snapshot, Target::Head)?;
-        let iteration = next_iteration(&self.history, self.project.root())?;
+        let iteration = self.next_iteration()?;
         let consulting = Consulting {
             id: id.clone(),
             run: self.run.clone(),

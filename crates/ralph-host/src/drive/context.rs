@@ -63,7 +63,8 @@ impl Session<'_> {
             put_aside(&prepared, &prepared.with_extension("old"))?;
         }
         let last = self.history.iteration;
-        let latest = handoff_files::latest(&root, last.into()).value;
+        let latest =
+            handoff_files::latest(&root, last.into(), |h| h.is_worth_telling(&task.id)).value;
         let first = handoff_files::first(&root);
         let is_there = |path: &'static str| root.join(path).exists().then_some(path);
         let validation = self.history.of_task(task.id.as_str()).next_back();

@@ -1,7 +1,8 @@
 //! What the API promises to whoever scripts it.
 
 use crate::site::{Site, await_hello, ids, noted, run};
-use ralph_core::cycle::Record;
+use ralph_core::cycle::{PlanAmended, Record};
+use ralph_core::plan::AmendmentOutcome;
 use serde_json::json;
 
 const PLAN: &str = r#"{"t":"task","id":"t-aaaa","name":"add","s":"p"}
@@ -200,4 +201,24 @@ fn a_spec_that_is_written_during_an_attempt_waits_and_its_name_is_taken() {
     });
     assert!(there);
     assert_eq!(site.get("/api/inbox").json()["entries"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn changes_of_the_plan_by_an_agent_are_on_the_first_screen() {
+    let site = Site::new(&[("ralph/plan.jsonl", PLAN)]);
+    let removed = AmendmentOutcome {
+        action: "remove".into(),
+        id: Some("t-cccc".into()),
+        name: "multiply".into(),
+        reason: Some("not needed".into()),
+        refused: None,
+    };
+    let (attempt, task) = ("01J".to_owned(), "t-aaaa".to_owned());
+    let amended = PlanAmended { attempt, iteration: 1, task, outcomes: vec![removed] };
+    site.journal(vec![run(), Record::Amended(amended)]);
+    let state = site.get("/api/state").json();
+    assert_eq!(state["amendments"][0]["words"], "removed t-cccc multiply (not needed)");
+    assert_eq!(state["amendments"][0]["by_task"], "t-aaaa");
+    site.journal(vec![run()]);
+    assert_eq!(site.get("/api/state").json()["amendments"], json!([]));
 }

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use ralph_core::age;
 use ralph_core::inbox::{Entry, Inbox, InboxError, Status};
 use ralph_core::init::is_starter;
+use ralph_core::needs::Running;
 use ralph_core::spec;
 use ralph_host::drive::{self, Warnings};
 use serde_json::json;

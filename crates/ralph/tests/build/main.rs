@@ -11,6 +11,7 @@
     reason = "a test may end in a panic and start programs"
 )]
 
+mod amendments;
 mod chaos;
 mod crash;
 mod criteria;
@@ -18,6 +19,7 @@ mod deluxe;
 mod demo;
 mod dirt;
 mod dirty;
+mod gate_outputs;
 mod gates;
 mod git;
 mod invariants;
@@ -42,6 +44,7 @@ mod progress;
 mod recovery;
 mod repo;
 mod report;
+mod retries;
 mod settings;
 mod trouble;
 mod twin;

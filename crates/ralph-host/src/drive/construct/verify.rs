@@ -259,7 +259,7 @@ struct Work {
     gates: Vec<(String, &'static str)>,
 }
 
-fn gate(check: &ralph_core::cycle::CheckLine) -> (String, &'static str) {
+fn gate(check: &ralph_core::gate::GateCheck) -> (String, &'static str) {
     let result = match (check.passed, check.preexisting) {
         (true, _) => "passed",
         (false, true) => "failed, as before the work",
