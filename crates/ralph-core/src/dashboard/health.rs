@@ -1,6 +1,7 @@
 //! How it goes, and what a person has to do about it.
 
 use super::state::{Facts, Health, HealthWord, LoopNow, Need, budget};
+use crate::control::DoubtedCommand;
 use crate::cycle::{AttemptView, Claimed, Fate};
 use crate::inbox;
 use crate::plan::{self, Item, Obstacle, Stage, Trust};
@@ -58,6 +59,10 @@ pub(super) fn needs(facts: &Facts<'_>, run: &LoopNow) -> Vec<Need> {
         let why = entry.error.as_deref().unwrap_or("it gave no reason");
         let hint = "look at its history, mend the spec and queue it again";
         need("spec", format!("{} failed: {why}", entry.spec), hint, None);
+    }
+    for doubted in &facts.history.doubted {
+        let text = format!("{} was not carried out: {}", doubted.what, DoubtedCommand::WHY);
+        need("control", text, &format!("`{}` does it", doubted.next), None);
     }
     if facts.history.out_of_money {
         let hint = "raise limits.max_cost in ralph.toml and start again";

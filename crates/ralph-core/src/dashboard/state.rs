@@ -221,7 +221,7 @@ pub enum HealthWord {
 /// Something a person has to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Need {
-    /// `decide`, `blocked`, `failed`, `crashed`, `paused`, `limit` or `spec`.
+    /// `decide`, `blocked`, `failed`, `crashed`, `paused`, `limit`, `control` or `spec`.
     pub kind: &'static str,
     /// What is the matter.
     pub text: String,

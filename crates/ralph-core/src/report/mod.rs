@@ -22,7 +22,7 @@ mod markdown;
 mod needs;
 mod past;
 mod since;
-mod undo;
+pub(crate) mod undo;
 mod words;
 
 pub use gather::Sources;

@@ -3,6 +3,7 @@
 use super::gather::Sources;
 use super::undo::quoted;
 use super::{FailedSpec, Need};
+use crate::control::DoubtedCommand;
 use crate::inbox::{Inbox, Status};
 use crate::plan::State;
 use crate::words::count;
@@ -29,6 +30,11 @@ pub(super) fn needs(sources: &Sources<'_>, failed: &[FailedSpec]) -> Vec<Need> {
         all.push(Need { what, why, next });
     }
     all.extend(issues(sources));
+    all.extend(sources.past.history.doubted.iter().map(|doubted| Need {
+        what: format!("{} was not carried out", doubted.what),
+        why: DoubtedCommand::WHY.to_owned(),
+        next: Some(doubted.next.clone()),
+    }));
     if all.is_empty() {
         all.extend(stopped(sources));
     }

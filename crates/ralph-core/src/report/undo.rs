@@ -29,7 +29,7 @@ pub(super) fn undo(name: &str, commits: &[&str], ledger: &[String]) -> Option<St
 }
 
 /// A word that a shell takes as it is.
-pub(super) fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

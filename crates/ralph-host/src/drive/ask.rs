@@ -124,6 +124,7 @@ pub(super) fn ask_all(
                 },
             }
         }
+        let error = error.or_else(|| ear.listen_after(Doing::Asking, listener).err());
         error.map_or(Ok(ended), Err)
     })
 }

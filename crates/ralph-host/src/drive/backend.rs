@@ -167,6 +167,7 @@ impl Session<'_> {
         let diff = || repo.summary().unwrap_or_default();
         let work = Work { call, task: &begun.task.name, diff: &diff };
         let report = run_session(runner, &work, monitor, &mut hear)?;
+        let trouble = trouble.or_else(|| ear.listen_after(doing, &mut **listener).err());
         if let Some(trouble) = trouble {
             return Err(trouble);
         }

@@ -205,7 +205,7 @@ impl<'a> Session<'a> {
         let loaded = plan.read()?;
         let ledger = LedgerPaths::with_plan(&plan.shown).and_runtime(config.log_file.as_str());
         let repo = Repo::open(project.root(), git_dir, runner, &ledger)?;
-        let (mailbox, leash) = (Mailbox::of(&project), signals.cancel().inner());
+        let (mailbox, leash) = (Mailbox::of(&project, &history), signals.cancel().inner());
         let choice = stage_choice(&config, StageName::Build, &options, project.root())?;
         Ok(Self {
             kind,
@@ -313,7 +313,9 @@ impl<'a> Session<'a> {
         for (name, why) in &self.choice.clone().left_out {
             self.warn(&format!("the fallback backend {name} is left out: {why}"));
         }
-        self.listen(Doing::Starting)
+        self.listen(Doing::Starting)?;
+        self.mailbox.trust_from_now();
+        Ok(())
     }
 
     /// The loop ends: say so, and leave the plan committed.
