@@ -15,6 +15,7 @@ use ralph_core::prompt::PastHandoff;
 
 use crate::file_error::{Action, FileError};
 use crate::prompt_files::{Loaded, limited};
+use crate::redaction::redactor;
 use crate::store::{self, Created};
 
 const DIRECTORY: &str = ".ralph/handoffs";
@@ -148,6 +149,7 @@ pub fn next_number(root: &Path, at_least: u64) -> Result<u64, HandoffError> {
 /// Keep a handoff under the next number.
 pub fn save(root: &Path, handoff: Handoff, at_least: u64) -> Result<PastHandoff, HandoffError> {
     let text = serde_json::to_string_pretty(&handoff).unwrap_or_default() + "\n";
+    let text = redactor().hide_file(&text);
     let mut number = next_number(root, at_least)?;
     loop {
         let file = name(number);

@@ -14,7 +14,8 @@ use super::notice::{Notice, Then};
 use super::session::{Session, tally};
 use crate::crash;
 use crate::git::{Changes, CommitMessage, LandError, RepoPath, RolledBack};
-use crate::store::{Durability, put_view};
+use crate::redaction::put_log;
+use crate::store::Durability;
 
 impl Session<'_> {
     /// Put the work where it belongs: intent, ledger, commit, fact.
@@ -231,7 +232,7 @@ impl Session<'_> {
                 "" => format!("### {}\n\n{}\n", failure.kind.words(), failure.message),
                 context => context.to_owned(),
             };
-            put_view(&self.project.root().join(FAILURE_CONTEXT), text.as_bytes())?;
+            put_log(&self.project.root().join(FAILURE_CONTEXT), &text)?;
         }
         let salvage = rolled.salvage.as_ref().map(|kept| kept.name.clone());
         self.record(

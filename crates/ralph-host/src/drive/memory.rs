@@ -16,6 +16,7 @@ use super::error::DriveError;
 use super::material::PromptSource;
 use super::session::Session;
 use crate::git::{Change, ChangeKind, Changes};
+use crate::redaction::put_log;
 use crate::store::{Durability, add_to_view, drop_view, put_view};
 use crate::{handoff_files, prompt_files};
 
@@ -69,7 +70,7 @@ impl Session<'_> {
         let text = serde_json::to_string_pretty(&kept).unwrap_or_default() + "\n";
         let iteration = begun.started.iteration;
         let file = handoff_files::name(iteration.into());
-        put_view(&self.project.root().join(&file), text.as_bytes())?;
+        put_log(&self.project.root().join(&file), &text)?;
         if reply.handoff.is_some() || !matches!(reply.claim, ralph_core::claim::Claim::None) {
             // The failure was read and answered; before that it must not get lost.
             drop_view(&self.project.root().join(FAILURE_CONTEXT))?;

@@ -13,8 +13,8 @@ use ralph_core::cycle::{
 };
 use ralph_core::format::Format;
 use ralph_core::gate::{Baselines, Check, Gate};
-use ralph_core::limits::Windows;
 use ralph_core::plan::{Id, Plan, State, TombstoneKind};
+use ralph_core::windows::Windows;
 
 use super::control::Mailbox;
 use super::error::DriveError;
@@ -33,6 +33,7 @@ use crate::git::{Checkpoint, CommitMessage, LedgerPaths, Repo};
 use crate::ids::Ids;
 use crate::proc::{Cancel, Runner};
 use crate::project::Project;
+use crate::redaction::hide_secrets_of;
 use crate::store::{Durability, Journal, RunLock, Store, Syncing};
 
 /// The variable that tells a program that it runs inside an attempt.
@@ -196,6 +197,8 @@ impl<'a> Session<'a> {
         let lock = RunLock::acquire(&project.state_dir(), store.holder())?;
         let (journal, history) = Journal::open(&project.state_dir())?;
         let windows = windows::read(&project.state_dir());
+        hide_secrets_of(&config);
+        runner.keep_of_logs(config.limits.max_log.get());
         let log = Log::of(project.root(), &config);
         for kind in [LogOf::Stage, LogOf::Agent] {
             prune_logs(&project.logs_dir(), kind, config.retention.logs.get());

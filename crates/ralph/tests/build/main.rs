@@ -12,6 +12,7 @@
 )]
 
 mod chaos;
+mod context;
 mod crash;
 mod criteria;
 mod deluxe;
@@ -23,6 +24,7 @@ mod git;
 mod invariants;
 mod ladder;
 mod limits;
+mod long_output;
 mod memory;
 mod memory_context;
 mod memory_crash;
@@ -42,6 +44,7 @@ mod progress;
 mod recovery;
 mod repo;
 mod report;
+mod secrets;
 mod settings;
 mod trouble;
 mod twin;

@@ -131,7 +131,7 @@ fn a_failed_task_gets_another_chance() {
 /// What a backend writes into the control file to have less to do.
 const WISHES: &str = r#"{\"pending\": [{\"command\": \"inject-note\", \"note\": \"be quick\"},
     {\"command\": \"skip-task\", \"task_id\": \"t-aaa2\"}, {\"command\": \"kill-attempt\"},
-    {\"command\": \"set-setting\", \"key\": \"gate_strategy\", \"value\": \"skip\"}]}"#;
+    {\"command\": \"set-setting\", \"key\": \"gate_strategy\", \"value\": \"lenient\"}]}"#;
 
 fn wishes() -> String {
     format!(
@@ -149,7 +149,7 @@ fn a_skip_or_a_setting_in_the_file_while_a_backend_works_becomes_a_need() {
     assert!(!desk.read("ralph.toml").contains("gate_strategy"));
     assert!(desk.prompt(2).contains("be quick"), "a note is obeyed");
     for command in
-        ["ralph skip t-aaa2", "ralph kill-attempt", "ralph config set gate_strategy skip"]
+        ["ralph skip t-aaa2", "ralph kill-attempt", "ralph config set gate_strategy lenient"]
     {
         says(&run, &format!("`{command}` does it"));
         desk.run(["report"]).ok().stdout_has(command);

@@ -45,6 +45,9 @@ use crate::store::{Commands, Durability, Journal, Syncing};
 /// Most commands that are told of those that come at once; the event stream has them all.
 const TOLD: usize = 20;
 
+/// Told when a context is about to be made smaller.
+pub(super) const COMPACTING: &str = "[RALPH] Context is full: it is to be compacted";
+
 /// A command that is written down and not carried out yet.
 struct Fresh<'d> {
     id: String,
@@ -246,6 +249,17 @@ impl Ear<'_> {
         // That views cannot be written is no reason to stop, and told with the next record.
         let _problems = Views::of(self.project).show(&entry, self.history);
         Ok(())
+    }
+
+    /// How full a context is, or what was done about it: told and written down.
+    pub(in crate::drive) fn note_context(
+        &mut self,
+        text: &str,
+        listener: &mut dyn Listener,
+    ) -> Result<(), DriveError> {
+        listener.hear(Notice::Monitor(text));
+        let (event, message) = ("context".into(), text.to_owned());
+        self.record(Record::Noted { event, message, details: json!({}) }, Durability::Eventual)
     }
 
     /// What is not carried out is told and written down.
