@@ -46,4 +46,5 @@ pub mod report;
 pub mod spec;
 pub mod text;
 pub mod view;
+pub mod windows;
 pub mod words;

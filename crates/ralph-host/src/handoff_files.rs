@@ -15,6 +15,7 @@ use ralph_core::prompt::PastHandoff;
 
 use crate::file_error::{Action, FileError};
 use crate::prompt_files::{Loaded, limited};
+use crate::redaction::{put_log, redactor};
 use crate::store::{self, Created};
 
 const DIRECTORY: &str = ".ralph/handoffs";
@@ -149,12 +150,13 @@ pub fn mark_discarded(root: &Path, number: u64, why: &str) -> Result<(), FileErr
     let file = name(number);
     let Ok(handoff) = read(root, &file) else { return Ok(()) };
     let marked = Handoff { discarded: Some(why.to_owned()), ..handoff };
-    store::put_view(&root.join(file), &to_text(&marked))
+    put_log(&root.join(file), &to_text(&marked))
 }
 
 /// A handoff as its file has it.
-pub fn to_text(handoff: &Handoff) -> Vec<u8> {
-    (serde_json::to_string_pretty(handoff).unwrap_or_default() + "\n").into_bytes()
+pub fn to_text(handoff: &Handoff) -> String {
+    let text = serde_json::to_string_pretty(handoff).unwrap_or_default() + "\n";
+    redactor().hide_file(&text)
 }
 
 /// Whether no handoff has this number.
@@ -175,7 +177,7 @@ pub fn save(root: &Path, handoff: Handoff, at_least: u64) -> Result<PastHandoff,
     let mut number = next_number(root, at_least)?;
     loop {
         let file = name(number);
-        match store::create(&root.join(&file), &text)? {
+        match store::create(&root.join(&file), text.as_bytes())? {
             Created::New => return Ok(PastHandoff { number, file, handoff }),
             Created::AlreadyThere => {
                 let full = || HandoffError::Numbers(root.join(DIRECTORY));

@@ -30,6 +30,7 @@ pub mod plan_store;
 pub mod proc;
 pub mod project;
 pub mod prompt_files;
+pub mod redaction;
 pub mod session;
 pub mod sim;
 pub mod specs;

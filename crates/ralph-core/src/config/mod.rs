@@ -54,7 +54,7 @@ pub use layer::{ConfigErrors, Entry, Flag, Layer, Origin, Problem, Tier, flag_la
 pub use reference::reference_page;
 pub use resolve::{Resolved, Shown, apply, resolve};
 pub use set::{SetError, set};
-pub use setting::{Dollars, Ratio, Setting, Timeout, Trigger};
+pub use setting::{ByteSize, Dollars, Ratio, Setting, Timeout, Trigger};
 pub use table::{
     Agent, Backend, Build, Config, Construct, Gate, Limits, Memory, Notify, Pass, Prices,
     Retention, Stage, Worktree,

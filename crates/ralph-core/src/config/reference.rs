@@ -162,6 +162,7 @@ fn value_text(kind: &Kind) -> String {
         Kind::Duration { .. } => "duration".into(),
         Kind::Text => "text".into(),
         Kind::Word(words) => ticked(words),
+        Kind::Size => "size".into(),
         Kind::Trigger => "`always`, `on_success`, `on_failure`, `periodic:N`".into(),
         Kind::List => "list of texts".into(),
         Kind::Words(words) => format!("list of {}", ticked(words)),

@@ -98,8 +98,9 @@ pub fn event_of(entry: &Entry, history: &History) -> Vec<Event> {
             json!({ "attempt": attempt, "until": until, "backend": backend }),
         )],
         Record::Waited => vec![event("wait_end", "the wait is over".into(), json!({}))],
-        Record::Command { id, command, argument, ignored } => {
+        Record::Command { id, command, argument, ignored, next } => {
             let word = match command.as_str() {
+                _ if next.is_some() => "command_ignored",
                 "inject-note" => "note",
                 "skip-task" => "skip_task",
                 other => other,

@@ -101,8 +101,13 @@ fn commands_of_the_operator_have_the_words_of_the_event_stream() {
         ("skip-task", "skip_task"),
     ] {
         let command = command.to_owned();
-        let record =
-            Record::Command { id: "c".into(), command, argument: Some("x".into()), ignored: None };
+        let record = Record::Command {
+            id: "c".into(),
+            command,
+            argument: Some("x".into()),
+            ignored: None,
+            next: None,
+        };
         assert_eq!(words(vec![record]), [word]);
     }
 }

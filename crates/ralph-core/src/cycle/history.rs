@@ -8,6 +8,7 @@ use super::record::{
     Record, RunStart, Started,
 };
 use super::staged::Staged;
+use crate::control::DoubtedCommand;
 use crate::gate::GateVerdict;
 use crate::plan::Id;
 
@@ -205,6 +206,8 @@ pub struct History {
     pub attempts: Vec<AttemptView>,
     /// Commands that were carried out.
     pub commands: BTreeSet<String>,
+    /// Commands that were found while a backend of the last run worked, and left to a person.
+    pub doubted: Vec<DoubtedCommand>,
     /// Notes of the operator that no prompt has had yet.
     pub notes: Vec<String>,
     /// Notes that the last prompt had; they come back if nothing came of it.
@@ -250,6 +253,7 @@ impl History {
                 self.run_at = Some(entry.at.clone());
                 self.run_end = None;
                 self.run_message = None;
+                self.doubted.clear();
                 self.cost = run.spent;
                 self.loop_from = self.attempts.len();
                 self.amended_from = self.amended.len();
@@ -290,8 +294,12 @@ impl History {
                 self.wait = Some(Wait { until: *until, backend, reason });
             }
             Record::Waited => self.wait = None,
-            Record::Command { id, command, argument, ignored } => {
+            Record::Command { id, command, argument, ignored, next } => {
                 self.commands.insert(id.clone());
+                let words = [Some(command), argument.as_ref()].into_iter().flatten();
+                let what = words.map(String::as_str).collect::<Vec<_>>().join(" ");
+                self.doubted.retain(|doubted| doubted.what != what);
+                self.doubted.extend(next.clone().map(|next| DoubtedCommand { what, next }));
                 match command.as_str() {
                     _ if ignored.is_some() => {}
                     "stop" => self.stopping = true,

@@ -90,6 +90,9 @@ pub enum Record {
         /// Why nothing comes of it, when nothing does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ignored: Option<String>,
+        /// What a person types to have it all the same, when a backend may be who asked for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        next: Option<String>,
     },
     /// Intent: agents are about to be asked that may change nothing of the project.
     Consulting(Consulting),

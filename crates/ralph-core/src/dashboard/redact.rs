@@ -3,6 +3,8 @@
 //! It rather hides a word too many than one too few. JSON is looked at value by value, so that whatever
 //! is hidden, its shape stays.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 /// What stands in the place of a secret.
@@ -51,6 +53,13 @@ const SHORTEST: usize = 6;
 const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
 
+/// Most lines of a key in armour whose end does not come.
+const LONGEST_KEY: u16 = 200;
+
+/// How many lines of a key in armour may still follow in a log.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OpenKey(u16);
+
 /// Hides secrets.
 #[derive(Clone, Debug, Default)]
 pub struct Redactor {
@@ -73,11 +82,16 @@ impl Redactor {
         let (mut name, mut linked) = (false, false);
         // What comes before a word is kept; the word itself may be hidden.
         while let Some(at) = rest.find(is_word) {
-            let (gap, from) = rest.split_at(at);
+            // In text that is quoted, the letter behind a backslash is no part of the word.
+            let escaped = rest[..at].ends_with('\\')
+                && rest[at..].starts_with(['n', 'r', 't', 'b', 'f'])
+                && rest[at + 1..].starts_with(is_word);
+            let (gap, from) = rest.split_at(at + usize::from(escaped));
             out.push_str(gap);
             let end = from.find(|c| !is_word(c)).unwrap_or(from.len());
             let (word, after) = from.split_at(end);
             rest = after;
+            let gap = &gap[..at];
             let quiet = signs(gap).is_empty();
             if word.bytes().all(|b| b == b'=') {
                 linked = name && quiet;
@@ -92,6 +106,42 @@ impl Redactor {
         }
         out.push_str(rest);
         self.hide_patterns(out)
+    }
+
+    /// A line of a log without secrets. Lines of one log share `key`, for a key of several lines.
+    pub fn hide_line<'l>(&self, line: &'l [u8], key: &mut OpenKey) -> Cow<'l, [u8]> {
+        let text = String::from_utf8_lossy(line);
+        let hidden = match serde_json::from_str(&text) {
+            Ok(old @ (Value::Object(_) | Value::Array(_))) => {
+                let mut new = old.clone();
+                self.hide_json(&mut new);
+                if new == old { text.clone().into_owned() } else { new.to_string() }
+            }
+            _ if key.0 > 0 => {
+                key.0 = if text.contains(END) { 0 } else { key.0 - 1 };
+                HIDDEN.to_owned()
+            }
+            _ => {
+                let opens = text.rfind(BEGIN).is_some_and(|at| {
+                    text[at..].contains("PRIVATE KEY") && !text[at..].contains(END)
+                });
+                key.0 = if opens { LONGEST_KEY } else { 0 };
+                self.hide(&text)
+            }
+        };
+        if hidden == text { Cow::Borrowed(line) } else { Cow::Owned(hidden.into_bytes()) }
+    }
+
+    /// A file without secrets: JSON value by value, anything else as text.
+    pub fn hide_file(&self, text: &str) -> String {
+        match serde_json::from_str(text) {
+            Ok(old @ (Value::Object(_) | Value::Array(_))) => {
+                let mut new = old.clone();
+                self.hide_json(&mut new);
+                if new == old { text.to_owned() } else { format!("{new:#}\n") }
+            }
+            _ => self.hide(text),
+        }
     }
 
     /// A value without secrets: in every text, and under every name that tells of one.

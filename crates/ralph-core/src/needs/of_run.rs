@@ -1,6 +1,7 @@
 //! Needs that follow from the last run: how it ended, and what it landed without a proof.
 
 use super::{Need, NeedKind, NeedSources, need};
+use crate::control::DoubtedCommand;
 use crate::cycle::{Fate, remaining};
 use crate::inbox::Status;
 use crate::plan::{Trust, next_task};
@@ -13,6 +14,14 @@ pub(super) fn add(sources: &NeedSources<'_>, all: &mut Vec<Need>) {
     let history = sources.history;
     all.extend(unproven(sources));
     all.extend(not_verified(sources));
+    all.extend(history.doubted.iter().map(|doubted| Need {
+        command: doubted.next.clone(),
+        ..need(
+            NeedKind::Control,
+            format!("{} was not carried out: {}", doubted.what, DoubtedCommand::WHY),
+            "does it",
+        )
+    }));
     let Some(run) = &history.run else { return };
     match (sources.is_idle(), &history.run_end) {
         (true, None) => {

@@ -21,7 +21,7 @@ mod landed;
 mod markdown;
 mod past;
 mod since;
-mod undo;
+pub(crate) mod undo;
 mod words;
 
 pub use gather::Sources;

@@ -7,15 +7,16 @@ use std::thread;
 
 use ralph_core::backend::{Event, Outcome, Session, cost};
 use ralph_core::control::Doing;
-use ralph_core::limits::{Decision, Limits, Monitor, Windows};
+use ralph_core::limits::{Decision, Limits, Monitor};
+use ralph_core::windows::Windows;
 
 use super::consult::{Answer, Question, Said};
-use super::control::Ear;
+use super::control::{COMPACTING, Ear};
 use super::cost_guard::CostGuard;
 use super::error::DriveError;
 use super::notice::{Listener, Notice};
 use super::signals::Signals;
-use super::terms::Terms;
+use super::terms::{Terms, window};
 use super::wait::NAP;
 use crate::backends::{Call, Heard, OnCompact, RunReport};
 use crate::choice::Chosen;
@@ -70,12 +71,23 @@ pub(super) struct Talk<'t> {
     pub(super) costs: CostGuard,
 }
 
+/// What becomes of the words of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Words {
+    /// They are told as they come.
+    Told,
+    /// They are in its log.
+    Kept,
+}
+
 /// What an agent's thread tells.
 enum News {
     /// The agent said something.
     Event(Box<Event>),
-    /// The monitor, or how a run went, in words.
+    /// How a run went, in words.
     Note(String),
+    /// How full its context is, or what was done about that.
+    Context(String),
     /// It has ended.
     Ended(Box<Result<Option<Ended>, ProcError>>),
 }
@@ -92,7 +104,7 @@ pub(super) fn ask_all(
     let (sender, news) = mpsc::channel();
     let next = AtomicUsize::new(0);
     // The words of one agent can be followed; those of many at once cannot.
-    let stream = asking.len() == 1;
+    let stream = if asking.len() == 1 { Words::Told } else { Words::Kept };
     thread::scope(|scope| {
         for _ in 0..jobs.clamp(1, asking.len().max(1)) {
             let (sender, next) = (sender.clone(), &next);
@@ -122,12 +134,16 @@ pub(super) fn ask_all(
                 None => {}
                 Some(News::Event(event)) => listener.hear(Notice::Backend(&event)),
                 Some(News::Note(text)) => listener.hear(Notice::Monitor(&text)),
+                Some(News::Context(text)) => {
+                    error = error.or(ear.note_context(&text, listener).err());
+                }
                 Some(News::Ended(one)) => match *one {
                     Ok(one) => ended.extend(one),
                     Err(e) => error = error.or(Some(e.into())),
                 },
             }
         }
+        let error = error.or_else(|| ear.listen_after(Doing::Asking, listener).err());
         error.map_or(Ok(ended), Err)
     })
 }
@@ -137,15 +153,16 @@ pub(super) fn ask_all(
 fn ask_one(
     talk: &Talk<'_>,
     asking: &Asking<'_>,
-    stream: bool,
+    stream: Words,
     sender: &Sender<News>,
 ) -> Result<Option<Ended>, ProcError> {
     let question = asking.question;
     let prices = &talk.chosen.settings.prices;
-    let mut monitor = Monitor::knowing(talk.limits, talk.windows.clone()).priced(prices.clone());
+    let limits = Limits { window: window(talk.chosen), ..talk.limits };
+    let mut monitor = Monitor::knowing(limits, talk.windows.clone()).priced(prices.clone());
     let mut run = |prompt: &str, session: Session<'_>| {
         let Some(reserved) = talk.costs.reserve() else { return Ok(None) };
-        let report = run(talk, asking, prompt, session, &mut monitor, stream.then_some(sender))?;
+        let report = run(talk, asking, prompt, session, &mut monitor, (sender, stream))?;
         reserved.settle(cost(&report.spent, prices));
         for note in &report.notes {
             let _ = sender.send(News::Note(note.clone()));
@@ -224,7 +241,7 @@ fn run(
     prompt: &str,
     session: Session<'_>,
     monitor: &mut Monitor,
-    stream: Option<&Sender<News>>,
+    (sender, stream): (&Sender<News>, Words),
 ) -> Result<SessionReport, ProcError> {
     let log = talk.root.join(&asking.log);
     let call = Call {
@@ -240,15 +257,16 @@ fn run(
         bounds: Bounds::default(),
         cancel: talk.leash.clone(),
     };
+    let context = |text: &str| match stream {
+        Words::Told => News::Context(text.to_owned()),
+        Words::Kept => News::Context(format!("{}: {text}", asking.question.item)),
+    };
     let mut hear = |heard: Heard<'_>| {
-        let Some(sender) = stream else { return };
         let news = match heard {
-            Heard::Event(event) => News::Event(Box::new(event.clone())),
-            Heard::Decision(Decision::Warn(text)) => News::Note(text.clone()),
-            Heard::Decision(Decision::Compact) => {
-                News::Note("the context is to be compacted".to_owned())
-            }
-            Heard::Decision(Decision::Stop(_)) | Heard::Tick => return,
+            Heard::Event(event) if stream == Words::Told => News::Event(Box::new(event.clone())),
+            Heard::Decision(Decision::Warn(text)) => context(text),
+            Heard::Decision(Decision::Compact) => context(COMPACTING),
+            Heard::Event(_) | Heard::Decision(Decision::Stop(_)) | Heard::Tick => return,
         };
         let _ = sender.send(news);
     };

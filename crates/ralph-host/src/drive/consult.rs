@@ -35,7 +35,8 @@ use super::terms::{RoleTerms, Terms, run_limits};
 use super::workspace::Workplace;
 use crate::crash;
 use crate::git::{AttemptRef, Checkpoint, OnDirty, Target};
-use crate::store::{Durability, put_view};
+use crate::redaction::put_log;
+use crate::store::Durability;
 
 /// What one agent is asked.
 pub(super) struct Question<'q> {
@@ -250,7 +251,7 @@ impl Session<'_> {
                 .collect();
             for one in &asking {
                 let prompt = root.join(&one.log).with_extension("prompt.md");
-                put_view(&prompt, one.question.prompt.as_bytes())?;
+                put_log(&prompt, &one.question.prompt)?;
                 let (role, item) = (consultation.role, one.question.item.as_str());
                 self.listener.hear(Notice::Asking { role, item, log: &one.log });
                 let asked = Asked {

@@ -155,6 +155,7 @@ impl Session<'_> {
             if let Some(trouble) = trouble.take() {
                 return Err(trouble);
             }
+            ear.listen_after(Doing::Attempt(&task), &mut **listener)?;
             if let Some(over) = over {
                 ear.record(Record::GateEnded(over), Durability::Eventual)?;
             }

@@ -15,7 +15,8 @@ use super::session::{Session, tally};
 use crate::crash;
 use crate::git::{Changes, CommitMessage, LandError, RepoPath, RolledBack};
 use crate::handoff_files;
-use crate::store::{Durability, put_view};
+use crate::redaction::put_log;
+use crate::store::Durability;
 
 impl Session<'_> {
     /// Put the work where it belongs: intent, ledger, commit, fact.
@@ -278,7 +279,7 @@ impl Session<'_> {
             true => text,
             false => format!("{text}\n{before}"),
         };
-        Ok(put_view(&path, text.as_bytes())?)
+        Ok(put_log(&path, &text)?)
     }
 
     /// A landing that did not come to its end may have told the plan already that the task is done.

@@ -17,7 +17,7 @@ use super::attempt::{Begun, to_value};
 use super::error::DriveError;
 use super::session::Session;
 use crate::prompt_files;
-use crate::store::put_view;
+use crate::redaction::put_log;
 
 /// Most attempts without an answer that a prompt tells about.
 const MOST_SETBACKS: usize = 3;
@@ -85,7 +85,7 @@ impl Session<'_> {
             self.warn(warning);
         }
         if let Some(whole) = &made.prompt.whole {
-            put_view(&self.project.root().join(&made.whole_file), whole.as_bytes())?;
+            put_log(&self.project.root().join(&made.whole_file), whole)?;
         }
         if !made.prompt.left_out.is_empty() {
             let details = to_value(&made.prompt.metadata());

@@ -16,6 +16,7 @@ use super::material::PromptSource;
 use super::notice::Notice;
 use super::session::Session;
 use crate::git::{Change, ChangeKind, Changes};
+use crate::redaction::put_log;
 use crate::store::{Durability, add_to_view, drop_view, put_view};
 use crate::{handoff_files, prompt_files};
 
@@ -74,7 +75,7 @@ impl Session<'_> {
         let text = handoff_files::to_text(&kept);
         let iteration = begun.started.iteration;
         let file = handoff_files::name(iteration.into());
-        put_view(&self.project.root().join(&file), &text)?;
+        put_log(&self.project.root().join(&file), &text)?;
         if reply.handoff.is_some() || reply.claim != Claim::None {
             // The failure was read and answered; before that it must not get lost.
             drop_view(&self.project.root().join(FAILURE_CONTEXT))?;

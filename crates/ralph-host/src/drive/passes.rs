@@ -15,7 +15,7 @@ use super::session::Session;
 use super::terms::{Access, RoleTerms};
 use crate::handoff_files;
 use crate::prompt_files;
-use crate::store::put_view;
+use crate::redaction::put_log;
 
 /// What ralph's own review is called, in a project that does not override it.
 const REVIEW: &str = "review-agent-prompt.md";
@@ -83,7 +83,7 @@ impl Session<'_> {
         let iteration = begun.started.iteration;
         let file = format!(".ralph/logs/passes/iter-{iteration}-{}.json", safe(&pass.name));
         let text = serde_json::to_string_pretty(&found).unwrap_or_default() + "\n";
-        put_view(&self.project.root().join(&file), text.as_bytes()).map_err(DriveError::from)?;
+        put_log(&self.project.root().join(&file), &text).map_err(DriveError::from)?;
         let summary = match serde_json::from_value::<Review>(found) {
             Ok(review) => {
                 let verdict = match review.verdict {

@@ -14,9 +14,9 @@ use ralph_core::cycle::{
 use ralph_core::format::Format;
 use ralph_core::gate::{Baselines, Check, Gate};
 use ralph_core::inbox::Inbox;
-use ralph_core::limits::Windows;
 use ralph_core::needs::{Need, NeedSources, Running, needs};
 use ralph_core::plan::{Id, Plan, State, TombstoneKind};
+use ralph_core::windows::Windows;
 
 use super::control::Mailbox;
 use super::error::DriveError;
@@ -36,6 +36,7 @@ use crate::ids::Ids;
 use crate::plan_store;
 use crate::proc::{Cancel, Runner};
 use crate::project::Project;
+use crate::redaction::hide_secrets_of;
 use crate::store::{Durability, Journal, RunLock, Store, Syncing};
 
 /// The variable that tells a program that it runs inside an attempt.
@@ -201,6 +202,8 @@ impl<'a> Session<'a> {
         let lock = RunLock::acquire(&project.state_dir(), store.holder())?;
         let (journal, history) = Journal::open(&project.state_dir())?;
         let windows = windows::read(&project.state_dir());
+        hide_secrets_of(&config);
+        runner.keep_of_logs(config.limits.max_log.get());
         let log = Log::of(project.root(), &config);
         for kind in [LogOf::Stage, LogOf::Agent] {
             prune_logs(&project.logs_dir(), kind, config.retention.logs.get());
@@ -210,7 +213,7 @@ impl<'a> Session<'a> {
         let loaded = plan.read()?;
         let ledger = LedgerPaths::with_plan(&plan.shown).and_runtime(config.log_file.as_str());
         let repo = Repo::open(project.root(), git_dir, runner, &ledger)?;
-        let (mailbox, leash) = (Mailbox::of(&project), signals.cancel().inner());
+        let (mailbox, leash) = (Mailbox::of(&project, &history), signals.cancel().inner());
         let choice = stage_choice(&config, StageName::Build, &options, project.root())?;
         Ok(Self {
             kind,
@@ -323,7 +326,9 @@ impl<'a> Session<'a> {
         for (name, why) in &self.choice.clone().left_out {
             self.warn(&format!("the fallback backend {name} is left out: {why}"));
         }
-        self.listen(Doing::Starting)
+        self.listen(Doing::Starting)?;
+        self.mailbox.trust_from_now();
+        Ok(())
     }
 
     /// The loop ends: say so, and leave the plan committed. Returns the end as it was told, which is

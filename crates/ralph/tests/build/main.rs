@@ -13,6 +13,7 @@
 
 mod amendments;
 mod chaos;
+mod context;
 mod crash;
 mod criteria;
 mod deluxe;
@@ -25,6 +26,7 @@ mod git;
 mod invariants;
 mod ladder;
 mod limits;
+mod long_output;
 mod memory;
 mod memory_context;
 mod memory_crash;
@@ -45,6 +47,7 @@ mod recovery;
 mod repo;
 mod report;
 mod retries;
+mod secrets;
 mod settings;
 mod trouble;
 mod twin;

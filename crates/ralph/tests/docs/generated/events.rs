@@ -42,6 +42,7 @@ const EVENTS: &[(&str, &str)] = &[
     ("construct_iteration", "an iteration of construct begins"),
     ("construct_start", "construct begins with a spec"),
     ("construct_summary", "how construct ended, with its numbers"),
+    ("context", "how full a context is, and what was done about it"),
     ("context_directive", "what the context agent advises after an attempt"),
     ("failure_pattern", "a failure that happens again and again"),
     ("gate_end", "a gate has ended: `passed`, `preexisting`, `baseline`"),
