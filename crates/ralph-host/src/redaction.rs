@@ -18,9 +18,9 @@ use crate::store::put_private;
 static REDACTOR: LazyLock<RwLock<Arc<Redactor>>> = LazyLock::new(RwLock::default);
 
 /// Fields of a record that are names, not text: recovery must find them as they were.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 19] = [
     "record", "run", "attempt", "task", "id", "plan", "base", "changes", "log", "handoff",
-    "session", "commit", "salvage",
+    "session", "commit", "salvage", "command", "end", "outcome", "event", "backend", "role",
 ];
 
 /// Hide the patterns of this configuration, and the values of variables that hold secrets.

@@ -199,11 +199,13 @@ impl<'a> Going<'a> {
             {
                 Compacted::Ended(Box::new(report))
             }
-            _ => Compacted::No(Some(match &report.outcome {
-                _ if report.ended_by.is_some() => self.refusal.take().unwrap_or_default(),
-                Outcome::Success => "it did not say that it compacted anything".to_owned(),
-                other => other.to_string(),
-            })),
+            other => {
+                let said = || match other {
+                    Outcome::Success => "it did not say that it compacted anything".to_owned(),
+                    other => other.to_string(),
+                };
+                Compacted::No(Some(self.refusal.take().unwrap_or_else(said)))
+            }
         })
     }
 

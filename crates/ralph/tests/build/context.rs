@@ -76,9 +76,9 @@ fn a_compaction_that_works_is_in_the_logs_with_what_it_was_good_for() {
 
 /// It tells its window at the end alone, as claude does.
 const LATE_WINDOW: &str = r#"
-echo '{"type":"system","subtype":"init","session_id":"s","model":"claude-sonnet-4-5","tools":[],"mcp_servers":[]}'
-echo '{"type":"assistant","message":{"id":"m1","model":"claude-sonnet-4-5","content":[{"type":"text","text":"Working."}],"usage":{"input_tokens":150000,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1}},"parent_tool_use_id":null,"session_id":"s"}'
-echo '{"type":"result","subtype":"success","is_error":false,"num_turns":1,"duration_ms":1,"session_id":"s","result":"done\n\n<TASK_DONE>","total_cost_usd":0.01,"usage":{"input_tokens":1,"output_tokens":1},"modelUsage":{"claude-sonnet-4-5":{"contextWindow":200000}}}'
+printf '%s\n' '{"type":"system","subtype":"init","session_id":"s","model":"claude-sonnet-4-5","tools":[],"mcp_servers":[]}'
+printf '%s\n' '{"type":"assistant","message":{"id":"m1","model":"claude-sonnet-4-5","content":[{"type":"text","text":"Working."}],"usage":{"input_tokens":150000,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1}},"parent_tool_use_id":null,"session_id":"s"}'
+printf '%s\n' '{"type":"result","subtype":"success","is_error":false,"num_turns":1,"duration_ms":1,"session_id":"s","result":"done\n\n<TASK_DONE>","total_cost_usd":0.01,"usage":{"input_tokens":1,"output_tokens":1},"modelUsage":{"claude-sonnet-4-5":{"contextWindow":200000}}}'
 "#;
 
 #[test]

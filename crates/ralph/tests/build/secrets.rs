@@ -21,7 +21,7 @@ fn files(place: &Path, found: &mut Vec<PathBuf>) {
 #[test]
 fn secrets_are_hidden_in_everything_that_ralph_writes_and_logs_are_for_their_owner() {
     let repo = repo(&[task("t-aaa1")]);
-    let gate = format!("echo gate {KEY}; echo token $MY_TOKEN; grep -q fixed work/t-aaa1.txt");
+    let gate = format!("echo gate {KEY}; echo token $MY_TOKEN; ! grep -qs broken work/t-aaa1.txt");
     repo.config(&format!(
         "redact = [\"internal-*\"]\nbackend = \"sim\"\n[[gates]]\nname = \"test\"\nkind = \"test\"\ncommand = \"{gate}\"\n"
     ));
@@ -29,7 +29,7 @@ fn secrets_are_hidden_in_everything_that_ralph_writes_and_logs_are_for_their_own
         r#"{{ say = "a\nkey is {KEY} and {OWN}" }}, {{ run = "echo {KEY} $MY_TOKEN" }}, {{ stderr = "{KEY}" }}"#
     );
     let handoff = format!(
-        r#"{{ answer = {{ task_completed = {{ task_id = "t-aaa1", summary = "used {KEY}", fully_complete = true }}, freeform = "The key {KEY}, the password {OWN} and $MY_TOKEN were used by me to get this done in the end." }} }}"#
+        r#"{{ claim = "done", form = "json", handoff = {{ summary = "used {KEY}", freeform = "The key {KEY} and the password {OWN} were used by me to get this done in the end." }} }}"#
     );
     let writes = |text: &str| format!(r#"{{ write = "work/t-aaa1.txt", text = "{text}\n" }}"#);
     repo.script(

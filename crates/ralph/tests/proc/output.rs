@@ -150,9 +150,9 @@ fn a_line_that_is_too_long_is_cut_and_the_next_one_is_whole() {
         Step::Continue
     });
     let (kept, cut) = seen[0];
-    assert!((99_000..100_100).contains(&kept) && (2_900_000..2_901_000).contains(&cut), "{seen:?}");
+    assert!((99_000..100_100).contains(&kept) && cut > 2_899_000, "{seen:?}");
     assert_eq!(seen[1..], [(4, 0)]);
-    assert_eq!(finished.longest_cut, kept as u64 + cut);
+    assert_eq!((finished.longest_cut, kept as u64 + cut), (3_000_000, 3_000_000));
     assert_eq!(finished.stdout_bytes, 3_000_006);
     assert_eq!(stage.log().len(), 3_000_006);
 }
