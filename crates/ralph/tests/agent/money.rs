@@ -61,7 +61,8 @@ fn every_view_shows_the_same_sum() {
 fn the_duration_of_a_resumed_spec_counts_the_time_before_the_resume() {
     let lab = lab(&["a.md"]);
     let waits = format!("{}, {}, {GOOD}", touch("began"), wait_for("go"));
-    lab.agents(&coder("attempt = 1", &waits));
+    let reject = r#"{ answer = { task_id = "{task}", verdict = "reject", reason = "more" } }"#;
+    lab.agents(&(coder("attempt = 1", &waits) + &rule(&[VERIFY], "attempt = 1", reject)));
     let agent = lab.command(["agent"]).env("RALPH_NOW", "2025-01-20T10:00:00Z").spawn();
     lab.until_home_has("began");
     lab.signal("INT", agent.pid());
