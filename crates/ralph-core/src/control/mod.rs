@@ -19,8 +19,8 @@ use serde_json::{Value, json};
 
 use crate::config::{self, Config, Flag, flag_layer};
 use crate::plan::Id;
-use crate::text::shell_word;
 use crate::text::clip;
+use crate::text::shell_word;
 
 /// Longest note that a prompt is given, in characters.
 const LONGEST_NOTE: usize = 4000;

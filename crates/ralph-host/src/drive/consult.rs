@@ -289,8 +289,7 @@ impl Session<'_> {
                 self.learn_windows(&ended.windows);
                 let name = &chosen.name;
                 let model = consultation.terms.model.clone().or_else(|| chosen.model.clone());
-                let answered =
-                    Answered { model, ..answered(id, consultation.role, name, &ended) };
+                let answered = Answered { model, ..answered(id, consultation.role, name, &ended) };
                 self.listener.hear(Notice::Answered(&answered));
                 self.record(Record::Answered(answered), Durability::Eventual)?;
                 if let Outcome::RateLimit { resets_at, message } = &ended.answer.outcome {

@@ -147,10 +147,12 @@ fn remove(context: &Context, which: &str, render: Render) -> Result<(), CommandE
     let entry = match inbox.removable(typed.as_deref().unwrap_or(which)) {
         Ok(entry) => entry.clone(),
         // What a killed agent left is nobody's.
-        Err(InboxError::Active { id, .. }) if context.running() == Running::Nobody => match inbox.find(&id) {
-            Some(entry) => entry.clone(),
-            None => return Err(CommandError::new(format!("the inbox has no {id}"))),
-        },
+        Err(InboxError::Active { id, .. }) if context.running() == Running::Nobody => {
+            match inbox.find(&id) {
+                Some(entry) => entry.clone(),
+                None => return Err(CommandError::new(format!("the inbox has no {id}"))),
+            }
+        }
         Err(InboxError::Unknown(_)) => {
             return Err(CommandError::new(format!("the inbox has no {which}"))
                 .hint("`ralph inbox` shows what it has"));

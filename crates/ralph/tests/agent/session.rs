@@ -190,7 +190,7 @@ fn removed(lab: &Lab) {
 #[test]
 fn a_spec_that_is_removed_after_an_interrupt_leaves_no_half_built_work() {
     let (lab, agent) = half_built();
-    lab.insist("INT", agent.pid());
+    lab.signal_twice("INT", &agent);
     agent.wait().fails(130);
     removed(&lab);
 }

@@ -170,7 +170,10 @@ fn signals_that_do_not_stop_leave_a_clean_terminal() {
     let screen = Screen::of(&desk, "build --tui");
     until(|| screen.has("sim works on t-aaa1"));
     let pid = desk.shell("sed -n 1p .git/ralph/run.lock").stdout.trim().to_owned();
-    desk.shell(&format!("for n in $(seq 300); do kill -TERM {pid} 2>/dev/null || exit 0; sleep 0.1; done")).ok();
+    desk.shell(&format!(
+        "for n in $(seq 300); do kill -TERM {pid} 2>/dev/null || exit 0; sleep 0.1; done"
+    ))
+    .ok();
     screen.left_clean();
 }
 
