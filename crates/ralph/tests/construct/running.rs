@@ -220,3 +220,16 @@ fn each_mode_of_memory_works_inside_a_construct() {
         .collect();
     assert!(roles.iter().any(|role| role == "prepare"), "{roles:?}");
 }
+
+#[test]
+fn task_done_without_an_id_means_the_task_that_a_loop_works_on() {
+    let lab = planned(&[task("t-aaa1"), task("t-aaa2")]);
+    let wait = r#"{ run = "touch $HOME/here; until [ -f $HOME/go ]; do sleep 0.05; done" }"#;
+    lab.agents(&builds("task = \"t-aaa1\"", &format!("{wait}, {GOOD}")));
+    let run = lab.spawn(["construct", "work.md", "--timeout", "60000"]);
+    until(|| lab.home().join("here").exists());
+    lab.run(["task", "done"]).ok().stdout("Done: t-aaa1 Do t-aaa1\n");
+    lab.write(lab.home().join("go"), "");
+    run.wait();
+    lab.run(["task", "done"]).fails(1).stderr_has("no task is open");
+}
