@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# packaging/collect.sh DIST: what is made of all archives together: the npm package, the Homebrew formula,
-# and SHA256SUMS over everything.
+# packaging/collect.sh DIST [URL]: makes of all archives together the npm package, the Homebrew formula, and
+# SHA256SUMS over everything. URL is where the archives will be; without it the formula takes the archive
+# that lies beside it.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$1"
+url="${2:-file://#{__dir__\}}"
 
 sha256() { if command -v sha256sum >/dev/null; then sha256sum "$@"; else shasum -a 256 "$@"; fi; }
 
@@ -42,13 +44,12 @@ block() {
     local file="ralph-$version-$1.tar.gz"
     [[ -f "$file" ]] || return 0
     printf '    %s do\n' "$2"
-    printf '      url "https://github.com/ralph-loop/ralph/releases/download/v%s/%s"\n' "$version" "$file"
+    printf '      url "%s/%s"\n' "$url" "$file"
     printf '      sha256 "%s"\n    end\n' "$(sha256 "$file" | cut -d' ' -f1)"
 }
 {
     printf 'class Ralph < Formula\n'
     printf '  desc "Drives coding agents through specs until the work is proven done"\n'
-    printf '  homepage "https://github.com/ralph-loop/ralph"\n'
     printf '  version "%s"\n  license any_of: ["MIT", "Apache-2.0"]\n\n' "$version"
     printf '  on_macos do\n'
     block aarch64-apple-darwin on_arm

@@ -42,12 +42,11 @@ cat >"$root/DEBIAN/control" <<CONTROL
 Package: ralph
 Version: $version
 Architecture: $arch
-Maintainer: the authors of ralph <ralph@users.noreply.github.com>
+Maintainer: the authors of ralph
 Installed-Size: $(du -sk "$root/usr" | cut -f1)
 Depends: $depends
 Section: devel
 Priority: optional
-Homepage: https://github.com/ralph-loop/ralph
 Description: drives coding agents through specs until the work is proven done
  ralph starts a coding agent for each task of a plan, runs the tests itself, and commits what passes
  or rolls back what does not. Plan, queue and history are plain files in the repository.

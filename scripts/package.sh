@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Packs a ralph binary that was built before, the same here as in the release workflow.
+# Builds ralph for a release and packs it, the same here as in the release workflow.
 #
-#   scripts/package.sh                        target/release/ralph → target/dist/
+#   scripts/package.sh                        the profile `dist` → target/packages/
 #   scripts/package.sh --try                  and installs each package into an empty place and runs it
-#   BINARY=… TARGET=… DIST=… scripts/package.sh
+#   BINARY=… TARGET=… DIST=… scripts/package.sh        packs a binary that was built before
 #
 # Makes ralph-VERSION-TARGET.tar.gz, on Linux with dpkg-deb a .deb, and of all archives in DIST the
 # npm package, the Homebrew formula and SHA256SUMS. What cannot be made or tried here is named, and
@@ -14,12 +14,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 target_dir="${CARGO_TARGET_DIR:-$PWD/target}"
 TARGET="${TARGET:-$(rustc -vV | sed -n 's/^host: //p')}"
-BINARY="${BINARY:-$target_dir/release/ralph}"
-DIST="${DIST:-$target_dir/dist}"
+DIST="${DIST:-$target_dir/packages}"
 
-if [[ ! -x "$BINARY" ]]; then
-    printf 'there is no %s: build it first (cargo build --release)\n' "$BINARY" >&2
-    exit 1
+if [[ -z "${BINARY:-}" ]]; then
+    cargo build --locked --profile dist -p ralph
+    BINARY="$target_dir/dist/ralph"
 fi
 rm -rf "$DIST"
 mkdir -p "$DIST"

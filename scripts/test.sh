@@ -1,23 +1,49 @@
 #!/usr/bin/env bash
-# Checks everything that must hold before a change lands, on a machine that has only a Rust
-# toolchain. Stops at the first step that fails and names it. A step that cannot run here is named
-# in the summary; it never just disappears.
+# Checks what must hold before a change lands. Stops at the first step that fails and names it. A step
+# that cannot run here is named in the summary; it never just disappears.
 #
-#   scripts/test.sh           everything
-#   FAST=1 scripts/test.sh    without the dependency rules, the fuzzing, the real agent programs, the
-#                             browser, the site, the spelling and the packages
+#   scripts/test.sh          format, lint, unit and end-to-end tests, a short crash run. Needs Rust and
+#                            git, installs nothing but a C linker that is missing
+#   scripts/test.sh --all    also all kills, fuzzing, the real agent programs, the browser, the site, the
+#                            README's commands in a fresh clone, the packages. Installs what it needs
+#   scripts/test.sh --long   for hours: kills at every point, thousands at random instants, and property
+#                            tests with new seeds. Results go into docs/reliability.md
 #
-# FUZZ_SECONDS (5) is the time each fuzz target gets.
+# FUZZ_SECONDS (5) is the time each fuzz target gets, PROPTEST_RNG_SEED the seed of the property tests.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+case "${1:-}" in
+    "") mode=short ;;
+    --all) mode=all ;;
+    --long) mode=long ;;
+    *)
+        printf 'unknown argument: %s (usage: scripts/test.sh [--all|--long])\n' "$1" >&2
+        exit 2
+        ;;
+esac
 
 # A git hook hands these down, and tests that make repositories of their own would hit this one.
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_COMMON_DIR GIT_PREFIX
 
 PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
-FAST="${FAST:-0}"
 FUZZ_SECONDS="${FUZZ_SECONDS:-5}"
+target_dir="${CARGO_TARGET_DIR:-$PWD/target}"
+
+# Tests that only --all runs: each takes longer than a hundred others, and a part of it stays.
+long_tests=(
+    sixty_four_processes_that_each_add_fifty_tasks
+    two_hundred_specs_in_one_run
+    killed_at_every_point_{2..8}_of_8
+    killed_at_every_point_beside_dirt_{2..8}_of_8
+    killed_at_random_instants
+    killed_at_every_24th_point_from_{7,13,19}
+    killed_at_random_every_spec_ends_exactly_once_2_of_2
+    killed_anywhere
+    chaos_of_seeds_{5_to_9,10_to_14,15_to_19}
+    of_fifty_megabytes
+)
 
 # ---- steps ---------------------------------------------------------------------------------------
 
@@ -55,7 +81,7 @@ skipped_in() {
 ahead() {
     # In a group of its own, so that all of it can be ended.
     set -m
-    nice -n 19 "${@:2}" >"${CARGO_TARGET_DIR:-$PWD/target}/ahead-$1.log" 2>&1 </dev/null &
+    nice -n 19 "${@:2}" >"$target_dir/ahead-$1.log" 2>&1 </dev/null &
     set +m
 }
 
@@ -98,24 +124,19 @@ system_tool() {
     apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y "$@" >/dev/null
 }
 
-# cargo_tool NAME VERSION: the installed one whatever its version, else the pinned one. Built
-# without optimisation: these tools are not what takes the time, compiling them is.
+# cargo_tool COMMAND VERSION PACKAGE [OPTION…]: the installed one whatever its version, else the pinned
+# one. Built without optimisation: these tools are not what takes the time, compiling them is.
 cargo_tool() {
-    have "cargo-$1" && return 0
-    printf 'installing cargo-%s %s\n' "$1" "$2"
-    CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug --version "$2" "cargo-$1"
-}
-
-# The builder of the documentation's site. Three minutes once, on a busy machine.
-book_tool() {
-    have mdbook && return 0
-    printf 'installing mdbook %s\n' "$1"
-    CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug --no-default-features --version "$1" mdbook
+    local command="$1" version="$2"
+    shift 2
+    have "$command" && return 0
+    printf 'installing %s %s\n' "$command" "$version"
+    CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug --version "$version" "$@"
 }
 
 # python_tool NAME VERSION: into a place of its own below target/.
 python_tool() {
-    local place="${CARGO_TARGET_DIR:-$PWD/target}/python-tools"
+    local place="$target_dir/python-tools"
     PATH="$place/bin:$PATH"
     have "$1" && return 0
     have python3 || return 1
@@ -128,7 +149,7 @@ component() {
     have rustup && rustup component add "$2"
 }
 
-# The parts that only one step needs may be missing; that step is then skipped by name.
+# The tools that only one step needs may be missing; that step is then skipped by name.
 set_up() {
     if ! have cargo; then
         printf 'there is no cargo on the PATH: install Rust with rustup, then run this again\n'
@@ -139,14 +160,19 @@ set_up() {
     system_tool git git
     component fmt rustfmt || true
     component clippy clippy || true
-    cargo_tool nextest 0.9.143 || true
-    if [[ "$FAST" != 1 ]]; then
-        cargo_tool deny 0.20.2 || true
-        cargo_tool fuzz 0.13.2 || true
-        book_tool 0.5.4 || true
-        python_tool codespell 2.4.3 || system_tool codespell codespell || true
-        system_tool c++ g++ || true
+    mkdir -p "$target_dir"
+    if [[ "$mode" != short ]]; then
+        cargo_tool cargo-nextest 0.9.143 cargo-nextest || true
     fi
+}
+
+# Tools of the steps that only --all has.
+tools() {
+    cargo_tool cargo-deny 0.20.2 cargo-deny || true
+    cargo_tool cargo-fuzz 0.13.2 cargo-fuzz || true
+    cargo_tool mdbook 0.5.4 --no-default-features mdbook || true
+    python_tool codespell 2.4.3 || system_tool codespell codespell || true
+    system_tool c++ g++ || true
 }
 
 # ---- what the steps do ---------------------------------------------------------------------------
@@ -154,6 +180,23 @@ set_up() {
 format() {
     cargo fmt --all --check
     cargo fmt --manifest-path fuzz/Cargo.toml --check
+}
+
+# All tests in the modes `all` and `long`, those that are not long in the mode `short`.
+tests() {
+    local name only="all()" skip=()
+    if [[ "$mode" == short ]]; then
+        for name in "${long_tests[@]}"; do
+            only+=" - test($name)"
+            skip+=(--skip "$name")
+        done
+    fi
+    if have cargo-nextest; then
+        # One more at a time than there are cores: tests wait for disks and for each other's processes.
+        cargo nextest run --locked --workspace --test-threads "$(($(cores) + 1))" -E "$only"
+    else
+        cargo test --locked --workspace --lib --bins --tests -- --test-threads "$(($(cores) + 1))" "${skip[@]}"
+    fi
 }
 
 documentation() {
@@ -188,17 +231,21 @@ fuzz_one() {
 
 # When their installation, which began early, is over: two would be in each other's way.
 real_agents() {
-    [[ -z "$agents" ]] || wait "$agents" || true
+    wait "$agents" || true
     scripts/real-clis.sh
 }
 
-# As the README says it, into an empty place; what was built before is not built again.
-cargo_install() {
-    local place
-    place=$(mktemp -d)
-    cargo install --quiet --locked --path crates/ralph --root "$place"
-    "$place/bin/ralph" --version
-    rm -rf "$place"
+# Property tests with a new seed, and every kill that the other modes leave out.
+long_mode() {
+    local round
+    for round in {1..10}; do
+        export PROPTEST_RNG_SEED=$((RANDOM << 30 | RANDOM << 15 | RANDOM))
+        printf 'round %d of 10: PROPTEST_RNG_SEED=%d\n' "$round" "$PROPTEST_RNG_SEED"
+        cargo nextest run --locked --status-level fail -p ralph-core -p ralph-face
+        PROPTEST_CASES=500 cargo nextest run --locked --status-level fail -p ralph -E 'test(random)'
+    done
+    RALPH_KILLS="${RALPH_KILLS:-2000}" cargo nextest run --locked -p ralph --run-ignored only --no-capture \
+        -E 'test(killed_at) & (binary(build) + binary(agent) + binary(construct))'
 }
 
 # ---- all of it -----------------------------------------------------------------------------------
@@ -217,42 +264,40 @@ else
     skip "lint" "clippy is not installed (rustup component add clippy)"
 fi
 
-if have cargo-nextest; then
-    # One more at a time than there are cores: tests wait for disks and for each other's processes.
-    step "tests" cargo nextest run --locked --workspace --test-threads "$(($(cores) + 1))"
-else
-    skip "nextest" "cargo-nextest could not be installed; the same tests run with cargo test"
-    step "tests" cargo test --locked --workspace --lib --bins --tests
+if [[ "$mode" == long ]]; then
+    step "long mode" long_mode
+    exit
 fi
 
+step "tests" tests
+
+if [[ "$mode" == short ]]; then
+    exit
+fi
+
+# ---- only with --all -----------------------------------------------------------------------------
+
 agents=
-if [[ "$FAST" != 1 ]] && have npm; then
+if have npm; then
     ahead agents scripts/real-clis.sh install
     agents="$!"
 fi
-ahead release cargo build --locked --release -p ralph
+ahead release cargo build --locked --release
+step "tools" tools
 step "documentation" documentation
 
-if [[ "$FAST" == 1 ]]; then
-    skip "documentation site" "FAST=1"
-    skip "spelling" "FAST=1"
+if have mdbook; then
+    step "documentation site" scripts/docs.sh
 else
-    if have mdbook; then
-        step "documentation site" scripts/docs.sh
-    else
-        skip "documentation site" "mdbook could not be installed"
-    fi
-    if have codespell; then
-        step "spelling" scripts/docs.sh --spell
-    else
-        skip "spelling" "codespell could not be installed"
-    fi
+    skip "documentation site" "mdbook could not be installed"
+fi
+if have codespell; then
+    step "spelling" scripts/docs.sh --spell
+else
+    skip "spelling" "codespell could not be installed"
 fi
 
-if [[ "$FAST" == 1 ]]; then
-    skip "dependency rules" "FAST=1"
-    skip "advisories" "FAST=1"
-elif have cargo-deny; then
+if have cargo-deny; then
     step "dependency rules" cargo deny check bans licenses sources
     # The advisory database lives on a host that a build machine may not reach, and a test must not
     # fail because of the network. So it is used where somebody has fetched it: `cargo deny fetch`.
@@ -266,9 +311,7 @@ else
     skip "advisories" "cargo-deny could not be installed"
 fi
 
-if [[ "$FAST" == 1 ]]; then
-    skip "fuzz" "FAST=1"
-elif ! have cargo-fuzz; then
+if ! have cargo-fuzz; then
     skip "fuzz" "cargo-fuzz could not be installed"
 elif ! have c++; then
     skip "fuzz" "there is no C++ compiler for libFuzzer (package: g++)"
@@ -277,37 +320,24 @@ else
 fi
 
 # Installs 1.4 GB from npm the first time. What it could not get, it names in a file.
-if [[ "$FAST" == 1 ]]; then
-    skip "real agent programs" "FAST=1"
-elif ! have npm; then
+if [[ -z "$agents" ]]; then
     skip "real agent programs" "there is no npm on the PATH"
 else
     step "real agent programs" real_agents
-    skipped_in "real agent program" "${RALPH_REAL_CLIS:-${CARGO_TARGET_DIR:-$PWD/target}/real-clis}/skipped"
+    skipped_in "real agent program" "${RALPH_REAL_CLIS:-$target_dir/real-clis}/skipped"
 fi
 
-if [[ "$FAST" == 1 ]]; then
-    skip "web pages" "FAST=1"
-    skip "web API" "FAST=1"
-else
-    # The program that the tests have built.
-    RALPH_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/ralph"
-    export RALPH_BIN
-    step "web pages" scripts/web-tests.sh
-    skipped_in "web pages" "${CARGO_TARGET_DIR:-$PWD/target}/web-tests/skipped"
-    step "web API" scripts/api-tests.sh
-    skipped_in "web API" "${CARGO_TARGET_DIR:-$PWD/target}/api-tests/skipped"
-fi
+# The program that the tests have built.
+RALPH_BIN="$target_dir/debug/ralph"
+export RALPH_BIN
+step "web pages" scripts/web-tests.sh
+skipped_in "web pages" "$target_dir/web-tests/skipped"
+step "web API" scripts/api-tests.sh
+skipped_in "web API" "$target_dir/api-tests/skipped"
 
-# Of this package alone, so that the next step finds all of it compiled.
-step "release build" cargo build --locked --release -p ralph
-step "cargo install" cargo_install
-if [[ "$FAST" == 1 ]]; then
-    skip "packages" "FAST=1"
-else
-    step "packages" scripts/package.sh --try
-    skipped_in "package" "${CARGO_TARGET_DIR:-$PWD/target}/dist/skipped"
-fi
+step "commands of the README" scripts/readme.sh
+step "packages" scripts/package.sh --try
+skipped_in "package" "$target_dir/packages/skipped"
 # Benchmarks are run, not judged: a number measured on a busy machine proves nothing. So they need no
 # optimisation, and what the tests have compiled is theirs too.
 step "benchmarks run" cargo bench --locked --profile dev -p ralph -p ralph-core -p ralph-host -p ralph-web --bench startup --bench build --bench scale --bench memory --bench web -- --quick

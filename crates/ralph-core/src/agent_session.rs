@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::cycle::History;
 use crate::inbox::{Inbox, Status};
 use crate::words::{dollars, elapsed};
 
@@ -30,6 +31,10 @@ pub struct AgentSession {
     pub consecutive_failures: u32,
     /// Dollars that were spent when the current spec began.
     pub cost_at_spec: f64,
+    /// When this run of the agent took the current spec up, RFC 3339.
+    pub spec_since: String,
+    /// Seconds that earlier runs worked on the current spec.
+    pub spec_seconds: u64,
     /// The branch of the current spec, when it has one of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<SpecBranch>,
@@ -72,8 +77,29 @@ impl AgentSession {
         format!("{text}\n")
     }
 
+    /// What this session has spent. The session file is written between stages, so the journal may
+    /// know more.
+    pub fn spent(&self, history: &History) -> f64 {
+        let is_last = history.run.as_ref().is_some_and(|run| run.command == "agent");
+        match is_last && self.current_spec_id.is_some() {
+            true => self.total_cost.max(history.cost),
+            false => self.total_cost,
+        }
+    }
+
+    /// How long the current spec was worked on, pauses between two runs left out.
+    pub fn seconds_of_spec(&self, now: &str) -> u64 {
+        self.spec_seconds.saturating_add(seconds_between(&self.spec_since, now))
+    }
+
     /// The block at the top of `ralph status`, one line each.
-    pub fn block(&self, inbox: &Inbox<'_>, at_work: AtWork, now: &str) -> Vec<String> {
+    pub fn block(
+        &self,
+        inbox: &Inbox<'_>,
+        history: &History,
+        at_work: AtWork,
+        now: &str,
+    ) -> Vec<String> {
         let mode = match at_work {
             AtWork::Running => "agent",
             AtWork::Interrupted => "agent (interrupted; `ralph agent` goes on)",
@@ -96,7 +122,7 @@ impl AgentSession {
             format!(
                 "Session: {} specs completed, {} spent, {time} elapsed",
                 self.specs_completed,
-                dollars(self.total_cost)
+                dollars(self.spent(history))
             ),
         ]
     }
@@ -104,8 +130,17 @@ impl AgentSession {
     /// How long ago it began. A clock that was set back gives 0.
     pub fn seconds(&self, now: &str) -> Option<u64> {
         let began: Timestamp = self.started_at.trim().parse().ok()?;
-        let now: Timestamp = now.trim().parse().ok()?;
-        Some(u64::try_from(now.as_second().saturating_sub(began.as_second())).unwrap_or(0))
+        Some(seconds_between(&began.to_string(), now))
+    }
+}
+
+/// Seconds from one moment to a later one, RFC 3339. What is no time, and a clock that was set back,
+/// gives 0.
+pub fn seconds_between(from: &str, to: &str) -> u64 {
+    let second = |at: &str| at.trim().parse::<Timestamp>().map(Timestamp::as_second);
+    match (second(from), second(to)) {
+        (Ok(from), Ok(to)) => u64::try_from(to.saturating_sub(from)).unwrap_or(0),
+        _ => 0,
     }
 }
 
@@ -148,7 +183,8 @@ mod tests {
         let queue = queue();
         let session = AgentSession::parse(FILE).unwrap();
         let inbox = Inbox::parse(&queue).unwrap();
-        let block = session.block(&inbox, AtWork::Running, "2025-01-20T11:23:45Z");
+        let block =
+            session.block(&inbox, &History::default(), AtWork::Running, "2025-01-20T11:23:45Z");
         assert_eq!(
             block.join("\n"),
             "Mode: agent\n\
@@ -166,7 +202,8 @@ mod tests {
             current_spec_id: Some("q-gone".into()),
             ..AgentSession::default()
         };
-        let block = session.block(&inbox, AtWork::Interrupted, "2025-01-20T11:23:45Z");
+        let block =
+            session.block(&inbox, &History::default(), AtWork::Interrupted, "2025-01-20T11:23:45Z");
         assert_eq!(
             block.join("\n"),
             "Mode: agent (interrupted; `ralph agent` goes on)\n\

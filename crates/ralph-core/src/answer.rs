@@ -37,6 +37,23 @@ impl AnswerError {
     }
 }
 
+/// An answer that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct UnusableAnswer {
+    /// Why, in words for people.
+    pub why: AnswerError,
+    /// What to ask the agent, once.
+    pub question: String,
+}
+
+impl UnusableAnswer {
+    /// An answer that does not fit this schema.
+    pub fn new(why: AnswerError, schema: &Value) -> Self {
+        Self { question: why.repair_request(schema), why }
+    }
+}
+
 /// The value an agent answered with.
 pub fn read<T: DeserializeOwned>(structured: Option<&Value>, text: &str) -> Result<T, AnswerError> {
     if let Some(value) = structured {

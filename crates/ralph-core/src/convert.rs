@@ -1,12 +1,16 @@
 //! From any plan format to any other, saying what the target could not hold.
 //!
-//! Nothing is declared lossy by a table that could be wrong: the new text is read back and compared
-//! with what was meant.
+//! Nothing is declared lossy by a table that could be wrong. The new text is read back and compared
+//! with the plan. What the old text says beside the plan is found by writing the plan in the old
+//! format again: everything that is missing there never reached the plan (`unmodelled`).
+
+mod unmodelled;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::format::{EditError, Format, codec};
-use crate::plan::{Edit, Id, Plan, Task, TombstoneKind};
+use crate::plan::{Edit, Id, Plan, Task};
+use crate::text::is_commit_id;
 
 /// A converted plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,48 +21,47 @@ pub struct Converted {
     pub lost: Vec<String>,
 }
 
-/// Write `plan` in another format.
-pub fn convert(plan: &Plan, to: Format, title: &str, now: &str) -> Result<Converted, EditError> {
-    let codec = codec(to);
-    let title = plan.title.as_deref().unwrap_or(title);
-    let mut text = codec.empty(title, now);
-    let mut lost = Vec::new();
-
-    let tasks = plan.all_tasks();
-    let edits: Vec<Edit> =
-        tasks.iter().map(|t| Edit::AddTask { task: t.clone(), after: None }).collect();
-    text = codec.edit(&text, &edits)?;
-
-    let whole: Vec<Edit> = plan
-        .issues
-        .iter()
-        .map(|i| Edit::AddIssue(i.clone()))
-        .chain(plan.accepted_specs.iter().map(|s| Edit::AcceptSpec {
-            spec: s.spec.clone(),
-            at: s.at.clone().unwrap_or_else(|| now.to_owned()),
-        }))
-        .chain(plan.current_spec.iter().map(|s| Edit::UseSpec(s.clone())))
-        .collect();
-    for edit in whole {
-        match codec.edit(&text, std::slice::from_ref(&edit)) {
-            Ok(next) => text = next,
-            Err(EditError::Unsupported { what, .. }) => lost.push(describe(&edit, &what)),
-            Err(other) => return Err(other),
-        }
+/// Write `plan`, which is what `text` says, in another format. In its own format it stays as it is.
+pub fn convert(
+    plan: &Plan,
+    text: &str,
+    to: Format,
+    title: &str,
+    now: &str,
+) -> Result<Converted, EditError> {
+    if plan.format == to {
+        return Ok(Converted { text: text.to_owned(), lost: Vec::new() });
     }
+    let mut lost = unmodelled::unmodelled(plan, text, now)?;
+    // Only plan.jsonl has these.
+    lost.extend(plan.issues.iter().map(|issue| format!("issue {}: {}", issue.id, issue.desc)));
+    lost.extend(plan.accepted_specs.iter().map(|s| format!("spec accepted: {}", s.spec)));
+    lost.extend(plan.current_spec.iter().map(|spec| format!("current spec: {spec}")));
 
+    let mut tasks = plan.all_tasks();
+    if to != Format::Jsonl {
+        tasks.iter_mut().for_each(note_commit);
+    }
+    let codec = codec(to);
+    let empty = codec.empty(plan.title.as_deref().unwrap_or(title), now);
+    let text = codec.edit(&empty, &additions(&tasks))?;
     let back = codec.parse(&text)?;
     lost.extend(task_losses(&tasks, &back.all_tasks()));
-    lost.extend(plan_losses(plan, &back));
+    if let Some(title) = plan.title.as_ref().filter(|_| plan.title != back.title) {
+        lost.push(format!("title: {title}"));
+    }
     Ok(Converted { text, lost })
 }
 
-fn describe(edit: &Edit, what: &str) -> String {
-    match edit {
-        Edit::AddIssue(issue) => format!("issue {}: {}", issue.id, issue.desc),
-        Edit::UseSpec(spec) => format!("current spec: {spec}"),
-        Edit::AcceptSpec { spec, .. } => format!("spec accepted: {spec}"),
-        _ => what.to_owned(),
+fn additions(tasks: &[Task]) -> Vec<Edit> {
+    tasks.iter().map(|task| Edit::AddTask { task: task.clone(), after: None }).collect()
+}
+
+/// Move a commit id out of `done_at`, where all formats but plan.jsonl have a time, into the notes.
+fn note_commit(task: &mut Task) {
+    if let Some(commit) = task.done_at.take_if(|at| is_commit_id(at)) {
+        let notes = task.notes.take().map_or_else(String::new, |notes| format!("{notes}\n\n"));
+        task.notes = Some(format!("{notes}done_at: {commit}"));
     }
 }
 
@@ -69,7 +72,7 @@ fn task_losses(meant: &[Task], got: &[Task]) -> Vec<String> {
     // Formats may group tasks, so they are matched by id, and by name where ids are not kept.
     let by_id: BTreeMap<&Id, &Task> = got.iter().map(|t| (&t.id, t)).collect();
     let by_name: BTreeMap<&str, &Task> = got.iter().map(|t| (t.name.as_str(), t)).collect();
-    let mut lost: BTreeMap<Vec<&'static str>, Vec<&Id>> = BTreeMap::new();
+    let mut lost: BTreeMap<Vec<&'static str>, Vec<&str>> = BTreeMap::new();
     let mut renamed = 0;
     for task in meant {
         let found = by_id.get(&task.id).or_else(|| {
@@ -78,25 +81,26 @@ fn task_losses(meant: &[Task], got: &[Task]) -> Vec<String> {
         });
         let fields = found.map_or_else(|| vec!["the whole task"], |f| differences(task, f));
         if !fields.is_empty() {
-            lost.entry(fields).or_default().push(&task.id);
+            lost.entry(fields).or_default().push(task.id.as_str());
         }
     }
-    let mut lines: Vec<String> = lost.iter().map(|(fields, ids)| tell(fields, ids)).collect();
+    let mut lines: Vec<String> =
+        lost.iter().map(|(fields, ids)| describe_loss(&fields.join(", "), ids)).collect();
     if renamed > 0 {
         lines.push(format!("ids of tasks ({renamed}; the target makes its own)"));
     }
     lines
 }
 
-/// `dependencies, priority of t-1, t-2 and 5 more tasks`.
-fn tell(fields: &[&str], ids: &[&Id]) -> String {
+/// `dependencies, priority of t-1, t-2 and 5 more`.
+fn describe_loss(fields: &str, owners: &[impl AsRef<str>]) -> String {
     const MOST: usize = 5;
-    let named: Vec<&str> = ids.iter().take(MOST).map(|id| id.as_str()).collect();
-    let more = match ids.len().saturating_sub(MOST) {
-        0 => String::new(),
-        n => format!(" and {n} more"),
-    };
-    format!("{} of {}{more}", fields.join(", "), named.join(", "))
+    let named: Vec<&str> = owners.iter().take(MOST).map(AsRef::as_ref).collect();
+    let named = named.join(", ");
+    match owners.len().saturating_sub(MOST) {
+        0 => format!("{fields} of {named}"),
+        more => format!("{fields} of {named} and {more} more"),
+    }
 }
 
 fn differences(meant: &Task, got: &Task) -> Vec<&'static str> {
@@ -113,6 +117,7 @@ fn differences(meant: &Task, got: &Task) -> Vec<&'static str> {
         (meant.accept == got.accept, "acceptance criteria"),
         (ids(&meant.deps) == ids(&got.deps), "dependencies"),
         (kept(&meant.priority, &got.priority), "priority"),
+        (kept(&meant.auto_priority, &got.auto_priority), "auto_priority"),
         (meant.retries == got.retries, "retry count"),
         (kept(&meant.max_retries, &got.max_retries), "max retries"),
         (kept(&meant.max_turns, &got.max_turns), "max turns"),
@@ -129,32 +134,6 @@ fn differences(meant: &Task, got: &Task) -> Vec<&'static str> {
     checks.into_iter().filter(|(same, _)| !same).map(|(_, field)| field).collect()
 }
 
-fn plan_losses(meant: &Plan, got: &Plan) -> Vec<String> {
-    let mut lost = Vec::new();
-    if meant.gates != got.gates && !meant.gates.is_empty() {
-        lost.push("quality gates (put them into ralph.toml)".to_owned());
-    }
-    let settings = |plan: &Plan| crate::plan::PlanConfig { line: 0, ..plan.config.clone() };
-    if settings(meant) != settings(got) {
-        lost.push("the config record (put it into ralph.toml)".to_owned());
-    }
-    let rejections = |plan: &Plan| {
-        plan.tombstones
-            .iter()
-            .filter(|t| t.kind == TombstoneKind::Reject && t.task.is_none())
-            .count()
-    };
-    if rejections(meant) > rejections(got) {
-        lost.push(format!("history of rejections ({})", rejections(meant) - rejections(got)));
-    }
-    let described = |plan: &Plan| {
-        plan.specs.iter().filter(|s| s.context.is_some() || !s.accept.is_empty()).count()
-    };
-    if described(meant) > described(got) {
-        lost.push("the context and criteria of specs".to_owned());
-    }
-    if meant.says_done && !got.says_done {
-        lost.push("the RALPH_DONE mark".to_owned());
-    }
-    lost
-}
+#[cfg(test)]
+#[path = "convert_tests.rs"]
+mod tests;

@@ -10,9 +10,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::plan::Id;
+use crate::text::{clip, one_line};
 
 /// Files that the text of a synthetic handoff names.
 const NAMED: usize = 50;
+
+/// Longest summary that is made of prose, in characters.
+const SUMMARY: usize = 200;
 
 /// Shortest useful narrative, in characters.
 pub const MIN_FREEFORM: usize = 50;
@@ -61,6 +65,19 @@ pub struct Handoff {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schemars(skip)]
     pub synthetic: bool,
+    /// Why the work of the attempt did not land, when it did not. No agent is asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub discarded: Option<String>,
+}
+
+impl Handoff {
+    /// Whether a prompt for this task may tell it: its work landed, or the agent itself tells of an
+    /// earlier attempt at the same task.
+    pub fn is_worth_telling(&self, task: &Id) -> bool {
+        let own = !self.synthetic && self.task_completed.task_id == task.as_str();
+        self.discarded.is_none() || own
+    }
 }
 
 /// The task and whether it is complete.
@@ -233,6 +250,25 @@ pub fn synthetic(task: &Id, changed: Vec<FileTouched>, why: &str) -> Handoff {
         confidence_level: None,
         no_change_needed: None,
         synthetic: true,
+        discarded: None,
+    }
+}
+
+/// The handoff of an attempt that ended with a claim and prose, without fields: the prose is its story.
+pub fn told_in_prose(task: &Id, changed: Vec<FileTouched>, prose: &str) -> Handoff {
+    let made = synthetic(task, changed, "its answer has only a few words");
+    let prose = prose.trim();
+    let freeform = format!("{prose}\n\n{}", made.freeform);
+    if prose.chars().count() < MIN_FREEFORM {
+        return Handoff { freeform: freeform.trim_start().to_owned(), ..made };
+    }
+    let summary = clip(&one_line(prose), SUMMARY);
+    Handoff {
+        task_completed: TaskCompleted { summary: summary.clone(), ..made.task_completed },
+        summary,
+        freeform: prose.to_owned(),
+        synthetic: false,
+        ..made
     }
 }
 

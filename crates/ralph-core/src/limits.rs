@@ -26,16 +26,15 @@
 //! attempt ([`Monitor::begin`]): a compaction is often a run of its own on the same session.
 //!
 //! Some programs say how much a model's context holds only with their last words. What was learned
-//! so is kept by model ([`Windows`]) and handed to the next monitor, so that only the very first run
-//! of a model goes without.
+//! so is kept by model ([`Windows`]) and handed to the next monitor. Before that there is a table of
+//! known models, so that their very first run is guarded too.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
-
-use serde::{Deserialize, Serialize};
 
 use crate::backend::{Context, Event, Spent, Stop, Usage, cost};
 use crate::config::{self, Prices};
+use crate::windows::Windows;
 
 /// How far below a threshold the context has to fall before the threshold counts again.
 const HYSTERESIS: f64 = 0.05;
@@ -61,7 +60,7 @@ pub struct Limits {
     pub context_compact: f64,
     /// Share of the context at which the run is stopped.
     pub context_kill: f64,
-    /// Size of the context in tokens, for backends that do not say.
+    /// Size of the context in tokens, whatever a backend says.
     pub window: Option<u64>,
 }
 
@@ -89,23 +88,6 @@ pub enum Decision {
     Compact,
     /// End the run.
     Stop(Stop),
-}
-
-/// How many tokens the context of each model holds, as far as somebody said so.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Windows(BTreeMap<String, u64>);
-
-impl Windows {
-    /// That of this model.
-    pub fn of(&self, model: &str) -> Option<u64> {
-        self.0.get(model).copied()
-    }
-
-    /// Take in what another monitor has learned.
-    pub fn learn(&mut self, other: &Self) {
-        self.0.extend(other.0.iter().map(|(model, window)| (model.clone(), *window)));
-    }
 }
 
 /// Follows the runs of one attempt and decides.
@@ -182,6 +164,13 @@ impl Monitor {
         self.earlier_cost += std::mem::take(&mut self.cost);
         self.says_cost = false;
         self.over = false;
+    }
+
+    /// The next run begins with an empty context: what the last one held is gone.
+    pub fn begin_empty(&mut self) {
+        self.pressure = Pressure::Calm;
+        self.share = 0.0;
+        self.warned = false;
     }
 
     /// The run that has just ended was a part of one stage: the time that it took is taken off that
@@ -276,14 +265,14 @@ impl Monitor {
     fn learn(&mut self, event: &Event) {
         match event {
             Event::Started { model: Some(model), .. } if self.model.as_ref() != Some(model) => {
-                self.window = self.windows.of(model).or(self.limits.window);
+                self.window = self.limits.window.or(self.windows.of(model));
                 self.model = Some(model.clone());
             }
             Event::Context(Context { window: Some(window), .. }) => {
                 if let Some(model) = &self.model
                     && self.windows.of(model) != Some(*window)
                 {
-                    self.windows.0.insert(model.clone(), *window);
+                    self.windows.tell(model, *window);
                 }
             }
             _ => {}
@@ -296,7 +285,7 @@ impl Monitor {
     }
 
     fn on_context(&mut self, context: Context) -> Option<Decision> {
-        self.window = context.window.or(self.window);
+        self.window = self.limits.window.or(context.window).or(self.window);
         let window = self.window.filter(|window| *window > 0)?;
         let share = context.used as f64 / window as f64;
         self.share = share;

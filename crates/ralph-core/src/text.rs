@@ -125,6 +125,15 @@ pub fn one_line(text: &str) -> String {
     text.split(breaks).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
+/// A word that a shell takes as it is.
+pub fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 /// The name in `known` that somebody who typed `word` most likely meant, if one is near enough.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (word.chars().count() / 3).max(1);
@@ -155,6 +164,11 @@ fn distance(a: &str, b: &str) -> usize {
         before = std::mem::replace(&mut prev, row);
     }
     prev[b.len()]
+}
+
+/// Whether a text looks like the id of a commit, whole or short.
+pub fn is_commit_id(text: &str) -> bool {
+    (7..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
 #[cfg(test)]

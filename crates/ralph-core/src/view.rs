@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::plan::{Issue, Item, Kill, Plan, State, Task, Trust, next, runnable};
+use crate::plan::{Issue, Item, Kill, Plan, Stage, State, Task, Trust, next, runnable};
 
 /// One task. Fields that say nothing are left out; `accept` is a text when there is one criterion
 /// and an array when there are several, as in plan.jsonl.
@@ -125,6 +125,14 @@ pub fn summary(plan: &Plan, iteration: u64) -> Value {
         "issues": issues(plan),
         "next": next,
     })
+}
+
+/// The stage that follows from a plan, for people: one without tasks and issues is not complete.
+pub fn stage_word(plan: &Plan) -> &'static str {
+    match crate::plan::stage(plan) {
+        Stage::Complete if Tally::of(plan).total() == 0 => "NO TASKS",
+        stage => stage.as_str(),
+    }
 }
 
 /// How the tasks in scope stand.

@@ -1,6 +1,7 @@
 //! Finished and running attempts in words and as JSON, for `ralph attempts` and `ralph show`.
 
-use ralph_core::cycle::{AttemptView, CheckLine, Claimed, Fate, Landing, Proof};
+use ralph_core::cycle::{AttemptView, Claimed, Fate, Landing, Proof};
+use ralph_core::gate::GateCheck;
 use serde_json::{Value, json};
 
 use crate::words::short;
@@ -19,6 +20,7 @@ pub fn result(view: &AttemptView) -> String {
             let proof = match proof {
                 Proof::Proven => "",
                 Proof::Unproven => ", unproven",
+                Proof::Reviewed => ", accepted by review",
                 Proof::NoChange => ", no change",
             };
             format!("{landing}{proof}")
@@ -34,7 +36,7 @@ pub fn gates(view: &AttemptView) -> Option<String> {
 }
 
 /// One gate's result in words.
-pub fn check(check: &CheckLine) -> &'static str {
+pub fn check(check: &GateCheck) -> &'static str {
     match (check.passed, check.preexisting) {
         (true, _) => "passed",
         (false, true) => "failed as before, which does not count",

@@ -1,9 +1,13 @@
 //! How a loop ended: the reason, what remains, and what a person can do about it.
 
 use ralph_core::cycle::{End, OnceEnd};
+use ralph_core::needs::{Need, NeedKind};
 
 use crate::line::{Line, Style};
 use crate::words::{cost, count, took};
+
+/// Most needs that the end of a run lists.
+const NEEDS: usize = 5;
 
 /// The numbers of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,8 +26,14 @@ pub struct Totals {
 
 /// The last lines of a run. The first one has the reason and what remains. An agent has said that
 /// itself, spec by spec.
-pub fn ending(command: &str, end: &End, reason: &str, totals: &Totals) -> Vec<Line> {
-    let hints = next(command, end).into_iter();
+pub fn ending(
+    command: &str,
+    end: &End,
+    reason: &str,
+    totals: &Totals,
+    needs: &[Need],
+) -> Vec<Line> {
+    let hints = next(command, end, needs).into_iter();
     let hints =
         hints.map(|hint| Line::of(Style::Strong, "Next: ").hang_here().add(Style::Plain, hint));
     if command == "agent" {
@@ -33,7 +43,12 @@ pub fn ending(command: &str, end: &End, reason: &str, totals: &Totals) -> Vec<Li
         End::Complete => (Style::Good, "Complete"),
         End::TaskComplete(_) | End::Once(OnceEnd::Landed) => (Style::Good, "Stopped"),
         End::Blocked { .. } => (Style::Bad, "Blocked"),
-        End::Backend { .. } | End::FalseDone | End::Breaker(_) => (Style::Bad, "Stopped"),
+        End::Unproven { .. } => (Style::Bad, "Unproven"),
+        End::Backend { .. }
+        | End::Gate { .. }
+        | End::FalseDone
+        | End::Breaker(_)
+        | End::NotVerified { .. } => (Style::Bad, "Stopped"),
         _ => (Style::Caution, "Stopped"),
     };
     let mut first = format!(": {}.", reason.trim_end().trim_end_matches('.'));
@@ -46,7 +61,8 @@ pub fn ending(command: &str, end: &End, reason: &str, totals: &Totals) -> Vec<Li
     }
     lines.push(Line::of(style, word).add(Style::Plain, first));
     // A construct has said already what is left.
-    let said = command == "construct" && matches!(end, End::Blocked { .. });
+    let said =
+        command == "construct" && matches!(end, End::Blocked { .. } | End::NotVerified { .. });
     let why = if said { &[] } else { why(end) };
     lines.extend(
         why.iter().map(|why| Line::of(Style::Plain, "  ").hang_here().add(Style::Plain, why)),
@@ -79,44 +95,31 @@ fn numbers(command: &str, totals: &Totals) -> String {
 /// The evidence, one line each.
 fn why(end: &End) -> &[String] {
     match end {
-        End::Blocked { why } => why,
+        End::Blocked { why } | End::NotVerified { why } => why,
         End::Breaker(tripped) => &tripped.evidence,
         _ => &[],
     }
 }
 
-/// What to do about it.
-fn next(command: &str, end: &End) -> Vec<String> {
-    let one = |text: &str| vec![text.replace("ralph build", &format!("ralph {command}"))];
-    match end {
-        End::Complete | End::TaskComplete(_) | End::Once(OnceEnd::Landed) => Vec::new(),
-        End::Blocked { why } => {
-            let id = match why.as_slice() {
-                [only] => only.split_once(": ").map_or("ID", |(id, _)| id),
-                _ => "ID",
-            };
-            vec![format!(
-                "`ralph attempts --task {id}` shows what was tried; `ralph task retry {id}` gives it \
-                 another chance, `ralph task skip {id}` leaves it out"
-            )]
-        }
-        End::Breaker(_) | End::Once(OnceEnd::Failed) => {
-            one("`ralph show last` shows what went wrong")
-        }
-        End::MaxIterations(_) => one("`ralph build` goes on with a new count"),
-        End::MaxCost { .. } => one("`ralph build --max-cost N` goes on with more"),
-        End::UsageLimit { .. } => one("`ralph build` waits for the reset and goes on"),
-        End::Backend { advice, .. } => advice.iter().cloned().collect(),
-        End::FalseDone => one("take RALPH_DONE out of the plan, or tick what is done"),
-        End::NoPlan { log, .. } => {
-            log.iter().map(|log| format!("{log} has what the agent said")).collect()
-        }
-        End::Stopped if command == "agent" => Vec::new(),
-        End::Interrupted(_) if command == "agent" => one("`ralph agent` goes on where it stopped"),
-        End::Interrupted(_) | End::Stopped | End::Paused { .. } => {
-            one("`ralph build --resume` goes on")
-        }
-    }
+/// What to do about it: what needs a person, and what only this end knows.
+fn next(command: &str, end: &End, needs: &[Need]) -> Vec<String> {
+    let own = match end {
+        End::Complete | End::TaskComplete(_) | End::Once(OnceEnd::Landed) => None,
+        End::Backend { advice, .. } => advice.clone(),
+        End::Gate { advice, .. } => Some(advice.clone()),
+        End::NoPlan { log, .. } => log.as_ref().map(|log| format!("{log} has what the agent said")),
+        // Whoever asked for it knows how to go on.
+        End::Stopped if command == "agent" => return Vec::new(),
+        _ => None,
+    };
+    let shown = needs.iter().take(NEEDS).map(|need| match (need.kind, end) {
+        // The first line has said it, or the lines below it.
+        (NeedKind::Ended, _) | (_, End::Blocked { .. } | End::Unproven { .. }) => need.hint(),
+        _ => format!("{}: {}", need.hint(), need.text),
+    });
+    let more = needs.len().saturating_sub(NEEDS);
+    let more = (more > 0).then(|| format!("`ralph status` shows {more} more"));
+    own.into_iter().chain(shown).chain(more).collect()
 }
 
 #[cfg(test)]
@@ -129,8 +132,19 @@ mod tests {
     const TOTALS: Totals =
         Totals { remaining: 3, landed: 5, attempts: 7, cost: Some(0.12), took_ms: 200_000 };
 
-    fn said(end: &End) -> String {
-        let lines = ending("build", end, &end.reason(), &TOTALS);
+    fn need(task: &str) -> Need {
+        Need {
+            kind: NeedKind::Blocked,
+            task: Some(task.to_owned()),
+            spec: None,
+            text: format!("{task} is blocked: no key"),
+            command: format!("ralph task retry {task}"),
+            effect: "gives it another attempt",
+        }
+    }
+
+    fn said(end: &End, needs: &[Need]) -> String {
+        let lines = ending("build", end, &end.reason(), &TOTALS, needs);
         lines.iter().map(|line| line.paint(Paint::None)).collect::<Vec<_>>().join("\n")
     }
 
@@ -138,46 +152,44 @@ mod tests {
     fn the_end_is_told_with_its_reason_and_what_remains() {
         let totals = Totals { remaining: 0, ..TOTALS };
         assert_eq!(
-            ending("build", &End::Complete, &End::Complete.reason(), &totals)[0].text(),
+            ending("build", &End::Complete, &End::Complete.reason(), &totals, &[])[0].text(),
             "Complete: all tasks complete. 5 landed in 7 attempts, $0.12, 3m 20s."
         );
         assert_eq!(
-            said(&End::MaxIterations(20)),
+            said(&End::MaxIterations(20), &[]),
             "Stopped: max iterations (20) reached. Tasks remaining: 3\n\
-             5 landed in 7 attempts, $0.12, 3m 20s.\n\
-             Next: `ralph build` goes on with a new count"
+             5 landed in 7 attempts, $0.12, 3m 20s."
         );
         assert!(
-            said(&End::Interrupted(Signal::Interrupt))
+            said(&End::Interrupted(Signal::Interrupt), &[])
                 .starts_with("Stopped: interrupted. Tasks remaining: 3\n")
         );
     }
 
     #[test]
-    fn a_blocked_run_says_why_for_each_task_and_what_to_do() {
-        let why = vec!["t-aaaa: blocked: no key".to_owned(), "t-bbbb: waits for t-aaaa".to_owned()];
-        let said = said(&End::Blocked { why });
+    fn a_blocked_run_says_why_for_each_task_and_a_command_for_each() {
+        let why = vec!["t-aaaa: blocked: no key".to_owned(), "t-bbbb: blocked: no key".to_owned()];
+        let said = said(&End::Blocked { why }, &[need("t-aaaa"), need("t-bbbb")]);
         assert!(said.starts_with(
-            "Blocked: no task can run. Tasks remaining: 3\n  t-aaaa: blocked: no key\n  t-bbbb: waits"
+            "Blocked: no task can run. Tasks remaining: 3\n  t-aaaa: blocked: no key\n  t-bbbb: blo"
         ));
-        assert!(said.contains("`ralph task retry ID`"), "{said}");
-    }
-
-    #[test]
-    fn what_to_do_about_a_single_blocked_task_can_be_copied() {
-        let said = said(&End::Blocked { why: vec!["t-aaaa: blocked: no key".to_owned()] });
-        assert!(said.contains("`ralph task retry t-aaaa`"), "{said}");
+        let hint =
+            "Next: `ralph task retry t-aaaa` gives it another attempt\nNext: `ralph task retry t-b";
+        assert!(said.contains(hint), "{said}");
     }
 
     #[test]
     fn an_agent_has_said_how_it_ended_and_only_what_to_do_is_left() {
         let end = End::Interrupted(Signal::Interrupt);
-        let lines = ending("agent", &end, "Interrupted. Agent stopping.", &TOTALS);
+        let reason = "Interrupted. Agent stopping.";
+        let lines = ending("agent", &end, reason, &TOTALS, &[need("t-aaaa")]);
         assert_eq!(lines.len(), 1);
-        assert_eq!(lines[0].text(), "Next: `ralph agent` goes on where it stopped");
-        assert!(
-            ending("agent", &End::Complete, "Inbox empty. Agent stopping.", &TOTALS).is_empty()
+        assert_eq!(
+            lines[0].text(),
+            "Next: `ralph task retry t-aaaa` gives it another attempt: t-aaaa is blocked: no key"
         );
+        let empty = "Inbox empty. Agent stopping.";
+        assert!(ending("agent", &End::Complete, empty, &TOTALS, &[]).is_empty());
     }
 
     #[test]
@@ -185,10 +197,9 @@ mod tests {
         let evidence = vec!["iteration 4, t-aaaa: gates failed".to_owned()];
         let end = End::Breaker(Tripped { reason: "the same failure 3 times".into(), evidence });
         assert_eq!(
-            said(&end),
+            said(&end, &[]),
             "Stopped: no progress: the same failure 3 times. Tasks remaining: 3\n  \
-             iteration 4, t-aaaa: gates failed\n5 landed in 7 attempts, $0.12, 3m 20s.\n\
-             Next: `ralph show last` shows what went wrong"
+             iteration 4, t-aaaa: gates failed\n5 landed in 7 attempts, $0.12, 3m 20s."
         );
     }
 }

@@ -205,13 +205,31 @@ impl<W: Write, E: Write> Listener for Json<W, E> {
             Notice::SpecLanded { subject, commit } => {
                 self.tell("spec_complete", *subject, json!({ "commit": commit }));
             }
+            Notice::Amended(amended) => {
+                let words: Vec<String> = amended.outcomes.iter().map(ToString::to_string).collect();
+                self.tell(
+                    "amendments",
+                    words.join("; "),
+                    json!({ "amendments": amended.outcomes }),
+                );
+            }
             Notice::Paused => self.tell("paused", "the loop waits for `ralph resume`", json!({})),
             Notice::Stopping => self.tell("stopping", "a signal came", json!({})),
-            Notice::Ended { end, reason, remaining, landed, attempts, cost, took_ms, .. } => {
+            Notice::Ended {
+                end,
+                reason,
+                needs,
+                remaining,
+                landed,
+                attempts,
+                cost,
+                took_ms,
+                ..
+            } => {
                 let metadata = json!({
                     "status": end.word(), "exit_code": exit_code(end), "remaining": remaining,
                     "landed": landed, "attempts": attempts, "cost_usd": cost,
-                    "duration_ms": took_ms, "why": why(end),
+                    "duration_ms": took_ms, "why": why(end), "needs": needs,
                 });
                 self.tell("orchestrator_end", *reason, metadata);
             }
@@ -223,7 +241,7 @@ impl<W: Write, E: Write> Listener for Json<W, E> {
 /// The evidence of an end.
 fn why(end: &End) -> Vec<&str> {
     match end {
-        End::Blocked { why } => why.iter().map(String::as_str).collect(),
+        End::Blocked { why } | End::NotVerified { why } => why.iter().map(String::as_str).collect(),
         End::Breaker(tripped) => tripped.evidence.iter().map(String::as_str).collect(),
         End::Backend { advice, .. } => advice.iter().map(String::as_str).collect(),
         _ => Vec::new(),

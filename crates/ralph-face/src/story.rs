@@ -2,7 +2,7 @@
 
 use ralph_core::backend::{Event, LimitStatus};
 use ralph_core::construct::stage_words;
-use ralph_core::cycle::{Failure, FailureKind, Landing, Proof, StageKind};
+use ralph_core::cycle::{Failure, FailureKind, Landing, PlanAmended, Proof, StageKind};
 use ralph_core::plan::Task;
 use ralph_host::drive::{Notice, Tally, Then};
 
@@ -25,6 +25,8 @@ pub struct Story {
     limit_told: bool,
     /// Landings that no gate proved.
     unproven: usize,
+    /// Tasks that agents took out of the plan, for the end.
+    removed: Vec<Line>,
 }
 
 impl Story {
@@ -107,6 +109,7 @@ impl Story {
             Notice::Failed { iteration, task, failure, then, salvage, detail } => {
                 failed(*iteration, task, failure, *then, *salvage, detail)
             }
+            Notice::Amended(amended) => self.amended(amended),
             Notice::Waiting { .. } if waited => Vec::new(),
             Notice::Waiting { reason, seconds } => {
                 vec![aside(
@@ -117,12 +120,26 @@ impl Story {
             }
             Notice::Paused => vec![aside(Style::Caution, "Paused: ", PAUSED)],
             Notice::Stopping => vec![aside(Style::Caution, "Stopping: ", STOPPING)],
-            Notice::Ended { command, end, reason, remaining, landed, attempts, cost, took_ms } => {
+            Notice::Ended {
+                command,
+                end,
+                reason,
+                needs,
+                remaining,
+                landed,
+                attempts,
+                cost,
+                took_ms,
+            } => {
                 let (remaining, landed, attempts) = (*remaining, *landed, *attempts);
                 let (cost, took_ms) = (*cost, *took_ms);
                 let totals = Totals { remaining, landed, attempts, cost, took_ms };
-                let mut lines = ending(command, end, reason, &totals);
-                lines.extend(doubt(self.unproven));
+                let mut lines = ending(command, end, reason, &totals, needs);
+                // A verifier's accept proves; and an end that is about it has said so.
+                let said =
+                    *command != "build" || matches!(end, ralph_core::cycle::End::Unproven { .. });
+                lines.extend(doubt(if said { 0 } else { self.unproven }));
+                lines.extend(self.removed.drain(..));
                 lines
             }
         }
@@ -149,6 +166,17 @@ impl Story {
             .add(Style::Caution, retry)
             .add(Style::Plain, other)
             .add(Style::Strong, format!("  {}", task.name))
+    }
+
+    /// What an agent did to the plan; what it removed is said at the end, too.
+    fn amended(&mut self, amended: &PlanAmended) -> Vec<Line> {
+        let removed = amended.outcomes.iter().filter(|outcome| outcome.is_removal());
+        self.removed.extend(removed.map(|outcome| {
+            let what = format!("{}; in iteration {}", outcome.task(), amended.iteration);
+            aside(Style::Caution, "Removed by an agent: ", &what)
+        }));
+        let all = amended.outcomes.iter();
+        all.map(|outcome| detail(Style::Caution, "plan", outcome.to_string())).collect()
     }
 
     /// Only what explains how an attempt ends; everything is in its log.
@@ -249,11 +277,7 @@ fn doubt(unproven: usize) -> Option<Line> {
         1 => "1 landing is unproven".to_owned(),
         n => format!("{n} landings are unproven"),
     };
-    Some(aside(
-        Style::Caution,
-        "Unproven: ",
-        &format!("{what}; `ralph doctor` runs the gates and says why"),
-    ))
+    Some(aside(Style::Caution, "Unproven: ", &format!("{what}; `ralph report` says why")))
 }
 
 fn landed(
@@ -273,7 +297,7 @@ fn landed(
         Landing::Partial => line.add(Style::Caution, "; a part, so the task stays open"),
     };
     line = match proof {
-        Proof::Proven => line,
+        Proof::Proven | Proof::Reviewed => line,
         Proof::Unproven => line.add(Style::Caution, "; unproven"),
         Proof::NoChange => line.add(Style::Caution, "; no change was needed"),
     };
@@ -290,6 +314,17 @@ fn clause(text: &str) -> &str {
 /// A line without the emphasis that it begins with.
 fn plain(line: &str) -> String {
     if line.starts_with("**") { line.replacen("**", "", 2) } else { line.to_owned() }
+}
+
+/// The few lines of a failure context that a person sees: its headings and fences say nothing to
+/// people, and what a gate printed before its first error is in its log.
+fn shown_of(context: &str) -> impl Iterator<Item = &str> {
+    let marks = |l: &&str| l.trim().is_empty() || l.starts_with("### ") || l.starts_with("```");
+    let output = context.find("\n```").unwrap_or(context.len());
+    let (above, output) = context.split_at(output);
+    let from = output.lines().position(ralph_core::gate::shows_error).unwrap_or(0);
+    let said = above.lines().chain(output.lines().skip(from));
+    said.filter(move |l| !marks(l)).take(DETAIL)
 }
 
 fn failed(
@@ -319,10 +354,7 @@ fn failed(
         }
     };
     let mut lines = vec![line];
-    // The text is for a prompt: its headings and fences say nothing to people.
-    let marks = |l: &&str| l.trim().is_empty() || l.starts_with("### ") || l.starts_with("```");
-    let said = more.lines().filter(|l| !marks(l));
-    lines.extend(said.take(DETAIL).map(|l| {
+    lines.extend(shown_of(more).map(|l| {
         Line::of(Style::Faint, "             | ").hang_here().add(Style::Plain, plain(l.trim_end()))
     }));
     if let Some(salvage) = salvage {

@@ -67,6 +67,7 @@ fn board_of(records: &[Value], running: Running) -> Board {
     let config = Config { gates: vec![gate("fmt"), gate("test")], ..Config::default() };
     let meter = Meter { used: Some(90_000), window: Some(200_000), cost: Some(0.04) };
     let state = state(&Facts {
+        damage: &[],
         now: "2025-01-20T10:30:00Z",
         project: "pictures",
         plan_file: "ralph/plan.jsonl",

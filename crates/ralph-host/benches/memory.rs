@@ -102,7 +102,7 @@ impl Place {
         let task = Task { id: Id::new("t-9z8y"), name: "Parse it".into(), ..Task::default() };
         let mut material = Material::new(Format::Jsonl, "ralph/plan.jsonl", task);
         material.mode = Mode::HandoffPlusIndex;
-        material.handoff = handoff_files::latest(root, self.handoffs).value;
+        material.handoff = handoff_files::latest(root, self.handoffs, |_| true).value;
         material.skills = prompt_files::skills(root, &["style".to_owned()]).value;
         material.index = prompt_files::knowledge_index(root).value;
         let templates = prompt_files::templates(root)?.value;

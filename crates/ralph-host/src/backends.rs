@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ralph_core::backend::{
-    Context, Driver, Event, Invocation, Outcome, Reader, Request, Spent, Stop, reset_on_the_clock,
+    Context, Driver, Event, Invocation, MOST_ANSWER, Outcome, Reader, Request, Spent, Stop,
+    reset_on_the_clock,
 };
 use ralph_core::limits::{Decision, Monitor};
 
@@ -107,6 +108,24 @@ impl RunReport {
             Outcome::NotInstalled => format!("not installed: there is no {}", self.program),
             _ => self.outcome.to_string(),
         }
+    }
+
+    /// Why an answer without a claim may have had one: it was longer than what is kept of it.
+    pub fn too_long(&self) -> Option<String> {
+        let (line, most) = (self.finished.longest_cut, Bounds::default().line);
+        if line > 0 {
+            return Some(format!(
+                "a line of its output has {line} bytes, and ralph reads {most} bytes of a line, its \
+                 head and its tail; say the claim again, in a short answer"
+            ));
+        }
+        (self.answer.len() >= MOST_ANSWER).then(|| {
+            format!(
+                "its output has {} bytes, and ralph reads the last {MOST_ANSWER} bytes of an answer, \
+                 where no claim is; say the claim at the end, in a short answer",
+                self.finished.stdout_bytes
+            )
+        })
     }
 
     /// When the limit that ended the run is lifted, in seconds since 1970. Some programs tell it as

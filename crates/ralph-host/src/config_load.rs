@@ -10,13 +10,16 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use ralph_core::config::{
-    ConfigErrors, Flag, Layer, Origin, Problem, Resolved, Tier, env_layer, flag_layer, parse_layer,
-    plan_layer, resolve,
+    ConfigErrors, Flag, Layer, Origin, Problem, Resolved, Tier, conf_layer, env_layer, flag_layer,
+    parse_layer, plan_layer, resolve,
 };
 use ralph_core::plan::PlanConfig;
 
 /// The name of the project's configuration file.
 pub const PROJECT_FILE: &str = "ralph.toml";
+
+/// The settings of Ralph Deluxe, best place first. They count in a project without `ralph.toml`.
+const CONF_FILES: [&str; 2] = [".ralph/config/ralph.conf", "ralph.conf"];
 
 /// No configuration is longer than this; whatever is, is another file.
 const LONGEST_FILE: u64 = 1024 * 1024;
@@ -52,9 +55,7 @@ impl Sources {
             read_layer(Tier::User, &path, &label)
         });
         let project = match project {
-            ProjectText::OnDisk => {
-                read_layer(Tier::Project, &root.join(PROJECT_FILE), PROJECT_FILE)
-            }
+            ProjectText::OnDisk => read_project_layer(root),
             ProjectText::Instead(text) => parse_layer(Tier::Project, PROJECT_FILE, text),
         };
         let mut problems = Vec::new();
@@ -102,6 +103,23 @@ pub fn user_file(env: &[(OsString, OsString)]) -> Option<PathBuf> {
     };
     let directory = var("XDG_CONFIG_HOME").or_else(|| Some(var("HOME")?.join(".config")))?;
     Some(directory.join("ralph").join("config.toml"))
+}
+
+/// The layer of `ralph.toml`, or of a `ralph.conf` where there is none.
+fn read_project_layer(root: &Path) -> Result<Layer, ConfigErrors> {
+    match conf_in_force(root) {
+        Some(label) => {
+            let text = read_config_text(Tier::Project, &root.join(label), label)?;
+            Ok(text.map(|text| conf_layer(label, &text)).unwrap_or_default())
+        }
+        None => read_layer(Tier::Project, &root.join(PROJECT_FILE), PROJECT_FILE),
+    }
+}
+
+/// The `ralph.conf` that a project without a `ralph.toml` takes its settings from.
+pub fn conf_in_force(root: &Path) -> Option<&'static str> {
+    let absent = fs::symlink_metadata(root.join(PROJECT_FILE)).is_err_and(|e| is_absent(&e));
+    CONF_FILES.into_iter().find(|name| absent && root.join(name).is_file())
 }
 
 /// The layer of one file; a file that is not there sets nothing.

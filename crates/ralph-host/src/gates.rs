@@ -26,7 +26,7 @@ use crate::clock::Clock;
 use crate::proc::{
     Bounds, Cancel, EmptyLog, Input, Job, Line, ProcError, Runner, Stderr, Stdin, Step, Watch,
 };
-use crate::store;
+use crate::redaction::put_log;
 
 /// The variable by which a command can see that it is run as a gate.
 pub const GATE_VARIABLE: &str = "RALPH_GATE";
@@ -151,7 +151,7 @@ pub fn write_report(
 ) -> Result<PathBuf, FileError> {
     let path = directory.join(format!("iter-{iteration}.json"));
     let text = gate::report(verdict, iteration, &clock.stamp(), strategy);
-    store::put_view(&path, text.as_bytes())?;
+    put_log(&path, &text)?;
     Ok(path)
 }
 

@@ -15,12 +15,16 @@ use ralph_core::prompt::PastHandoff;
 
 use crate::file_error::{Action, FileError};
 use crate::prompt_files::{Loaded, limited};
+use crate::redaction::{put_log, redactor};
 use crate::store::{self, Created};
 
 const DIRECTORY: &str = ".ralph/handoffs";
 
 /// Damaged files that are passed over before the search for the latest one is given up.
 const MOST_DAMAGED: usize = 5;
+
+/// Handoffs that are read before the search for the latest wanted one is given up.
+const MOST_READ: usize = 50;
 
 /// Largest handoff that is read, in bytes.
 const LARGEST: u64 = 64 * 1024 * 1024;
@@ -48,12 +52,18 @@ impl HandoffError {
     }
 }
 
-/// The latest handoff that can be read. `guess` is the number it should have: when there is one with
-/// that number, nobody looks through the directory.
-pub fn latest(root: &Path, guess: u64) -> Loaded<Option<PastHandoff>> {
+/// The latest handoff that can be read and `is_wanted`. `guess` is the number it should have: when
+/// there is one with that number, nobody looks through the directory.
+pub fn latest(
+    root: &Path,
+    guess: u64,
+    is_wanted: impl Fn(&Handoff) -> bool,
+) -> Loaded<Option<PastHandoff>> {
     let mut loaded = Loaded { value: None, warnings: Vec::new() };
     let file = name(guess);
-    if let Ok(handoff) = read(root, &file) {
+    if let Ok(handoff) = read(root, &file)
+        && is_wanted(&handoff)
+    {
         loaded.value = Some(PastHandoff { number: guess, file, handoff });
         return loaded;
     }
@@ -64,9 +74,11 @@ pub fn latest(root: &Path, guess: u64) -> Loaded<Option<PastHandoff>> {
             return loaded;
         }
     };
-    for &number in numbers.iter().rev().take(MOST_DAMAGED) {
+    for &number in numbers.iter().rev().take(MOST_READ) {
         let file = name(number);
         match read(root, &file) {
+            Ok(handoff) if !is_wanted(&handoff) => {}
+            Err(_) if loaded.warnings.len() == MOST_DAMAGED => break,
             Ok(handoff) => {
                 loaded.value = Some(PastHandoff { number, file, handoff });
                 break;
@@ -133,6 +145,20 @@ fn read(root: &Path, file: &str) -> Result<Handoff, String> {
     serde_json::from_str(&text).map_err(|e| e.to_string())
 }
 
+/// Say in the handoff with this number, where there is one, that its work did not land.
+pub fn mark_discarded(root: &Path, number: u64, why: &str) -> Result<(), FileError> {
+    let file = name(number);
+    let Ok(handoff) = read(root, &file) else { return Ok(()) };
+    let marked = Handoff { discarded: Some(why.to_owned()), ..handoff };
+    put_log(&root.join(file), &to_text(&marked))
+}
+
+/// A handoff as its file has it.
+pub fn to_text(handoff: &Handoff) -> String {
+    let text = serde_json::to_string_pretty(handoff).unwrap_or_default() + "\n";
+    redactor().hide_file(&text)
+}
+
 /// Whether no handoff has this number.
 pub fn is_free(root: &Path, number: u64) -> bool {
     fs::symlink_metadata(root.join(name(number))).is_err()
@@ -147,7 +173,7 @@ pub fn next_number(root: &Path, at_least: u64) -> Result<u64, HandoffError> {
 
 /// Keep a handoff under the next number.
 pub fn save(root: &Path, handoff: Handoff, at_least: u64) -> Result<PastHandoff, HandoffError> {
-    let text = serde_json::to_string_pretty(&handoff).unwrap_or_default() + "\n";
+    let text = to_text(&handoff);
     let mut number = next_number(root, at_least)?;
     loop {
         let file = name(number);

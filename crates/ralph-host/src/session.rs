@@ -81,12 +81,11 @@ pub fn run_session(
     let mut going = Going::new(runner, work, monitor, listener);
     let mut last = going.run(&work.call.request, OnCompact::Stop)?;
     while last.ended_by == Some(Decision::Compact) && going.compactions.len() < MOST_COMPACTIONS {
-        let session = match going.compact(&last)? {
-            Compacted::Native(session) => Some(session),
-            Compacted::No => None,
+        last = match going.compact(&last)? {
+            Compacted::Native(session) => going.resume(&session)?,
+            Compacted::No(why) => going.start_over(why.as_deref())?,
             Compacted::Ended(report) => return Ok(going.report(*report)),
         };
-        last = going.go_on(session)?;
     }
     Ok(going.report(last))
 }
@@ -95,8 +94,8 @@ pub fn run_session(
 enum Compacted {
     /// It worked; the session goes on.
     Native(String),
-    /// It did not, or the backend cannot.
-    No,
+    /// It did not, for this reason, or the backend cannot.
+    No(Option<String>),
     /// Something happened that ends the work.
     Ended(Box<RunReport>),
 }
@@ -114,6 +113,8 @@ struct Going<'a> {
     compactions: Vec<Compaction>,
     /// The run at hand has said that it compacted its context.
     has_compacted: bool,
+    /// Why the last compaction failed, in the backend's words.
+    refusal: Option<String>,
 }
 
 impl<'a> Going<'a> {
@@ -134,6 +135,7 @@ impl<'a> Going<'a> {
             unsaid: 0,
             compactions: Vec::new(),
             has_compacted: false,
+            refusal: None,
         }
     }
 
@@ -147,8 +149,14 @@ impl<'a> Going<'a> {
         self.has_compacted = false;
         let mut both = |what: Heard<'_>| {
             if let Heard::Event(event) = what {
-                self.digest.event(event);
+                // What a compaction says is not about the work.
+                if on_compact == OnCompact::Stop {
+                    self.digest.event(event);
+                }
                 self.has_compacted |= matches!(event, Event::Compacted { .. });
+                if let Event::CompactionFailed(why) = event {
+                    self.refusal = Some(why.clone());
+                }
             }
             (self.listener)(what);
         };
@@ -165,7 +173,7 @@ impl<'a> Going<'a> {
     fn compact(&mut self, last: &RunReport) -> Result<Compacted, ProcError> {
         let call = &self.work.call;
         let Some(id) = last.session.as_deref().filter(|_| call.driver.supports().compaction) else {
-            return Ok(Compacted::No);
+            return Ok(Compacted::No(None));
         };
         let request = Request {
             prompt: FOCUS,
@@ -191,30 +199,41 @@ impl<'a> Going<'a> {
             {
                 Compacted::Ended(Box::new(report))
             }
-            _ => Compacted::No,
+            other => {
+                let said = || match other {
+                    Outcome::Success => "it did not say that it compacted anything".to_owned(),
+                    other => other.to_string(),
+                };
+                Compacted::No(Some(self.refusal.take().unwrap_or_else(said)))
+            }
         })
     }
 
-    /// The next run: of the compacted session, or of a new one.
-    fn go_on(&mut self, session: Option<String>) -> Result<RunReport, ProcError> {
+    /// Goes on with the session that was compacted.
+    fn resume(&mut self, id: &str) -> Result<RunReport, ProcError> {
+        self.compactions.push(Compaction::Native);
         let asked = &self.work.call.request;
-        match session {
-            Some(id) => {
-                self.compactions.push(Compaction::Native);
-                let prompt = format!("{GO_ON}\n\n{}", asked.prompt);
-                let session = Session::Resume { id: &id, before: self.of_session };
-                let request = Request { prompt: &prompt, session, ..asked.clone() };
-                self.run(&request, OnCompact::Stop)
-            }
-            None => {
-                self.compactions.push(Compaction::Digest);
-                self.of_session = Spent::default();
-                let digest = self.digest.render(self.work.task, &(self.work.diff)());
-                let prompt = format!("{digest}\n{TAKE_OVER}\n\n{}", asked.prompt);
-                let request = Request { prompt: &prompt, session: Session::New, ..asked.clone() };
-                self.run(&request, OnCompact::Stop)
-            }
+        let prompt = format!("{GO_ON}\n\n{}", asked.prompt);
+        let session = Session::Resume { id, before: self.of_session };
+        self.run(&Request { prompt: &prompt, session, ..asked.clone() }, OnCompact::Stop)
+    }
+
+    /// Begins a new session that is told what happened so far. `refusal` says why the old one could
+    /// not be compacted, where that was tried.
+    fn start_over(&mut self, refusal: Option<&str>) -> Result<RunReport, ProcError> {
+        self.compactions.push(Compaction::Digest);
+        if let Some(why) = refusal {
+            let told = "a new session goes on from a digest";
+            let told = format!("[RALPH] Context not compacted: {why}; {told}");
+            (self.listener)(Heard::Decision(&Decision::Warn(told)));
+            self.monitor.begin_empty();
         }
+        self.of_session = Spent::default();
+        let asked = &self.work.call.request;
+        let digest = self.digest.render(self.work.task, &(self.work.diff)());
+        let prompt = format!("{digest}\n{TAKE_OVER}\n\n{}", asked.prompt);
+        let request = Request { prompt: &prompt, session: Session::New, ..asked.clone() };
+        self.run(&request, OnCompact::Stop)
     }
 
     fn report(self, last: RunReport) -> SessionReport {

@@ -1,13 +1,15 @@
 //! One run of a program, in an environment made from nothing.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
 
 use crate::run::Run;
+use crate::wait::until;
 
 /// Who a program runs as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +106,9 @@ impl Invocation {
         thread::spawn(move || {
             let _it_did_not_want_to_know = pipe.write_all(&text);
         });
-        Running { child, line }
+        let stdout = OutputReader::start(child.stdout.take().expect("a piped stdout"));
+        let stderr = OutputReader::start(child.stderr.take().expect("a piped stderr"));
+        Running { child, line, stdout, stderr }
     }
 
     /// The run as one line for messages.
@@ -128,12 +132,20 @@ impl Invocation {
 pub struct Running {
     child: Child,
     line: String,
+    stdout: OutputReader,
+    stderr: OutputReader,
 }
 
 impl Running {
     /// Its process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Wait until it has printed this, to standard output or to standard error.
+    #[track_caller]
+    pub fn until_prints(&self, text: &str) {
+        until(|| self.stdout.has(text) || self.stderr.has(text));
     }
 
     /// End it at once, without a chance to clean up.
@@ -143,8 +155,42 @@ impl Running {
     }
 
     /// Wait for its end.
-    pub fn wait(self) -> Run {
-        let output = self.child.wait_with_output().expect("the output of a process of ours");
+    pub fn wait(mut self) -> Run {
+        let status = self.child.wait().expect("a process of ours");
+        let output = Output { status, stdout: self.stdout.finish(), stderr: self.stderr.finish() };
         Run::new(self.line, &output)
+    }
+}
+
+/// A thread that collects the output of a process, so that it can be read while the process runs.
+#[derive(Debug)]
+struct OutputReader {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    thread: JoinHandle<()>,
+}
+
+impl OutputReader {
+    fn start(mut pipe: impl Read + Send + 'static) -> Self {
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let collected = Arc::clone(&bytes);
+        let thread = thread::spawn(move || {
+            let mut piece = vec![0; 64 * 1024];
+            while let Ok(length @ 1..) = pipe.read(&mut piece) {
+                let mut bytes = collected.lock().unwrap_or_else(PoisonError::into_inner);
+                bytes.extend_from_slice(&piece[..length]);
+            }
+        });
+        Self { bytes, thread }
+    }
+
+    fn has(&self, text: &str) -> bool {
+        let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&bytes).contains(text)
+    }
+
+    /// Everything up to the end of the stream.
+    fn finish(self) -> Vec<u8> {
+        self.thread.join().expect("a reader does not panic");
+        std::mem::take(&mut self.bytes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -26,6 +26,7 @@
     reason = "tests make files, start programs and end in a panic"
 )]
 
+mod dashboard;
 mod invocation;
 mod processes;
 mod project;
@@ -33,6 +34,7 @@ mod run;
 mod small_disk;
 mod wait;
 
+pub use dashboard::Dashboard;
 pub use invocation::{Invocation, Running};
 pub use processes::{left, none_is_left};
 pub use project::{NOW, TestProject};

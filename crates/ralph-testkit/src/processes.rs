@@ -25,7 +25,7 @@ pub fn left(home: &Path) -> Vec<String> {
 /// None is left, at once or very soon.
 #[track_caller]
 pub fn none_is_left(home: &Path) {
-    let until = Instant::now() + Duration::from_secs(10);
+    let until = Instant::now() + Duration::from_secs(60);
     loop {
         let left = left(home);
         if left.is_empty() {

@@ -51,7 +51,8 @@ impl TestProject {
             program: program.into(),
             root,
             home,
-            env: vec![("RALPH_NOW".into(), NOW.into())],
+            // Most tests are about something else than proof, and have no gates.
+            env: vec![("RALPH_NOW".into(), NOW.into()), ("RALPH_UNPROVEN".into(), "allow".into())],
             user: User::Same,
             closed: Mutex::default(),
             room: None,
@@ -97,6 +98,12 @@ impl TestProject {
     /// Let ralph see the real time.
     pub fn real_time(mut self) -> Self {
         self.env.retain(|(name, _)| name != "RALPH_NOW");
+        self
+    }
+
+    /// Let work that no gate proves end a run as it does for users: unproven, and not complete.
+    pub fn with_proofs(mut self) -> Self {
+        self.env.retain(|(name, _)| name != "RALPH_UNPROVEN");
         self
     }
 

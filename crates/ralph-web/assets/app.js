@@ -185,6 +185,7 @@ function drawNow(main) {
     now.needs.length > 0 && panel('Needs you', null, needs(now.needs)),
     now.spec_now && specPanel(now.spec_now),
     now.attempt && attemptPanel(now),
+    now.amendments.length > 0 && panel('Plan changed by agents', null, h('ul', {}, now.amendments.map((a, n) => h('li', { key: n }, `${a.by_task}: ${a.words}`)))),
     panel('Last attempts', h('a', { href: '#timeline' }, 'all'), attemptTable(now.recent, true)),
     now.next.length > 0 && panel('Next', null, h('div', {}, now.next.map((id) => [taskLink(id), ' ']))));
   const follows = !isRead($('stream'));

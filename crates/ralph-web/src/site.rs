@@ -9,14 +9,15 @@ use std::time::SystemTime;
 use ralph_core::config::Config;
 use ralph_core::dashboard::redact::Redactor;
 use ralph_core::dashboard::{Meter, Running};
-use ralph_core::format::{self, Format};
+use ralph_core::format::Format;
 use ralph_core::inbox::{Entry, Inbox};
 use ralph_core::plan::Plan;
 use ralph_host::choice::{self, Place};
 use ralph_host::clock::Clock;
 use ralph_host::config_load::{ProjectText, Sources};
 use ralph_host::ids::Ids;
-use ralph_host::plan_file::plan_file;
+use ralph_host::plan_file::{PlanFileError, plan_file};
+use ralph_host::plan_store::{self, PlanError};
 use ralph_host::project::Project;
 use ralph_host::store::{self, Store};
 
@@ -48,6 +49,12 @@ pub(crate) struct PlanRead {
     pub(crate) plan: Plan,
     /// Why it could not be read; the plan is empty then.
     pub(crate) problem: Option<String>,
+}
+
+impl PlanRead {
+    fn damaged(file: String, problem: String) -> Self {
+        Self { file, plan: Plan::empty(Format::Jsonl), problem: Some(problem) }
+    }
 }
 
 /// What tells one state of a file from another.
@@ -128,14 +135,21 @@ impl Site {
         locked(&self.ids).word(4)
     }
 
-    fn plan_path(&self) -> Option<PathBuf> {
+    /// The plan file; a directory that is no project yet has the native one.
+    fn plan_path(&self) -> Result<PathBuf, PlanFileError> {
         let configured = self.config().plan.map(PathBuf::from);
-        plan_file(&self.project, self.plan_flag.as_deref(), configured.as_deref()).ok()
+        match plan_file(&self.project, self.plan_flag.as_deref(), configured.as_deref()) {
+            Err(PlanFileError::NotAProject { .. }) => Ok(self.project.plan_jsonl()),
+            found => found,
+        }
     }
 
     /// The plan as it is now.
     pub(crate) fn plan(&self) -> Arc<PlanRead> {
-        let path = self.plan_path().unwrap_or_else(|| self.project.plan_jsonl());
+        let path = match self.plan_path() {
+            Ok(path) => path,
+            Err(e) => return Arc::new(PlanRead::damaged(String::new(), e.to_string())),
+        };
         let stamp = Stamp::of([path.as_path()]);
         let mut kept = locked(&self.plan);
         if let Some((then, plan)) = &*kept
@@ -150,21 +164,13 @@ impl Site {
 
     fn read_plan(&self, path: &Path) -> PlanRead {
         let file = self.relative(path);
-        let empty = |problem: Option<String>| PlanRead {
-            file: file.clone(),
-            plan: Plan::empty(Format::Jsonl),
-            problem,
+        let parse = |text: Option<String>| match text {
+            Some(text) => plan_store::parse(path, &file, &text),
+            None => Ok(Plan::empty(Format::Jsonl)),
         };
-        let text = match store::read(path) {
-            Ok(Some(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
-            Ok(None) => return empty(None),
-            Err(error) => return empty(Some(error.to_string())),
-        };
-        let parsed = format::detect(&path.to_string_lossy(), &text)
-            .and_then(|format| format::codec(format).parse(&text));
-        match parsed {
-            Ok(plan) => PlanRead { plan, ..empty(None) },
-            Err(e) => empty(Some(format!("{file}:{}: {}", e.line, e.message))),
+        match plan_store::peek(path, &file).and_then(parse) {
+            Ok(plan) => PlanRead { file, plan, problem: None },
+            Err(e) => PlanRead::damaged(file, e.to_string()),
         }
     }
 
@@ -175,10 +181,9 @@ impl Site {
 
     /// The queue's text and entries; why not, otherwise.
     pub(crate) fn inbox(&self) -> Result<Vec<Entry>, String> {
-        let bytes = store::read(&self.project.inbox()).map_err(|e| e.to_string())?;
-        let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
-        let inbox = Inbox::parse(&text);
-        let inbox = inbox.map_err(|e| format!("ralph/inbox.jsonl:{}: {}", e.line, e.message))?;
+        let (path, file) = (self.project.inbox(), "ralph/inbox.jsonl");
+        let text = plan_store::peek(&path, file).map_err(|e| e.to_string())?.unwrap_or_default();
+        let inbox = Inbox::parse(&text).map_err(|e| PlanError::damaged(file, &e).to_string())?;
         Ok(inbox.entries().to_vec())
     }
 
@@ -191,7 +196,7 @@ impl Site {
     /// What else a page shows changes when one of these does.
     pub(crate) fn around(&self) -> (Stamp, Running) {
         let root = self.root();
-        let plan = self.plan_path().unwrap_or_else(|| self.project.plan_jsonl());
+        let plan = self.plan_path().unwrap_or_else(|_| self.project.plan_jsonl());
         let files = [
             plan,
             self.project.inbox(),

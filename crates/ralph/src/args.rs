@@ -31,6 +31,7 @@ First steps:
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Demo(commands::demo::DemoArgs),
+    Tutorial(commands::tutorial::TutorialArgs),
     Init(commands::init::InitArgs),
     Doctor(commands::doctor::DoctorArgs),
     Plan(Box<commands::plan_spec::PlanSpecArgs>),

@@ -6,15 +6,18 @@ use std::path::{Path, PathBuf};
 use ralph_core::config;
 use ralph_core::cycle::History;
 use ralph_core::format::{self, Codec, EditError, Format};
-use ralph_core::plan::{Edit, Plan};
+use ralph_core::needs::Running;
+use ralph_core::plan::{Edit, Id, Plan};
 use ralph_host::clock::Clock;
 use ralph_host::config_load::{ProjectText, Sources, load};
+use ralph_host::drive::TASK_VARIABLE;
 use ralph_host::git::{GitError, LedgerPaths, Repo};
 use ralph_host::ids::Ids;
 use ralph_host::plan_file::plan_file;
+use ralph_host::plan_store::{self, PlanError};
 use ralph_host::proc::Runner;
 use ralph_host::project::Project;
-use ralph_host::store::{Holder, Kind, Store, Torn, read_history};
+use ralph_host::store::{Holder, Kind, Store, Torn, read_history, who_runs};
 
 use crate::args::PlanArgs;
 use crate::error::CommandError;
@@ -132,7 +135,7 @@ impl Context {
         if text.is_none() && args.plan.is_some() {
             return Err(missing_plan(&shown));
         }
-        let (_, plan) = parse(&path, &shown, &text.unwrap_or_default())?;
+        let plan = plan_store::parse(&path, &shown, &text.unwrap_or_default())?;
         Ok(PlanFile { shown, plan })
     }
 
@@ -155,20 +158,13 @@ impl Context {
         let path = self.plan_path(args)?;
         let shown = self.show(&path);
         let text = self.peek_text(&path)?.ok_or_else(|| missing_plan(&shown))?;
-        let (_, plan) = parse(&path, &shown, &text)?;
+        let plan = plan_store::parse(&path, &shown, &text)?;
         Ok((PlanFile { shown, plan }, text))
     }
 
     /// Read a file of the ledger without changing anything, and without what is unfinished.
     pub(crate) fn peek_text(&self, path: &Path) -> Result<Option<String>, CommandError> {
-        let bytes = ralph_host::store::read(path)
-            .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
-        let Some(bytes) = bytes else { return Ok(None) };
-        let whole = match Kind::of(path) {
-            Kind::Records(torn_tail) => torn_tail(&bytes).and_then(|at| bytes.get(..at)),
-            Kind::Document => None,
-        };
-        Ok(Some(decode(&self.show(path), whole.unwrap_or(&bytes))?.to_owned()))
+        Ok(plan_store::peek(path, &self.show(path))?)
     }
 
     /// The project's repository.
@@ -188,7 +184,8 @@ impl Context {
     pub(crate) fn read_text(&self, path: &Path) -> Result<Option<String>, CommandError> {
         let shown = self.show(path);
         let read = self.store.read(path, Kind::of(path), |bytes| {
-            bytes.map(|bytes| decode(&shown, bytes).map(str::to_owned)).transpose()
+            let text = bytes.map(|bytes| plan_store::decode(&shown, bytes).map(str::to_owned));
+            Ok::<_, CommandError>(text.transpose()?)
         })?;
         self.warn_torn(read.torn);
         Ok(read.value)
@@ -203,7 +200,7 @@ impl Context {
     ) -> Result<T, CommandError> {
         let shown = self.show(path);
         let updated = self.store.update(path, Kind::of(path), |bytes| {
-            decide(bytes.map(|bytes| decode(&shown, bytes)).transpose()?)
+            decide(bytes.map(|bytes| plan_store::decode(&shown, bytes)).transpose()?)
         })?;
         self.warn_torn(updated.torn);
         Ok(updated.value)
@@ -213,6 +210,21 @@ impl Context {
     pub(crate) fn history(&self) -> Result<History, CommandError> {
         read_history(&self.project.state_dir())
             .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))
+    }
+
+    /// Whether a loop is at work here.
+    pub(crate) fn running(&self) -> Running {
+        let holder = who_runs(&self.project.state_dir());
+        holder.map_or(Running::Nobody, |holder| Running::Pid(holder.pid))
+    }
+
+    /// The task that is worked on now: by the loop that started us, or by the one of this worktree.
+    pub(crate) fn task_at_work(&self) -> Result<Option<Id>, CommandError> {
+        if let Some(id) = std::env::var_os(TASK_VARIABLE).filter(|id| !id.is_empty()) {
+            return Ok(Some(Id::new(id.to_string_lossy())));
+        }
+        let open = self.history()?.open.filter(|_| self.running() != Running::Nobody);
+        Ok(open.map(|open| Id::new(open.started.task)))
     }
 
     fn warn_torn(&self, torn: Option<Torn>) {
@@ -235,8 +247,8 @@ impl Context {
         }
         self.change_text(&path, |text| {
             let text = text.unwrap_or_default();
-            let (format, before) = parse(&path, &shown, text)?;
-            let codec = format::codec(format);
+            let before = plan_store::parse(&path, &shown, text)?;
+            let codec = format::codec(before.format);
             let edits = decide(&before, codec)?;
             let new = codec.edit(text, &edits).map_err(|e| edit_error(&shown, &e))?;
             let after = codec.parse(&new).map_err(|e| {
@@ -271,26 +283,9 @@ fn missing_plan(shown: &str) -> CommandError {
         .hint("`ralph plan` makes one of your specs, `ralph convert` one of another plan")
 }
 
-fn decode<'b>(shown: &str, bytes: &'b [u8]) -> Result<&'b str, CommandError> {
-    std::str::from_utf8(bytes).map_err(|e| {
-        let line = bytes[..e.valid_up_to()].iter().filter(|&&b| b == b'\n').count() + 1;
-        CommandError::new(format!("{shown}:{line}: this is not UTF-8 text"))
-            .hint("nothing was changed; restore the file from git or a backup")
-    })
-}
-
-fn parse(path: &Path, shown: &str, text: &str) -> Result<(Format, Plan), CommandError> {
-    let format =
-        format::detect(&path.to_string_lossy(), text).map_err(|e| parse_error(shown, &e))?;
-    let plan = format::codec(format).parse(text).map_err(|e| parse_error(shown, &e))?;
-    Ok((format, plan))
-}
-
 /// A file that cannot be read, with the place.
 pub(crate) fn parse_error(shown: &str, error: &format::ParseError) -> CommandError {
-    let column = error.column.map(|c| format!(":{c}")).unwrap_or_default();
-    CommandError::new(format!("{shown}:{}{column}: {}", error.line, error.message))
-        .hint("nothing was changed; mend that line and try again")
+    PlanError::damaged(shown, error).into()
 }
 
 fn edit_error(shown: &str, error: &EditError) -> CommandError {

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use ralph_host::plan_store::PlanError;
 use ralph_host::store::StoreError;
 
 /// What kind of end it is; decides the exit code.
@@ -76,6 +77,12 @@ impl CommandError {
 impl From<StoreError> for CommandError {
     fn from(error: StoreError) -> Self {
         Self::new(error.to_string()).maybe_hint(error.hint())
+    }
+}
+
+impl From<PlanError> for CommandError {
+    fn from(error: PlanError) -> Self {
+        Self::new(error.to_string()).maybe_hint(error.hint)
     }
 }
 

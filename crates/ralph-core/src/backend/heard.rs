@@ -9,7 +9,7 @@
 use serde_json::{Map, Value};
 
 use super::failure::{judge_text, status_in};
-use super::{Ending, Event, Exit, Outcome, Permissions, Stop};
+use super::{Ending, Event, Exit, MOST_ANSWER, Outcome, Permissions, Stop};
 
 /// Most characters of a message that is kept for people.
 const MESSAGE: usize = 2000;
@@ -260,7 +260,7 @@ pub(super) struct Tail(String);
 
 impl Tail {
     /// Bytes that are always kept.
-    pub(super) const KEPT: usize = 1 << 20;
+    pub(super) const KEPT: usize = MOST_ANSWER;
 
     /// Goes on with `piece`.
     pub(super) fn push(&mut self, piece: &str) {

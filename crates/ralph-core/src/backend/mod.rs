@@ -39,6 +39,9 @@ mod wire;
 #[cfg(test)]
 mod conformance_tests;
 
+/// Most bytes of an answer that are kept at least: its end, where markers and JSON stand.
+pub const MOST_ANSWER: usize = 1 << 20;
+
 use crate::config::BackendKind;
 
 pub use claude::Claude;

@@ -6,6 +6,9 @@ const DONE: &str = "<TASK_DONE>";
 const BLOCKED: &str = "<TASK_BLOCKED";
 const RALPH_DONE: &str = "RALPH_DONE";
 
+/// Longest story that is taken from an answer, in characters.
+const LONGEST_PROSE: usize = 8_000;
+
 /// Most lines of a reason.
 const REASON_LINES: usize = 20;
 
@@ -39,6 +42,18 @@ pub fn markers(text: &str) -> Vec<Marker> {
         }
     }
     found
+}
+
+/// A text without its markers; of a long one the end, where an agent sums up.
+pub(super) fn prose(text: &str) -> String {
+    let is_marker = |line: &&str| {
+        let line = line.trim();
+        line == DONE || line == RALPH_DONE || line.starts_with(BLOCKED)
+    };
+    let kept: Vec<&str> = text.lines().filter(|line| !is_marker(line)).collect();
+    let kept = kept.join("\n");
+    let from = kept.char_indices().rev().nth(LONGEST_PROSE).map_or(0, |(at, _)| at);
+    kept.get(from..).unwrap_or_default().trim().to_owned()
 }
 
 /// Four spaces make code of a line.

@@ -17,6 +17,7 @@
 mod marker;
 mod progress;
 
+use marker::prose;
 pub use marker::{Marker, markers};
 pub use progress::{Taken, taken_from_progress};
 
@@ -96,6 +97,8 @@ pub struct Reply {
     pub says_ralph_done: bool,
     /// The note on this attempt in a progress file that was returned.
     pub attempt: Option<Attempt>,
+    /// What it wrote before and after its marker; a story where there is no handoff.
+    pub prose: String,
     /// What is wrong with the answer: the words for one repair question. With a claim, the handoff
     /// is poor; without one, it is the reason why there is none.
     pub problem: Option<AnswerError>,
@@ -131,6 +134,7 @@ pub fn hear(said: &Said<'_>) -> Reply {
         Format::Progress => taken_from_progress(said.text, said.task, said.iteration),
         _ => None,
     };
+    let returned = taken.is_some();
     let ticked = taken.as_ref().is_some_and(|taken| taken.ticked);
     let claim = match (of_handoff(handoff.as_ref()), marker) {
         (_, Some(Marker::Blocked(reason))) => Claim::Blocked { reason },
@@ -146,7 +150,9 @@ pub fn hear(said: &Said<'_>) -> Reply {
         _ => problem,
     };
     let attempt = taken.and_then(|taken| taken.attempt);
-    Reply { claim, handoff, says_ralph_done, attempt, problem }
+    // A returned file is no story.
+    let prose = if returned { String::new() } else { prose(said.text) };
+    Reply { claim, handoff, says_ralph_done, attempt, prose, problem }
 }
 
 /// What a handoff claims.
@@ -199,7 +205,7 @@ pub fn misfit(handoff: &Handoff, task: &Id) -> Option<AnswerError> {
 
 /// No agent writes a handoff that ralph made.
 fn real(handoff: Handoff) -> Handoff {
-    Handoff { synthetic: false, ..handoff }
+    Handoff { synthetic: false, discarded: None, ..handoff }
 }
 
 fn too_short(handoff: &Handoff) -> Option<AnswerError> {

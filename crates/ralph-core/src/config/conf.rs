@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::env::{Variable, gates_from_commands, lookup, read};
 use super::keys::{KeyRef, Reading, keys};
-use super::layer::mismatch;
+use super::layer::{Entry, Layer, Origin, Tier, mismatch};
 use super::shell::Scanner;
 use super::value::Value;
 
@@ -32,7 +32,7 @@ pub struct Assignment {
     pub line: usize,
 }
 
-/// Something that would need a shell.
+/// A part of the file that sets nothing, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
     /// Line, from 1.
@@ -69,8 +69,8 @@ pub fn parse_conf(text: &str) -> Conf {
 pub struct Imported {
     /// The text of the file.
     pub text: String,
-    /// What a person should know: what was left out, and why.
-    pub notes: Vec<String>,
+    /// What was left out.
+    pub left_out: Vec<Skipped>,
 }
 
 /// The pause between iterations that Ralph Deluxe makes when its file does not say otherwise.
@@ -78,12 +78,28 @@ const DELUXE_MIN_DELAY: &str = "30";
 
 /// The `ralph.toml` that says what this `ralph.conf` says.
 pub fn conf_to_toml(conf: &Conf) -> Imported {
-    let mut notes: Vec<String> = conf
-        .skipped
-        .iter()
-        .map(|skipped| format!("line {}: {}, left out", skipped.line, skipped.what))
+    let (entries, left_out) = conf_entries("ralph.conf", conf);
+    let values = entries.into_iter().map(|entry| (entry.key.path(), (entry.key, entry.value)));
+    Imported { text: write(&values.collect()), left_out }
+}
+
+/// The layer of a project that has a `ralph.conf` and no `ralph.toml`. Each part that was left out
+/// is a warning.
+pub fn conf_layer(file: &str, text: &str) -> Layer {
+    let (entries, left_out) = conf_entries(file, &parse_conf(text));
+    let hint = format!("the settings are those of {file}; `ralph init` makes ralph.toml of them");
+    let left_out =
+        left_out.into_iter().map(|Skipped { line, what }| format!("{file}:{line}: {what}"));
+    Layer { entries, warnings: std::iter::once(hint).chain(left_out).collect() }
+}
+
+/// The settings of a `ralph.conf`, and what sets nothing.
+fn conf_entries(file: &str, conf: &Conf) -> (Vec<Entry>, Vec<Skipped>) {
+    let skipped = conf.skipped.iter();
+    let mut left_out: Vec<Skipped> = skipped
+        .map(|Skipped { line, what }| Skipped { line: *line, what: format!("{what}, left out") })
         .collect();
-    let mut values: BTreeMap<String, (KeyRef, Value)> = BTreeMap::new();
+    let mut entries = Vec::new();
     let implied = Assignment {
         name: "RALPH_MIN_DELAY_SECONDS".to_owned(),
         value: ConfValue::Text(DELUXE_MIN_DELAY.to_owned()),
@@ -91,18 +107,25 @@ pub fn conf_to_toml(conf: &Conf) -> Imported {
     };
     for assignment in std::iter::once(&implied).chain(&conf.assignments) {
         let Assignment { name, value, line } = assignment;
-        let left_out = match lookup(name) {
-            None => Some("nothing in ralph.toml corresponds to it".to_owned()),
-            Some(Variable::Unused(why)) => Some(why.to_owned()),
-            Some(Variable::Key(..)) if *value == ConfValue::Text(String::new()) => None,
+        let line = Some(*line).filter(|line| *line > 0);
+        let why = match lookup(name) {
+            None => "nothing in ralph.toml corresponds to it".to_owned(),
+            Some(Variable::Unused(why)) => why.to_owned(),
+            Some(Variable::Key(..)) if *value == ConfValue::Text(String::new()) => continue,
             Some(Variable::Key(key, reading)) => match convert(&key, reading, value) {
-                Ok(value) => values.insert(key.path(), (key, value)).and(None),
-                Err(message) => Some(message),
+                Ok(value) => {
+                    let origin = Origin { tier: Tier::Project, name: file.into(), line };
+                    entries.push(Entry { key, value, origin });
+                    continue;
+                }
+                Err(message) => message,
             },
         };
-        notes.extend(left_out.map(|why| format!("line {line}: {name} was left out: {why}")));
+        let what = format!("{name} was left out: {why}");
+        left_out.push(Skipped { line: line.unwrap_or_default(), what });
     }
-    Imported { text: write(&values), notes }
+    left_out.sort_by_key(|skipped| skipped.line);
+    (entries, left_out)
 }
 
 fn convert(key: &KeyRef, reading: Reading, value: &ConfValue) -> Result<Value, String> {

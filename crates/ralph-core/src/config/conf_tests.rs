@@ -58,7 +58,8 @@ fn gate_commands_that_could_not_be_read_back_are_not_imported() {
     assert!(blank.ends_with("[[gates]]\nname = \"make check\"\ncommand = \"make check\"\n"));
     let damaged = conf_to_toml(&parse_conf("RALPH_VALIDATION_COMMANDS=('make\0check')"));
     assert!(!damaged.text.contains("gates"));
-    assert!(damaged.notes[0].starts_with("line 1: RALPH_VALIDATION_COMMANDS was left out: "));
+    let [Skipped { line: 1, what }] = &damaged.left_out[..] else { panic!("{damaged:?}") };
+    assert!(what.starts_with("RALPH_VALIDATION_COMMANDS was left out: "), "{what}");
 }
 
 #[test]
@@ -92,12 +93,9 @@ name = "shellcheck .ralph/ralph.sh .ralph/lib/*.sh"
 command = "shellcheck .ralph/ralph.sh .ralph/lib/*.sh"
 "#
     );
-    assert_eq!(
-        imported.notes,
-        [
-            "line 14: RALPH_PAUSE_POLL_SECONDS was left out: ralph is told when a pause ends and does not poll"
-        ]
-    );
+    let what =
+        "RALPH_PAUSE_POLL_SECONDS was left out: ralph is told when a pause ends and does not poll";
+    assert_eq!(imported.left_out, [Skipped { line: 14, what: what.to_owned() }]);
     let config = resolve([&parse_layer(Tier::Project, "ralph.toml", &imported.text).unwrap()])
         .unwrap()
         .config;
@@ -117,16 +115,15 @@ fn what_cannot_be_imported_is_told() {
         "RALPH_MODE=fast\nRALPH_MCP_TRANSPORT=http\nRALPH_MODEL=$(whoami)\nRALPH_MODE=handoff-only\n",
     ));
     assert_eq!(imported.text, "mode = \"handoff-only\"\nmin_delay = \"30s\"\n");
-    assert_eq!(imported.notes.len(), 3, "{:?}", imported.notes);
-    assert!(
-        imported.notes[0].starts_with("line 3: RALPH_MODEL uses a command"),
-        "{:?}",
-        imported.notes
-    );
-    assert!(
-        imported.notes[1].starts_with("line 1: RALPH_MODE was left out: expected handoff-only")
-    );
-    assert!(imported.notes[2].starts_with("line 2: RALPH_MCP_TRANSPORT was left out"));
+    let starts = [
+        (1, "RALPH_MODE was left out: expected handoff-only"),
+        (2, "RALPH_MCP_TRANSPORT was left out"),
+        (3, "RALPH_MODEL uses a command"),
+    ];
+    assert_eq!(imported.left_out.len(), starts.len(), "{:?}", imported.left_out);
+    for (Skipped { line, what }, start) in imported.left_out.iter().zip(starts) {
+        assert!((*line, what.starts_with(start.1)) == (start.0, true), "{line}: {what}");
+    }
 }
 
 #[test]
@@ -183,6 +180,15 @@ fn an_assignment_inside_a_block_is_not_a_setting() {
         let conf = parse_conf(&format!("{block}A=after\n"));
         assert_eq!(names(&conf), [("A", &text("after"))], "{block}");
     }
+}
+
+#[test]
+fn a_layer_has_the_values_of_the_ralph_toml_that_would_be_made() {
+    let layer = conf_layer("ralph.conf", SHIPPED);
+    let made = parse_layer(Tier::Project, "x", &conf_to_toml(&parse_conf(SHIPPED)).text).unwrap();
+    assert_eq!(resolve([&layer]).unwrap().config, resolve([&made]).unwrap().config);
+    assert_eq!(layer.warnings.len(), 2, "{:?}", layer.warnings);
+    assert!(layer.warnings[1].starts_with("ralph.conf:14: "), "{:?}", layer.warnings);
 }
 
 proptest! {

@@ -14,6 +14,7 @@ pub(super) fn samples(kind: &Kind) -> (String, &'static str) {
         Kind::Duration { .. } => ("\"1h30m\"".into(), "90"),
         Kind::Text => ("\"some text\"".into(), "\"\""),
         Kind::Word(words) => (format!("\"{}\"", words[words.len() - 1]), "\"nonsense\""),
+        Kind::Size => ("\"2MB\"".into(), "\"2\""),
         Kind::Trigger => ("\"periodic:3\"".into(), "\"periodic:0\""),
         Kind::List => ("[\"a\", \"b\"]".into(), "[1]"),
         Kind::Words(words) => (format!("[\"{}\"]", words[0]), "[\"nonsense\"]"),

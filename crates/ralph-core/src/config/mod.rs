@@ -43,7 +43,9 @@ mod resolve_tests;
 #[cfg(test)]
 mod set_tests;
 
-pub use conf::{Assignment, Conf, ConfValue, Imported, Skipped, conf_to_toml, parse_conf};
+pub use conf::{
+    Assignment, Conf, ConfValue, Imported, Skipped, conf_layer, conf_to_toml, parse_conf,
+};
 pub use duration::{parse_duration, render_duration};
 pub use env::{env_layer, variable_name};
 pub use file::parse_layer;
@@ -52,7 +54,7 @@ pub use layer::{ConfigErrors, Entry, Flag, Layer, Origin, Problem, Tier, flag_la
 pub use reference::reference_page;
 pub use resolve::{Resolved, Shown, apply, resolve};
 pub use set::{SetError, set};
-pub use setting::{Dollars, Ratio, Setting, Timeout, Trigger};
+pub use setting::{ByteSize, Dollars, Ratio, Setting, Timeout, Trigger};
 pub use table::{
     Agent, Backend, Build, Config, Construct, Gate, Limits, Memory, Notify, Pass, Prices,
     Retention, Stage, Worktree,
@@ -60,5 +62,6 @@ pub use table::{
 pub use value::{Absent, Field, Kind, Record, Value};
 pub use words::{
     BackendKind, BranchFor, Claim, CommitScope, GateKind, GateStrategy, Judges, LogLevel, Mode,
-    NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, VerifyWorkspace, gate_kind,
+    NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, UnprovenPolicy, VerifyWorkspace,
+    gate_kind,
 };

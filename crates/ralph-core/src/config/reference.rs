@@ -42,7 +42,8 @@ A value is taken from the highest layer that sets it:
 2. an environment variable,
 3. the config record of `plan.jsonl` (`timeout_ms`, `max_iterations` of construct, `context_warn`,
    `context_compact`, `context_kill`),
-4. `ralph.toml`,
+4. `ralph.toml`; in a project without one Ralph Deluxe's `.ralph/config/ralph.conf` or `ralph.conf`, which
+   is read and never executed (`ralph init` makes `ralph.toml` of it),
 5. your own file, `$XDG_CONFIG_HOME/ralph/config.toml` or `~/.config/ralph/config.toml`,
 6. the default.
 
@@ -161,6 +162,7 @@ fn value_text(kind: &Kind) -> String {
         Kind::Duration { .. } => "duration".into(),
         Kind::Text => "text".into(),
         Kind::Word(words) => ticked(words),
+        Kind::Size => "size".into(),
         Kind::Trigger => "`always`, `on_success`, `on_failure`, `periodic:N`".into(),
         Kind::List => "list of texts".into(),
         Kind::Words(words) => format!("list of {}", ticked(words)),

@@ -103,6 +103,42 @@ impl Timeout {
     }
 }
 
+/// A number of bytes, written as `64MB`: units of 1024 each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ByteSize(u64);
+
+impl ByteSize {
+    const UNITS: [(&str, u32); 4] = [("GB", 30), ("MB", 20), ("KB", 10), ("B", 0)];
+
+    /// This many megabytes.
+    pub const fn megabytes(number: u16) -> Self {
+        Self((number as u64) << 20)
+    }
+
+    /// The number of bytes.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The size that a word stands for: a number with its unit, at least 64 KB.
+    pub fn from_word(word: &str) -> Option<Self> {
+        let digits = word.find(|c: char| !c.is_ascii_digit())?;
+        let (number, unit) = word.split_at(digits);
+        let (_, shift) = Self::UNITS.into_iter().find(|(name, _)| *name == unit)?;
+        let bytes = number.parse::<u64>().ok()?.checked_mul(1 << shift)?;
+        (bytes >= 64 << 10).then_some(Self(bytes))
+    }
+}
+
+impl fmt::Display for ByteSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fits = |(_, shift): &(&str, u32)| self.0 % (1 << shift) == 0;
+        let (unit, shift) = Self::UNITS.into_iter().find(fits).unwrap_or(("B", 0));
+        write!(f, "{}{unit}", self.0 >> shift)
+    }
+}
+
+setting!(ByteSize, Kind::Size, Value::Text(word) => Self::from_word(word), |this| Value::Text(this.to_string()));
 setting!(Ratio, Kind::Ratio, Value::Number(n) => Some(Self(*n)), |this| Value::Number(this.0));
 setting!(Dollars, Kind::Dollars, Value::Number(n) => Some(Self(*n)), |this| Value::Number(this.0));
 setting!(Timeout, Kind::Duration { min: Duration::from_millis(1) },

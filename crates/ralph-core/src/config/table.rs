@@ -9,11 +9,12 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::keys::{Alias, Key, Reading, Section, record, section};
-use super::setting::{Dollars, Ratio, Setting, Timeout, Trigger, setting};
+use super::setting::{ByteSize, Dollars, Ratio, Setting, Timeout, Trigger, setting};
 use super::value::{Absent, Field, Kind, Record, Value};
 use super::words::{
     BackendKind, BranchFor, Claim, CommitScope, GateKind, GateStrategy, Judges, LogLevel, Mode,
-    NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, VerifyWorkspace, gate_kind,
+    NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, UnprovenPolicy, VerifyWorkspace,
+    gate_kind,
 };
 
 /// All groups of keys, in the order of the reference page.
@@ -72,6 +73,8 @@ section! {
         gates: Vec<Gate> = Vec::new(), "RALPH_VALIDATION_COMMANDS" Commands;
         /// A change of tests, build manifests or CI files is named in the verdict, or fails the attempt.
         judges: Judges = Judges::List;
+        /// What a run ends as whose landed work no gate proves: exit code 3 and a need, or complete.
+        unproven: UnprovenPolicy = UnprovenPolicy::Stop;
         /// Whether a landing beside your uncommitted changes is gated again without them.
         regate_landed: bool = false;
         /// Where verifiers work: in the shared tree, or each in a worktree of its own.
@@ -156,6 +159,8 @@ section! {
         context_compact: Ratio = Ratio::percent(85);
         /// Share of the context at which a run is stopped.
         context_kill: Ratio = Ratio::percent(95);
+        /// Most bytes of one log of an agent or a gate; of a longer one the head and the tail are kept.
+        max_log: ByteSize = ByteSize::megabytes(64);
     }
 }
 
@@ -206,6 +211,8 @@ section! {
         command: Vec<String> = Vec::new();
         /// Kind `command`: it prints `<TASK_DONE>` to say that a task is done, or exits with 0; absent: marker.
         claim: Option<Claim> = None;
+        /// How many tokens the context of its model holds; absent: what it says itself, else what ralph knows of the model.
+        context_window: Option<NonZeroU32> = None;
         /// Kind `acp`: the session mode to set; absent: the one that fits `skip_permissions`.
         mode: Option<String> = None;
     }

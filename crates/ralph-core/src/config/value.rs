@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Serialize, Serializer};
 
 use super::duration::{parse_duration, render_duration};
-use super::setting::Trigger;
+use super::setting::{ByteSize, Trigger};
 
 /// One element of a list of tables: the fields that are set, in order. Only names of the key table
 /// occur, each at most once.
@@ -80,6 +80,8 @@ pub enum Kind {
     Text,
     /// One of these words.
     Word(&'static [&'static str]),
+    /// A number of bytes with its unit.
+    Size,
     /// When an agent pass runs.
     Trigger,
     /// A list of texts.
@@ -126,6 +128,7 @@ impl Kind {
             }
             Self::Text => "text that is not empty".into(),
             Self::Word(words) => one_of(words),
+            Self::Size => "a size with its unit, such as \"64MB\", and at least \"64KB\"".into(),
             Self::Trigger => "always, on_success, on_failure or periodic:N".into(),
             Self::List => "a list of texts such as [\"a\", \"b\"]".into(),
             Self::Words(words) => format!("a list of words out of {}", words.join(", ")),
@@ -178,6 +181,7 @@ impl Kind {
             Self::Text => !text.trim().is_empty() && !text.contains('\0'),
             Self::Word(words) => words.contains(&text),
             Self::Trigger => Trigger::from_word(text).is_some(),
+            Self::Size => ByteSize::from_word(text).is_some(),
             _ => false,
         };
         ok.then(|| Value::Text(text.to_owned()))
@@ -205,7 +209,9 @@ impl Kind {
             },
             Self::Whole { .. } => self.accept_whole(word.parse().ok()?),
             Self::Ratio | Self::Dollars => self.accept_number(word.parse().ok()?),
-            Self::Duration { .. } | Self::Word(_) | Self::Trigger => self.accept_text(word),
+            Self::Duration { .. } | Self::Word(_) | Self::Trigger | Self::Size => {
+                self.accept_text(word)
+            }
             Self::Text => self.accept_text(text),
             Self::List | Self::Words(_) => self.accept_list(plain_list(text)?),
             Self::Records(_) => None,

@@ -86,6 +86,14 @@ words! {
         Block = "block",
     }
 
+    /// What a run whose work no gate proves ends as.
+    UnprovenPolicy {
+        /// Exit code 3 and a need.
+        Stop = "stop",
+        /// Complete.
+        Allow = "allow",
+    }
+
     /// Where verifiers work.
     VerifyWorkspace {
         /// In the project's own tree, read-only.

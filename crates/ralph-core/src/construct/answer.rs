@@ -2,7 +2,7 @@
 //!
 //! Reading forgives the form: text around the JSON, a fence, one text where a list is wanted, the
 //! field names of the other plan formats, a gap as a plain text. It is strict about the meaning: an
-//! answer about another task, a task without a name, a dependency on nothing is a [`Problem`], which
+//! answer about another task, a task without a name, a dependency on nothing is a [`UnusableAnswer`], which
 //! has the question that may mend it.
 
 mod gap;
@@ -19,8 +19,9 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::apply::check_new_parts;
 use super::check::{self, Flaw};
-use crate::answer::{self, AnswerError};
+use crate::answer::{self, AnswerError, UnusableAnswer};
 use crate::memory::roles::directive::schema_of;
 use crate::plan::{Id, Issue, Plan, Task};
 
@@ -36,23 +37,23 @@ pub struct Said<'a> {
     pub text: &'a str,
 }
 
-/// An answer that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{why}")]
-pub struct Problem {
-    /// Why, in words for people.
-    pub why: AnswerError,
-    /// What to ask the agent, once.
-    pub question: String,
-}
-
 /// The plan of a spec. `plan` is what it is added to.
-pub fn plan(said: Said<'_>, plan: &Plan) -> Result<PlanAnswer, Problem> {
-    read(said, |answer: &PlanAnswer| all_good(check::flaws(&answer.tasks, plan)))
+pub fn plan(said: Said<'_>, plan: &Plan) -> Result<PlanAnswer, UnusableAnswer> {
+    read(said, |answer: &PlanAnswer| match answer.tasks.is_empty() {
+        true if answer.reason.trim().is_empty() => Err("there are no tasks; if the spec is \
+             satisfied already, say in `reason` what shows it"
+            .to_owned()),
+        true => Ok(()),
+        false => all_good(check::flaws(&answer.tasks, plan)),
+    })
 }
 
 /// What became of an issue.
-pub fn investigation(said: Said<'_>, plan: &Plan, issue: &Issue) -> Result<Investigation, Problem> {
+pub fn investigation(
+    said: Said<'_>,
+    plan: &Plan,
+    issue: &Issue,
+) -> Result<Investigation, UnusableAnswer> {
     read(said, |answer: &Investigation| {
         about("issue_id", &answer.issue_id, &issue.id)?;
         match answer.outcome {
@@ -66,7 +67,7 @@ pub fn investigation(said: Said<'_>, plan: &Plan, issue: &Issue) -> Result<Inves
 }
 
 /// The word of a verifier about one task.
-pub fn task_verdict(said: Said<'_>, task: &Task) -> Result<TaskVerdict, Problem> {
+pub fn task_verdict(said: Said<'_>, task: &Task) -> Result<TaskVerdict, UnusableAnswer> {
     read(said, |answer: &TaskVerdict| {
         about("task_id", &answer.task_id, &task.id)?;
         match answer.verdict {
@@ -77,29 +78,34 @@ pub fn task_verdict(said: Said<'_>, task: &Task) -> Result<TaskVerdict, Problem>
 }
 
 /// The word of a verifier about the spec as a whole.
-pub fn spec_verdict(said: Said<'_>) -> Result<SpecVerdict, Problem> {
+pub fn spec_verdict(said: Said<'_>) -> Result<SpecVerdict, UnusableAnswer> {
     read(said, |answer: &SpecVerdict| match answer.satisfied || !answer.gaps.is_empty() {
         true => Ok(()),
         false => said_why(&answer.reason),
     })
 }
 
-/// The parts of a task that was killed.
-pub fn task_parts(said: Said<'_>, plan: &Plan) -> Result<Decomposition, Problem> {
+/// The parts of a task that was killed: at least two that are new.
+pub fn task_parts(
+    said: Said<'_>,
+    plan: &Plan,
+    task: &Task,
+) -> Result<Decomposition, UnusableAnswer> {
     read(said, |answer: &Decomposition| {
         if !answer.issues.is_empty() {
             return Err("a task is broken down into tasks, not into issues".to_owned());
         }
         let (least, most) = (SUBTASKS.start(), SUBTASKS.end());
         match answer.tasks.len() {
-            n if SUBTASKS.contains(&n) => all_good(check::flaws(&answer.tasks, plan)),
+            n if SUBTASKS.contains(&n) => all_good(check::flaws(&answer.tasks, plan))
+                .and_then(|()| check_new_parts(plan, task, &answer.tasks)),
             n => Err(format!("a task is broken down into {least} to {most} tasks, not {n}")),
         }
     })
 }
 
 /// The parts of an issue whose investigation was killed.
-pub fn issue_parts(said: Said<'_>, plan: &Plan) -> Result<Decomposition, Problem> {
+pub fn issue_parts(said: Said<'_>, plan: &Plan) -> Result<Decomposition, UnusableAnswer> {
     read(said, |answer: &Decomposition| {
         let most = *SUBTASKS.end();
         if answer.issues.iter().any(|issue| issue.desc.trim().is_empty()) {
@@ -120,7 +126,7 @@ pub fn issue_parts(said: Said<'_>, plan: &Plan) -> Result<Decomposition, Problem
 fn read<T: DeserializeOwned + JsonSchema>(
     said: Said<'_>,
     check: impl Fn(&T) -> Result<(), String>,
-) -> Result<T, Problem> {
+) -> Result<T, UnusableAnswer> {
     let structured = said.structured.map(|value| {
         let found: T = answer::read(Some(value), "")?;
         check(&found).map(|()| found).map_err(AnswerError::Misfit)
@@ -130,10 +136,7 @@ fn read<T: DeserializeOwned + JsonSchema>(
         Some(Err(why)) => answer::read_where(said.text, &check).map_err(|_| why),
         None => answer::read_where(said.text, &check),
     };
-    found.map_err(|why| {
-        let question = why.repair_request(&schema_of::<T>());
-        Problem { why, question }
-    })
+    found.map_err(|why| UnusableAnswer::new(why, &schema_of::<T>()))
 }
 
 /// Whether an answer is about what was asked. One that does not say is.

@@ -112,7 +112,7 @@ fn a_task_becomes_two_to_five_tasks_and_an_issue_one_to_five_of_either() {
         json!({ "tasks": tasks }).to_string()
     };
     for (n, good) in [(0, false), (1, false), (2, true), (5, true), (6, false)] {
-        assert_eq!(task_parts(said(&parts(n)), &empty()).is_ok(), good, "{n}");
+        assert_eq!(task_parts(said(&parts(n)), &empty(), &Task::default()).is_ok(), good, "{n}");
     }
     assert!(
         issue_parts(said(r#"{"issues": [{"description": "is it the cache?"}]}"#), &empty()).is_ok()
@@ -141,7 +141,7 @@ proptest! {
             investigation(said, &empty(), &issue).err(),
             task_verdict(said, &done("t-1")).err(),
             spec_verdict(said).err(),
-            task_parts(said, &empty()).err(),
+            task_parts(said, &empty(), &Task::default()).err(),
             issue_parts(said, &empty()).err(),
         ];
         for problem in questions.into_iter().flatten() {

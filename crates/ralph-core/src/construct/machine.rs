@@ -18,7 +18,7 @@
 
 mod breaker;
 
-use crate::cycle::{End, History, Lap, StageKind, Tripped, exit_code};
+use crate::cycle::{End, History, Lap, NotVerified, StageKind, Tripped, exit_code};
 use crate::plan::{Id, Item, Plan, Stage, State, Trust, obstacles, runnable, stage};
 use crate::text::clip;
 
@@ -48,6 +48,8 @@ pub struct Progress {
     pub accepted: Option<bool>,
     /// Items that DECOMPOSE has had in this iteration.
     pub decomposed: Vec<Id>,
+    /// What this run could not verify: it is not asked about again.
+    pub unverified: Vec<NotVerified>,
     /// Dollars spent.
     pub cost: f64,
     /// A run was ended because the money was used up, whatever `cost` knows of it.
@@ -75,6 +77,7 @@ impl Progress {
             planned: ended().any(|stage| stage.stage == StageKind::Plan),
             accepted: verify.map(|stage| stage.came.spec_accepted),
             decomposed: staged.decomposed.clone(),
+            unverified: staged.unverified.clone(),
             cost: history.cost,
             out_of_money: history.out_of_money,
             tripped: breaker::look(closed(&staged.laps)),
@@ -172,7 +175,8 @@ pub fn needs_plan(plan: &Plan, spec: &str) -> bool {
 /// reached by finishing it.
 pub fn next(plan: &Plan, spec: &str, limits: &Limits, progress: &Progress) -> Move {
     let here = progress.iteration;
-    let end = |end: End| Move { iteration: here, step: Step::End(ended(plan, end)) };
+    let unverified = &progress.unverified;
+    let end = |end: End| Move { iteration: here, step: Step::End(ended(plan, end, unverified)) };
     let (stage, items) = crate::plan::next(plan);
     let has_record = plan.accepted_specs.iter().any(|accepted| accepted.spec == spec);
     if stage == Stage::Complete && has_record && progress.accepted != Some(false) {
@@ -181,12 +185,17 @@ pub fn next(plan: &Plan, spec: &str, limits: &Limits, progress: &Progress) -> Mo
     if let Some(halt) = &progress.halt {
         return end(halt.clone());
     }
-    let unplanned = needs_plan(plan, spec);
-    if unplanned && progress.planned {
-        return end(End::Blocked { why: vec!["the plan has no tasks".to_owned()] });
-    }
-    if stage == Stage::Blocked {
-        return end(End::Blocked { why: left(plan) });
+    // A planner may find nothing to do; then it is for VERIFY to say whether that is so.
+    let unplanned = needs_plan(plan, spec) && !progress.planned;
+    let next_lap = Progress { unverified: unverified.clone(), ..Progress::default() };
+    let within = forward(plan, &items, progress).filter(|_| progress.under_way);
+    let first = forward(plan, &items, &next_lap);
+    if stage == Stage::Blocked || (within.is_none() && first.is_none() && !unplanned) {
+        let why = left(plan, unverified);
+        return end(match unverified.is_empty() {
+            true => End::Blocked { why },
+            false => End::NotVerified { why },
+        });
     }
     if let Some(tripped) = &progress.tripped {
         return end(End::Breaker(tripped.clone()));
@@ -199,9 +208,7 @@ pub fn next(plan: &Plan, spec: &str, limits: &Limits, progress: &Progress) -> Mo
     if unplanned {
         return Move { iteration: here, step: Step::Plan };
     }
-    if progress.under_way
-        && let Some(step) = forward(plan, &items, progress)
-    {
+    if let Some(step) = within {
         return Move { iteration: here, step };
     }
     if let Some(tripped) = &progress.tripped_after {
@@ -210,11 +217,9 @@ pub fn next(plan: &Plan, spec: &str, limits: &Limits, progress: &Progress) -> Mo
     if progress.counted >= limits.iterations {
         return end(End::MaxIterations(limits.iterations));
     }
-    let fresh = Progress::default();
-    match forward(plan, &items, &fresh) {
+    match first {
         Some(step) => Move { iteration: here.saturating_add(1), step },
-        // `forward` has something for every plan that is not blocked; should it not, nothing goes on.
-        None => end(End::Blocked { why: left(plan) }),
+        None => end(End::Blocked { why: left(plan, unverified) }),
     }
 }
 
@@ -243,10 +248,11 @@ fn forward(plan: &Plan, items: &[Item<'_>], progress: &Progress) -> Option<Step>
     if matches!(last, Some(StageKind::Verify | StageKind::Decompose)) {
         return None;
     }
-    let done: Vec<Id> =
-        plan.scoped_tasks().filter(|t| t.state == State::Done).map(|t| t.id.clone()).collect();
+    let asked = |id: Option<&Id>| progress.unverified.iter().any(|item| item.task.as_ref() == id);
+    let done = plan.scoped_tasks().filter(|t| t.state == State::Done && !asked(Some(&t.id)));
+    let done: Vec<Id> = done.map(|t| t.id.clone()).collect();
     // The spec alone is verified only when nothing else is left to do.
-    let verify = !done.is_empty() || stage(plan) == Stage::Complete;
+    let verify = !done.is_empty() || (stage(plan) == Stage::Complete && !asked(None));
     verify.then_some(Step::Verify(done))
 }
 
@@ -261,13 +267,13 @@ pub fn current_stage(plan: &Plan, history: &History) -> &'static str {
     }
 }
 
-fn ended(plan: &Plan, end: End) -> ConstructEnd {
-    let left = if end == End::Complete { Vec::new() } else { left(plan) };
+fn ended(plan: &Plan, end: End, unverified: &[NotVerified]) -> ConstructEnd {
+    let left = if end == End::Complete { Vec::new() } else { left(plan, unverified) };
     ConstructEnd { end, left }
 }
 
 /// What is left in scope, and why, one line each.
-pub fn left(plan: &Plan) -> Vec<String> {
+pub fn left(plan: &Plan, unverified: &[NotVerified]) -> Vec<String> {
     let obstacles = obstacles(plan, Trust::Claimed);
     let mut lines = Vec::new();
     for task in plan.scoped_tasks() {
@@ -276,7 +282,15 @@ pub fn left(plan: &Plan) -> Vec<String> {
             (State::Accepted | State::Skipped, _) => continue,
             (_, Some((_, why))) => why.to_string(),
             (State::Killed(kill), None) => format!("killed: {}", kill.reason.as_str()),
-            (State::Done, None) => "done, not verified".to_owned(),
+            (State::Done, None) => {
+                match unverified.iter().find(|item| item.task.as_ref() == Some(&task.id)) {
+                    Some(item) => {
+                        lines.push(item.to_string());
+                        continue;
+                    }
+                    None => "done, not verified".to_owned(),
+                }
+            }
             (_, None) => match &task.reject {
                 Some(reason) => format!("to be done again: {}", clip(reason, 200)),
                 None => "to be done".to_owned(),
@@ -286,6 +300,7 @@ pub fn left(plan: &Plan) -> Vec<String> {
     }
     let issue = |issue: &crate::plan::Issue| format!("{} {}", issue.id, clip(&issue.desc, 200));
     lines.extend(plan.scoped_issues().map(issue));
+    lines.extend(unverified.iter().filter(|item| item.task.is_none()).map(ToString::to_string));
     lines
 }
 

@@ -136,13 +136,18 @@ impl World {
         self.take(applied, came);
     }
 
+    fn not_verified(&mut self, task: Option<Id>) {
+        let item = NotVerified { task, why: "nonsense".into(), log: "log".into() };
+        self.record(Record::NotVerified(item));
+    }
+
     fn verify(&mut self, tasks: &[Id], came: &mut Came) {
         let (mut verdicts, mut silent) = (Vec::new(), Vec::new());
         for id in tasks {
             let word = match self.chance.of(5) {
                 0 => {
-                    self.record(Record::Unverified { task: id.clone() });
-                    silent.push((id.clone(), self.history.construct.unverified[id]));
+                    self.not_verified(Some(id.clone()));
+                    silent.push(id.clone());
                     continue;
                 }
                 1 => Verdict::Reject,
@@ -153,7 +158,10 @@ impl World {
             verdicts.push(TaskVerdict { task_id, verdict: word, reason: "r".into(), gaps });
         }
         let whole = match self.chance.of(4) {
-            0 => None,
+            0 => {
+                self.not_verified(None);
+                None
+            }
             n => {
                 Some(SpecVerdict { satisfied: n > 1, reason: "r".into(), gaps: self.chance.gaps() })
             }
@@ -213,7 +221,7 @@ impl World {
             Step::Decompose(id) => self.decompose(id, &mut came),
             Step::End(_) => {}
         }
-        let left = left(&read(&self.text)).len();
+        let left = left(&read(&self.text), &[]).len();
         self.record(Record::StageEnded(StageEnd { stage, came, left, cost: None, took_ms: 1 }));
     }
 }

@@ -13,6 +13,8 @@ pub use sample::sample;
 
 use std::fmt::Write as _;
 
+use crate::cycle::Ruling;
+
 use super::answer::{Decomposition, Investigation, NewTask, PlanAnswer, SpecVerdict, TaskVerdict};
 use crate::format::Format;
 use crate::memory::roles::directive::schema_of;
@@ -71,6 +73,8 @@ pub struct VerifyInput<'a> {
     pub diff_command: Option<&'a str>,
     /// What the gates said when it landed.
     pub gates: &'a [GateLine<'a>],
+    /// What was ruled out of scope before.
+    pub rulings: &'a [Ruling],
 }
 
 /// What was killed.
@@ -154,6 +158,7 @@ pub fn verify(templates: &Templates, input: &VerifyInput<'_>) -> Result<String, 
     if input.gates.is_empty() {
         out.push_str("No gates are configured: nothing was checked by a program.\n");
     }
+    ruling_block(&mut out, input.rulings);
     spec_block(&mut out, input.spec);
     Ok(out)
 }
@@ -164,6 +169,7 @@ pub fn verify_spec(
     spec: SpecText<'_>,
     tasks: &[Task],
     issues: &[Issue],
+    rulings: &[Ruling],
 ) -> Result<String, TemplateError> {
     let values = values(spec, None, of_schema(&schema_of::<SpecVerdict>()));
     let mut out = begin(templates, Template::VerifySpec, &values)?;
@@ -175,6 +181,7 @@ pub fn verify_spec(
             let _ = writeln!(out, "- {}: {}", code(issue.id.as_str()), said(&issue.desc));
         }
     }
+    ruling_block(&mut out, rulings);
     Ok(out)
 }
 
@@ -284,6 +291,23 @@ fn task_block(out: &mut String, task: &Task) {
     }
     let _ = write!(out, "\nThe task is {}.\n", code(task.id.as_str()));
     block(out, "The Task", &text, LONG, None);
+}
+
+/// What investigators have decided already; the newest rulings, where there are many.
+fn ruling_block(out: &mut String, rulings: &[Ruling]) {
+    if rulings.is_empty() {
+        return;
+    }
+    out.push_str(
+        "\nThese issues were investigated and ruled out of scope. Do not report one of them again, \
+         and do not hold the work back for it, unless the spec plainly asks for it; then name the \
+         place in the spec.\n",
+    );
+    let mut text = String::new();
+    for Ruling { issue, reason } in rulings.iter().rev().take(LISTED) {
+        let _ = writeln!(text, "- {}\n  ruled out: {}", said(issue), said(reason));
+    }
+    block(out, "Ruled Out Of Scope", &text, MIDDLE, None);
 }
 
 fn task_list(out: &mut String, title: &str, tasks: &[Task]) {

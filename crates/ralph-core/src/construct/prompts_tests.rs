@@ -31,12 +31,14 @@ fn kill() -> Kill {
 fn all(text: &str, log: &str) -> Vec<String> {
     let templates = Templates::embedded();
     let (task, issue, kill) = (task(), issue(), kill());
+    let rulings = [Ruling { issue: text.to_owned(), reason: text.to_owned() }];
     let input = VerifyInput {
         task: &task,
         spec: spec(text),
         diff: text,
         diff_command: Some("git show 1234"),
         gates: &[GateLine { name: "test", result: "passed" }],
+        rulings: &rulings,
     };
     let killed = DecomposeInput {
         item: KilledItem::Task(&task),
@@ -49,8 +51,14 @@ fn all(text: &str, log: &str) -> Vec<String> {
         plan(&templates, spec(text), slice::from_ref(&task), Format::Progress).unwrap(),
         investigate(&templates, &issue, Some(&task), spec(text)).unwrap(),
         verify(&templates, &input).unwrap(),
-        verify_spec(&templates, spec(text), slice::from_ref(&task), slice::from_ref(&issue))
-            .unwrap(),
+        verify_spec(
+            &templates,
+            spec(text),
+            slice::from_ref(&task),
+            slice::from_ref(&issue),
+            &rulings,
+        )
+        .unwrap(),
         decompose(&templates, &killed).unwrap(),
         decompose(&templates, &DecomposeInput { item: KilledItem::Issue(&issue), ..killed })
             .unwrap(),
@@ -140,7 +148,7 @@ proptest! {
                         prop_assert!(fence.len() >= 3 && fence.bytes().all(|b| b == b'`'));
                         open = Some((fence.len(), line.replacen("BEGIN", "END", 1)));
                     }
-                    Some((length, end)) if line.trim_start().len() >= *length && line.trim().bytes().all(|b| b == b'`') && !line.trim().is_empty() => {
+                    Some((length, end)) if line.trim().len() >= *length && line.trim().bytes().all(|b| b == b'`') && !line.trim().is_empty() => {
                         prop_assert_eq!(lines.next(), Some(end.as_str()));
                         open = None;
                         blocks += 1;

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use crate::config::{self, Config, Flag, flag_layer};
 use crate::plan::Id;
 use crate::text::clip;
+use crate::text::shell_word;
 
 /// Longest note that a prompt is given, in characters.
 const LONGEST_NOTE: usize = 4000;
@@ -120,6 +121,20 @@ impl Command {
         }
     }
 
+    /// What a person types for a command that the file alone cannot ask for while a backend works:
+    /// those that decide about work, or about how it is judged and counted.
+    pub fn for_people(&self) -> Option<String> {
+        match self {
+            Self::Pause | Self::Resume | Self::Note(_) | Self::Stop => None,
+            Self::KillAttempt => Some("ralph kill-attempt".to_owned()),
+            Self::Skip(task) => Some(format!("ralph skip {}", shell_word(task.as_str()))),
+            Self::Retry(task) => Some(format!("ralph task retry {}", shell_word(task.as_str()))),
+            Self::Set(Setting { key, value }) => {
+                Some(format!("ralph config set {key} {}", shell_word(value)))
+            }
+        }
+    }
+
     /// As it stands in the file, under this id.
     pub fn to_json(&self, id: &str) -> Value {
         let mut value = json!({ "id": id, "command": self.word() });
@@ -167,6 +182,21 @@ impl Command {
             other => return Err(format!("there is no command `{}`", clip(other, 40))),
         })
     }
+}
+
+/// A command that was found in the control file while a backend worked, and left to a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DoubtedCommand {
+    /// The command with its task or setting.
+    pub what: String,
+    /// What a person types to have it all the same.
+    pub next: String,
+}
+
+impl DoubtedCommand {
+    /// Why it was not carried out.
+    pub const WHY: &str = "it appeared in .ralph/control/commands.json while a backend worked, and \
+                           only a person may ask for that";
 }
 
 /// What the loop is doing when a command comes.

@@ -92,11 +92,21 @@ pub enum Step {
 pub enum End {
     /// Every task is accepted or skipped.
     Complete,
+    /// What was asked for is done, and no gate proves what landed.
+    Unproven {
+        /// The tasks.
+        tasks: Vec<String>,
+    },
     /// The one task that was asked for is accepted; others are left.
     TaskComplete(Id),
     /// What is left cannot run; one line a task says why.
     Blocked {
         /// `id: why`.
+        why: Vec<String>,
+    },
+    /// Work is done, and no verifier gave a usable verdict about it; one line each.
+    NotVerified {
+        /// `item: not verified: why (log: file)`.
         why: Vec<String>,
     },
     /// All iterations are used.
@@ -127,6 +137,13 @@ pub enum End {
         reason: String,
         /// What to do about it.
         advice: Option<String>,
+    },
+    /// A gate cannot be run, so nothing could be proven.
+    Gate {
+        /// Which one, and why not.
+        reason: String,
+        /// What to do about it.
+        advice: String,
     },
     /// progress.md says that all is done, and tasks are open.
     FalseDone,
@@ -249,15 +266,38 @@ fn buried_failures(plan: &Plan) -> impl Iterator<Item = &Issue> {
 }
 
 impl End {
+    /// The same end, or another one where it would be a success that nothing proves.
+    pub fn unless_unproven(self, history: &History) -> Self {
+        let landed = history.unproven();
+        match self {
+            Self::Complete | Self::TaskComplete(_) | Self::Once(OnceEnd::Landed)
+                if !landed.is_empty() =>
+            {
+                let mut tasks: Vec<String> =
+                    landed.iter().map(|view| view.started.task.clone()).collect();
+                tasks.dedup();
+                Self::Unproven { tasks }
+            }
+            end => end,
+        }
+    }
+
     /// The word of the state file.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Complete => "complete",
-            Self::TaskComplete(_) => "stopped",
-            Self::Blocked { .. } | Self::FalseDone | Self::Breaker(_) => "blocked",
+            Self::Unproven { .. } => "unproven",
+            Self::TaskComplete(_) => "task_complete",
+            Self::Blocked { .. } => "blocked",
+            Self::FalseDone => "false_done",
+            Self::Breaker(_) => "no_progress",
+            Self::NotVerified { .. } => "not_verified",
             Self::MaxIterations(_) => "max_iterations_reached",
             Self::MaxCost { .. } => "max_cost_reached",
-            Self::Once(_) | Self::Stopped => "stopped",
+            Self::Once(OnceEnd::Landed) => "once_landed",
+            Self::Once(OnceEnd::Failed) => "once_failed",
+            Self::Stopped => "stopped",
+            Self::Gate { .. } => "gate_unusable",
             Self::Interrupted(_) => "interrupted",
             Self::UsageLimit { .. } => "usage_limit",
             Self::Backend { .. } => "backend_unusable",
@@ -270,8 +310,14 @@ impl End {
     pub fn reason(&self) -> String {
         match self {
             Self::Complete => "all tasks complete".into(),
+            Self::Unproven { tasks } => match tasks.as_slice() {
+                [one] => format!("nothing proves the work on {one}"),
+                some => format!("nothing proves the work on {} tasks", some.len()),
+            },
+            Self::Gate { reason, .. } => reason.clone(),
             Self::TaskComplete(id) => format!("{id} is complete"),
             Self::Blocked { .. } => "no task can run".into(),
+            Self::NotVerified { .. } => "not verified: no verifier gave a usable verdict".into(),
             Self::MaxIterations(n) => format!("max iterations ({n}) reached"),
             Self::MaxCost { limit, spent } => {
                 format!("max cost (${limit:.2}) reached, ${spent:.2} spent")
@@ -295,8 +341,10 @@ impl End {
 pub fn exit_code(end: &End) -> u8 {
     match end {
         End::Complete | End::TaskComplete(_) | End::Once(OnceEnd::Landed) => 0,
-        End::Backend { .. } => 1,
+        End::Backend { .. } | End::Gate { .. } => 1,
         End::Blocked { .. }
+        | End::Unproven { .. }
+        | End::NotVerified { .. }
         | End::Breaker(_)
         | End::FalseDone
         | End::Once(OnceEnd::Failed)

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::history::{Fate, History};
 use super::judge::Claimed;
-use super::record::{Entry, On, Record, Verdict};
+use super::record::{Entry, On, PlanAmended, Record};
+use crate::gate::{GateCheck, GateVerdict};
 use crate::words::took;
 
 /// One line of `events.jsonl`.
@@ -83,7 +84,7 @@ pub fn event_of(entry: &Entry, history: &History) -> Vec<Event> {
         Record::Judged(verdict) => {
             let word = if verdict.passed { "validation_pass" } else { "validation_fail" };
             let metadata = json!({
-                "attempt": verdict.attempt, "checks": verdict.checks,
+                "attempt": verdict.attempt, "checks": verdict.checks.iter().map(check).collect::<Vec<_>>(),
                 "unproven": verdict.unproven, "judges": verdict.judges,
             });
             vec![event(word, in_words(verdict), metadata)]
@@ -97,8 +98,9 @@ pub fn event_of(entry: &Entry, history: &History) -> Vec<Event> {
             json!({ "attempt": attempt, "until": until, "backend": backend }),
         )],
         Record::Waited => vec![event("wait_end", "the wait is over".into(), json!({}))],
-        Record::Command { id, command, argument, ignored } => {
+        Record::Command { id, command, argument, ignored, next } => {
             let word = match command.as_str() {
+                _ if next.is_some() => "command_ignored",
                 "inject-note" => "note",
                 "skip-task" => "skip_task",
                 other => other,
@@ -115,6 +117,7 @@ pub fn event_of(entry: &Entry, history: &History) -> Vec<Event> {
             format!("the knowledge index knows everything up to iteration {iteration}"),
             json!({ "iteration": iteration }),
         )],
+        Record::Amended(amended) => vec![amendments(entry, amended)],
         Record::Noted { event: word, message, details } => {
             vec![event(word, message.clone(), details.clone())]
         }
@@ -141,10 +144,10 @@ pub fn event_of(entry: &Entry, history: &History) -> Vec<Event> {
                 "left": end.left, "cost_usd": end.cost, "duration_ms": end.took_ms,
             }),
         )],
-        Record::Unverified { task } => vec![event(
-            "task_unverified",
-            format!("{task} could not be verified"),
-            json!({ "task_id": task }),
+        Record::NotVerified(item) => vec![event(
+            "not_verified",
+            item.to_string(),
+            json!({ "task_id": item.task, "why": item.why, "log": item.log }),
         )],
         Record::Answered(end) => vec![event(
             "agent_end",
@@ -181,6 +184,14 @@ pub fn event_of(entry: &Entry, history: &History) -> Vec<Event> {
     }
 }
 
+/// A gate's result without its output, which is in the log that it names.
+fn check(check: &GateCheck) -> Value {
+    json!({
+        "name": check.name, "passed": check.passed, "preexisting": check.preexisting,
+        "blocks": check.blocks, "failing": check.failing, "log": check.log,
+    })
+}
+
 /// Where a gate runs, when that is not what the backend left.
 fn place(on: On) -> &'static str {
     match on {
@@ -191,7 +202,7 @@ fn place(on: On) -> &'static str {
 }
 
 /// What the gates said, in words that claim no more than they did.
-fn in_words(verdict: &Verdict) -> String {
+fn in_words(verdict: &GateVerdict) -> String {
     let red: Vec<&str> =
         verdict.checks.iter().filter(|c| !c.passed).map(|c| c.name.as_str()).collect();
     match (verdict.passed, red.as_slice()) {
@@ -200,6 +211,21 @@ fn in_words(verdict: &Verdict) -> String {
         (true, red) => format!("tolerated: {}", red.join(", ")),
         (false, []) => "not good enough, though no gate is red".to_owned(),
         (false, red) => format!("gates failed: {}", red.join(", ")),
+    }
+}
+
+fn amendments(entry: &Entry, amended: &PlanAmended) -> Event {
+    let outcomes = &amended.outcomes;
+    let said: Vec<String> = outcomes.iter().map(ToString::to_string).collect();
+    let refused = outcomes.iter().filter(|outcome| outcome.refused.is_some()).count();
+    Event {
+        timestamp: entry.at.clone(),
+        event: "amendments".into(),
+        message: format!("{} amended the plan: {}", amended.task, said.join("; ")),
+        metadata: json!({
+            "attempt": amended.attempt, "iteration": amended.iteration, "task_id": amended.task,
+            "made": outcomes.len() - refused, "refused": refused, "amendments": outcomes,
+        }),
     }
 }
 

@@ -75,7 +75,7 @@ fn red_gates_are_named() {
 
 #[test]
 fn no_gates_are_not_told_as_gates_that_passed() {
-    let empty = Verdict { attempt: "a".into(), passed: true, ..Verdict::default() };
+    let empty = GateVerdict { attempt: "a".into(), passed: true, ..GateVerdict::default() };
     let event = last(vec![Record::Judged(empty)]).remove(0);
     assert_eq!(
         (event.event.as_str(), event.message.as_str()),
@@ -101,8 +101,13 @@ fn commands_of_the_operator_have_the_words_of_the_event_stream() {
         ("skip-task", "skip_task"),
     ] {
         let command = command.to_owned();
-        let record =
-            Record::Command { id: "c".into(), command, argument: Some("x".into()), ignored: None };
+        let record = Record::Command {
+            id: "c".into(),
+            command,
+            argument: Some("x".into()),
+            ignored: None,
+            next: None,
+        };
         assert_eq!(words(vec![record]), [word]);
     }
 }

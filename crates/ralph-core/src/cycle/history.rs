@@ -4,10 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::judge::{Failure, FailureKind, Proof};
 use super::record::{
-    BackendEnd, Base, Consulting, Entry, FailIntent, GateStart, LandIntent, Landing, Record,
-    RunStart, Started, Verdict,
+    BackendEnd, Base, Consulting, Entry, FailIntent, GateStart, LandIntent, Landing, PlanAmended,
+    Record, RunStart, Started,
 };
 use super::staged::Staged;
+use crate::control::DoubtedCommand;
+use crate::gate::GateVerdict;
+use crate::plan::Id;
 
 /// The word of a backend that did its work.
 pub(super) const SUCCESS: &str = "success";
@@ -51,7 +54,7 @@ pub struct AttemptView {
     /// How the backend ended, without its changes.
     pub backend: Option<BackendEnd>,
     /// What the gates said.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<GateVerdict>,
     /// How it ended.
     pub fate: Fate,
     /// What the retry's prompt said about it.
@@ -130,6 +133,25 @@ pub struct Undone {
     pub unindexed: u32,
 }
 
+/// One run of a backend in the ledger of costs: an attempt's, or an agent's that was asked something.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spending {
+    /// When it ended, RFC 3339.
+    pub at: String,
+    /// The backend's name in the configuration.
+    pub backend: String,
+    /// The model asked for.
+    pub model: Option<String>,
+    /// `build` for an attempt, else what the agent was asked for.
+    pub role: String,
+    /// Dollars, where known.
+    pub cost: Option<f64>,
+    /// Tokens in and out, where known.
+    pub tokens: Option<(u64, u64)>,
+    /// Milliseconds of its run.
+    pub took_ms: u64,
+}
+
 /// What the records add up to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
@@ -139,6 +161,10 @@ pub struct History {
     pub run_at: Option<String>,
     /// How it ended: the word, `None` while it goes on or after a crash.
     pub run_end: Option<String>,
+    /// The same in words.
+    pub run_message: Option<String>,
+    /// When the last record was written, RFC 3339.
+    pub last_at: Option<String>,
     /// The highest iteration number ever used.
     pub iteration: u32,
     /// Iterations of the last run that count towards its limit, earlier ones that it continued included.
@@ -150,8 +176,10 @@ pub struct History {
     pub cost: f64,
     /// Whether some of its cost is unknown.
     pub cost_unknown: bool,
-    /// Everything that was ever spent here.
+    /// Everything that was ever spent here, the sum of `spending`.
     pub total_cost: f64,
+    /// Every run of a backend, oldest first: what any view shows of costs is added up from these.
+    pub spending: Vec<Spending>,
     /// An attempt of the last run was ended because the money was used up.
     pub out_of_money: bool,
     /// The operator paused the last run.
@@ -178,16 +206,26 @@ pub struct History {
     pub attempts: Vec<AttemptView>,
     /// Commands that were carried out.
     pub commands: BTreeSet<String>,
+    /// Commands that were found while a backend of the last run worked, and left to a person.
+    pub doubted: Vec<DoubtedCommand>,
     /// Notes of the operator that no prompt has had yet.
     pub notes: Vec<String>,
     /// Notes that the last prompt had; they come back if nothing came of it.
     pub(super) given: Vec<String>,
+    /// Changes of the plan by agents, with their times, oldest first.
+    pub(super) amended: Vec<(String, PlanAmended)>,
+    /// Where those of the last run begin.
+    pub(super) amended_from: usize,
     /// Where the attempts of the last run, or of its last construct, begin.
     pub(super) loop_from: usize,
+    /// Where the work begins of the last run and of killed ones that it goes on with.
+    pub(super) work_from: usize,
     /// The task that was only researched last, and how often in a row.
     pub(super) researched: Option<(String, u32)>,
     /// The attempt that the operator ended.
     ended: Option<String>,
+    /// The newest attempt with a red verdict, as a place in `attempts`, by task.
+    red: BTreeMap<String, usize>,
     /// Interruptions since a task last landed, by task.
     pub(super) crashes: BTreeMap<String, u32>,
 }
@@ -204,25 +242,33 @@ impl History {
 
     /// One more record.
     pub fn add(&mut self, entry: &Entry) {
+        self.last_at = Some(entry.at.clone());
         match &entry.record {
             Record::RunStarted(run) => {
+                if self.run_end.is_some() {
+                    self.work_from = self.attempts.len();
+                }
                 self.counted = run.counted;
                 self.run = Some(run.clone());
                 self.run_at = Some(entry.at.clone());
                 self.run_end = None;
+                self.run_message = None;
+                self.doubted.clear();
                 self.cost = run.spent;
                 self.loop_from = self.attempts.len();
+                self.amended_from = self.amended.len();
                 self.cost_unknown = false;
                 self.out_of_money = false;
                 self.paused = false;
                 self.stopping = false;
             }
-            Record::RunEnded { end, .. } => {
+            Record::RunEnded { end, message, .. } => {
                 self.run_end = Some(end.clone());
+                self.run_message = Some(message.clone());
                 self.stopping = false;
             }
             Record::AttemptStarted(started) => self.begin(started, &entry.at),
-            Record::BackendEnded(end) => self.backend_ended(end),
+            Record::BackendEnded(end) => self.backend_ended(end, &entry.at),
             Record::GateStarted(start) => {
                 let (start, at) = (start.clone(), entry.at.clone());
                 self.gates.push(GateSeen { start, at, passed: None });
@@ -232,11 +278,7 @@ impl History {
                     seen.passed = Some(end.passed);
                 }
             }
-            Record::Judged(verdict) => {
-                if let Some(view) = self.view(&verdict.attempt) {
-                    view.verdict = Some(verdict.clone());
-                }
-            }
+            Record::Judged(verdict) => self.judged(verdict),
             Record::LandIntent(intent) => {
                 self.advance(&intent.attempt, Phase::Landing(Box::new(intent.clone())));
             }
@@ -252,8 +294,12 @@ impl History {
                 self.wait = Some(Wait { until: *until, backend, reason });
             }
             Record::Waited => self.wait = None,
-            Record::Command { id, command, argument, ignored } => {
+            Record::Command { id, command, argument, ignored, next } => {
                 self.commands.insert(id.clone());
+                let words = [Some(command), argument.as_ref()].into_iter().flatten();
+                let what = words.map(String::as_str).collect::<Vec<_>>().join(" ");
+                self.doubted.retain(|doubted| doubted.what != what);
+                self.doubted.extend(next.clone().map(|next| DoubtedCommand { what, next }));
                 match command.as_str() {
                     _ if ignored.is_some() => {}
                     "stop" => self.stopping = true,
@@ -266,7 +312,15 @@ impl History {
                 }
             }
             Record::Consulting(consulting) => self.consulting = Some(consulting.clone()),
-            Record::Answered(answered) => self.spend(answered.cost),
+            Record::Answered(answered) => self.spend(Spending {
+                at: entry.at.clone(),
+                backend: answered.backend.clone(),
+                model: answered.model.clone(),
+                role: answered.role.clone(),
+                cost: answered.cost,
+                tokens: answered.tokens,
+                took_ms: answered.took_ms,
+            }),
             Record::Consulted { id } => {
                 self.consulting.take_if(|open| open.id == *id);
             }
@@ -290,8 +344,12 @@ impl History {
             }
             Record::IterationStarted { n } => self.construct.iteration_started(*n),
             Record::StageStarted(start) => self.construct.stage_started(start),
-            Record::StageEnded(end) => self.construct.stage_ended(end),
-            Record::Unverified { task } => self.construct.unverified(task),
+            Record::StageEnded(end) => {
+                self.reviewed(&end.came.accepted);
+                self.construct.stage_ended(end);
+            }
+            Record::NotVerified(item) => self.construct.unverified.push(item.clone()),
+            Record::Amended(amended) => self.amended.push((entry.at.clone(), amended.clone())),
             Record::Asked(_) | Record::Noted { .. } => {}
         }
     }
@@ -330,8 +388,17 @@ impl History {
         });
     }
 
-    fn backend_ended(&mut self, end: &BackendEnd) {
-        self.spend(end.cost);
+    fn backend_ended(&mut self, end: &BackendEnd, at: &str) {
+        let started = self.view(&end.attempt).map(|view| view.started.clone()).unwrap_or_default();
+        self.spend(Spending {
+            at: at.to_owned(),
+            backend: started.backend,
+            model: started.model,
+            role: "build".to_owned(),
+            cost: end.cost,
+            tokens: end.tokens,
+            took_ms: end.took_ms,
+        });
         if end.outcome != LIMITED {
             self.unindexed.iterations = self.unindexed.iterations.saturating_add(1);
             self.unindexed.bytes = self.unindexed.bytes.saturating_add(end.handoff_bytes);
@@ -345,14 +412,15 @@ impl History {
         }
     }
 
-    fn spend(&mut self, cost: Option<f64>) {
-        match cost {
+    fn spend(&mut self, spending: Spending) {
+        match spending.cost {
             Some(cost) => {
                 self.cost += cost;
                 self.total_cost += cost;
             }
             None => self.cost_unknown = true,
         }
+        self.spending.push(spending);
     }
 
     fn advance(&mut self, attempt: &str, phase: Phase) {
@@ -364,6 +432,29 @@ impl History {
         }
     }
 
+    fn judged(&mut self, verdict: &GateVerdict) {
+        let place = self.attempts.iter().rposition(|v| v.started.attempt == verdict.attempt);
+        let Some((place, view)) = place.and_then(|at| Some((at, self.attempts.get_mut(at)?)))
+        else {
+            return;
+        };
+        view.verdict = Some(verdict.clone());
+        let task = view.started.task.clone();
+        self.drop_excerpts(&task);
+        if !verdict.passed {
+            self.red.insert(task, place);
+        }
+    }
+
+    /// Nobody asks for the output of a red gate after a newer verdict on the task, and a long journal
+    /// has to fit into little memory.
+    fn drop_excerpts(&mut self, task: &str) {
+        let old = self.red.remove(task).and_then(|at| self.attempts.get_mut(at)?.verdict.as_mut());
+        for check in old.into_iter().flat_map(|verdict| &mut verdict.checks) {
+            check.excerpt = String::new();
+        }
+    }
+
     fn landed(&mut self, attempt: &str, commit: Option<&String>, at: &str) {
         let Some(open) = self.open.take_if(|o| o.started.attempt == attempt) else { return };
         // Nothing lands without an intent; should one be missing, the least is taken for granted.
@@ -371,6 +462,7 @@ impl History {
             .intent
             .map_or((Landing::Partial, Proof::Unproven), |intent| (intent.landing, intent.proof));
         self.crashes.remove(&open.started.task);
+        self.drop_excerpts(&open.started.task);
         if let Some(view) = self.view(attempt) {
             view.ended_at = Some(at.to_owned());
             view.fate = Fate::Landed { commit: commit.cloned(), landing, proof };
@@ -413,6 +505,17 @@ impl History {
             true => Fate::Limited,
             false => Fate::Failed { failure, salvage: salvage.cloned() },
         };
+    }
+
+    /// A verifier accepted these tasks, which proves what no gate could.
+    fn reviewed(&mut self, tasks: &[Id]) {
+        for view in self.attempts.iter_mut().skip(self.loop_from) {
+            if let Fate::Landed { proof: proof @ Proof::Unproven, .. } = &mut view.fate
+                && tasks.iter().any(|id| id.as_str() == view.started.task)
+            {
+                *proof = Proof::Reviewed;
+            }
+        }
     }
 
     fn crashed(&mut self, task: &str) {

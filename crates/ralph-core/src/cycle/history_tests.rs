@@ -14,6 +14,7 @@ fn command(id: &str, command: &str, argument: Option<&str>) -> Record {
         command: command.into(),
         argument: argument.map(str::to_owned),
         ignored: None,
+        next: None,
     }
 }
 

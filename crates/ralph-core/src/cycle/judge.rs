@@ -40,6 +40,8 @@ pub enum Proof {
     Proven,
     /// There was no gate, or old and new failures could not be told apart.
     Unproven,
+    /// No gate proves it, and a verifier accepted it.
+    Reviewed,
     /// Nothing had to be changed, and gates were green.
     NoChange,
 }

@@ -26,6 +26,8 @@ pub struct Note<'a> {
     pub took: &'a str,
     /// One line about what was done.
     pub summary: &'a str,
+    /// What the agent says that it tried, for Recent Attempts; empty when it said nothing.
+    pub story: &'a str,
     /// Now, RFC 3339.
     pub at: &'a str,
     /// How many Recent Attempts are kept.
@@ -131,6 +133,7 @@ pub fn fail(
     }
     let mut new = edit(plan, text, &edits)?;
     if plan.format == Format::Progress {
+        new = progress::trim_attempts(&new, note.keep)?;
         new = log_row(&new, note, failure.kind.words(), 0)?;
     }
     stamp(plan, new, note.at)
@@ -220,7 +223,10 @@ fn progress_record(
     let attempt = Attempt {
         iteration: note.iteration,
         tried: format!("{} — {}", task.id, task.name),
-        result: format!("{result}: {}", note.summary),
+        result: format!(
+            "{result}: {}",
+            if note.story.is_empty() { note.summary } else { note.story }
+        ),
         next: None,
     };
     let text = progress::add_attempt(text, &attempt, note.keep)?;

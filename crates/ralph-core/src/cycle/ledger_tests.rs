@@ -30,7 +30,7 @@ fn id(format: Format) -> Id {
 
 fn note(task: &Id) -> Note<'_> {
     let (started, took, summary) = ("2025-01-20 10:30", "4m 2s", "wrote it");
-    Note { task, iteration: 3, started, took, summary, at: AT, keep: 5 }
+    Note { task, iteration: 3, started, took, summary, story: "", at: AT, keep: 5 }
 }
 
 fn defeat(failure: &Failure, retries: u32) -> Defeat<'_> {

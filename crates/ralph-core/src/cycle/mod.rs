@@ -31,16 +31,19 @@ pub use breaker::{Breaker, Tripped};
 pub use build::{End, Limits, OnceEnd, Progress, Signal, Step, exit_code, next_step, remaining};
 pub use event::{Event, event_of};
 pub use history::{
-    AttemptView, Fate, GateSeen, History, OpenAttempt, Phase, Undone, Unindexed, Wait,
+    AttemptView, Fate, GateSeen, History, OpenAttempt, Phase, Spending, Undone, Unindexed, Wait,
 };
 pub use judge::{
     Claimed, Decision, Evidence, Failure, FailureKind, Proof, Result, forbidden, judge,
 };
+pub use recall::AmendmentRow;
 pub use reconcile::{Kept, is_ticked, reconcile};
 pub use record::{
-    Answered, Asked, BackendEnd, Base, Budget, CheckLine, Consulting, Entry, FailIntent, GateEnd,
-    GateStart, JOURNAL_FORM, LandIntent, Landing, On, Record, RunStart, Started, Verdict,
+    Answered, Asked, BackendEnd, Base, Budget, Consulting, Entry, FailIntent, GateEnd, GateStart,
+    JOURNAL_FORM, LandIntent, Landing, On, PlanAmended, Record, RunStart, Started,
 };
 pub use recover::{Facts, Recovery, TreeIs, recover};
-pub use staged::{Came, ConstructStart, Lap, StageEnd, StageKind, StageStart, Staged};
+pub use staged::{
+    Came, ConstructStart, Lap, NotVerified, Ruling, StageEnd, StageKind, StageStart, Staged,
+};
 pub use state::state_of;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::backend::Outcome;
+use crate::gate::{GateCheck, GateVerdict};
 use crate::plan::Task;
 
 /// A record at some time; the time is the record's place.
@@ -61,8 +62,9 @@ pub(super) fn ended(attempt: &str, outcome: &Outcome) -> Record {
 }
 
 pub(super) fn verdict(attempt: &str, passed: bool) -> Record {
-    let checks = vec![CheckLine { name: "test".into(), passed, preexisting: false }];
-    Record::Judged(Verdict { attempt: attempt.into(), passed, checks, ..Verdict::default() })
+    let checks = vec![GateCheck { name: "test".into(), passed, ..GateCheck::default() }];
+    let attempt = attempt.into();
+    Record::Judged(GateVerdict { attempt, passed, checks, ..GateVerdict::default() })
 }
 
 pub(super) fn land_intent(attempt: &str, landing: Landing) -> Record {
@@ -71,6 +73,7 @@ pub(super) fn land_intent(attempt: &str, landing: Landing) -> Record {
         landing,
         proof: Proof::Proven,
         summary: "wrote it".into(),
+        story: String::new(),
         task: Task::default(),
     })
 }

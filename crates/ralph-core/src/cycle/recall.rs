@@ -1,8 +1,27 @@
 //! What a history is asked: about a task, a run, the next iteration.
 
+use serde::Serialize;
+
 use super::history::{AttemptView, Fate, History};
-use super::judge::{Claimed, FREE_CRASHES, Failure, FailureKind};
-use super::record::Landing;
+use super::judge::{Claimed, FREE_CRASHES, Failure, FailureKind, Proof};
+use super::record::{BackendEnd, Landing, PlanAmended, RunStart, Started};
+use crate::plan::AmendmentOutcome;
+
+/// A change of the plan by an agent, as reports and the page show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AmendmentRow {
+    /// When, RFC 3339.
+    pub at: String,
+    /// The number of the attempt.
+    pub iteration: u32,
+    /// The task that the agent worked on.
+    pub by_task: String,
+    /// What it did, or wanted to.
+    #[serde(flatten)]
+    pub outcome: AmendmentOutcome,
+    /// The same in words.
+    pub words: String,
+}
 
 impl History {
     /// The number of the next attempt: a new one, unless the last attempt met a usage limit and is
@@ -65,9 +84,31 @@ impl History {
         self.attempts.iter().filter(move |view| view.started.run == run)
     }
 
+    /// Work of the last `ralph build`, and of runs before it that were killed, that landed and that no
+    /// gate proves, oldest first; none where the run was allowed to end with it.
+    pub fn unproven(&self) -> Vec<&AttemptView> {
+        let counts = |run: &RunStart| run.command == "build" && !run.allow_unproven;
+        if !self.run.as_ref().is_some_and(counts) {
+            return Vec::new();
+        }
+        let unproven =
+            |view: &&AttemptView| matches!(view.fate, Fate::Landed { proof: Proof::Unproven, .. });
+        self.attempts.iter().skip(self.work_from).filter(unproven).collect()
+    }
+
     /// Attempts of the last run, or of its last construct, oldest first.
     pub fn of_loop(&self) -> impl DoubleEndedIterator<Item = &AttemptView> {
         self.attempts.iter().skip(self.loop_from)
+    }
+
+    /// Every change of the plan by an agent, oldest first.
+    pub fn amendments(&self) -> impl DoubleEndedIterator<Item = AmendmentRow> {
+        amendment_rows(&self.amended)
+    }
+
+    /// Those of the last run, oldest first.
+    pub fn amendments_of_run(&self) -> impl DoubleEndedIterator<Item = AmendmentRow> {
+        amendment_rows(self.amended.get(self.amended_from..).unwrap_or_default())
     }
 
     /// What failed on this task since it last landed, newest last: the approaches not to repeat.
@@ -87,6 +128,14 @@ impl History {
         found
     }
 
+    /// Whether the task's failure before this attempt still waits for an answer: the attempt gave none.
+    pub fn has_unread_failure(&self, attempt: &Started) -> bool {
+        let answered =
+            self.of_task(&attempt.task).rev().find(|view| view.started.attempt == attempt.attempt);
+        let answered = answered.and_then(|view| view.backend.as_ref());
+        attempt.retries > 0 && !answered.is_some_and(BackendEnd::has_answer)
+    }
+
     /// Whether the last landing of a task was a part of it.
     pub fn partly_done(&self, task: &str) -> bool {
         let last = self.of_task(task).rev().find(|v| matches!(v.fate, Fate::Landed { .. }));
@@ -97,4 +146,18 @@ impl History {
     pub fn last_claim(&self) -> Option<&Claimed> {
         self.attempts.last()?.backend.as_ref().map(|end| &end.claimed)
     }
+}
+
+fn amendment_rows(
+    amended: &[(String, PlanAmended)],
+) -> impl DoubleEndedIterator<Item = AmendmentRow> {
+    amended.iter().flat_map(|(at, amended)| {
+        amended.outcomes.iter().map(|outcome| AmendmentRow {
+            at: at.clone(),
+            iteration: amended.iteration,
+            by_task: amended.task.clone(),
+            outcome: outcome.clone(),
+            words: outcome.to_string(),
+        })
+    })
 }

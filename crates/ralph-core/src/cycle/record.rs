@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::judge::{Failure, Proof};
-use super::staged::{ConstructStart, StageEnd, StageStart};
+use super::staged::{ConstructStart, NotVerified, StageEnd, StageStart};
 use crate::backend::Outcome;
 use crate::config::{Config, Dollars};
-use crate::plan::{Id, Task};
+use crate::gate::GateVerdict;
+use crate::plan::{AmendmentOutcome, Task};
 
 /// The number of the journal's form. It grows when an older ralph would misread what is written.
 pub const JOURNAL_FORM: u32 = 1;
@@ -46,7 +47,7 @@ pub enum Record {
     /// It has ended; one that was ended from outside has no such record.
     GateEnded(GateEnd),
     /// The gates were run.
-    Judged(Verdict),
+    Judged(GateVerdict),
     /// Intent: the work is about to be put where it belongs.
     LandIntent(LandIntent),
     /// The work is where it belongs.
@@ -89,6 +90,9 @@ pub enum Record {
         /// Why nothing comes of it, when nothing does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ignored: Option<String>,
+        /// What a person types to have it all the same, when a backend may be who asked for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        next: Option<String>,
     },
     /// Intent: agents are about to be asked that may change nothing of the project.
     Consulting(Consulting),
@@ -132,11 +136,10 @@ pub enum Record {
     StageStarted(StageStart),
     /// It has ended.
     StageEnded(StageEnd),
-    /// No verifier had a usable word about a task in this iteration.
-    Unverified {
-        /// Which one.
-        task: Id,
-    },
+    /// No verifier gave a usable verdict: a person has to look.
+    NotVerified(NotVerified),
+    /// An agent changed the plan, or wanted to.
+    Amended(PlanAmended),
     /// Something worth telling that decides nothing.
     Noted {
         /// One of the words of the event stream.
@@ -172,6 +175,9 @@ pub struct RunStart {
     /// What it may use, options of the command line included. Older runs did not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
+    /// Work that no gate proves may be the end of it.
+    #[serde(default)]
+    pub allow_unproven: bool,
 }
 
 /// What a run may use.
@@ -204,6 +210,19 @@ impl Budget {
             ..Self::of_build(config)
         }
     }
+}
+
+/// An agent changed the plan, or wanted to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanAmended {
+    /// Which attempt.
+    pub attempt: String,
+    /// Its number.
+    pub iteration: u32,
+    /// The task that it worked on.
+    pub task: String,
+    /// Each change.
+    pub outcomes: Vec<AmendmentOutcome>,
 }
 
 /// Which tree a gate looks at.
@@ -303,6 +322,9 @@ pub struct BackendEnd {
     /// One line about what was done.
     #[serde(default)]
     pub summary: String,
+    /// What the agent says that it tried and what came of it, on one line; empty when it said nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub story: String,
     /// What it changed; only the git room reads it.
     pub changes: Base,
     /// How many paths it changed, the ledger left out.
@@ -316,6 +338,18 @@ pub struct BackendEnd {
     /// How long it took, in milliseconds.
     #[serde(default)]
     pub took_ms: u64,
+}
+
+impl BackendEnd {
+    /// What was tried: in the agent's own words, else the summary.
+    pub fn account(&self) -> &str {
+        if self.story.is_empty() { &self.summary } else { &self.story }
+    }
+
+    /// Whether the agent said something that could be read: a claim or a handoff.
+    pub fn has_answer(&self) -> bool {
+        self.handoff.is_some() || self.claimed != super::judge::Claimed::Nothing
+    }
 }
 
 /// Agents are about to be asked.
@@ -361,9 +395,12 @@ pub struct Answered {
     pub item: String,
     /// The backend's name.
     pub backend: String,
-    /// The outcome's word.
+    /// The model asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The outcome's word; `unusable` when it finished and its answer cannot be used.
     pub outcome: String,
-    /// The outcome in words.
+    /// What came of it, in words: a verdict, why the answer is unusable, or the outcome.
     pub message: String,
     /// Dollars; absent when nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -381,38 +418,6 @@ pub struct Answered {
 /// serde asks with a reference.
 fn is_zero(bytes: &u64) -> bool {
     *bytes == 0
-}
-
-/// One gate of a verdict.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CheckLine {
-    /// The gate.
-    pub name: String,
-    /// Whether it was green.
-    pub passed: bool,
-    /// Whether its failures were there before.
-    #[serde(default)]
-    pub preexisting: bool,
-}
-
-/// What the gates said.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Verdict {
-    /// Which attempt.
-    pub attempt: String,
-    /// Whether the attempt may land as far as gates go.
-    pub passed: bool,
-    /// Each gate.
-    pub checks: Vec<CheckLine>,
-    /// Why the result is not proven, where it is not.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unproven: Vec<String>,
-    /// Changes to tests, manifests and CI, one line each.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub judges: Vec<String>,
-    /// The file with the whole result, relative to the root.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub report: Option<String>,
 }
 
 /// How a landed attempt leaves its task.
@@ -436,6 +441,9 @@ pub struct LandIntent {
     pub proof: Proof,
     /// One line for the commit.
     pub summary: String,
+    /// What the agent says that it tried, for Recent Attempts.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub story: String,
     /// The task as it was, to go back to when the commit is refused.
     pub task: Task,
 }

@@ -4,7 +4,6 @@
 //! are undone from that), and when it has ended. [`Staged`] is what these records add up to; the
 //! number of the iteration is kept for each spec and goes on when the same spec is taken up again.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -131,9 +130,43 @@ pub struct Came {
     /// The spec was found satisfied as a whole.
     #[serde(skip_serializing_if = "is_false")]
     pub spec_accepted: bool,
+    /// Issues that were ruled out of scope.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ruled_out: Vec<Ruling>,
     /// What was ignored, dropped or decided on the way, one line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// An investigator's decision that the spec does not ask for something.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ruling {
+    /// The issue's description.
+    pub issue: String,
+    /// Why it is out of scope.
+    pub reason: String,
+}
+
+/// A task, or the spec as a whole, about which no verifier gave a usable verdict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotVerified {
+    /// `None` is the spec as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<Id>,
+    /// What was wrong with the last answer.
+    pub why: String,
+    /// The verifier's log, relative to the root.
+    pub log: String,
+}
+
+impl fmt::Display for NotVerified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.task {
+            Some(task) => write!(f, "{task}")?,
+            None => write!(f, "the spec as a whole")?,
+        }
+        write!(f, ": not verified: {} (log: {})", self.why, self.log)
+    }
 }
 
 /// serde asks with a reference.
@@ -142,10 +175,13 @@ fn is_false(word: &bool) -> bool {
 }
 
 impl Came {
-    /// Whether the plan or the code moved.
+    /// Whether the plan or the code moved. Issues that make room for as many others are a circle:
+    /// a verifier raises again what an investigator has ruled out.
     pub fn is_progress(&self) -> bool {
-        let moved = [&self.built, &self.accepted, &self.created, &self.resolved, &self.split];
-        self.spec_accepted || moved.iter().any(|ids| !ids.is_empty())
+        let moved = [&self.built, &self.accepted, &self.created, &self.split];
+        self.spec_accepted
+            || moved.iter().any(|ids| !ids.is_empty())
+            || self.resolved.len() > self.raised.len()
     }
 
     /// Take in what came of another stage of the same iteration.
@@ -162,6 +198,7 @@ impl Came {
         self.split.extend(other.split.iter().cloned());
         self.unverified.extend(other.unverified.iter().cloned());
         self.spec_accepted |= other.spec_accepted;
+        self.ruled_out.extend(other.ruled_out.iter().cloned());
         self.notes.extend(other.notes.iter().cloned());
     }
 }
@@ -204,8 +241,10 @@ pub struct Staged {
     pub open: Option<StageStart>,
     /// Iterations of this run of construct, oldest first.
     pub laps: Vec<Lap>,
-    /// In how many iterations no verifier had a usable word about a task.
-    pub unverified: BTreeMap<Id, u32>,
+    /// Tasks, and perhaps the spec, that this run of construct could not verify.
+    pub unverified: Vec<NotVerified>,
+    /// Every ruling of the spec's investigators, oldest first.
+    pub rulings: Vec<Ruling>,
     /// Items that DECOMPOSE has had in this iteration.
     pub decomposed: Vec<Id>,
 }
@@ -218,7 +257,7 @@ impl Staged {
             spec: start.spec.clone(),
             iteration: if same { self.iteration } else { 0 },
             counted: start.counted,
-            unverified: if same { std::mem::take(&mut self.unverified) } else { BTreeMap::new() },
+            rulings: if same { std::mem::take(&mut self.rulings) } else { Vec::new() },
             ..Self::default()
         };
     }
@@ -235,6 +274,9 @@ impl Staged {
 
     /// A stage began.
     pub(super) fn stage_started(&mut self, start: &StageStart) {
+        if start.stage == StageKind::Verify {
+            self.unverified.retain(|item| item.task.is_some());
+        }
         self.open = Some(start.clone());
         self.decomposed.extend(start.item.clone());
     }
@@ -243,21 +285,17 @@ impl Staged {
     pub(super) fn stage_ended(&mut self, end: &StageEnd) {
         self.open = None;
         let came = &end.came;
-        for id in came.accepted.iter().chain(&came.rejected).chain(&came.failed) {
-            self.unverified.remove(id);
-        }
+        let settled = [&came.built, &came.accepted, &came.rejected, &came.failed];
+        self.unverified.retain(|item| {
+            item.task.as_ref().is_none_or(|id| !settled.iter().any(|ids| ids.contains(id)))
+        });
+        self.rulings.extend(came.ruled_out.iter().cloned());
         if self.laps.is_empty() {
             self.laps.push(Lap::default());
         }
         if let Some(lap) = self.laps.last_mut() {
             lap.stages.push(end.clone());
         }
-    }
-
-    /// No verifier had a usable word about this task in this iteration.
-    pub(super) fn unverified(&mut self, task: &Id) {
-        let times = self.unverified.entry(task.clone()).or_default();
-        *times = times.saturating_add(1);
     }
 
     /// The last stage that ended in the iteration under way.

@@ -59,10 +59,10 @@ fn numbers_go_on_for_the_same_spec_and_only_resume_goes_on_counting() {
 }
 
 #[test]
-fn a_task_nobody_verified_is_counted_until_somebody_has_a_word() {
-    let not = Record::Unverified { task: "t-1".into() };
-    let mut records = vec![begin("s.md", 0), not.clone(), begin("s.md", 0), not];
-    assert_eq!(history(records.clone()).construct.unverified.get(&Id::from("t-1")), Some(&2));
+fn a_task_nobody_verified_is_remembered_until_somebody_has_a_word() {
+    let item = NotVerified { task: Some("t-1".into()), why: "no JSON".into(), log: "l".into() };
+    let mut records = vec![begin("s.md", 0), Record::NotVerified(item.clone())];
+    assert_eq!(history(records.clone()).construct.unverified, [item]);
     let came = Came { accepted: vec!["t-1".into()], ..Came::default() };
     records.push(end(StageKind::Verify, came));
     assert!(history(records).construct.unverified.is_empty());

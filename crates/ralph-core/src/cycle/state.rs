@@ -67,8 +67,8 @@ fn status(history: &History) -> Status {
     match history.run_end.as_deref() {
         None if history.paused => Status::Paused,
         None => Status::Running,
-        Some("complete") => Status::Complete,
-        Some("blocked") => Status::Blocked,
+        Some("complete" | "unproven") => Status::Complete,
+        Some("blocked" | "no_progress" | "false_done") => Status::Blocked,
         Some("max_iterations_reached") => Status::MaxIterationsReached,
         Some("interrupted") => Status::Interrupted,
         Some(_) => Status::Paused,

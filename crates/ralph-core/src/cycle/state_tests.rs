@@ -65,6 +65,7 @@ fn a_paused_run_says_so_and_a_new_run_is_running() {
         command: command.into(),
         argument: None,
         ignored: None,
+        next: None,
     };
     let status = |records: Vec<Record>| state_of(&history(records))["status"].clone();
     let records = vec![run("r1", 0), command("pause")];

@@ -5,10 +5,8 @@ use serde_json::Value;
 
 use super::rows::{AttemptRow, attempt_row};
 use crate::cycle::History;
-use crate::plan::{
-    Lookup, Plan, Priority, State, Task, TombstoneKind, Trust, next, obstacle, runnable,
-};
-use crate::view::{self, Tally};
+use crate::plan::{Lookup, Plan, Priority, State, Task, TombstoneKind, Trust, obstacle, runnable};
+use crate::view::{self, Tally, stage_word};
 
 /// A task as a card.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -103,7 +101,7 @@ pub fn board(plan: &Plan, history: &History, offset: usize, limit: usize) -> Boa
     Board {
         title: plan.title.clone(),
         spec: plan.current_spec.clone(),
-        stage: next(plan).0.as_str(),
+        stage: stage_word(plan),
         tally: Tally::of(plan),
         total,
         offset,

@@ -7,6 +7,7 @@ use crate::config::Config;
 use crate::cycle::{Entry, History};
 use crate::format::{self, Format};
 use crate::inbox::Inbox;
+use crate::needs::NeedKind;
 use crate::plan::Plan;
 
 const NOW: &str = "2025-01-20T10:30:00Z";
@@ -104,6 +105,7 @@ fn screen(records: &[Value], plan: &Plan, running: &Running, meter: Meter) -> St
         plan_file: "ralph/plan.jsonl",
         history: &history,
         plan,
+        damage: &[],
         inbox: &[],
         config: &config,
         running,
@@ -196,7 +198,10 @@ fn a_run_whose_process_is_gone_has_crashed_and_needs_a_person() {
     let records = [run(), started("a", 1, "t-aaaa")];
     let state = screen(&records, &tasks(), &Running::Nobody, Meter::default());
     assert_eq!((state.run.status, state.health.word), ("crashed", HealthWord::Stopped));
-    assert_eq!(state.needs[0].kind, "crashed");
+    assert_eq!(state.needs[0].kind, NeedKind::Crashed);
+    assert_eq!(state.needs[0].command, "ralph build");
+    assert_eq!((state.attempt, state.run.elapsed_s), (None, None), "nothing is under way");
+    assert_eq!(state.recent[0].result, "interrupted");
 }
 
 #[test]
@@ -204,10 +209,13 @@ fn a_pause_and_a_question_for_a_person_are_needs() {
     let mut end = ended("a", 0.1);
     end["claimed"] = json!({"claim": "needs_human", "reason": "which colour?"});
     let pause = json!({"record": "command", "id": "c1", "command": "pause", "argument": null});
-    let records = [run(), started("a", 1, "t-aaaa"), end, pause];
+    let records = [run(), started("a", 1, "t-cccc"), end, pause];
     let state = screen(&records, &tasks(), &Running::Pid(1), Meter::default());
     let kinds: Vec<_> = state.needs.iter().map(|need| need.kind).collect();
-    assert_eq!((state.run.status, &kinds[..]), ("paused", &["paused", "decide", "blocked"][..]));
+    assert_eq!(
+        (state.run.status, &kinds[..]),
+        ("paused", &[NeedKind::Paused, NeedKind::Decide][..])
+    );
 }
 
 #[test]
@@ -320,6 +328,7 @@ fn a_spec_that_failed_in_the_inbox_is_a_need() {
     let plan = Plan::empty(Format::Jsonl);
     let (history, config) = (History::default(), Config::default());
     let state = state(&Facts {
+        damage: &[],
         now: NOW,
         project: "p",
         plan_file: "f",

@@ -1,70 +1,15 @@
-//! How it goes, and what a person has to do about it.
+//! How it goes.
 
-use super::state::{Facts, Health, HealthWord, LoopNow, Need, budget};
-use crate::cycle::{AttemptView, Claimed, Fate};
-use crate::inbox;
-use crate::plan::{self, Item, Obstacle, Stage, Trust};
+use super::state::{Facts, Health, HealthWord, LoopNow, budget};
+use crate::cycle::{AttemptView, Fate};
+use crate::needs::{Need, NeedKind};
+use crate::plan::{self, Item, Stage};
 
 /// Failures in a row, over all tasks, that are worth a look.
 const IN_A_ROW: usize = 3;
 
 /// Also while an attempt goes on to its end.
 const PAUSED: &str = "paused by the operator";
-
-/// What a person has to do, most urgent first.
-pub(super) fn needs(facts: &Facts<'_>, run: &LoopNow) -> Vec<Need> {
-    let mut found = Vec::new();
-    let mut need = |kind, text: String, hint: &str, task: Option<String>| {
-        found.push(Need { kind, text, hint: hint.to_owned(), task });
-    };
-    if run.status == "crashed" {
-        let hint = "start it again: every start recovers what an earlier one left";
-        need("crashed", run.words.clone(), hint, None);
-    }
-    if run.status == "paused" {
-        need("paused", PAUSED.to_owned(), "`ralph resume` goes on", None);
-    }
-    if let Some(view) = facts.history.attempts.last()
-        && let Some(Claimed::NeedsHuman { reason }) = view.backend.as_ref().map(|end| &end.claimed)
-    {
-        let text = format!("{} asks a person: {reason}", view.started.task);
-        need("decide", text, "answer with a note, then resume", Some(view.started.task.clone()));
-    }
-    for (task, why) in plan::obstacles(facts.plan, Trust::Claimed) {
-        let id = Some(task.id.to_string());
-        match why {
-            Obstacle::Blocked(reason) => need(
-                "blocked",
-                format!("{} is blocked: {reason}", task.id),
-                "remove what is in its way, then retry it",
-                id,
-            ),
-            Obstacle::Failed(reason) => need(
-                "failed",
-                format!("{} failed: {}", task.id, reason.unwrap_or("no retries are left".into())),
-                "look at its attempts, then retry or skip it",
-                id,
-            ),
-            Obstacle::DependencyMissing(_) | Obstacle::DependencySkipped(_) => need(
-                "blocked",
-                format!("{} {why}", task.id),
-                "change its dependencies in the plan",
-                id,
-            ),
-            _ => {}
-        }
-    }
-    for entry in facts.inbox.iter().filter(|e| e.status == inbox::Status::Failed) {
-        let why = entry.error.as_deref().unwrap_or("it gave no reason");
-        let hint = "look at its history, mend the spec and queue it again";
-        need("spec", format!("{} failed: {why}", entry.spec), hint, None);
-    }
-    if facts.history.out_of_money {
-        let hint = "raise limits.max_cost in ralph.toml and start again";
-        need("limit", "the money of this run is used up".to_owned(), hint, None);
-    }
-    found
-}
 
 /// How it goes, with the reasons.
 pub(super) fn health(facts: &Facts<'_>, run: &LoopNow, needs: &[Need]) -> Health {
@@ -112,7 +57,7 @@ pub(super) fn health(facts: &Facts<'_>, run: &LoopNow, needs: &[Need]) -> Health
             attention(format!("{:.0} % of the budget is spent", share * 100.0));
         }
     }
-    let stuck = needs.iter().filter(|n| matches!(n.kind, "blocked" | "failed" | "decide")).count();
+    let stuck = needs.iter().filter(|need| need.kind.is_stuck_work()).count();
     if stuck > 0 {
         let (noun, verb) = if stuck == 1 { ("task", "needs") } else { ("tasks", "need") };
         attention(format!("{stuck} {noun} {verb} a person"));
@@ -120,6 +65,11 @@ pub(super) fn health(facts: &Facts<'_>, run: &LoopNow, needs: &[Need]) -> Health
     let (stage, items) = plan::next(facts.plan);
     if stage == Stage::Blocked && items.iter().any(|item| matches!(item, Item::Stuck(..))) {
         attention("work is left, but none of it can go on".to_owned());
+    }
+    let damaged = needs.iter().filter(|need| need.kind == NeedKind::Damaged);
+    for need in damaged {
+        word = HealthWord::Stopped;
+        why.push(need.text.clone());
     }
     Health { word, why }
 }

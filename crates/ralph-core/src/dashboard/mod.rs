@@ -24,14 +24,15 @@ mod rows;
 mod state;
 mod timeline;
 
+pub use crate::needs::{Need, Running};
 pub use agents::{AgentRow, AgentRows, SpecNow, StageRow, spec_now};
 pub use board::{Board, Card, Deed, IssueCard, TaskPage, board, task_page};
 pub use gates::GateNow;
 pub use numbers::{Group, Numbers, Point, numbers};
 pub use rows::{AttemptRow, attempt_row, phase_word};
 pub use state::{
-    AttemptNow, ContextNow, CostNow, Facts, Health, HealthWord, InboxCount, LoopNow, Meter, Need,
-    Running, State, state,
+    AttemptNow, ContextNow, CostNow, Facts, Health, HealthWord, InboxCount, LoopNow, Meter, State,
+    UNREADABLE, state,
 };
 pub use timeline::{Span, SpanKind, Timeline};
 

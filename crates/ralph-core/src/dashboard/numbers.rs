@@ -90,9 +90,8 @@ pub fn numbers(history: &History) -> Numbers {
     let mut sum = Numbers { cost_usd: history.total_cost, ..Numbers::default() };
     let mut tries = BTreeMap::<&str, usize>::new();
     let mut finished = BTreeMap::<&str, usize>::new();
-    let mut models = BTreeMap::<String, Group>::new();
     let mut failures = BTreeMap::<&'static str, usize>::new();
-    let mut reached = Point::default();
+    let mut landed_then = Vec::new();
     for view in &history.attempts {
         count(&mut sum, view, &mut failures);
         if counts(view) {
@@ -109,33 +108,51 @@ pub fn numbers(history: &History) -> Numbers {
                 finished.insert(task, *tried);
             }
         }
-        let Some(end) = &view.backend else { continue };
-        let (tokens_in, tokens_out) = end.tokens.unwrap_or_default();
-        let model = models.entry(model_name(view)).or_default();
-        model.count += 1;
-        model.landed += usize::from(is_landed(view));
-        model.cost_usd += end.cost.unwrap_or(0.0);
+        if view.backend.is_some() {
+            landed_then.push((is_landed(view), finished.len()));
+        }
+    }
+    add_spending(&mut sum, history, landed_then);
+    sum.failures = failures.into_iter().map(|(kind, n)| (kind.to_owned(), n)).collect();
+    sum.failures.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    sum.attempts_per_task = histogram(finished.into_values());
+    sum.stages = stages(history);
+    sum
+}
+
+/// What every run of a backend cost, by model and over time. `landed_then` has for each attempt whose
+/// backend ended whether it landed, and how many tasks were finished then.
+fn add_spending(sum: &mut Numbers, history: &History, landed_then: Vec<(bool, usize)>) {
+    let mut models = BTreeMap::<String, Group>::new();
+    let mut reached = Point::default();
+    let mut attempts = landed_then.into_iter();
+    for spent in &history.spending {
+        let attempt = (spent.role == "build").then(|| attempts.next()).flatten();
+        let (tokens_in, tokens_out) = spent.tokens.unwrap_or_default();
+        let name = match &spent.model {
+            Some(model) => format!("{} {model}", spent.backend),
+            None => spent.backend.clone(),
+        };
+        let model = models.entry(name).or_default();
+        model.count += usize::from(attempt.is_some());
+        model.landed += usize::from(attempt.is_some_and(|(landed, _)| landed));
+        model.cost_usd += spent.cost.unwrap_or(0.0);
         model.tokens_in += tokens_in;
         model.tokens_out += tokens_out;
-        model.duration_ms += end.took_ms;
+        model.duration_ms += spent.took_ms;
         reached = Point {
-            at: view.ended_at.clone().unwrap_or_else(|| view.at.clone()),
-            cost_usd: reached.cost_usd + end.cost.unwrap_or(0.0),
+            at: spent.at.clone(),
+            cost_usd: reached.cost_usd + spent.cost.unwrap_or(0.0),
             tokens_in: reached.tokens_in + tokens_in,
             tokens_out: reached.tokens_out + tokens_out,
-            finished: finished.len(),
+            finished: attempt.map_or(reached.finished, |(_, finished)| finished),
         };
         sum.curve.push(reached.clone());
     }
     sum.tokens_in = reached.tokens_in;
     sum.tokens_out = reached.tokens_out;
-    sum.curve = thin(sum.curve);
-    sum.failures = failures.into_iter().map(|(kind, n)| (kind.to_owned(), n)).collect();
-    sum.failures.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-    sum.attempts_per_task = histogram(finished.into_values());
+    sum.curve = thin(std::mem::take(&mut sum.curve));
     sum.models = named(models);
-    sum.stages = stages(history);
-    sum
 }
 
 fn count(sum: &mut Numbers, view: &AttemptView, failures: &mut BTreeMap<&'static str, usize>) {
@@ -174,13 +191,6 @@ fn is_landed(view: &AttemptView) -> bool {
 
 fn is_done(view: &AttemptView) -> bool {
     matches!(view.fate, Fate::Landed { landing: Landing::Complete, .. })
-}
-
-fn model_name(view: &AttemptView) -> String {
-    match &view.started.model {
-        Some(model) => format!("{} {model}", view.started.backend),
-        None => view.started.backend.clone(),
-    }
 }
 
 fn named(groups: BTreeMap<String, Group>) -> Vec<Group> {

@@ -3,6 +3,8 @@
 //! It rather hides a word too many than one too few. JSON is looked at value by value, so that whatever
 //! is hidden, its shape stays.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 /// What stands in the place of a secret.
@@ -31,6 +33,9 @@ const SHAPES: [(&str, usize); 19] = [
     ("sk_live_", 20),
 ];
 
+/// The shortest of them. Most words are shorter, and most lines hold nothing else.
+const SHORTEST_KEY: usize = 20;
+
 /// Names whose value is a secret, in any spelling with - or _ and whatever stands before them.
 const NAMES: [&str; 9] = [
     "apikey",
@@ -47,9 +52,19 @@ const NAMES: [&str; 9] = [
 /// Shortest value of such a name that is taken for a secret.
 const SHORTEST: usize = 6;
 
+/// Longest name that is looked at, in bytes.
+const LONGEST_NAME: usize = 100;
+
 /// How a key in armour begins and ends.
 const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
+
+/// Most lines of a key in armour whose end does not come.
+const LONGEST_KEY: u16 = 200;
+
+/// How many lines of a key in armour may still follow in a log.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OpenKey(u16);
 
 /// Hides secrets.
 #[derive(Clone, Debug, Default)]
@@ -72,12 +87,17 @@ impl Redactor {
         let mut rest = text.as_str();
         let (mut name, mut linked) = (false, false);
         // What comes before a word is kept; the word itself may be hidden.
-        while let Some(at) = rest.find(is_word) {
-            let (gap, from) = rest.split_at(at);
+        while let Some(at) = rest.bytes().position(|b| is_word(b.into())) {
+            // In text that is quoted, the letter behind a backslash is no part of the word.
+            let escaped = rest[..at].ends_with('\\')
+                && rest[at..].starts_with(['n', 'r', 't', 'b', 'f'])
+                && rest[at + 1..].starts_with(is_word);
+            let (gap, from) = rest.split_at(at + usize::from(escaped));
             out.push_str(gap);
-            let end = from.find(|c| !is_word(c)).unwrap_or(from.len());
+            let end = from.bytes().position(|b| !is_word(b.into())).unwrap_or(from.len());
             let (word, after) = from.split_at(end);
             rest = after;
+            let gap = &gap[..at];
             let quiet = signs(gap).is_empty();
             if word.bytes().all(|b| b == b'=') {
                 linked = name && quiet;
@@ -92,6 +112,44 @@ impl Redactor {
         }
         out.push_str(rest);
         self.hide_patterns(out)
+    }
+
+    /// A line of a log without secrets. Lines of one log share `key`, for a key of several lines.
+    pub fn hide_line<'l>(&self, line: &'l [u8], key: &mut OpenKey) -> Cow<'l, [u8]> {
+        let text = String::from_utf8_lossy(line);
+        let json = || serde_json::from_str::<Value>(&text).ok();
+        let json = text.trim_start().starts_with(['{', '[']).then(json).flatten();
+        let hidden = match json {
+            Some(old) => {
+                let mut new = old.clone();
+                self.hide_json(&mut new);
+                if new == old { text.clone().into_owned() } else { new.to_string() }
+            }
+            _ if key.0 > 0 => {
+                key.0 = if text.contains(END) { 0 } else { key.0 - 1 };
+                HIDDEN.to_owned()
+            }
+            _ => {
+                let opens = text.rfind(BEGIN).is_some_and(|at| {
+                    text[at..].contains("PRIVATE KEY") && !text[at..].contains(END)
+                });
+                key.0 = if opens { LONGEST_KEY } else { 0 };
+                self.hide(&text)
+            }
+        };
+        if hidden == text { Cow::Borrowed(line) } else { Cow::Owned(hidden.into_bytes()) }
+    }
+
+    /// A file without secrets: JSON value by value, anything else as text.
+    pub fn hide_file(&self, text: &str) -> String {
+        match serde_json::from_str(text) {
+            Ok(old @ (Value::Object(_) | Value::Array(_))) => {
+                let mut new = old.clone();
+                self.hide_json(&mut new);
+                if new == old { text.to_owned() } else { format!("{new:#}\n") }
+            }
+            _ => self.hide(text),
+        }
     }
 
     /// A value without secrets: in every text, and under every name that tells of one.
@@ -142,18 +200,25 @@ fn is_word(c: char) -> bool {
 
 /// Whether a word is or ends in a key of a well-known shape.
 fn is_shaped(word: &str) -> bool {
-    SHAPES.iter().any(|(start, least)| {
-        word.match_indices(start).any(|(at, _)| {
-            let fresh = word[..at].chars().next_back().is_none_or(|c| !c.is_ascii_alphanumeric());
-            let key = word[at..].split(['/', '=']).next().unwrap_or_default();
-            fresh && key.len() >= *least && key[start.len()..].bytes().any(|b| b.is_ascii_digit())
+    word.len() >= SHORTEST_KEY
+        && SHAPES.iter().any(|(start, least)| {
+            word.match_indices(start).any(|(at, _)| {
+                let fresh =
+                    word[..at].chars().next_back().is_none_or(|c| !c.is_ascii_alphanumeric());
+                let key = word[at..].split(['/', '=']).next().unwrap_or_default();
+                fresh
+                    && key.len() >= *least
+                    && key[start.len()..].bytes().any(|b| b.is_ascii_digit())
+            })
         })
-    })
 }
 
 /// Whether the value that follows this word is a secret.
 fn is_name(word: &str) -> bool {
     let last = word.trim_end_matches('=').rsplit(['.', '/']).next().unwrap_or_default();
+    if last.len() > LONGEST_NAME || !last.ends_with(['t', 'T', 'y', 'Y', 'd', 'D', 'n', 'N']) {
+        return false;
+    }
     let flat: String = last.chars().filter(|c| !matches!(c, '_' | '-')).collect();
     let flat = flat.to_ascii_lowercase();
     NAMES.iter().any(|name| flat.ends_with(name))

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::cycle::{AttemptView, CheckLine, FailureKind, Fate, History, Landing, Phase, Proof};
+use crate::cycle::{AttemptView, FailureKind, Fate, History, Landing, Phase, Proof};
+use crate::gate::GateCheck;
 
 /// An attempt, in the few facts that a list needs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,7 +39,7 @@ pub struct AttemptRow {
     /// How many files it changed.
     pub changed_files: Option<usize>,
     /// Each gate.
-    pub checks: Vec<CheckLine>,
+    pub checks: Vec<GateCheck>,
     /// The commit.
     pub commit: Option<String>,
     /// The ref that keeps what was rolled back.
@@ -91,6 +92,7 @@ fn result(view: &AttemptView) -> (&'static str, String) {
             let proof = match proof {
                 Proof::Proven => "",
                 Proof::Unproven => ", unproven",
+                Proof::Reviewed => ", accepted by review",
                 Proof::NoChange => ", no change needed",
             };
             match landing {

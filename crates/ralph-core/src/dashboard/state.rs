@@ -3,28 +3,25 @@
 use serde::Serialize;
 
 use super::gates::{GateNow, gate_now};
-use super::health::{health, needs};
+use super::health::health;
 use super::rows::{AttemptRow, attempt_row, phase_word};
 use super::{between, seconds};
 use crate::backend::Event;
 use crate::config::Config;
-use crate::cycle::{Budget, History, OpenAttempt};
+use crate::cycle::{AmendmentRow, AttemptView, Budget, Fate, History, OpenAttempt};
 use crate::gate::resolve;
 use crate::inbox;
+use crate::needs::{Damage, Need, NeedSources, Running, needs};
 use crate::plan::{self, Plan, Trust};
-use crate::view::Tally;
+use crate::view::{Tally, stage_word};
 
+/// The stage of a project whose plan or queue cannot be read.
+pub const UNREADABLE: &str = "UNREADABLE";
+
+/// Changes of the plan that the first screen lists.
+const AMENDMENTS: usize = 20;
 /// Attempts that the first screen lists.
 const RECENT: usize = 12;
-
-/// Whether a loop is at work now; the journal alone cannot tell a crash from work.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Running {
-    /// This process holds the lock.
-    Pid(u32),
-    /// Nobody does.
-    Nobody,
-}
 
 /// What the stream of the backend under way says about itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -62,8 +59,10 @@ pub struct Facts<'a> {
     pub plan_file: &'a str,
     /// The journal.
     pub history: &'a History,
-    /// The plan.
+    /// The plan; empty where it cannot be read.
     pub plan: &'a Plan,
+    /// Files of the ledger that cannot be read.
+    pub damage: &'a [Damage],
     /// The queue.
     pub inbox: &'a [inbox::Entry],
     /// The settings.
@@ -102,6 +101,8 @@ pub struct State {
     pub next: Vec<String>,
     /// The last attempts, newest first.
     pub recent: Vec<AttemptRow>,
+    /// Changes of the plan by agents in the last run, newest first.
+    pub amendments: Vec<AmendmentRow>,
     /// The queue of specs.
     pub inbox: InboxCount,
     /// Notes of the operator that wait for the next prompt.
@@ -131,7 +132,8 @@ pub struct LoopNow {
     pub elapsed_s: Option<u64>,
     /// How it ended, as `orchestrator_end` says it.
     pub end: Option<String>,
-    /// The stage under way, or the one that follows from the plan.
+    /// The stage under way, or the one that follows from the plan; `NO TASKS` and `UNREADABLE` say
+    /// that none does.
     pub stage: &'static str,
     /// The current spec.
     pub spec: Option<String>,
@@ -218,19 +220,6 @@ pub enum HealthWord {
     Stopped,
 }
 
-/// Something a person has to do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Need {
-    /// `decide`, `blocked`, `failed`, `crashed`, `paused`, `limit` or `spec`.
-    pub kind: &'static str,
-    /// What is the matter.
-    pub text: String,
-    /// What to do about it.
-    pub hint: String,
-    /// The task it is about.
-    pub task: Option<String>,
-}
-
 /// The queue of specs, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct InboxCount {
@@ -248,9 +237,18 @@ pub struct InboxCount {
 pub fn state(facts: &Facts<'_>) -> State {
     let history = facts.history;
     let run = loop_now(facts);
-    let needs = needs(facts, &run);
+    let needs = needs(&NeedSources {
+        plan: facts.plan,
+        plan_file: &run.plan,
+        history,
+        inbox: facts.inbox,
+        running: facts.running,
+        damage: facts.damage,
+    });
     let health = health(facts, &run, &needs);
-    let attempt_usd = history.open.as_ref().and_then(|open| match &open.ended {
+    // An attempt that a killed loop left open is over: the next start brings it to its end.
+    let open = history.open.as_ref().filter(|_| run.pid.is_some());
+    let attempt_usd = open.and_then(|open| match &open.ended {
         Some(_) => None,
         None => facts.meter.cost,
     });
@@ -258,8 +256,8 @@ pub fn state(facts: &Facts<'_>) -> State {
     State {
         now: facts.now.to_owned(),
         project: facts.project.to_owned(),
-        attempt: history.open.as_ref().and_then(|open| attempt_now(facts, open)),
-        context: facts.meter.used.filter(|_| history.open.is_some()).map(|used| ContextNow {
+        attempt: open.and_then(|open| attempt_now(facts, open)),
+        context: facts.meter.used.filter(|_| open.is_some()).map(|used| ContextNow {
             used,
             window: facts.meter.window,
             warn: facts.config.limits.context_warn.get(),
@@ -277,16 +275,34 @@ pub fn state(facts: &Facts<'_>) -> State {
         tasks_total: tasks.total(),
         next: plan::runnable(facts.plan, Trust::Claimed)
             .iter()
-            .filter(|t| history.open.as_ref().is_none_or(|o| o.started.task != t.id.as_str()))
+            .filter(|t| open.is_none_or(|o| o.started.task != t.id.as_str()))
             .take(5)
             .map(|t| t.id.to_string())
             .collect(),
-        recent: history.attempts.iter().rev().take(RECENT).map(attempt_row).collect(),
+        recent: history
+            .attempts
+            .iter()
+            .rev()
+            .take(RECENT)
+            .map(|view| recent(facts, view))
+            .collect(),
+        amendments: history.amendments_of_run().rev().take(AMENDMENTS).collect(),
         inbox: inbox_count(facts.inbox),
         notes: history.notes.clone(),
         run,
         health,
         needs,
+    }
+}
+
+/// A row of the list; what a killed loop left open is not under way.
+fn recent(facts: &Facts<'_>, view: &AttemptView) -> AttemptRow {
+    let row = attempt_row(view);
+    match (&view.fate, facts.running) {
+        (Fate::Open, Running::Nobody) => {
+            AttemptRow { result: "interrupted", words: "interrupted".to_owned(), ..row }
+        }
+        _ => row,
     }
 }
 
@@ -338,7 +354,7 @@ fn loop_now(facts: &Facts<'_>) -> LoopNow {
         (Some(_), Some(_), _) => ("running", doing(facts)),
     };
     let construct = &history.construct;
-    let staged = construct.open.as_ref().filter(|_| command != "build");
+    let staged = construct.open.as_ref().filter(|_| command != "build" && pid.is_some());
     let iteration = match command {
         "construct" | "agent" => construct.counted,
         _ => history.counted,
@@ -352,9 +368,17 @@ fn loop_now(facts: &Facts<'_>) -> LoopNow {
         plan: run.map_or_else(|| facts.plan_file.to_owned(), |run| run.plan.clone()),
         pid,
         started_at: history.run_at.clone(),
-        elapsed_s: history.run_at.as_deref().and_then(|at| between(at, facts.now)),
+        elapsed_s: history
+            .run_at
+            .as_deref()
+            .filter(|_| pid.is_some())
+            .and_then(|at| between(at, facts.now)),
         end: history.run_end.clone(),
-        stage: staged.map_or_else(|| plan::stage(facts.plan).as_str(), |s| s.stage.as_str()),
+        stage: match (staged, facts.damage) {
+            (_, [_, ..]) => UNREADABLE,
+            (Some(staged), _) => staged.stage.as_str(),
+            (None, _) => stage_word(facts.plan),
+        },
         spec: facts.plan.current_spec.clone(),
         iteration,
         iteration_limit: budget(facts).max_iterations,

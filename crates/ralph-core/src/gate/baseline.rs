@@ -47,12 +47,20 @@ impl Baselines {
         self.0.get(&check.command)
     }
 
+    /// Whether a gate cannot be run, and the attempt has nothing to do with it: it ended in the same way
+    /// at the base.
+    pub fn cannot_run(&self, check: &Check) -> bool {
+        let same = |before: &Failures| before.text == check.failures.text;
+        let counts = check.never_ran() && check.need == Need::Required;
+        counts && matches!(self.get(check), Some(Baseline::Red(before)) if same(before))
+    }
+
     /// The checks that are red and count, and whose gates were never run at the base: run these there
     /// before the verdict. None of them is worth it when another one blocks already.
     pub fn wanted<'a>(&self, checks: &'a [Check]) -> Vec<&'a Check> {
         let counts = |check: &&Check| !check.is_green() && check.need == Need::Required;
         let red = checks.iter().filter(counts);
-        let blocks = |check: &Check| check.never_ran() || self.get(check) == Some(&Baseline::Green);
+        let blocks = |check: &Check| self.get(check) == Some(&Baseline::Green);
         if red.clone().any(blocks) {
             return Vec::new();
         }

@@ -106,6 +106,20 @@ impl JudgeChange {
     }
 }
 
+impl std::fmt::Display for JudgeChange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}: {}", self.kind.as_str(), self.extent.as_str(), self.path)?;
+        if !self.deleted.is_empty() {
+            write!(f, "; deleted: {}", self.deleted.join(", "))?;
+        }
+        let weakened: Vec<String> = self.weakened.iter().map(ToString::to_string).collect();
+        match weakened.as_slice() {
+            [] => Ok(()),
+            weakened => write!(f, "; weakened: {}", weakened.join(", ")),
+        }
+    }
+}
+
 /// What an attempt did to judges. `files` are those of its changed files for which [`may_judge`] holds.
 pub fn judge_changes(files: &[FileChange<'_>]) -> Vec<JudgeChange> {
     let read: Vec<Compared<'_>> = files.iter().map(Compared::new).collect();

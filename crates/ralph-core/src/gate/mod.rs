@@ -7,7 +7,7 @@
 //!
 //! [Check] + what is known of the base + changed judges --judge--> Verdict
 //!                                                                  |-> iter-N.json   (report)
-//!                                                                  |-> retry prompt  (failure_context)
+//!                                                                  |-> journal, retry prompt (GateVerdict)
 //!                                                                  `-> circuit breaker (fingerprint)
 //! ```
 //!
@@ -24,24 +24,28 @@
 mod baseline;
 mod compare;
 mod complaints;
-mod context;
+mod excerpt;
+mod gate_verdict;
 mod model;
 mod normal;
 mod output;
 mod report;
 mod resolve;
 mod runners;
+mod start;
 mod verdict;
 
 pub mod judges;
 
 pub use baseline::{Baseline, Baselines};
 pub use compare::{Comparison, Rerun, compare, rerun};
-pub use context::{CONTEXT_CHARACTERS, failure_context};
+pub use excerpt::shows_error;
+pub use gate_verdict::{GateCheck, GateVerdict};
 pub use model::{Check, Ending, Failures, Gate, Need};
 pub use output::{KEPT_HEAD, KEPT_TAIL, OutputReader, Reading};
 pub use report::report;
 pub use resolve::{needed, resolve};
+pub use start::start_program;
 pub use verdict::{Blocker, Judged, Standing, Unproven, Verdict, judge};
 
 #[cfg(test)]

@@ -118,7 +118,7 @@ pub struct Check {
     pub failures: Failures,
     /// What it wrote, without colours; a long output's beginning and end.
     pub output: String,
-    /// The part of its output where the first failure is shown.
+    /// The part of its output that a prompt shows.
     pub excerpt: String,
     /// The file with all that it wrote.
     pub log: Option<String>,

@@ -1,6 +1,7 @@
 //! What a gate writes, read line by line in bounded memory.
 
 use super::complaints::Complaints;
+use super::excerpt::ExcerptReader;
 use super::model::{Ending, Failures};
 use super::normal::{Bag, LONGEST_LINE, is_progress, normal, plain, without_root};
 use super::runners::Runners;
@@ -9,8 +10,6 @@ use super::runners::Runners;
 pub const KEPT_HEAD: usize = 16 * 1024;
 /// Bytes that are kept of the end of an output.
 pub const KEPT_TAIL: usize = 48 * 1024;
-/// Bytes that are kept from the first sign of a failure on.
-const KEPT_EXCERPT: usize = 4 * 1024;
 
 /// Reads an output: what failed in it, and what of it is worth showing.
 pub struct OutputReader {
@@ -19,8 +18,7 @@ pub struct OutputReader {
     complaints: Complaints,
     text: Bag,
     kept: Kept,
-    clear: Excerpt,
-    vague: Excerpt,
+    excerpt: ExcerptReader,
 }
 
 /// What an output says.
@@ -28,7 +26,7 @@ pub struct OutputReader {
 pub struct Reading {
     /// Its beginning and its end, without colours.
     pub output: String,
-    /// The part where the first failure is shown; its end where nothing looks like one.
+    /// Its beginning, the lines around the errors, and its end; all of it where that is short.
     pub excerpt: String,
     /// What failed.
     pub failures: Failures,
@@ -43,8 +41,7 @@ impl OutputReader {
             complaints: Complaints::new(root),
             text: Bag::default(),
             kept: Kept::default(),
-            clear: Excerpt::default(),
-            vague: Excerpt::default(),
+            excerpt: ExcerptReader::default(),
         }
     }
 
@@ -54,8 +51,7 @@ impl OutputReader {
         let text = String::from_utf8_lossy(shown);
         let line = plain(&text);
         self.kept.line(&line, bytes.len() - shown.len());
-        self.clear.line(&line, is_clear_sign);
-        self.vague.line(&line, is_vague_sign);
+        self.excerpt.line(&line);
         // Names must be the same wherever the tree is.
         let line = without_root(&line, &self.root);
         self.runners.line(&line);
@@ -86,9 +82,7 @@ impl OutputReader {
             // A green gate has no failures, whatever its tests like to print.
             failures = Failures { text: failures.text, ran: failures.ran, ..Failures::default() };
         }
-        let output = self.kept.text();
-        let shown = [self.clear.0, self.vague.0].into_iter().flatten().next();
-        Reading { excerpt: shown.unwrap_or_else(|| last_lines(&output)), output, failures }
+        Reading { excerpt: self.excerpt.finish(), output: self.kept.text(), failures }
     }
 }
 
@@ -132,71 +126,6 @@ impl Kept {
     }
 }
 
-/// The lines from the first sign of a failure on.
-#[derive(Default)]
-struct Excerpt(Option<String>);
-
-impl Excerpt {
-    fn line(&mut self, line: &str, is_sign: fn(&str) -> bool) {
-        match &mut self.0 {
-            None if is_sign(line) => self.0 = Some(format!("{}\n", line.trim_end())),
-            Some(text) if text.len() < KEPT_EXCERPT && !is_noise(line) => {
-                text.push_str(line.trim_end());
-                text.push('\n');
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Where a runner, a compiler or a program says what is wrong.
-fn is_clear_sign(line: &str) -> bool {
-    const ANYWHERE: [&str; 10] = [
-        "panicked at",
-        "AssertionError",
-        "assertion failed",
-        "assertion `",
-        "Traceback (most",
-        "--- FAIL: ",
-        ": error",
-        "SyntaxError",
-        "TypeError",
-        "command not found",
-    ];
-    const AT_START: [&str; 9] =
-        ["error[", "error:", "Error:", "not ok ", "E   ", "● ", "✕ ", "✗ ", "FAIL: "];
-    let text = line.trim_start();
-    AT_START.iter().any(|sign| text.starts_with(sign))
-        || ANYWHERE.iter().any(|sign| line.contains(sign))
-}
-
-/// Where one only says that something is.
-fn is_vague_sign(line: &str) -> bool {
-    ["FAIL", "ERROR", "rror:", "✖", "fatal", "not found", "o such file"]
-        .iter()
-        .any(|sign| line.contains(sign))
-}
-
-/// Lines that would only take room from what matters.
-fn is_noise(line: &str) -> bool {
-    let text = line.trim();
-    text.is_empty()
-        || text.ends_with(" ... ok")
-        || text.starts_with("✓ ")
-        || text.starts_with("✔ ")
-        || text.starts_with("ok ")
-        || text.starts_with("PASS ")
-        || text.contains(" at /rustc/")
-        || text.starts_with("at /rustc/")
-        || is_progress(text)
-}
-
-fn last_lines(output: &str) -> String {
-    let from = output.len().saturating_sub(500);
-    let from = (from..=output.len()).find(|at| output.is_char_boundary(*at)).unwrap_or(0);
-    output.get(from..).unwrap_or_default().trim().to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -220,21 +149,6 @@ mod tests {
         assert!(reading.output.ends_with("line 99999 äöü\n"));
         assert!(reading.output.contains(" bytes are left out here …]\n"));
         assert!(reading.output.len() < KEPT_HEAD + KEPT_TAIL + 100);
-    }
-
-    #[test]
-    fn the_excerpt_begins_where_the_failure_is_shown() {
-        let noise = "test a ... ok\n".repeat(5000);
-        let text = format!(
-            "{noise}test b ... FAILED\n{noise}thread 'b' panicked at src/b.rs:3:4:\nno\n{noise}end\n"
-        );
-        let excerpt = read(&text).excerpt;
-        assert!(
-            excerpt.starts_with("thread 'b' panicked at src/b.rs:3:4:\nno\nend\n"),
-            "{excerpt}"
-        );
-        assert_eq!(read("one\ntwo\n").excerpt, "one\ntwo");
-        assert_eq!(read("one\nFAIL something\ntwo\n").excerpt, "FAIL something\ntwo\n");
     }
 
     #[test]

@@ -3,16 +3,21 @@
 use std::fmt::Write as _;
 
 use super::flat;
-use crate::plan::Outcome;
+use crate::plan::AmendmentOutcome;
 use crate::text::clip;
 
 /// Longest word of an action that is written out; agents choose it.
 const ACTION: usize = 40;
 
 /// One line an amendment: when, by whom, accepted or rejected, what, and why not.
-pub fn amendment_lines(at: &str, iteration: u32, task: &str, outcomes: &[Outcome]) -> String {
+pub fn amendment_lines(
+    at: &str,
+    iteration: u32,
+    task: &str,
+    outcomes: &[AmendmentOutcome],
+) -> String {
     let mut lines = String::new();
-    for Outcome { action, id, refused } in outcomes {
+    for AmendmentOutcome { action, id, refused, .. } in outcomes {
         let action = clip(&flat(action), ACTION);
         let id = id.as_ref().map_or("-".to_owned(), |id| flat(id.as_str()));
         let verdict = if refused.is_none() { "accepted" } else { "rejected" };
@@ -30,9 +35,14 @@ pub fn amendment_lines(at: &str, iteration: u32, task: &str, outcomes: &[Outcome
 mod tests {
     use super::*;
 
-    fn outcome(action: &str, id: Option<&str>, refused: Option<&str>) -> Outcome {
+    fn outcome(action: &str, id: Option<&str>, refused: Option<&str>) -> AmendmentOutcome {
         let refused = refused.map(str::to_owned);
-        Outcome { action: action.into(), id: id.map(Into::into), refused }
+        AmendmentOutcome {
+            action: action.into(),
+            id: id.map(Into::into),
+            refused,
+            ..Default::default()
+        }
     }
 
     #[test]

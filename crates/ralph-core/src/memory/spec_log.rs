@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::flat;
-use crate::cycle::CheckLine;
+use crate::gate::GateCheck;
 use crate::plan::{State, Task};
 
 /// A spec all of whose tasks are out of the way.
@@ -16,7 +16,7 @@ pub struct SpecDone<'a> {
     /// Its tasks, in their order.
     pub tasks: &'a [&'a Task],
     /// What the gates said last.
-    pub gates: &'a [CheckLine],
+    pub gates: &'a [GateCheck],
     /// The commit that holds it: its subject, since the file is a part of it and cannot know its hash.
     pub commit: Option<&'a str>,
 }
@@ -57,7 +57,7 @@ fn section(spec: &SpecDone<'_>) -> String {
     text
 }
 
-fn gate(check: &CheckLine) -> String {
+fn gate(check: &GateCheck) -> String {
     let result = match (check.passed, check.preexisting) {
         (true, _) => "passed",
         (false, true) => "failed as before",
@@ -74,13 +74,13 @@ mod tests {
         Task { name: name.into(), state, ..Task::default() }
     }
 
-    fn done<'a>(tasks: &'a [&'a Task], gates: &'a [CheckLine]) -> SpecDone<'a> {
+    fn done<'a>(tasks: &'a [&'a Task], gates: &'a [GateCheck]) -> SpecDone<'a> {
         let commit = Some("ralph: User Avatar Upload");
         SpecDone { date: "2026-01-17", name: "User Avatar Upload", tasks, gates, commit }
     }
 
-    fn check(name: &str, passed: bool) -> CheckLine {
-        CheckLine { name: name.into(), passed, preexisting: false }
+    fn check(name: &str, passed: bool) -> GateCheck {
+        GateCheck { name: name.into(), passed, ..GateCheck::default() }
     }
 
     #[test]

@@ -3,11 +3,15 @@
 use serde_json::{Value, json};
 
 use crate::config::NotifyOn;
+use crate::needs::Need;
 use crate::text::{clip, one_line};
 use crate::words::{cost, count, short, took};
 
 /// Most characters of a reason; the report and the log have all of it.
 const LONGEST: usize = 600;
+
+/// Most needs that a message lists.
+const NEEDS: usize = 3;
 
 /// Something happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,6 +67,8 @@ pub enum What {
     Stopped {
         /// Why.
         why: String,
+        /// What needs a person.
+        needs: Vec<Need>,
         /// Specs done in this session.
         done: u64,
         /// Specs given up in this session.
@@ -129,12 +135,18 @@ impl Happening {
             What::NeedsPerson { why, .. } | What::LimitReached { why, .. } => {
                 clip(why.trim(), LONGEST)
             }
-            What::Stopped { why, done, failed, cost: dollars, took_ms } => format!(
-                "{}\n{done} done, {failed} failed, {}, {}",
-                clip(why.trim(), LONGEST),
-                cost(*dollars),
-                took(*took_ms)
-            ),
+            What::Stopped { why, needs, done, failed, cost: dollars, took_ms } => {
+                let needs = needs.iter().take(NEEDS);
+                let needs = needs
+                    .map(|n| clip(&format!("\nNeeds you: {} ({})", n.text, n.hint()), LONGEST));
+                format!(
+                    "{}\n{done} done, {failed} failed, {}, {}{}",
+                    clip(why.trim(), LONGEST),
+                    cost(*dollars),
+                    took(*took_ms),
+                    needs.collect::<String>()
+                )
+            }
         }
     }
 
@@ -154,8 +166,8 @@ impl Happening {
             }
             What::SpecFailed { why, kept, .. } => json!({ "why": why, "kept": kept }),
             What::NeedsPerson { why, .. } | What::LimitReached { why, .. } => json!({ "why": why }),
-            What::Stopped { why, done, failed, cost, took_ms } => json!({
-                "why": why, "specs_completed": done, "specs_failed": failed, "cost_usd": cost,
+            What::Stopped { why, needs, done, failed, cost, took_ms } => json!({
+                "why": why, "needs": needs, "specs_completed": done, "specs_failed": failed, "cost_usd": cost,
                 "duration_ms": took_ms,
             }),
         };

@@ -35,6 +35,7 @@ fn every_happening_has_its_word_a_title_and_a_text() {
     let why = "which key signs the release?".to_owned();
     let stopped = What::Stopped {
         why: "inbox empty".into(),
+        needs: Vec::new(),
         done: 3,
         failed: 1,
         cost: None,

@@ -1,5 +1,6 @@
 //! Amendments: changes of the plan that a backend proposes in its handoff, behind guard rails.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::add::{self, change_deps};
@@ -8,9 +9,15 @@ use super::input::TaskInput;
 use super::model::{Id, Plan, State, Task};
 use super::verbs;
 use crate::format::{Codec, EditError};
+use crate::text::{clip, one_line};
 
 /// Most amendments of one attempt; a longer list in a handoff is refused as a whole.
 pub const MAX_AMENDMENTS: usize = 3;
+
+/// Longest word of an action that is written out, in characters; agents choose it.
+const ACTION: usize = 40;
+/// Longest reason that is written out, in characters.
+const REASON: usize = 200;
 
 /// On whose behalf amendments are made.
 #[derive(Clone, Copy, Debug)]
@@ -23,15 +30,60 @@ pub struct Amender<'a> {
     pub at: &'a str,
 }
 
-/// What became of one proposed amendment, for the audit log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+/// A change of the plan that an agent proposed or made, and what became of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AmendmentOutcome {
     /// What it wanted: `add`, `modify`, `remove`, or whatever it said.
     pub action: String,
     /// The task concerned, where that is known.
     pub id: Option<Id>,
+    /// The task's name, where that is known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// Why the agent wants it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// Refused, and why; `None` when it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
+}
+
+impl AmendmentOutcome {
+    /// A task that an agent added with a command of ralph or by hand.
+    pub fn added(task: &Task) -> Self {
+        let (id, name) = (Some(task.id.clone()), task.name.clone());
+        Self { action: "add".to_owned(), id, name, ..Self::default() }
+    }
+
+    /// Whether a task is not in the plan any more.
+    pub fn is_removal(&self) -> bool {
+        self.action == "remove" && self.refused.is_none()
+    }
+
+    /// The task as people know it: its id and its name.
+    pub fn task(&self) -> String {
+        let id = self.id.as_ref().map_or("a task", Id::as_str);
+        one_line(&format!("{id} {}", self.name))
+    }
+}
+
+impl std::fmt::Display for AmendmentOutcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (action, task) = (one_line(&self.action), self.task());
+        if let Some(why) = &self.refused {
+            return write!(f, "refused to {} {task}: {}", clip(&action, ACTION), one_line(why));
+        }
+        let verb = match action.as_str() {
+            "add" => "added",
+            "modify" => "changed",
+            _ => "removed",
+        };
+        write!(f, "{verb} {task}")?;
+        match self.reason.as_deref().map(one_line).filter(|reason| !reason.is_empty()) {
+            Some(reason) => write!(f, " ({})", clip(&reason, REASON)),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Make the amendments one after the other, each on the result of the ones before. A bad one is
@@ -42,16 +94,19 @@ pub fn amend(
     amendments: &[Value],
     by: Amender<'_>,
     random: &mut dyn FnMut() -> String,
-) -> Result<(String, Vec<Outcome>), EditError> {
+) -> Result<(String, Vec<AmendmentOutcome>), EditError> {
     let mut text = text.to_owned();
     let too_many = amendments.len() > MAX_AMENDMENTS;
     let mut room = MAX_AMENDMENTS.saturating_sub(by.used);
     let mut outcomes = Vec::with_capacity(amendments.len());
     for amendment in amendments {
         let plan = codec.parse(&text)?;
-        let mut outcome = Outcome {
+        let id = amendment["task_id"].as_str().or(amendment["task"]["id"].as_str()).map(Id::new);
+        let mut outcome = AmendmentOutcome {
             action: amendment["action"].as_str().unwrap_or("?").to_owned(),
-            id: amendment["task_id"].as_str().or(amendment["task"]["id"].as_str()).map(Id::new),
+            name: id.as_ref().and_then(|id| plan.task(id)).map_or("", |task| &task.name).to_owned(),
+            id,
+            reason: amendment["reason"].as_str().map(str::to_owned),
             refused: None,
         };
         let decided = if too_many {
@@ -72,6 +127,7 @@ pub fn amend(
                 room -= 1;
                 if let Some(Edit::AddTask { task, .. }) = edits.first() {
                     outcome.id = Some(task.id.clone());
+                    outcome.name = task.name.clone();
                 }
             }
             Err(why) => outcome.refused = Some(why),

@@ -23,7 +23,7 @@ pub mod verbs;
 #[cfg(test)]
 mod plan_tests;
 
-pub use amend::{Amender, MAX_AMENDMENTS, Outcome, amend};
+pub use amend::{Amender, AmendmentOutcome, MAX_AMENDMENTS, amend};
 pub use edit::{Edit, Retirement};
 pub use graph::cycles;
 pub use input::{InputError, TaskInput, read_tasks};

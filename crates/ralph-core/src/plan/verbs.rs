@@ -154,18 +154,23 @@ pub fn block(plan: &Plan, id: &Id, reason: &str) -> Result<Vec<Edit>, Refusal> {
 /// failed or skipped task comes back.
 pub fn retry(plan: &Plan, id: &Id) -> Result<Vec<Edit>, Refusal> {
     let fresh = |task: &Task| Task { state: State::Pending, retries: 0, ..task.clone() };
-    if let Some(task) = plan.task(id) {
-        return match task.state {
-            State::Pending if task.retries == 0 => Err(wrong_state(task, "retried")),
-            State::Done | State::Accepted => Err(wrong_state(task, "retried")),
-            _ => Ok(vec![Edit::UpdateTask(fresh(task))]),
-        };
-    }
-    let buried = Lookup::new(plan).tombstone(id).and_then(|t| t.task.as_deref());
-    match buried {
-        Some(task) => Ok(vec![Edit::AddTask { task: fresh(task), after: None }]),
-        None => Err(live(plan, id).err().unwrap_or_else(|| Refusal::NoTask(id.clone()))),
-    }
+    let back = match plan.task(id) {
+        Some(task) => match task.state {
+            State::Pending if task.retries == 0 => return Err(wrong_state(task, "retried")),
+            State::Done | State::Accepted => return Err(wrong_state(task, "retried")),
+            _ => Edit::UpdateTask(fresh(task)),
+        },
+        None => match Lookup::new(plan).tombstone(id).and_then(|t| t.task.as_deref()) {
+            Some(task) => Edit::AddTask { task: fresh(task), after: None },
+            None => {
+                return Err(live(plan, id).err().unwrap_or_else(|| Refusal::NoTask(id.clone())));
+            }
+        },
+    };
+    // The issues that took the place of what stopped it.
+    let issues = plan.issues.iter().filter(|issue| issue.created_from.as_ref() == Some(id));
+    let issues = issues.map(|issue| Edit::RemoveIssue(issue.id.clone()));
+    Ok(std::iter::once(back).chain(issues).collect())
 }
 
 /// Give up on the task. Where failed tasks leave the plan, an issue takes its place.

@@ -106,12 +106,12 @@ fn the_index_is_for_its_own_mode_only() {
 }
 
 #[test]
-fn five_hundred_characters_of_a_gate_are_shown_and_the_path_of_all_of_them() {
+fn the_whole_excerpt_of_a_gate_is_shown_and_the_path_of_its_output() {
     let mut material = full();
-    material.gate_failures[0].output = format!("BEGIN{}END", "é".repeat(10_000));
+    material.gate_failures[0].excerpt = format!("BEGIN{}END", "é".repeat(4_000));
     let text = text(&material);
-    assert_eq!(text.matches('é').count() + "BEGINEND".len(), 500);
-    assert!(text.contains("BEGIN") && text.contains("END\n"));
+    assert!(text.contains(&material.gate_failures[0].excerpt));
+    assert!(text.contains("(exit code 101):\n\n- empty_line\n"));
     assert!(text.contains("`.ralph/logs/validation/iter-3.json`"));
 }
 

@@ -3,6 +3,7 @@
 use crate::config::Mode;
 use crate::format::Format;
 use crate::format::progress::Attempt;
+use crate::gate::GateCheck;
 use crate::handoff::Handoff;
 use crate::plan::Task;
 
@@ -23,9 +24,9 @@ pub struct Material {
     pub completed: Vec<String>,
     /// The gates that ralph will run.
     pub gates: Vec<GateCommand>,
-    /// Gates that failed in the last attempt.
-    pub gate_failures: Vec<GateFailure>,
-    /// What else went wrong in the last attempt.
+    /// Gates that kept an attempt from landing, until an answer to them was read.
+    pub gate_failures: Vec<GateCheck>,
+    /// What else went wrong since then, oldest first.
     pub setbacks: Vec<Setback>,
     /// Approaches that failed before, oldest first.
     pub rejections: Vec<Rejection>,
@@ -108,19 +109,6 @@ pub struct GateCommand {
     pub command: String,
     /// Whether its failure fails the attempt.
     pub required: bool,
-}
-
-/// A gate that failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GateFailure {
-    /// Short name.
-    pub name: String,
-    /// Shell command.
-    pub command: String,
-    /// What it printed; the prompt holds 500 characters of it.
-    pub output: String,
-    /// Where all of that is.
-    pub log: Option<String>,
 }
 
 /// What went wrong other than a gate.

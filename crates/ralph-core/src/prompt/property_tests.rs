@@ -45,7 +45,7 @@ prop_compose! {
         m.spec.name = next();
         m.spec.context = next();
         m.completed = vec![next()];
-        m.gate_failures[0].output = next();
+        m.gate_failures[0].excerpt = next();
         m.rejections[0].tried = next();
         m.operator_notes = vec![next()];
         m.dirty_files = vec![next()];

@@ -1,11 +1,12 @@
 //! One of everything: what an override is tried with before it is used.
 
 use super::material::{
-    GateCommand, GateFailure, Material, PastHandoff, Rejection, Setback, SetbackKind, Skill, Spec,
+    GateCommand, Material, PastHandoff, Rejection, Setback, SetbackKind, Skill, Spec,
 };
 use crate::config::Mode;
 use crate::format::Format;
 use crate::format::progress::Attempt;
+use crate::gate::GateCheck;
 use crate::handoff::{Constraint, Handoff, Unfinished};
 use crate::plan::{Id, Task};
 
@@ -41,11 +42,15 @@ pub(super) fn full() -> Material {
             GateCommand { name: text("test"), command: text("cargo test"), required: true },
             GateCommand { name: text("lint"), command: text("cargo clippy"), required: false },
         ],
-        gate_failures: vec![GateFailure {
+        gate_failures: vec![GateCheck {
             name: text("test"),
             command: text("cargo test"),
-            output: text("test empty_line ... FAILED\nexpected an error, got Ok(Header)"),
+            blocks: true,
+            ending: text("exit code 101"),
+            failing: vec![text("empty_line")],
+            excerpt: text("test empty_line ... FAILED\nexpected an error, got Ok(Header)"),
             log: log.clone(),
+            ..GateCheck::default()
         }],
         setbacks: vec![Setback {
             kind: SetbackKind::NoChange,

@@ -4,13 +4,14 @@
 use serde::Serialize;
 
 use super::fields::{self, Field};
-use super::markdown::{both_ends, code, fenced, item, one_line, under};
+use super::markdown::{code, fenced, item, one_line, under};
 use super::material::{Material, Rejection, Setback};
+use crate::gate::GateCheck;
 use crate::handoff::Handoff;
 use crate::text::clip;
 
-/// Characters of a failed gate's output that a prompt holds.
-const GATE_OUTPUT: usize = 500;
+/// Characters of what went wrong with an attempt other than by a gate.
+const SETBACK: usize = 500;
 /// Characters of one entry in a list that history makes longer and longer.
 const ENTRY: usize = 300;
 /// Newest entries of such a list.
@@ -34,12 +35,15 @@ pub const VARIABLES: [(&str, &str); 20] = [
     ("completed", "names of complete tasks of the same spec, the newest 50"),
     ("completed_more", "how many more there are"),
     ("gates", "a list of `name`, `command`, `required`"),
-    ("gate_failures", "a list of `name`, `command`, `output` (a code block), `log`"),
+    (
+        "gate_failures",
+        "a list of `name`, `command`, `ending`, `failing` (a list), `output` (a code block), `log`",
+    ),
     ("setbacks", "a list of `happened`, `detail`, `advice`, `log`"),
     ("rejections", "a list of `tried`, `why`, the newest 10"),
     (
         "handoff",
-        "the latest one: `number`, `file`, `task_id`, `summary`, `freeform`, `complete`, `synthetic`",
+        "the latest one: `number`, `file`, `task_id`, `summary`, `freeform`, `complete`, `synthetic`, `discarded` (why its work did not land, or empty)",
     ),
     ("constraints", "of the latest handoff: a list of `constraint`, `impact`, `workaround`"),
     ("decisions", "of the latest handoff: a list of texts"),
@@ -108,6 +112,8 @@ struct GateValues {
 struct GateFailureValues {
     name: String,
     command: String,
+    ending: String,
+    failing: Vec<String>,
     output: String,
     log: String,
 }
@@ -135,6 +141,7 @@ struct HandoffValues {
     freeform: String,
     complete: bool,
     synthetic: bool,
+    discarded: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -193,6 +200,7 @@ impl Values {
                 freeform: under(&past.handoff.freeform, 3),
                 complete: past.handoff.task_completed.fully_complete,
                 synthetic: past.handoff.synthetic,
+                discarded: short(past.handoff.discarded.as_deref().unwrap_or_default()),
             }),
             constraints: past.map_or_else(Vec::new, constraints),
             decisions: past.map_or_else(Vec::new, |h| items(&h.architectural_notes)),
@@ -236,11 +244,13 @@ fn gate(gate: &super::GateCommand) -> GateValues {
     GateValues { name, command, required: gate.required }
 }
 
-fn gate_failure(gate: &super::GateFailure) -> GateFailureValues {
+fn gate_failure(gate: &GateCheck) -> GateFailureValues {
     GateFailureValues {
         name: one_line(&gate.name),
         command: code(&gate.command),
-        output: fenced(&both_ends(&gate.output, GATE_OUTPUT)),
+        ending: one_line(&gate.ending),
+        failing: gate.failing.iter().map(|f| one_line(f)).collect(),
+        output: fenced(&gate.excerpt),
         log: gate.log.as_deref().map(code).unwrap_or_default(),
     }
 }
@@ -248,7 +258,7 @@ fn gate_failure(gate: &super::GateFailure) -> GateFailureValues {
 fn setback(setback: &Setback) -> SetbackValues {
     SetbackValues {
         happened: setback.kind.happened(),
-        detail: clip(&one_line(&setback.detail), GATE_OUTPUT),
+        detail: clip(&one_line(&setback.detail), SETBACK),
         advice: setback.kind.advice(),
         log: setback.log.as_deref().map(code).unwrap_or_default(),
     }

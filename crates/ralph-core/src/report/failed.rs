@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::gather::{Sources, Try, within};
 use super::past::{SpecFate, SpecNote, seconds};
-use super::undo::quoted;
 use super::{Ended, FailedSpec, FailedTask};
 use crate::cycle::Fate;
 use crate::inbox::Status;
+use crate::text::shell_word;
 
 /// Specs that were given up, oldest first.
 pub(super) fn specs(sources: &Sources<'_>) -> Vec<FailedSpec> {
@@ -47,7 +47,7 @@ fn noted(note: &SpecNote) -> Option<(String, FailedSpec)> {
     let SpecFate::Failed { why, kept } = &note.fate else { return None };
     let spec = note.spec.clone()?;
     let stash = kept.as_ref().filter(|kept| !kept.starts_with("refs/"));
-    let restore = stash.map(|stash| format!("git stash apply {}", quoted(stash)));
+    let restore = stash.map(|stash| format!("git stash apply {}", shell_word(stash)));
     let failed = FailedSpec {
         spec: spec.clone(),
         at: note.at,

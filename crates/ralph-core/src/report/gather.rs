@@ -6,6 +6,7 @@ use super::past::{Past, SpecFate, seconds};
 use super::{Ended, Report, RunLine, Spent, StageLine, Totals, Tried};
 use crate::cycle::{AttemptView, Fate};
 use crate::inbox::{Inbox, Status};
+use crate::needs::{NeedSources, Running, needs};
 use crate::plan::{Id, Lookup, Plan};
 
 /// Where a report comes from.
@@ -17,6 +18,10 @@ pub struct Sources<'a> {
     pub past: &'a Past,
     /// The plan as it is now.
     pub plan: &'a Plan,
+    /// The plan file, relative to the root of the project.
+    pub plan_file: &'a str,
+    /// Whether a loop is at work.
+    pub running: &'a Running,
     /// The queue as it is now.
     pub inbox: Option<&'a Inbox<'a>>,
     /// Commits of the journal that are on the branch; `None` when git was not asked.
@@ -53,24 +58,32 @@ impl Report {
             specs: super::landed::specs(sources, &tries),
             failed_specs: super::failed::specs(sources),
             failed_tasks: super::failed::tasks(sources, &tries),
+            amendments: (sources.past.history.amendments())
+                .filter(|row| within(sources, seconds(&row.at)))
+                .collect(),
             ..Self::default()
         };
-        report.needs = super::needs::needs(sources, &report.failed_specs);
-        report.money(sources, &tries);
+        report.needs = needs(&NeedSources {
+            plan: sources.plan,
+            plan_file: sources.plan_file,
+            history: &sources.past.history,
+            inbox: sources.inbox.map(Inbox::entries).unwrap_or_default(),
+            running: sources.running,
+            damage: &[],
+        });
+        report.money(sources);
         report.totals.waited_seconds = waited(sources);
         report.count(sources, &tries);
         report
     }
 
     /// Everything that cost time or money, by stage and in order.
-    fn money(&mut self, sources: &Sources<'_>, tries: &[Try<'_>]) {
-        let asked = sources.past.asked.iter().filter(|a| within(sources, a.at));
-        let mut all: Vec<(i64, &str, Option<f64>, u64)> =
-            asked.map(|a| (a.at, stage_of(&a.role), a.cost, a.took_ms)).collect();
-        all.extend(tries.iter().filter_map(|t| {
-            let end = t.view.backend.as_ref()?;
-            Some((t.ended_at, "build", end.cost, end.took_ms))
-        }));
+    fn money(&mut self, sources: &Sources<'_>) {
+        let spent = sources.past.history.spending.iter();
+        let mut all: Vec<(i64, &str, Option<f64>, u64)> = spent
+            .map(|s| (seconds(&s.at), stage_of(&s.role), s.cost, s.took_ms))
+            .filter(|(at, ..)| within(sources, *at))
+            .collect();
         all.sort_by_key(|(at, ..)| *at);
         let mut stages: BTreeMap<&str, StageLine> = BTreeMap::new();
         for (at, stage, cost, took_ms) in all {

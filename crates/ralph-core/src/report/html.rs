@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::chart;
-use super::words::{doubts, effort, evidence, failure, percent, remarks};
+use super::words::{amendment, doubts, effort, evidence, failure, percent, remarks};
 use super::{LandedTask, Place, Report, SpecPart};
 use crate::cycle::Proof;
 use crate::text::{clip, one_line};
@@ -38,6 +38,7 @@ impl Report {
         }
         self.failed_part(&mut page);
         self.charts(&mut page);
+        self.amendments_part(&mut page);
         self.runs_part(&mut page);
         page.push_str("</main>\n</body>\n</html>\n");
         page
@@ -81,8 +82,8 @@ impl Report {
         }
         page.push_str("<section class=\"needs\">\n<h2>Needs you</h2>\n<ul>\n");
         for need in &self.needs {
-            let _ = write!(page, "<li><b>{}</b>{}", text(&need.what), why(&need.why));
-            command(page, "", need.next.as_deref());
+            let _ = write!(page, "<li><b>{}</b>", text(&need.text));
+            command(page, "", Some(&need.command));
             page.push_str("</li>\n");
         }
         page.push_str("</ul>\n</section>\n");
@@ -134,6 +135,17 @@ impl Report {
             }
         }
         page.push_str("</section>\n");
+    }
+
+    fn amendments_part(&self, page: &mut String) {
+        if self.amendments.is_empty() {
+            return;
+        }
+        page.push_str("<section>\n<h2>Plan changed by agents</h2>\n<ul>\n");
+        for row in &self.amendments {
+            let _ = writeln!(page, "<li>{}</li>", text(&amendment(row)));
+        }
+        page.push_str("</ul>\n</section>\n");
     }
 
     fn runs_part(&self, page: &mut String) {

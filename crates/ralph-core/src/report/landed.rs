@@ -25,8 +25,11 @@ pub(super) fn specs(sources: &Sources<'_>, tries: &[Try<'_>]) -> Vec<SpecPart> {
             Ended::Uncounted => {}
         }
     }
-    for asked in sources.past.asked.iter().filter(|a| a.spec.is_some() && within(sources, a.at)) {
-        let part = part_of(&mut parts, asked.spec.as_deref());
+    for (asked, spec) in sources.past.asked() {
+        if spec.is_none() || !within(sources, seconds(&asked.at)) {
+            continue;
+        }
+        let part = part_of(&mut parts, spec);
         part.agent_ms = part.agent_ms.saturating_add(asked.took_ms);
         match asked.cost {
             Some(cost) => part.cost_usd += cost,

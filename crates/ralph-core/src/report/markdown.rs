@@ -1,6 +1,6 @@
 //! The report as Markdown: for a terminal, a commit or a chat.
 
-use super::words::{doubts, effort, evidence, failure, remarks};
+use super::words::{amendment, doubts, effort, evidence, failure, remarks};
 use super::{LandedTask, Place, Report, SpecPart};
 use crate::text::{clip, one_line};
 use crate::words::{dollars, elapsed, short};
@@ -24,6 +24,10 @@ impl Report {
             self.specs.iter().for_each(|part| spec(&mut page, part));
         }
         self.write_failed(&mut page);
+        if !self.amendments.is_empty() {
+            page.title("Plan changed by agents");
+            self.amendments.iter().for_each(|row| page.item(&plain(&amendment(row))));
+        }
         self.write_stages(&mut page);
         if !self.runs.is_empty() {
             page.title("Runs");
@@ -38,8 +42,8 @@ impl Report {
         }
         page.title("Needs you");
         for need in &self.needs {
-            page.item(&titled(&need.what, &need.why));
-            page.command(None, need.next.as_deref());
+            page.item(&titled(&need.text, ""));
+            page.command(None, Some(&need.command));
         }
     }
 

@@ -19,10 +19,9 @@ mod gather;
 mod html;
 mod landed;
 mod markdown;
-mod needs;
 mod past;
 mod since;
-mod undo;
+pub(crate) mod undo;
 mod words;
 
 pub use gather::Sources;
@@ -31,7 +30,9 @@ pub use since::Since;
 
 use serde::Serialize;
 
-use crate::cycle::{CheckLine, Proof};
+use crate::cycle::{AmendmentRow, Proof};
+use crate::gate::GateCheck;
+use crate::needs::Need;
 
 /// What happened in a period.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -54,6 +55,8 @@ pub struct Report {
     pub failed_specs: Vec<FailedSpec>,
     /// Tasks that failed and have not landed since.
     pub failed_tasks: Vec<FailedTask>,
+    /// Changes of the plan by agents, in order.
+    pub amendments: Vec<AmendmentRow>,
     /// The loops that ran.
     pub runs: Vec<RunLine>,
     /// Time and money by stage.
@@ -91,17 +94,6 @@ pub struct Totals {
     pub run_seconds: u64,
     /// Time of that spent waiting for usage limits, in seconds.
     pub waited_seconds: u64,
-}
-
-/// Something that needs a person.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Need {
-    /// What.
-    pub what: String,
-    /// Why.
-    pub why: String,
-    /// The command for it.
-    pub next: Option<String>,
 }
 
 /// What landed of a spec.
@@ -157,7 +149,7 @@ pub struct LandedTask {
     /// How far it is proven.
     pub proof: Proof,
     /// What the gates said.
-    pub gates: Vec<CheckLine>,
+    pub gates: Vec<GateCheck>,
     /// Changes to tests, manifests and CI.
     pub judges: Vec<String>,
     /// Why it is not proven, where it is not.

@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::cycle::{AttemptView, Entry, History, Record};
+use crate::cycle::{AttemptView, Entry, History, Record, Spending};
 
 /// Everything a report needs to know of the journal.
 #[derive(Clone, Debug, Default)]
@@ -15,8 +15,8 @@ pub struct Past {
     pub history: History,
     /// Every run, oldest first.
     pub(super) runs: Vec<Run>,
-    /// Every agent that was asked something beside attempts, oldest first.
-    pub(super) asked: Vec<Asked>,
+    /// The spec of each spending of the history, where construct worked on one.
+    of_spending: Vec<Option<String>>,
     /// Specs that were committed or given up as a whole, oldest first.
     pub(super) specs: Vec<SpecNote>,
     /// Waits for a usage limit: when, and how many seconds.
@@ -38,16 +38,6 @@ pub(super) struct Run {
     pub(super) last: i64,
     /// How it ended, in words; `None` while it goes on, and after a crash.
     pub(super) end: Option<String>,
-}
-
-/// An agent was asked.
-#[derive(Clone, Debug)]
-pub(super) struct Asked {
-    pub(super) at: i64,
-    pub(super) role: String,
-    pub(super) cost: Option<f64>,
-    pub(super) took_ms: u64,
-    pub(super) spec: Option<String>,
 }
 
 /// Something became of a whole spec.
@@ -104,13 +94,9 @@ impl Past {
                 self.stop_waiting(at);
                 self.of_attempt.push(self.spec.clone());
             }
-            Record::Answered(end) => self.asked.push(Asked {
-                at,
-                role: end.role.clone(),
-                cost: end.cost,
-                took_ms: end.took_ms,
-                spec: self.spec.clone(),
-            }),
+            Record::Answered(_) | Record::BackendEnded(_) => {
+                self.of_spending.push(self.spec.clone());
+            }
             Record::Waiting { .. } => self.waiting = Some(self.waiting.unwrap_or(at)),
             Record::Waited => self.stop_waiting(at),
             Record::Noted { event, message, details } => self.note(at, event, message, details),
@@ -147,6 +133,13 @@ impl Past {
     pub(super) fn attempts(&self) -> impl Iterator<Item = (&AttemptView, Option<&str>)> {
         let specs = self.of_attempt.iter().map(Option::as_deref);
         self.history.attempts.iter().zip(specs)
+    }
+
+    /// What agents cost that were asked something beside attempts, with the spec that construct
+    /// worked on, oldest first.
+    pub(super) fn asked(&self) -> impl Iterator<Item = (&Spending, Option<&str>)> {
+        let specs = self.of_spending.iter().map(Option::as_deref);
+        self.history.spending.iter().zip(specs).filter(|(spent, _)| spent.role != "build")
     }
 
     /// Every commit that something landed as.

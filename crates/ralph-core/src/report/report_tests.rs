@@ -9,6 +9,7 @@ use super::*;
 use crate::cycle::Entry;
 use crate::format::{self, Format};
 use crate::inbox::Inbox;
+use crate::needs::Running;
 use crate::plan::Plan;
 
 const FIRST: &str = "1111111111aaaaaaaaaa";
@@ -137,10 +138,16 @@ fn report(past: &Past, plan: &str, inbox: &str, on_branch: Option<&[&str]>) -> R
     let inbox = Inbox::parse(inbox).unwrap();
     let here: Option<BTreeSet<String>> =
         on_branch.map(|commits| commits.iter().map(|c| (*c).to_owned()).collect());
+    let running = match past.history.run_end {
+        Some(_) => Running::Nobody,
+        None => Running::Pid(1),
+    };
     Report::of(&Sources {
         project: "shop",
         past,
         plan: &plan,
+        plan_file: "ralph/plan.jsonl",
+        running: &running,
         inbox: Some(&inbox),
         on_branch: here.as_ref(),
         ledger: &["ralph/plan.jsonl".to_owned()],
@@ -260,14 +267,15 @@ fn a_spec_that_failed_says_why_where_its_work_is_and_how_to_try_again() {
     let report = report(&past(&[run(0, "agent"), at(6, note)]), "", inbox, None);
     assert_eq!(report.failed_specs.len(), 1);
     let text = report.markdown();
-    assert!(text.contains("# shop: 1 spec failed, 1 thing needs you"), "{text}");
-    assert!(text.contains("- **b.md failed**: no progress\n  - `ralph inbox add b.md`"), "{text}");
+    assert!(text.contains("# shop: 1 spec failed, 2 things need you"), "{text}");
+    assert!(text.contains("- **b.md failed: no progress**\n  - `ralph inbox add b.md`"), "{text}");
     assert!(text.contains("bring it back: `git stash apply 4444444444dddd`"), "{text}");
     let again = inbox.to_owned()
         + r#"{"t":"inbox","id":"q-dddd","spec":"b.md","added_at":"2025-01-20T03:00:00Z","status":"pending"}
 "#;
     let again = self::report(&past(&[run(0, "agent")]), "", &again, None);
-    assert!(again.needs.is_empty(), "it is in the queue again");
+    let left: Vec<_> = again.needs.iter().filter_map(|need| need.spec.as_deref()).collect();
+    assert_eq!(left, ["old.md"], "the other one is in the queue again");
 }
 
 #[test]
@@ -280,6 +288,8 @@ fn what_landed_later_is_no_failure_and_what_is_older_is_not_told() {
         project: "shop",
         past: &past,
         plan: &plan,
+        plan_file: "ralph/plan.jsonl",
+        running: &Running::Nobody,
         inbox: None,
         on_branch: None,
         ledger: &[],
@@ -359,7 +369,7 @@ proptest! {
 }
 
 #[test]
-fn a_run_that_stopped_for_no_tasks_sake_needs_somebody_and_one_that_was_stopped_does_not() {
+fn a_run_that_stopped_before_its_work_was_done_needs_somebody_to_go_on() {
     let ended = |end: &str| {
         let message = "its model failed: no key";
         let run_ended =
@@ -371,17 +381,13 @@ fn a_run_that_stopped_for_no_tasks_sake_needs_somebody_and_one_that_was_stopped_
     };
     let need = &ended("no_plan").needs[0];
     assert_eq!(
-        (need.what.as_str(), need.why.as_str()),
-        ("ralph construct stopped", "its model failed: no key")
+        (need.text.as_str(), need.command.as_str()),
+        ("ralph construct stopped: its model failed: no key", "ralph construct 'a b.md'")
     );
-    assert_eq!(need.next.as_deref(), Some("ralph construct 'a b.md'"));
-    assert_eq!(
-        ended("max_cost_reached").needs[0].next.as_deref(),
-        Some("ralph construct 'a b.md' --max-cost N")
-    );
-    for end in ["complete", "stopped", "interrupted"] {
-        assert_eq!(ended(end).needs, [], "{end}");
+    for end in ["stopped", "interrupted", "max_iterations_reached", "usage_limit"] {
+        assert_eq!(ended(end).needs[0].command, "ralph construct 'a b.md'", "{end}");
     }
+    assert_eq!(ended("complete").needs, []);
 }
 
 #[test]

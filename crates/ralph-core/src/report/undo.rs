@@ -4,7 +4,7 @@
 //! again, or not merge with what its neighbours say by now. So whatever of the ledger is in git is put
 //! back to how it is, and only the work goes.
 
-use crate::text::one_line;
+use crate::text::{one_line, shell_word};
 use crate::words::short;
 
 /// The command for these commits, newest first; nothing without any.
@@ -14,8 +14,8 @@ pub(super) fn undo(name: &str, commits: &[&str], ledger: &[String]) -> Option<St
     if ledger.is_empty() {
         return Some(format!("git revert --no-edit {}", hashes.join(" ")));
     }
-    let ledger: Vec<String> = ledger.iter().map(|path| quoted(path)).collect();
-    let (ledger, message) = (ledger.join(" "), quoted(&format!("Undo {}", one_line(name))));
+    let ledger: Vec<String> = ledger.iter().map(|path| shell_word(path)).collect();
+    let (ledger, message) = (ledger.join(" "), shell_word(&format!("Undo {}", one_line(name))));
     Some(match hashes.len() {
         1 => format!(
             "git revert --no-commit {first}; git checkout HEAD -- {ledger} && git commit -m {message}"
@@ -26,15 +26,6 @@ pub(super) fn undo(name: &str, commits: &[&str], ledger: &[String]) -> Option<St
             hashes.join(" ")
         ),
     })
-}
-
-/// A word that a shell takes as it is.
-pub(super) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]

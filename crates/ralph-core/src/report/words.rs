@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
 
 use super::{FailedTask, LandedTask, Place, Report, RunLine, SpecPart, Totals};
-use crate::cycle::Proof;
+use crate::cycle::{AmendmentRow, Proof};
 use crate::words::{count, dollars, elapsed, short, took};
 
 impl Report {
@@ -142,6 +142,8 @@ pub(super) fn evidence(task: &LandedTask) -> String {
     let mut text = match (task.proof, green.is_empty()) {
         (Proof::Unproven, true) => "unproven".to_owned(),
         (Proof::Unproven, false) => format!("unproven, green: {}", green.join(", ")),
+        (Proof::Reviewed, true) => "accepted by review".to_owned(),
+        (Proof::Reviewed, false) => format!("accepted by review, green: {}", green.join(", ")),
         (Proof::NoChange, _) => format!("no change needed, green: {}", green.join(", ")),
         (Proof::Proven, _) => format!("green: {}", green.join(", ")),
     };
@@ -177,7 +179,8 @@ pub(super) fn remarks(task: &LandedTask) -> String {
 /// What a reader has to look at twice.
 pub(super) fn doubts(task: &LandedTask) -> Vec<String> {
     let judges = task.judges.iter().map(|judge| format!("look at it: {judge}"));
-    let unproven = task.unproven.iter().map(|why| format!("unproven: {why}"));
+    let unproven = task.unproven.iter().filter(|_| task.proof == Proof::Unproven);
+    let unproven = unproven.map(|why| format!("unproven: {why}"));
     unproven.chain(judges).collect()
 }
 
@@ -190,4 +193,9 @@ pub(super) fn failure(task: &FailedTask) -> String {
         false => format!("; red: {}", task.red.join(", ")),
     };
     format!("{}{red}{tries}", task.why)
+}
+
+/// A change of the plan by an agent, with where it came from.
+pub(super) fn amendment(row: &AmendmentRow) -> String {
+    format!("iteration {} ({}): {}", row.iteration, row.by_task, row.words)
 }

@@ -222,8 +222,7 @@ pub(super) fn need(state: &State) -> Line {
 }
 
 fn of_need(line: Line, need: &Need) -> Line {
-    line.add(Style::Caution, need.text.trim_end_matches('.'))
-        .add(Style::Plain, format!(" ({})", need.hint))
+    line.add(Style::Caution, need.text.as_str()).add(Style::Plain, format!(" ({})", need.hint()))
 }
 
 /// The same in a few lines.

@@ -35,6 +35,7 @@ pub(crate) fn play(mut hear: impl FnMut(Duration, Notice<'_>)) {
             command: "build",
             end: &end,
             reason: &end.reason(),
+            needs: &[],
             remaining,
             landed,
             attempts,

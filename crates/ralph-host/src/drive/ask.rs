@@ -7,14 +7,16 @@ use std::thread;
 
 use ralph_core::backend::{Event, Outcome, Session, cost};
 use ralph_core::control::Doing;
-use ralph_core::limits::{Decision, Limits, Monitor, Windows};
+use ralph_core::limits::{Decision, Limits, Monitor};
+use ralph_core::windows::Windows;
 
 use super::consult::{Answer, Question, Said};
-use super::control::Ear;
+use super::control::{COMPACTING, Ear};
+use super::cost_guard::CostGuard;
 use super::error::DriveError;
 use super::notice::{Listener, Notice};
 use super::signals::Signals;
-use super::terms::Terms;
+use super::terms::{Terms, window};
 use super::wait::NAP;
 use crate::backends::{Call, Heard, OnCompact, RunReport};
 use crate::choice::Chosen;
@@ -65,19 +67,33 @@ pub(super) struct Talk<'t> {
     pub(super) signals: &'t Signals,
     pub(super) leash: &'t Cancel,
     pub(super) clock: &'t Clock,
+    pub(super) ask_again: fn(&Outcome) -> bool,
+    pub(super) costs: CostGuard,
+}
+
+/// What becomes of the words of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Words {
+    /// They are told as they come.
+    Told,
+    /// They are in its log.
+    Kept,
 }
 
 /// What an agent's thread tells.
 enum News {
     /// The agent said something.
     Event(Box<Event>),
-    /// The monitor, or how a run went, in words.
+    /// How a run went, in words.
     Note(String),
+    /// How full its context is, or what was done about that.
+    Context(String),
     /// It has ended.
-    Ended(Box<Result<Ended, ProcError>>),
+    Ended(Box<Result<Option<Ended>, ProcError>>),
 }
 
-/// Ask all of them, so many at once. An error is told when all have ended.
+/// Ask all of them, so many at once; those that there is no money for are left out. An error is told
+/// when all have ended.
 pub(super) fn ask_all(
     talk: &Talk<'_>,
     asking: &[Asking<'_>],
@@ -88,7 +104,7 @@ pub(super) fn ask_all(
     let (sender, news) = mpsc::channel();
     let next = AtomicUsize::new(0);
     // The words of one agent can be followed; those of many at once cannot.
-    let stream = asking.len() == 1;
+    let stream = if asking.len() == 1 { Words::Told } else { Words::Kept };
     thread::scope(|scope| {
         for _ in 0..jobs.clamp(1, asking.len().max(1)) {
             let (sender, next) = (sender.clone(), &next);
@@ -101,7 +117,7 @@ pub(super) fn ask_all(
             });
         }
         drop(sender);
-        let (mut ended, mut error, mut told) = (Vec::new(), None, false);
+        let (mut ended, mut error) = (Vec::new(), None);
         loop {
             let one = match news.recv_timeout(NAP) {
                 Ok(one) => Some(one),
@@ -111,75 +127,112 @@ pub(super) fn ask_all(
             if error.is_none() {
                 error = ear.listen(Doing::Asking, listener).err();
             }
-            if talk.signals.first().is_some() && !std::mem::replace(&mut told, true) {
+            if talk.signals.is_news() {
                 listener.hear(Notice::Stopping);
             }
             match one {
                 None => {}
                 Some(News::Event(event)) => listener.hear(Notice::Backend(&event)),
                 Some(News::Note(text)) => listener.hear(Notice::Monitor(&text)),
+                Some(News::Context(text)) => {
+                    error = error.or(ear.note_context(&text, listener).err());
+                }
                 Some(News::Ended(one)) => match *one {
-                    Ok(one) => ended.push(one),
+                    Ok(one) => ended.extend(one),
                     Err(e) => error = error.or(Some(e.into())),
                 },
             }
         }
+        let error = error.or_else(|| ear.listen_after(Doing::Asking, listener).err());
         error.map_or(Ok(ended), Err)
     })
 }
 
-/// One agent, and once more in its session when its answer cannot be read.
+/// One agent, and once more when its answer cannot be used. `None` when it was not started for want of
+/// money.
 fn ask_one(
     talk: &Talk<'_>,
     asking: &Asking<'_>,
-    stream: bool,
+    stream: Words,
     sender: &Sender<News>,
-) -> Result<Ended, ProcError> {
+) -> Result<Option<Ended>, ProcError> {
     let question = asking.question;
-    let prices = talk.chosen.settings.prices.clone();
-    let mut monitor = Monitor::knowing(talk.limits, talk.windows.clone()).priced(prices);
+    let prices = &talk.chosen.settings.prices;
+    let limits = Limits { window: window(talk.chosen), ..talk.limits };
+    let mut monitor = Monitor::knowing(limits, talk.windows.clone()).priced(prices.clone());
     let mut run = |prompt: &str, session: Session<'_>| {
-        let report = run(talk, asking, prompt, session, &mut monitor, stream.then_some(sender))?;
+        let Some(reserved) = talk.costs.reserve() else { return Ok(None) };
+        let report = run(talk, asking, prompt, session, &mut monitor, (sender, stream))?;
+        reserved.settle(cost(&report.spent, prices));
         for note in &report.notes {
             let _ = sender.send(News::Note(note.clone()));
         }
-        Ok::<SessionReport, ProcError>(report)
+        Ok::<Option<SessionReport>, ProcError>(Some(report))
     };
-    let first = run(&question.prompt, Session::New)?;
-    let (mut last, mut spent) = (first.last, first.spent);
-    let mut took = last.finished.elapsed;
-    let mut said = said(&last);
-    if last.outcome == Outcome::Success
-        && let Err(repair) = (question.check)(&said)
-        && let Some(id) = last.session.clone().filter(|_| talk.chosen.driver.supports().resume)
-    {
-        let again = run(&repair, Session::Resume { id: &id, before: spent })?;
-        spent = spent.plus(again.spent);
-        took += again.last.finished.elapsed;
-        let second = self::said(&again.last);
-        if (question.check)(&second).is_ok() {
-            (said, last) = (second, again.last);
+    let Some(first) = run(&question.prompt, Session::New)? else { return Ok(None) };
+    let (mut spent, mut took) = (first.spent, first.last.finished.elapsed);
+    let mut answer = answer_of(talk, asking, &first.last);
+    if let Some((prompt, session)) = second_question(talk, question, &first, &answer) {
+        match run(&prompt, session)? {
+            Some(again) => {
+                spent = spent.plus(again.spent);
+                took += again.last.finished.elapsed;
+                let second = answer_of(talk, asking, &again.last);
+                // Of two answers that cannot be used, the one to the whole question says more.
+                if second.verdict.is_ok() || !second.finished() || !answer.finished() {
+                    answer = second;
+                }
+            }
+            None => answer.outcome = Outcome::Budget,
         }
     }
-    let outcome = match &last.outcome {
-        Outcome::RateLimit { resets_at: None, message } => {
-            Outcome::RateLimit { resets_at: last.resets_at(talk.clock), message: message.clone() }
-        }
-        other => other.clone(),
-    };
-    Ok(Ended {
+    Ok(Some(Ended {
         number: asking.number,
         item: question.item.clone(),
-        answer: Answer { said, outcome, log: asking.log.clone() },
-        cost: cost(&spent, &talk.chosen.settings.prices),
+        answer,
+        cost: cost(&spent, prices),
         tokens: spent.input.zip(spent.output),
         took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         windows: monitor.windows().clone(),
-    })
+    }))
 }
 
-fn said(report: &RunReport) -> Said {
-    Said { text: report.answer.clone(), structured: report.structured.clone() }
+/// What to ask an agent whose answer cannot be used, if it is asked again.
+fn second_question<'r>(
+    talk: &Talk<'_>,
+    question: &Question<'_>,
+    first: &'r SessionReport,
+    answer: &Answer,
+) -> Option<(String, Session<'r>)> {
+    let anew = (talk.ask_again)(&answer.outcome);
+    if !answer.finished() {
+        return anew.then(|| (question.prompt.clone(), Session::New));
+    }
+    let repair = (question.check)(&answer.said).err()?.question;
+    let resumes = talk.chosen.driver.supports().resume;
+    match first.last.session.as_deref().filter(|_| resumes) {
+        Some(id) => Some((repair, Session::Resume { id, before: first.spent })),
+        None => anew.then(|| {
+            let prompt = format!("{}\n\n# Your Last Answer\n\n{repair}\n", question.prompt);
+            (prompt, Session::New)
+        }),
+    }
+}
+
+/// What came of one start of an agent.
+fn answer_of(talk: &Talk<'_>, asking: &Asking<'_>, report: &RunReport) -> Answer {
+    let said = Said { text: report.answer.clone(), structured: report.structured.clone() };
+    let outcome = match &report.outcome {
+        Outcome::RateLimit { resets_at: None, message } => {
+            Outcome::RateLimit { resets_at: report.resets_at(talk.clock), message: message.clone() }
+        }
+        other => other.clone(),
+    };
+    let verdict = match &outcome {
+        Outcome::Success => (asking.question.check)(&said).map_err(|e| e.to_string()),
+        other => Err(other.to_string()),
+    };
+    Answer { said, outcome, verdict, log: asking.log.clone() }
 }
 
 fn run(
@@ -188,7 +241,7 @@ fn run(
     prompt: &str,
     session: Session<'_>,
     monitor: &mut Monitor,
-    stream: Option<&Sender<News>>,
+    (sender, stream): (&Sender<News>, Words),
 ) -> Result<SessionReport, ProcError> {
     let log = talk.root.join(&asking.log);
     let call = Call {
@@ -204,15 +257,16 @@ fn run(
         bounds: Bounds::default(),
         cancel: talk.leash.clone(),
     };
+    let context = |text: &str| match stream {
+        Words::Told => News::Context(text.to_owned()),
+        Words::Kept => News::Context(format!("{}: {text}", asking.question.item)),
+    };
     let mut hear = |heard: Heard<'_>| {
-        let Some(sender) = stream else { return };
         let news = match heard {
-            Heard::Event(event) => News::Event(Box::new(event.clone())),
-            Heard::Decision(Decision::Warn(text)) => News::Note(text.clone()),
-            Heard::Decision(Decision::Compact) => {
-                News::Note("the context is to be compacted".to_owned())
-            }
-            Heard::Decision(Decision::Stop(_)) | Heard::Tick => return,
+            Heard::Event(event) if stream == Words::Told => News::Event(Box::new(event.clone())),
+            Heard::Decision(Decision::Warn(text)) => context(text),
+            Heard::Decision(Decision::Compact) => context(COMPACTING),
+            Heard::Event(_) | Heard::Decision(Decision::Stop(_)) | Heard::Tick => return,
         };
         let _ = sender.send(news);
     };

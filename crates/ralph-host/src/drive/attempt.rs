@@ -9,12 +9,14 @@ use ralph_core::cycle::{
     BackendEnd, Base, Decision, End, Evidence, Failure, FailureKind, History, Record,
     Result as Gates, Started, forbidden, judge, ledger,
 };
+use ralph_core::format::{Format, progress};
 use ralph_core::plan::{Plan, Task};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::context::Preparation;
 use super::error::DriveError;
+use super::gating::Gated;
 use super::notice::Notice;
 use super::session::{Session, tally};
 use crate::git::{self, AttemptRef, Changes, Checkpoint, Target};
@@ -81,7 +83,7 @@ impl Session<'_> {
     ) -> Result<(Begun, Rc<Plan>, String), DriveError> {
         let at = self.clock.now();
         let attempt = self.ids.ulid(at);
-        let iteration = next_iteration(&self.history, self.project.root())?;
+        let iteration = self.next_iteration()?;
         let reference = AttemptRef { run: self.keeper(&task), attempt: attempt.clone() };
         let base = self.checkpoint(&reference)?;
         let chosen = self.choice.at(backend);
@@ -127,6 +129,11 @@ impl Session<'_> {
         loop {
             match self.judge(begun, &ended, gates) {
                 Decision::Gate => match self.gate(begun, &mut ended)? {
+                    Some(Gated { unusable: Some(end), .. }) => {
+                        let failure = Failure::new(FailureKind::Interrupted, end.reason());
+                        self.ending = Some(end);
+                        return self.roll_back(begun, Some(&ended.changes), failure, context);
+                    }
                     Some(gated) => (gates, context) = (gated.result, gated.context),
                     None => {
                         let failure =
@@ -178,6 +185,13 @@ impl Session<'_> {
         })
     }
 
+    /// The number of the attempt or consultation that begins.
+    pub(super) fn next_iteration(&self) -> Result<u32, DriveError> {
+        let text = crate::store::read(&self.plan.path)?.unwrap_or_default();
+        let logged = logged_iterations(self.format, &String::from_utf8_lossy(&text));
+        next_iteration(&self.history, self.project.root(), logged)
+    }
+
     /// S0. Right after a landing that left nothing open, what it is like is known already.
     fn checkpoint(&mut self, of: &AttemptRef) -> Result<Checkpoint, DriveError> {
         if let Some((last, commit)) = self.settled.take()
@@ -219,12 +233,23 @@ impl Session<'_> {
     }
 }
 
-/// A number that no attempt and no handoff has, unless a usage limit interrupted the last one.
-pub(super) fn next_iteration(history: &History, root: &Path) -> Result<u32, DriveError> {
+/// The highest iteration in the log of a plan file, where its format has one.
+pub(super) fn logged_iterations(format: Format, text: &str) -> u32 {
+    if format == Format::Progress { progress::last_iteration(text) } else { 0 }
+}
+
+/// A number that no attempt, no handoff and no row of the plan's own log has (`logged` is its highest),
+/// unless a usage limit interrupted the last one.
+pub(super) fn next_iteration(
+    history: &History,
+    root: &Path,
+    logged: u32,
+) -> Result<u32, DriveError> {
     let next = history.next_iteration();
     if next <= history.iteration {
         return Ok(next);
     }
+    let next = next.max(logged.saturating_add(1));
     // Only this loop makes handoffs: after the first look the next number is known.
     let looked = history.of_run().next().is_some();
     if looked && handoff_files::is_free(root, next.into()) {

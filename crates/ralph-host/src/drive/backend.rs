@@ -10,21 +10,24 @@ use ralph_core::cycle::{BackendEnd, Base, Claimed, Record};
 use ralph_core::handoff;
 use ralph_core::limits::{Decision, Monitor};
 use ralph_core::plan::Plan;
-use ralph_core::text::clip;
+use ralph_core::text::{clip, one_line};
 
 use super::attempt::{Begun, Ended, to_value};
-use super::control::ear;
+use super::control::{COMPACTING, ear};
 use super::error::DriveError;
 use super::material::Told;
 use super::notice::Notice;
 use super::session::Session;
-use super::terms::{Terms, run_limits, variables};
+use super::terms::{Terms, run_limits, variables, window};
 use crate::backends::{Call, Heard, OnCompact, RunReport};
 use crate::crash;
 use crate::proc::Bounds;
+use crate::redaction::{put_log, redactor};
 use crate::session::{SessionReport, Work, run_session};
-use crate::store::{Durability, Word, put_view};
+use crate::store::{Durability, Word};
 
+/// Longest story of an attempt, in characters.
+const LONGEST_STORY: usize = 300;
 /// Longest summary of an attempt, in characters.
 const LONGEST_SUMMARY: usize = 72;
 
@@ -49,6 +52,7 @@ impl Session<'_> {
         self.journal.settle()?;
         let prices = self.choice.at(backend).settings.prices.clone();
         let mut limits = run_limits(&self.config, self.kind, StageName::Build, self.history.cost);
+        limits.window = window(self.choice.at(backend));
         limits.timeout = begun.task.timeout_ms.map(Duration::from_millis).or(limits.timeout);
         let mut monitor = Monitor::knowing(limits, self.windows.clone()).priced(prices.clone());
         let before = self.plan.watch()?;
@@ -72,12 +76,17 @@ impl Session<'_> {
                 (reply, report) = (second, again);
             }
         }
+        let unread = matches!(report.outcome, Outcome::Success | Outcome::Malformed { .. });
+        if let Some(message) = report.too_long().filter(|_| unread && reply.claim == Claim::None) {
+            report.outcome = Outcome::Malformed { message };
+        }
         self.learn_windows(monitor.windows());
         crash::point();
         self.guard_plan(&before, begun.started.iteration)?;
         crash::point();
         self.restore_ledger(&[], "the backend")?;
         crash::point();
+        self.note_added_tasks(begun, plan)?;
         let changes = self.repo.collect(&begun.base)?;
         let (handoff, handoff_bytes) =
             self.keep_handoff(begun, &reply, &changes, &report.outcome)?;
@@ -94,6 +103,7 @@ impl Session<'_> {
             claimed: claimed(&reply),
             review: reply.review(),
             summary: summary(&reply, begun),
+            story: story(&reply),
             changes: Base(to_value(&changes)),
             changed,
             handoff,
@@ -147,26 +157,29 @@ impl Session<'_> {
             bounds: Bounds::default(),
             cancel: self.leash.clone(),
         };
-        let (mut told, mut trouble) = (false, None);
+        let mut trouble = None;
         let doing = Doing::Attempt(begun.task.id.as_str());
         let mut hear = |heard: Heard<'_>| {
-            if signals.first().is_some() && !std::mem::replace(&mut told, true) {
+            if signals.is_news() {
                 listener.hear(Notice::Stopping);
             }
             match heard {
                 Heard::Event(event) => listener.hear(Notice::Backend(event)),
-                Heard::Decision(Decision::Warn(text)) => listener.hear(Notice::Monitor(text)),
-                Heard::Decision(Decision::Compact) => {
-                    listener.hear(Notice::Monitor("the context is to be compacted"));
-                }
                 Heard::Decision(Decision::Stop(_)) => {}
-                Heard::Tick if trouble.is_some() => {}
+                Heard::Decision(_) | Heard::Tick if trouble.is_some() => {}
+                Heard::Decision(Decision::Warn(text)) => {
+                    trouble = ear.note_context(text, &mut **listener).err();
+                }
+                Heard::Decision(Decision::Compact) => {
+                    trouble = ear.note_context(COMPACTING, &mut **listener).err();
+                }
                 Heard::Tick => trouble = ear.listen(doing, &mut **listener).err(),
             }
         };
         let diff = || repo.summary().unwrap_or_default();
         let work = Work { call, task: &begun.task.name, diff: &diff };
         let report = run_session(runner, &work, monitor, &mut hear)?;
+        let trouble = trouble.or_else(|| ear.listen_after(doing, &mut **listener).err());
         if let Some(trouble) = trouble {
             return Err(trouble);
         }
@@ -215,7 +228,7 @@ impl Session<'_> {
     fn keep_prompt(&mut self, begun: &Begun, prompt: &str) -> Result<(), DriveError> {
         let Some(log) = &begun.started.log else { return Ok(()) };
         let path = self.project.root().join(log).with_extension("prompt.md");
-        Ok(put_view(&path, prompt.as_bytes())?)
+        Ok(put_log(&path, prompt)?)
     }
 }
 
@@ -231,6 +244,12 @@ fn claimed(reply: &Reply) -> Claimed {
     }
 }
 
+/// What the agent tells about the attempt, on one line.
+fn story(reply: &Reply) -> String {
+    let told = reply.handoff.as_ref().map_or(&reply.prose, |handoff| &handoff.summary);
+    clip(&one_line(told), LONGEST_STORY)
+}
+
 /// One line about the attempt: the agent's own, else the task's name.
 fn summary(reply: &Reply, begun: &Begun) -> String {
     let own = reply.handoff.as_ref().map(|h| match h.summary.trim() {
@@ -238,5 +257,6 @@ fn summary(reply: &Reply, begun: &Begun) -> String {
         summary => summary,
     });
     let line = own.filter(|s| !s.is_empty()).unwrap_or(&begun.task.name);
+    let line = redactor().hide(line);
     clip(&line.split_whitespace().collect::<Vec<_>>().join(" "), LONGEST_SUMMARY)
 }

@@ -10,19 +10,24 @@
 //! checkpoint (what was there is kept under a ref). Only files of the ledger that the role may write
 //! stay, and whoever asked checks those. A crash in between is recovered like that of an attempt.
 //!
-//! An answer that cannot be read is asked for once more in the same session. A usage limit is waited
-//! for, and only those who met it are asked again.
+//! An answer that cannot be used is asked for once more: in the same session where the backend can, or
+//! anew with the reason. So is one whose agent died, where the consultation wants that; nobody is
+//! started more than twice for a question. A usage limit is waited for, and only those who met it are
+//! asked again. Nobody is started when the money is used up ([`super::cost_guard`]).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use ralph_core::answer::UnusableAnswer;
 use ralph_core::backend::Outcome;
+use ralph_core::config::Dollars;
 use ralph_core::cycle::{Answered, Asked, Base, Consulting, Record};
 use serde_json::{Value, json};
 
-use super::ask::{Asking, Talk, ask_all};
-use super::attempt::{from_value, next_iteration, to_value};
+use super::ask::{Asking, Ended, Talk, ask_all};
+use super::attempt::{from_value, to_value};
 use super::control::ear;
+use super::cost_guard::CostGuard;
 use super::error::DriveError;
 use super::notice::Notice;
 use super::session::{ATTEMPT_VARIABLE, Session, stage_choice};
@@ -30,7 +35,8 @@ use super::terms::{RoleTerms, Terms, run_limits};
 use super::workspace::Workplace;
 use crate::crash;
 use crate::git::{AttemptRef, Checkpoint, OnDirty, Target};
-use crate::store::{Durability, put_view};
+use crate::redaction::put_log;
+use crate::store::Durability;
 
 /// What one agent is asked.
 pub(super) struct Question<'q> {
@@ -38,8 +44,8 @@ pub(super) struct Question<'q> {
     pub(super) item: String,
     /// The prompt.
     pub(super) prompt: String,
-    /// Whether an answer can be used; if not, what to ask the agent for, once.
-    pub(super) check: &'q (dyn Fn(&Said) -> Result<(), String> + Sync),
+    /// Whether an answer can be used: the verdict in one word, empty where there is none to tell.
+    pub(super) check: &'q (dyn Fn(&Said) -> Result<&'static str, UnusableAnswer> + Sync),
 }
 
 /// What an agent answered.
@@ -58,6 +64,8 @@ pub(super) struct Answer {
     pub(super) said: Said,
     /// How it ended.
     pub(super) outcome: Outcome,
+    /// The verdict in one word, or why the answer cannot be used.
+    pub(super) verdict: Result<&'static str, String>,
     /// Its log, relative to the root.
     pub(super) log: String,
 }
@@ -72,6 +80,9 @@ pub(super) struct Consultation<'q> {
     pub(super) questions: Vec<Question<'q>>,
     /// How many of them at once.
     pub(super) jobs: usize,
+    /// Whether an agent that ended like this, without a usable answer, is asked once more in a new
+    /// session.
+    pub(super) ask_again: fn(&Outcome) -> bool,
     /// Files of the ledger that they may write.
     pub(super) may_write: &'static [&'static str],
 }
@@ -88,12 +99,39 @@ pub(super) struct Consulted {
 impl Answer {
     /// An agent that could not even be asked.
     pub(super) fn failed(outcome: Outcome) -> Self {
-        Self { said: Said::default(), outcome, log: String::new() }
+        let verdict = Err(outcome.to_string());
+        Self { said: Said::default(), outcome, verdict, log: String::new() }
     }
 
     /// Whether it came to its end.
     pub(super) fn finished(&self) -> bool {
         self.outcome == Outcome::Success
+    }
+}
+
+/// Nobody is asked again in a new session.
+pub(super) fn never(_: &Outcome) -> bool {
+    false
+}
+
+/// An agent may do better the next time; one that nobody lets work will not.
+pub(super) fn may_do_better(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Success
+        | Outcome::MaxTurns
+        | Outcome::ContextLimit
+        | Outcome::ApiError { .. }
+        | Outcome::Crash { .. }
+        | Outcome::NoOutput
+        | Outcome::Malformed { .. }
+        | Outcome::Timeout
+        | Outcome::Idle => true,
+        Outcome::Budget
+        | Outcome::RateLimit { .. }
+        | Outcome::NotLoggedIn { .. }
+        | Outcome::NotInstalled
+        | Outcome::PermissionDenied { .. }
+        | Outcome::Cancelled => false,
     }
 }
 
@@ -125,7 +163,7 @@ impl Session<'_> {
         let of = AttemptRef { run: self.run.clone(), attempt: id.clone() };
         self.settled = None;
         let base = self.repo.checkpoint(&of, OnDirty::Snapshot, Target::Head)?;
-        let iteration = next_iteration(&self.history, self.project.root())?;
+        let iteration = self.next_iteration()?;
         let consulting = Consulting {
             id: id.clone(),
             run: self.run.clone(),
@@ -213,7 +251,7 @@ impl Session<'_> {
                 .collect();
             for one in &asking {
                 let prompt = root.join(&one.log).with_extension("prompt.md");
-                put_view(&prompt, one.question.prompt.as_bytes())?;
+                put_log(&prompt, &one.question.prompt)?;
                 let (role, item) = (consultation.role, one.question.item.as_str());
                 self.listener.hear(Notice::Asking { role, item, log: &one.log });
                 let asked = Asked {
@@ -237,24 +275,21 @@ impl Session<'_> {
                 signals: &self.signals,
                 leash: &self.leash,
                 clock: &self.clock,
+                ask_again: consultation.ask_again,
+                costs: CostGuard::new(self.config.limits.max_cost.map(Dollars::get), spent),
             };
             let mut ear = ear!(self);
             let ended = ask_all(&talk, &asking, consultation.jobs, self.listener, &mut ear)?;
+            if ended.len() < open.len() {
+                for number in std::mem::take(&mut open) {
+                    answers.insert(number, Answer::failed(Outcome::Budget));
+                }
+            }
             for ended in ended {
                 self.learn_windows(&ended.windows);
                 let name = &chosen.name;
-                let answered = Answered {
-                    id: id.to_owned(),
-                    role: consultation.role.to_owned(),
-                    item: ended.item.clone(),
-                    backend: name.clone(),
-                    outcome: ended.answer.outcome.word().to_owned(),
-                    message: ended.answer.outcome.to_string(),
-                    cost: ended.cost,
-                    tokens: ended.tokens,
-                    log: ended.answer.log.clone(),
-                    took_ms: ended.took_ms,
-                };
+                let model = consultation.terms.model.clone().or_else(|| chosen.model.clone());
+                let answered = Answered { model, ..answered(id, consultation.role, name, &ended) };
                 self.listener.hear(Notice::Answered(&answered));
                 self.record(Record::Answered(answered), Durability::Eventual)?;
                 if let Outcome::RateLimit { resets_at, message } = &ended.answer.outcome {
@@ -335,6 +370,32 @@ impl Session<'_> {
             details: Value::Null,
         };
         self.record(record, Durability::Eventual)
+    }
+}
+
+/// The record of an agent that has ended.
+fn answered(id: &str, role: &str, backend: &str, ended: &Ended) -> Answered {
+    let answer = &ended.answer;
+    let (outcome, message) = match &answer.verdict {
+        Ok("") => (answer.outcome.word(), answer.outcome.to_string()),
+        Ok(verdict) => (answer.outcome.word(), (*verdict).to_owned()),
+        Err(why) => {
+            let word = if answer.finished() { "unusable" } else { answer.outcome.word() };
+            (word, format!("unusable: {why}; log: {}", answer.log))
+        }
+    };
+    Answered {
+        id: id.to_owned(),
+        role: role.to_owned(),
+        item: ended.item.clone(),
+        backend: backend.to_owned(),
+        model: None,
+        outcome: outcome.to_owned(),
+        message,
+        cost: ended.cost,
+        tokens: ended.tokens,
+        log: answer.log.clone(),
+        took_ms: ended.took_ms,
     }
 }
 

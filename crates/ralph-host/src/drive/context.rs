@@ -15,7 +15,7 @@ use ralph_core::plan::{Task, verbs};
 use serde_json::json;
 
 use super::attempt::{Begun, to_value};
-use super::consult::{Consultation, Question, Said};
+use super::consult::{Consultation, Question, Said, never};
 use super::error::DriveError;
 use super::memory::FAILURE_CONTEXT;
 use super::session::Session;
@@ -63,7 +63,8 @@ impl Session<'_> {
             put_aside(&prepared, &prepared.with_extension("old"))?;
         }
         let last = self.history.iteration;
-        let latest = handoff_files::latest(&root, last.into()).value;
+        let latest =
+            handoff_files::latest(&root, last.into(), |h| h.is_worth_telling(&task.id)).value;
         let first = handoff_files::first(&root);
         let is_there = |path: &'static str| root.join(path).exists().then_some(path);
         let validation = self.history.of_task(task.id.as_str()).next_back();
@@ -90,13 +91,15 @@ impl Session<'_> {
         let prompt =
             prep_prompt(&templates, &input).map_err(|e| DriveError::Prompt(e.to_string()))?;
         let required = required_sections(&input);
-        let fits = |said: &Said| check::<PrepDirective>(said.structured.as_ref(), &said.text);
+        let fits =
+            |said: &Said| check::<PrepDirective>(said.structured.as_ref(), &said.text).map(|()| "");
         let question = Question { item: task.id.to_string(), prompt, check: &fits };
         let consultation = Consultation {
             role: "prepare",
             terms: self.role_terms(Role::ContextPrep, schema_of::<PrepDirective>(), Access::Writes),
             questions: vec![question],
             jobs: 1,
+            ask_again: never,
             may_write: Role::ContextPrep.may_write(),
         };
         let Some(consulted) = self.consult_softly(&consultation)? else {
@@ -210,7 +213,8 @@ impl Session<'_> {
         let prompt =
             post_prompt(&templates, &input).map_err(|e| DriveError::Prompt(e.to_string()))?;
         let snapshot = Snapshot::take(&root)?;
-        let fits = |said: &Said| check::<PostDirective>(said.structured.as_ref(), &said.text);
+        let fits =
+            |said: &Said| check::<PostDirective>(said.structured.as_ref(), &said.text).map(|()| "");
         let question = Question { item: begun.task.id.to_string(), prompt, check: &fits };
         let terms =
             self.role_terms(Role::ContextPost, schema_of::<PostDirective>(), Access::Writes);

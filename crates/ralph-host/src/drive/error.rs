@@ -4,6 +4,7 @@ use crate::FileError;
 use crate::choice::ChoiceError;
 use crate::git::GitError;
 use crate::handoff_files::HandoffError;
+use crate::plan_store::PlanError;
 use crate::proc::ProcError;
 use crate::prompt_files::PromptFileError;
 use crate::store::{JournalError, LockError, StoreError};
@@ -26,15 +27,8 @@ pub enum DriveError {
         hint: String,
     },
     /// The plan cannot be used.
-    #[error("{place}: {message}")]
-    Plan {
-        /// The file, and the line where one is known.
-        place: String,
-        /// What is wrong.
-        message: String,
-        /// What to do.
-        hint: String,
-    },
+    #[error(transparent)]
+    Plan(#[from] PlanError),
     /// Recovery has changed the settings that the loop began with: it has to begin anew.
     #[error("ralph.toml is not what it was before the interrupted attempt was brought to its end")]
     SettingsMoved,
@@ -73,8 +67,8 @@ pub enum DriveError {
 impl DriveError {
     /// Something is wrong with the plan.
     pub(super) fn plan(place: &str, message: &str, hint: &str) -> Self {
-        let (place, message, hint) = (place.to_owned(), message.to_owned(), hint.to_owned());
-        Self::Plan { place, message, hint }
+        let (place, message, hint) = (place.to_owned(), message.to_owned(), Some(hint.to_owned()));
+        Self::Plan(PlanError { place, message, hint })
     }
 
     /// What to do about it.
@@ -82,7 +76,8 @@ impl DriveError {
         match self {
             Self::NoRepository(_) => Some("`git init` makes one: ralph keeps work in git".into()),
             Self::Nested(_) => Some("a backend may use `ralph task` and `ralph query`".into()),
-            Self::Ask { hint, .. } | Self::Plan { hint, .. } => Some(hint.clone()),
+            Self::Ask { hint, .. } => Some(hint.clone()),
+            Self::Plan(e) => e.hint.clone(),
             Self::SettingsMoved => Some("start again".into()),
             Self::Prompt(_) => None,
             Self::PromptFile(e) => e.hint(),

@@ -97,7 +97,7 @@ fn last_words(
 
 /// Keeps what a person should know.
 #[derive(Default)]
-struct Warnings(Vec<String>);
+pub struct Warnings(pub Vec<String>);
 
 impl Listener for Warnings {
     fn hear(&mut self, notice: Notice<'_>) {

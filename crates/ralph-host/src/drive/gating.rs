@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::control::Doing;
-use ralph_core::cycle::{
-    CheckLine, GateEnd, GateStart, On, Record, Result as Gates, Started, Verdict as Noted,
-};
+use ralph_core::cycle::{End, GateEnd, GateStart, On, Record, Result as Gates, Started};
+use ralph_core::doctor;
 use ralph_core::gate::judges::{FileChange, JudgeChange, judge_changes, may_judge};
-use ralph_core::gate::{self, Baselines, Check, Gate, Standing, Verdict, failure_context};
+use ralph_core::gate::{self, Baselines, Check, Gate, GateVerdict, Verdict};
 
 use super::attempt::{Begun, Ended};
 use super::control::ear;
 use super::error::DriveError;
 use super::notice::Notice;
+use super::preflight::gate_advice;
 use super::session::{Red, Session};
 use crate::crash;
 use crate::gates::{GateError, GateNews, GateRun, run_gate, write_report};
@@ -29,6 +29,8 @@ pub(super) struct Gated {
     pub(super) result: Gates,
     /// For the retry's prompt.
     pub(super) context: String,
+    /// The end of the run, when a gate cannot be run at all.
+    pub(super) unusable: Option<End>,
 }
 
 impl Session<'_> {
@@ -53,9 +55,20 @@ impl Session<'_> {
         };
         let judges = self.changed_judges(begun, &ended.changes);
         let verdict = gate::judge(checks, &base, judges, self.config.judges);
-        self.note(begun, &verdict)?;
+        let context = self.record_verdict(begun, &verdict)?;
         self.last_checks = verdict.checks.iter().map(|judged| judged.check.clone()).collect();
-        Ok(Some(self.summed_up(&verdict)))
+        let unusable = self.last_checks.iter().find(|check| base.cannot_run(check));
+        let unusable = unusable.and_then(|check| self.unusable(check));
+        Ok(Some(Gated { unusable, ..self.summed_up(&verdict, context) }))
+    }
+
+    /// A retry would only be paid to meet the same gate.
+    fn unusable(&self, check: &Check) -> Option<End> {
+        let gate = self.gates.iter().find(|gate| gate.name == check.name)?;
+        let why = doctor::last_line(check);
+        let how = check.ending.describe();
+        let reason = format!("the gate {} cannot be run ({how}): {why}", gate.name);
+        Some(End::Gate { reason, advice: gate_advice(gate) })
     }
 
     /// The gates that are red now and unknown at the base are run there once.
@@ -142,6 +155,7 @@ impl Session<'_> {
             if let Some(trouble) = trouble.take() {
                 return Err(trouble);
             }
+            ear.listen_after(Doing::Attempt(&task), &mut **listener)?;
             if let Some(over) = over {
                 ear.record(Record::GateEnded(over), Durability::Eventual)?;
             }
@@ -196,30 +210,19 @@ impl Session<'_> {
         judge_changes(&files)
     }
 
-    /// The verdict, in its file and in the journal.
-    fn note(&mut self, begun: &Begun, verdict: &Verdict) -> Result<(), DriveError> {
+    /// Write the verdict to its file and to the journal. Returns what stands in the way, as text.
+    fn record_verdict(&mut self, begun: &Begun, verdict: &Verdict) -> Result<String, DriveError> {
         let iteration = begun.started.iteration;
         let directory = self.project.root().join(DIRECTORY);
         let strategy = self.config.gate_strategy;
         let report = write_report(&directory, iteration.into(), verdict, strategy, &self.clock)?;
-        let line = |judged: &gate::Judged| CheckLine {
-            name: judged.check.name.clone(),
-            passed: judged.check.is_green(),
-            preexisting: judged.standing == Standing::Old,
-        };
-        let noted = Noted {
-            attempt: begun.started.attempt.clone(),
-            passed: verdict.passed(),
-            checks: verdict.checks.iter().map(line).collect(),
-            unproven: verdict.unproven.iter().map(ToString::to_string).collect(),
-            judges: verdict.judges.iter().map(judge_line).collect(),
-            report: Some(self.relative(&report)),
-        };
-        self.record(Record::Judged(noted), Durability::Eventual)
+        let noted = GateVerdict::of(&begun.started.attempt, verdict, Some(self.relative(&report)));
+        let context = noted.failure_context();
+        self.record(Record::Judged(noted), Durability::Eventual)?;
+        Ok(context)
     }
 
-    fn summed_up(&mut self, verdict: &Verdict) -> Gated {
-        let context = failure_context(verdict);
+    fn summed_up(&mut self, verdict: &Verdict, context: String) -> Gated {
         self.red = verdict.fingerprint().map(|fingerprint| {
             let names: Vec<String> = verdict.blockers.iter().map(blocker).collect();
             Red { message: names.join("; "), fingerprint }
@@ -229,7 +232,7 @@ impl Session<'_> {
             (true, true) => Gates::Green,
             (true, false) => Gates::Unproven,
         };
-        Gated { result, context }
+        Gated { result, context, unusable: None }
     }
 }
 
@@ -238,19 +241,6 @@ fn blocker(blocker: &gate::Blocker) -> String {
         gate::Blocker::Gate(name) => format!("{name} failed"),
         gate::Blocker::Judges(paths) => format!("it changed {}", paths.join(", ")),
     }
-}
-
-/// One line about a changed judge.
-fn judge_line(change: &JudgeChange) -> String {
-    let mut line = format!("{} {}: {}", change.kind.as_str(), change.extent.as_str(), change.path);
-    if !change.deleted.is_empty() {
-        line.push_str(&format!("; deleted: {}", change.deleted.join(", ")));
-    }
-    let weakened: Vec<String> = change.weakened.iter().map(ToString::to_string).collect();
-    if !weakened.is_empty() {
-        line.push_str(&format!("; weakened: {}", weakened.join(", ")));
-    }
-    line
 }
 
 /// A path below the root as it is written down.

@@ -8,7 +8,7 @@ use ralph_core::memory::roles::{IndexerInput, Role, indexer_prompt};
 use ralph_core::memory::{Trigger, trigger};
 use ralph_core::plan::Task;
 
-use super::consult::{Answer, Consultation, Question, Said};
+use super::consult::{Answer, Consultation, Question, Said, never};
 use super::error::DriveError;
 use super::session::Session;
 use super::terms::{Access, RoleTerms};
@@ -53,7 +53,8 @@ impl Session<'_> {
             },
         )
         .map_err(|e| DriveError::Prompt(e.to_string()))?;
-        let fits = |said: &Said| check::<IndexerReport>(said.structured.as_ref(), &said.text);
+        let fits =
+            |said: &Said| check::<IndexerReport>(said.structured.as_ref(), &said.text).map(|()| "");
         let question = Question { item: String::new(), prompt, check: &fits };
         let turns = self.config.memory.compaction_max_turns.get();
         let own = self.config.stage(Role::Indexer.stage()).max_turns;
@@ -87,8 +88,9 @@ impl Session<'_> {
         let kept = self.project.state_dir().join(BEFORE);
         put_view(&kept, &snapshot.to_bytes())?;
         let may_write = Role::Indexer.may_write();
+        let questions = vec![question];
         let consultation =
-            Consultation { role, terms, questions: vec![question], jobs: 1, may_write };
+            Consultation { role, terms, questions, jobs: 1, ask_again: never, may_write };
         let consulted = self.consult_softly(&consultation);
         let root = self.project.root().to_owned();
         let answer = match &consulted {

@@ -14,7 +14,9 @@ use super::notice::{Notice, Then};
 use super::session::{Session, tally};
 use crate::crash;
 use crate::git::{Changes, CommitMessage, LandError, RepoPath, RolledBack};
-use crate::store::{Durability, put_view};
+use crate::handoff_files;
+use crate::redaction::put_log;
+use crate::store::Durability;
 
 impl Session<'_> {
     /// Put the work where it belongs: intent, ledger, commit, fact.
@@ -30,6 +32,7 @@ impl Session<'_> {
             landing,
             proof,
             summary: ended.end.summary.clone(),
+            story: ended.end.story.clone(),
             task: begun.task.clone(),
         };
         self.record(Record::LandIntent(intent.clone()), Durability::Syncing)?;
@@ -76,6 +79,7 @@ impl Session<'_> {
         let times = Times::now(self, begun);
         let note =
             times.note(&begun.task.id, begun.started.iteration, &intent.summary, self.keep());
+        let note = Note { story: &intent.story, ..note };
         // An attempt belongs to the loop that began it, also when another one finishes it.
         let write = match self.is_construct() {
             true => ledger::claim,
@@ -226,12 +230,10 @@ impl Session<'_> {
             self.plan.change(|plan, text| ledger::fail(plan, text, &defeat, &note))?;
         }
         crash::point();
+        let number = begun.started.iteration.into();
+        handoff_files::mark_discarded(self.project.root(), number, &failure.told())?;
         if failure.kind.counts() {
-            let text = match intent.context.as_str() {
-                "" => format!("### {}\n\n{}\n", failure.kind.words(), failure.message),
-                context => context.to_owned(),
-            };
-            put_view(&self.project.root().join(FAILURE_CONTEXT), text.as_bytes())?;
+            self.write_failure_context(begun, intent)?;
         }
         let salvage = rolled.salvage.as_ref().map(|kept| kept.name.clone());
         self.record(
@@ -253,6 +255,31 @@ impl Session<'_> {
             detail: &intent.context,
         });
         Ok(())
+    }
+
+    /// Why the attempt failed, for people and for the context agent. What was written about the task
+    /// before stays below it as long as no answer to it was read.
+    fn write_failure_context(
+        &mut self,
+        begun: &Begun,
+        intent: &FailIntent,
+    ) -> Result<(), DriveError> {
+        let failure = &intent.failure;
+        let text = match intent.context.as_str() {
+            "" => format!("### {}\n\n{}\n", failure.kind.words(), failure.message),
+            context => context.to_owned(),
+        };
+        let path = self.project.root().join(FAILURE_CONTEXT);
+        let before = match self.history.has_unread_failure(&begun.started) {
+            true => crate::store::read(&path)?.unwrap_or_default(),
+            false => Vec::new(),
+        };
+        let before = String::from_utf8_lossy(&before);
+        let text = match before.starts_with(&text) || before.is_empty() {
+            true => text,
+            false => format!("{text}\n{before}"),
+        };
+        Ok(put_log(&path, &text)?)
     }
 
     /// A landing that did not come to its end may have told the plan already that the task is done.
@@ -341,6 +368,6 @@ impl Times {
 
     fn note<'t>(&'t self, task: &'t Id, iteration: u32, summary: &'t str, keep: usize) -> Note<'t> {
         let Self { started, took, at } = self;
-        Note { task, iteration, started, took, summary, at, keep }
+        Note { task, iteration, started, took, summary, story: "", at, keep }
     }
 }

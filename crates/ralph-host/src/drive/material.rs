@@ -4,21 +4,23 @@ use std::path::Path;
 
 use ralph_core::backend::Supports;
 use ralph_core::config::{Config, Mode};
-use ralph_core::cycle::{AttemptView, Failure, FailureKind, History};
+use ralph_core::cycle::{AttemptView, BackendEnd, Failure, FailureKind, History};
 use ralph_core::format::{Format, progress};
 use ralph_core::gate::{Gate, Need};
 use ralph_core::plan::{Plan, State, Task};
 use ralph_core::prompt::{
-    GateCommand, GateFailure, Material, Prompt, Rejection, Setback, SetbackKind, Spec, Templates,
-    assemble, skills_beside,
+    GateCommand, Material, Prompt, Rejection, Setback, SetbackKind, Spec, Templates, assemble,
+    skills_beside,
 };
-use serde_json::Value;
 
 use super::attempt::{Begun, to_value};
 use super::error::DriveError;
 use super::session::Session;
 use crate::prompt_files;
-use crate::store::put_view;
+use crate::redaction::put_log;
+
+/// Most attempts without an answer that a prompt tells about.
+const MOST_SETBACKS: usize = 3;
 
 /// Where the parts of a prompt come from. The loop has one, and so has whoever only looks.
 pub(super) struct PromptSource<'a> {
@@ -83,7 +85,7 @@ impl Session<'_> {
             self.warn(warning);
         }
         if let Some(whole) = &made.prompt.whole {
-            put_view(&self.project.root().join(&made.whole_file), whole.as_bytes())?;
+            put_log(&self.project.root().join(&made.whole_file), whole)?;
         }
         if !made.prompt.left_out.is_empty() {
             let details = to_value(&made.prompt.metadata());
@@ -176,46 +178,31 @@ impl PromptSource<'_> {
         material.rejections = failures
             .iter()
             .map(|(view, failure)| Rejection {
-                tried: view.backend.as_ref().map(|b| b.summary.clone()).unwrap_or_default(),
+                tried: view.backend.as_ref().map(|b| b.account().to_owned()).unwrap_or_default(),
                 why: failure.message.clone(),
             })
             .collect();
-        let Some((view, failure)) = failures.last() else {
+        if failures.is_empty() {
             // A fresh clone has no history, but the plan remembers.
             material.rejections.extend(
                 task.reject
                     .iter()
                     .map(|why| Rejection { tried: "an earlier attempt".into(), why: why.clone() }),
             );
-            return;
-        };
-        material.gate_failures = self.red_gates(view);
-        if material.gate_failures.is_empty() {
-            material.setbacks.push(setback(view, failure));
         }
-    }
-
-    /// The gates that failed in an attempt, from the report that is on disk.
-    fn red_gates(&self, view: &AttemptView) -> Vec<GateFailure> {
-        let report = view.verdict.as_ref().filter(|v| !v.passed).and_then(|v| v.report.as_ref());
-        let bytes =
-            report.and_then(|path| crate::store::read(&self.root.join(path)).ok().flatten());
-        let report: Value = bytes.and_then(|b| serde_json::from_slice(&b).ok()).unwrap_or_default();
-        let checks = report["checks"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let text = |check: &Value, key: &str| check[key].as_str().unwrap_or_default().to_owned();
-        checks
-            .iter()
-            .filter(|check| check["passed"] == false && check["preexisting"] != true)
-            .map(|check| GateFailure {
-                name: text(check, "name"),
-                command: text(check, "command"),
-                output: match text(check, "excerpt") {
-                    excerpt if excerpt.is_empty() => text(check, "output"),
-                    excerpt => excerpt,
-                },
-                log: check["log"].as_str().map(str::to_owned),
-            })
-            .collect()
+        // A crash answers nothing: what the gates said before it has not been read yet.
+        for (view, failure) in failures.iter().rev() {
+            if let Some(verdict) = view.verdict.as_ref().filter(|v| v.blocking().next().is_some()) {
+                material.gate_failures = verdict.blocking().cloned().collect();
+                break;
+            }
+            if material.setbacks.len() < MOST_SETBACKS {
+                material.setbacks.insert(0, setback(view, failure));
+            }
+            if view.backend.as_ref().is_some_and(BackendEnd::has_answer) {
+                break;
+            }
+        }
     }
 }
 

@@ -1,21 +1,22 @@
 //! What an attempt leaves for the next one, and what the next one is given of it.
 
 use ralph_core::backend::Outcome;
-use ralph_core::claim::Reply;
+use ralph_core::claim::{Claim, Reply};
 use ralph_core::config::Mode;
-use ralph_core::cycle::Record;
+use ralph_core::cycle::{PlanAmended, Record, Started};
 use ralph_core::format::codec;
 use ralph_core::handoff::{self, FileTouched, Handoff};
 use ralph_core::memory::amendment_lines;
-use ralph_core::plan::{self, Task};
+use ralph_core::plan::{self, AmendmentOutcome, Plan, Task};
 use ralph_core::prompt::Material;
-use serde_json::json;
 
 use super::attempt::{Begun, Ended, to_value};
 use super::error::DriveError;
 use super::material::PromptSource;
+use super::notice::Notice;
 use super::session::Session;
 use crate::git::{Change, ChangeKind, Changes};
+use crate::redaction::put_log;
 use crate::store::{Durability, add_to_view, drop_view, put_view};
 use crate::{handoff_files, prompt_files};
 
@@ -29,7 +30,10 @@ impl PromptSource<'_> {
     /// Handoffs, skills and the knowledge index. Returns what a person should know.
     pub(super) fn add_memory(&self, task: &Task, material: &mut Material) -> Vec<String> {
         let last = self.history.iteration.saturating_sub(self.history.open.is_some().into());
-        let latest = handoff_files::latest(self.root, last.into());
+        let find = |is_wanted: &dyn Fn(&Handoff) -> bool| {
+            handoff_files::latest(self.root, last.into(), is_wanted)
+        };
+        let latest = find(&|handoff| handoff.is_worth_telling(&task.id));
         let skills = prompt_files::skills(self.root, &task.skills);
         let mut warnings = latest.warnings;
         warnings.extend(skills.warnings);
@@ -39,8 +43,9 @@ impl PromptSource<'_> {
             material.index = index.value;
         }
         if self.history.partly_done(task.id.as_str()) {
-            let last = latest.value.as_ref().map(|past| past.handoff.clone());
-            material.partial = last.filter(|h| h.task_completed.task_id == task.id.as_str());
+            let own = |h: &Handoff| h.task_completed.task_id == task.id.as_str();
+            let landed = find(&|h| own(h) && h.discarded.is_none());
+            material.partial = landed.value.map(|past| past.handoff);
         }
         material.handoff = latest.value;
         material.skills = skills.value;
@@ -64,13 +69,14 @@ impl Session<'_> {
         let (task, files) = (&begun.task.id, changes.paths.iter().map(touched).collect());
         let kept: Handoff = match &reply.handoff {
             Some(handoff) => handoff::with_enough_words(handoff.clone(), task, files),
+            None if reply.claim != Claim::None => handoff::told_in_prose(task, files, &reply.prose),
             None => handoff::synthetic(task, files, &outcome.to_string()),
         };
-        let text = serde_json::to_string_pretty(&kept).unwrap_or_default() + "\n";
+        let text = handoff_files::to_text(&kept);
         let iteration = begun.started.iteration;
         let file = handoff_files::name(iteration.into());
-        put_view(&self.project.root().join(&file), text.as_bytes())?;
-        if reply.handoff.is_some() || !matches!(reply.claim, ralph_core::claim::Claim::None) {
+        put_log(&self.project.root().join(&file), &text)?;
+        if reply.handoff.is_some() || reply.claim != Claim::None {
             // The failure was read and answered; before that it must not get lost.
             drop_view(&self.project.root().join(FAILURE_CONTEXT))?;
         }
@@ -109,18 +115,42 @@ impl Session<'_> {
             backup.push(".bak");
             put_view(backup.as_ref(), before.as_bytes())?;
         }
-        let task = begun.started.task.as_str();
-        let log = amendment_lines(&now, begun.started.iteration, task, &outcomes);
-        add_to_view(&self.project.root().join(AMENDMENTS), log.as_bytes())?;
-        let refused = outcomes.iter().filter(|o| o.refused.is_some()).count();
-        let made = outcomes.len() - refused;
-        let record = Record::Noted {
-            event: "amendments".into(),
-            message: format!("plan amendments: {made} made, {refused} refused"),
-            details: json!({ "made": made, "refused": refused }),
-        };
-        self.record(record, Durability::Eventual)?;
+        self.record_amendments(begun, outcomes)?;
         Ok(Some(after))
+    }
+
+    /// Tasks that the agent added with ralph's commands or by hand. `before` is the plan's text as the
+    /// backend found it.
+    pub(super) fn note_added_tasks(
+        &mut self,
+        begun: &Begun,
+        before: &Plan,
+    ) -> Result<(), DriveError> {
+        if self.plan.said(&begun.started.attempt)?.added == 0 {
+            return Ok(());
+        }
+        let now = self.read_plan()?.plan;
+        let known = plan::Lookup::new(before);
+        let new = now.tasks.iter().filter(|task| known.task(&task.id).is_none());
+        self.record_amendments(begun, new.map(AmendmentOutcome::added).collect())
+    }
+
+    /// Changes of the plan by an agent: in the journal, in their own log, and told.
+    fn record_amendments(
+        &mut self,
+        begun: &Begun,
+        outcomes: Vec<AmendmentOutcome>,
+    ) -> Result<(), DriveError> {
+        if outcomes.is_empty() {
+            return Ok(());
+        }
+        let Started { attempt, iteration, task, .. } = begun.started.clone();
+        let log = amendment_lines(&self.clock.stamp(), iteration, &task, &outcomes);
+        add_to_view(&self.project.root().join(AMENDMENTS), log.as_bytes())?;
+        let amended = PlanAmended { attempt, iteration, task, outcomes };
+        self.record(Record::Amended(amended.clone()), Durability::Eventual)?;
+        self.listener.hear(Notice::Amended(&amended));
+        Ok(())
     }
 }
 

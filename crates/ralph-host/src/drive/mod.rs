@@ -22,6 +22,7 @@ mod construct;
 mod consult;
 mod context;
 mod control;
+mod cost_guard;
 mod counts;
 mod error;
 mod forget;
@@ -36,6 +37,7 @@ mod memory;
 mod notice;
 mod passes;
 mod plan_file;
+mod preflight;
 mod preview;
 mod progress;
 mod recovery;
@@ -51,10 +53,10 @@ mod wait;
 mod windows;
 mod workspace;
 
-pub use agent::{AgentEnd, AgentOptions, AgentReport, agent};
+pub use agent::{AgentEnd, AgentOptions, AgentReport, agent, discard_spec, is_begun};
 pub use construct::{Goal, PlanPreview, Planned, Planning, construct, plan, preview_plan};
 pub use error::DriveError;
-pub use forget::{Forgotten, forget};
+pub use forget::{Forgotten, Warnings, forget};
 pub use guard::mend_ledger;
 pub use log::{LogOf, prune_logs};
 pub use notice::{Listener, Notice, Tally, Then};
@@ -64,7 +66,7 @@ pub use signals::Signals;
 pub use tidy::{retirement, underway};
 
 use ralph_core::cycle::{End, Fate, Limits, OnceEnd, Progress, Step, next_step};
-use ralph_core::plan::Trust;
+use ralph_core::plan::{Trust, next_task};
 
 use crate::proc::Runner;
 use session::{Loop, Session};
@@ -74,6 +76,9 @@ pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<End, Drive
     let runner = runner(&mut setup);
     let mut session = Session::open(setup, Loop::Build, &runner, listener)?;
     session.recover()?;
+    if session.has_work()? {
+        session.preflight()?;
+    }
     session.start()?;
     let end = loop {
         match session.next()? {
@@ -81,7 +86,7 @@ pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<End, Drive
             Step::End(end) => break end,
         }
     };
-    session.finish(&end, &end.reason())?;
+    let end = session.finish(&end, &end.reason())?.0;
     counts::write(&runner);
     Ok(end)
 }
@@ -95,6 +100,11 @@ fn runner(setup: &mut Setup) -> Runner {
 }
 
 impl Session<'_> {
+    /// Whether a task could be worked on.
+    fn has_work(&mut self) -> Result<bool, DriveError> {
+        Ok(next_task(&self.read_plan()?.plan, Trust::Verified).is_some())
+    }
+
     /// What comes next, from the plan as it is now and from what this run has done.
     fn next(&mut self) -> Result<Step, DriveError> {
         self.heed_operator()?;

@@ -2,7 +2,8 @@
 
 use ralph_core::backend::Event as BackendEvent;
 use ralph_core::construct::Summary;
-use ralph_core::cycle::{Answered, End, Failure, Landing, Proof, StageEnd, StageKind};
+use ralph_core::cycle::{Answered, End, Failure, Landing, PlanAmended, Proof, StageEnd, StageKind};
+use ralph_core::needs::Need;
 use ralph_core::plan::Task;
 
 /// How many tasks are where.
@@ -166,6 +167,8 @@ pub enum Notice<'a> {
         /// The commit.
         commit: &'a str,
     },
+    /// An agent changed the plan, or wanted to.
+    Amended(&'a PlanAmended),
     /// The attempt was rolled back.
     Failed {
         /// Its number.
@@ -200,6 +203,8 @@ pub enum Notice<'a> {
         end: &'a End,
         /// The same in words.
         reason: &'a str,
+        /// What needs a person.
+        needs: &'a [Need],
         /// Tasks that are left.
         remaining: usize,
         /// Tasks that landed in this run.

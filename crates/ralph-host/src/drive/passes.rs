@@ -1,5 +1,6 @@
 //! Passes: further agents that look at what came of an attempt. Whatever they do, the loop goes on.
 
+use ralph_core::answer::UnusableAnswer;
 use ralph_core::config::Pass;
 use ralph_core::cycle::Fate;
 use ralph_core::memory::roles::directive::{Review, ReviewVerdict, schema_of};
@@ -7,14 +8,14 @@ use ralph_core::memory::roles::{Judged, PassInput, PassPrompt, Role, pass_prompt
 use serde_json::{Value, json};
 
 use super::attempt::Begun;
-use super::consult::{Answer, Consultation, Question, Said};
+use super::consult::{Answer, Consultation, Question, Said, never};
 use super::error::DriveError;
 use super::notice::Notice;
 use super::session::Session;
 use super::terms::{Access, RoleTerms};
 use crate::handoff_files;
 use crate::prompt_files;
-use crate::store::put_view;
+use crate::redaction::put_log;
 
 /// What ralph's own review is called, in a project that does not override it.
 const REVIEW: &str = "review-agent-prompt.md";
@@ -47,7 +48,8 @@ impl Session<'_> {
             Some(_) => said.read::<Value>().map(drop),
             None => said.read::<Review>().map(drop),
         };
-        let check = |said: &Said| check(said).map_err(|e| e.repair_request(&schema));
+        let check =
+            |said: &Said| check(said).map(|()| "").map_err(|e| UnusableAnswer::new(e, &schema));
         let terms = RoleTerms {
             max_turns: pass.max_turns.map(u32::from),
             model: pass.model.clone(),
@@ -59,7 +61,14 @@ impl Session<'_> {
         };
         let question = Question { item: pass.name.clone(), prompt, check: &check };
         let questions = vec![question];
-        let consultation = Consultation { role: "pass", terms, questions, jobs: 1, may_write: &[] };
+        let consultation = Consultation {
+            role: "pass",
+            terms,
+            questions,
+            jobs: 1,
+            ask_again: never,
+            may_write: &[],
+        };
         let Some(consulted) = self.consult_softly(&consultation)? else { return Ok(false) };
         let Some(answer) = consulted.answers.into_iter().next() else { return Ok(true) };
         if !answer.finished() {
@@ -74,7 +83,7 @@ impl Session<'_> {
         let iteration = begun.started.iteration;
         let file = format!(".ralph/logs/passes/iter-{iteration}-{}.json", safe(&pass.name));
         let text = serde_json::to_string_pretty(&found).unwrap_or_default() + "\n";
-        put_view(&self.project.root().join(&file), text.as_bytes()).map_err(DriveError::from)?;
+        put_log(&self.project.root().join(&file), &text).map_err(DriveError::from)?;
         let summary = match serde_json::from_value::<Review>(found) {
             Ok(review) => {
                 let verdict = match review.verdict {

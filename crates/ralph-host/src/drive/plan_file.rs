@@ -10,6 +10,7 @@ use ralph_core::plan::Plan;
 
 use super::error::DriveError;
 use crate::file_error::{Action, FileError};
+use crate::plan_store::{self, PlanError};
 use crate::store::{Kind, Said, Store, Syncing, Torn};
 
 /// The plan file in use.
@@ -193,11 +194,8 @@ impl PlanFile {
     }
 
     fn load(&self, bytes: &[u8]) -> Result<(Rc<str>, Rc<Plan>), DriveError> {
-        let text = std::str::from_utf8(bytes).map_err(|_| {
-            DriveError::plan(&self.shown, "this is not UTF-8 text", "restore it from git")
-        })?;
-        let format =
-            format::detect(&self.path.to_string_lossy(), text).map_err(|e| self.damaged(&e))?;
+        let text = plan_store::decode(&self.shown, bytes)?;
+        let format = plan_store::detect(&self.path, &self.shown, text)?;
         self.parse(format, text)
     }
 
@@ -209,19 +207,10 @@ impl PlanFile {
             Some((seen, plan)) => codec.parse_after(plan, seen, text),
             None => codec.parse(text),
         };
-        let plan = plan.map_err(|e| self.damaged(&e))?;
+        let plan = plan.map_err(|e| PlanError::damaged(&self.shown, &e))?;
         let seen = (Rc::from(text), Rc::new(plan));
         *self.seen.borrow_mut() = Some(seen.clone());
         Ok(seen)
-    }
-
-    fn damaged(&self, error: &format::ParseError) -> DriveError {
-        let place = format!("{}:{}", self.shown, error.line);
-        DriveError::plan(
-            &place,
-            &error.message,
-            "nothing was changed; mend that line and try again",
-        )
     }
 
     fn edit(&self, error: &EditError) -> DriveError {

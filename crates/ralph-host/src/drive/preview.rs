@@ -15,7 +15,7 @@ use ralph_core::gate::Gate;
 use ralph_core::plan::{Id, Plan, Task, Trust, obstacles};
 use ralph_core::prompt::Prompt;
 
-use super::attempt::{max_retries, next_iteration};
+use super::attempt::{logged_iterations, max_retries, next_iteration};
 use super::error::DriveError;
 use super::material::PromptSource;
 use super::notice::Tally;
@@ -191,7 +191,7 @@ fn attempt(
     warnings: &mut Vec<String>,
 ) -> Result<Next, DriveError> {
     let (config, root) = (look.config, look.project.root());
-    let iteration = next_iteration(history, root)?;
+    let iteration = next_iteration(history, root, logged_iterations(look.plan.format, look.text))?;
     let now = look.clock.stamp();
     // The prompt is made after the plan says that the task is worked on.
     let text = ledger::begin(look.plan, look.text, &task.id, &now)

@@ -6,15 +6,17 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 use ralph_core::choice::{Asked, Limited};
-use ralph_core::config::{Config, LogLevel, StageName};
+use ralph_core::config::{Config, LogLevel, StageName, UnprovenPolicy};
 use ralph_core::control::Doing;
 use ralph_core::cycle::{
     Budget, End, Entry, History, JOURNAL_FORM, Record, RunStart, Signal, event_of, remaining,
 };
 use ralph_core::format::Format;
 use ralph_core::gate::{Baselines, Check, Gate};
-use ralph_core::limits::Windows;
+use ralph_core::inbox::Inbox;
+use ralph_core::needs::{Need, NeedSources, Running, needs};
 use ralph_core::plan::{Id, Plan, State, TombstoneKind};
+use ralph_core::windows::Windows;
 
 use super::control::Mailbox;
 use super::error::DriveError;
@@ -31,8 +33,10 @@ use crate::choice::{self, ChoiceError, Place, StageChoice};
 use crate::clock::Clock;
 use crate::git::{Checkpoint, CommitMessage, LedgerPaths, Repo};
 use crate::ids::Ids;
+use crate::plan_store;
 use crate::proc::{Cancel, Runner};
 use crate::project::Project;
+use crate::redaction::hide_secrets_of;
 use crate::store::{Durability, Journal, RunLock, Store, Syncing};
 
 /// The variable that tells a program that it runs inside an attempt.
@@ -145,6 +149,8 @@ pub(super) struct Session<'a> {
     pub(super) ending: Option<End>,
     /// The gates of the attempt at hand, once they have run.
     pub(super) last_checks: Vec<Check>,
+    /// When the last run wrote its last record, RFC 3339.
+    pub(super) last_run_ended: Option<String>,
     /// Dollars that earlier runs of the same session have spent.
     pub(super) spent_before: f64,
     /// How far the progress log has come.
@@ -196,6 +202,8 @@ impl<'a> Session<'a> {
         let lock = RunLock::acquire(&project.state_dir(), store.holder())?;
         let (journal, history) = Journal::open(&project.state_dir())?;
         let windows = windows::read(&project.state_dir());
+        hide_secrets_of(&config);
+        runner.keep_of_logs(config.limits.max_log.get());
         let log = Log::of(project.root(), &config);
         for kind in [LogOf::Stage, LogOf::Agent] {
             prune_logs(&project.logs_dir(), kind, config.retention.logs.get());
@@ -205,7 +213,7 @@ impl<'a> Session<'a> {
         let loaded = plan.read()?;
         let ledger = LedgerPaths::with_plan(&plan.shown).and_runtime(config.log_file.as_str());
         let repo = Repo::open(project.root(), git_dir, runner, &ledger)?;
-        let (mailbox, leash) = (Mailbox::of(&project), signals.cancel().inner());
+        let (mailbox, leash) = (Mailbox::of(&project, &history), signals.cancel().inner());
         let choice = stage_choice(&config, StageName::Build, &options, project.root())?;
         Ok(Self {
             kind,
@@ -219,6 +227,7 @@ impl<'a> Session<'a> {
             as_gated: false,
             red: None,
             spent_before: 0.0,
+            last_run_ended: history.last_at.clone(),
             logged: Logged::of(&history),
             last_changed: Vec::new(),
             kept_ledger: KeptLedger::default(),
@@ -285,6 +294,7 @@ impl<'a> Session<'a> {
                 plan: self.plan.shown.clone(),
                 mode: self.config.mode.as_str().to_owned(),
                 counted,
+                allow_unproven: self.config.unproven == UnprovenPolicy::Allow,
                 spent: self.spent_before,
                 form: JOURNAL_FORM,
                 budget: Some(match self.kind {
@@ -306,27 +316,41 @@ impl<'a> Session<'a> {
             self.listener.hear(notice);
         }
         if gates.is_empty() && self.kind != Loop::Plan {
-            self.warn(
-                "no gates are configured, so nothing proves the work: set `[[gates]]` in ralph.toml",
-            );
+            self.warn(match self.kind {
+                Loop::Build => {
+                    "no gates are configured, so nothing proves the work: set `[[gates]]` in ralph.toml"
+                }
+                _ => "no gates are configured, so only verifiers look at the work: set `[[gates]]` in ralph.toml",
+            });
         }
         for (name, why) in &self.choice.clone().left_out {
             self.warn(&format!("the fallback backend {name} is left out: {why}"));
         }
-        self.listen(Doing::Starting)
+        self.listen(Doing::Starting)?;
+        self.mailbox.trust_from_now();
+        Ok(())
     }
 
-    /// The loop ends: say so, and leave the plan committed.
-    pub(super) fn finish(&mut self, end: &End, reason: &str) -> Result<(), DriveError> {
+    /// The loop ends: say so, and leave the plan committed. Returns the end as it was told, which is
+    /// another one where nothing proves what landed, and what needs a person.
+    pub(super) fn finish(
+        &mut self,
+        end: &End,
+        reason: &str,
+    ) -> Result<(End, Vec<Need>), DriveError> {
         let loaded = self.read_plan()?;
         let remaining = remaining(&loaded.plan);
         if *end == End::Complete && self.kind == Loop::Build {
             self.plan.change(ralph_core::cycle::ledger::complete)?;
         }
+        let told = end.clone().unless_unproven(&self.history);
+        let reason = if told == *end { reason.to_owned() } else { told.reason() };
+        let (end, message) = (told, reason.clone());
         self.record(
-            Record::RunEnded { end: end.word().into(), message: reason.to_owned(), remaining },
+            Record::RunEnded { end: end.word().into(), message, remaining },
             Durability::Synced,
         )?;
+        let needs = self.needs_after(&loaded.plan);
         self.log_progress()?;
         if self.config.commit_ledger && self.config.auto_commit {
             let prefix = &self.config.commit_prefix;
@@ -346,19 +370,36 @@ impl<'a> Session<'a> {
             (!self.history.cost_unknown || self.history.cost > 0.0).then_some(self.history.cost);
         let took = self.clock.now().duration_since(self.began);
         if self.kind == Loop::Plan {
-            return Ok(());
+            return Ok((end, needs));
         }
         self.listener.hear(Notice::Ended {
             command: self.kind.word(),
-            end,
-            reason,
+            end: &end,
+            reason: &reason,
+            needs: &needs,
             remaining,
             landed,
             attempts,
             cost,
             took_ms: u64::try_from(took.as_millis()).unwrap_or(0),
         });
-        Ok(())
+        Ok((end, needs))
+    }
+
+    /// What needs a person, now that the run has ended.
+    fn needs_after(&self, plan: &Plan) -> Vec<Need> {
+        let inbox = self.project.inbox();
+        let text = plan_store::peek(&inbox, "").ok().flatten().unwrap_or_default();
+        // A queue that cannot be read was told before.
+        let inbox = Inbox::parse(&text).map(|inbox| inbox.entries().to_vec()).unwrap_or_default();
+        needs(&NeedSources {
+            plan,
+            plan_file: &self.plan.shown,
+            history: &self.history,
+            inbox: &inbox,
+            running: &Running::Nobody,
+            damage: &[],
+        })
     }
 
     /// The signal that ends the loop now. An agent goes on to the end of its iteration, unless

@@ -1,7 +1,7 @@
 //! SIGINT and SIGTERM: the first one asks, the second one insists, the third one does not wait.
 
 use std::io;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use ralph_core::cycle::Signal;
@@ -17,6 +17,7 @@ static LAST_DEED: OnceLock<fn()> = OnceLock::new();
 pub struct Signals {
     first: Arc<AtomicU8>,
     count: Arc<AtomicU8>,
+    told: Arc<AtomicBool>,
     cancel: Cancel,
 }
 
@@ -68,6 +69,11 @@ impl Signals {
             1 => Some(Signal::Interrupt),
             _ => Some(Signal::Terminate),
         }
+    }
+
+    /// Whether a signal has come and nobody was told: true once in the life of the program.
+    pub(super) fn is_news(&self) -> bool {
+        self.first().is_some() && !self.told.swap(true, Ordering::Relaxed)
     }
 
     /// Whether a second one has come: everything is to end at once.

@@ -5,8 +5,9 @@
 //! difference becomes one commit on HEAD.
 
 use ralph_core::config::{CommitScope, Config};
-use ralph_core::cycle::{CheckLine, Record};
+use ralph_core::cycle::Record;
 use ralph_core::format::Format;
+use ralph_core::gate::GateCheck;
 use ralph_core::memory::{SpecDone, spec_done};
 use ralph_core::plan::{Plan, SpecEntry, State, Task};
 use serde_json::json;
@@ -47,13 +48,13 @@ impl Session<'_> {
         let plan = self.read_plan()?.plan;
         let Some(spec) = finished(&plan, &begun.task) else { return Ok(()) };
         let tasks: Vec<&Task> = plan.tasks.iter().filter(|t| t.spec == begun.task.spec).collect();
-        let gates: Vec<CheckLine> = self
+        let gates: Vec<GateCheck> = self
             .last_checks
             .iter()
-            .map(|check| CheckLine {
+            .map(|check| GateCheck {
                 name: check.name.clone(),
                 passed: check.is_green(),
-                preexisting: false,
+                ..GateCheck::default()
             })
             .collect();
         let now = self.clock.stamp();

@@ -153,6 +153,11 @@ pub(super) fn run_limits(config: &Config, of: Loop, stage: StageName, spent: f64
     limits
 }
 
+/// How many tokens the context of the backend's model holds, where its settings say so.
+pub(super) fn window(chosen: &Chosen) -> Option<u64> {
+    chosen.settings.context_window.map(|tokens| tokens.get().into())
+}
+
 /// How long one run may take.
 pub(super) fn run_timeout(config: &Config, of: Loop, stage: StageName) -> Duration {
     let usual = match of {

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ralph_core::limits::Windows;
+use ralph_core::windows::Windows;
 
 use super::session::Session;
 use crate::store::{self, put_view};

@@ -1,4 +1,4 @@
-//! A new repository, for the demo: it needs nothing that a machine may lack or have otherwise.
+//! A new repository, for the demo and the tutorial: it needs nothing that a machine may lack or have otherwise.
 
 use std::path::Path;
 

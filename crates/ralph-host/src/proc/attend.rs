@@ -47,7 +47,7 @@ pub(super) struct Attend<'a> {
     lines: Lines,
     tail: Tail,
     stdout_bytes: u64,
-    cut_lines: u64,
+    longest_cut: u64,
     started: Instant,
     last_output: Instant,
     last_tick: Instant,
@@ -90,7 +90,7 @@ impl<'a> Attend<'a> {
             lines: Lines::new(job.bounds.line),
             tail: Tail::default(),
             stdout_bytes: 0,
-            cut_lines: 0,
+            longest_cut: 0,
             started: now,
             last_output: now,
             last_tick: now,
@@ -165,10 +165,12 @@ impl<'a> Attend<'a> {
 
     /// Let the watch see the lines that `cut` makes. The first wish to stop counts.
     fn with_lines(&mut self, cut: impl FnOnce(&mut Lines, &mut dyn FnMut(Line<'_>))) -> Step {
-        let (watch, input, cut_lines) = (&mut self.watch, &self.pumps.input, &mut self.cut_lines);
+        let (watch, input, longest) = (&mut self.watch, &self.pumps.input, &mut self.longest_cut);
         let mut wanted = Step::Continue;
         let mut on_line = |line: Line<'_>| {
-            *cut_lines += u64::from(line.cut > 0);
+            if line.cut > 0 {
+                *longest = (*longest).max(line.cut + line.bytes.len() as u64);
+            }
             let step = watch.line(line, input);
             if !matches!(wanted, Step::Stop(_)) && step != Step::Continue {
                 wanted = step;
@@ -275,7 +277,7 @@ impl<'a> Attend<'a> {
             stderr_bytes: self.tail.seen(),
             stderr_tail: std::mem::take(&mut self.tail).into_text(),
             stdout_bytes: self.stdout_bytes,
-            cut_lines: self.cut_lines,
+            longest_cut: self.longest_cut,
             sweep,
             log_error,
             elapsed: at - self.started,

@@ -28,7 +28,7 @@ pub struct Job {
     pub stdin: Stdin,
     /// Where its standard error goes.
     pub stderr: Stderr,
-    /// A file that every byte of its output is added to.
+    /// A file that its output is added to, without secrets.
     pub log: Option<PathBuf>,
     /// Whether there is one without output too.
     pub empty_log: EmptyLog,
@@ -80,7 +80,7 @@ pub struct Bounds {
     pub linger: Duration,
     /// How long the processes it started may go on after its own exit.
     pub settle: Duration,
-    /// Most bytes of a line; the rest of it is left out and counted.
+    /// Most bytes of a line; the middle of a longer one is left out and counted.
     pub line: usize,
 }
 
@@ -232,8 +232,8 @@ pub struct Finished {
     pub stdout_bytes: u64,
     /// Bytes it wrote to standard error.
     pub stderr_bytes: u64,
-    /// Lines that were longer than the bound.
-    pub cut_lines: u64,
+    /// How long the longest line was of those over the bound; 0 when there was none.
+    pub longest_cut: u64,
     /// What it left behind, and what became of that.
     pub sweep: Sweep,
     /// Why the log is not complete.

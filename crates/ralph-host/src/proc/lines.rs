@@ -3,23 +3,30 @@
 /// A line of output, without its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// The bytes, up to the bound.
+    /// The bytes; of a line that is longer than the bound its head and its tail.
     pub bytes: &'a [u8],
-    /// How many bytes were left out because the line is longer than the bound.
+    /// How many bytes longer it was: left out between the two, less what says so.
     pub cut: u64,
 }
 
+/// Bytes around a seam in which nothing may be quoted with a backslash: as long as `\\u0000`.
+const QUIET: usize = 6;
+
 /// Cuts a stream into lines. A line that is whole within one piece is handed on without a copy.
+///
+/// Of a line over the bound the middle is left out. Most such lines are JSON with one long text, so that
+/// head and tail still are, and the claim at the end of an answer is read.
 #[derive(Debug)]
 pub(super) struct Lines {
     bound: usize,
     part: Vec<u8>,
+    tail: Vec<u8>,
     cut: u64,
 }
 
 impl Lines {
     pub(super) fn new(bound: usize) -> Self {
-        Self { bound, part: Vec::new(), cut: 0 }
+        Self { bound, part: Vec::new(), tail: Vec::new(), cut: 0 }
     }
 
     /// The next piece of the stream.
@@ -27,8 +34,8 @@ impl Lines {
         while let Some(end) = memchr::memchr(b'\n', piece) {
             let (line, rest) = piece.split_at(end);
             piece = rest.get(1..).unwrap_or_default();
-            if self.part.is_empty() && self.cut == 0 {
-                on_line(self.bounded(line));
+            if self.part.is_empty() && line.len() <= self.bound {
+                on_line(Line { bytes: without_return(line), cut: 0 });
             } else {
                 self.keep(line);
                 self.hand_on(on_line);
@@ -39,34 +46,69 @@ impl Lines {
 
     /// The stream is over; what has no end yet is its last line.
     pub(super) fn finish(&mut self, on_line: &mut dyn FnMut(Line<'_>)) {
-        if !self.part.is_empty() || self.cut > 0 {
+        if !self.part.is_empty() {
             self.hand_on(on_line);
         }
     }
 
+    /// How many bytes of the bound are for the end of a line.
+    fn tail_bound(&self) -> usize {
+        self.bound / 16
+    }
+
     fn keep(&mut self, bytes: &[u8]) {
-        let room = self.bound.saturating_sub(self.part.len());
-        let (kept, over) = bytes.split_at(bytes.len().min(room));
-        self.part.extend_from_slice(kept);
-        self.cut += over.len() as u64;
+        let room = (self.bound - self.tail_bound()).saturating_sub(self.part.len());
+        let (head, rest) = bytes.split_at(bytes.len().min(room));
+        self.part.extend_from_slice(head);
+        self.tail.extend_from_slice(rest);
+        if self.tail.len() > 2 * self.tail_bound() {
+            self.trim_tail();
+        }
+    }
+
+    fn trim_tail(&mut self) {
+        let over = self.tail.len().saturating_sub(self.tail_bound());
+        self.tail.drain(..over);
+        self.cut += over as u64;
     }
 
     fn hand_on(&mut self, on_line: &mut dyn FnMut(Line<'_>)) {
-        let cut = std::mem::take(&mut self.cut);
-        let bytes = if cut == 0 { without_return(&self.part) } else { &self.part };
-        on_line(Line { bytes, cut });
+        if self.cut > 0 || self.part.len() + self.tail.len() > self.bound {
+            self.trim_tail();
+            let (head, tail) = (seam_before(&self.part), seam_behind(&self.tail));
+            self.cut += (self.part.len() - head + tail) as u64;
+            self.part.truncate(head);
+            let told = format!("[... {} bytes are left out here ...]", self.cut);
+            self.cut = self.cut.saturating_sub(told.len() as u64);
+            self.part.extend_from_slice(told.as_bytes());
+            self.part.extend_from_slice(self.tail.get(tail..).unwrap_or_default());
+        } else {
+            self.part.extend_from_slice(&self.tail);
+        }
+        on_line(Line { bytes: without_return(&self.part), cut: std::mem::take(&mut self.cut) });
+        self.tail.clear();
         self.part.clear();
         // One long line is no reason to hold on to its room.
         self.part.shrink_to(64 * 1024);
+        self.tail.shrink_to(64 * 1024);
     }
+}
 
-    fn bounded<'a>(&self, line: &'a [u8]) -> Line<'a> {
-        let (kept, over) = line.split_at(line.len().min(self.bound));
-        match over.len() {
-            0 => Line { bytes: without_return(kept), cut: 0 },
-            cut => Line { bytes: kept, cut: cut as u64 },
-        }
-    }
+/// Whether a text can be cut between these bytes: no sign of several bytes and nothing quoted is there.
+fn is_quiet(around: &[u8]) -> bool {
+    around.iter().all(|byte| byte.is_ascii() && *byte != b'\\')
+}
+
+/// Where the head of a line ends.
+fn seam_before(head: &[u8]) -> usize {
+    let quiet = head.windows(QUIET).rposition(is_quiet);
+    quiet.map_or(head.len(), |at| at + QUIET)
+}
+
+/// Where the tail of a line begins.
+fn seam_behind(tail: &[u8]) -> usize {
+    let quiet = tail.windows(QUIET).position(is_quiet);
+    quiet.map_or(0, |at| at + QUIET)
 }
 
 fn without_return(line: &[u8]) -> &[u8] {
@@ -103,10 +145,19 @@ mod tests {
 
     #[test]
     fn a_line_over_the_bound_is_cut_and_says_by_how_much() {
-        let expected = vec![(b"abcd".to_vec(), 5), (b"next".to_vec(), 0)];
-        assert_eq!(lines(&[b"abcdefghi\nnext\n"], 4), expected);
-        assert_eq!(lines(&[b"ab", b"cde", b"fghi", b"\nnext"], 4), expected);
-        assert_eq!(lines(&[b"abcdefghi"], 4), [(b"abcd".to_vec(), 5)]);
+        let long = format!("{{\"result\":\"{}\\n<TASK_DONE>\"}}", "x \\\"quoted\\\" ".repeat(1000));
+        let expected = lines(&[long.as_bytes(), b"\nnext\n"], 1024);
+        let (cut, left_out) = &expected[0];
+        assert!(cut.len() <= 1024 + 64, "{}", cut.len());
+        assert_eq!(cut.len() + *left_out as usize, long.len());
+        let json: serde_json::Value = serde_json::from_slice(cut).unwrap();
+        let answer = json["result"].as_str().unwrap();
+        assert!(answer.ends_with("\n<TASK_DONE>"), "{answer}");
+        assert!(answer.contains(" bytes are left out here ...]"), "{answer}");
+        assert_eq!(expected[1], (b"next".to_vec(), 0));
+        let pieces: Vec<&[u8]> = long.as_bytes().chunks(7).chain([&b"\nnext"[..]]).collect();
+        assert_eq!(lines(&pieces, 1024), expected);
+        assert_eq!(lines(&[&[b'x'; 1024]], 1024), [(vec![b'x'; 1024], 0)]);
     }
 
     #[test]

@@ -171,6 +171,14 @@ fn marked(wanted: Wanted<'_>) -> Vec<Process> {
     all
 }
 
+/// Whether this process descends from that one. An orphan comes to the supervisor of its run, which is
+/// a child of the loop; where the system has no such thing (macOS), it is not known any more.
+pub fn descends_from(pid: u32) -> bool {
+    let me = rustix::process::getpid().as_raw_nonzero().get();
+    let ancestor = i32::try_from(pid).unwrap_or_default();
+    me != ancestor && lineage(&os::processes(), me).contains(&ancestor)
+}
+
 /// A process, its parent, and so on.
 fn lineage(all: &[Process], pid: i32) -> BTreeSet<i32> {
     let (mut ours, mut next) = (BTreeSet::new(), Some(pid));

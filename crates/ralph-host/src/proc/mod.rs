@@ -37,6 +37,7 @@ mod job;
 mod keeper;
 mod lines;
 mod link;
+mod log_file;
 mod mailbox;
 pub mod mark;
 #[cfg(target_os = "linux")]

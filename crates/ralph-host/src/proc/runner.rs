@@ -35,6 +35,8 @@ pub struct Runner {
     link: Mutex<Option<Arc<Link>>>,
     jobs: AtomicU64,
     scratches: AtomicU64,
+    /// Most bytes of a log.
+    max_log: AtomicU64,
 }
 
 impl Runner {
@@ -48,7 +50,8 @@ impl Runner {
     pub fn with_supervisor(run: impl Into<String>, program: impl Into<PathBuf>) -> Self {
         let (run, supervisor) = (run.into(), program.into());
         let (link, jobs, scratches) = (Mutex::new(None), AtomicU64::new(1), AtomicU64::new(1));
-        Self { run, place: None, hidden: Vec::new(), supervisor, link, jobs, scratches }
+        let max_log = AtomicU64::new(super::log_file::MOST);
+        Self { run, place: None, hidden: Vec::new(), supervisor, link, jobs, scratches, max_log }
     }
 
     /// The runner of whoever holds the lock of the run at this directory: its processes carry the mark
@@ -66,6 +69,11 @@ impl Runner {
     pub fn hiding(mut self, names: impl IntoIterator<Item = OsString>) -> Self {
         self.hidden.extend(names);
         self
+    }
+
+    /// Of every log keep the head and the tail, so many bytes of it.
+    pub fn keep_of_logs(&self, most: u64) {
+        self.max_log.store(most, Ordering::Relaxed);
     }
 
     /// The run whose mark every process carries.
@@ -108,11 +116,11 @@ impl Runner {
         let Some(program) = find_program(&job.program, path_of(job).as_deref(), &cwd) else {
             return Ok(not_found());
         };
+        let most = self.max_log.load(Ordering::Relaxed);
         let tee = match (&job.log, job.empty_log) {
-            (Some(path), EmptyLog::Made) => {
-                Tee::open(path).map_err(|source| ProcError::Log { path: path.clone(), source })?
-            }
-            (Some(path), EmptyLog::Spared) => Tee::later(path),
+            (Some(path), EmptyLog::Made) => Tee::open(path, most)
+                .map_err(|source| ProcError::Log { path: path.clone(), source })?,
+            (Some(path), EmptyLog::Spared) => Tee::later(path, most),
             (None, _) => Tee::none(),
         };
         let number = self.jobs.fetch_add(1, Ordering::Relaxed);
@@ -195,7 +203,7 @@ fn not_found() -> Finished {
         stderr_tail: String::new(),
         stdout_bytes: 0,
         stderr_bytes: 0,
-        cut_lines: 0,
+        longest_cut: 0,
         sweep: Sweep::default(),
         log_error: None,
         elapsed: Duration::ZERO,

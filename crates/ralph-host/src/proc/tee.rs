@@ -1,35 +1,53 @@
-//! The log of a job: every byte that it wrote, as it came.
+//! The log of a job: what it wrote, line by line, without secrets.
 //!
 //! Standard output and standard error share one file. Standard error waits for the end of the line
 //! that standard output is in, so that a log of JSON lines stays one; if it cannot wait any longer,
-//! it is written where it is. Nothing is buffered: pieces come as large as a pipe gives them, and
-//! what was read is in the file even if ralph is killed the moment after.
+//! it is written where it is. Whole lines are written as they come, so that they are in the file even
+//! if ralph is killed the moment after; a line without its end waits, because a secret may go on.
 
-use std::fs::{File, OpenOptions, create_dir_all};
-use std::io::{self, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use ralph_core::dashboard::redact::{OpenKey, Redactor};
+
+use super::log_file::LogFile;
+use crate::redaction::{hide_lines, redactor};
 
 /// Most bytes of standard error that wait for the end of a line.
 const MOST_HELD: usize = 64 * 1024;
 
+/// Most bytes of a line that wait for its end.
+const LONGEST_LINE: usize = 1 << 20;
+
+/// Bytes at the end of a longer one that are looked at for the end of a word.
+const LONGEST_WORD: usize = 4 * 1024;
+
 #[derive(Debug)]
 pub(super) struct Tee<W = LogFile> {
     to: Option<W>,
-    /// Standard output is within a line.
+    redactor: Arc<Redactor>,
+    key: OpenKey,
+    /// The line of standard output whose end has not come.
+    line: Vec<u8>,
+    /// The beginning of that line is in the file already.
     within: bool,
     held: Vec<u8>,
     error: Option<io::Error>,
 }
 
 impl Tee {
-    /// A log in this file, which is made with its directory; what is in it already stays.
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self::new(Some(LogFile::Open(make(path)?))))
+    /// A log in this file, which is made with its directory; what is in it already stays. Of more than
+    /// `most` bytes the head and the tail are kept.
+    pub(super) fn open(path: &Path, most: u64) -> io::Result<Self> {
+        let mut file = LogFile::new(path, most);
+        file.open()?;
+        Ok(Self::new(Some(file)))
     }
 
     /// The same, made when there is something to write.
-    pub(super) fn later(path: &Path) -> Self {
-        Self::new(Some(LogFile::Later(path.to_owned())))
+    pub(super) fn later(path: &Path, most: u64) -> Self {
+        Self::new(Some(LogFile::new(path, most)))
     }
 
     /// No log.
@@ -38,62 +56,25 @@ impl Tee {
     }
 }
 
-/// The file behind a log.
-#[derive(Debug)]
-pub(super) enum LogFile {
-    Open(File),
-    /// To be made for the first byte.
-    Later(PathBuf),
-}
-
-fn make(path: &Path) -> io::Result<File> {
-    let open = || OpenOptions::new().create(true).append(true).open(path);
-    open().or_else(|e| match (e.kind(), path.parent()) {
-        (ErrorKind::NotFound, Some(directory)) => {
-            create_dir_all(directory)?;
-            open()
-        }
-        _ => Err(e),
-    })
-}
-
-impl Write for LogFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Open(file) => file.write(bytes),
-            Self::Later(path) => {
-                let mut file = make(path)?;
-                let written = file.write(bytes);
-                *self = Self::Open(file);
-                written
-            }
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 impl<W: Write> Tee<W> {
     fn new(to: Option<W>) -> Self {
-        Self { to, within: false, held: Vec::new(), error: None }
+        let (redactor, key) = (redactor(), OpenKey::default());
+        Self { to, redactor, key, line: Vec::new(), within: false, held: Vec::new(), error: None }
     }
 
     pub(super) fn out(&mut self, piece: &[u8]) {
+        if self.to.is_none() {
+            return;
+        }
         let mut piece = piece;
-        if self.within && held_lines(&self.held) > 0 {
-            let Some(end) = memchr::memchr(b'\n', piece) else { return self.put(piece) };
+        if self.within || !self.held.is_empty() {
+            let Some(end) = memchr::memchr(b'\n', piece) else { return self.keep(piece) };
             let (line, rest) = piece.split_at(end + 1);
-            self.put(line);
-            self.within = false;
-            self.let_go();
+            self.keep(line);
+            self.let_lines_go();
             piece = rest;
         }
-        self.put(piece);
-        if let Some(last) = piece.last() {
-            self.within = *last != b'\n';
-        }
+        self.keep(piece);
     }
 
     pub(super) fn err(&mut self, piece: &[u8]) {
@@ -101,8 +82,8 @@ impl<W: Write> Tee<W> {
             return;
         }
         self.held.extend_from_slice(piece);
-        if !self.within {
-            self.let_go();
+        if !self.within && self.line.is_empty() {
+            self.let_lines_go();
         }
         if self.held.len() > MOST_HELD {
             self.let_all_go();
@@ -112,12 +93,36 @@ impl<W: Write> Tee<W> {
     /// Write what still waits. Gives the first error there was: a log that cannot be written is
     /// told at the end and stops nobody's work.
     pub(super) fn finish(&mut self) -> Option<io::Error> {
+        let line = std::mem::take(&mut self.line);
+        self.put(&line);
         self.let_all_go();
         self.error.take()
     }
 
-    fn let_go(&mut self) {
-        let rest = self.held.split_off(held_lines(&self.held));
+    /// Standard output: whole lines are written, the rest waits for its end.
+    fn keep(&mut self, piece: &[u8]) {
+        self.line.extend_from_slice(piece);
+        let whole = whole_lines(&self.line);
+        if whole > 0 {
+            self.within = false;
+            self.put_line_up_to(whole);
+        }
+        if self.line.len() > LONGEST_LINE {
+            let end = self.line.len() - LONGEST_WORD;
+            let gap = self.line[end..].iter().rposition(|byte| !byte.is_ascii_graphic());
+            self.within = true;
+            self.put_line_up_to(gap.map_or(self.line.len(), |at| end + at));
+        }
+    }
+
+    fn put_line_up_to(&mut self, end: usize) {
+        let rest = self.line.split_off(end);
+        let done = std::mem::replace(&mut self.line, rest);
+        self.put(&done);
+    }
+
+    fn let_lines_go(&mut self) {
+        let rest = self.held.split_off(whole_lines(&self.held));
         let lines = std::mem::replace(&mut self.held, rest);
         self.put(&lines);
     }
@@ -129,7 +134,8 @@ impl<W: Write> Tee<W> {
 
     fn put(&mut self, bytes: &[u8]) {
         if let Some(to) = &mut self.to
-            && let Err(e) = to.write_all(bytes)
+            && !bytes.is_empty()
+            && let Err(e) = to.write_all(&hide_lines(bytes, &self.redactor, &mut self.key))
         {
             self.error.get_or_insert(e);
             self.to = None;
@@ -138,12 +144,14 @@ impl<W: Write> Tee<W> {
 }
 
 /// How many bytes of this are whole lines.
-fn held_lines(held: &[u8]) -> usize {
+fn whole_lines(held: &[u8]) -> usize {
     memchr::memrchr(b'\n', held).map_or(0, |at| at + 1)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     fn tee() -> Tee<Vec<u8>> {
@@ -171,7 +179,7 @@ mod tests {
     fn a_log_that_may_be_spared_is_made_with_the_first_byte() {
         let place = tempfile::tempdir().unwrap();
         let log = place.path().join("made/gate.log");
-        let mut tee = Tee::later(&log);
+        let mut tee = Tee::later(&log, 1 << 20);
         tee.out(b"");
         assert!(tee.finish().is_none() && !log.exists());
         tee.err(b"late\n");
@@ -188,6 +196,28 @@ mod tests {
         tee.out(b" out");
         assert!(tee.finish().is_none());
         assert_eq!(text(&tee), "out outerr");
+    }
+
+    #[test]
+    fn no_secret_is_written_however_the_stream_is_cut() {
+        let key = format!("sk-ant-{}", "a1".repeat(30));
+        let text = format!(
+            "{{\"text\":\"a\\n{key}\"}}\nkey {key}\n-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END \
+             RSA PRIVATE KEY-----\nplain\n{} {key} end",
+            "long ".repeat(300_000)
+        );
+        for size in [1, 7, 100_000, text.len()] {
+            let mut tee = tee();
+            let pieces: Vec<&[u8]> = text.as_bytes().chunks(size).collect();
+            for piece in if size == 1 { &pieces[..1000] } else { &pieces } {
+                tee.out(piece);
+            }
+            assert!(tee.finish().is_none());
+            let text = self::text(&tee);
+            assert!(!text.contains("a1a1a1") && !text.contains("MIIEow"), "{size}");
+            assert!(text.starts_with("{\"text\":\"a\\n[hidden]\"}\nkey [hidden]\n"), "{size}");
+            assert!(text.contains("\nplain\n"), "{size}");
+        }
     }
 
     #[test]

@@ -65,6 +65,7 @@ impl Stage {
             Op::Limit(status, resets_in) => self.limit(*status, *resets_in)?,
             Op::Spawn(spawn) => start(spawn)?,
             Op::Sleep(time) => thread::sleep(*time),
+            Op::Hold(path) => hold(path)?,
             Op::Hang => hang(),
             Op::Flood(lines) => self.flood(*lines)?,
             Op::Giant(bytes) => self.giant(*bytes)?,
@@ -129,6 +130,19 @@ impl Stage {
         out.write_all(b"\"}\n")?;
         out.flush()
     }
+}
+
+/// Wait until a file exists. Another one beside it says that the wait has begun.
+fn hold(path: &str) -> io::Result<()> {
+    let file = match (path.strip_prefix("~/"), std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => path_of(path),
+    };
+    fs::write(file.with_added_extension("held"), "")?;
+    while !file.exists() {
+        thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
 }
 
 fn hang() -> ! {

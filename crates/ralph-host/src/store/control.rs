@@ -1,5 +1,8 @@
 //! `commands.json`, the queue of the control plane: anybody adds to it, the loop takes out.
 //!
+//! What ralph's own commands and pages add stands in the git directory as well. That copy vouches for
+//! it: a backend that works in the checkout can write the queue, but is not asked for what it says.
+//!
 //! An entry stays in the file until what it asks for is done, and the journal knows its id before that
 //! begins. So a crash in between neither loses a command nor carries it out twice.
 
@@ -23,7 +26,7 @@ pub enum Commands {
 }
 
 impl Store {
-    /// Add a command. A file that cannot be read is moved away first; where to is returned.
+    /// Add a command for a person. A file that cannot be read is moved away first; where to is returned.
     pub fn send_command(
         &self,
         path: &Path,
@@ -33,6 +36,7 @@ impl Store {
         let _lock = self.lock()?;
         let made = std::fs::create_dir_all(target::directory_of(path));
         made.map_err(FileError::io(Action::Write, path))?;
+        self.change_vouched(|queue| queue.push(command, id))?;
         let mut aside = None;
         change(path, |bytes| {
             let mut queue = match read(bytes) {
@@ -72,6 +76,7 @@ impl Store {
             return Ok(());
         }
         let _lock = self.lock()?;
+        self.change_vouched(|queue| queue.remove(ids))?;
         change(path, |bytes| {
             // What cannot be read is told when it is read.
             let queue = bytes.and_then(|bytes| read(Some(bytes)).ok());
@@ -80,6 +85,25 @@ impl Store {
                 queue
             });
             Ok((left, ()))
+        })
+    }
+
+    /// Whether ralph put this very command into the queue, for a person.
+    pub fn vouches_for(&self, entry: &Entry) -> Result<bool, StoreError> {
+        let vouched = read(target::read(&self.vouched())?.as_deref()).unwrap_or_default();
+        Ok(vouched.entries().contains(entry))
+    }
+
+    fn vouched(&self) -> PathBuf {
+        self.state_dir.join("commands.json")
+    }
+
+    fn change_vouched(&self, alter: impl Fn(&mut Queue)) -> Result<(), StoreError> {
+        change(&self.vouched(), |bytes| {
+            let old = read(bytes).unwrap_or_default();
+            let mut new = old.clone();
+            alter(&mut new);
+            Ok(((new != old).then_some(new), ()))
         })
     }
 

@@ -25,6 +25,7 @@ use super::sync::{self, Syncing};
 use super::target;
 use super::view::put_view;
 use crate::file_error::{Action, FileError};
+use crate::redaction::hide_record;
 
 /// The journal's name in the state directory.
 pub(super) const NAME: &str = "journal.jsonl";
@@ -212,7 +213,7 @@ impl Journal {
         record: Record,
         durability: Durability,
     ) -> Result<Entry, FileError> {
-        let entry = Entry { at, record };
+        let entry = Entry { at, record: hide_record(record) };
         crate::crash::point();
         self.write(&entry, durability).map_err(FileError::io(Action::Write, &self.path))?;
         crate::crash::point();

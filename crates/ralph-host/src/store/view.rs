@@ -5,12 +5,14 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use ralph_core::dashboard::redact::OpenKey;
 use rustix::fs::{CWD, OFlags, RenameFlags, renameat, renameat_with};
 use rustix::io::Errno;
 
 use super::atomic::TEMP_PREFIX;
 use super::target::directory_of;
 use crate::file_error::{Action, FileError};
+use crate::redaction::{hide_lines, redactor};
 
 /// Names that are tried before one is used twice.
 const MOST_NAMES: u32 = 1000;
@@ -69,10 +71,12 @@ fn is_ours(found: &Metadata) -> bool {
     found.is_file() && found.nlink() == 1
 }
 
-/// Add `bytes` to the end of the file `path`, with the directories it needs.
+/// Add lines to the end of the log `path`, with the directories it needs: without secrets, and for its
+/// owner alone.
 pub fn add_to_view(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let open = || OpenOptions::new().append(true).create(true).open(path);
-    let added = with_directory(path, open).and_then(|mut file| file.write_all(bytes));
+    let bytes = hide_lines(bytes, &redactor(), &mut OpenKey::default());
+    let open = || OpenOptions::new().append(true).create(true).mode(0o600).open(path);
+    let added = with_directory(path, open).and_then(|mut file| file.write_all(&bytes));
     added.map_err(FileError::io(Action::Write, path))
 }
 

@@ -108,23 +108,15 @@ pub(crate) fn gates(site: &Site, _: &Request, id: &str) -> Result<Value, Refusal
     let Some(verdict) = &view.verdict else {
         return Ok(json!({ "passed": null, "checks": [] }));
     };
-    let report = verdict.report.as_deref().and_then(|path| file(site, path).ok());
-    let report: Value =
-        report.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-    let said = |name: &str, field: &str| {
-        let checks = report["checks"].as_array()?;
-        let check = checks.iter().find(|check| check["name"] == name)?;
-        check[field].as_str().map(str::to_owned)
-    };
     let checks: Vec<Value> = verdict
         .checks
         .iter()
         .map(|check| {
-            let whole = said(&check.name, "log").and_then(|log| file(site, &log).ok());
+            let whole = check.log.as_deref().and_then(|log| file(site, log).ok());
             json!({
                 "name": check.name, "passed": check.passed, "preexisting": check.preexisting,
-                "words": attempt::check(check), "command": said(&check.name, "command"),
-                "output": whole.or_else(|| said(&check.name, "output")),
+                "words": attempt::check(check), "command": check.command,
+                "output": whole.as_ref().unwrap_or(&check.excerpt),
             })
         })
         .collect();

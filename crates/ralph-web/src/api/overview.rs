@@ -1,6 +1,8 @@
 //! The whole at a glance: the first screen, the plan, a task, the numbers.
 
 use ralph_core::dashboard::{self, Facts};
+use ralph_core::needs::Damage;
+use ralph_core::text::shell_word;
 use serde_json::{Value, json};
 
 use super::{limit, value};
@@ -16,6 +18,15 @@ pub(crate) fn state(site: &Site, _: &Request, _: &str) -> Result<Value, Refusal>
     let speaker = site.feed.fresh().speaker();
     let meter = site.meter(speaker.as_ref());
     let (now, name) = (site.clock.stamp(), site.name());
+    let damaged = |problem: &String, command: String| Damage { problem: problem.clone(), command };
+    let plan_command = || format!("ralph validate --plan {}", shell_word(&plan.file));
+    let damage: Vec<Damage> = [
+        plan.problem.as_ref().map(|problem| damaged(problem, plan_command())),
+        inbox.as_ref().err().map(|problem| damaged(problem, "ralph inbox list".to_owned())),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     let inner = site.feed.known();
     let facts = Facts {
         now: &now,
@@ -23,6 +34,7 @@ pub(crate) fn state(site: &Site, _: &Request, _: &str) -> Result<Value, Refusal>
         plan_file: &plan.file,
         history: &inner.history,
         plan: &plan.plan,
+        damage: &damage,
         inbox: inbox.as_deref().unwrap_or_default(),
         config: &config,
         running: &running,
@@ -44,6 +56,9 @@ pub(crate) fn plan(site: &Site, request: &Request, _: &str) -> Result<Value, Ref
     let inner = site.feed.fresh();
     let board = dashboard::board(&plan.plan, &inner.history, offset, limit(request, 200));
     let mut told = value(&board)?;
+    if plan.problem.is_some() {
+        told["stage"] = json!(dashboard::UNREADABLE);
+    }
     told["problem"] = json!(plan.problem);
     told["file"] = json!(plan.file);
     Ok(told)

@@ -1,7 +1,8 @@
 //! What the API promises to whoever scripts it.
 
-use crate::site::{Site, ids, noted, run};
-use ralph_core::cycle::Record;
+use crate::site::{Site, await_hello, ids, noted, run};
+use ralph_core::cycle::{PlanAmended, Record};
+use ralph_core::plan::AmendmentOutcome;
 use serde_json::json;
 
 const PLAN: &str = r#"{"t":"task","id":"t-aaaa","name":"add","s":"p"}
@@ -85,7 +86,7 @@ fn a_stream_goes_on_after_the_last_event_that_was_seen_none_lost_none_doubled() 
     let mut other = site.events("/api/events?after=598", "");
     assert_eq!(ids(&mut other, 2), [599, 600]);
     let mut fresh = site.events("/api/events", "");
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    await_hello(&mut fresh);
     site.journal(vec![noted("new")]);
     assert_eq!(ids(&mut fresh, 1), [601], "without a number: only what is new");
 }
@@ -191,14 +192,33 @@ fn a_spec_that_is_written_during_an_attempt_waits_and_its_name_is_taken() {
     assert_eq!(site.post("/api/specs", &body).json()["waits"], true);
     assert_eq!(site.post("/api/specs", &body).status, 409, "its name is taken");
     assert_eq!(site.post("/api/inbox", r#"{"spec":"late.md"}"#).status, 202);
-    std::thread::sleep(std::time::Duration::from_millis(300));
     assert!(!site.path("ralph/specs/late.md").exists(), "it would be taken for the attempt's work");
     assert_eq!(site.get("/api/specs").json()["specs"][0]["waits"], true);
     site.journal(vec![Record::RolledBack { attempt: "a1".into(), salvage: None }]);
-    let there = (0..100).any(|_| {
+    let there = (0..1200).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(50));
         site.path("ralph/specs/late.md").exists() && site.path("ralph/inbox.jsonl").exists()
     });
     assert!(there);
     assert_eq!(site.get("/api/inbox").json()["entries"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn changes_of_the_plan_by_an_agent_are_on_the_first_screen() {
+    let site = Site::new(&[("ralph/plan.jsonl", PLAN)]);
+    let removed = AmendmentOutcome {
+        action: "remove".into(),
+        id: Some("t-cccc".into()),
+        name: "multiply".into(),
+        reason: Some("not needed".into()),
+        refused: None,
+    };
+    let (attempt, task) = ("01J".to_owned(), "t-aaaa".to_owned());
+    let amended = PlanAmended { attempt, iteration: 1, task, outcomes: vec![removed] };
+    site.journal(vec![run(), Record::Amended(amended)]);
+    let state = site.get("/api/state").json();
+    assert_eq!(state["amendments"][0]["words"], "removed t-cccc multiply (not needed)");
+    assert_eq!(state["amendments"][0]["by_task"], "t-aaaa");
+    site.journal(vec![run()]);
+    assert_eq!(site.get("/api/state").json()["amendments"], json!([]));
 }

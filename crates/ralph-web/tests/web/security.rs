@@ -3,7 +3,7 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpStream};
 use std::time::Duration;
 
-use crate::site::{Site, bind, noted, options, run};
+use crate::site::{Site, await_hello, bind, noted, options, run};
 use ralph_web::{Options, Remote};
 
 #[test]
@@ -208,7 +208,7 @@ fn whoever_says_nothing_is_not_waited_for_and_does_not_keep_others_out() {
     let _ended = slow.read_to_string(&mut answer);
     assert!(answer.contains("408") || answer.is_empty(), "{answer}");
     drop(silent);
-    let answered = (0..100).any(|_| {
+    let answered = (0..1200).any(|_| {
         std::thread::sleep(Duration::from_millis(50));
         site.get("/api/state").status == 200
     });
@@ -330,7 +330,7 @@ fn secrets_are_hidden_in_what_a_backend_says_and_was_told_and_as_it_happens() {
         assert!(!body.contains(key) && !body.contains("corp-77aa"), "{path}: {body}");
     }
     let mut events = site.events("/api/events", "");
-    std::thread::sleep(Duration::from_millis(300));
+    await_hello(&mut events);
     site.journal(vec![noted(&format!("found {key} and corp-77aa"))]);
     let (mut text, mut piece) = (String::new(), [0; 4096]);
     while !text.contains("found ") {

@@ -166,6 +166,15 @@ impl Site {
     }
 }
 
+/// Read an event stream up to its greeting: what is journalled from now on is in it.
+pub(crate) fn await_hello(stream: &mut TcpStream) {
+    let (mut text, mut byte) = (String::new(), [0]);
+    while !(text.contains("event: hello") && text.ends_with("\n\n")) {
+        stream.read_exact(&mut byte).unwrap();
+        text.push(char::from(byte[0]));
+    }
+}
+
 impl Drop for Site {
     fn drop(&mut self) {
         self.end();

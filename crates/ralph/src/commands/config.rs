@@ -4,10 +4,12 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use ralph_core::config::{self, Resolved, Shown, Tier, Value};
-use ralph_host::config_load::ProjectText;
+use ralph_core::control::Setting;
+use ralph_host::config_load::{ProjectText, conf_in_force};
 use serde_json::json;
 
 use crate::args::{Common, PlanArgs};
+use crate::commands::control;
 use crate::commands::permit::Access;
 use crate::context::{Context, config_error};
 use crate::error::CommandError;
@@ -121,6 +123,15 @@ fn get(resolved: &Resolved, key: &str, render: Render) -> Result<(), CommandErro
 fn set_key(context: &Context, key: &str, value: &str, render: Render) -> Result<(), CommandError> {
     let path = context.project.ralph_toml();
     let shown = context.show(&path);
+    if let Some(conf) = conf_in_force(context.project.root()) {
+        let why = format!("the settings are in {conf}, which counts only without ralph.toml");
+        return Err(CommandError::new(why).hint("`ralph init` makes ralph.toml of it, then set it"));
+    }
+    // What changes during an attempt would be taken for its work, so the loop does it between two.
+    let sent = control::running(context).and_then(|_| Setting::new(key, value).ok());
+    if let Some(setting) = sent {
+        return control::send_setting(context, setting, render);
+    }
     context.change_text(&path, |text| {
         let new = config::set(&shown, text.unwrap_or_default(), key, value).map_err(|e| {
             let (e, name) = (e.to_string(), format!("`{key}`"));

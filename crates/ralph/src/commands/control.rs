@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ralph_core::control::{Command, promise};
+use ralph_core::control::{Command, Setting, promise};
 use ralph_core::cycle::History;
 use ralph_core::dashboard::command::doing;
 use ralph_core::plan::Id;
@@ -142,6 +142,15 @@ pub(crate) fn skip(context: &Context, args: &SkipArgs) -> Result<ExitCode, Comma
         return Err(task::unknown(&id, &file.plan));
     }
     to_the_loop(context, &Command::Skip(id), args.common.render())
+}
+
+/// Let the loop that runs change a setting, and `ralph.toml` with it.
+pub(crate) fn send_setting(
+    context: &Context,
+    setting: Setting,
+    render: Render,
+) -> Result<(), CommandError> {
+    to_the_loop(context, &Command::Set(setting), render).map(|_| ())
 }
 
 /// Which plan the loop works on, unless somebody says otherwise.

@@ -13,10 +13,10 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, Render};
 
-/// Write a plan in another format, and say what that cannot hold
+/// Write a plan in another format, and list what that format cannot hold
 ///
-/// Both formats are known from the files: plan.jsonl, plan.json, progress.md, implementation.json.
-/// The original stays as it is.
+/// The file names tell the formats: plan.jsonl, plan.json, progress.md, implementation.json. The
+/// original does not change. In its own format the plan is copied byte for byte.
 ///
 /// Examples:
 ///   ralph convert plan.json ralph/plan.jsonl
@@ -31,7 +31,7 @@ pub(crate) struct ConvertArgs {
     /// The format to write [default: from the output's name]
     #[arg(long, value_name = "FORMAT", value_parser = ["jsonl", "deluxe", "progress", "implementation"])]
     to: Option<String>,
-    /// Replace the output if it exists
+    /// Overwrite the output file if it exists
     #[arg(long)]
     force: bool,
     /// Print JSON
@@ -42,9 +42,9 @@ pub(crate) struct ConvertArgs {
 /// Run it.
 pub(crate) fn run(context: &Context, args: &ConvertArgs) -> Result<ExitCode, CommandError> {
     let format = target(args)?;
-    let file = context.read_plan(&PlanArgs { plan: Some(args.input.clone()) })?;
+    let (file, text) = context.peek_plan(&PlanArgs { plan: Some(args.input.clone()) })?;
     let title = project_name(context);
-    let converted = convert(&file.plan, format, &title, &context.now())
+    let converted = convert(&file.plan, &text, format, &title, &context.now())
         .map_err(|e| CommandError::new(format!("cannot convert {}: {e}", file.shown)))?;
     let to_stdout = args.output.as_os_str() == "-";
     if to_stdout {
@@ -62,8 +62,11 @@ fn target(args: &ConvertArgs) -> Result<Format, CommandError> {
         return known.ok_or_else(|| CommandError::usage(format!("unknown format {name}")));
     }
     Format::from_file_name(&args.output.to_string_lossy()).ok_or_else(|| {
-        CommandError::usage(format!("{}: which format is that?", args.output.display()))
-            .hint("name it with --to jsonl, deluxe, progress or implementation")
+        CommandError::usage(format!(
+            "the name {} does not tell a plan format",
+            args.output.display()
+        ))
+        .hint("name it with --to jsonl, deluxe, progress or implementation")
     })
 }
 

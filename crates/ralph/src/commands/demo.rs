@@ -26,10 +26,10 @@ use crate::out;
 
 /// See ralph at work on a small project, without an account and without cost
 ///
-/// Makes a throw-away repository with a calculator in shell, its tests and a plan of four tasks, and
-/// builds it with a simulated agent that makes the mistakes that real ones make: work that fails its
-/// tests, a claim without work, a crash in the middle of an edit. Takes a few seconds, needs git and a
-/// shell, and touches nothing else.
+/// Creates a temporary repository with a calculator in shell, its tests and a plan of four tasks. A
+/// simulated agent works on them and makes the mistakes of real agents: code that fails the tests, a
+/// claim without any change, a crash in the middle of an edit. It takes a few seconds, needs git and a
+/// shell, and changes nothing else on your machine.
 ///
 /// Examples:
 ///   ralph demo
@@ -38,10 +38,10 @@ use crate::out;
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct DemoArgs {
-    /// Make the project in this directory and leave it there
+    /// Create the project in this directory and keep it
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Show it in the dashboard too, until Ctrl-C
+    /// Also show it in the dashboard, until Ctrl-C
     #[arg(long)]
     web: bool,
 }
@@ -69,13 +69,11 @@ impl Place {
 pub(crate) fn run(here: Option<&Path>, args: &DemoArgs) -> Result<ExitCode, CommandError> {
     let place = place(here, args)?;
     let root = place.path();
-    write_project(root)?;
-    let context = Context::open(Some(root))?;
-    // Its own name: two demos at once must not take each other's processes for their own.
-    let runner = Runner::new(context.ids().ulid(context.clock().now()));
-    git::found(root, &runner, "A calculator without operations").map_err(git_error)?;
+    let ignore = with_rules("").unwrap_or_default();
+    let files = FILES.iter().map(|DemoFile { path, text }| (*path, *text));
+    let files = files.chain([(".gitignore", ignore.as_str())]);
+    let runner = make_project(root, files, "A calculator without operations")?;
     tell(&introduction(root))?;
-    // Opened again: now it is a repository.
     let context = Context::open(Some(root))?;
     let page = if args.web { Some(Page::open(&context)?) } else { None };
     let code = build::run_with(&context, &BuildArgs::with_backend("sim"), &mut Narrator::new())?;
@@ -92,29 +90,34 @@ pub(crate) fn run(here: Option<&Path>, args: &DemoArgs) -> Result<ExitCode, Comm
 }
 
 fn place(here: Option<&Path>, args: &DemoArgs) -> Result<Place, CommandError> {
-    let Some(keep) = &args.keep else {
-        let scratch = Scratch::new(&std::env::temp_dir());
-        return scratch.map(Place::Scratch).map_err(|e| CommandError::new(e.to_string()));
-    };
-    let path = match here {
-        Some(here) => here.join(keep),
-        None => keep.clone(),
-    };
-    let path = std::path::absolute(&path).unwrap_or(path);
-    match std::fs::read_dir(&path).map(|mut entries| entries.next().is_none()) {
-        Ok(true) => Ok(Place::Kept(path)),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Place::Kept(path)),
-        Ok(false) => Err(CommandError::new(format!("{} is not empty", path.display()))
-            .hint("name a directory that is not there yet")),
-        Err(e) => Err(CommandError::new(format!("cannot use {}: {e}", path.display()))
-            .hint("name a directory that is not there yet")),
+    match &args.keep {
+        Some(keep) => empty_directory(here, keep).map(Place::Kept),
+        None => {
+            let scratch = Scratch::new(&std::env::temp_dir());
+            scratch.map(Place::Scratch).map_err(|e| CommandError::new(e.to_string()))
+        }
     }
 }
 
-fn write_project(root: &Path) -> Result<(), CommandError> {
-    let ignore = with_rules("").unwrap_or_default();
-    let ignore = [(".gitignore", ignore.as_str())];
-    let files = FILES.iter().map(|DemoFile { path, text }| (*path, *text)).chain(ignore);
+/// The absolute path of a directory that is empty or not there yet.
+pub(super) fn empty_directory(here: Option<&Path>, name: &Path) -> Result<PathBuf, CommandError> {
+    let path = here.map_or_else(|| name.to_owned(), |here| here.join(name));
+    let path = std::path::absolute(&path).unwrap_or(path);
+    let why = match std::fs::read_dir(&path).map(|mut entries| entries.next().is_none()) {
+        Ok(true) => return Ok(path),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(path),
+        Ok(false) => format!("{} is not empty", path.display()),
+        Err(e) => format!("cannot use {}: {e}", path.display()),
+    };
+    Err(CommandError::new(why).hint("name a directory that does not exist yet"))
+}
+
+/// Write these files and commit them, in a repository of their own.
+pub(super) fn make_project<'f>(
+    root: &Path,
+    files: impl IntoIterator<Item = (&'f str, &'f str)>,
+    subject: &str,
+) -> Result<Runner, CommandError> {
     for (name, text) in files {
         let path = root.join(name);
         match store::create(&path, text.as_bytes()) {
@@ -125,7 +128,11 @@ fn write_project(root: &Path) -> Result<(), CommandError> {
             Err(e) => return Err(CommandError::new(e.to_string()).maybe_hint(e.hint())),
         }
     }
-    Ok(())
+    let context = Context::open(Some(root))?;
+    // Its own name: two demos at once must not take each other's processes for their own.
+    let runner = Runner::new(context.ids().ulid(context.clock().now()));
+    git::found(root, &runner, subject).map_err(git_error)?;
+    Ok(runner)
 }
 
 fn introduction(root: &Path) -> Vec<String> {

@@ -6,9 +6,12 @@ use clap::{Args, Subcommand};
 use ralph_core::age;
 use ralph_core::inbox::{Entry, Inbox, InboxError, Status};
 use ralph_core::init::is_starter;
+use ralph_core::needs::Running;
 use ralph_core::spec;
+use ralph_host::drive::{self, Warnings};
 use serde_json::json;
 
+use crate::commands::build::{drive_error, mend_ledger, setup};
 use crate::commands::permit::Access;
 use crate::commands::spec::existing_spec;
 use crate::commands::spec_file::untouched;
@@ -138,21 +141,55 @@ fn add(context: &Context, typed: &str, render: Render) -> Result<(), CommandErro
 }
 
 fn remove(context: &Context, which: &str, render: Render) -> Result<(), CommandError> {
-    let entry = change(context, |inbox| {
-        let typed = inbox.find(which).map(|e| e.id.clone()).or_else(|| spec::name(which).ok());
-        let found = inbox.removable(typed.as_deref().unwrap_or(which));
-        let entry = found.map_err(|e| match e {
-            InboxError::Unknown(_) => CommandError::new(format!("the inbox has no {which}"))
-                .hint("`ralph inbox` shows what it has"),
-            other => CommandError::new(other.to_string()),
-        })?;
+    let text = read(context)?;
+    let inbox = parse(context, &text)?;
+    let typed = inbox.find(which).map(|e| e.id.clone()).or_else(|| spec::name(which).ok());
+    let entry = match inbox.removable(typed.as_deref().unwrap_or(which)) {
+        Ok(entry) => entry.clone(),
+        // What a killed agent left is nobody's.
+        Err(InboxError::Active { id, .. }) if context.running() == Running::Nobody => {
+            match inbox.find(&id) {
+                Some(entry) => entry.clone(),
+                None => return Err(CommandError::new(format!("the inbox has no {id}"))),
+            }
+        }
+        Err(InboxError::Unknown(_)) => {
+            return Err(CommandError::new(format!("the inbox has no {which}"))
+                .hint("`ralph inbox` shows what it has"));
+        }
+        Err(other) => return Err(CommandError::new(other.to_string())),
+    };
+    let begun = entry.status == Status::Active || drive::is_begun(&context.project, &entry.id);
+    let kept = if begun { discard(context, &entry)? } else { None };
+    change(context, |inbox| {
         let text = inbox.remove(&entry.id).map_err(|e| CommandError::new(e.to_string()))?;
-        Ok((text, entry.clone()))
+        Ok((text, ()))
     })?;
     match render {
-        Render::Json => out::json(&json!({ "id": entry.id, "spec": entry.spec })),
-        Render::People => out::line(format!("Removed: {} {}", entry.id, out::clean(&entry.spec))),
+        Render::Json => {
+            out::json(&json!({ "id": entry.id, "spec": entry.spec, "work_kept": kept }))
+        }
+        Render::People => {
+            out::line(format!("Removed: {} {}", entry.id, out::clean(&entry.spec)))?;
+            match kept {
+                Some(kept) => out::line(format!("Its unfinished work is out of the tree; {kept}")),
+                None => Ok(()),
+            }
+        }
     }
+}
+
+/// Take what was built of a spec out of the tree. Where it is kept, in words.
+fn discard(context: &Context, entry: &Entry) -> Result<Option<String>, CommandError> {
+    let mut told = Warnings::default();
+    mend_ledger(context, &mut told)?;
+    let path = context.project.plan_jsonl();
+    let file = context.plan_at(&path)?;
+    let resolved = context.config_with(&[], &file)?;
+    let setup = setup(context, path, &file, &resolved, drive::Options::default())?;
+    let kept = drive::discard_spec(setup, entry, &mut told).map_err(|e| drive_error(&e));
+    told.0.iter().for_each(out::warn);
+    kept
 }
 
 fn clear(context: &Context, render: Render) -> Result<(), CommandError> {

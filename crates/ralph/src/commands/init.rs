@@ -20,11 +20,10 @@ use crate::out::{self, Render};
 
 /// Set a project up: a first spec, ralph.toml with quality gates, ignore rules
 ///
-/// The gates are commands of the stacks that are found: Rust, Node, Python, Go, Make, Just. On a
-/// terminal ralph asks which backend to use, tries each gate once and asks whether to keep it; --yes
-/// and whoever has no terminal take what is found. The settings of a Ralph Deluxe project or a
-/// .ralph-wiggum/ folder are taken over. What is there already is never overwritten, so running it
-/// again does no harm.
+/// ralph looks for Rust, Node, Python, Go, Make and Just, and writes their test and lint commands as
+/// gates. On a terminal it asks which backend to use, runs each gate once and asks whether to keep it.
+/// With --yes or without a terminal it asks nothing. It imports the settings of a Ralph Deluxe project
+/// or a .ralph-wiggum/ folder. It never overwrites a file, so you can run it again.
 ///
 /// Examples:
 ///   ralph init
@@ -32,7 +31,7 @@ use crate::out::{self, Render};
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct InitArgs {
-    /// Ask nothing and take what is found
+    /// Ask nothing and keep every gate that was found
     #[arg(short, long)]
     yes: bool,
     /// Also write an empty plan of this format

@@ -28,6 +28,9 @@ pub(crate) struct LoopArgs {
     /// Let a backend run although its cost is unknown and --max-cost is set
     #[arg(long)]
     allow_unknown_cost: bool,
+    /// End as complete although no gate proves the work (exit code 3 otherwise)
+    #[arg(long)]
+    allow_unproven: bool,
     /// Say only what went wrong, and how it ended
     #[arg(long, short)]
     quiet: bool,
@@ -86,6 +89,7 @@ impl LoopArgs {
             flag("--max-cost", "limits.max_cost", self.max_cost.as_deref()),
             flag("--mode", "mode", self.mode.as_deref()),
             flag("--allow-unknown-cost", "allow_unknown_cost", unknown),
+            flag("--allow-unproven", "unproven", self.allow_unproven.then_some("allow")),
         ];
         own.into_iter().chain(mine).flatten().collect()
     }

@@ -37,6 +37,7 @@ pub(crate) mod spec;
 pub(crate) mod spec_file;
 pub(crate) mod status;
 pub(crate) mod task;
+pub(crate) mod tutorial;
 pub(crate) mod validate;
 pub(crate) mod watch;
 
@@ -54,6 +55,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
     permit::check(access(&cli.command), here)?;
     match cli.command {
         Command::Demo(args) => demo::run(here, &args),
+        Command::Tutorial(args) => tutorial::run(here, &args),
         Command::Init(args) => init::run(&Context::open(here)?, &args),
         Command::Doctor(args) => doctor::run(&Context::open(here)?, &args),
         Command::Plan(args) => plan_spec::run(&Context::open(here)?, &args),
@@ -109,6 +111,7 @@ fn access(command: &Command) -> Access {
         Command::Mcp(_) => Access::Say,
         // Whoever opens the page can decide.
         Command::Demo(_)
+        | Command::Tutorial(_)
         | Command::Init(_)
         | Command::Doctor(_)
         | Command::Convert(_)

@@ -1,7 +1,8 @@
 //! What a backend may do with ralph: look, and say a few things.
 //!
 //! A loop starts backends with `RALPH_ATTEMPT`. A command that finds it, and finds that attempt in the
-//! journal of its own project, runs inside that attempt. In another project it is a command like any
+//! journal of its own project, runs inside that attempt. So does every command that descends from the
+//! loop of its project, whatever its environment says. In another project it is a command like any
 //! other: a backend that works on ralph itself has to test it.
 
 use std::path::Path;
@@ -10,8 +11,10 @@ use ralph_core::claim;
 use ralph_core::handoff::Handoff;
 use ralph_core::plan::{Id, MAX_AMENDMENTS};
 use ralph_host::drive::ATTEMPT_VARIABLE;
+use ralph_host::proc::mark::descends_from;
 use ralph_host::store::{StoreError, Word};
 
+use super::control::running;
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -43,10 +46,16 @@ const ALLOWED: &str = "a backend may use `ralph task add`, `ralph task done` and
 
 /// Refuse what is not for a backend.
 pub(crate) fn check(access: Access, here: Option<&Path>) -> Result<(), CommandError> {
-    if access != Access::Decide || attempt().is_none() {
+    if access != Access::Decide {
         return Ok(());
     }
-    match inside(&Context::open(here)?)? {
+    // Whether there is a project at all is for the command to say.
+    let context = match Context::open(here) {
+        Ok(context) => context,
+        Err(_) if named_attempt().is_none() => return Ok(()),
+        Err(e) => return Err(e),
+    };
+    match inside(&context)? {
         None => Ok(()),
         Some(inside) => Err(CommandError::new(format!(
             "this runs inside an attempt (iteration {}, {}), and that command is for people",
@@ -56,15 +65,25 @@ pub(crate) fn check(access: Access, here: Option<&Path>) -> Result<(), CommandEr
     }
 }
 
-fn attempt() -> Option<String> {
+fn named_attempt() -> Option<String> {
     let value = std::env::var_os(ATTEMPT_VARIABLE).filter(|v| !v.is_empty())?;
     Some(value.to_string_lossy().into_owned())
 }
 
 /// The attempt of this project that the command runs in. One that is over says nothing any more.
 pub(crate) fn inside(context: &Context) -> Result<Option<Inside>, CommandError> {
-    let Some(attempt) = attempt() else { return Ok(None) };
+    let below = running(context).is_some_and(|holder| descends_from(holder.pid));
+    let named = named_attempt();
+    if !below && named.is_none() {
+        return Ok(None);
+    }
     let history = context.history()?;
+    let open = match (&history.open, &history.consulting) {
+        _ if !below => None,
+        (Some(open), _) => Some(open.started.attempt.clone()),
+        (None, consulting) => consulting.as_ref().map(|open| open.id.clone()),
+    };
+    let Some(attempt) = open.or(named) else { return Ok(None) };
     if let Some(open) = history.consulting.as_ref().filter(|open| open.id == attempt) {
         return Err(CommandError::new(format!(
             "this agent was asked to {}, not to decide",

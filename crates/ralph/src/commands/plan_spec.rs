@@ -237,6 +237,9 @@ fn tell(
     let created: Vec<&Task> = planned.iter().flat_map(|one| &one.tasks).collect();
     let failed = planned.iter().any(|one| one.end.is_some());
     if render == Render::People && !(failed && created.is_empty()) {
+        for note in planned.iter().filter(|one| one.tasks.is_empty()).flat_map(|p| &p.came.notes) {
+            out::line(note)?;
+        }
         let count = out::count(created.len(), "new task");
         out::line(format!("{count} in {}", context.show(path)))?;
         table(&created)?;

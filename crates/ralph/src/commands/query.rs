@@ -73,7 +73,7 @@ pub(crate) fn run(context: &Context, args: &QueryArgs) -> Result<ExitCode, Comma
 /// The loop's iteration, from the runtime state; 0 when no loop has run here.
 pub(crate) fn iteration(context: &Context) -> Result<u64, CommandError> {
     let history = context.history()?;
-    if history.run.as_ref().is_some_and(|run| run.command == "construct") {
+    if history.run.as_ref().is_some_and(|run| run.command != "build") {
         return Ok(history.construct.iteration.into());
     }
     let path = context.project.state_json();

@@ -77,6 +77,8 @@ fn report(context: &Context, args: &ReportArgs) -> Result<Report, CommandError> 
         project: name.as_deref().unwrap_or("ralph"),
         past: &past,
         plan: &file.plan,
+        plan_file: &file.shown,
+        running: &context.running(),
         inbox: Some(&inbox),
         on_branch: on_branch.as_ref(),
         ledger: &ledger,

@@ -4,7 +4,6 @@ use ralph_core::config::Config;
 use ralph_core::cycle::History;
 use ralph_core::dashboard::{Facts, Meter, Running, State, state};
 use ralph_core::inbox::{Entry, Inbox};
-use ralph_host::store::who_runs;
 
 use crate::args::PlanArgs;
 use crate::context::{Context, PlanFile, parse_error};
@@ -40,9 +39,7 @@ impl Seen {
         inbox: &[Entry],
     ) -> Result<Self, CommandError> {
         let config = context.config_with(&[], &file)?.config;
-        let holder = who_runs(&context.project.state_dir());
-        let running = holder.map_or(Running::Nobody, |holder| Running::Pid(holder.pid));
-        Ok(Self { file, inbox: inbox.to_vec(), config, running })
+        Ok(Self { file, inbox: inbox.to_vec(), config, running: context.running() })
     }
 
     /// The view model.
@@ -55,6 +52,7 @@ impl Seen {
             plan_file: &self.file.shown,
             history,
             plan: &self.file.plan,
+            damage: &[],
             inbox: &self.inbox,
             config: &self.config,
             running: &self.running,

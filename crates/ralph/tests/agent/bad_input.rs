@@ -51,7 +51,7 @@ fn of_a_spec_that_is_edited_while_it_is_active_the_fetched_text_counts() {
     lab.agents(&hangs_once("a.md"));
     let agent = lab.spawn(["agent"]);
     lab.until_home_has("began");
-    lab.insist("INT", agent.pid());
+    lab.signal_twice("INT", &agent);
     agent.wait().fails(130);
     lab.write("ralph/specs/a.md", "# something else\n");
     let no = r#"{ answer = { satisfied = false, reason = "it wants something else" } }"#;

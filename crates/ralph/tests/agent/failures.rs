@@ -93,7 +93,7 @@ fn lines_that_the_user_changed_in_a_failed_specs_file_stay() {
     lab.agents(&(coder("when = \"Hopeless\"\nattempt = 1", &hang) + &half_way("a.md")));
     let agent = lab.spawn(["agent"]);
     lab.until_home_has("began");
-    lab.insist("INT", agent.pid());
+    lab.signal_twice("INT", &agent);
     agent.wait().fails(130);
     // The spec's half is in the tree, and somebody goes on with it.
     let mine = "int main(void) { return 2; }\n";

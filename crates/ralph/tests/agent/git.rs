@@ -2,7 +2,7 @@
 
 use crate::dirt;
 use crate::lab::{GOOD, PLAN, TWO_TASKS, coder, lab, planned, rule, touch, wait_for};
-use crate::repo::{says, until};
+use crate::repo::says;
 
 /// A hook that refuses commits of specs so many times.
 fn refusing(times: u32) -> String {
@@ -81,12 +81,11 @@ fn interrupted(rules: &str) -> crate::lab::Lab {
     let lab = lab(&["a.md", "b.md"]);
     lab.commit("inbox");
     let whole = [crate::lab::WHOLE, "# a.md"];
-    lab.agents(&(rule(&whole, "attempt = 1", "{ hang = true }") + rules));
+    let hang = format!("{}, {{ hang = true }}", touch("asked"));
+    lab.agents(&(rule(&whole, "attempt = 1", &hang) + rules));
     let agent = lab.spawn(["agent"]);
-    lab.until_asked("verify", 1);
-    until(|| lab.asked("verify") >= 1);
-    std::thread::sleep(std::time::Duration::from_millis(400));
-    lab.insist("INT", agent.pid());
+    lab.until_home_has("asked");
+    lab.signal_twice("INT", &agent);
     agent.wait().fails(130);
     lab
 }

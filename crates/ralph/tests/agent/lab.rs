@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::plans::{Format, records, value};
 use crate::repo::{Repo, until};
+pub(crate) use crate::repo::{held, touch, wait_for};
 
 /// Words by which the sim tells the prompts of the stages apart.
 pub(crate) const PLAN: &str = "turn a spec into a plan";
@@ -197,8 +198,7 @@ impl Lab {
         if self.exists("ralph/plan.jsonl") { records(&self.plan()) } else { Vec::new() }
     }
 
-    /// Wait until an agent is asked for the `nth` time in this role. Such agents may only look, so
-    /// they cannot leave a file to wait for.
+    /// Wait until an agent is about to be asked for the `nth` time in this role.
     #[track_caller]
     pub(crate) fn until_asked(&self, role: &str, nth: usize) {
         let journal = self.path(".git/ralph/journal.jsonl");
@@ -208,45 +208,8 @@ impl Lab {
             let asking = |l: &&str| l.contains("\"record\":\"consulting\"") && l.contains(&role);
             text.lines().filter(asking).count() >= nth
         });
-        // It is asked a moment after that was written down.
-        std::thread::sleep(std::time::Duration::from_millis(400));
-    }
-
-    /// Wait until the user's home has this file, which a rule of the sim has made.
-    #[track_caller]
-    pub(crate) fn until_home_has(&self, name: &str) {
-        until(|| self.home().join(name).exists());
-    }
-
-    /// Let go whoever waits for this file.
-    pub(crate) fn allow(&self, name: &str) {
-        std::fs::write(self.home().join(name), "").unwrap();
-    }
-
-    /// Send a signal twice, with time to hear the first one.
-    #[track_caller]
-    pub(crate) fn insist(&self, word: &str, pid: u32) {
-        self.shell(&format!("kill -{word} {pid}; sleep 0.3; kill -{word} {pid}")).ok();
-    }
-
-    /// Send a signal to a process.
-    #[track_caller]
-    pub(crate) fn signal(&self, word: &str, pid: u32) {
-        self.shell(&format!("kill -{word} {pid}")).ok();
     }
 }
 
 const OUT_OF_SCOPE: &str =
     r#"{ answer = { outcome = "out_of_scope", reason = "a person has to decide that" } }"#;
-
-/// A step that makes a file in the home.
-pub(crate) fn touch(name: &str) -> String {
-    format!(r#"{{ run = "touch \"$HOME/{name}\"" }}"#)
-}
-
-/// A step that waits until a file is in the home, but not for ever.
-pub(crate) fn wait_for(name: &str) -> String {
-    format!(
-        r#"{{ run = "i=0; while [ ! -e \"$HOME/{name}\" ] && [ $i -lt 600 ]; do sleep 0.1; i=$((i+1)); done" }}"#
-    )
-}

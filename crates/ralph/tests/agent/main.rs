@@ -26,6 +26,7 @@ mod kills;
 mod lab;
 mod limits;
 mod many;
+mod money;
 mod notify;
 mod seed;
 mod service;

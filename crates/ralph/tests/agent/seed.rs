@@ -4,7 +4,8 @@
 use serde_json::json;
 
 use crate::lab::{
-    GOOD, ONE_TASK, PLAN, TWO_TASKS, VERIFY, coder, hopeless, lab, planned, rule, touch, wait_for,
+    GOOD, ONE_TASK, PLAN, TWO_TASKS, VERIFY, coder, held, hopeless, lab, planned, rule, touch,
+    wait_for,
 };
 use crate::repo::says;
 
@@ -105,10 +106,11 @@ fn specs_are_worked_on_in_the_order_in_which_they_were_added() {
 fn a_spec_is_active_before_anything_else_happens_to_it() {
     let lab = lab(&["a.md"]);
     // The planner is the first to run.
-    lab.agents(&rule(&[PLAN], "", &format!("{{ sleep = \"3s\" }}, {ONE_TASK}")));
+    lab.agents(&rule(&[PLAN], "", &held(ONE_TASK)));
     let agent = lab.spawn(["agent"]);
-    lab.until_asked("plan", 1);
+    lab.until_home_has("go.held");
     let (record, plan) = (lab.entry("a.md"), lab.plan());
+    lab.allow("go");
     agent.wait().ok();
     assert_eq!(record["status"], "active");
     assert_eq!(record["started_at"], ralph_testkit::NOW);
@@ -239,7 +241,7 @@ fn a_signal_lets_the_iteration_come_to_its_end() {
     let agent = lab.spawn(["agent"]);
     lab.until_home_has("began");
     lab.signal("INT", agent.pid());
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    agent.until_prints("Stopping");
     lab.allow("go");
     let run = agent.wait().fails(130);
     says(&run, "Interrupted. Agent stopping.");
@@ -251,11 +253,13 @@ fn a_signal_lets_the_iteration_come_to_its_end() {
 #[test]
 fn a_signal_makes_the_current_spec_pending_again() {
     let lab = lab(&["a.md"]);
-    let reject = r#"{ sleep = "3s" }, { answer = { task_id = "{task}", verdict = "reject", reason = "more" } }"#;
-    lab.agents(&rule(&[VERIFY], "attempt = 1", reject));
+    let reject = r#"{ answer = { task_id = "{task}", verdict = "reject", reason = "more" } }"#;
+    lab.agents(&rule(&[VERIFY], "attempt = 1", &held(reject)));
     let agent = lab.spawn(["agent"]);
-    lab.until_asked("verify", 1);
+    lab.until_home_has("go.held");
     lab.signal("INT", agent.pid());
+    agent.until_prints("Stopping");
+    lab.allow("go");
     agent.wait().fails(130);
     assert_eq!(lab.statuses(), ["a.md pending"]);
     lab.agent([]).ok();
@@ -269,7 +273,7 @@ fn a_second_signal_ends_the_agent_at_once() {
     lab.agents(&coder("attempt = 1", &format!("{}, {{ hang = true }}", touch("began"))));
     let agent = lab.spawn(["agent"]);
     lab.until_home_has("began");
-    lab.insist("INT", agent.pid());
+    lab.signal_twice("INT", &agent);
     agent.wait().fails(130);
     assert_eq!(lab.statuses(), ["a.md pending"]);
     lab.agent([]).ok();

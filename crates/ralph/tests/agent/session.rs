@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::lab::{GOOD, ONE_TASK, PLAN, TWO_TASKS, VERIFY, coder, lab, planned, rule, touch};
+use crate::lab::{GOOD, Lab, ONE_TASK, PLAN, TWO_TASKS, VERIFY, coder, lab, planned, rule, touch};
 use crate::repo::{says, until};
 
 #[test]
@@ -17,7 +17,7 @@ fn a_signal_keeps_the_session_file_and_the_next_start_takes_its_spec_first() {
     );
     let agent = lab.spawn(["agent"]);
     lab.until_home_has("began");
-    lab.insist("INT", agent.pid());
+    lab.signal_twice("INT", &agent);
     agent.wait().fails(130);
     let session = lab.session();
     assert_eq!(session["current_spec_id"], lab.entry("a.md")["id"]);
@@ -114,7 +114,7 @@ fn cost_is_checked_while_a_backend_runs() {
 fn a_wait_for_a_usage_limit_survives_a_signal_and_a_kill() {
     let lab = lab(&["a.md"]).real_time();
     let limited =
-        r#"{ fail = "rate_limit", resets_in = "4s", message = "You have hit your limit." }"#;
+        r#"{ fail = "rate_limit", resets_in = "20s", message = "You have hit your limit." }"#;
     lab.agents(&coder("attempt = 1", limited));
     let journal = lab.path(".git/ralph/journal.jsonl");
     let waits = || {
@@ -133,7 +133,6 @@ fn a_wait_for_a_usage_limit_survives_a_signal_and_a_kill() {
     // The next start goes on with the wait, is killed in it, and the one after it too.
     let agent = lab.spawn(["agent"]);
     until(|| lab.entry("a.md")["status"] == "active");
-    std::thread::sleep(std::time::Duration::from_millis(300));
     agent.kill();
     assert_eq!(runs(&lab), 1, "nobody was asked before the limit was lifted");
     let run = lab.agent([]).ok();
@@ -159,4 +158,48 @@ fn numbers_go_on_in_the_session_of_a_killed_agent() {
     lab.agent([]).fails(3);
     let last = lab.agent_log().pop().unwrap();
     assert!(last.starts_with("Session summary: 2 specs, 1 failed, "), "{last}");
+}
+
+/// An agent that has built the first task of a spec and hangs in the second.
+fn half_built() -> (Lab, ralph_testkit::Running) {
+    let lab = lab(&["a.md", "b.md"]);
+    lab.write("user/edited.txt", "edited by the user\n");
+    let hang = format!("{}, {{ hang = true }}", touch("began"));
+    lab.agents(&(rule(&[PLAN], "", TWO_TASKS) + &coder("when = \"Write two\"", &hang)));
+    let agent = lab.spawn(["agent"]);
+    lab.until_home_has("began");
+    assert!(lab.exists("work"), "{}", lab.status());
+    (lab, agent)
+}
+
+/// The spec is out of the queue, its work out of the tree and out of the plan; the rest goes on.
+fn removed(lab: &Lab) {
+    let run = lab.run(["inbox", "remove", "a.md"]).ok();
+    says(&run, "Removed: ");
+    says(&run, "Its unfinished work is out of the tree; ");
+    assert_eq!(lab.statuses(), ["b.md pending"]);
+    assert!(!lab.exists("work"), "{}", lab.status());
+    assert_eq!(lab.read("user/edited.txt"), "edited by the user\n");
+    assert_eq!(lab.stashes().len(), 1);
+    assert!(!lab.records().iter().any(|record| record["t"] == "task"), "{}", lab.plan());
+    lab.agents("");
+    lab.agent([]).ok();
+    assert_eq!(lab.completed(), ["ralph: complete b"]);
+}
+
+#[test]
+fn a_spec_that_is_removed_after_an_interrupt_leaves_no_half_built_work() {
+    let (lab, agent) = half_built();
+    lab.signal_twice("INT", &agent);
+    agent.wait().fails(130);
+    removed(&lab);
+}
+
+#[test]
+fn a_spec_that_a_killed_agent_left_can_be_removed() {
+    let (lab, agent) = half_built();
+    lab.run(["inbox", "remove", "a.md"]).fails(1).stderr_has("stop the agent first");
+    lab.signal("KILL", agent.pid());
+    agent.wait();
+    removed(&lab);
 }

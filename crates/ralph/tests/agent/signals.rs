@@ -1,6 +1,8 @@
 //! SIGINT and SIGTERM, wherever they find the agent.
 
-use crate::lab::{GOOD, ONE_TASK, PLAN, TWO_TASKS, VERIFY, coder, lab, rule, touch, wait_for};
+use crate::lab::{
+    GOOD, ONE_TASK, PLAN, TWO_TASKS, VERIFY, coder, held, lab, rule, touch, wait_for,
+};
 use crate::repo::says;
 
 #[test]
@@ -10,7 +12,7 @@ fn a_service_manager_ends_the_agent_with_sigterm_as_a_person_does() {
     let agent = lab.spawn(["agent"]);
     lab.until_home_has("began");
     lab.signal("TERM", agent.pid());
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    agent.until_prints("Stopping");
     lab.allow("go");
     let run = agent.wait().fails(143);
     says(&run, "Terminated. Agent stopping.");
@@ -33,7 +35,7 @@ fn all_tasks_of_the_iteration_are_built_and_verified_before_the_end() {
     let agent = lab.spawn(["agent"]);
     lab.until_home_has("began");
     lab.signal("INT", agent.pid());
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    agent.until_prints("Stopping");
     lab.allow("go");
     agent.wait().fails(130);
     let attempts = lab.journal().iter().filter(|r| r["record"] == "attempt_started").count();
@@ -47,10 +49,12 @@ fn all_tasks_of_the_iteration_are_built_and_verified_before_the_end() {
 #[test]
 fn a_signal_during_the_plan_ends_before_the_first_iteration() {
     let lab = lab(&["a.md"]);
-    lab.agents(&rule(&[PLAN], "", &format!("{{ sleep = \"3s\" }}, {ONE_TASK}")));
+    lab.agents(&rule(&[PLAN], "", &held(ONE_TASK)));
     let agent = lab.spawn(["agent"]);
-    lab.until_asked("plan", 1);
+    lab.until_home_has("go.held");
     lab.signal("INT", agent.pid());
+    agent.until_prints("Stopping");
+    lab.allow("go");
     agent.wait().fails(130);
     assert_eq!(lab.statuses(), ["a.md pending"]);
     assert_eq!(lab.asked("plan"), 1);
@@ -71,7 +75,7 @@ fn a_machine_that_slept_in_the_middle_of_an_attempt_loses_nothing() {
         .ok();
     };
     all("STOP", agent.pid());
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    // How long it slept does not matter: a clock that jumped is in the tests of the monitor.
     lab.allow("go");
     all("CONT", agent.pid());
     agent.wait().ok();

@@ -36,12 +36,14 @@ fn a_kept_demo_is_a_repository_that_works() {
 }
 
 #[test]
-fn the_demo_does_not_write_into_a_directory_that_has_something_in_it() {
+fn neither_demo_nor_tutorial_writes_into_a_directory_that_has_something_in_it() {
     let p = project!().file("mine/notes.txt", "mine\n");
-    let run = p.run(["demo", "--keep", "mine"]).fails(1);
-    assert!(run.stderr.contains("mine"), "{}", run.stderr);
-    assert_eq!(p.read("mine/notes.txt"), "mine\n");
-    assert!(!p.exists("mine/calc.sh"));
+    for args in [vec!["demo", "--keep", "mine"], vec!["tutorial", "mine"]] {
+        let run = p.run(&args).fails(1);
+        assert!(run.stderr.contains("mine is not empty"), "{}", run.stderr);
+        let left: Vec<_> = std::fs::read_dir(p.root().join("mine")).unwrap().collect();
+        assert_eq!(left.len(), 1, "{args:?}");
+    }
 }
 
 #[test]

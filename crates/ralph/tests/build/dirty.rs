@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::dirt;
 use crate::plans::{Format, task};
-use crate::repo::{BROKEN, GOOD, Repo, repo, repo_with, rule, said, says, until};
+use crate::repo::{BROKEN, GOOD, Repo, held, repo, repo_with, rule, said, says};
 
 #[test]
 fn uncommitted_work_stays_byte_for_byte_through_success() {
@@ -136,12 +136,11 @@ fn on_dirty_refuse_does_not_start() {
 
 /// Do something by hand while the backend works.
 fn meanwhile(repo: &Repo, steps: &str, hand: impl Fn(&Repo)) -> ralph_testkit::Run {
-    repo.script(
-        &(rule("attempt = 1", &format!(r#"{{ sleep = "1500ms" }}, {steps}"#)) + &rule("", GOOD)),
-    );
+    repo.script(&(rule("attempt = 1", &held(steps)) + &rule("", GOOD)));
     let run = repo.spawn(["build", "--once"]);
-    until(|| !repo.runs().is_empty());
+    repo.until_home_has("go.held");
     hand(repo);
+    repo.allow("go");
     run.wait()
 }
 

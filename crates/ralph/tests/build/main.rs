@@ -11,18 +11,23 @@
     reason = "a test may end in a panic and start programs"
 )]
 
+mod amendments;
 mod chaos;
+mod context;
 mod crash;
 mod criteria;
 mod deluxe;
 mod demo;
 mod dirt;
 mod dirty;
+mod endings;
+mod gate_outputs;
 mod gates;
 mod git;
 mod invariants;
 mod ladder;
 mod limits;
+mod long_output;
 mod memory;
 mod memory_context;
 mod memory_crash;
@@ -34,6 +39,7 @@ mod memory_post;
 mod memory_progress;
 mod memory_roles;
 mod memory_undone;
+mod needs;
 mod numbers;
 mod options;
 mod plans;
@@ -42,6 +48,8 @@ mod progress;
 mod recovery;
 mod repo;
 mod report;
+mod retries;
+mod secrets;
 mod settings;
 mod trouble;
 mod twin;

@@ -7,7 +7,7 @@ use crate::memory::{
     role, write,
 };
 use crate::plans::{Format, records, task};
-use crate::repo::{GOOD, Repo, rule, said, says, until};
+use crate::repo::{GOOD, Repo, rule, said, says, touch, until, wait_for};
 
 /// Tasks that each have the index updated first, and an index.
 fn tasks(tables: &str) -> Repo {
@@ -271,14 +271,13 @@ fn an_interrupt_while_the_indexer_runs_ends_the_loop_after_it() {
         &[task("t-aaa1"), task("t-aaa2")],
         &format!("{QUIET}compaction_interval = 1\n"),
     );
-    let slow = format!(
-        r#"{{ run = "touch \"$HOME/running\"" }}, {{ sleep = "1s" }}, {}"#,
-        index_of(NEW_MD, NEW_JSON)
-    );
+    let slow = format!("{}, {}, {}", touch("running"), wait_for("go"), index_of(NEW_MD, NEW_JSON));
     repo.script(&(role(INDEXER, "", &slow) + &rule("", GOOD)));
     let run = repo.spawn(["build"]);
-    until(|| repo.home().join("running").exists());
-    repo.shell(&format!("kill -INT {}", run.pid())).ok();
+    repo.until_home_has("running");
+    repo.signal("INT", run.pid());
+    run.until_prints("Stopping");
+    repo.allow("go");
     run.wait().fails(130);
     repo.index_is(NEW_MD, NEW_JSON);
     assert_eq!(repo.runs(), ["t-aaa1"], "no other attempt began");

@@ -1,7 +1,7 @@
 //! What the options of `ralph build` do, and which starts are refused.
 
 use crate::plans::{Format, after, task, value};
-use crate::repo::{BROKEN, GOOD, repo, repo_with, rule, says, until};
+use crate::repo::{BROKEN, GOOD, held, repo, repo_with, rule, says};
 
 #[test]
 fn every_format_is_built_to_its_end() {
@@ -119,14 +119,15 @@ fn quiet_says_only_what_went_wrong_and_the_end() {
 #[test]
 fn a_second_loop_in_the_same_worktree_is_refused_with_the_pid_of_the_first() {
     let repo = repo(&[task("t-aaa1")]);
-    repo.script(&rule("", &format!(r#"{{ sleep = "2s" }}, {GOOD}"#)));
+    repo.script(&rule("", &held(GOOD)));
     let first = repo.spawn(["build"]);
-    until(|| !repo.runs().is_empty());
+    repo.until_home_has("go.held");
     let second = repo.build([]).fails(1);
     says(&second, &format!("{}", first.pid()));
     // Every other command works beside it.
     repo.run(["status"]).ok();
     repo.run(["task", "add", "Another one"]).ok();
+    repo.allow("go");
     first.wait().ok();
     assert!(repo.plan().contains("Another one"));
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 pub(crate) use ralph_testkit::{left, none_is_left};
 
 use crate::plans::task;
-use crate::repo::{GOOD, repo, rule, said, until};
+use crate::repo::{GOOD, held, repo, rule, said, until};
 
 /// The one process that a ralph starts itself.
 pub(crate) fn supervisor_of(ralph: u32) -> u32 {
@@ -56,8 +56,7 @@ fn a_second_signal_ends_everything_at_once_and_the_next_start_recovers() {
     repo.script(&(rule("attempt = 1", hang) + &rule("", GOOD)));
     let run = repo.spawn(["build"]);
     until(|| !repo.runs().is_empty());
-    let pid = run.pid();
-    repo.shell(&format!("kill -TERM {pid}; sleep 0.3; kill -TERM {pid}")).ok();
+    repo.signal_twice("TERM", &run);
     let run = run.wait();
     assert_eq!(run.code, 143, "{}", said(&run));
     none_is_left(repo.home());
@@ -101,10 +100,11 @@ fn a_supervisor_that_comes_too_late_starts_nothing_beside_the_next_run() {
 #[test]
 fn no_process_of_a_loop_is_left_when_it_gives_its_lock_back() {
     let repo = repo(&[task("t-aaa1")]);
-    repo.script(&rule("", &format!("{{ sleep = \"300ms\" }}, {GOOD}")));
+    repo.script(&rule("", &held(GOOD)));
     let run = repo.spawn(["build"]);
-    until(|| !repo.runs().is_empty());
+    repo.until_home_has("go.held");
     let supervisor = supervisor_of(run.pid());
+    repo.allow("go");
     // Whoever gets the lock next would take it for one of a killed run, and end it.
     std::fs::File::open(repo.path(".git/ralph/run.lock")).unwrap().lock().unwrap();
     assert!(is_gone(supervisor));

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::plans::{Format, task};
-use crate::repo::{BROKEN, GOOD, Repo, repo_with, rule, says, until};
+use crate::repo::{BROKEN, GOOD, Repo, held, repo_with, rule, says};
 
 fn two() -> Repo {
     repo_with(Format::Progress, &[task("one"), task("two")])
@@ -24,10 +24,12 @@ fn pitfall_1_every_iteration_is_a_fresh_process_without_a_session() {
 #[test]
 fn pitfall_2_an_interrupt_lets_the_attempt_end_and_loses_nothing() {
     let repo = two();
-    repo.script(&rule("", &format!(r#"{{ sleep = "1s" }}, {GOOD}"#)));
+    repo.script(&rule("", &held(GOOD)));
     let run = repo.spawn(["build"]);
-    until(|| !repo.runs().is_empty());
-    repo.shell(&format!("kill -INT {}", run.pid())).ok();
+    repo.until_home_has("go.held");
+    repo.signal("INT", run.pid());
+    run.until_prints("Stopping");
+    repo.allow("go");
     run.wait().fails(130);
     assert!(repo.is_done("one"), "the attempt under way ended as it would have");
     assert_eq!(repo.runs().len(), 1, "no other began");
@@ -188,10 +190,11 @@ fn what_a_person_writes_into_the_plan_between_two_attempts_is_respected() {
 #[test]
 fn a_task_that_is_added_while_a_backend_runs_is_kept() {
     let repo = two();
-    repo.script(&rule("", &format!(r#"{{ sleep = "1s" }}, {GOOD}"#)));
+    repo.script(&rule("", &held(GOOD)));
     let run = repo.spawn(["build", "--once"]);
-    until(|| !repo.runs().is_empty());
+    repo.until_home_has("go.held");
     repo.run(["task", "add", "Do three"]).ok();
+    repo.allow("go");
     run.wait().ok();
     assert!(repo.plan().contains("Do three"), "{}", repo.plan());
     assert!(repo.is_done("one"));

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 pub(crate) use ralph_testkit::until;
-use ralph_testkit::{Run, TestProject, project};
+use ralph_testkit::{Run, Running, TestProject, project};
 use serde_json::Value;
 
 use crate::plans::{Format, Task};
@@ -70,6 +70,23 @@ pub(crate) fn repo_with(format: Format, tasks: &[Task]) -> Repo {
     Repo::new(project!(), format, tasks)
 }
 
+/// A step that makes a file in the home.
+pub(crate) fn touch(name: &str) -> String {
+    format!(r#"{{ run = "touch \"$HOME/{name}\"" }}"#)
+}
+
+/// A step that waits until a file is in the home, but not for ever.
+pub(crate) fn wait_for(name: &str) -> String {
+    format!(
+        r#"{{ run = "i=0; while [ ! -e \"$HOME/{name}\" ] && [ $i -lt 1200 ]; do sleep 0.1; i=$((i+1)); done" }}"#
+    )
+}
+
+/// Steps of a backend that waits first, until the file `go` is in the home.
+pub(crate) fn held(steps: &str) -> String {
+    format!("{{ hold = \"~/go\" }}, {steps}")
+}
+
 impl Repo {
     /// A repository in this project.
     pub(crate) fn new(project: TestProject, format: Format, tasks: &[Task]) -> Self {
@@ -123,6 +140,31 @@ impl Repo {
     #[track_caller]
     pub(crate) fn build<const N: usize>(&self, args: [&str; N]) -> Run {
         self.run(["build"].into_iter().chain(args))
+    }
+
+    /// Wait until the user's home has this file, which a rule of the sim has made.
+    #[track_caller]
+    pub(crate) fn until_home_has(&self, name: &str) {
+        until(|| self.home().join(name).exists());
+    }
+
+    /// Release the backend that waits for this file.
+    pub(crate) fn allow(&self, name: &str) {
+        std::fs::write(self.home().join(name), "").unwrap();
+    }
+
+    /// Send a signal to a process.
+    #[track_caller]
+    pub(crate) fn signal(&self, word: &str, pid: u32) {
+        self.shell(&format!("kill -{word} {pid}")).ok();
+    }
+
+    /// Send a signal, and once more when the first one was noticed.
+    #[track_caller]
+    pub(crate) fn signal_twice(&self, word: &str, run: &Running) {
+        self.signal(word, run.pid());
+        run.until_prints("Stopping");
+        self.signal(word, run.pid());
     }
 
     /// How often the backend was started, and on which task: the sim's own count.

@@ -122,6 +122,34 @@ fn an_answer_that_is_no_breakdown_is_asked_for_again_and_then_the_task_is_given_
 }
 
 #[test]
+fn a_task_is_not_deleted_for_parts_that_the_plan_has_already() {
+    let lab = planned(&[with(task("t-aaa1"), json!({ "timeout_ms": 1500 })), task("t-aaa2")]);
+    let old = json!({ "tasks": [new("a", "Do t-aaa1"), new("b", "Do t-aaa2")] });
+    lab.agents(&(builds("task = \"t-aaa1\"", r#"{ hang = true }"#) + &decomposes("", old)));
+    let run = lab.construct(["--max-iterations", "1"]).fails(4);
+    says(&run, "unusable: ");
+    says(&run, "fewer than two parts are new: “Do t-aaa1” is t-aaa1; “Do t-aaa2” is t-aaa2");
+    assert!(lab.of_type("delete").is_empty(), "{}", lab.plan());
+    let issue = lab.of_type("issue")[0]["desc"].as_str().unwrap().to_owned();
+    assert!(issue.contains("t-aaa1") && issue.contains("it could not be broken down"), "{issue}");
+    // The repair question says what is wrong, so that a better answer can follow.
+    let lab = planned(&[with(task("t-aaa1"), json!({ "timeout_ms": 1500 })), task("t-aaa2")]);
+    let half = json!({ "tasks": [new("a", "Do the first half"), new("b", "Do t-aaa2")] });
+    let parts = json!({ "tasks": [new("a", "Do the first half"), new("b", "Do the second half")] });
+    lab.agents(
+        &(format!(
+            "[[rule]]\nwhen = \"fewer than two parts are new\"\nsteps = [{}]\n",
+            answers(&parts)
+        ) + &builds("task = \"t-aaa1\"", r#"{ hang = true }"#)
+            + &decomposes("", half)),
+    );
+    lab.construct([]).ok();
+    let mut accepted = lab.accepted();
+    accepted.sort();
+    assert_eq!(accepted, ["Do t-aaa2", "Do the first half", "Do the second half"]);
+}
+
+#[test]
 fn parts_that_say_the_same_are_one() {
     let lab = planned(&[with(task("t-aaa1"), json!({ "timeout_ms": 1500 }))]);
     let parts = json!({ "tasks": [new("a", "Write the upper part of the file"),

@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use crate::lab::{
-    answers, builds, decomposes, investigates, investigator, issue, new, planned, task, with,
+    answers, builds, decomposes, investigates, investigator, issue, judges, new, planned, task,
+    with,
 };
 use crate::repo::says;
 
@@ -146,4 +147,22 @@ fn an_investigator_that_edits_files_or_the_plan_is_undone_and_told() {
     says(&run, "changed src/main.c");
     assert_eq!(lab.read("src/main.c"), "int main(void) { return 0; }\n");
     assert_eq!(lab.accepted(), ["Do t-aaa1"]);
+}
+
+#[test]
+fn a_ruling_reaches_the_next_verifier_and_a_verifier_who_does_not_heed_it_is_a_circle() {
+    let gap = json!({ "satisfied": false, "reason": "unclear", "gaps": [
+        { "kind": "ambiguity", "description": "the spec does not say which blue is meant" }] });
+    // Whoever reads the ruling is satisfied.
+    let lab = planned(&[task("t-aaa1")]);
+    let ruling = "with = \"it is fine as it is\"";
+    lab.agents(&(judges(ruling, json!({ "satisfied": true })) + &judges("", gap.clone())));
+    lab.construct([]).ok();
+    assert_eq!(lab.stages(), ["1 build", "1 verify", "2 investigate", "2 verify"]);
+    // Whoever does not is told so by the breaker, long before the iterations are used up.
+    let lab = planned(&[task("t-aaa1")]);
+    lab.agents(&judges("", gap));
+    let run = lab.construct([]).fails(3);
+    says(&run, "no progress: nothing moved in 3 iterations");
+    assert_eq!(lab.asked("investigate").len(), 3);
 }

@@ -153,8 +153,10 @@ fn the_config_record_of_the_plan_sets_time_and_iterations_and_flags_outrank_it()
 #[test]
 fn a_task_may_have_a_time_of_its_own() {
     let lab = planned(&[with(task("t-aaa1"), json!({ "timeout_ms": 60_000 })), task("t-aaa2")]);
-    let slow = format!("{{ sleep = \"4s\" }}, {GOOD}");
-    lab.agents(&builds("task = [\"t-aaa1\", \"t-aaa2\"]", &slow));
+    let slow = format!("{{ sleep = \"3s\" }}, {GOOD}");
+    lab.agents(
+        &(builds("task = \"t-aaa1\"", &slow) + &builds("task = \"t-aaa2\"", "{ hang = true }")),
+    );
     lab.construct(["--timeout", "2500", "--max-iterations", "1"]).fails(4);
     let killed = lab.of_type("delete");
     assert_eq!(killed.len(), 1, "only the one without: {}", lab.plan());
@@ -211,4 +213,39 @@ fn money_is_counted_over_all_agents_and_ends_the_construct() {
     let run = lab.construct(["--max-cost", "3"]).ok();
     says(&run, "verify");
     assert!(lab.is_satisfied());
+}
+
+#[test]
+fn money_is_checked_before_every_start_of_an_agent() {
+    let ids = ["t-aaa1", "t-aaa2", "t-aaa3", "t-aaa4", "t-aaa5", "t-aaa6"];
+    let lab = planned(&ids.map(done));
+    let answer = answers(&json!({ "task_id": "{task}", "verdict": "accept", "reason": "yes" }));
+    lab.agents(&verifier("", &format!("{{ cost = 5.0 }}, {answer}")));
+    let run = lab.construct(["--max-cost", "6"]).fails(4);
+    says(&run, "max cost ($6.00) reached, $10.00 spent");
+    assert_eq!(lab.asked("verify").len(), 2, "at most one call above the limit");
+    assert_eq!(lab.accepted().len(), 2, "what was paid for counts");
+    // So it is before a repair question.
+    let lab = planned(&[done("t-aaa1"), done("t-aaa2")]);
+    let count = r#"{ run = "echo x >> \"$HOME/runs\"" }, { cost = 4.0 }"#;
+    lab.agents(
+        &(format!("[[rule]]\nwhen = \"could not be used\"\nsteps = [{count}]\n")
+            + &verifier("task = \"t-aaa1\"", &format!("{count}, {answer}"))
+            + &verifier("", &format!("{count}, {{ answer = \"Fine.\" }}"))),
+    );
+    lab.construct(["--max-cost", "6", "--jobs", "1"]).fails(4);
+    assert_eq!(lab.runs().len(), 2);
+    assert_eq!(lab.item("t-aaa2")["s"], "d");
+}
+
+#[test]
+fn verifiers_work_side_by_side_while_there_is_money_for_all_that_run() {
+    let ids = ["t-aaa1", "t-aaa2", "t-aaa3", "t-aaa4", "t-aaa5"];
+    let lab = planned(&ids.map(done));
+    // The first one alone says what one costs; after it four have to be there at the same time.
+    let meet = r#"{ run = "mkdir -p $HOME/here; touch $HOME/here/{task}; [ -f $HOME/first ] || { touch $HOME/first; exit; }; until [ $(ls $HOME/here | wc -l) -ge 5 ]; do sleep 0.05; done" }"#;
+    let answer = answers(&json!({ "task_id": "{task}", "verdict": "accept", "reason": "yes" }));
+    lab.agents(&verifier("", &format!("{meet}, {{ cost = 1.0 }}, {answer}")));
+    lab.construct(["--max-cost", "10", "--timeout", "60000"]).ok();
+    assert_eq!(lab.accepted().len(), 5);
 }

@@ -128,7 +128,7 @@ fn a_planner_without_sessions_is_asked_anew_with_the_reasons() {
     );
     plan(&lab, [SPEC]).ok();
     assert_eq!(lab.named("Do it")["accept"], "`true` exits with 0");
-    assert_eq!(lab.asked("plan").len(), 2);
+    assert_eq!(lab.asked("plan").len(), 1, "both starts are one question");
 }
 
 #[test]
@@ -356,4 +356,26 @@ fn on_a_terminal_the_user_says_what_becomes_of_tasks_that_are_there() {
     lab.agents(&plans(json!({ "tasks": [new("more", "And one more")] })));
     asked(&lab, "\\n");
     assert_eq!(lab.of_type("task").len(), 2, "Enter merges");
+}
+
+#[test]
+fn a_spec_that_is_satisfied_already_gets_no_tasks_and_a_verifier_decides() {
+    let nothing = json!({ "tasks": [], "reason": "work/ has all the files" });
+    let lab = lab();
+    lab.agents(&plans(nothing.clone()));
+    let run = lab.construct([]).ok();
+    says(&run, "nothing to do, the planner says: work/ has all the files");
+    assert!(lab.is_satisfied() && lab.built().is_empty());
+    assert_eq!(lab.stages(), ["0 plan", "1 verify"]);
+    // The verifier may see it differently.
+    let lab = self::lab();
+    let gap = json!([{ "kind": "missing_feature", "title": "Write it", "description": "a file" }]);
+    let missing = json!({ "satisfied": false, "reason": "no", "gaps": gap });
+    lab.agents(&(plans(nothing.clone()) + &crate::lab::judges("unless = \"Write it\"", missing)));
+    lab.construct(["--max-iterations", "2"]);
+    assert_eq!(lab.accepted(), ["Write it"], "{}", lab.plan());
+    // On its own, the planner says what it found.
+    let lab = self::lab();
+    lab.agents(&plans(nothing));
+    says(&plan(&lab, [SPEC]).ok(), "nothing to do, the planner says: work/ has all the files");
 }

@@ -7,13 +7,13 @@ use crate::lab::{
     verifier, with,
 };
 use crate::plans::value;
-use crate::repo::{GOOD, said, says, until};
+use crate::repo::{GOOD, held, said, says, until};
 
 /// A step that says that it is there, and waits for permission to go on.
 const GATE: &str = r#"{ run = "touch $HOME/here; until [ -f $HOME/go ]; do sleep 0.02; done; rm -f $HOME/go $HOME/here" }"#;
 
 /// The same for an agent that may only look: it sleeps.
-const SLEEPS: &str = r#"{ say = "I think." }, { sleep = "20s" }"#;
+const SLEEPS: &str = r#"{ say = "I think." }, { sleep = "120s" }"#;
 
 const ACCEPT: &str = r#"{ answer = { task_id = "{task}", verdict = "accept", reason = "yes" } }"#;
 
@@ -81,7 +81,7 @@ fn stopped(lab: &Lab, signal: &str) -> ralph_testkit::Run {
     let run = lab.spawn(["construct", "work.md", "--timeout", "120000"]);
     until(|| is_waiting(lab));
     lab.shell(&format!("kill -{signal} {}", run.pid())).ok();
-    std::thread::sleep(std::time::Duration::from_millis(200));
+    run.until_prints("Stopping");
     std::fs::remove_file(lab.home().join("here")).unwrap();
     go(lab);
     run.wait()
@@ -124,8 +124,7 @@ fn the_second_signal_ends_everything_at_once() {
     lab.agents(&verifier("", scribble));
     let run = lab.spawn(["construct", "work.md"]);
     until(|| is_waiting(&lab));
-    let pid = run.pid();
-    lab.shell(&format!("kill -INT {pid}; sleep 0.3; kill -INT {pid}")).ok();
+    lab.signal_twice("INT", &run);
     let run = run.wait();
     assert_eq!(run.code, 130, "{}", said(&run));
     ralph_testkit::none_is_left(lab.home());
@@ -138,10 +137,12 @@ fn the_second_signal_ends_everything_at_once() {
 #[test]
 fn an_interrupted_plan_is_no_success() {
     let lab = lab();
-    lab.agents(&planner("", r#"{ say = "I think." }, { sleep = "3s" }, { answer = "hm" }"#));
+    lab.agents(&planner("", &held(r#"{ answer = "hm" }"#)));
     let run = lab.spawn(["plan", "work.md"]);
-    until(|| lab.path("build/ralph-logs").is_dir() && !lab.logs("-plan-", ".log").is_empty());
-    lab.shell(&format!("kill -INT {}", run.pid())).ok();
+    lab.until_home_has("go.held");
+    lab.signal("INT", run.pid());
+    run.until_prints("Stopping");
+    lab.allow("go");
     let code = run.wait().code;
     assert!([3, 130].contains(&code), "{code}");
     lab.agents("");

@@ -125,7 +125,7 @@ fn a_planner_that_edits_the_plan_and_the_code_is_undone_and_told() {
 #[test]
 fn a_second_construct_in_the_same_worktree_is_refused() {
     let lab = lab();
-    let wait = r#"{ say = "I think." }, { sleep = "60s" }"#;
+    let wait = r#"{ say = "I think." }, { sleep = "600s" }"#;
     lab.agents(&planner("", wait));
     let run = lab.spawn(["construct", "work.md"]);
     until(|| lab.path("ralph/plan.jsonl").exists());

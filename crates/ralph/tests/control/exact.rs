@@ -60,10 +60,8 @@ fn a_crash_at_any_point_neither_loses_nor_doubles_a_command() {
 fn what_was_read_and_not_applied_when_the_loop_was_killed_is_applied_once() {
     let desk = desk();
     let run = desk.at_work();
-    desk.write_queue(
-        r#"{"pending": [{"command": "set-setting", "key": "max_turns", "value": "7", "id": "x1"},
-            {"command": "inject-note", "note": "only once", "id": "n1"}]}"#,
-    );
+    desk.run(["config", "set", "max_turns", "7"]).ok();
+    desk.run(["note", "only once"]).ok();
     desk.taken("inject-note");
     until(|| desk.pending().len() == 1);
     assert!(!desk.read("ralph.toml").contains("max_turns"), "it waits for the attempt's end");

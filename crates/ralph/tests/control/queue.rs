@@ -8,16 +8,17 @@ use crate::repo::{GOOD, rule, says, until};
 fn the_format_of_the_seed_tools_works_without_ids() {
     let desk = desk();
     let run = desk.at_work();
+    desk.run(["pause"]).ok();
+    desk.go();
+    until(|| desk.landed() == ["t-aaa1"] && desk.status_word() == "paused");
     desk.write_queue(
         r#"{"pending": [{"command": "pause"}, {"command": "inject-note", "note": "Check auth module"},
             {"command": "skip-task", "task_id": "t-aaa2"}, {"command": "resume"}]}"#,
     );
-    desk.taken("resume");
-    desk.go();
     run.wait().ok();
     assert_eq!(desk.landed(), ["t-aaa1"]);
-    for command in ["pause", "inject-note", "skip-task", "resume"] {
-        assert_eq!(desk.carried_out(command), 1, "{command}");
+    for (command, times) in [("pause", 2), ("inject-note", 1), ("skip-task", 1), ("resume", 1)] {
+        assert_eq!(desk.carried_out(command), times, "{command}");
     }
     assert!(desk.pending().is_empty());
     assert_eq!(desk.events("skip_task")[0]["message"], "t-aaa2");
@@ -100,7 +101,7 @@ fn a_thousand_commands_at_once_are_all_taken_once_and_in_order() {
 fn a_setting_holds_for_the_next_attempt_and_the_next_run() {
     let desk = desk();
     let run = desk.at_work();
-    desk.write_queue(r#"{"pending": [{"command": "set-setting", "key": "RALPH_DEFAULT_MAX_TURNS", "value": 7}]}"#);
+    desk.run(["config", "set", "max_turns", "7"]).ok().stdout_has("max_turns = 7 when the attempt");
     desk.taken("set-setting");
     assert_eq!(desk.pending().len(), 1, "the attempt still runs");
     desk.go();
@@ -121,9 +122,84 @@ fn a_failed_task_gets_another_chance() {
     );
     let run = desk.at_work();
     assert!(records(&desk.plan()).iter().any(|r| r["id"] == "t-aaa1" && r["blocked"].is_string()));
-    desk.write_queue(r#"{"pending": [{"command": "retry-task", "task_id": "t-aaa1"}]}"#);
-    desk.taken("retry-task");
+    desk.run(["task", "retry", "t-aaa1"]).ok();
     desk.go();
     run.wait().ok();
     assert_eq!(desk.landed(), ["t-aaa2", "t-aaa1"]);
+}
+
+/// What a backend writes into the control file to have less to do.
+const WISHES: &str = r#"{\"pending\": [{\"command\": \"inject-note\", \"note\": \"be quick\"},
+    {\"command\": \"skip-task\", \"task_id\": \"t-aaa2\"}, {\"command\": \"kill-attempt\"},
+    {\"command\": \"set-setting\", \"key\": \"gate_strategy\", \"value\": \"lenient\"}]}"#;
+
+fn wishes() -> String {
+    format!(
+        r#"{{ write = ".ralph/control/commands.json", text = "{}" }}"#,
+        WISHES.replace('\n', "")
+    )
+}
+
+#[test]
+fn a_skip_or_a_setting_in_the_file_while_a_backend_works_becomes_a_need() {
+    let desk = desk();
+    desk.script(&(rule("task = \"t-aaa1\"", &format!("{}, {GOOD}", wishes())) + &rule("", GOOD)));
+    let run = desk.build([]).ok();
+    assert_eq!(desk.landed(), ["t-aaa1", "t-aaa2"], "nothing was skipped, nothing killed");
+    assert!(!desk.read("ralph.toml").contains("gate_strategy"));
+    assert!(desk.prompt(2).contains("be quick"), "a note is obeyed");
+    for command in
+        ["ralph skip t-aaa2", "ralph kill-attempt", "ralph config set gate_strategy lenient"]
+    {
+        says(&run, &format!("`{command}` does it"));
+        desk.run(["report"]).ok().stdout_has(command);
+        let needs = desk.run(["status", "--json"]).ok().json()["view"]["needs"].to_string();
+        assert!(needs.contains(command), "{needs}");
+    }
+    assert!(desk.pending().is_empty());
+    assert_eq!(desk.events("command_ignored").len(), 3);
+}
+
+#[test]
+fn what_a_backend_wrote_in_its_last_moment_is_not_believed_by_the_next_run() {
+    let desk = desk();
+    let waits = format!("{}, {WAITS}", wishes().replace("commands.json", "late.json"));
+    desk.script(&(rule("task = \"t-aaa1\"\nattempt = 1", &waits) + &rule("", GOOD)));
+    let run = desk.at_work();
+    // The loop is dead before the file is there, so nobody has read it.
+    desk.shell(&format!("kill -KILL {}", run.pid())).ok();
+    run.wait().fails(137);
+    desk.write_queue(&desk.read(".ralph/control/late.json"));
+    desk.build([]).ok();
+    assert_eq!(desk.landed(), ["t-aaa1", "t-aaa2"]);
+    assert!(!desk.read("ralph.toml").contains("gate_strategy"));
+    desk.run(["report"]).ok().stdout_has("ralph skip t-aaa2");
+}
+
+#[test]
+fn what_a_gate_writes_into_the_file_is_not_believed_either() {
+    let desk = desk();
+    let tool = format!(r#"{{ write = "work/wish.json", text = "{}" }}"#, WISHES.replace('\n', ""));
+    desk.config("backend = \"sim\"\n[[gates]]\nname = \"test\"\nkind = \"test\"\ncommand = \"cp -n work/wish.json .ralph/control/commands.json; rm -f work/wish.json\"\n");
+    desk.script(&(rule("task = \"t-aaa1\"", &format!("{tool}, {GOOD}")) + &rule("", GOOD)));
+    desk.write_queue("{\"pending\": []}");
+    std::fs::remove_file(desk.path(".ralph/control/commands.json")).unwrap();
+    desk.build([]).ok();
+    assert_eq!(desk.landed(), ["t-aaa1", "t-aaa2"]);
+    desk.run(["report"]).ok().stdout_has("ralph skip t-aaa2");
+}
+
+#[test]
+fn a_need_from_the_file_is_over_when_a_person_gives_the_command() {
+    let desk = desk();
+    let run = desk.at_work();
+    desk.write_queue(r#"{"pending": [{"command": "skip-task", "task_id": "t-aaa2"}]}"#);
+    desk.taken("skip-task");
+    desk.run(["report"]).ok().stdout_has("ralph skip t-aaa2");
+    desk.run(["skip", "t-aaa2"]).ok();
+    until(|| desk.carried_out("skip-task") == 2);
+    desk.run(["report"]).ok().stdout_lacks("ralph skip t-aaa2");
+    desk.go();
+    run.wait().ok();
+    assert_eq!(desk.landed(), ["t-aaa1"]);
 }

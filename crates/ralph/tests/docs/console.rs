@@ -11,12 +11,15 @@
 //! | comment | what it means |
 //! | --- | --- |
 //! | `<!-- setup: words -->` | from here on a new project (`world.rs` has the words) |
-//! | `<!-- file: path -->` | the next code block is the text of this file |
+//! | `<!-- file: path -->` | the next code block is the text of this file, which the words above it name |
+//! | `<!-- append: path -->` | the same, at the end of a file that is there |
 //! | `<!-- not run: why -->` | the next code block is not run |
 //!
-//! `console` blocks without a `setup` above them go on in the project of the block before.
+//! `console` blocks without a `setup` above them go on in the project of the block before, in the
+//! directory in which that ended.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use ralph_testkit::TestProject;
 
@@ -53,6 +56,7 @@ enum Fate {
     Unsaid,
     Run,
     File(String),
+    Append(String),
     Leave,
 }
 
@@ -60,6 +64,7 @@ fn run(page: &Page) -> Told {
     let mut told = Told::default();
     let mut project: Option<TestProject> = None;
     let mut fate = Fate::Unsaid;
+    let mut last_code = "";
     for item in &page.items {
         let (language, text) = match &item.what {
             What::Comment(words) => {
@@ -69,12 +74,17 @@ fn run(page: &Page) -> Told {
                         fate = Fate::Run;
                     }
                     Some(("file", path)) => fate = Fate::File(path.to_owned()),
+                    Some(("append", path)) => fate = Fate::Append(path.to_owned()),
                     Some(("not run", _why)) => fate = Fate::Leave,
                     _ => {}
                 }
                 continue;
             }
             What::Block(language, text) => (language.as_str(), text),
+            What::Code(code) => {
+                last_code = code;
+                continue;
+            }
             _ => continue,
         };
         let fate = std::mem::replace(&mut fate, Fate::Unsaid);
@@ -84,8 +94,24 @@ fn run(page: &Page) -> Told {
             _ => Vec::new(),
         };
         let place = project.get_or_insert_with(|| world::make(""));
+        if let Fate::File(path) | Fate::Append(path) = &fate
+            && path != last_code
+        {
+            let line = item.line;
+            let _ =
+                writeln!(told.wrong, "{}:{line}: the words above do not name {path}", page.name);
+        }
         match fate {
-            Fate::File(path) => place.write(path, text),
+            Fate::File(path) => {
+                let path = directory(place).join(path);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, text).unwrap();
+            }
+            Fate::Append(path) => {
+                let path = directory(place).join(path);
+                let old = std::fs::read_to_string(&path).unwrap();
+                std::fs::write(path, old + text).unwrap();
+            }
             Fate::Leave => {}
             Fate::Unsaid if ["sh", ""].contains(&language) => {
                 if text.lines().any(|line| line.starts_with("ralph ")) {
@@ -106,6 +132,12 @@ fn run(page: &Page) -> Told {
         }
     }
     told
+}
+
+/// Where the last command of a project ended.
+fn directory(project: &TestProject) -> PathBuf {
+    let kept = std::fs::read_to_string(project.home().join("directory"));
+    kept.map_or_else(|_| project.root().to_owned(), |path| PathBuf::from(path.trim_end()))
 }
 
 /// One command and what it prints.
@@ -153,7 +185,13 @@ impl Step {
 
     fn run(&self, project: &TestProject) -> Result<(), String> {
         // From a file, so that quotes are as on the page; a command that waits for ever ends.
-        std::fs::write(project.home().join("command.sh"), &self.command).unwrap();
+        let directory = directory(project);
+        let script = format!(
+            "cd '{}' || exit\ntrap 'pwd >\"$HOME/directory\"' EXIT\n{}",
+            directory.display(),
+            self.command
+        );
+        std::fs::write(project.home().join("command.sh"), script).unwrap();
         let run = project.shell("exec 2>&1; exec timeout 180 sh \"$HOME/command.sh\"");
         let root = project.root().to_string_lossy();
         let printed = run.stdout.replace(&*root, "~/project");

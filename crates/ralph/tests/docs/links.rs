@@ -124,3 +124,28 @@ fn every_script_that_a_page_or_a_workflow_names_exists() {
     }
     assert!(seen > 20, "only {seen} scripts are named");
 }
+
+#[test]
+fn nothing_names_a_repository_address_that_nobody_owns() {
+    let listed = std::process::Command::new("git")
+        .args([
+            "ls-files",
+            "-z",
+            "Cargo.toml",
+            "crates/*/Cargo.toml",
+            "packaging",
+            ".github",
+            "*.md",
+        ])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(listed.contains("packaging/npm/package.json"), "{listed}");
+    for name in listed.split_terminator('\0') {
+        let text = std::fs::read_to_string(root().join(name)).unwrap();
+        for address in ["ralph-loop/ralph", "ralph@users.noreply", "repository = \"http"] {
+            assert!(!text.contains(address), "{name} names {address}");
+        }
+    }
+}

@@ -28,7 +28,7 @@ fn a_page_has_one_title() {
 
 #[test]
 fn a_comment_that_is_meant_for_a_test_is_spelt_as_the_test_knows_it() {
-    let known = ["setup: ", "file: ", "not run: ", "run: ", "Written by "];
+    let known = ["setup: ", "file: ", "append: ", "not run: ", "run: ", "Written by "];
     for page in pages() {
         for item in &page.items {
             let What::Comment(words) = &item.what else { continue };
@@ -39,6 +39,26 @@ fn a_comment_that_is_meant_for_a_test_is_spelt_as_the_test_knows_it() {
                 item.line
             );
         }
+    }
+}
+
+#[test]
+fn a_tutorial_needs_nothing_but_an_empty_directory() {
+    let pages = pages();
+    let tutorials: Vec<_> =
+        pages.iter().filter(|page| page.name.starts_with("docs/tutorial/")).collect();
+    assert_eq!(tutorials.len(), 2);
+    for page in tutorials {
+        let mut hidden = Vec::new();
+        for item in &page.items {
+            if let What::Comment(words) = &item.what
+                && !words.starts_with("file: ")
+                && !words.starts_with("append: ")
+            {
+                hidden.push(words.as_str());
+            }
+        }
+        assert_eq!(hidden, ["setup: empty"], "{}", page.name);
     }
 }
 

@@ -4,6 +4,7 @@ use ralph_testkit::{TestProject, project};
 use serde_json::{Value, json};
 
 const LOG: &str = "build/ralph-logs/ralph-1-build-2.log";
+const GATE_LOG: &str = ".ralph/logs/validation/iter-2-test.log";
 const SALVAGE: &str = "refs/ralph/01JRUN/salvage/01JAAA1";
 
 /// Four attempts: one failed, one landed, one met a usage limit, one is under way.
@@ -27,7 +28,10 @@ fn journal(commit: &str) -> String {
     let judged = |id: &str, passed: bool| {
         json!({
             "at": "2025-01-20T10:06:00Z", "record": "judged", "attempt": id, "passed": passed,
-            "checks": [{ "name": "lint", "passed": true }, { "name": "test", "passed": passed }],
+            "checks": [
+                { "name": "lint", "command": "npm run lint", "passed": true },
+                { "name": "test", "command": "npm test", "passed": passed, "log": GATE_LOG },
+            ],
             "judges": ["tests/a.rs: changed"], "report": ".ralph/logs/validation/iter-2.json",
         })
     };
@@ -152,16 +156,10 @@ fn the_prompt_and_what_the_backend_did_are_read_from_beside_the_log() {
 
 #[test]
 fn the_output_of_gates_is_printed_whole() {
-    let report = json!({ "checks": [
-        { "name": "lint", "command": "npm run lint", "output": "fine" },
-        { "name": "test", "command": "npm test", "log": ".ralph/logs/validation/iter-2-test.log" },
-    ]});
-    let p = built()
-        .file(".ralph/logs/validation/iter-2.json", report.to_string())
-        .file(".ralph/logs/validation/iter-2-test.log", "ok 1\nok 2\n");
+    let p = built().file(GATE_LOG, "ok 1\nok 2\n");
     p.run(["show", "2", "--gates"])
         .ok()
-        .stdout("== lint: passed  npm run lint\nfine\n== test: passed  npm test\nok 1\nok 2\n");
+        .stdout("== lint: passed  npm run lint\n== test: passed  npm test\nok 1\nok 2\n");
     p.run(["show", "2"]).ok().stdout_has("test: passed  .ralph/logs/validation/iter-2-test.log\n");
     p.run(["show", "4", "--gates"]).fails(1).stderr_has("iteration 4 has no gate result");
 }

@@ -80,3 +80,71 @@ fn an_existing_file_is_kept_unless_told_otherwise() {
     let printed = p.run(["convert", "in.jsonl", "-", "--to", "implementation"]).ok();
     assert_eq!(printed.json()["version"], 1);
 }
+
+const DELUXE: &str = r#"{
+    "project": "Shop", "tasks": [
+  {"id":"T-001","title":"Cart","status":"done","done_at":"4f2a91c","sprint":"Q1"},
+  {"id":"T-002","title":"Pay","status":"skipped","skipped_reason":"no key yet"}]}"#;
+
+const PROGRESS: &str = "# Progress: Shop\n\n## Analysis\n\nThe cart is slow.\n\n## Tasks\n\n- [X] Cart\n* [ ] Pay\n\n## Ideas\n\n- Gift cards\n";
+
+const SPECS: &str = r#"{"version": 1, "specs": [{"id": "cart", "file": "specs/the-cart.md", "context": "slow",
+"tasks": [{"id": "cart-1", "description": "Cart", "status": "completed", "completedAt": "4f2a91c", "size": 3}]}]}"#;
+
+#[test]
+fn every_loss_of_a_conversion_is_named() {
+    let p = project!()
+        .git_init()
+        .file("plan.json", DELUXE)
+        .file("progress.md", PROGRESS)
+        .file("implementation.json", SPECS);
+    let lost = |from: &str, to: &str| {
+        let out = format!("{from}.d/{to}");
+        p.run(["convert", from, &out, "--json"]).ok().json()["lost"].to_string()
+    };
+    for to in ["plan.jsonl", "progress.md", "implementation.json"] {
+        let lost = lost("plan.json", to);
+        for part in ["`sprint` of T-001", "`skipped_reason` of T-002"] {
+            assert!(lost.contains(part), "{to}: {part} is not in {lost}");
+        }
+    }
+    for to in ["plan.jsonl", "plan.json", "implementation.json"] {
+        let lost = lost("progress.md", to);
+        for part in ["section `Analysis`: The cart is slow.", "section `Ideas`: - Gift cards"] {
+            assert!(lost.contains(part), "{to}: {part} is not in {lost}");
+        }
+        assert!(!lost.contains("`Tasks`"), "{to}: {lost}");
+    }
+    for to in ["plan.jsonl", "plan.json", "progress.md"] {
+        let lost = lost("implementation.json", to);
+        for part in ["`file` of spec cart", "`context` of spec cart", "`size` of cart-1"] {
+            assert!(lost.contains(part), "{to}: {part} is not in {lost}");
+        }
+    }
+}
+
+#[test]
+fn a_commit_id_is_never_written_as_a_time() {
+    let p = project!().git_init().file("plan.json", DELUXE).file("implementation.json", SPECS);
+    p.run(["convert", "plan.json", "a/implementation.json"]).ok();
+    let new = p.read("a/implementation.json");
+    assert!(
+        new.contains(r#""notes": "done_at: 4f2a91c""#) && !new.contains("completedAt"),
+        "{new}"
+    );
+    p.run(["convert", "implementation.json", "b/plan.jsonl"]).ok();
+    let new = p.read("b/plan.jsonl");
+    assert!(new.contains(r#""done_at":"4f2a91c""#) && !new.contains(r#""at":"#), "{new}");
+}
+
+#[test]
+fn a_conversion_into_the_same_format_copies_every_byte() {
+    let jsonl = format!("\n{JSONL}  {{\"t\": \"memo\"}}\n");
+    let p = project!().git_init();
+    for (name, text) in FILES.iter().zip([&jsonl, DELUXE, PROGRESS, SPECS]) {
+        p.write(name, text);
+        let copy = format!("copy/{name}");
+        p.run(["convert", name, &copy, "--json"]).ok();
+        assert_eq!(p.read(&copy), text, "{name}");
+    }
+}

@@ -256,6 +256,32 @@ fn a_ralph_deluxe_project_is_taken_over() {
 }
 
 #[test]
+fn the_settings_of_a_ralph_deluxe_project_count_before_init() {
+    let p = project!()
+        .git_init()
+        .file(".ralph/config/ralph.conf", CONF)
+        .file("plan.json", r#"{"tasks": [{"id": "T-001", "title": "A", "status": "pending"}]}"#);
+    let get = |key: &str| p.run(["config", "get", key]).ok().stdout;
+    assert_eq!(get("mode"), "handoff-plus-index\n");
+    assert_eq!(get("min_delay"), "30s\n");
+    p.run(["config", "show"]).ok().stdout_has("(.ralph/config/ralph.conf:2)");
+    p.run(["build", "--dry-run", "--backend", "sim"])
+        .ok()
+        .stdout_has("bats tests/")
+        .stderr_has("`ralph init` makes ralph.toml of them")
+        .stderr_has("warning: .ralph/config/ralph.conf:4: `eval");
+    let doctor = p.run(["doctor"]).stdout;
+    assert!(doctor.contains("the settings are those of .ralph/config/ralph.conf"), "{doctor}");
+    assert!(!doctor.contains("there is no ralph.toml"), "{doctor}");
+    // A setting must not put the others out of force.
+    p.run(["config", "set", "max_retries", "1"]).fails(1).stderr_has("`ralph init`");
+    p.run(["init", "--yes"]).ok();
+    p.run(["config", "set", "max_retries", "1"]).ok();
+    p.write(".ralph/config/ralph.conf", "RALPH_MODE=handoff-only\n");
+    assert_eq!(get("mode"), "handoff-plus-index\n", "ralph.toml counts, and nothing else");
+}
+
+#[test]
 fn a_wiggum_folder_is_taken_over() {
     let plan = r#"{"version": 1, "qualityGates": ["bun test"], "specs": [{"id": "a", "file": "specs/a.md",
         "name": "A", "priority": 1, "status": "pending",

@@ -1,6 +1,6 @@
 //! What a backend may do with ralph's own commands, and what becomes of it.
 
-use crate::stage::{person, stage, steps};
+use crate::stage::{WAITS, build_beside, stage, steps};
 
 const WORK: &str = "{ write = \"{task}.txt\", text = \"work\\n\" },";
 
@@ -46,6 +46,27 @@ fn a_backend_cannot_speak_about_another_task_nor_decide_anything() {
     p.run(["task", "show", "t-bbbb"]).ok().stdout_has("pending");
 }
 
+/// Neither by another environment nor by leaving its parent behind.
+#[test]
+fn whatever_descends_from_the_loop_is_a_backend_whatever_its_environment_says() {
+    let shed = "env -u RALPH_ATTEMPT -u RALPH_TASK -u RALPH_RUN -u RALPH_JOB -u RALPH_PLACE";
+    let tries = format!(
+        "{WORK} {{ run = \"{shed} $BIN task accept t-bbbb 2> said.txt\" }}, \
+         {{ run = \"{shed} $BIN skip t-bbbb 2>> said.txt\" }}, \
+         {{ run = \"env RALPH_ATTEMPT=01NOTOURS $BIN config set max_retries 9 2>> said.txt\" }}, \
+         {{ run = \"({shed} setsid sh -c '$BIN task skip t-bbbb 2> $HOME/late; touch $HOME/over' &); \
+                  while [ ! -e $HOME/over ]; do sleep 0.02; done\" }}, \
+         {{ run = \"{shed} $BIN task list > list.txt\" }}, {{ claim = \"done\" }},"
+    );
+    let p = stage(&steps(&tries));
+    p.run(["build", "--once"]).ok();
+    let said = p.read("said.txt") + &std::fs::read_to_string(p.home().join("late")).unwrap();
+    assert_eq!(said.matches("that command is for people").count(), 4, "{said}");
+    assert!(p.read("list.txt").contains("t-bbbb"));
+    p.run(["task", "show", "t-bbbb"]).ok().stdout_has("pending");
+    assert!(p.read("ralph.toml").contains("max_retries = 0"));
+}
+
 #[test]
 fn a_backend_may_add_a_few_tasks_and_issues_and_they_stay() {
     let add = "{ run = \"$BIN task add Third && $BIN issue add 'is it slow?'\" }, \
@@ -61,10 +82,12 @@ fn a_backend_may_add_a_few_tasks_and_issues_and_they_stay() {
 
 #[test]
 fn what_a_person_does_through_ralph_while_a_backend_works_is_respected() {
-    let skip = person("task skip t-bbbb 'not now'");
-    let add = person("task add 'From a person'");
-    let p = stage(&steps(&format!("{WORK} {skip} {add} {{ claim = \"done\" }},")));
-    let run = p.run(["build", "--once"]).ok();
+    let p = stage(&steps(&format!("{WORK} {WAITS} {{ claim = \"done\" }},"))).real_time();
+    let run = build_beside(&p, || {
+        p.run(["task", "skip", "t-bbbb", "not now"]).ok();
+        p.run(["task", "add", "From a person"]).ok();
+    })
+    .ok();
     assert!(!format!("{}{}", run.stdout, run.stderr).contains("undone"));
     let list = p.run(["task", "list"]).ok().stdout_has("From a person").stdout;
     assert!(!list.contains("t-bbbb"), "{list}");

@@ -1,6 +1,6 @@
 //! A small repository with a plan, gates and a simulated backend.
 
-use ralph_testkit::{TestProject, project};
+use ralph_testkit::{Run, TestProject, project, until};
 
 /// Two tasks; the second one waits for the first.
 pub(crate) const PLAN: &str = "\
@@ -33,7 +33,15 @@ pub(crate) fn steps(steps: &str) -> String {
     format!("[[rule]]\nsteps = [{steps}]\n")
 }
 
-/// A person's command in another terminal, while the backend works.
-pub(crate) fn person(command: &str) -> String {
-    format!("{{ run = \"env -u RALPH_ATTEMPT -u RALPH_TASK $BIN {command}\" }},")
+/// The backend says that it is there, and waits until it may go on.
+pub(crate) const WAITS: &str =
+    "{ run = \"touch $HOME/there; while [ ! -e $HOME/go ]; do sleep 0.02; done\" },";
+
+/// `ralph build --once`, with what a person does in another terminal while the backend waits.
+pub(crate) fn build_beside(p: &TestProject, person: impl FnOnce()) -> Run {
+    let run = p.spawn(["build", "--once"]);
+    until(|| p.home().join("there").exists());
+    person();
+    std::fs::write(p.home().join("go"), "").unwrap();
+    run.wait()
 }

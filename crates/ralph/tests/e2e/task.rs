@@ -160,11 +160,14 @@ fn reject_without_an_id_needs_exactly_one_done_task() {
 }
 
 #[test]
-fn done_without_an_id_takes_the_running_task_or_lists_the_open_ones() {
+fn done_without_an_id_takes_the_running_task_or_the_only_open_one_or_lists_them() {
     let p = project!().git_init();
     let (a, b) = (add(&p, "A"), add(&p, "B"));
-    p.run(["task", "done"]).fails(1).stderr_has("no task is running").stderr_has(&a).stderr_has(&b);
+    let several = p.run(["task", "done"]).fails(1);
+    several.stderr_has("several tasks are open").stderr_has(&a).stderr_has(&b);
     p.command(["task", "done"]).env("RALPH_TASK", &b).run().ok().stdout(&format!("Done: {b} B\n"));
+    p.run(["task", "done"]).ok().stdout(&format!("Done: {a} A\n"));
+    p.run(["task", "done"]).fails(1).stderr_has("no task is open");
 
     let deluxe = r#"{"tasks": [{"id": "T-1", "title": "A", "status": "in_progress"}]}"#;
     let p = project!().git_init().file("plan.json", deluxe);

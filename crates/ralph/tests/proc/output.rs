@@ -149,8 +149,10 @@ fn a_line_that_is_too_long_is_cut_and_the_next_one_is_whole() {
         seen.push((line.bytes.len(), line.cut));
         Step::Continue
     });
-    assert_eq!(seen, [(100_000, 2_900_000), (4, 0)]);
-    assert_eq!(finished.cut_lines, 1);
+    let (kept, cut) = seen[0];
+    assert!((99_000..100_100).contains(&kept) && cut > 2_899_000, "{seen:?}");
+    assert_eq!(seen[1..], [(4, 0)]);
+    assert_eq!((finished.longest_cut, kept as u64 + cut), (3_000_000, 3_000_000));
     assert_eq!(finished.stdout_bytes, 3_000_006);
     assert_eq!(stage.log().len(), 3_000_006);
 }
@@ -180,7 +182,7 @@ fn measured() {
     });
     assert_eq!(finished.exit, Exit::code(0));
     assert_eq!(finished.stdout_bytes, 600_000_000);
-    assert_eq!(finished.cut_lines, 1);
+    assert!(finished.longest_cut >= 300_000_000);
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let most = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).unwrap();
     println!("measured: {}", most.trim().trim_end_matches(" kB"));

@@ -134,7 +134,7 @@ fn a_backend_that_can_compacts_its_own_session_and_goes_on() {
 
 /// A new session that finds the digest in its prompt, with what was done before.
 const TAKES_OVER: &str = "[[rule]]\n\
-    when = ['=== COMPACTED CONTEXT ===', 'Task: t-demo make it', 'Key files: made.txt', \
+    when = ['=== COMPACTED CONTEXT ===', 'Task: t-demo make it', 'Key files:', '- made.txt', \
             'made.txt | 1 +', '## Current Task']\n\
     steps = [{ context = 5 }, { claim = 'done' }]\n";
 
@@ -158,6 +158,9 @@ fn where_a_compaction_does_not_work_a_digest_does() {
         let done = work(&Sim, &scenario);
         assert_eq!(done.report.last.outcome, Outcome::Success, "{failing}");
         assert_eq!(done.report.compactions, [Compaction::Digest], "{failing}");
+        let told = done.decisions.last().unwrap();
+        assert!(told.contains("[RALPH] Context not compacted: "), "{:?}", done.decisions);
+        assert!(!format!("{:?}", done.decisions).contains("Context compacted"), "{failing}");
     }
 }
 

@@ -13,12 +13,9 @@ use super::judge;
 use super::line::{Limit, Line, Message, Tokens};
 use crate::backend::wire::{self, Object, Scalar, Shape};
 use crate::backend::{
-    CompactionTrigger, Context, Event, Exit, LimitStatus, Money, Outcome, Permissions, RateLimit,
-    Reader, Request, Spent, Usage,
+    CompactionTrigger, Context, Event, Exit, LimitStatus, MOST_ANSWER, Money, Outcome, Permissions,
+    RateLimit, Reader, Request, Spent, Usage,
 };
-
-/// Most of an answer that is kept: its end, where markers and JSON stand.
-const MOST_ANSWER: usize = 1 << 20;
 
 /// Most distinct tools that are remembered as denied.
 const MOST_DENIED: usize = 32;

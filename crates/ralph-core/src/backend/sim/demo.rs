@@ -1,6 +1,7 @@
-//! The demo: a tiny project that needs only a POSIX shell and git, and a scenario that solves it.
+//! The projects of `ralph demo` and `ralph tutorial`, which need only a POSIX shell and git, and a
+//! scenario that solves both.
 
-/// One file of the demo project.
+/// One file of a project that ralph makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DemoFile {
     /// Where it goes.
@@ -10,16 +11,17 @@ pub struct DemoFile {
 }
 
 macro_rules! files {
-    ($($path:literal),+ $(,)?) => {
+    ($folder:literal: $($path:literal),+ $(,)?) => {
         &[$( DemoFile {
             path: $path,
-            text: include_str!(concat!("../../../assets/demo/", $path)),
+            text: include_str!(concat!("../../../assets/", $folder, "/", $path)),
         }, )+]
     };
 }
 
 /// The project before any task is done: its tests pass.
 pub const FILES: &[DemoFile] = files![
+    "demo":
     "calc.sh",
     "test.sh",
     "tests/usage.sh",
@@ -28,6 +30,10 @@ pub const FILES: &[DemoFile] = files![
     "ralph/plan.jsonl",
 ];
 
-/// What the sim does when nothing else is said. It solves the demo's tasks, with one gate that
-/// fails, one lie and one crash on the way, and turns any other task into a file of its own.
+/// The project with which the tutorials begin: its tests pass.
+pub const TUTORIAL: &[DemoFile] = files!["tutorial": "greet.sh", "test.sh", "Makefile"];
+
+/// The scenario of the sim when nobody gives it one. It solves the demo's tasks, with one gate that
+/// fails, one lie and one crash on the way, plans and builds the tutorials' spec, and turns any
+/// other task into a file of its own.
 pub const SCENARIO: &str = include_str!("../../../assets/demo/scenario.toml");

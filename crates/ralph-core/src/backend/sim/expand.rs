@@ -166,6 +166,7 @@ impl Run<'_> {
             Step::Giant(bytes) => self.ops.push(Op::Giant(*bytes)),
             Step::Stderr(text) => self.ops.push(Op::Stderr(self.fill(text) + "\n")),
             Step::Sleep(time) => self.ops.push(Op::Sleep(*time)),
+            Step::Hold(path) => self.ops.push(Op::Hold(self.fill(path))),
             Step::Spawn(spawn) => {
                 let command = self.fill(&spawn.command);
                 self.ops.push(Op::Spawn(Spawn { command, ..spawn.clone() }));

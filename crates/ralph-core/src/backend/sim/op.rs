@@ -59,6 +59,8 @@ pub enum Op {
     Spawn(Spawn),
     /// Wait.
     Sleep(Duration),
+    /// Wait until this file exists.
+    Hold(String),
     /// Wait for ever.
     Hang,
     /// Print text events, this many or for ever.

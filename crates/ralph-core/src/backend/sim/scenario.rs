@@ -130,6 +130,8 @@ pub enum Step {
     Denied(String, Option<String>),
     /// Wait.
     Sleep(Duration),
+    /// Wait until this file exists.
+    Hold(String),
     /// Wait for ever.
     Hang,
     /// Finish with this text or this data.

@@ -9,7 +9,7 @@ use super::scenario::{
 };
 
 /// Every verb, and the fields that may stand beside it.
-const VERBS: [(&str, &[&str]); 30] = [
+const VERBS: [(&str, &[&str]); 31] = [
     ("say", &[]),
     ("think", &[]),
     ("write", &["text", "mode"]),
@@ -27,6 +27,7 @@ const VERBS: [(&str, &[&str]); 30] = [
     ("limit", &["resets_in"]),
     ("denied", &["reason"]),
     ("sleep", &[]),
+    ("hold", &[]),
     ("hang", &[]),
     ("answer", &[]),
     ("claim", &["why", "form", "handoff"]),
@@ -66,6 +67,7 @@ pub(super) fn step(table: &Fields<'_>) -> Result<Step, ScenarioError> {
         }
         "denied" => Step::Denied(text(table, verb)?, table.string("reason")?),
         "sleep" => Step::Sleep(table.duration(verb)?.unwrap_or_default()),
+        "hold" => Step::Hold(text(table, verb)?),
         "hang" => match table.flag(verb)? {
             Some(true) => Step::Hang,
             _ => return Err(table.error(verb, "must be true")),

@@ -3,15 +3,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::gap::Gap;
+use super::gap::{Gap, GapKind};
 use super::loose;
 use crate::plan::Priority;
 
 /// What PLAN makes of a spec.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanAnswer {
-    /// The tasks, each small enough for one session.
+    /// The tasks, each small enough for one session; none when the spec is satisfied already.
     pub tasks: Vec<NewTask>,
+    /// Only when there are no tasks: what shows that the spec is satisfied already. A verifier then
+    /// decides whether it is.
+    #[serde(default, deserialize_with = "loose::text")]
+    pub reason: String,
     /// What the plan leaves open or assumes, in a line or two.
     #[serde(default, deserialize_with = "loose::text")]
     pub summary: String,
@@ -114,6 +118,17 @@ pub struct TaskVerdict {
     pub gaps: Vec<Gap>,
 }
 
+impl TaskVerdict {
+    /// Why the task is rejected, if it is: a task that is incomplete is never accepted.
+    pub fn rejection(&self) -> Option<&str> {
+        let unfinished = self.gaps.iter().find(|gap| gap.kind == GapKind::Incomplete);
+        match self.verdict {
+            Verdict::Reject => Some(self.reason.as_str()),
+            Verdict::Accept => unfinished.map(|gap| gap.description.as_str()),
+        }
+    }
+}
+
 /// A verdict in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -137,6 +152,13 @@ pub struct SpecVerdict {
     /// What is missing or wrong.
     #[serde(default, deserialize_with = "loose::gaps")]
     pub gaps: Vec<Gap>,
+}
+
+impl SpecVerdict {
+    /// Whether nothing is missing or wrong.
+    pub fn is_accepted(&self) -> bool {
+        self.satisfied && self.gaps.is_empty()
+    }
 }
 
 /// What DECOMPOSE makes of work that was killed.

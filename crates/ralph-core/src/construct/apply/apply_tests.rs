@@ -22,7 +22,7 @@ fn satisfied() -> SpecVerdict {
 fn verify(
     text: &str,
     verdicts: &[TaskVerdict],
-    unverified: &[(Id, u32)],
+    unverified: &[Id],
     whole: Option<&SpecVerdict>,
 ) -> Applied {
     let input = Verification { spec: "s.md", verdicts, unverified, whole, max_retries: 2 };
@@ -70,7 +70,7 @@ fn the_spec_is_accepted_only_when_it_is_satisfied_and_nothing_is_left() {
     }
     let reject = [verdict("t-1", Verdict::Reject, Vec::new())];
     assert!(!verify(&text, &reject, &[], Some(&satisfied())).came.spec_accepted);
-    let silent = verify(&text, &[], &[("t-1".into(), 1)], Some(&satisfied()));
+    let silent = verify(&text, &[], &["t-1".into()], Some(&satisfied()));
     assert!(!silent.came.spec_accepted);
     assert_eq!(states(&read(&silent.text)), [("t-1", State::Done)]);
     let nothing = verify(&plan(&[]), &[], &[], Some(&satisfied()));
@@ -114,20 +114,19 @@ fn each_kind_of_gap_becomes_what_the_table_says() {
 }
 
 #[test]
-fn a_task_out_of_retries_becomes_an_issue_and_so_does_one_that_nobody_can_verify() {
+fn a_task_out_of_retries_becomes_an_issue_and_one_that_nobody_verified_stays_done() {
     let text = plan(&[
         "{'t':'task','id':'t-1','name':'A','s':'d','retry_count':2,'priority':'high'}",
-        "{'t':'task','id':'t-2','name':'B','s':'d'}",
         "{'t':'task','id':'t-3','name':'C','s':'d'}",
     ]);
     let reject = [verdict("t-1", Verdict::Reject, Vec::new())];
-    let applied = verify(&text, &reject, &[("t-2".into(), 2), ("t-3".into(), 1)], None);
+    let applied = verify(&text, &reject, &["t-3".into()], None);
     let after = read(&applied.text);
-    assert_eq!(texts(&applied.came.failed), ["t-1", "t-2"]);
+    assert_eq!(texts(&applied.came.failed), ["t-1"]);
     assert_eq!(texts(&applied.came.unverified), ["t-3"]);
     assert_eq!(states(&after), [("t-3", State::Done)]);
     let from: Vec<_> = after.issues.iter().map(|i| (i.created_from.clone(), i.priority)).collect();
-    assert_eq!(from, [(Some("t-1".into()), Some(Priority::High)), (Some("t-2".into()), None)]);
+    assert_eq!(from, [(Some("t-1".into()), Some(Priority::High))]);
     assert_eq!(Lookup::new(&after).fate(&"t-1".into()), Fate::Failed);
 }
 
@@ -292,15 +291,15 @@ fn work_that_was_broken_down_three_times_is_given_up_when_it_is_killed_again() {
 }
 
 #[test]
-fn a_task_that_cannot_be_made_smaller_is_given_up() {
+fn a_task_that_nobody_can_break_down_is_given_up_and_one_without_two_new_parts_stays() {
     let text =
         plan(&["{'t':'task','id':'t-1','name':'Parser','s':'p','kill_reason':'context_limit'}"]);
-    for applied in [
-        with_pen(|pen| decomposed(&text, &"t-1".into(), &parts(&["the parser", "Parser"]), pen)),
-        with_pen(|pen| give_up(&text, &"t-1".into(), "no usable answer", pen)),
-    ] {
-        assert_eq!(texts(&applied.came.failed), ["t-1"]);
-        assert_eq!(read(&applied.text).issues.len(), 1);
+    let applied = with_pen(|pen| give_up(&text, &"t-1".into(), "no usable answer", pen));
+    assert_eq!(texts(&applied.came.failed), ["t-1"]);
+    assert_eq!(read(&applied.text).issues.len(), 1);
+    for names in [["the parser", "Parser"], ["Parser", "Read the input"]] {
+        let applied = with_pen(|pen| decomposed(&text, &"t-1".into(), &parts(&names), pen));
+        assert_eq!((applied.text, applied.came.created), (text.clone(), Vec::new()));
     }
 }
 

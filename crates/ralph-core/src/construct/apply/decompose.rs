@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::bench::{Bench, short};
 use super::investigate;
-use super::mint::{Against, Mint};
+use super::mint::{Against, Mint, check_new_parts};
 use super::{Applied, Pen};
 use crate::construct::answer::{Decomposition, SUBTASKS};
 use crate::construct::{MAX_DEPTH, similar};
@@ -62,11 +62,11 @@ fn split_task(bench: &mut Bench<'_>, task: &Task, parts: &Decomposition) -> Resu
     };
     let most = *SUBTASKS.end();
     let how = Mint { like: &like, instead_of: Some(&task.id), against: Against::Unverified, most };
-    let ids = bench.mint(&parts.tasks, &how);
-    if ids.is_empty() {
-        bench.fail(&task.id, "it could not be broken down into anything smaller");
+    if let Err(why) = check_new_parts(&bench.plan, task, &parts.tasks) {
+        bench.note(format!("{} is not broken down: {why}", task.id));
         return Ok(());
     }
+    let ids = bench.mint(&parts.tasks, &how);
     bench.repoint(&task.id, &ids);
     let list: Vec<&str> = ids.iter().map(Id::as_str).collect();
     bench.edit(Edit::Retire {

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::bench::{Bench, short, unique};
-use super::mint::{Against, Mint};
+use super::mint::{Against, Mint, waiting_for};
 use super::verify::MOST_CREATED;
 use super::{Applied, Pen};
 use crate::construct::answer::{Finding, Investigation};
 use crate::construct::similar::Words;
+use crate::cycle::Ruling;
 use crate::format::{EditError, Format};
 use crate::plan::{Edit, Fate, Id, Issue, Lookup, State, Task};
 
@@ -39,6 +40,8 @@ pub fn investigated(
             }
             Finding::OutOfScope => {
                 bench.note(format!("{id} is out of scope: {}", short(&finding.reason)));
+                let (issue, reason) = (issue.desc, finding.reason.clone());
+                bench.came.ruled_out.push(Ruling { issue, reason });
             }
         }
         bench.edit(Edit::RemoveIssue(id.clone()));
@@ -68,13 +71,16 @@ impl Bench<'_> {
             Fate::Failed => Some(false),
             _ => None,
         };
+        // What waits for the task already would wait for itself.
+        let waiting = waiting_for(&self.plan, Some(from));
+        let free = |id: &&Id| *id != from && !waiting.contains(*id);
+        let free: Vec<Id> = new.iter().filter(free).cloned().collect();
         match fate {
             Some(true) => self.change(from, |task| {
                 task.state = State::Pending;
-                let more = new.iter().filter(|id| **id != task.id).cloned();
-                task.deps = unique(task.deps.drain(..).chain(more).collect());
+                task.deps = unique(task.deps.drain(..).chain(free).collect());
             }),
-            Some(false) if !new.is_empty() => self.repoint(from, new),
+            Some(false) if !new.is_empty() => self.repoint(from, &free),
             _ => {}
         }
     }

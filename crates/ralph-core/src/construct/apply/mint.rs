@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::bench::{Bench, short, unique};
-use crate::construct::answer::NewTask;
+use crate::construct::answer::{NewTask, SUBTASKS};
 use crate::construct::check::{Link, Links};
 use crate::construct::similar::Words;
-use crate::plan::{Fate, Id, Lookup, State, Task};
+use crate::plan::{Fate, Id, Lookup, Plan, State, Task};
 use crate::prompt::markdown::one_line;
 use crate::text::clip;
 
@@ -42,7 +42,8 @@ impl Bench<'_> {
     /// Add tasks. The ids are those of the tasks that now stand for the ones asked for, made or found.
     pub(super) fn mint(&mut self, tasks: &[NewTask], how: &Mint<'_>) -> Vec<Id> {
         let links = Links::new(tasks, &self.plan);
-        let mut known = self.rivals(how);
+        let mut known = rivals(&self.plan, how);
+        known.extend(self.added.iter().map(named));
         let mut ids: Vec<Option<Id>> = Vec::with_capacity(tasks.len());
         let mut made: Vec<usize> = Vec::new();
         for (at, task) in tasks.iter().enumerate() {
@@ -79,49 +80,6 @@ impl Bench<'_> {
         unique(ids.into_iter().flatten().filter(replaced).collect())
     }
 
-    /// What new tasks may not repeat.
-    fn rivals(&self, how: &Mint<'_>) -> Vec<(Id, Words)> {
-        let live = |task: &&Task| match task.state {
-            State::Accepted => how.against == Against::All,
-            State::Failed(_) | State::Skipped => false,
-            _ => true,
-        };
-        let same = |task: &&Task| match (&how.like.spec, &task.spec) {
-            (Some(a), Some(b)) => a == b,
-            _ => self.plan.in_scope(task.spec.as_deref()),
-        };
-        let named = |task: &Task| (task.id.clone(), Words::new(&task.name));
-        let buried = match how.against {
-            Against::All => self.plan.all_tasks(),
-            Against::Unverified => Vec::new(),
-        };
-        // In a plan of several specs, a record without one may be any spec's.
-        let whose = |task: &&Task| task.spec.is_some() || self.plan.specs.len() <= 1;
-        let buried = buried.iter().filter(|t| self.plan.task(&t.id).is_none()).filter(whose);
-        let added = self.added.iter().map(named);
-        // What waits for the task that is replaced cannot stand for a part of it: it would wait for
-        // itself.
-        let waiting = self.waiting_for(how.instead_of);
-        let free = |task: &&Task| !waiting.contains(&task.id);
-        let tasks = self.plan.tasks.iter().chain(buried);
-        tasks.filter(free).filter(live).filter(same).map(named).chain(added).collect()
-    }
-
-    /// Tasks that wait for this one, directly or not.
-    fn waiting_for(&self, id: Option<&Id>) -> BTreeSet<Id> {
-        let mut waiting = BTreeSet::new();
-        let mut open: Vec<&Id> = id.into_iter().collect();
-        while let Some(next) = open.pop() {
-            let tasks = self.plan.tasks.iter().filter(|task| task.deps.contains(next));
-            for task in tasks {
-                if waiting.insert(task.id.clone()) {
-                    open.push(&task.id);
-                }
-            }
-        }
-        waiting
-    }
-
     fn deps(
         &mut self,
         task: &NewTask,
@@ -131,7 +89,7 @@ impl Bench<'_> {
         how: &Mint<'_>,
     ) -> Vec<Id> {
         let mut deps = how.like.deps.clone();
-        let waiting = self.waiting_for(how.instead_of);
+        let waiting = waiting_for(&self.plan, how.instead_of);
         for dep in &task.deps {
             let found = match links.find(dep) {
                 Some(Link::New(at)) => ids.get(*at).cloned().flatten(),
@@ -154,6 +112,73 @@ impl Bench<'_> {
         }
         unique(deps)
     }
+}
+
+/// Whether at least two of the parts of a killed task are new work. What is the task itself, or
+/// stands in the plan already, would leave the rest of the task undone.
+pub fn check_new_parts(plan: &Plan, task: &Task, parts: &[NewTask]) -> Result<(), String> {
+    let how =
+        Mint { like: task, instead_of: Some(&task.id), against: Against::Unverified, most: 0 };
+    let mut known = rivals(plan, &how);
+    let (mut new, mut old) = (0, Vec::new());
+    for part in parts {
+        let words = Words::new(&part.name);
+        match known.iter().find(|(_, other)| other.similar(&words)).map(|(id, _)| id.clone()) {
+            Some(id) => old.push(format!("“{}” is {id}", short(&part.name))),
+            None => {
+                new += 1;
+                known.push((Id::new(part.key.trim()), words));
+            }
+        }
+    }
+    match new >= *SUBTASKS.start() {
+        true => Ok(()),
+        false => Err(format!("fewer than two parts are new: {}", old.join("; "))),
+    }
+}
+
+fn named(task: &Task) -> (Id, Words) {
+    (task.id.clone(), Words::new(&task.name))
+}
+
+/// The tasks of the plan that new ones may not repeat.
+fn rivals(plan: &Plan, how: &Mint<'_>) -> Vec<(Id, Words)> {
+    let live = |task: &&Task| match task.state {
+        State::Accepted => how.against == Against::All,
+        State::Failed(_) | State::Skipped => false,
+        _ => true,
+    };
+    let same = |task: &&Task| match (&how.like.spec, &task.spec) {
+        (Some(a), Some(b)) => a == b,
+        _ => plan.in_scope(task.spec.as_deref()),
+    };
+    let buried = match how.against {
+        Against::All => plan.all_tasks(),
+        Against::Unverified => Vec::new(),
+    };
+    // In a plan of several specs, a record without one may be any spec's.
+    let whose = |task: &&Task| task.spec.is_some() || plan.specs.len() <= 1;
+    let buried = buried.iter().filter(|t| plan.task(&t.id).is_none()).filter(whose);
+    // What waits for the task that is replaced cannot stand for a part of it: it would wait for
+    // itself.
+    let waiting = waiting_for(plan, how.instead_of);
+    let free = |task: &&Task| !waiting.contains(&task.id);
+    let tasks = plan.tasks.iter().chain(buried);
+    tasks.filter(free).filter(live).filter(same).map(named).collect()
+}
+
+/// Tasks that wait for this one, directly or not.
+pub(super) fn waiting_for(plan: &Plan, id: Option<&Id>) -> BTreeSet<Id> {
+    let mut waiting = BTreeSet::new();
+    let mut open: Vec<&Id> = id.into_iter().collect();
+    while let Some(next) = open.pop() {
+        for task in plan.tasks.iter().filter(|task| task.deps.contains(next)) {
+            if waiting.insert(task.id.clone()) {
+                open.push(&task.id);
+            }
+        }
+    }
+    waiting
 }
 
 /// A task as it is written down.

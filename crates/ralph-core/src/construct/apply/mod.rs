@@ -20,9 +20,10 @@ mod verify;
 pub use decompose::{decomposed, depth, give_up};
 pub use investigate::{investigated, merge_issues};
 pub use kill::{blocked, killed};
+pub use mint::check_new_parts;
 pub use planned::{Existing, PlanTarget, planned};
 pub use undo::undone;
-pub use verify::{MOST_CREATED, UNVERIFIED_ITERATIONS, Verification, verified};
+pub use verify::{MOST_CREATED, Verification, verified};
 
 use crate::cycle::Came;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::bench::Bench;
+use super::bench::{Bench, short};
 use super::mint::{Against, Mint};
 use super::{Applied, Pen};
 use crate::construct::answer::PlanAnswer;
@@ -71,6 +71,9 @@ pub fn planned(
     };
     let how = Mint { like: &like, instead_of: None, against: Against::All, most: MOST_TASKS };
     bench.mint(&answer.tasks, &how);
+    if answer.tasks.is_empty() {
+        bench.note(format!("nothing to do, the planner says: {}", short(&answer.reason)));
+    }
     bench.commit()?;
     bench.prioritize(mine)?;
     if target.format == Format::Implementation {

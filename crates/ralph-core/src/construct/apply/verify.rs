@@ -13,9 +13,6 @@ use crate::text::clip;
 /// Most tasks, and most issues, that one stage makes: work must not grow without bounds.
 pub const MOST_CREATED: usize = 20;
 
-/// Iterations without a usable word about a task after which it becomes an issue.
-pub const UNVERIFIED_ITERATIONS: u32 = 2;
-
 /// Characters of a gap's description in a name.
 const NAME: usize = 120;
 
@@ -26,8 +23,8 @@ pub struct Verification<'a> {
     pub spec: &'a str,
     /// The verdicts, in any order.
     pub verdicts: &'a [TaskVerdict],
-    /// Tasks without a verdict, and in how many iterations, this one counted.
-    pub unverified: &'a [(Id, u32)],
+    /// Tasks without a usable verdict: they stay done.
+    pub unverified: &'a [Id],
     /// The word about the spec as a whole; `None` when there is none that can be used.
     pub whole: Option<&'a SpecVerdict>,
     /// Rejections that a task survives, unless it has a number of its own.
@@ -45,9 +42,7 @@ pub fn verified(
     for verdict in &verdicts {
         judge(&mut bench, verdict, verification.max_retries);
     }
-    for (id, iterations) in verification.unverified {
-        leave(&mut bench, id, *iterations, &verdicts);
-    }
+    bench.came.unverified = verification.unverified.to_vec();
     bench.commit()?;
 
     let mut gaps = Gaps::default();
@@ -67,8 +62,7 @@ pub fn verified(
     bench.commit()?;
     bench.prioritize(|plan, task| plan.in_scope(task.spec.as_deref()))?;
 
-    let satisfied =
-        verification.whole.is_some_and(|whole| whole.satisfied && whole.gaps.is_empty());
+    let satisfied = verification.whole.is_some_and(SpecVerdict::is_accepted);
     if satisfied && stage(&bench.plan) == Stage::Complete {
         let (spec, at) = (verification.spec.to_owned(), bench.pen.at.to_owned());
         bench.edit(Edit::AcceptSpec { spec, at });
@@ -103,14 +97,8 @@ fn judge(bench: &mut Bench<'_>, verdict: &TaskVerdict, max_retries: u32) {
     let Some(task) = bench.plan.task(&id).filter(|task| task.state == State::Done).cloned() else {
         return bench.note(format!("a verdict about {id} is ignored: no such task is done"));
     };
-    let unfinished = verdict.gaps.iter().find(|gap| gap.kind == GapKind::Incomplete);
-    let wrong = match (verdict.verdict, unfinished) {
-        (Verdict::Reject, _) => Some(verdict.reason.as_str()),
-        (Verdict::Accept, Some(gap)) => Some(gap.description.as_str()),
-        (Verdict::Accept, None) => None,
-    };
     let at = bench.pen.at.to_owned();
-    let Some(reason) = wrong.map(short_of_nothing) else {
+    let Some(reason) = verdict.rejection().map(short_of_nothing) else {
         bench.edit(Edit::Retire { id: id.clone(), how: Retirement::Accepted, reason: None, at });
         return bench.came.accepted.push(id);
     };
@@ -120,19 +108,6 @@ fn judge(bench: &mut Bench<'_>, verdict: &TaskVerdict, max_retries: u32) {
     bench.note(format!("{id} is rejected: {}", short(&reason)));
     bench.edit(Edit::Reject { id: id.clone(), reason, at });
     bench.came.rejected.push(id);
-}
-
-/// A task that nobody had a usable word about stays done, and is given up when that goes on.
-fn leave(bench: &mut Bench<'_>, id: &Id, iterations: u32, verdicts: &[TaskVerdict]) {
-    let done = bench.plan.task(id).is_some_and(|task| task.state == State::Done);
-    let told = bench.came.failed.contains(id) || bench.came.unverified.contains(id);
-    if told || !done || verdicts.iter().any(|verdict| verdict.task_id == id.as_str()) {
-        return;
-    }
-    match iterations >= UNVERIFIED_ITERATIONS {
-        true => bench.fail(id, &format!("could not be verified in {iterations} iterations")),
-        false => bench.came.unverified.push(id.clone()),
-    }
 }
 
 /// A reason that is never empty.

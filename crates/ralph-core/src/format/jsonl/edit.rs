@@ -325,7 +325,9 @@ fn tombstone_of_new(task: &Task) -> Option<String> {
     match &task.state {
         State::Accepted => {
             let mut record = accepted(task);
-            record.push(("at", write::text(task.done_at.as_ref())));
+            // `done_at` may be a commit; `at` is a time.
+            let at = task.done_at.as_ref().filter(|at| !text::is_commit_id(at));
+            record.push(("at", write::text(at)));
             Some(write::record(record))
         }
         State::Failed(reason) => {

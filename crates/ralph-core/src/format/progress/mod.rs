@@ -64,7 +64,9 @@ mod wanted;
 
 pub use attempts::Attempt;
 pub use ident::task_id;
-pub use record::{add_attempt, log_iteration, set_completed, set_status};
+pub use record::{
+    add_attempt, last_iteration, log_iteration, set_completed, set_status, trim_attempts,
+};
 pub use view::{LogRow, ProgressFile, read};
 
 use super::{Codec, EditError, Format, ParseError};

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::attempts::{self, Attempt, Mark};
+use super::attempts::{self, Attempt};
 use super::doc::{Doc, Kind};
 use super::outline::Outline;
 use super::view::{self, LogRow, ProgressFile};
@@ -14,26 +14,38 @@ use crate::format::EditError;
 use crate::plan::Id;
 use crate::text::{Splice, splice};
 
-/// Add an entry to Recent Attempts and keep the newest `keep` of them. Entries that a task's state
-/// hangs on (skipped, failed, rejections of an open task) stay beyond that.
+/// Add an entry to Recent Attempts and keep the newest `keep` of them.
 pub fn add_attempt(text: &str, attempt: &Attempt, keep: usize) -> Result<String, EditError> {
     let doc = Doc::read(text)?;
-    let new = Mark::of(attempt);
-    let marks: Vec<_> = doc.entries.iter().map(|e| e.mark.as_ref()).chain([new.as_ref()]).collect();
+    let expected = doc.entries.len() + 1;
+    let change = append(&doc, Kind::Attempts, &attempts::render(attempt));
+    let new = checked(&doc, splice(text, vec![change])?, |file| file.attempts.len() == expected)?;
+    trim_attempts(&new, keep)
+}
+
+/// Keep the newest `keep` entries of Recent Attempts. Entries that a task's state hangs on (skipped,
+/// failed, rejections of an open task) stay beyond that.
+pub fn trim_attempts(text: &str, keep: usize) -> Result<String, EditError> {
+    let doc = Doc::read(text)?;
+    let marks: Vec<_> = doc.entries.iter().map(|e| e.mark.as_ref()).collect();
     let open: BTreeSet<&Id> = doc.tasks.iter().filter(|t| !t.ticked).map(|t| &t.task.id).collect();
     let needed = attempts::needed(&marks, |id| open.contains(id));
     let old = needed.iter().take(marks.len().saturating_sub(keep)).enumerate();
     let gone: Vec<usize> = old.filter(|(_, needed)| !**needed).map(|(n, _)| n).collect();
-    let mut splices: Vec<Splice> = gone
+    let splices: Vec<Splice> = gone
         .iter()
         .filter_map(|&n| doc.entries.get(n))
         .map(|e| lines::remove(text, e.range.clone()))
         .collect();
-    if gone.last() != Some(&doc.entries.len()) {
-        splices.push(append(&doc, Kind::Attempts, &attempts::render(attempt)));
-    }
     let expected = marks.len() - gone.len();
     checked(&doc, splice(text, splices)?, |file| file.attempts.len() == expected)
+}
+
+/// The highest iteration that the file knows of; 0 when it knows none or cannot be read.
+pub fn last_iteration(text: &str) -> u32 {
+    let file = view::read(text).unwrap_or_default();
+    let logged = file.log.iter().map(|row| row.iteration);
+    logged.chain(file.attempts.iter().map(|attempt| attempt.iteration)).max().unwrap_or(0)
 }
 
 /// Add a row to the Iteration Log.

@@ -2,7 +2,7 @@
 
 use toml_edit::{ArrayOfTables, Document, Item};
 
-use crate::config::{conf_to_toml, gate_kind, parse_conf};
+use crate::config::{Skipped, conf_to_toml, gate_kind, parse_conf};
 use crate::init::draft::{Draft, Gate, Gates};
 use crate::init::manifest::Look;
 
@@ -10,9 +10,8 @@ use crate::init::manifest::Look;
 pub(super) fn import(look: &mut Look<'_>, draft: &mut Draft, path: &str) -> bool {
     let Some(text) = look.text(path) else { return false };
     let imported = conf_to_toml(&parse_conf(text));
-    for note in &imported.notes {
-        let (line, message) = with_line(note);
-        look.problem(path, line, message);
+    for Skipped { line, what } in &imported.left_out {
+        look.problem(path, Some(*line), what);
     }
     let Ok(document) = Document::parse(imported.text.as_str()) else { return false };
     let mut open = vec![(String::new(), document.as_item())];
@@ -41,13 +40,4 @@ fn gates(list: &ArrayOfTables) -> Vec<Gate> {
     commands
         .map(|(name, command)| Gate { kind: gate_kind(&command), name, command, required: None })
         .collect()
-}
-
-/// `line 3: what`, taken apart.
-fn with_line(note: &str) -> (Option<usize>, &str) {
-    let parts = note.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
-    match parts.and_then(|(line, what)| Some((line.parse().ok()?, what))) {
-        Some((line, what)) => (Some(line), what),
-        None => (None, note),
-    }
 }

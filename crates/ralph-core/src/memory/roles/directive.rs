@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::answer;
+use crate::answer::{self, UnusableAnswer};
 
 /// What the context agent wants after it has prepared a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -160,7 +160,7 @@ pub fn schema_of<T: JsonSchema>() -> Value {
 pub fn check<T: JsonSchema + DeserializeOwned>(
     structured: Option<&Value>,
     text: &str,
-) -> Result<(), String> {
+) -> Result<(), UnusableAnswer> {
     let read: Result<T, _> = answer::read(structured, text);
-    read.map(drop).map_err(|error| error.repair_request(&schema_of::<T>()))
+    read.map(drop).map_err(|error| UnusableAnswer::new(error, &schema_of::<T>()))
 }

@@ -1,6 +1,5 @@
 //! How a spec ends: one commit, or its work taken out of the tree. Each may be repeated.
 
-use jiff::Timestamp;
 use ralph_core::config::OnFailure;
 use ralph_core::construct::apply;
 use ralph_core::cycle::On;
@@ -13,7 +12,7 @@ use serde_json::json;
 use super::{Agent, duration};
 use crate::drive::error::DriveError;
 use crate::drive::session::Session;
-use crate::git::{CommitMessage, ENTRY, Keep, LandError};
+use crate::git::{CommitMessage, ENTRY, Keep, LandError, TakenOut};
 
 /// How a spec stands that is satisfied, on what HEAD is now.
 pub(super) enum Standing {
@@ -100,15 +99,14 @@ impl Session<'_> {
         entry: &Entry,
         commit: Option<String>,
     ) -> Result<What, DriveError> {
-        let began: Option<Timestamp> = entry.started_at.as_deref().and_then(|at| at.parse().ok());
-        let took = began.map_or(0, |at| self.clock.now().duration_since(at).as_millis());
+        let took_ms = agent.state.seconds_of_spec(&self.clock.stamp()).saturating_mul(1000);
         let spent = self.history.cost - agent.state.cost_at_spec;
         Ok(What::SpecDone {
             spec: entry.spec.clone(),
             commit,
             tasks: self.tasks_completed(entry)?,
             cost: (!self.history.cost_unknown || spent > 0.0).then_some(spent),
-            took_ms: u64::try_from(took).unwrap_or(0),
+            took_ms,
         })
     }
 
@@ -183,8 +181,7 @@ impl Session<'_> {
 
     fn spec_message(&mut self, agent: &Agent, entry: &Entry) -> Result<CommitMessage, DriveError> {
         let tasks = self.tasks_completed(entry)?;
-        let began: Option<Timestamp> = entry.started_at.as_deref().and_then(|at| at.parse().ok());
-        let seconds = began.map_or(0, |at| self.clock.now().duration_since(at).as_secs());
+        let seconds = agent.state.seconds_of_spec(&self.clock.stamp());
         let spent = self.history.cost - agent.state.cost_at_spec;
         let cost = match self.history.cost_unknown && spent <= 0.0 {
             true => "unknown".to_owned(),
@@ -196,7 +193,7 @@ impl Session<'_> {
             subject: format!("{}: complete {}", self.config.commit_prefix, name(&entry.spec)),
             body: format!(
                 "Spec: {file}\nTasks completed: {tasks}\nDuration: {}\nCost: {cost}",
-                duration(seconds)
+                duration(i64::try_from(seconds).unwrap_or(i64::MAX))
             ),
             trailers: vec![
                 (ENTRY.into(), entry.id.clone()),
@@ -215,13 +212,9 @@ impl Session<'_> {
         let (at, error) = (self.clock.stamp(), why.to_owned());
         self.change_inbox(&entry.id, &Change::Failed { at, error })?;
         crate::crash::point();
-        let keep = match self.config.agent.on_failure {
-            OnFailure::Stash => Keep::Stash,
-            OnFailure::Reset => Keep::Salvage,
-        };
         let message = format!("{}: failed {}", self.config.commit_prefix, name(&entry.spec));
-        let out = self.repo.take_out_spec(&Self::keeper_of(entry), keep, &message)?;
         self.say(&format!("FAILED: {}: {why}", entry.spec));
+        let out = self.take_out_work(agent, entry, &message)?;
         let kept = out.as_ref().map(|out| out.kept.clone());
         let stash = out.as_ref().and_then(|out| out.stash.as_ref()).map(ToString::to_string);
         let details = json!({ "spec": entry.spec, "why": why, "stash": stash });
@@ -230,22 +223,38 @@ impl Session<'_> {
         self.notify(agent, What::SpecFailed { spec, why: told, kept });
         if let Some(out) = out {
             self.say(&format!("FAILED: its work is out of the tree; {}", out.kept));
-            if !out.mixed.is_empty() {
-                let paths: Vec<String> = out.mixed.iter().map(ToString::to_string).collect();
-                self.warn(&format!(
-                    "you changed the same lines as {} in {}: there they are as you left them",
-                    entry.spec,
-                    paths.join(", ")
-                ));
-            }
+        }
+        agent.state.specs_failed += 1;
+        agent.state.consecutive_failures += 1;
+        self.spec_over(agent)
+    }
+
+    /// Take a spec's work out of the tree and out of the plan; `None` when there was none.
+    pub(super) fn take_out_work(
+        &mut self,
+        agent: &mut Agent,
+        entry: &Entry,
+        message: &str,
+    ) -> Result<Option<TakenOut>, DriveError> {
+        let keep = match self.config.agent.on_failure {
+            OnFailure::Stash => Keep::Stash,
+            OnFailure::Reset => Keep::Salvage,
+        };
+        let out = self.repo.take_out_spec(&Self::keeper_of(entry), keep, message)?;
+        let mixed = out.iter().flat_map(|out| &out.mixed);
+        let mixed: Vec<String> = mixed.map(ToString::to_string).collect();
+        if !mixed.is_empty() {
+            self.warn(&format!(
+                "you changed the same lines as {} in {}: there they are as you left them",
+                entry.spec,
+                mixed.join(", ")
+            ));
         }
         crate::crash::point();
         self.undo_plan(entry)?;
         self.leave_spec_branch(agent)?;
         self.settled = None;
-        agent.state.specs_failed += 1;
-        agent.state.consecutive_failures += 1;
-        self.spec_over(agent)
+        Ok(out)
     }
 
     /// What the plan says about the spec is what it said before: its code is gone.
@@ -259,7 +268,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn spec_over(&mut self, agent: &mut Agent) -> Result<(), DriveError> {
+    pub(super) fn spec_over(&mut self, agent: &mut Agent) -> Result<(), DriveError> {
         let id = agent.state.current_spec_id.take();
         self.save(agent)?;
         self.forget_copies(id.as_deref());

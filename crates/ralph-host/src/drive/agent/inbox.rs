@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ralph_core::agent_session::seconds_between;
 use ralph_core::control::Doing;
 use ralph_core::inbox::{Change, Entry, Inbox, Status};
 use ralph_core::init::is_starter;
@@ -10,6 +11,7 @@ use ralph_core::init::is_starter;
 use super::Agent;
 use crate::drive::error::DriveError;
 use crate::drive::session::Session;
+use crate::project::Project;
 use crate::store::{Kind, drop_view, put_view, read};
 use crate::watch::Watch;
 
@@ -42,7 +44,12 @@ impl Session<'_> {
             Ok((text, Some(Entry { started_at, ..entry.clone() })))
         })?;
         if let Some(entry) = &fetched {
-            if agent.state.current_spec_id.as_ref() != Some(&entry.id) {
+            let since = std::mem::replace(&mut agent.state.spec_since, at);
+            if agent.state.current_spec_id.as_ref() == Some(&entry.id) {
+                let ended = self.last_run_ended.as_deref().unwrap_or_default();
+                agent.state.spec_seconds += seconds_between(&since, ended);
+            } else {
+                agent.state.spec_seconds = 0;
                 agent.state.current_spec_id = Some(entry.id.clone());
                 agent.state.cost_at_spec = self.history.cost;
                 self.forget_copies(None);
@@ -65,7 +72,7 @@ impl Session<'_> {
     }
 
     /// Specs that wait or were being worked on.
-    fn waiting_specs(&mut self) -> Result<usize, DriveError> {
+    pub(super) fn waiting_specs(&mut self) -> Result<usize, DriveError> {
         self.with_inbox(|inbox| {
             let (pending, active) = (inbox.count(Status::Pending), inbox.count(Status::Active));
             Ok((None, pending + active))
@@ -138,14 +145,8 @@ impl Session<'_> {
         })
     }
 
-    /// Where the plan is kept as it was before the spec of this entry. It outlives a session: a spec
-    /// may be interrupted by a limit and go on in the next one.
-    fn plan_copy_file(&self, id: &str) -> PathBuf {
-        self.project.state_dir().join(format!("plan-before-{id}.jsonl"))
-    }
-
     fn copy_plan(&mut self, entry: &Entry) -> Result<(), DriveError> {
-        let copy = self.plan_copy_file(&entry.id);
+        let copy = plan_copy_file(&self.project, &entry.id);
         if !copy.exists() {
             let plan = read(&self.plan.path)?.unwrap_or_default();
             put_view(&copy, &plan)?;
@@ -155,7 +156,7 @@ impl Session<'_> {
 
     /// What the plan said before the spec of this entry.
     pub(super) fn plan_copy(&self, entry: &Entry) -> Result<Option<String>, DriveError> {
-        let bytes = read(&self.plan_copy_file(&entry.id))?;
+        let bytes = read(&plan_copy_file(&self.project, &entry.id))?;
         Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
     }
 
@@ -164,7 +165,7 @@ impl Session<'_> {
         // What cannot be removed is written over by the next one.
         let _stays = drop_view(&self.project.state_dir().join(COPY));
         if let Some(id) = over {
-            let _stays = drop_view(&self.plan_copy_file(id));
+            let _stays = drop_view(&plan_copy_file(&self.project, id));
         }
     }
 
@@ -185,4 +186,10 @@ impl Session<'_> {
         }
         Ok(())
     }
+}
+
+/// Where the plan is kept as it was before the spec of this entry. It outlives a session: a spec may
+/// be interrupted by a limit and go on in the next one.
+pub(super) fn plan_copy_file(project: &Project, id: &str) -> PathBuf {
+    project.state_dir().join(format!("plan-before-{id}.jsonl"))
 }

@@ -14,6 +14,7 @@
 //! leaves nothing behind: not in the tree, and not in the plan, which says about it what it said before.
 
 mod branch;
+mod discard;
 mod finish;
 mod inbox;
 
@@ -23,8 +24,10 @@ use ralph_core::config::Dollars;
 use ralph_core::construct::ConstructEnd;
 use ralph_core::cycle::{End, Signal};
 use ralph_core::inbox::{Change, Entry, Status};
+use ralph_core::needs::Need;
 use ralph_core::notify::{Happening, What};
 
+pub use self::discard::{discard_spec, is_begun};
 use self::finish::Standing;
 use super::construct::Goal;
 use super::error::DriveError;
@@ -128,8 +131,11 @@ pub fn agent(
     let runner = super::runner(&mut setup);
     let mut session = Session::open(setup, Loop::Agent, &runner, listener)?;
     session.recover()?;
+    if options.watch || session.waiting_specs()? > 0 {
+        session.preflight()?;
+    }
     let state = session.read_session()?;
-    session.spent_before = session.spent_so_far(&state);
+    session.spent_before = state.spent(&session.history);
     session.start()?;
     let notifier = Notifier::of(&session.config, session.project.root());
     let mut agent = Agent { options: options.clone(), state, notifier };
@@ -254,7 +260,7 @@ impl Session<'_> {
                 self.change_inbox(&entry.id, &Change::Pending)?;
                 let (spec, why) = (Some(entry.spec.clone()), end.reason());
                 match other {
-                    End::Paused { .. } | End::Backend { .. } => {
+                    End::Paused { .. } | End::Backend { .. } | End::NotVerified { .. } => {
                         self.notify(agent, What::NeedsPerson { spec, why });
                     }
                     End::MaxCost { .. } | End::UsageLimit { .. } => {
@@ -310,14 +316,14 @@ impl Session<'_> {
         let reason = end.reason();
         self.say(&reason);
         self.save(agent)?;
-        self.notify_stopped(agent, &reason);
         let summary = self.session_words(&agent.state);
         self.say(&format!("Session summary: {summary}"));
         if agent.state.current_spec_id.is_some() {
             // A spec is one commit, so what the plan says about a part of it is in none.
             self.config.commit_ledger = false;
         }
-        self.finish(&of_loop, &reason)?;
+        let (_, needs) = self.finish(&of_loop, &reason)?;
+        self.notify_stopped(agent, &reason, needs);
         if !end.keeps_session() {
             drop_view(&self.project.agent_session())?;
         }
@@ -338,12 +344,13 @@ impl Session<'_> {
         }
     }
 
-    fn notify_stopped(&mut self, agent: &Agent, why: &str) {
+    fn notify_stopped(&mut self, agent: &Agent, why: &str, needs: Vec<Need>) {
         let state = &agent.state;
         let began: Option<Timestamp> = state.started_at.parse().ok();
         let took = began.map_or(0, |at| self.clock.now().duration_since(at).as_millis());
         let what = What::Stopped {
             why: why.to_owned(),
+            needs,
             done: state.specs_completed.into(),
             failed: state.specs_failed.into(),
             cost: (!self.history.cost_unknown || state.total_cost > 0.0)
@@ -376,17 +383,6 @@ impl Session<'_> {
                 }
                 Ok(AgentSession { started_at: self.clock.stamp(), ..AgentSession::default() })
             }
-        }
-    }
-
-    /// What this session has spent. The session file is written between stages, so after a kill the
-    /// journal knows more.
-    fn spent_so_far(&self, state: &AgentSession) -> f64 {
-        let last_was_this =
-            self.history.run.as_ref().is_some_and(|run| run.command == Loop::Agent.word());
-        match last_was_this && state.current_spec_id.is_some() {
-            true => state.total_cost.max(self.history.cost),
-            false => state.total_cost,
         }
     }
 

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use ralph_core::answer::UnusableAnswer;
 use ralph_core::config::StageName;
-use ralph_core::construct::answer::{self, Decomposition, Problem};
+use ralph_core::construct::answer::{self, Decomposition};
 use ralph_core::construct::apply;
 use ralph_core::construct::prompts::{self, DecomposeInput, KilledItem};
 use ralph_core::cycle::StageKind;
@@ -13,7 +14,7 @@ use ralph_core::memory::roles::directive::schema_of;
 use ralph_core::plan::{Id, Issue, Kill, Plan, State, Task};
 
 use super::Goal;
-use crate::drive::consult::{Consultation, Question, Said};
+use crate::drive::consult::{Consultation, Question, Said, may_do_better};
 use crate::drive::error::DriveError;
 use crate::drive::session::Session;
 
@@ -42,9 +43,9 @@ impl Killed {
         }
     }
 
-    fn read(&self, said: &Said, plan: &Plan) -> Result<Decomposition, Problem> {
+    fn read(&self, said: &Said, plan: &Plan) -> Result<Decomposition, UnusableAnswer> {
         match self {
-            Self::Task(..) => answer::task_parts(said.words(), plan),
+            Self::Task(task, _) => answer::task_parts(said.words(), plan, task),
             Self::Issue(..) => answer::issue_parts(said.words(), plan),
         }
     }
@@ -76,37 +77,31 @@ impl Session<'_> {
         };
         let prompt = prompts::decompose(&templates, &input)
             .map_err(|e| DriveError::Prompt(e.to_string()))?;
-        let check =
-            |said: &Said| killed.read(said, plan).map(drop).map_err(|problem| problem.question);
-        let mut why = String::new();
-        for _ in 0..2 {
-            let question = Question { item: id.to_string(), prompt: prompt.clone(), check: &check };
-            let consultation = Consultation {
-                role: "decompose",
-                terms: self.looks(StageName::Decompose, schema_of::<Decomposition>()),
-                questions: vec![question],
-                jobs: 1,
-                may_write: &[],
-            };
-            let Some(consulted) = self.consult(&consultation)? else { return Ok(()) };
-            self.halt_if_hopeless(&consulted.answers);
-            if self.ending.is_some() {
-                return Ok(());
-            }
-            let Some(answer) = consulted.answers.first() else { break };
-            match killed.read(&answer.said, plan) {
-                Ok(parts) if answer.finished() => {
-                    let came =
-                        self.apply(|_, text, pen| apply::decomposed(text, id, &parts, pen))?;
-                    return self.end_stage(&under, came);
-                }
-                Ok(_) => why = answer.outcome.to_string(),
-                Err(problem) if answer.finished() => why = problem.to_string(),
-                Err(_) => why = answer.outcome.to_string(),
-            }
+        let check = |said: &Said| killed.read(said, plan).map(|_| "");
+        let consultation = Consultation {
+            role: "decompose",
+            terms: self.looks(StageName::Decompose, schema_of::<Decomposition>()),
+            questions: vec![Question { item: id.to_string(), prompt, check: &check }],
+            jobs: 1,
+            ask_again: may_do_better,
+            may_write: &[],
+        };
+        let Some(consulted) = self.consult(&consultation)? else { return Ok(()) };
+        self.halt_if_hopeless(&consulted.answers);
+        if self.ending.is_some() {
+            return Ok(());
         }
-        let reason = format!("it could not be broken down: {why}");
-        let came = self.apply(|_, text, pen| apply::give_up(text, id, &reason, pen))?;
+        let Some(answer) = consulted.answers.first() else { return Ok(()) };
+        let came = match (&answer.verdict, killed.read(&answer.said, plan)) {
+            (Ok(_), Ok(parts)) => {
+                self.apply(|_, text, pen| apply::decomposed(text, id, &parts, pen))?
+            }
+            (verdict, _) => {
+                let why = verdict.clone().err().unwrap_or_default();
+                let reason = format!("it could not be broken down: {why}");
+                self.apply(|_, text, pen| apply::give_up(text, id, &reason, pen))?
+            }
+        };
         self.end_stage(&under, came)
     }
 }

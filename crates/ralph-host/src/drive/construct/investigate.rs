@@ -7,8 +7,8 @@ use ralph_core::cycle::StageKind;
 use ralph_core::memory::roles::directive::schema_of;
 use ralph_core::plan::{Id, Issue, Kill, Plan, Task};
 
-use super::{Goal, kill_of_answer};
-use crate::drive::consult::{Consultation, Question, Said};
+use super::{Goal, kill_reason};
+use crate::drive::consult::{Consultation, Question, Said, may_do_better};
 use crate::drive::error::DriveError;
 use crate::drive::session::Session;
 
@@ -36,57 +36,40 @@ impl Session<'_> {
         issues: &[Issue],
     ) -> Result<Option<(Vec<(Id, Investigation)>, Vec<(Id, Kill)>)>, DriveError> {
         let templates = self.templates()?;
-        let (mut findings, mut killed) = (Vec::new(), Vec::new());
-        let mut open: Vec<&Issue> = issues.iter().collect();
-        for _ in 0..2 {
-            if open.is_empty() {
-                break;
-            }
-            let checks: Vec<_> = open
-                .iter()
-                .map(|issue| {
-                    move |said: &Said| {
-                        answer::investigation(said.words(), plan, issue)
-                            .map(drop)
-                            .map_err(|problem| problem.question)
-                    }
-                })
-                .collect();
-            let mut questions = Vec::new();
-            for (issue, check) in open.iter().zip(&checks) {
-                let task = issue.created_from.as_ref().and_then(|id| origin(plan, id));
-                let prompt =
-                    prompts::investigate(&templates, issue, task.as_ref(), goal.spec_text())
-                        .map_err(|e| DriveError::Prompt(e.to_string()))?;
-                questions.push(Question { item: issue.id.to_string(), prompt, check });
-            }
-            let consultation = Consultation {
-                role: "investigate",
-                terms: self.tries(StageName::Investigate, schema_of::<Investigation>()),
-                questions,
-                jobs: goal.jobs(),
-                may_write: &[],
-            };
-            let Some(consulted) = self.consult(&consultation)? else { return Ok(None) };
-            self.halt_if_hopeless(&consulted.answers);
-            let mut again = Vec::new();
-            for (issue, answer) in open.iter().zip(&consulted.answers) {
-                if let Some(kill) = kill_of_answer(answer) {
-                    killed.push((issue.id.clone(), kill));
-                    continue;
-                }
-                match answer::investigation(answer.said.words(), plan, issue) {
-                    Ok(found) if answer.finished() => findings.push((issue.id.clone(), found)),
-                    _ => again.push(*issue),
-                }
-            }
-            open = again;
-            if self.ending.is_some() {
-                break;
-            }
+        let checks: Vec<_> = issues
+            .iter()
+            .map(|issue| {
+                move |said: &Said| answer::investigation(said.words(), plan, issue).map(|_| "")
+            })
+            .collect();
+        let mut questions = Vec::new();
+        for (issue, check) in issues.iter().zip(&checks) {
+            let task = issue.created_from.as_ref().and_then(|id| origin(plan, id));
+            let prompt = prompts::investigate(&templates, issue, task.as_ref(), goal.spec_text())
+                .map_err(|e| DriveError::Prompt(e.to_string()))?;
+            questions.push(Question { item: issue.id.to_string(), prompt, check });
         }
-        for issue in open {
-            self.warn(&format!("{} was not investigated: no usable answer", issue.id));
+        let consultation = Consultation {
+            role: "investigate",
+            terms: self.tries(StageName::Investigate, schema_of::<Investigation>()),
+            questions,
+            jobs: goal.jobs(),
+            ask_again: |outcome| may_do_better(outcome) && kill_reason(outcome).is_none(),
+            may_write: &[],
+        };
+        let Some(consulted) = self.consult(&consultation)? else { return Ok(None) };
+        self.halt_if_hopeless(&consulted.answers);
+        let (mut findings, mut killed) = (Vec::new(), Vec::new());
+        for (issue, answer) in issues.iter().zip(&consulted.answers) {
+            if let Some(reason) = kill_reason(&answer.outcome) {
+                let log = Some(answer.log.clone());
+                killed.push((issue.id.clone(), Kill { reason, log }));
+                continue;
+            }
+            match (&answer.verdict, answer::investigation(answer.said.words(), plan, issue)) {
+                (Ok(_), Ok(found)) => findings.push((issue.id.clone(), found)),
+                _ => self.warn(&format!("{} was not investigated: no usable answer", issue.id)),
+            }
         }
         Ok(Some((findings, killed)))
     }

@@ -78,6 +78,7 @@ pub fn construct(
     let runner = crate::drive::runner(&mut setup);
     let mut session = Session::open(setup, Loop::Construct, &runner, listener)?;
     session.recover()?;
+    session.preflight()?;
     session.start()?;
     let end = session.run_construct(goal)?;
     let summary = Summary::of(&session.history.construct, &end);
@@ -260,8 +261,14 @@ impl Session<'_> {
         RoleTerms { stage, schema, access, max_turns: None, model: None, mcp }
     }
 
-    /// An agent that will not work for the next question either: the construct ends and says why.
+    /// An agent that will not work for the next question either, or for which there is no money: the
+    /// construct ends and says why.
     fn halt_if_hopeless(&mut self, answers: &[Answer]) {
+        if answers.iter().any(|answer| answer.outcome == Outcome::Budget) {
+            let spent = self.history.cost;
+            let limit = self.config.limits.max_cost.map_or(spent, Dollars::get);
+            self.ending = Some(End::MaxCost { limit, spent });
+        }
         let hopeless = answers.iter().map(|answer| &answer.outcome).find(|outcome| {
             matches!(
                 outcome,
@@ -288,13 +295,12 @@ fn kill_of(kind: FailureKind, log: Option<String>) -> Option<Kill> {
 }
 
 /// The same for an agent that was asked.
-fn kill_of_answer(answer: &Answer) -> Option<Kill> {
-    let reason = match answer.outcome {
-        Outcome::Timeout | Outcome::Idle => KillReason::Timeout,
-        Outcome::ContextLimit => KillReason::ContextLimit,
-        _ => return None,
-    };
-    Some(Kill { reason, log: Some(answer.log.clone()) })
+fn kill_reason(outcome: &Outcome) -> Option<KillReason> {
+    match outcome {
+        Outcome::Timeout | Outcome::Idle => Some(KillReason::Timeout),
+        Outcome::ContextLimit => Some(KillReason::ContextLimit),
+        _ => None,
+    }
 }
 
 impl Said {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ralph_core::backend::Outcome;
 use ralph_core::config::StageName;
 use ralph_core::construct::answer::{self, PlanAnswer};
 use ralph_core::construct::apply::{self, Existing, PlanTarget};
@@ -16,7 +17,7 @@ use crate::drive::consult::{Consultation, Question, Said};
 use crate::drive::error::DriveError;
 use crate::drive::notice::Listener;
 use crate::drive::preview::{CommandLine, Look, choose, command_line};
-use crate::drive::session::{ATTEMPT_VARIABLE, Loop, Session, Setup, stage_choice};
+use crate::drive::session::{ATTEMPT_VARIABLE, Loop, Session, Setup};
 use crate::drive::terms::{Access, RoleTerms, Terms};
 use crate::prompt_files;
 
@@ -55,6 +56,7 @@ pub fn plan(
     let runner = crate::drive::runner(&mut setup);
     let mut session = Session::open(setup, Loop::Plan, &runner, listener)?;
     session.recover()?;
+    session.preflight()?;
     session.start()?;
     let mut all = Vec::new();
     for planning in plannings {
@@ -101,27 +103,7 @@ impl Session<'_> {
         let plan = self.read_plan()?.plan;
         let plan: &Plan = &plan;
         let prompt = plan_prompt(self.project.root(), self.format, planning, plan)?;
-        let mut answered = match self.ask_for_plan(planning, plan, prompt.clone())? {
-            Some(answered) => answered,
-            None => return Ok(None),
-        };
-        if let Err(Unplanned { question: Some(question), .. }) = &answered
-            && !self.planner_resumes()?
-        {
-            // An agent that cannot be asked again in its session begins anew, with the reasons.
-            let prompt = format!("{prompt}\n\n# Your Last Answer\n\n{question}\n");
-            answered = match self.ask_for_plan(planning, plan, prompt)? {
-                Some(answered) => answered,
-                None => return Ok(None),
-            };
-        }
-        let answered = match answered {
-            Ok(answered) => answered,
-            Err(Unplanned { why, log, .. }) => {
-                self.ending = Some(End::NoPlan { why, log });
-                return Ok(None);
-            }
-        };
+        let Some(answered) = self.ask_for_plan(planning, plan, prompt)? else { return Ok(None) };
         let target = PlanTarget {
             format: self.format,
             spec: planning.spec.as_deref(),
@@ -142,22 +124,21 @@ impl Session<'_> {
         Ok(Some((came, made)))
     }
 
-    /// Ask once. `None` when the loop has to end first.
+    /// The planner's answer. `None` when there is none, and the loop is to end.
     fn ask_for_plan(
         &mut self,
         planning: &Planning,
         plan: &Plan,
         prompt: String,
-    ) -> Result<Option<Result<PlanAnswer, Unplanned>>, DriveError> {
-        let check = |said: &Said| {
-            answer::plan(said.words(), plan).map(drop).map_err(|problem| problem.question)
-        };
+    ) -> Result<Option<PlanAnswer>, DriveError> {
+        let check = |said: &Said| answer::plan(said.words(), plan).map(|_| "");
         let item = planning.spec.clone().unwrap_or_default();
         let consultation = Consultation {
             role: "plan",
             terms: self.looks(StageName::Plan, schema_of::<PlanAnswer>()),
             questions: vec![Question { item, prompt, check: &check }],
             jobs: 1,
+            ask_again: |outcome| *outcome == Outcome::Success,
             may_write: &[],
         };
         let Some(consulted) = self.consult(&consultation)? else { return Ok(None) };
@@ -166,31 +147,12 @@ impl Session<'_> {
             return Ok(None);
         }
         let Some(one) = consulted.answers.first() else { return Ok(None) };
-        let log = Some(one.log.clone());
-        Ok(Some(match one.finished() {
-            true => answer::plan(one.said.words(), plan).map_err(|problem| Unplanned {
-                why: problem.to_string(),
-                question: Some(problem.question),
-                log,
-            }),
-            false => Err(Unplanned { why: one.outcome.to_string(), question: None, log }),
-        }))
+        if let Err(why) = &one.verdict {
+            let (why, log) = (why.clone(), Some(one.log.clone()));
+            self.ending = Some(End::NoPlan { why, log });
+        }
+        Ok(one.verdict.is_ok().then(|| answer::plan(one.said.words(), plan).ok()).flatten())
     }
-
-    /// Whether the planner can be asked again in its session.
-    fn planner_resumes(&self) -> Result<bool, DriveError> {
-        let root = self.project.root();
-        let choice = stage_choice(&self.config, StageName::Plan, &self.options, root)?;
-        Ok(choice.chosen.driver.supports().resume)
-    }
-}
-
-/// Why there is no plan.
-struct Unplanned {
-    why: String,
-    /// What could be asked about it.
-    question: Option<String>,
-    log: Option<String>,
 }
 
 /// What the planner is told.

@@ -6,12 +6,12 @@ use ralph_core::config::{StageName, VerifyWorkspace};
 use ralph_core::construct::answer::{self, SpecVerdict, TaskVerdict};
 use ralph_core::construct::apply::{self, Verification};
 use ralph_core::construct::prompts::{self, GateLine, VerifyInput};
-use ralph_core::cycle::{Fate, Record, StageKind};
+use ralph_core::cycle::{Fate, NotVerified, Record, StageKind};
 use ralph_core::memory::roles::directive::schema_of;
 use ralph_core::plan::{Id, Plan, Task, Tombstone, TombstoneKind};
 
 use super::Goal;
-use crate::drive::consult::{Answer, Consultation, Consulted, Question, Said};
+use crate::drive::consult::{Answer, Consultation, Consulted, Question, Said, may_do_better};
 use crate::drive::error::DriveError;
 use crate::drive::session::Session;
 use crate::drive::workspace::Workplace;
@@ -20,26 +20,46 @@ use crate::store::Durability;
 /// Bytes of a diff that are read: the prompt shows less, and says where all of it is.
 const LONGEST_DIFF: usize = 256 * 1024;
 
+/// The verdicts, as the line about a verifier says them.
+const ACCEPTED: &str = "accepted";
+const REJECTED: &str = "rejected";
+
 impl Session<'_> {
     pub(super) fn verify(&mut self, goal: &Goal, tasks: &[Id]) -> Result<(), DriveError> {
         let under = self.begin_stage(StageKind::Verify, None)?;
         let plan = self.read_plan()?.plan;
         let tasks: Vec<Task> = tasks.iter().filter_map(|id| remembering(&plan, id)).collect();
-        let Some(verdicts) = self.task_verdicts(goal, &tasks)? else { return Ok(()) };
-        let Some(whole) = self.spec_verdict(goal, &plan)? else { return Ok(()) };
-        if self.ending.is_some() {
-            // Nobody can be asked: that no verifier spoke says nothing about the tasks.
-            return Ok(());
-        }
-        let mut unverified = Vec::new();
-        for task in &tasks {
-            if !verdicts.iter().any(|verdict| verdict.task_id == task.id.as_str()) {
-                let record = Record::Unverified { task: task.id.clone() };
-                self.record(record, Durability::Eventual)?;
-                let times = self.history.construct.unverified.get(&task.id).copied();
-                unverified.push((task.id.clone(), times.unwrap_or(1)));
+        let Some(answers) = self.task_answers(goal, &tasks)? else { return Ok(()) };
+        let mut verdicts = Vec::new();
+        let mut silent = Vec::new();
+        for (task, answer) in tasks.iter().zip(&answers) {
+            match (&answer.verdict, answer::task_verdict(answer.said.words(), task)) {
+                (Ok(_), Ok(verdict)) => {
+                    verdicts.push(TaskVerdict { task_id: task.id.to_string(), ..verdict });
+                }
+                (verdict, _) => silent.push(not_verified(Some(&task.id), verdict, &answer.log)),
             }
         }
+        let mut whole = None;
+        if self.ending.is_none() {
+            let Some(answer) = self.spec_answer(goal, &plan)? else { return Ok(()) };
+            match (&answer.verdict, answer::spec_verdict(answer.said.words())) {
+                (Ok(_), Ok(verdict)) => whole = Some(verdict),
+                (verdict, _) => silent.push(not_verified(None, verdict, &answer.log)),
+            }
+        }
+        if self.ending.is_some() {
+            // Nobody can be asked: that no verifier spoke says nothing about the tasks.
+            silent.clear();
+            if verdicts.is_empty() {
+                return Ok(());
+            }
+        }
+        for item in &silent {
+            self.warn(&item.to_string());
+            self.record(Record::NotVerified(item.clone()), Durability::Eventual)?;
+        }
+        let unverified: Vec<Id> = silent.into_iter().filter_map(|item| item.task).collect();
         let verification = Verification {
             spec: &goal.spec,
             verdicts: &verdicts,
@@ -51,61 +71,45 @@ impl Session<'_> {
         self.end_stage(&under, came)
     }
 
-    /// The verdicts that can be used. A verifier that failed is asked once more.
-    fn task_verdicts(
+    /// What the verifiers of the tasks answered, in the order of the tasks.
+    fn task_answers(
         &mut self,
         goal: &Goal,
         tasks: &[Task],
-    ) -> Result<Option<Vec<TaskVerdict>>, DriveError> {
-        let mut verdicts = Vec::new();
-        let mut open: Vec<&Task> = tasks.iter().collect();
-        let mut jobs = goal.jobs();
-        for _ in 0..2 {
-            if open.is_empty() || self.ending.is_some() {
-                break;
-            }
-            let Some(answers) = self.verifiers(goal, &open, &mut jobs)? else { return Ok(None) };
-            self.halt_if_hopeless(&answers);
-            let mut again = Vec::new();
-            for (task, answer) in open.iter().zip(&answers) {
-                match answer::task_verdict(answer.said.words(), task) {
-                    Ok(verdict) if answer.finished() => {
-                        verdicts.push(TaskVerdict { task_id: task.id.to_string(), ..verdict })
-                    }
-                    _ => again.push(*task),
-                }
-            }
-            open = again;
+    ) -> Result<Option<Vec<Answer>>, DriveError> {
+        if tasks.is_empty() {
+            return Ok(Some(Vec::new()));
         }
-        for task in open {
-            self.warn(&format!("{} is not verified: no usable verdict", task.id));
+        let answers = match self.workplace() {
+            Workplace::Own => self.verifiers_apart(goal, tasks)?,
+            Workplace::Shared => self.verifiers_together(goal, tasks)?,
+        };
+        if let Some(answers) = &answers {
+            self.halt_if_hopeless(answers);
         }
-        Ok(Some(verdicts))
+        Ok(answers)
     }
 
-    /// One round of verifiers. When they disturbed each other, they are asked again one by one.
-    fn verifiers(
+    /// Verifiers in one tree. When they disturbed each other, they are asked again one by one.
+    fn verifiers_together(
         &mut self,
         goal: &Goal,
-        tasks: &[&Task],
-        jobs: &mut usize,
+        tasks: &[Task],
     ) -> Result<Option<Vec<Answer>>, DriveError> {
-        if self.workplace() == Workplace::Own {
-            return self.verifiers_apart(goal, tasks, *jobs);
-        }
-        let Some(consulted) = self.verifiers_at_once(goal, tasks, *jobs)? else {
+        let jobs = goal.jobs();
+        let Some(consulted) = self.verifiers_at_once(goal, tasks, jobs)? else {
             return Ok(None);
         };
-        if consulted.undone.is_empty() || tasks.len() == 1 || *jobs == 1 {
+        if consulted.undone.is_empty() || tasks.len() == 1 || jobs == 1 {
             return Ok(Some(consulted.answers));
         }
         self.warn(
             "a verifier changed files while others looked: all are asked again, one at a time",
         );
-        *jobs = 1;
         let mut all = Vec::new();
         for task in tasks {
-            let Some(consulted) = self.verifiers_at_once(goal, &[task], 1)? else {
+            let one = std::slice::from_ref(task);
+            let Some(consulted) = self.verifiers_at_once(goal, one, 1)? else {
                 return Ok(None);
             };
             all.extend(consulted.answers);
@@ -117,11 +121,10 @@ impl Session<'_> {
     fn verifiers_apart(
         &mut self,
         goal: &Goal,
-        tasks: &[&Task],
-        jobs: usize,
+        tasks: &[Task],
     ) -> Result<Option<Vec<Answer>>, DriveError> {
-        let mut all = Vec::new();
-        for some in tasks.chunks(jobs.max(1)) {
+        let (mut all, jobs) = (Vec::new(), goal.jobs());
+        for some in tasks.chunks(jobs) {
             let Some(consulted) = self.verifiers_at_once(goal, some, jobs)? else {
                 return Ok(None);
             };
@@ -133,7 +136,7 @@ impl Session<'_> {
     fn verifiers_at_once(
         &mut self,
         goal: &Goal,
-        tasks: &[&Task],
+        tasks: &[Task],
         jobs: usize,
     ) -> Result<Option<Consulted>, DriveError> {
         let templates = self.templates()?;
@@ -141,9 +144,8 @@ impl Session<'_> {
             .iter()
             .map(|task| {
                 move |said: &Said| {
-                    answer::task_verdict(said.words(), task)
-                        .map(drop)
-                        .map_err(|problem| problem.question)
+                    let verdict = answer::task_verdict(said.words(), task)?;
+                    Ok(verdict.rejection().map_or(ACCEPTED, |_| REJECTED))
                 }
             })
             .collect();
@@ -158,6 +160,7 @@ impl Session<'_> {
                 diff: &work.diff,
                 diff_command: work.command.as_deref(),
                 gates: &gates,
+                rulings: &self.history.construct.rulings,
             };
             let prompt = prompts::verify(&templates, &input)
                 .map_err(|e| DriveError::Prompt(e.to_string()))?;
@@ -168,6 +171,7 @@ impl Session<'_> {
             terms: self.tries(StageName::Verify, schema_of::<TaskVerdict>()),
             questions,
             jobs,
+            ask_again: may_do_better,
             may_write: &[],
         };
         self.consult_in(&consultation, self.workplace())
@@ -181,44 +185,31 @@ impl Session<'_> {
         }
     }
 
-    /// The word about the spec as a whole; none when no verifier has a usable one.
-    #[expect(clippy::option_option, reason = "no answer is not the same as an end")]
-    fn spec_verdict(
-        &mut self,
-        goal: &Goal,
-        plan: &Plan,
-    ) -> Result<Option<Option<SpecVerdict>>, DriveError> {
+    /// The answer about the spec as a whole.
+    fn spec_answer(&mut self, goal: &Goal, plan: &Plan) -> Result<Option<Answer>, DriveError> {
         let templates = self.templates()?;
         let tasks: Vec<Task> = plan.scoped_tasks().cloned().collect();
         let issues: Vec<_> = plan.scoped_issues().cloned().collect();
-        let prompt = prompts::verify_spec(&templates, goal.spec_text(), &tasks, &issues)
+        let rulings = &self.history.construct.rulings;
+        let prompt = prompts::verify_spec(&templates, goal.spec_text(), &tasks, &issues, rulings)
             .map_err(|e| DriveError::Prompt(e.to_string()))?;
         let check = |said: &Said| {
-            answer::spec_verdict(said.words()).map(drop).map_err(|problem| problem.question)
+            let verdict = answer::spec_verdict(said.words())?;
+            Ok(if verdict.is_accepted() { ACCEPTED } else { REJECTED })
         };
-        for _ in 0..2 {
-            if self.ending.is_some() {
-                break;
-            }
-            let question = Question { item: "spec".into(), prompt: prompt.clone(), check: &check };
-            let consultation = Consultation {
-                role: "verify",
-                terms: self.tries(StageName::Verify, schema_of::<SpecVerdict>()),
-                questions: vec![question],
-                jobs: 1,
-                may_write: &[],
-            };
-            let consulted = self.consult_in(&consultation, self.workplace())?;
-            let Some(consulted) = consulted else { return Ok(None) };
-            self.halt_if_hopeless(&consulted.answers);
-            let answer = consulted.answers.first().filter(|answer| answer.finished());
-            let verdict = answer.and_then(|a| answer::spec_verdict(a.said.words()).ok());
-            if let Some(verdict) = verdict {
-                return Ok(Some(Some(verdict)));
-            }
-        }
-        self.warn("the spec as a whole is not verified: no usable verdict");
-        Ok(Some(None))
+        let consultation = Consultation {
+            role: "verify",
+            terms: self.tries(StageName::Verify, schema_of::<SpecVerdict>()),
+            questions: vec![Question { item: "spec".into(), prompt, check: &check }],
+            jobs: 1,
+            ask_again: may_do_better,
+            may_write: &[],
+        };
+        let Some(consulted) = self.consult_in(&consultation, self.workplace())? else {
+            return Ok(None);
+        };
+        self.halt_if_hopeless(&consulted.answers);
+        Ok(consulted.answers.into_iter().next())
     }
 
     /// What was done for a task: its commits, and what the gates said about the last of them.
@@ -243,6 +234,15 @@ impl Session<'_> {
     }
 }
 
+fn not_verified(
+    task: Option<&Id>,
+    verdict: &Result<&'static str, String>,
+    log: &str,
+) -> NotVerified {
+    let why = verdict.as_ref().err().map_or("no usable verdict", String::as_str);
+    NotVerified { task: task.cloned(), why: why.to_owned(), log: log.to_owned() }
+}
+
 /// A task that is done, with the reason why it was rejected before: that must be mended now.
 fn remembering(plan: &Plan, id: &Id) -> Option<Task> {
     let task = plan.task(id)?.clone();
@@ -259,7 +259,7 @@ struct Work {
     gates: Vec<(String, &'static str)>,
 }
 
-fn gate(check: &ralph_core::cycle::CheckLine) -> (String, &'static str) {
+fn gate(check: &ralph_core::gate::GateCheck) -> (String, &'static str) {
     let result = match (check.passed, check.preexisting) {
         (true, _) => "passed",
         (false, true) => "failed, as before the work",

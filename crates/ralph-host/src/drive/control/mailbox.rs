@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ralph_core::control::Effect;
+use ralph_core::cycle::History;
 
 use super::Ear;
 use crate::drive::error::DriveError;
@@ -34,10 +35,12 @@ pub(in crate::drive) struct Mailbox {
     pub(super) stop: bool,
     /// Commands came since the loop last decided what to do.
     pub(super) spoken: bool,
+    /// An attempt was open when the loop began, so its backend may have written what is there.
+    pub(super) doubtful: bool,
 }
 
 impl Mailbox {
-    pub(in crate::drive) fn of(project: &Project) -> Self {
+    pub(in crate::drive) fn of(project: &Project, history: &History) -> Self {
         Self {
             path: project.commands_json(),
             looked: None,
@@ -46,7 +49,18 @@ impl Mailbox {
             held: Vec::new(),
             stop: false,
             spoken: false,
+            doubtful: is_at_work(history),
         }
+    }
+
+    /// What the backend of an earlier run may have written was read.
+    pub(in crate::drive) fn trust_from_now(&mut self) {
+        self.doubtful = false;
+    }
+
+    /// Look the next time, however short ago the last one was.
+    pub(super) fn look_again(&mut self) {
+        self.looked = None;
     }
 
     /// Whether somebody asked the loop to end.
@@ -69,6 +83,11 @@ impl Mailbox {
         let stamp = (meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec());
         (self.seen != Some(stamp)).then_some(stamp)
     }
+}
+
+/// Whether an agent, or what it made, is at work.
+pub(super) fn is_at_work(history: &History) -> bool {
+    history.open.is_some() || history.consulting.is_some()
 }
 
 impl Ear<'_> {

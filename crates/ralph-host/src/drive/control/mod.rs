@@ -12,6 +12,10 @@
 //! what runs is *held*; its entry stays in the file until it was had. After a crash the file still
 //! has what was not finished, and the journal knows what was begun: what can be done twice without
 //! harm is done again, everything else only leaves the file.
+//!
+//! The file is in the checkout, where a backend works. So what decides about work is believed while one
+//! is at work only if ralph itself put it there ([`crate::store::Store::vouches_for`]); the file is read
+//! once more when it has ended, so that nothing of it waits for a time that is believed.
 
 mod between;
 mod effects;
@@ -21,11 +25,12 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use ralph_core::config::LogLevel;
-use ralph_core::control::{Command, Doing, Effect, Entry as Sent, effect, promise};
+use ralph_core::control::{Command, Doing, DoubtedCommand, Effect, Entry as Sent, effect, promise};
 use ralph_core::cycle::{History, Record, event_of};
 use serde_json::json;
 
 pub(super) use self::mailbox::Mailbox;
+use self::mailbox::is_at_work;
 use super::error::DriveError;
 use super::log::Log;
 use super::notice::{Listener, Notice};
@@ -39,6 +44,9 @@ use crate::store::{Commands, Durability, Journal, Syncing};
 
 /// Most commands that are told of those that come at once; the event stream has them all.
 const TOLD: usize = 20;
+
+/// Told when a context is about to be made smaller.
+pub(super) const COMPACTING: &str = "[RALPH] Context is full: it is to be compacted";
 
 /// A command that is written down and not carried out yet.
 struct Fresh<'d> {
@@ -96,6 +104,16 @@ impl Ear<'_> {
         heard
     }
 
+    /// Take what was written while something worked that has just ended.
+    pub(in crate::drive) fn listen_after(
+        &mut self,
+        doing: Doing<'_>,
+        listener: &mut dyn Listener,
+    ) -> Result<(), DriveError> {
+        self.mailbox.look_again();
+        self.listen(doing, listener)
+    }
+
     fn take(&mut self, doing: Doing<'_>, listener: &mut dyn Listener) -> Result<(), DriveError> {
         let Some(stamp) = self.mailbox.has_news() else { return Ok(()) };
         let (ids, now) = (&mut *self.ids, self.clock.now());
@@ -107,11 +125,17 @@ impl Ear<'_> {
             Commands::Damaged(why) => return self.damaged(stamp, &why, listener),
         };
         (self.mailbox.seen, self.mailbox.suspect) = (Some(stamp), None);
+        let doubtful = self.mailbox.doubtful || is_at_work(self.history);
         let (mut fresh, mut done) = (Vec::new(), BTreeSet::new());
-        for Sent { id, read } in sent {
-            if self.mailbox.held.iter().any(|(held, _)| *held == id) {
+        for sent in sent {
+            if self.mailbox.held.iter().any(|(held, _)| *held == sent.id) {
                 continue;
             }
+            if doubtful && self.leave_to_people(&sent, listener)? {
+                done.insert(sent.id);
+                continue;
+            }
+            let Sent { id, read } = sent;
             match read {
                 Err(why) => {
                     self.refuse(&format!("a command was ignored: {why}"), listener)?;
@@ -172,11 +196,43 @@ impl Ear<'_> {
                 command: command.word().to_owned(),
                 argument: command.argument(),
                 ignored,
+                next: None,
             };
             self.record(record, durability)?;
             written.push(Fresh { id, command, doing, effect });
         }
         Ok(written)
+    }
+
+    /// A command that only a person may give, and that nobody vouches for, is not carried out. Whether
+    /// this is one.
+    fn leave_to_people(
+        &mut self,
+        sent: &Sent,
+        listener: &mut dyn Listener,
+    ) -> Result<bool, DriveError> {
+        let Ok(command) = &sent.read else { return Ok(false) };
+        let Some(next) = command.for_people() else { return Ok(false) };
+        if self.plan.store().vouches_for(sent)? {
+            return Ok(false);
+        }
+        // The id of an earlier one says nothing new.
+        if !self.history.commands.contains(&sent.id) {
+            let (word, argument) = (command.word(), command.argument());
+            let what = argument.as_deref().map(|text| format!(" {text}")).unwrap_or_default();
+            let why = DoubtedCommand::WHY;
+            let message = format!("{word}{what} is not carried out: {why}; `{next}` does it");
+            listener.hear(Notice::Warning(&message));
+            let record = Record::Command {
+                id: sent.id.clone(),
+                command: word.to_owned(),
+                argument,
+                ignored: Some(why.to_owned()),
+                next: Some(next),
+            };
+            self.record(record, Durability::Eventual)?;
+        }
+        Ok(true)
     }
 
     pub(in crate::drive) fn record(
@@ -193,6 +249,17 @@ impl Ear<'_> {
         // That views cannot be written is no reason to stop, and told with the next record.
         let _problems = Views::of(self.project).show(&entry, self.history);
         Ok(())
+    }
+
+    /// How full a context is, or what was done about it: told and written down.
+    pub(in crate::drive) fn note_context(
+        &mut self,
+        text: &str,
+        listener: &mut dyn Listener,
+    ) -> Result<(), DriveError> {
+        listener.hear(Notice::Monitor(text));
+        let (event, message) = ("context".into(), text.to_owned());
+        self.record(Record::Noted { event, message, details: json!({}) }, Durability::Eventual)
     }
 
     /// What is not carried out is told and written down.

@@ -11,6 +11,7 @@ use ralph_host::backends::{Call, OnCompact, RunReport, run_backend};
 use ralph_host::choice::{self, ChoiceError, Chosen, Place};
 use ralph_host::drive::{LogOf, prune_logs};
 use ralph_host::proc::{Bounds, Cancel, Interrupt, Runner};
+use ralph_host::redaction::hide_secrets_of;
 
 use super::live::Live;
 use super::{TryArgs, choice_error, report};
@@ -125,6 +126,8 @@ fn call(
     let limits = Limits::of(&config.limits, timeout);
     let mut monitor = Monitor::new(limits).priced(chosen.settings.prices.clone());
     let runner = Runner::new(format!("try-{}", std::process::id()));
+    hide_secrets_of(config);
+    runner.keep_of_logs(config.limits.max_log.get());
     let report = run_backend(&runner, &call, &mut monitor, &mut |heard| live.hear(heard));
     live.end();
     prune_logs(&context.project.logs_dir(), LogOf::Trial, config.retention.logs.get());

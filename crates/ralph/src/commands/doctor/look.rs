@@ -9,7 +9,7 @@ use ralph_core::doctor::{self, Area, Finding, Remedy, State};
 use ralph_core::plan;
 use ralph_host::checkup::{Checkup, free_space, queue};
 use ralph_host::choice::{self, Place};
-use ralph_host::config_load::{ProjectText, Sources};
+use ralph_host::config_load::{ProjectText, Sources, conf_in_force};
 use ralph_host::drive::retirement;
 use ralph_host::git::{self, GitError, Repo};
 use ralph_host::proc::Runner;
@@ -118,6 +118,7 @@ impl<'a> Look<'a> {
             Ok(_) if self.context.project.ralph_toml().is_file() => {
                 vec![Finding::ok(Area::Settings, "ralph.toml can be read")]
             }
+            Ok(_) if conf_in_force(self.context.project.root()).is_some() => Vec::new(),
             Ok(_) => {
                 let what = "there is no ralph.toml, so there are no gates";
                 vec![Finding::new(Area::Settings, State::Warning, what, "ralph init")]

@@ -4,13 +4,12 @@ use std::io::{BufRead, BufReader, IsTerminal};
 use std::path::Path;
 
 use ralph_core::backend::{Driver, Permissions, Request};
-use ralph_core::cycle::{AttemptView, Verdict};
+use ralph_core::cycle::AttemptView;
 use ralph_face::{Paint, attempt, event_line, text};
 use ralph_host::choice::{self, Place};
 use ralph_host::config_load::ProjectText;
 use ralph_host::git::{GitError, LedgerPaths, Repo};
 use ralph_host::proc::Runner;
-use serde_json::Value;
 
 use crate::context::{Context, config_error};
 use crate::error::CommandError;
@@ -75,16 +74,11 @@ pub(super) fn gates(context: &Context, view: &AttemptView) -> Result<(), Command
             nothing(view, "gate result").hint("gates run only after a backend made a claim")
         );
     };
-    let report = Report::read(context, verdict)?;
     for check in &verdict.checks {
-        let command = report.field(&check.name, "command").unwrap_or_default();
-        out::line(safe(&format!("== {}: {}  {command}", check.name, attempt::check(check))))?;
-        let output = match report.log(&check.name) {
-            Some(log) => read(context, log)?,
-            None => report.field(&check.name, "output").unwrap_or_default().as_bytes().to_vec(),
-        };
-        if !output.is_empty() {
-            print(&output)?;
+        let (name, words, command) = (&check.name, attempt::check(check), &check.command);
+        out::line(safe(&format!("== {name}: {words}  {command}")))?;
+        if let Some(log) = &check.log {
+            print(&read(context, log)?)?;
         }
     }
     if verdict.checks.is_empty() {
@@ -114,29 +108,6 @@ pub(crate) fn patch(context: &Context, view: &AttemptView) -> Result<Vec<u8>, Co
     let ledger = LedgerPaths::with_plan("ralph/plan.jsonl");
     let repo = Repo::open(root, git_dir, &runner, &ledger).map_err(failed)?;
     repo.patch_of(kept).map_err(failed)
-}
-
-/// The file with the whole result of the gates.
-pub(super) struct Report(Value);
-
-impl Report {
-    /// Read it; one that was cleaned away says nothing.
-    pub(super) fn read(context: &Context, verdict: &Verdict) -> Result<Self, CommandError> {
-        let Some(path) = &verdict.report else { return Ok(Self(Value::Null)) };
-        let text = context.read_text(&context.project.root().join(path))?.unwrap_or_default();
-        Ok(Self(serde_json::from_str(&text).unwrap_or(Value::Null)))
-    }
-
-    /// A text about a gate.
-    fn field(&self, gate: &str, field: &str) -> Option<&str> {
-        let checks = self.0["checks"].as_array()?;
-        checks.iter().find(|check| check["name"] == gate)?[field].as_str()
-    }
-
-    /// Where the whole output of a gate is.
-    pub(super) fn log(&self, gate: &str) -> Option<&str> {
-        self.field(gate, "log")
-    }
 }
 
 fn read(context: &Context, path: &str) -> Result<Vec<u8>, CommandError> {

@@ -1,10 +1,11 @@
 //! One attempt on one screen.
 
 use ralph_core::age;
-use ralph_core::cycle::{AttemptView, BackendEnd, Fate, Verdict};
+use ralph_core::cycle::{AttemptView, BackendEnd, Fate};
+use ralph_core::gate::GateVerdict;
 use ralph_face::{attempt, words};
 
-use super::details::{Report, prompt_path};
+use super::details::prompt_path;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out;
@@ -26,7 +27,7 @@ pub(super) fn print(context: &Context, view: &AttemptView) -> Result<(), Command
         backend(&mut rows, end);
     }
     if let Some(verdict) = &view.verdict {
-        gates(&mut rows, verdict, &Report::read(context, verdict)?);
+        gates(&mut rows, verdict);
     }
     fate(&mut rows, view);
     if let Some(log) = &started.log {
@@ -73,13 +74,13 @@ fn backend(rows: &mut Rows, end: &BackendEnd) {
     }
 }
 
-fn gates(rows: &mut Rows, verdict: &Verdict, report: &Report) {
+fn gates(rows: &mut Rows, verdict: &GateVerdict) {
     if verdict.checks.is_empty() {
         rows.add("Gates:", "none");
     }
     for (n, check) in verdict.checks.iter().enumerate() {
         let label = if n == 0 { "Gates:" } else { "" };
-        let log = report.log(&check.name).map(|log| format!("  {log}")).unwrap_or_default();
+        let log = check.log.as_ref().map(|log| format!("  {log}")).unwrap_or_default();
         rows.add(label, format!("{}: {}{log}", check.name, attempt::check(check)));
     }
     for (n, why) in verdict.unproven.iter().enumerate() {

@@ -17,7 +17,7 @@ pub(super) fn block(context: &Context) -> Result<Vec<String>, CommandError> {
         Some(Ok(session)) => {
             let text = inbox::read(context)?;
             let inbox = inbox::parse(context, &text)?;
-            session.block(&inbox, at_work(context), &context.now())
+            session.block(&inbox, &context.history()?, at_work(context), &context.now())
         }
     };
     Ok(lines.iter().map(|line| out::clean(line)).chain([String::new()]).collect())
@@ -30,6 +30,7 @@ pub(super) fn as_json(context: &Context) -> Result<Value, CommandError> {
         Some(Err(why)) => json!({ "error": why }),
         Some(Ok(session)) => {
             let mut value = json!(session);
+            value["total_cost"] = json!(session.spent(&context.history()?));
             value["running"] = json!(at_work(context) == AtWork::Running);
             value["elapsed_seconds"] = json!(session.seconds(&context.now()));
             value

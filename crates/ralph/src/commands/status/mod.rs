@@ -118,12 +118,13 @@ fn body(
 /// The loop that runs, or is gone: what it does, what it cost, what it needs.
 fn of_loop(state: &State) -> Vec<Vec<String>> {
     let run = &state.run;
-    if run.pid.is_none() && run.status != "crashed" || run.status == "never" {
-        return Vec::new();
-    }
+    let is_shown = run.pid.is_some() || run.status == "crashed";
     let row = |label: &str, text: &str| vec![label.to_owned(), out::clean(text)];
     let then = if run.stopping { " Then it ends." } else { "" };
-    let mut rows = vec![row("Loop:", &format!("{}{then}", run.words))];
+    let mut rows = Vec::new();
+    if is_shown && run.status != "never" {
+        rows.push(row("Loop:", &format!("{}{then}", run.words)));
+    }
     if run.pid.is_some() {
         let limit = state.cost.limit_usd.map(|limit| format!(" of {}", dollars(limit)));
         let spent = match state.cost.unknown && state.cost.run_usd == 0.0 {
@@ -132,23 +133,21 @@ fn of_loop(state: &State) -> Vec<Vec<String>> {
         };
         rows.push(row("Cost:", &spent));
     }
-    // What the plan says about itself follows anyway.
-    let needs = state.needs.iter().filter(|need| need.task.is_none() || need.kind == "decide");
-    rows.extend(needs.map(|need| {
-        row("Needs:", &format!("{} ({})", need.text.trim_end_matches('.'), need.hint))
-    }));
+    let needs = state.needs.iter();
+    rows.extend(needs.map(|need| row("Needs:", &format!("{} ({})", need.text, need.hint()))));
     rows
 }
 
 fn explain(stage: Stage, tally: &Tally, iteration: u64) -> String {
+    if stage == Stage::Complete && tally.total() == 0 {
+        return "no tasks yet; `ralph plan` makes them of a spec, `ralph task add` adds one"
+            .to_owned();
+    }
     let words = match stage {
         Stage::Decompose => "killed work must be broken down",
         Stage::Investigate => "issues must become tasks",
         Stage::Build => "tasks are ready",
         Stage::Verify => "claimed work must be checked",
-        Stage::Complete if tally.total() == 0 => {
-            "there are no tasks yet; `ralph plan` makes them of a spec, `ralph task add` adds one"
-        }
         Stage::Complete => "nothing is left to do",
         Stage::Blocked => "work is left, but none of it can go on",
     };

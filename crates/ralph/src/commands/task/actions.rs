@@ -10,7 +10,7 @@ use ralph_host::store::Word;
 use serde_json::{Value, json};
 
 use super::EditArgs;
-use super::choice::{only_done, refused, running};
+use super::choice::{only_done, only_open, refused};
 use super::deeds::{Which, add_tasks, listed, task_of};
 use crate::args::PlanArgs;
 use crate::commands::permit;
@@ -46,10 +46,11 @@ impl Tasks<'_> {
         }
         let at = self.context.now();
         let mut chosen = None;
+        let working = if id.is_none() { self.context.task_at_work()? } else { None };
         let changed = self.context.change_plan(self.plan, |plan, _| {
             let id = match &id {
                 Some(id) => Id::new(id.as_str()),
-                None => running(plan)?,
+                None => only_open(plan, working)?,
             };
             let edits = verbs::done(plan, &id, &at).map_err(|e| refused(&e, plan))?;
             chosen = Some(id);

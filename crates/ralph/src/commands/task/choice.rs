@@ -6,19 +6,21 @@ use ralph_core::text::nearest;
 use crate::error::CommandError;
 use crate::out;
 
-/// The task that is being worked on: by the loop that started us, or marked so in the plan.
-pub(super) fn running(plan: &Plan) -> Result<Id, CommandError> {
-    if let Some(id) = std::env::var_os("RALPH_TASK").filter(|id| !id.is_empty()) {
-        return Ok(Id::new(id.to_string_lossy()));
+/// The task that `task done` without an id means: the one that a loop works on (`working`, or marked
+/// so in the plan), else the only one that is open.
+pub(super) fn only_open(plan: &Plan, working: Option<Id>) -> Result<Id, CommandError> {
+    let open: Vec<&Task> = plan.scoped_tasks().filter(|t| t.state.is_open()).collect();
+    if let Some(id) = working {
+        return Ok(id);
     }
-    let marked: Vec<&Task> = plan.scoped_tasks().filter(|t| t.state == State::Running).collect();
-    match marked[..] {
-        [task] => Ok(task.id.clone()),
-        [] => {
-            let open: Vec<&Task> = plan.scoped_tasks().filter(|t| t.state.is_open()).collect();
-            Err(choose("no task is running", "task done ID", &open))
-        }
-        _ => Err(choose("several tasks are running", "task done ID", &marked)),
+    let marked: Vec<&Task> =
+        open.iter().copied().filter(|task| task.state == State::Running).collect();
+    match (&marked[..], &open[..]) {
+        ([task], _) | ([], [task]) => Ok(task.id.clone()),
+        ([], []) => Err(CommandError::new("no task is open, so there is nothing to mark as done")
+            .hint("`ralph task list` shows them all")),
+        ([], open) => Err(choose("several tasks are open", "task done ID", open)),
+        (marked, _) => Err(choose("several tasks are running", "task done ID", marked)),
     }
 }
 

@@ -57,7 +57,7 @@ enum Action {
     ///
     /// Example: ralph task done t-1a2b
     Done {
-        /// The task [default: the running one]
+        /// The task [default: the one that a loop works on, else the only one that is open]
         id: Option<String>,
     },
     /// Accept a task that is done: it leaves the plan, and a record stays

@@ -12,7 +12,7 @@ const OPENING: &str = "\
 | 0 | what was asked for is done |
 | 1 | something is wrong; the message says what and what to do |
 | 2 | the command line is wrong |
-| 3 | work is blocked, failed, or waits for a person |
+| 3 | work is blocked, failed, unproven, or waits for a person |
 | 4 | a limit was reached, or somebody stopped the loop: the next start goes on |
 | 130 | Ctrl-C |
 | 143 | SIGTERM |
@@ -48,10 +48,16 @@ fn ends() -> Vec<(&'static str, End)> {
     let text = String::new;
     vec![
         ("every task is done", End::Complete),
+        ("it is done, and no gate proves what landed", End::Unproven { tasks: Vec::new() }),
+        ("a gate cannot be run", End::Gate { reason: text(), advice: text() }),
         ("the task of `--task` is done", End::TaskComplete("t-1".into())),
         ("`--once`: its attempt landed", End::Once(OnceEnd::Landed)),
         ("`--once`: its attempt failed", End::Once(OnceEnd::Failed)),
         ("what is left cannot run", End::Blocked { why: Vec::new() }),
+        (
+            "work is done, and no verifier gave a usable verdict",
+            End::NotVerified { why: Vec::new() },
+        ),
         ("nothing moves any more", End::Breaker(Tripped { reason: text(), evidence: Vec::new() })),
         ("progress.md says that all is done, and tasks are open", End::FalseDone),
         ("no agent made a plan that can be used", End::NoPlan { why: text(), log: None }),
@@ -71,9 +77,12 @@ fn ends() -> Vec<(&'static str, End)> {
 fn all_are_listed(end: &End) {
     match end {
         End::Complete
+        | End::Unproven { .. }
+        | End::Gate { .. }
         | End::TaskComplete(_)
         | End::Once(OnceEnd::Landed | OnceEnd::Failed)
         | End::Blocked { .. }
+        | End::NotVerified { .. }
         | End::Breaker(_)
         | End::FalseDone
         | End::NoPlan { .. }

@@ -1,11 +1,14 @@
 //! Every fault by name, through the process and its driver.
 
+use std::cell::Cell;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 
 use ralph_core::backend::sim::Fault;
 use ralph_core::backend::{Ending, Event, Outcome, Stop};
+
+use ralph_testkit::until;
 
 use super::strays::strays;
 use super::{Seen, Stage};
@@ -38,10 +41,13 @@ fn every_fault_ends_in_its_outcome() {
             Fault::HoldStdout => continue,
             _ => (run(&stage, *fault), false),
         };
-        let left = strays(&stage.mark).len();
-        if cfg!(target_os = "linux") {
-            let expected = if *fault == Fault::Orphans { 3 } else { 0 };
-            assert_eq!(left, expected, "{}", fault.word());
+        if cfg!(target_os = "linux") && *fault == Fault::Orphans {
+            // The environment of a process is empty for a moment while it becomes another program.
+            let left = Cell::new(0);
+            until(|| left.replace(left.get() + strays(&stage.mark).len()) >= 3);
+            assert_eq!(left.get(), 3, "{}", fault.word());
+        } else {
+            assert!(strays(&stage.mark).is_empty(), "{}", fault.word());
         }
         let expected = match fault {
             Fault::Crash | Fault::Abort | Fault::EarlyExit => "crash",

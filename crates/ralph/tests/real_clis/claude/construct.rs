@@ -108,6 +108,38 @@ fn a_spec_is_planned_built_and_verified() {
     assert!(tools("You verify one task").contains("\"Bash\""));
 }
 
+/// The commands of the README after the installation, as they stand there, in a project of somebody's own.
+#[test]
+#[ignore = "needs the real claude: scripts/real-clis.sh"]
+fn the_first_walk_needs_nothing_that_the_readme_does_not_say() {
+    let readme = include_str!("../../../../../README.md");
+    let block = readme.split("```sh\n").find(|block| block.starts_with("ralph init\n")).unwrap();
+    let commands = block.split("```").next().unwrap();
+    let scenario =
+        json!({ "rules": rules(vec![writes("made.txt"), done("made.txt is there")], Vec::new()) });
+    let lab = at_home(Lab::with("claude", &scenario.to_string()));
+    let project = &lab.project;
+    std::fs::remove_file(project.path("ralph.toml")).unwrap();
+    project.write("Makefile", "test:\n\t@cat made.txt 2>/dev/null || echo nothing yet\n");
+    project.git(["add", "-A"]).ok();
+    project.git(["commit", "--quiet", "-m", "start"]).ok();
+    let spec = "# A file\n\nThere is a file `made.txt` with the word made in it.\n";
+    project.write(project.home().join("spec.md"), spec);
+    let editor = project.home().join("bin/editor");
+    project.write(&editor, "#!/bin/sh\ncp \"$HOME/spec.md\" \"$1\"\n");
+    let bin = std::path::Path::new(env!("CARGO_BIN_EXE_ralph")).parent().unwrap();
+    let script = format!(
+        "chmod +x {editor}; PATH={bin}:$PATH EDITOR={editor}; set -e; {commands}",
+        editor = editor.display(),
+        bin = bin.display(),
+    );
+    let run = project.shell(&script).ok();
+    assert!(run.stdout.contains("Complete: the spec is satisfied"), "{}", run.stdout);
+    assert_eq!(project.read("made.txt"), "made\n");
+    assert_eq!(project.git(["status", "--porcelain", "--", "made.txt"]).stdout, "");
+    ralph_testkit::none_is_left(project.home());
+}
+
 #[test]
 #[ignore = "needs the real claude: scripts/real-clis.sh"]
 fn at_70_percent_a_warning_is_logged_and_the_work_goes_on() {

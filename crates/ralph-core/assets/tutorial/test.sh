@@ -1,4 +1,4 @@
-# Every file below tests/ is run; a line that it prints is a failure.
+# Tests greet.sh, then runs every test below tests/.
 set -e
 test "$(sh greet.sh Ada)" = "Hello, Ada!"
 for t in tests/*.sh; do

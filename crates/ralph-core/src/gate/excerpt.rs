@@ -1,0 +1,219 @@
+//! The part of a gate's output that a prompt shows: all of it where that fits, else its beginning, the
+//! lines around each error, and its end.
+//!
+//! The output may be endless, so it is read once and only as much is kept as may be shown.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::normal::is_progress;
+use crate::text::clip;
+
+/// Longest excerpt, in bytes, without the marks that say what is left out.
+pub(super) const EXCERPT_BYTES: usize = 5_000;
+/// Bytes of the beginning of an output.
+const HEAD_BYTES: usize = 400;
+/// Bytes of the end of an output that are shown beside errors.
+const TAIL_BYTES: usize = 800;
+/// Bytes around one error, or around several that follow each other closely.
+const WINDOW_BYTES: usize = 1_500;
+/// Lines before an error: pytest shows the code there, go the message.
+const LINES_BEFORE: usize = 4;
+/// Lines after an error.
+const LINES_AFTER: usize = 10;
+/// Longest line, in characters.
+const LINE_CHARACTERS: usize = 400;
+
+/// How clearly a line says that something is wrong; clearer ones come first where room is short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum ErrorSign {
+    /// A test runner, a compiler or a crash shows the failure itself.
+    Clear,
+    /// Something calls itself an error; passing tests print such lines, too.
+    Likely,
+    /// A word that may mean a failure.
+    Vague,
+}
+
+/// Lines around an error.
+struct ErrorWindow {
+    sign: ErrorSign,
+    lines: Vec<(usize, String)>,
+    bytes: usize,
+    /// Lines that still belong to it.
+    open: usize,
+}
+
+/// Makes the excerpt of an output, line by line.
+#[derive(Default)]
+pub(super) struct ExcerptReader {
+    count: usize,
+    /// Everything, as long as that is short enough.
+    whole: Option<String>,
+    too_long: bool,
+    head: Vec<(usize, String)>,
+    head_bytes: usize,
+    /// The newest lines, which are the end when the output ends.
+    tail: VecDeque<(usize, String)>,
+    tail_bytes: usize,
+    windows: Vec<ErrorWindow>,
+    /// Bytes of all windows with each sign.
+    window_bytes: [usize; 3],
+}
+
+impl ExcerptReader {
+    /// The next line, without its end and without colours.
+    pub(super) fn line(&mut self, line: &str) {
+        let number = self.count;
+        self.count += 1;
+        let line = clip(line.trim_end(), LINE_CHARACTERS);
+        self.add_to_whole(&line);
+        if is_noise(&line) {
+            return;
+        }
+        self.head_bytes += line.len() + 1;
+        if self.head_bytes <= HEAD_BYTES {
+            self.head.push((number, line.clone()));
+        }
+        self.add_to_windows(number, &line);
+        self.tail_bytes += line.len() + 1;
+        self.tail.push_back((number, line));
+        while self.tail_bytes > EXCERPT_BYTES {
+            let Some((_, gone)) = self.tail.pop_front() else { break };
+            self.tail_bytes -= gone.len() + 1;
+        }
+    }
+
+    fn add_to_whole(&mut self, line: &str) {
+        if self.too_long {
+            return;
+        }
+        let whole = self.whole.get_or_insert_default();
+        whole.push_str(line);
+        whole.push('\n');
+        self.too_long = whole.len() > EXCERPT_BYTES;
+        self.whole.take_if(|_| self.too_long);
+    }
+
+    fn add_to_windows(&mut self, number: usize, line: &str) {
+        let sign = error_sign(line);
+        if let Some(window) = self.windows.last_mut().filter(|window| window.open > 0)
+            && window.bytes + line.len() <= WINDOW_BYTES
+            // A clearer error gets a window of its own, so that it does not share a vague one's fate.
+            && sign.is_none_or(|sign| sign >= window.sign)
+        {
+            let size = line.len() + 1;
+            window.lines.push((number, line.to_owned()));
+            window.bytes += size;
+            window.open = if sign == Some(window.sign) { LINES_AFTER } else { window.open - 1 };
+            self.window_bytes[window.sign as usize] += size;
+            return;
+        }
+        let Some(sign) = sign else { return };
+        if self.window_bytes[sign as usize] > EXCERPT_BYTES {
+            return;
+        }
+        let from = self.tail.len().saturating_sub(LINES_BEFORE);
+        let mut lines: Vec<(usize, String)> = self.tail.range(from..).cloned().collect();
+        lines.push((number, line.to_owned()));
+        let bytes = lines.iter().map(|(_, line)| line.len() + 1).sum();
+        self.window_bytes[sign as usize] += bytes;
+        self.windows.push(ErrorWindow { sign, lines, bytes, open: LINES_AFTER });
+    }
+
+    /// The output is over.
+    pub(super) fn finish(mut self) -> String {
+        if let Some(whole) = self.whole.take().filter(|_| !self.too_long) {
+            return whole.trim_matches('\n').to_owned();
+        }
+        let mut shown: BTreeMap<usize, String> = self.head.into_iter().collect();
+        let mut room = EXCERPT_BYTES.saturating_sub(HEAD_BYTES + TAIL_BYTES);
+        self.windows.sort_by_key(|window| window.sign);
+        for window in self.windows {
+            if window.bytes <= room {
+                room -= window.bytes;
+                shown.extend(window.lines);
+            }
+        }
+        let mut room = room + TAIL_BYTES;
+        for (number, line) in self.tail.into_iter().rev() {
+            if line.len() >= room {
+                break;
+            }
+            room -= line.len() + 1;
+            shown.insert(number, line);
+        }
+        render_with_gaps(&shown, self.count)
+    }
+}
+
+/// The lines in their order, with a mark where some are missing.
+fn render_with_gaps(shown: &BTreeMap<usize, String>, count: usize) -> String {
+    let mut text = String::new();
+    let mut next = 0;
+    let gap = |text: &mut String, missing: usize| match missing {
+        0 => {}
+        1 => text.push_str("[… 1 line left out …]\n"),
+        n => text.push_str(&format!("[… {n} lines left out …]\n")),
+    };
+    for (number, line) in shown {
+        gap(&mut text, number - next);
+        text.push_str(line);
+        text.push('\n');
+        next = number + 1;
+    }
+    gap(&mut text, count - next);
+    text.trim_end().to_owned()
+}
+
+/// Whether a line shows an error and does not only mention one.
+pub fn shows_error(line: &str) -> bool {
+    error_sign(line).is_some_and(|sign| sign < ErrorSign::Vague)
+}
+
+fn error_sign(line: &str) -> Option<ErrorSign> {
+    const CLEAR: [&str; 9] = [
+        "panicked at",
+        "AssertionError",
+        "assertion failed",
+        "assertion `",
+        "Traceback (most",
+        "--- FAIL: ",
+        ": error TS",
+        "command not found",
+        "AddressSanitizer",
+    ];
+    const CLEAR_START: [&str; 10] =
+        ["error[", "error:", "not ok ", "E   ", "● ", "✕ ", "✗ ", "FAIL: ", "panic: ", "× "];
+    const LIKELY: [&str; 5] = [": error", "SyntaxError", "TypeError", "Error: ", "Exception: "];
+    const VAGUE: [&str; 7] = ["FAIL", "ERROR", "rror:", "✖", "fatal", "not found", "o such file"];
+    let text = line.trim_start();
+    let has = |signs: &[&str]| signs.iter().any(|sign| line.contains(sign));
+    if CLEAR_START.iter().any(|sign| text.starts_with(sign)) || has(&CLEAR) {
+        Some(ErrorSign::Clear)
+    } else if has(&LIKELY) {
+        Some(ErrorSign::Likely)
+    } else {
+        has(&VAGUE).then_some(ErrorSign::Vague)
+    }
+}
+
+/// Lines that would only take room from what matters.
+fn is_noise(line: &str) -> bool {
+    let text = line.trim();
+    text.is_empty()
+        || text.ends_with(" ... ok")
+        || text.starts_with("✓ ")
+        || text.starts_with("✔ ")
+        || text.starts_with("ok ")
+        || text.starts_with("PASS ")
+        || text.starts_with("--- PASS")
+        || text.starts_with("=== RUN")
+        || text.ends_with(" PASSED")
+        || text.contains(" at /rustc/")
+        || text.starts_with("at /rustc/")
+        || is_progress(text)
+}
+
+#[cfg(test)]
+#[path = "excerpt_tests.rs"]
+mod tests;

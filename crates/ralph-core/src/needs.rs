@@ -1,0 +1,167 @@
+//! What does not go on without a person: one list for status, watch, report, web, notifications, the end of a
+//! run and its exit code.
+//!
+//! [`needs`] is a pure function of plan, journal and queue. Each [`Need`] carries a command that works as
+//! printed, from the root of the project.
+
+mod of_plan;
+mod of_run;
+
+use serde::Serialize;
+
+use crate::cycle::History;
+use crate::inbox::{Entry, Status};
+use crate::plan::Plan;
+use crate::text::shell_word;
+
+/// Something that waits for a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Need {
+    /// What kind of need.
+    pub kind: NeedKind,
+    /// The task, or the issue, that it is about.
+    pub task: Option<String>,
+    /// The spec that it is about.
+    pub spec: Option<String>,
+    /// One sentence without its full stop.
+    pub text: String,
+    /// For a shell in the root of the project.
+    pub command: String,
+    /// The rest of a sentence that begins with the command: "gives it another attempt".
+    pub effect: &'static str,
+}
+
+/// The kinds of needs, the most urgent first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NeedKind {
+    /// A plan or a queue that cannot be read.
+    Damaged,
+    /// The loop is gone without having said how it ended.
+    Crashed,
+    /// The operator paused the loop.
+    Paused,
+    /// A command in the control file that may be a backend's.
+    Control,
+    /// A backend asks a person.
+    Decide,
+    /// A task was given up.
+    Failed,
+    /// A task cannot go on.
+    Blocked,
+    /// A run of the task was killed, and only a construct breaks it down.
+    Killed,
+    /// Claimed to be done, and no verifier said a usable word about it.
+    Unverified,
+    /// Issues that nobody investigates.
+    Issues,
+    /// A spec of the queue failed.
+    Spec,
+    /// Work landed that no gate proves.
+    Unproven,
+    /// The last run ended before everything was done.
+    Ended,
+}
+
+impl NeedKind {
+    /// Whether a task cannot go on.
+    pub fn is_stuck_work(self) -> bool {
+        matches!(self, Self::Decide | Self::Failed | Self::Blocked | Self::Killed)
+    }
+}
+
+impl Need {
+    /// What to do about it: the command and what it does.
+    pub fn hint(&self) -> String {
+        format!("`{}` {}", self.command, self.effect)
+    }
+}
+
+/// Whether a loop is at work now; the journal alone cannot tell a crash from work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Running {
+    /// This process holds the lock.
+    Pid(u32),
+    /// No process does.
+    Nobody,
+}
+
+/// A file of the ledger that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The file, the line and what is wrong with it.
+    pub problem: String,
+    /// The command that shows it.
+    pub command: String,
+}
+
+/// Everything that needs follow from.
+#[derive(Clone, Copy, Debug)]
+pub struct NeedSources<'a> {
+    /// The plan; empty where it cannot be read.
+    pub plan: &'a Plan,
+    /// The plan file, relative to the root of the project.
+    pub plan_file: &'a str,
+    /// What the journal adds up to.
+    pub history: &'a History,
+    /// The entries of the queue.
+    pub inbox: &'a [Entry],
+    /// Whether a loop is at work.
+    pub running: &'a Running,
+    /// Files of the ledger that cannot be read.
+    pub damage: &'a [Damage],
+}
+
+/// Everything that waits for a person, the most urgent first.
+pub fn needs(sources: &NeedSources<'_>) -> Vec<Need> {
+    let damaged = sources.damage.iter().map(|damage| Need {
+        command: damage.command.clone(),
+        ..need(NeedKind::Damaged, damage.problem.clone(), "shows what is wrong")
+    });
+    let mut all: Vec<Need> = damaged.collect();
+    of_plan::add(sources, &mut all);
+    of_run::add(sources, &mut all);
+    all.extend(failed_specs(sources.inbox));
+    all.sort_by_key(|need| need.kind);
+    all
+}
+
+/// Specs whose last entry in the queue failed.
+fn failed_specs(inbox: &[Entry]) -> impl Iterator<Item = Need> {
+    let last = |n: usize, entry: &Entry| !inbox[n + 1..].iter().any(|e| e.spec == entry.spec);
+    let failed = inbox
+        .iter()
+        .enumerate()
+        .filter(move |(n, entry)| entry.status == Status::Failed && last(*n, entry));
+    failed.map(|(_, entry)| {
+        let why = entry.error.as_deref().unwrap_or("it gave no reason");
+        Need {
+            spec: Some(entry.spec.clone()),
+            command: format!("ralph inbox add {}", shell_word(&entry.spec)),
+            ..need(NeedKind::Spec, format!("{} failed: {why}", entry.spec), "queues it again")
+        }
+    })
+}
+
+fn need(kind: NeedKind, text: String, effect: &'static str) -> Need {
+    let text = text.trim_end().trim_end_matches('.').to_owned();
+    Need { kind, task: None, spec: None, text, command: String::new(), effect }
+}
+
+impl NeedSources<'_> {
+    fn is_idle(&self) -> bool {
+        *self.running == Running::Nobody
+    }
+
+    /// ` --plan FILE`, unless it is the plan that every command takes by itself.
+    fn plan_option(&self) -> String {
+        match self.plan_file {
+            "ralph/plan.jsonl" | "" => String::new(),
+            file => format!(" --plan {}", shell_word(file)),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "needs/needs_tests.rs"]
+mod tests;

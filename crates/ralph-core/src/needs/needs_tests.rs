@@ -1,0 +1,88 @@
+use serde_json::json;
+
+use super::*;
+use crate::format::{Format, codec};
+use crate::inbox::Inbox;
+
+fn of(plan: &str, records: &[serde_json::Value], inbox: &str) -> Vec<Need> {
+    let plan = codec(Format::Jsonl).parse(plan).unwrap();
+    let mut history = History::default();
+    for record in records {
+        let mut entry = record.clone();
+        entry["at"] = json!("2025-01-20T10:30:00Z");
+        history.add(&serde_json::from_value(entry).unwrap());
+    }
+    needs(&NeedSources {
+        plan: &plan,
+        plan_file: "ralph/plan.jsonl",
+        history: &history,
+        inbox: Inbox::parse(inbox).unwrap().entries(),
+        running: &Running::Nobody,
+        damage: &[],
+    })
+}
+
+fn told(needs: &[Need]) -> Vec<(NeedKind, &str)> {
+    needs.iter().map(|need| (need.kind, need.command.as_str())).collect()
+}
+
+fn run(end: &str) -> Vec<serde_json::Value> {
+    let start = json!({"record": "run_started", "run": "r", "command": "build",
+        "plan": "ralph/plan.jsonl", "mode": "handoff-only", "budget": {"max_cost": 2.5,
+        "max_iterations": 5, "timeout_s": 60}});
+    let ended = json!({"record": "run_ended", "end": end, "message": "so", "remaining": 1});
+    vec![start, ended]
+}
+
+const FAILED: &str = r#"{"t":"task","id":"t-aaaa","name":"A","s":"p"}
+{"t":"reject","id":"t-bbbb","name":"B","reason":"gates failed: test","at":"2025-01-20T10:00:00Z","task":{"t":"task","id":"t-bbbb","name":"B","s":"p"}}
+{"t":"issue","id":"i-cccc","desc":"task t-bbbb failed: B","created_from":"t-bbbb"}
+{"t":"issue","id":"i-dddd","desc":"why?"}
+"#;
+
+#[test]
+fn a_failed_task_that_became_an_issue_is_one_need_with_its_own_id() {
+    let found = of(FAILED, &run("blocked"), "");
+    assert_eq!(
+        told(&found),
+        [
+            (NeedKind::Failed, "ralph task retry t-bbbb"),
+            (NeedKind::Issues, "ralph issue list"),
+            (NeedKind::Ended, "ralph build"),
+        ]
+    );
+    assert_eq!(found[1].text, "1 issue open", "the other one stands for the task");
+}
+
+#[test]
+fn circles_and_missing_dependencies_have_a_command_that_ends_them() {
+    let plan = r#"{"t":"task","id":"t-aaaa","name":"A","s":"p","deps":["t-bbbb"]}
+{"t":"task","id":"t-bbbb","name":"B","s":"p","deps":["t-aaaa"]}
+{"t":"task","id":"t-cccc","name":"C","s":"p","deps":["t-gone","t-aaaa"]}
+"#;
+    let found = of(plan, &run("blocked"), "");
+    assert_eq!(
+        told(&found),
+        [
+            (NeedKind::Blocked, r#"ralph task edit t-cccc '{"deps":["t-aaaa"]}'"#),
+            (NeedKind::Blocked, r#"ralph task edit t-aaaa '{"deps":[]}'"#),
+        ]
+    );
+}
+
+#[test]
+fn the_end_of_the_last_run_says_how_to_go_on_while_work_is_left() {
+    let plan = r#"{"t":"task","id":"t-aaaa","name":"A","s":"p"}"#.to_owned() + "\n";
+    let go_on = |end: &str| {
+        let found = of(&plan, &run(end), "");
+        found.first().map(|need| need.command.clone())
+    };
+    assert_eq!(go_on("max_cost_reached").as_deref(), Some("ralph build --max-cost 2.5"));
+    for end in ["interrupted", "stopped", "max_iterations_reached", "usage_limit", "blocked"] {
+        assert_eq!(go_on(end).as_deref(), Some("ralph build"), "{end}");
+    }
+    for end in ["complete", "unproven", "once_landed", "task_complete"] {
+        assert_eq!(go_on(end), None, "{end}");
+    }
+    assert!(of("", &run("interrupted"), "").is_empty(), "nothing is left");
+}

@@ -1,0 +1,141 @@
+//! Needs that follow from the last run: how it ended, and what it landed without a proof.
+
+use super::{Need, NeedKind, NeedSources, need};
+use crate::control::DoubtedCommand;
+use crate::cycle::{Fate, remaining};
+use crate::inbox::Status;
+use crate::plan::{Trust, next_task};
+use crate::text::shell_word;
+
+const GOES_ON: &str = "goes on";
+
+/// Add what the last run needs, after what the plan needs.
+pub(super) fn add(sources: &NeedSources<'_>, all: &mut Vec<Need>) {
+    let history = sources.history;
+    all.extend(unproven(sources));
+    all.extend(not_verified(sources));
+    all.extend(history.doubted.iter().map(|doubted| Need {
+        command: doubted.next.clone(),
+        ..need(
+            NeedKind::Control,
+            format!("{} was not carried out: {}", doubted.what, DoubtedCommand::WHY),
+            "does it",
+        )
+    }));
+    let Some(run) = &history.run else { return };
+    match (sources.is_idle(), &history.run_end) {
+        (true, None) => {
+            let text = match &history.open {
+                Some(open) => format!(
+                    "ralph {} is gone without having said how it ended, in the middle of {}",
+                    run.command, open.started.task
+                ),
+                None => format!("ralph {} is gone without having said how it ended", run.command),
+            };
+            let effect = "recovers what it left, and goes on";
+            all.push(Need { command: go_on(sources), ..need(NeedKind::Crashed, text, effect) });
+        }
+        (true, Some(end)) => {
+            let stuck = all.iter().any(|need| need.kind != NeedKind::Unproven);
+            all.extend(ended(sources, end, stuck));
+        }
+        (false, _) if history.paused => all.push(Need {
+            command: "ralph resume".to_owned(),
+            ..need(NeedKind::Paused, "paused by the operator".to_owned(), GOES_ON)
+        }),
+        (false, _) => {}
+    }
+}
+
+/// Work of the last runs that landed and that no gate proves. A verifier's accept proves too, so
+/// this is about `ralph build`.
+fn unproven(sources: &NeedSources<'_>) -> Option<Need> {
+    let history = sources.history;
+    let landed = history.unproven();
+    let last = landed.last()?;
+    let mut tasks: Vec<&str> = landed.iter().map(|view| view.started.task.as_str()).collect();
+    tasks.dedup();
+    let why = last.verdict.as_ref().and_then(|verdict| verdict.unproven.first());
+    let why = why.map_or("no gate spoke for the change", String::as_str);
+    let names = match tasks.as_slice() {
+        [one] => (*one).to_owned(),
+        [some @ .., _] if some.len() < 5 => tasks.join(", "),
+        more => format!("{} tasks", more.len()),
+    };
+    let (command, effect) = match tasks.as_slice() {
+        [_] => (format!("ralph show {}", last.started.iteration), "shows it"),
+        _ => ("ralph report".to_owned(), "shows them"),
+    };
+    let text = format!("{names} landed, and nothing proves the work: {why}");
+    Some(Need { command, ..need(NeedKind::Unproven, text, effect) })
+}
+
+/// What the last construct could not verify, for want of a usable verdict.
+fn not_verified(sources: &NeedSources<'_>) -> impl Iterator<Item = Need> {
+    let construct = &sources.history.construct;
+    construct.unverified.iter().filter(|_| sources.is_idle()).map(|item| Need {
+        task: item.task.as_ref().map(ToString::to_string),
+        spec: Some(construct.spec.clone()),
+        command: format!("ralph construct {}", shell_word(&construct.spec)),
+        ..need(NeedKind::Unverified, item.to_string(), "asks the verifiers again")
+    })
+}
+
+/// The last run ended before everything was done.
+fn ended(sources: &NeedSources<'_>, end: &str, stuck: bool) -> Option<Need> {
+    let history = sources.history;
+    let command = history.run.as_ref()?.command.as_str();
+    let waits = |status: &Status| matches!(status, Status::Pending | Status::Active);
+    let queued = sources.inbox.iter().any(|entry| waits(&entry.status));
+    let left = match command {
+        "agent" => queued,
+        "construct" | "plan" => true,
+        _ => remaining(sources.plan) > 0,
+    };
+    let can_run = next_task(sources.plan, Trust::Claimed).is_some();
+    let (command, effect) = match end {
+        "complete" | "unproven" | "task_complete" | "once_landed" => return None,
+        _ if !left => return None,
+        "blocked" | "false_done" if stuck && !can_run => return None,
+        "not_verified" if stuck => return None,
+        "false_done" => {
+            let file = shell_word(sources.plan_file);
+            (format!("grep -n RALPH_DONE {file}"), "shows the line that has to go")
+        }
+        "no_progress" | "once_failed" => match last_failed(sources) {
+            Some(iteration) => (format!("ralph show {iteration}"), "shows what went wrong"),
+            None => (go_on(sources), GOES_ON),
+        },
+        "gate_unusable" | "backend_unusable" => {
+            ("ralph backends".to_owned(), "shows which can be used")
+        }
+        "max_cost_reached" => {
+            let limit = history.run.as_ref().and_then(|run| run.budget?.max_cost);
+            let limit = limit.map(|limit| format!(" --max-cost {limit}")).unwrap_or_default();
+            (format!("{}{limit}", go_on(sources)), "goes on with as much again")
+        }
+        "usage_limit" => (go_on(sources), "waits for the reset and goes on"),
+        _ => (go_on(sources), GOES_ON),
+    };
+    let of = &history.run.as_ref()?.command;
+    let why = history.run_message.as_deref().unwrap_or(end);
+    let text = format!("ralph {of} stopped: {why}");
+    Some(Need { command, ..need(NeedKind::Ended, text, effect) })
+}
+
+/// The number of the last attempt of the run that failed.
+fn last_failed(sources: &NeedSources<'_>) -> Option<u32> {
+    let failed = |fate: &Fate| matches!(fate, Fate::Failed { .. });
+    let view = sources.history.of_run().rev().find(|view| failed(&view.fate))?;
+    Some(view.started.iteration)
+}
+
+/// The command that goes on with the last run.
+fn go_on(sources: &NeedSources<'_>) -> String {
+    let history = sources.history;
+    match history.run.as_ref().map_or("build", |run| run.command.as_str()) {
+        "construct" => format!("ralph construct {}", shell_word(&history.construct.spec)),
+        command @ ("agent" | "plan") => format!("ralph {command}"),
+        _ => format!("ralph build{}", sources.plan_option()),
+    }
+}

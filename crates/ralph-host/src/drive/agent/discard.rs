@@ -1,0 +1,42 @@
+//! A spec that was begun and is taken out of the queue while no agent runs.
+
+use ralph_core::inbox::{Change, Entry};
+
+use super::inbox::plan_copy_file;
+use super::{Agent, AgentOptions};
+use crate::drive::error::DriveError;
+use crate::drive::notice::Listener;
+use crate::drive::session::{Loop, Session, Setup};
+use crate::notify::Notifier;
+use crate::project::Project;
+
+/// Whether an agent has begun to work on this entry and has not come to its end.
+pub fn is_begun(project: &Project, id: &str) -> bool {
+    plan_copy_file(project, id).exists()
+}
+
+/// Take the work on a spec out of the tree and out of the plan, as that of a spec that failed. The
+/// entry is pending afterwards, and no session goes on with it. Where the work is kept, in words;
+/// `None` when there was none.
+pub fn discard_spec(
+    mut setup: Setup,
+    entry: &Entry,
+    listener: &mut dyn Listener,
+) -> Result<Option<String>, DriveError> {
+    let runner = crate::drive::runner(&mut setup);
+    let mut session = Session::open(setup, Loop::Agent, &runner, listener)?;
+    session.recover()?;
+    let notifier = Notifier::of(&session.config, session.project.root());
+    let options = AgentOptions { max_specs: None, max_failures: 0, watch: false, jobs: None };
+    let state = session.read_session()?;
+    let mut agent = Agent { options, state, notifier };
+    let message = format!("{}: removed {}", session.config.commit_prefix, entry.spec);
+    let out = session.take_out_work(&mut agent, entry, &message)?;
+    session.change_inbox(&entry.id, &Change::Pending)?;
+    if agent.state.current_spec_id.as_ref() == Some(&entry.id) {
+        session.spec_over(&mut agent)?;
+    } else {
+        session.forget_copies(Some(&entry.id));
+    }
+    Ok(out.map(|out| out.kept))
+}

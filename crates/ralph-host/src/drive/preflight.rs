@@ -1,0 +1,74 @@
+//! What must be there before the first paid call: who commits, the backends, the gates. Each failure says the
+//! fix, is found before the run begins, and costs nothing.
+
+use std::ffi::OsStr;
+
+use ralph_core::config::StageName;
+use ralph_core::gate::{Gate, start_program};
+
+use super::error::DriveError;
+use super::session::{Loop, Session, stage_choice};
+use crate::choice::{ChoiceError, Place};
+use crate::git::{GitError, introduce};
+use crate::proc::find_program;
+
+impl Session<'_> {
+    /// Refuse to begin where the first attempt could only fail.
+    pub(super) fn preflight(&self) -> Result<(), DriveError> {
+        if self.kind != Loop::Plan {
+            self.check_identity()?;
+            self.gates.iter().try_for_each(|gate| self.check_gate(gate))?;
+        }
+        self.check_backends()
+    }
+
+    fn check_identity(&self) -> Result<(), DriveError> {
+        let commits = self.config.auto_commit || self.config.commit_ledger;
+        match !commits || introduce(self.project.root(), self.runner)?.1 {
+            true => Ok(()),
+            false => Err(GitError::Identity.into()),
+        }
+    }
+
+    fn check_backends(&self) -> Result<(), DriveError> {
+        let stages: &[StageName] = match self.kind {
+            Loop::Build => &[StageName::Build],
+            Loop::Plan => &[StageName::Plan],
+            Loop::Construct | Loop::Agent => {
+                &[StageName::Plan, StageName::Investigate, StageName::Build, StageName::Verify]
+            }
+        };
+        let root = self.project.root();
+        let path = std::env::var_os("PATH");
+        let place = Place { root, cwd: root, path: path.as_deref() };
+        for stage in stages {
+            let chosen = stage_choice(&self.config, *stage, &self.options, root)?.chosen;
+            if chosen.found(place).is_none() {
+                let (name, program) = (chosen.name, chosen.program);
+                return Err(ChoiceError::NotInstalled { name, program }.into());
+            }
+        }
+        Ok(())
+    }
+
+    fn check_gate(&self, gate: &Gate) -> Result<(), DriveError> {
+        let Some(program) = start_program(&gate.command) else { return Ok(()) };
+        let path = std::env::var_os("PATH");
+        let found = find_program(OsStr::new(program), path.as_deref(), self.project.root());
+        if found.is_some() {
+            return Ok(());
+        }
+        Err(DriveError::Ask {
+            message: format!(
+                "the gate {} cannot be run: there is no program `{program}` (`{}`)",
+                gate.name, gate.command
+            ),
+            hint: gate_advice(gate),
+        })
+    }
+}
+
+/// What to do about a gate that cannot be run.
+pub(super) fn gate_advice(gate: &Gate) -> String {
+    format!("install what `{}` needs, or correct the gate in ralph.toml", gate.command)
+}

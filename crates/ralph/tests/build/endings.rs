@@ -1,0 +1,116 @@
+//! Honest endings: unproven work, and what is found before the first paid call.
+
+use ralph_testkit::project;
+
+use crate::plans::{Format, task};
+use crate::repo::{GOOD, Repo, repo, rule, said, says};
+
+/// A repository whose runs end as they do for users.
+fn strict() -> Repo {
+    Repo::new(project!().with_proofs(), Format::Jsonl, &[task("t-aaaa")])
+}
+
+#[test]
+fn work_that_no_gate_proves_lands_and_the_run_ends_with_exit_3_and_a_need() {
+    for settings in ["", "[[gates]]\nname = \"test\"\ncommand = \"echo broken; exit 1\"\n"] {
+        let repo = strict();
+        repo.config(&format!("backend = \"sim\"\n{settings}"));
+        let run = repo.build([]).fails(3);
+        says(&run, "Unproven: nothing proves the work on t-aaaa");
+        assert!(!said(&run).contains("Complete"), "{}", said(&run));
+        assert!(repo.is_done("t-aaaa"), "it lands");
+        let status = repo.run(["status"]).ok();
+        says(&status, "t-aaaa landed, and nothing proves the work");
+        let report = repo.run(["report"]).ok();
+        says(&report, "1 thing needs you");
+        let view = repo.run(["status", "--json"]).ok().json();
+        assert_eq!(view["view"]["needs"][0]["kind"], "unproven");
+    }
+}
+
+#[test]
+fn unproven_work_is_complete_where_that_is_allowed() {
+    let with_flag = strict();
+    with_flag.config("backend = \"sim\"\n");
+    let run = with_flag.build(["--allow-unproven"]).ok();
+    says(&run, "Complete: all tasks complete");
+    assert!(!said(&with_flag.run(["status"]).ok()).contains("Needs:"));
+    let with_key = strict();
+    with_key.config("backend = \"sim\"\nunproven = \"allow\"\n");
+    with_key.build([]).ok();
+    let proven = strict();
+    proven.build([]).ok();
+}
+
+#[test]
+fn a_gate_that_cannot_start_is_found_before_the_first_paid_call() {
+    for command in ["maek test", "CI=1 maek test", "./no-such-script.sh"] {
+        let repo = repo(&[task("t-aaaa")]);
+        repo.config(&format!(
+            "backend = \"sim\"\n[[gates]]\nname = \"test\"\ncommand = \"{command}\"\n"
+        ));
+        let run = repo.build([]).fails(1);
+        says(&run, "the gate test cannot be run: there is no program");
+        says(&run, "correct the gate in ralph.toml");
+        assert_eq!(repo.runs(), [""; 0], "no backend was started");
+        assert!(!said(&repo.run(["status"]).ok()).contains("gone without"), "it did not crash");
+    }
+}
+
+#[test]
+fn a_gate_that_turns_out_not_to_run_ends_the_run_after_one_attempt() {
+    let repo = repo(&[task("t-aaaa"), task("t-bbbb")]);
+    repo.config("backend = \"sim\"\n[[gates]]\nname = \"test\"\ncommand = \"cd . && maek test\"\n");
+    let run = repo.build([]).fails(1);
+    says(&run, "the gate test cannot be run (exit code 127)");
+    says(&run, "correct the gate in ralph.toml");
+    assert_eq!(repo.runs().len(), 1, "nothing was paid for the same gate again");
+}
+
+#[test]
+fn a_gate_that_an_attempt_broke_is_the_attempts_failure() {
+    let repo = repo(&[task("t-aaaa")]);
+    repo.write("check.sh", "true\n");
+    repo.config(
+        "max_retries = 1\nbackend = \"sim\"\n[[gates]]\nname = \"test\"\ncommand = \"cd . && . ./check.sh\"\n",
+    );
+    let breaks = r#"{ run = "echo maek > check.sh" }, { claim = "done" }"#;
+    repo.script(&(rule("attempt = 1", breaks) + &rule("", GOOD)));
+    repo.build([]).ok();
+    assert_eq!(repo.runs().len(), 2, "it was tried again");
+}
+
+#[test]
+fn without_a_git_identity_nothing_is_paid_for() {
+    let repo = repo(&[task("t-aaaa")]);
+    let mut build = repo.command(["build"]);
+    for name in ["NAME", "EMAIL"] {
+        build =
+            build.env(format!("GIT_AUTHOR_{name}"), "").env(format!("GIT_COMMITTER_{name}"), "");
+    }
+    let run = build.run().fails(1);
+    says(&run, "git does not know your name and address");
+    says(&run, "git config user.name");
+    assert_eq!(repo.runs(), [""; 0], "no backend was started");
+}
+
+#[test]
+fn a_backend_that_is_not_installed_is_found_before_the_run_begins() {
+    let repo = repo(&[task("t-aaaa")]);
+    repo.config(
+        "backend = \"mybot\"\n[backends.mybot]\nkind = \"command\"\ncommand = [\"no-such-bot\"]\n",
+    );
+    let run = repo.build([]).fails(1);
+    says(&run, "mybot is not installed: there is no no-such-bot");
+    assert!(!said(&repo.run(["status"]).ok()).contains("gone without"), "it did not crash");
+}
+
+#[test]
+fn a_project_without_tasks_says_so_and_is_not_complete() {
+    let repo = repo(&[]);
+    let status = repo.run(["status"]).ok().stdout_has("no tasks yet").stdout_lacks("COMPLETE");
+    drop(status);
+    let view = repo.run(["status", "--json"]).ok().json();
+    assert_eq!(view["view"]["loop"]["stage"], "NO TASKS");
+    repo.run(["query", "stage"]).ok().stdout("COMPLETE\n");
+}

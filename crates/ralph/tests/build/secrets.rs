@@ -1,0 +1,69 @@
+//! Nothing that ralph writes about its work holds a secret.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::plans::task;
+use crate::repo::{repo, rule};
+
+const KEY: &str = "sk-ant-api03-0123456789abcdefghij";
+const VALUE: &str = "correct-horse-battery";
+const OWN: &str = "internal-4711-4712";
+
+fn files(place: &Path, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(place) else { return };
+    for path in entries.map(|entry| entry.unwrap().path()) {
+        if path.is_dir() { files(&path, found) } else { found.push(path) }
+    }
+}
+
+#[test]
+fn secrets_are_hidden_in_everything_that_ralph_writes_and_logs_are_for_their_owner() {
+    let repo = repo(&[task("t-aaa1")]);
+    let gate = format!("echo gate {KEY}; echo token $MY_TOKEN; ! grep -qs broken work/t-aaa1.txt");
+    repo.config(&format!(
+        "redact = [\"internal-*\"]\nbackend = \"sim\"\n[[gates]]\nname = \"test\"\nkind = \"test\"\ncommand = \"{gate}\"\n"
+    ));
+    let says = format!(
+        r#"{{ say = "a\nkey is {KEY} and {OWN}" }}, {{ run = "echo {KEY} $MY_TOKEN" }}, {{ stderr = "{KEY}" }}"#
+    );
+    let handoff = format!(
+        r#"{{ claim = "done", form = "json", handoff = {{ summary = "used {KEY}", freeform = "The key {KEY} and the password {OWN} were used by me to get this done in the end." }} }}"#
+    );
+    let writes = |text: &str| format!(r#"{{ write = "work/t-aaa1.txt", text = "{text}\n" }}"#);
+    repo.script(
+        &(rule("attempt = 1", &format!("{says}, {}, {handoff}", writes("broken")))
+            + &rule("", &format!("{says}, {}, {handoff}", writes("fixed")))),
+    );
+    repo.run(["note", &format!("the key is {KEY}")]).ok();
+    let run = repo.command(["build"]).env("MY_TOKEN", VALUE).run().ok();
+    assert_eq!(repo.landed(), ["t-aaa1"], "{}", crate::repo::said(&run));
+    let mut found = Vec::new();
+    for place in [".ralph", "build/ralph-logs", "ralph"] {
+        files(&repo.path(place), &mut found);
+    }
+    files(&repo.git_dir().join("ralph"), &mut found);
+    assert!(found.len() > 10, "{found:?}");
+    for path in &found {
+        let text = String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
+        for secret in [KEY, VALUE, OWN] {
+            assert!(!text.contains(secret), "{secret} in {}", path.display());
+        }
+    }
+    let logs = found.iter().filter(|path| {
+        let name = path.to_string_lossy();
+        name.ends_with(".log")
+            || name.contains("handoff-")
+            || name.contains("/events.jsonl")
+            || name.ends_with(".prompt.md")
+            || name.contains("/validation/")
+    });
+    let modes: Vec<_> =
+        logs.map(|path| (path, fs::metadata(path).unwrap().permissions().mode() & 0o777)).collect();
+    assert!(modes.len() >= 8, "{modes:?}");
+    assert!(modes.iter().all(|(_, mode)| *mode == 0o600), "{modes:?}");
+    let log = repo.ask_git(["log", "--format=%B"]);
+    assert!(!log.contains(KEY), "{log}");
+    assert!(repo.prompt(2).contains("[hidden]"), "the failure's output is there without the key");
+}
