@@ -176,7 +176,7 @@ const doneTasks = ({ tasks }) => tasks.accepted + tasks.done;
 
 // ---- Now -------------------------------------------------------------------------------------
 
-const tile = (title, big, kind, ...lines) => h('section', { class: 'panel tile', key: title }, h('h2', {}, title), h('div', { class: `big ${kind || ''}` }, big), lines.filter(Boolean).map((line) => h('p', {}, line)));
+const tile = (title, big, kind, ...lines) => h('section', { class: 'panel tile', key: title }, h('h2', {}, title), h('div', { class: `big ${kind || ''}`, title: typeof big === 'string' ? big : null }, big), lines.filter(Boolean).map((line) => h('p', {}, line)));
 
 function drawNow(main) {
   const now = know.state;
@@ -188,9 +188,7 @@ function drawNow(main) {
     now.amendments.length > 0 && panel('Plan changed by agents', null, h('ul', {}, now.amendments.map((a, n) => h('li', { key: n }, `${a.by_task}: ${a.words}`)))),
     panel('Last attempts', h('a', { href: '#timeline' }, 'all'), attemptTable(now.recent, true)),
     now.next.length > 0 && panel('Next', null, h('div', {}, now.next.map((id) => [taskLink(id), ' ']))));
-  // Whoever reads further up is left there.
-  const box = $('stream');
-  const follows = !box || atEnd(box);
+  const follows = !isRead($('stream'));
   show(main, problems(), h('div', { class: 'grid five', key: 'tiles' }, nowTile(now), healthTile(now), progressTile(now), costTile(now), needsTile(now)),
     h('div', { class: 'grid two stack-top', key: 'body' }, streamPanel(), right));
   if (follows) $('stream').scrollTop = $('stream').scrollHeight;
@@ -241,17 +239,17 @@ function costTile({ cost }) {
   const budget = cost.limit_usd;
   const warn = budget && cost.run_usd / budget > 0.8 ? 'warn' : '';
   return tile('Cost', usd(cost.run_usd), warn, budget ? bar(cost.run_usd / budget, [0.8], warn) : null,
-    budget ? `of a budget of ${usd(budget)}` : 'no budget is set (limits.max_cost)', `${usd(cost.total_usd)} in all runs${cost.unknown ? ', some of it unknown' : ''}`);
+    budget ? `of a budget of ${usd(budget)}` : 'no budget is set (limits.max_cost)', `${cost.unknown ? 'at least ' : ''}${usd(cost.total_usd)} in all runs`);
 }
 
 // Green only where somebody works or everything is done.
 function needsTile(now) {
   const { needs: list, loop, tasks_total: total } = now;
   if (list.length) return tile('Needs you', plural(list.length, 'thing'), 'bad', list[0].text);
-  if (loop.pid !== null) return tile('Needs you', `Nothing to do; ${loop.status}`, loop.status === 'running' ? 'good' : 'warn');
+  if (loop.pid !== null) return tile('Needs you', 'Nothing to do', loop.status === 'running' ? 'good' : 'warn', loop.status);
   const left = total - doneTasks(now) - now.tasks.skipped;
-  if (left > 0) return tile('Needs you', `Not running; ${plural(left, 'task')} left`, 'warn', `start it: ralph ${loop.command || 'build'}`);
-  return total ? tile('Needs you', 'Nothing to do; all done', 'good') : tile('Needs you', 'Nothing to do; no tasks', 'dim');
+  if (left > 0) return tile('Needs you', 'Not running', 'warn', `${plural(left, 'task')} left; start it: ralph ${loop.command || 'build'}`);
+  return total ? tile('Needs you', 'Nothing to do', 'good', 'all tasks are done') : tile('Needs you', 'Nothing to do', 'dim', 'no tasks');
 }
 
 function problems() {
@@ -325,9 +323,17 @@ function itemBody(item) {
     answer ? answerBody(answer) : /^[-+]/m.test(item.detail) && item.kind === 'tool' ? diff(item.detail) : h('pre', {}, item.detail));
 }
 
-const itemNode = (item) => h('div', { class: `item row ${item.kind}`, key: `${item.of}/${item.n}` }, h('span', {}, item.failed ? '✕ failed' : item.kind === 'divider' ? '' : item.kind), itemBody(item));
+// Not `row`: heights that are guessed would move the end, which is followed.
+const itemNode = (item) => h('div', { class: `item ${item.kind}`, key: `${item.of}/${item.n}` }, h('span', {}, item.failed ? '✕ failed' : item.kind === 'divider' ? '' : item.kind), itemBody(item));
 
 const atEnd = (box) => box.scrollHeight - box.scrollTop - box.clientHeight < 60;
+
+// Whether somebody reads in it: then it follows no new output, and drops nothing.
+function isRead(box) {
+  const selection = getSelection();
+  return Boolean(box) && (!atEnd(box) || box.querySelector('details[open]') !== null || box.querySelector(':focus') !== null
+    || (!selection.isCollapsed && box.contains(selection.anchorNode)));
+}
 
 // Whose output is shown: the attempt or the agent that works, or else the one that began last.
 function speaker() {
@@ -378,9 +384,7 @@ async function pullStream() {
   }
   await pullItems(stream);
   // What a person reads stays, within reason.
-  const box = $('stream');
-  const reads = box && (!atEnd(box) || box.querySelector('details[open]') || box.contains(document.activeElement));
-  stream.items = stream.items.slice(reads ? -5000 : -600);
+  stream.items = stream.items.slice(isRead($('stream')) ? -5000 : -600);
 }
 
 // ---- Plan ------------------------------------------------------------------------------------

@@ -37,6 +37,8 @@ promise('a running loop is shown live, without a reload, in two tabs', async () 
   await until(async () => /running/.test(await one.locator('#status').innerText()), 'running');
   await until(async () => (await one.locator('#stream .item').count()) > 2, 'the stream of the backend');
   await until(async () => (await one.locator('[data-attempt]').count()) >= 2, 'two attempts');
+  const followed = () => one.evaluate(() => { const box = document.getElementById('stream'); return box.scrollHeight > box.clientHeight + 200 && atEnd(box); });
+  await until(followed, 'the end of the stream to be in sight, however long it is');
   // The second tab was behind: it says so when somebody looks at it again.
   await two.bringToFront();
   await until(async () => (await eventIds(two)).length > 5, 'events in the second tab');
