@@ -256,7 +256,7 @@ function problems() {
   return ((know.state && know.state.problems) || []).map((text) => h('div', { class: 'problem' }, state('failed', 'problem'), ` ${text}`));
 }
 
-const needs = (list) => h('ul', { class: 'needs' }, list.map((n) => h('li', { key: `${n.kind} ${n.task || n.text}` }, state(n.kind === 'paused' || n.kind === 'limit' ? 'attention' : 'blocked', n.kind), ' ', n.task ? [taskLink(n.task), n.text.startsWith(n.task) ? n.text.slice(n.task.length) : ` ${n.text}`] : n.text, h('p', {}, `→ ${n.hint}`))));
+const needs = (list) => h('ul', { class: 'needs' }, list.map((n) => h('li', { key: `${n.kind} ${n.task || n.text}` }, state(n.kind === 'paused' || n.kind === 'ended' ? 'attention' : 'blocked', n.kind), ' ', n.task ? [taskLink(n.task), n.text.startsWith(n.task) ? n.text.slice(n.task.length) : ` ${n.text}`] : n.text, h('p', {}, '→ ', h('code', {}, n.command), ` ${n.effect}`))));
 
 function attemptPanel(now) {
   const a = now.attempt;

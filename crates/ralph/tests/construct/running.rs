@@ -190,7 +190,7 @@ fn the_summary_tells_each_iteration_with_time_and_cost_and_what_is_left() {
     says(&run, "work.md: 2 built, 1 accepted, 1 rejected");
     says(&run, "1 left:\n  t-aaa2 Do t-aaa2: to be done again: an edge case is missing");
     says(&run, "Stopped: max iterations (1) reached. Tasks remaining: 1");
-    says(&run, "Next: `ralph construct` goes on");
+    says(&run, "Next: `ralph construct work.md` goes on");
 }
 
 #[test]
