@@ -132,7 +132,7 @@ impl ByteSize {
 
 impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let fits = |(_, shift): &(&str, u32)| self.0 % (1 << shift) == 0;
+        let fits = |(_, shift): &(&str, u32)| self.0.is_multiple_of(1 << shift);
         let (unit, shift) = Self::UNITS.into_iter().find(fits).unwrap_or(("B", 0));
         write!(f, "{}{unit}", self.0 >> shift)
     }

@@ -5,7 +5,7 @@ use std::fs;
 use crate::plans::task;
 use crate::repo::{GATE, Repo, repo, said, says};
 
-const FIFTY_MEGABYTES: &str = "head -c 52428800 /dev/zero | tr '\\0' x";
+const TWENTY_MEGABYTES: &str = "head -c 20971520 /dev/zero | tr '\\0' x";
 
 impl Repo {
     /// The size of the log of the only attempt, and its text.
@@ -29,13 +29,13 @@ impl Repo {
 }
 
 #[test]
-fn the_claim_at_the_end_of_an_answer_of_50_megabytes_is_read() {
+fn the_claim_at_the_end_of_an_answer_of_20_megabytes_is_read() {
     let repo = repo(&[task("t-aaa1")]);
     repo.claude(
         &format!(
             "echo '{{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\",\"model\":\"m\",\"tools\":[],\"mcp_servers\":[]}}'\n\
              printf '{{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"num_turns\":1,\"duration_ms\":1,\"session_id\":\"s\",\"result\":\"'\n\
-             {FIFTY_MEGABYTES}\n\
+             {TWENTY_MEGABYTES}\n\
              printf '\\\\n\\\\n<TASK_DONE>\",\"total_cost_usd\":0.01,\"usage\":{{\"input_tokens\":1,\"output_tokens\":1}}}}\\n'"
         ),
         "[limits]\nmax_log = \"4MB\"",
@@ -51,7 +51,7 @@ fn the_claim_at_the_end_of_an_answer_of_50_megabytes_is_read() {
 #[test]
 fn a_claim_that_is_not_in_what_is_kept_fails_with_size_and_limit_also_in_the_retry() {
     let repo = repo(&[task("t-aaa1")]);
-    repo.prints("echo '<TASK_DONE>'; yes 'a line of noise' | head -c 3000000");
+    repo.prints("echo '<TASK_DONE>'; head -c 3000000 /dev/zero | tr '\\0' x");
     let run = repo.build([]).fails(3);
     let limit = "3000012 bytes";
     says(&run, limit);
