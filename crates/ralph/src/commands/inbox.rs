@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use ralph_core::age;
-use ralph_core::inbox::{Entry, Inbox, InboxError, Status};
+use ralph_core::inbox::{Change, Entry, Inbox, InboxError, Status};
 use ralph_core::init::is_starter;
 use ralph_core::needs::Running;
 use ralph_core::spec;
@@ -159,11 +159,16 @@ fn remove(context: &Context, which: &str, render: Render) -> Result<(), CommandE
         }
         Err(other) => return Err(CommandError::new(other.to_string())),
     };
-    let begun = entry.status == Status::Active || drive::is_begun(&context.project, &entry.id);
+    let begun = drive::is_begun(&context.project, &entry.id);
     let kept = if begun { discard(context, &entry)? } else { None };
     change(context, |inbox| {
-        let text = inbox.remove(&entry.id).map_err(|e| CommandError::new(e.to_string()))?;
-        Ok((text, ()))
+        let error = |e: InboxError| CommandError::new(e.to_string());
+        if entry.status == Status::Active && !context.has_loop() {
+            let pending = inbox.set_status(&entry.id, &Change::Pending).map_err(error)?;
+            let text = parse(context, &pending)?.remove(&entry.id).map_err(error)?;
+            return Ok((text, ()));
+        }
+        Ok((inbox.remove(&entry.id).map_err(error)?, ()))
     })?;
     match render {
         Render::Json => {

@@ -1,6 +1,6 @@
 //! A spec that was begun and is taken out of the queue while no agent runs.
 
-use ralph_core::inbox::{Change, Entry};
+use ralph_core::inbox::Entry;
 
 use super::inbox::plan_copy_file;
 use super::{Agent, AgentOptions};
@@ -15,9 +15,8 @@ pub fn is_begun(project: &Project, id: &str) -> bool {
     plan_copy_file(project, id).exists()
 }
 
-/// Take the work on a spec out of the tree and out of the plan, as that of a spec that failed. The
-/// entry is pending afterwards, and no session goes on with it. Where the work is kept, in words;
-/// `None` when there was none.
+/// Take the work on a spec out of the tree and out of the plan, as that of a spec that failed; no
+/// session goes on with it. Where the work is kept, in words; `None` when there was none.
 pub fn discard_spec(
     mut setup: Setup,
     entry: &Entry,
@@ -32,7 +31,6 @@ pub fn discard_spec(
     let mut agent = Agent { options, state, notifier };
     let message = format!("{}: removed {}", session.config.commit_prefix, entry.spec);
     let out = session.take_out_work(&mut agent, entry, &message)?;
-    session.change_inbox(&entry.id, &Change::Pending)?;
     if agent.state.current_spec_id.as_ref() == Some(&entry.id) {
         session.spec_over(&mut agent)?;
     } else {
