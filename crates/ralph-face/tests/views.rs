@@ -69,7 +69,7 @@ Blocked: no task can run. Tasks remaining: 2
   t-key0: blocked: no API key here
   t-inry: waits for t-key0
 1 landed in 3 attempts, $0.12, 42s.
-Next: `ralph attempts --task ID` shows what was tried; `ralph task retry ID` gives it another chance, `ralph task skip ID` leaves it out
+Next: `ralph task retry t-key0` gives it another attempt
 "#);
 }
 
@@ -86,7 +86,7 @@ Blocked: no task can run. Tasks remaining: 2
   t-key0: blocked: no API key here
   t-inry: waits for t-key0
 1 landed in 3 attempts, $0.12, 42s.
-Next: `ralph attempts --task ID` shows what was tried; `ralph task retry ID` gives it another chance, `ralph task skip ID` leaves it out
+Next: `ralph task retry t-key0` gives it another attempt
 "#);
 }
 
@@ -208,8 +208,7 @@ Blocked: no task can run. Tasks remaining: 2
   t-key0: blocked: no API key here
   t-inry: waits for t-key0
 1 landed in 3 attempts, $0.12, 42s.
-Next: `ralph attempts --task ID` shows what was tried; `ralph task retry ID`
-      gives it another chance, `ralph task skip ID` leaves it out
+Next: `ralph task retry t-key0` gives it another attempt
 "#);
 }
 

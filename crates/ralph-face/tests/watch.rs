@@ -78,7 +78,7 @@ fn board_of(records: &[Value], running: Running) -> Board {
         running: &running,
         meter,
     });
-    Board { state, tasks: board(&plan, &history, 0, 100).tasks }
+    Board { state, tasks: board(&plan, &history, &running, 0, 100).tasks }
 }
 
 fn now() -> Board {
@@ -126,7 +126,7 @@ now     claude works on t-7jla, retry 1 of 2  1m 15s of 30m  Resize pictures (�
 done    [####!!!!--------------] 1 of 5 tasks, 1 stuck  iteration 2 of 20  BUILD of pictu…
 health  look: 2 tasks need a person
 cost    $0.12 of $5.00  context 45 % of 200k tokens  $0.12 here so far
-needs   1 of 2: t-key0 is blocked: no API key (remove what is in its way, then retry it)
+needs   1 of 2: t-key0 is blocked: no API key (`ralph task retry t-key0` gives it another…
 * Tasks (5) ────────────────── Output ────────────────────────────────────────────────────
 >running  t-7jla x2 Resize p… line 22
  blocked  t-key0 Upload to t… line 23
@@ -194,7 +194,7 @@ fn a_loop_that_is_gone_says_that_it_needs_a_start() {
         "{gone}"
     );
     assert!(gone.contains("health  stopped: "), "{gone}");
-    assert!(gone.contains("start it again"), "{gone}");
+    assert!(gone.contains("`ralph build` recovers"), "{gone}");
 }
 
 #[test]

@@ -28,11 +28,11 @@ fn numbers_go_on_for_ever_also_when_old_files_are_gone() {
 #[test]
 fn what_was_saved_is_read_back_and_the_latest_counts() {
     let dir = tempfile::tempdir().unwrap();
-    assert!(latest(dir.path(), 0).value.is_none());
+    assert!(latest(dir.path(), 0, |_| true).value.is_none());
     for task in ["t-1", "t-2", "t-3"] {
         save(dir.path(), handoff(task), 0).unwrap();
     }
-    let loaded = latest(dir.path(), 0);
+    let loaded = latest(dir.path(), 0, |_| true);
     assert!(loaded.warnings.is_empty());
     let past = loaded.value.unwrap();
     assert_eq!((past.number, &past.handoff), (3, &handoff("t-3")));
@@ -46,7 +46,7 @@ fn a_damaged_handoff_is_passed_over_with_a_word_about_it() {
     put(dir.path(), "handoff-003.json/x", "");
     put(dir.path(), "handoff-4.json", "not ours");
     put(dir.path(), "notes.md", "not ours");
-    let loaded = latest(dir.path(), 0);
+    let loaded = latest(dir.path(), 0, |_| true);
     assert_eq!(loaded.value.unwrap().number, 1);
     assert_eq!(loaded.warnings.len(), 2, "{:?}", loaded.warnings);
     assert!(loaded.warnings[0].contains("handoff-003.json is passed over"));

@@ -240,7 +240,7 @@ fn signals_and_requests_end_the_loop_with_their_own_codes() {
 fn a_tripped_breaker_ends_the_loop_with_its_reason() {
     let tripped = Tripped { reason: "the same failure 3 times in a row".into(), evidence: vec![] };
     let end = ends(&pending(), &Progress { tripped: Some(tripped), ..Progress::default() });
-    assert_eq!((end.word(), exit_code(&end)), ("blocked", 3));
+    assert_eq!((end.word(), exit_code(&end)), ("no_progress", 3));
     assert_eq!(end.reason(), "no progress: the same failure 3 times in a row");
 }
 

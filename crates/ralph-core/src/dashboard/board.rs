@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::rows::{AttemptRow, attempt_row};
 use crate::cycle::History;
+use crate::needs::Running;
 use crate::plan::{Lookup, Plan, Priority, State, Task, TombstoneKind, Trust, obstacle, runnable};
 use crate::view::{self, Tally, stage_word};
 
@@ -66,7 +67,13 @@ pub struct Board {
 }
 
 /// A page of the plan: tasks in scope in file order, and then those that were verified and buried.
-pub fn board(plan: &Plan, history: &History, offset: usize, limit: usize) -> Board {
+pub fn board(
+    plan: &Plan,
+    history: &History,
+    running: &Running,
+    offset: usize,
+    limit: usize,
+) -> Board {
     let lookup = Lookup::new(plan);
     let turns: Vec<&Task> = runnable(plan, Trust::Claimed);
     let effort = Effort::of(history);
@@ -88,7 +95,7 @@ pub fn board(plan: &Plan, history: &History, offset: usize, limit: usize) -> Boa
             effort.put(card)
         })
         .collect();
-    let open = history.open.as_ref().map(|open| open.started.task.as_str());
+    let open = open_task(history, running);
     let cards = plan.scoped_tasks().map(|task| {
         let mut card = card(task, &lookup);
         if open == Some(task.id.as_str()) {
@@ -115,6 +122,12 @@ pub fn board(plan: &Plan, history: &History, offset: usize, limit: usize) -> Boa
             })
             .collect(),
     }
+}
+
+/// The task that a loop works on now.
+fn open_task<'h>(history: &'h History, running: &Running) -> Option<&'h str> {
+    let open = history.open.as_ref().filter(|_| *running != Running::Nobody);
+    open.map(|open| open.started.task.as_str())
 }
 
 fn empty(id: &str, name: String, state: &'static str) -> Card {
@@ -196,11 +209,12 @@ pub struct TaskPage {
 }
 
 /// Everything about a task; `None` when neither plan nor history know it.
-pub fn task_page(plan: &Plan, history: &History, id: &str) -> Option<TaskPage> {
+pub fn task_page(plan: &Plan, history: &History, running: &Running, id: &str) -> Option<TaskPage> {
     let lookup = Lookup::new(plan);
     let task = plan.tasks.iter().find(|t| t.id.as_str() == id);
     let stones: Vec<_> = plan.tombstones.iter().filter(|s| s.id.as_str() == id).collect();
-    let mut attempts: Vec<AttemptRow> = history.of_task(id).map(attempt_row).collect();
+    let mut attempts: Vec<AttemptRow> =
+        history.of_task(id).map(|view| attempt_row(view, running)).collect();
     attempts.reverse();
     let card = match (task, stones.last(), attempts.first()) {
         (Some(task), ..) => card(task, &lookup),
@@ -216,7 +230,7 @@ pub fn task_page(plan: &Plan, history: &History, id: &str) -> Option<TaskPage> {
         (None, None, None) => return None,
     };
     let mut card = Effort::of(history).put(card);
-    if history.open.as_ref().is_some_and(|open| open.started.task == id) {
+    if open_task(history, running) == Some(id) {
         card.state = "running";
     }
     let waits = |t: &&Task| t.deps.iter().any(|d| d.as_str() == id);

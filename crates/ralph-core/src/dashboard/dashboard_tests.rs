@@ -230,7 +230,7 @@ fn a_wait_for_a_usage_limit_says_until_when() {
 #[test]
 fn the_board_has_every_task_once_with_what_is_in_its_way() {
     let history = History::of(&journal(&[run(), started("a", 1, "t-aaaa")]));
-    let all = board(&tasks(), &history, 0, 100);
+    let all = board(&tasks(), &history, &Running::Pid(1), 0, 100);
     let told: Vec<_> =
         all.tasks.iter().map(|c| (c.id.as_str(), c.state, c.why.as_deref())).collect();
     assert_eq!(
@@ -243,7 +243,7 @@ fn the_board_has_every_task_once_with_what_is_in_its_way() {
         ]
     );
     assert_eq!((all.tasks[0].turn, all.tasks[0].attempts), (Some(1), 1));
-    let page = board(&tasks(), &history, 1, 2);
+    let page = board(&tasks(), &history, &Running::Pid(1), 1, 2);
     assert_eq!((page.total, page.tasks.len(), page.tasks[0].id.as_str()), (4, 2, "t-bbbb"));
 }
 
@@ -253,13 +253,16 @@ fn a_task_page_has_its_attempts_newest_first_and_who_waits_for_it() {
     records.extend(fails("a", 1, "t-aaaa"));
     records.extend(lands("b", 2, "t-aaaa"));
     let history = History::of(&journal(&records));
-    let page = task_page(&tasks(), &history, "t-aaaa").unwrap();
+    let page = task_page(&tasks(), &history, &Running::Nobody, "t-aaaa").unwrap();
     let results: Vec<_> = page.attempts.iter().map(|a| (a.iteration, a.result)).collect();
     assert_eq!(results, [(2, "landed"), (1, "failed")]);
     assert_eq!((page.dependents, page.card.cost_usd), (vec!["t-bbbb".to_owned()], 0.75));
     assert_eq!(page.attempts[1].salvage.as_deref(), Some("refs/ralph/r1/salvage/a"));
-    assert_eq!(task_page(&tasks(), &history, "t-dddd").unwrap().card.state, "accepted");
-    assert!(task_page(&tasks(), &history, "t-zzzz").is_none());
+    assert_eq!(
+        task_page(&tasks(), &history, &Running::Nobody, "t-dddd").unwrap().card.state,
+        "accepted"
+    );
+    assert!(task_page(&tasks(), &history, &Running::Nobody, "t-zzzz").is_none());
 }
 
 #[test]

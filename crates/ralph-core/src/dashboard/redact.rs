@@ -200,17 +200,15 @@ fn is_word(c: char) -> bool {
 
 /// Whether a word is or ends in a key of a well-known shape.
 fn is_shaped(word: &str) -> bool {
-    word.len() >= SHORTEST_KEY
-        && SHAPES.iter().any(|(start, least)| {
-            word.match_indices(start).any(|(at, _)| {
-                let fresh =
-                    word[..at].chars().next_back().is_none_or(|c| !c.is_ascii_alphanumeric());
-                let key = word[at..].split(['/', '=']).next().unwrap_or_default();
-                fresh
-                    && key.len() >= *least
-                    && key[start.len()..].bytes().any(|b| b.is_ascii_digit())
-            })
+    let bytes = word.as_bytes();
+    let begins = |at: &usize| *at == 0 || !bytes[at - 1].is_ascii_alphanumeric();
+    let mut starts = (0..word.len().saturating_sub(SHORTEST_KEY - 1)).filter(begins);
+    starts.any(|at| {
+        SHAPES.iter().filter(|(start, _)| word[at..].starts_with(start)).any(|(start, least)| {
+            let key = word[at..].split(['/', '=']).next().unwrap_or_default();
+            key.len() >= *least && key[start.len()..].bytes().any(|b| b.is_ascii_digit())
         })
+    })
 }
 
 /// Whether the value that follows this word is a secret.

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::cycle::{AttemptView, FailureKind, Fate, History, Landing, Phase, Proof};
 use crate::gate::GateCheck;
+use crate::needs::Running;
 
 /// An attempt, in the few facts that a list needs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -22,7 +23,7 @@ pub struct AttemptRow {
     pub backend: String,
     /// The model asked for.
     pub model: Option<String>,
-    /// `open`, `landed`, `partial`, `failed`, `ended` (by a person) or `limited`.
+    /// `open`, `interrupted`, `landed`, `partial`, `failed`, `ended` (by a person) or `limited`.
     pub result: &'static str,
     /// The same in words, with the reason.
     pub words: String,
@@ -48,10 +49,10 @@ pub struct AttemptRow {
     pub summary: String,
 }
 
-/// The row of an attempt.
-pub fn attempt_row(view: &AttemptView) -> AttemptRow {
+/// The row of an attempt. What a loop left open that is gone is not under way.
+pub fn attempt_row(view: &AttemptView, running: &Running) -> AttemptRow {
     let (started, end) = (&view.started, view.backend.as_ref());
-    let (result, words) = result(view);
+    let (result, words) = result(view, running);
     let (commit, salvage) = match &view.fate {
         Fate::Landed { commit, .. } => (commit.clone(), None),
         Fate::Failed { salvage, .. } => (None, salvage.clone()),
@@ -80,8 +81,9 @@ pub fn attempt_row(view: &AttemptView) -> AttemptRow {
     }
 }
 
-fn result(view: &AttemptView) -> (&'static str, String) {
+fn result(view: &AttemptView, running: &Running) -> (&'static str, String) {
     match &view.fate {
+        Fate::Open if *running == Running::Nobody => ("interrupted", "interrupted".to_owned()),
         Fate::Open => ("open", "under way".to_owned()),
         Fate::Limited => ("limited", "usage limit".to_owned()),
         Fate::Failed { failure, .. } => match failure.kind {

@@ -8,7 +8,7 @@ use super::rows::{AttemptRow, attempt_row, phase_word};
 use super::{between, seconds};
 use crate::backend::Event;
 use crate::config::Config;
-use crate::cycle::{AmendmentRow, AttemptView, Budget, Fate, History, OpenAttempt};
+use crate::cycle::{AmendmentRow, Budget, History, OpenAttempt};
 use crate::gate::resolve;
 use crate::inbox;
 use crate::needs::{Damage, Need, NeedSources, Running, needs};
@@ -284,7 +284,7 @@ pub fn state(facts: &Facts<'_>) -> State {
             .iter()
             .rev()
             .take(RECENT)
-            .map(|view| recent(facts, view))
+            .map(|view| attempt_row(view, facts.running))
             .collect(),
         amendments: history.amendments_of_run().rev().take(AMENDMENTS).collect(),
         inbox: inbox_count(facts.inbox),
@@ -292,17 +292,6 @@ pub fn state(facts: &Facts<'_>) -> State {
         run,
         health,
         needs,
-    }
-}
-
-/// A row of the list; what a killed loop left open is not under way.
-fn recent(facts: &Facts<'_>, view: &AttemptView) -> AttemptRow {
-    let row = attempt_row(view);
-    match (&view.fate, facts.running) {
-        (Fate::Open, Running::Nobody) => {
-            AttemptRow { result: "interrupted", words: "interrupted".to_owned(), ..row }
-        }
-        _ => row,
     }
 }
 
@@ -429,7 +418,7 @@ fn attempt_now(facts: &Facts<'_>, open: &OpenAttempt) -> Option<AttemptNow> {
     let view = history.attempts.iter().rev().find(|v| v.started.attempt == open.started.attempt)?;
     let task = facts.plan.tasks.iter().find(|t| t.id.as_str() == open.started.task);
     Some(AttemptNow {
-        row: attempt_row(view),
+        row: attempt_row(view, facts.running),
         phase: phase_word(history)?,
         elapsed_s: between(&view.at, facts.now).unwrap_or(0),
         timeout_s: budget(facts).timeout_s,

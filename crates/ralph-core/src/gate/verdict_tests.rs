@@ -92,8 +92,13 @@ fn a_gate_that_cannot_be_run_blocks_whatever_it_was_before() {
         let verdict = judged(std::slice::from_ref(&gone), base);
         assert_eq!(verdict.blockers, [Blocker::Gate("test".into())]);
     }
-    let wanted = Baselines::new();
-    assert!(wanted.wanted(std::slice::from_ref(&gone)).is_empty(), "the base would say the same");
+    let mut base = Baselines::new();
+    assert_eq!(base.wanted(std::slice::from_ref(&gone)), [&gone], "the base may say the same");
+    assert!(!base.cannot_run(&gone), "nobody has looked");
+    base.record(&check("test", 127, "sh: 1: ./made-by-the-task: not found\n"));
+    assert!(!base.cannot_run(&gone), "the attempt changed how it ends");
+    base.record(&gone);
+    assert!(base.cannot_run(&gone));
 }
 
 #[test]

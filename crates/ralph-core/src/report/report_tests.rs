@@ -157,8 +157,8 @@ fn report(past: &Past, plan: &str, inbox: &str, on_branch: Option<&[&str]>) -> R
     })
 }
 
-const PLAN: &str = r#"{"t":"task","id":"t-aaaa","spec":"a.md","name":"Resize","s":"d"}
-{"t":"task","id":"t-bbbb","spec":"a.md","name":"Print","s":"d"}
+const PLAN: &str = r#"{"t":"accept","id":"t-aaaa","spec":"a.md","name":"Resize","at":"2025-01-20T02:10:00Z"}
+{"t":"accept","id":"t-bbbb","spec":"a.md","name":"Print","at":"2025-01-20T02:20:00Z"}
 {"t":"task","id":"t-cccc","spec":"b.md","name":"Sign","s":"p","blocked":"which key?"}
 "#;
 
@@ -176,7 +176,7 @@ loops ran 30m 0s.
 
 ## Needs you
 
-- **t-cccc is blocked: Sign**: which key?
+- **t-cccc is blocked: which key?**
   - `ralph task retry t-cccc`
 
 ## Landed

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ralph_core::backend::{Context, Event, Money, ToolStatus};
 use ralph_core::cycle::{End, Failure, FailureKind, Landing, Proof};
+use ralph_core::needs::{Need, NeedKind};
 use ralph_core::plan::{Id, Task};
 use ralph_host::drive::{Notice, Tally, Then};
 use serde_json::json;
@@ -28,6 +29,14 @@ pub(crate) fn play(mut hear: impl FnMut(Duration, Notice<'_>)) {
     blocked_attempt(&mut at);
     let why = ["t-key0: blocked: no API key\u{1b}[31m here", "t-inry: waits for t-key0"];
     let end = End::Blocked { why: why.map(str::to_owned).to_vec() };
+    let need = Need {
+        kind: NeedKind::Blocked,
+        task: Some("t-key0".to_owned()),
+        spec: None,
+        text: "t-key0 is blocked: no API key".to_owned(),
+        command: "ralph task retry t-key0".to_owned(),
+        effect: "gives it another attempt",
+    };
     let (remaining, landed, attempts) = (2, 1, 3);
     at(
         42.0,
@@ -35,7 +44,7 @@ pub(crate) fn play(mut hear: impl FnMut(Duration, Notice<'_>)) {
             command: "build",
             end: &end,
             reason: &end.reason(),
-            needs: &[],
+            needs: &[need],
             remaining,
             landed,
             attempts,

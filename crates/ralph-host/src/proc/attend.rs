@@ -28,9 +28,12 @@ use super::wire::{Ask, Spawn, Sweep, Told};
 /// How often the watch and the limits are looked at.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How long the pipes may stay open once every process is gone. Only a process outside of our
-/// reach can hold one then.
+/// How long the pipes may stay open and silent once every process is gone. Only a process outside of
+/// our reach can hold one then.
 const DRAIN: Duration = Duration::from_secs(2);
+
+/// The same for pipes that something still comes from.
+const LONGEST_DRAIN: Duration = Duration::from_secs(60);
 
 /// How much longer than it needs the supervisor may take for its answer.
 const SLACK: Duration = Duration::from_secs(20);
@@ -259,7 +262,8 @@ impl<'a> Attend<'a> {
         if self.pumps.streams.is_empty() {
             return true;
         }
-        let late = gone_at.elapsed() >= DRAIN;
+        let silent = self.last_output.max(gone_at).elapsed();
+        let late = silent >= DRAIN || gone_at.elapsed() >= LONGEST_DRAIN;
         if late {
             self.mailbox.close();
         }

@@ -18,7 +18,7 @@ use crate::redaction::{hide_lines, redactor};
 const MOST_HELD: usize = 64 * 1024;
 
 /// Most bytes of a line that wait for its end.
-const LONGEST_LINE: usize = 1 << 20;
+const LONGEST_LINE: usize = 256 * 1024;
 
 /// Bytes at the end of a longer one that are looked at for the end of a word.
 const LONGEST_WORD: usize = 4 * 1024;

@@ -23,6 +23,7 @@ pub(crate) fn list(site: &Site, request: &Request, _: &str) -> Result<Value, Ref
     let end = request.number("before").and_then(|n| usize::try_from(n).ok());
     let end = end.unwrap_or(all.len()).min(all.len());
     let task = request.asked("task");
+    let running = site.running();
     let mut rows = Vec::new();
     let mut next = 0;
     for (at, view) in all.iter().enumerate().take(end).rev() {
@@ -33,7 +34,7 @@ pub(crate) fn list(site: &Site, request: &Request, _: &str) -> Result<Value, Ref
             next = at + 1;
             break;
         }
-        rows.push(attempt_row(view));
+        rows.push(attempt_row(view, &running));
     }
     Ok(json!({ "total": all.len(), "attempts": rows, "before": next }))
 }
@@ -53,7 +54,7 @@ fn find(site: &Site, id: &str) -> Result<AttemptView, Refusal> {
 pub(crate) fn one(site: &Site, _: &Request, id: &str) -> Result<Value, Refusal> {
     let view = find(site, id)?;
     let mut told = attempt::as_json(&view);
-    told["row"] = value(&attempt_row(&view))?;
+    told["row"] = value(&attempt_row(&view, &site.running()))?;
     told["claim_words"] = json!(view.backend.as_ref().map(|end| attempt::claim(&end.claimed)));
     told["retry_context"] = json!(view.context);
     told["kept_as"] = json!(attempt::kept(&view));

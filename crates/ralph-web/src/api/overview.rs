@@ -54,7 +54,8 @@ pub(crate) fn plan(site: &Site, request: &Request, _: &str) -> Result<Value, Ref
     let plan = site.plan();
     let offset = request.number("offset").and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
     let inner = site.feed.fresh();
-    let board = dashboard::board(&plan.plan, &inner.history, offset, limit(request, 200));
+    let board =
+        dashboard::board(&plan.plan, &inner.history, &site.running(), offset, limit(request, 200));
     let mut told = value(&board)?;
     if plan.problem.is_some() {
         told["stage"] = json!(dashboard::UNREADABLE);
@@ -68,7 +69,7 @@ pub(crate) fn plan(site: &Site, request: &Request, _: &str) -> Result<Value, Ref
 pub(crate) fn task(site: &Site, _: &Request, id: &str) -> Result<Value, Refusal> {
     let plan = site.plan();
     let inner = site.feed.fresh();
-    let page = dashboard::task_page(&plan.plan, &inner.history, id);
+    let page = dashboard::task_page(&plan.plan, &inner.history, &site.running(), id);
     value(&page.ok_or_else(|| Refusal::missing("no task has that id"))?)
 }
 

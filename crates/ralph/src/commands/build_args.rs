@@ -17,7 +17,7 @@ use crate::commands::screen::ScreenArgs;
 /// committed or rolled back (and kept). Whatever you have not committed stays as it is. It can be ended at
 /// any moment; the next start goes on from there.
 ///
-/// Exit codes: 0 complete, 3 work is blocked or failed, 4 a limit was reached.
+/// Exit codes: 0 complete, 3 work is blocked, failed or not proven by a gate, 4 a limit was reached.
 ///
 /// Examples:
 ///   ralph build

@@ -15,7 +15,8 @@ pub(crate) struct Seen {
     pub(crate) file: PlanFile,
     inbox: Vec<Entry>,
     config: Config,
-    running: Running,
+    /// Whether a loop is at work.
+    pub(crate) running: Running,
 }
 
 impl Seen {

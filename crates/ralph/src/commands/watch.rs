@@ -205,7 +205,14 @@ impl Source for Window<'_> {
             self.follow_log();
         }
         let state = self.seen.state(self.context, &self.history, self.tail.meter);
-        let tasks = dashboard::board(&self.seen.file.plan, &self.history, 0, usize::MAX).tasks;
+        let tasks = dashboard::board(
+            &self.seen.file.plan,
+            &self.history,
+            &self.seen.running,
+            0,
+            usize::MAX,
+        )
+        .tasks;
         Board { state, tasks }
     }
 

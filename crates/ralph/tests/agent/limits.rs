@@ -1,6 +1,6 @@
 //! How the agent ends at its limits, in exit codes and words.
 
-use crate::lab::{coder, hopeless, lab};
+use crate::lab::{VERIFY, coder, hopeless, lab, rule};
 use crate::repo::says;
 
 #[test]
@@ -80,4 +80,18 @@ fn only_one_agent_runs_at_a_time() {
     lab.agent([]).fails(1).stderr_has("already running");
     lab.allow("go");
     agent.wait().ok();
+}
+
+#[test]
+fn a_spec_that_nobody_can_verify_stops_the_agent_and_loses_no_work() {
+    let lab = lab(&["a.md", "b.md"]);
+    lab.agents(&rule(&[VERIFY], "", r#"{ answer = "It looks fine." }"#));
+    let run = lab.agent([]).fails(3);
+    says(&run, "not verified");
+    assert_eq!(lab.statuses(), ["a.md pending", "b.md pending"]);
+    assert!(lab.exists("work") && lab.stashes().is_empty());
+    lab.agents("");
+    lab.agent([]).ok();
+    assert_eq!(lab.statuses(), ["a.md done", "b.md done"]);
+    assert_eq!(lab.asked("plan"), 2, "it is not planned again");
 }

@@ -4,7 +4,7 @@ use ralph_testkit::project;
 
 #[test]
 fn the_demo_builds_a_project_through_a_red_gate_a_lie_and_a_crash() {
-    let p = project!().real_time();
+    let p = project!().with_proofs().real_time();
     let run = p.run(["demo"]).ok();
     for part in [
         "t-add1",
@@ -26,7 +26,7 @@ fn the_demo_builds_a_project_through_a_red_gate_a_lie_and_a_crash() {
 
 #[test]
 fn a_kept_demo_is_a_repository_that_works() {
-    let p = project!().real_time();
+    let p = project!().with_proofs().real_time();
     p.run(["demo", "--keep", "try"]).ok().stdout_has("try");
     p.shell("cd try && sh test.sh && sh calc.sh 7 div 2").ok().stdout_has("3\n");
     let log = p.shell("cd try && git log --format=%s && git status --porcelain").ok().stdout;
@@ -48,7 +48,7 @@ fn neither_demo_nor_tutorial_writes_into_a_directory_that_has_something_in_it() 
 
 #[test]
 fn the_demo_does_not_need_an_identity_of_git() {
-    let p = project!().real_time();
+    let p = project!().with_proofs().real_time();
     let bin = env!("CARGO_BIN_EXE_ralph");
     let script = format!(
         "env -u GIT_AUTHOR_NAME -u GIT_AUTHOR_EMAIL -u GIT_COMMITTER_NAME -u GIT_COMMITTER_EMAIL '{bin}' demo"
@@ -58,7 +58,7 @@ fn the_demo_does_not_need_an_identity_of_git() {
 
 #[test]
 fn the_demo_ends_with_the_three_commands_for_ones_own_repository() {
-    let p = project!().real_time();
+    let p = project!().with_proofs().real_time();
     let run = p.run(["demo"]).ok();
     let (_, end) = run.stdout.split_once("Now on your own repository:\n").unwrap();
     let commands: Vec<&str> = end.lines().map(|line| line.split("  ").nth(1).unwrap()).collect();
@@ -72,7 +72,7 @@ fn the_demo_ends_with_the_three_commands_for_ones_own_repository() {
 #[test]
 fn the_demo_is_served_until_it_is_told_to_stop_and_leaves_nothing() {
     use std::io::{BufRead, BufReader, Read, Write};
-    let p = project!().real_time();
+    let p = project!().with_proofs().real_time();
     let mut demo = std::process::Command::new(env!("CARGO_BIN_EXE_ralph"))
         .args(["demo", "--web"])
         .current_dir(p.root())

@@ -54,7 +54,7 @@ fn secrets_are_hidden_in_everything_that_ralph_writes_and_logs_are_for_their_own
     let logs = found.iter().filter(|path| {
         let name = path.to_string_lossy();
         name.ends_with(".log")
-            || name.contains("handoff-")
+            || name.contains("/handoffs/")
             || name.contains("/events.jsonl")
             || name.ends_with(".prompt.md")
             || name.contains("/validation/")

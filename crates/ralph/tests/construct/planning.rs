@@ -306,8 +306,9 @@ fn the_report_of_a_night_without_a_plan_says_that_it_needs_somebody_and_what_to_
         let report = lab.run(["report", "--json"]).ok().json();
         let needs = report["needs"].as_array().unwrap();
         assert_eq!(needs.len(), 1, "{report}");
-        assert_eq!(needs[0]["what"], "ralph construct stopped");
-        let next = needs[0]["next"].as_str().unwrap();
+        let text = needs[0]["text"].as_str().unwrap();
+        assert!(text.starts_with("ralph construct stopped: there is no usable plan"), "{text}");
+        let next = needs[0]["command"].as_str().unwrap();
         lab.run(["report"]).ok().stdout_has("1 thing needs you").stdout_has(next);
         // The next night has what was missing, and the command works as it was printed.
         lab.agents(&plans(three()));

@@ -190,7 +190,7 @@ fn the_summary_tells_each_iteration_with_time_and_cost_and_what_is_left() {
     says(&run, "work.md: 2 built, 1 accepted, 1 rejected");
     says(&run, "1 left:\n  t-aaa2 Do t-aaa2: to be done again: an edge case is missing");
     says(&run, "Stopped: max iterations (1) reached. Tasks remaining: 1");
-    says(&run, "Next: `ralph construct` goes on");
+    says(&run, "Next: `ralph construct work.md` goes on");
 }
 
 #[test]
@@ -219,4 +219,17 @@ fn each_mode_of_memory_works_inside_a_construct() {
         .map(|r| r["role"].as_str().unwrap().to_owned())
         .collect();
     assert!(roles.iter().any(|role| role == "prepare"), "{roles:?}");
+}
+
+#[test]
+fn task_done_without_an_id_means_the_task_that_a_loop_works_on() {
+    let lab = planned(&[task("t-aaa1"), task("t-aaa2")]);
+    let wait = r#"{ run = "touch $HOME/here; until [ -f $HOME/go ]; do sleep 0.05; done" }"#;
+    lab.agents(&builds("task = \"t-aaa1\"", &format!("{wait}, {GOOD}")));
+    let run = lab.spawn(["construct", "work.md", "--timeout", "60000"]);
+    until(|| lab.home().join("here").exists());
+    lab.run(["task", "done"]).ok().stdout("Done: t-aaa1 Do t-aaa1\n");
+    lab.write(lab.home().join("go"), "");
+    run.wait();
+    lab.run(["task", "done"]).fails(1).stderr_has("no task is open");
 }

@@ -23,7 +23,7 @@ const GERMAN: &str = include_str!("world/german.md");
 /// | `seed N` | ralph makes the same ids every time |
 pub(crate) fn make(words: &str) -> TestProject {
     let words: Vec<&str> = words.split(',').map(str::trim).filter(|w| !w.is_empty()).collect();
-    let mut p = project!();
+    let mut p = project!().with_proofs();
     // Not for loops: a start ends the processes of an earlier run with the same id, wherever they are.
     if let Some(seed) = words.iter().find_map(|word| word.strip_prefix("seed ")) {
         p = p.env("RALPH_SEED", seed);

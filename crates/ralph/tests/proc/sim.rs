@@ -70,11 +70,10 @@ fn every_fault_ends_in_its_outcome_and_leaves_nobody() {
         };
         assert_eq!(outcome.word(), expected, "{word}: {finished:?}");
         assert!(finished.log_error.is_none(), "{word}: {finished:?}");
-        assert_eq!(
-            stage.log().len() as u64,
-            finished.stdout_bytes + finished.stderr_bytes,
-            "{word}"
-        );
+        let (log, all) = (stage.log(), finished.stdout_bytes + finished.stderr_bytes);
+        let whole = log.len() as u64 == all;
+        let cut = String::from_utf8_lossy(&log).contains("limits.max_log");
+        assert!(if all > 64 << 20 { cut } else { whole }, "{word}: {} of {all}", log.len());
     }
 }
 
