@@ -93,7 +93,7 @@ const GLYPHS = {
   pending: ['○', ''], running: ['▶', 'hot'], open: ['▶', 'hot'], done: ['◇', 'good'], accepted: ['✓', 'good'], landed: ['✓', 'good'],
   partial: ['◐', 'good'], blocked: ['■', 'bad'], failed: ['✕', 'bad'], killed: ['⊘', 'bad'], skipped: ['–', 'dim'], gone: ['–', 'dim'],
   limited: ['⧗', 'warn'], active: ['▶', 'hot'], healthy: ['✓', 'good'], idle: ['○', 'dim'], attention: ['▲', 'warn'], stopped: ['■', 'bad'],
-  paused: ['‖', 'warn'], waiting: ['⧗', 'warn'], ended: ['●', 'dim'], crashed: ['✕', 'bad'], never: ['○', 'dim'],
+  paused: ['‖', 'warn'], waiting: ['⧗', 'warn'], ended: ['●', 'dim'], crashed: ['✕', 'bad'], interrupted: ['✕', 'bad'], never: ['○', 'dim'],
 };
 const glyph = (word) => h('span', { class: `glyph ${(GLYPHS[word] || ['·', ''])[1]}`, 'aria-hidden': 'true' }, (GLYPHS[word] || ['·'])[0]);
 const state = (word, text) => h('span', { class: (GLYPHS[word] || ['', ''])[1] }, glyph(word), ' ', text || word.replace(/_/g, ' '));
@@ -142,7 +142,7 @@ let sub = { plan: 'board', attempt: 'stream' };
 // A loop that was killed ends nothing in its journal: what is open there does not go on.
 const crashed = () => Boolean(know.state && know.state.loop.status === 'crashed');
 const liveState = (word) => (crashed() && ['open', 'running', 'active'].includes(word) ? 'crashed' : word);
-const resultOf = (row) => state(liveState(row.result), row.result === 'open' ? (crashed() ? 'cut off by the crash' : 'running') : row.words);
+const resultOf = (row) => (crashed() && ['open', 'interrupted'].includes(row.result) ? state('interrupted', 'interrupted by the crash') : state(row.result, row.result === 'open' ? 'running' : row.words));
 
 // A clock that counts from `at` while the loop runs and the server answers.
 const age = (at) => (Date.now() - know.skew - new Date(at)) / 1000;
@@ -165,9 +165,9 @@ function drawTop() {
   const fact = (name, value) => h('span', {}, `${name} `, h('b', {}, value));
   const spec = now.spec_now;
   show($('summary'),
-    (now.tasks_total > 0 || loop.pid) && fact('stage', loop.stage),
+    (now.tasks_total > 0 || loop.pid || loop.stage === 'UNREADABLE') && fact('stage', loop.stage),
     spec && spec.total > 0 && fact('spec', `${spec.number} of ${spec.total}`),
-    now.tasks_total ? fact('tasks', `${doneTasks(now)} of ${now.tasks_total}`) : h('span', {}, 'No tasks'),
+    now.tasks_total ? fact('tasks', `${doneTasks(now)} of ${now.tasks_total}`) : loop.stage !== 'UNREADABLE' && h('span', {}, 'No tasks'),
     fact('cost', now.cost.limit_usd ? `${usd(now.cost.run_usd)} of ${usd(now.cost.limit_usd)}` : usd(now.cost.run_usd)),
     now.needs.length > 0 && h('a', { href: '#now', class: 'bad' }, `▲ ${plural(now.needs.length, 'thing')} for you`));
 }
@@ -217,7 +217,7 @@ function specPanel(spec) {
   const stages = ['PLAN', 'BUILD', 'VERIFY'].concat(spec.past.map((row) => row.stage), spec.stage || []).filter((stage, n, all) => all.indexOf(stage) === n);
   const kind = (stage) => (stage === spec.stage ? (crashed() ? 'cut' : 'here') : ended.has(stage) || (stage === 'PLAN' && spec.iteration > 0) ? 'past' : '');
   const agent = (a) => h('tr', { key: a.id }, h('td', {}, a.result === null ? state(liveState('running'), roleOf(a)[0]) : state(a.result === 'finished' ? 'accepted' : 'failed', roleOf(a)[0])),
-    h('td', { class: 'grow' }, a.item), h('td', { class: 'dim' }, a.result === null ? (crashed() ? 'cut off by the crash' : since(a.started_at)) : a.result), h('td', { class: 'n' }, took(a.duration_ms)));
+    h('td', { class: 'grow' }, a.item), h('td', { class: 'dim' }, a.result === null ? (crashed() ? 'interrupted by the crash' : since(a.started_at)) : a.result), h('td', { class: 'n' }, took(a.duration_ms)));
   const box = panel(`Spec ${spec.total ? `${spec.number} of ${spec.total}` : ''}`.trim(), h('a', { href: `#spec/${encodeURIComponent(spec.spec)}` }, spec.spec),
     h('ol', { class: 'steps' }, stages.map((stage) => h('li', { class: kind(stage), key: stage }, stage.toLowerCase(), ended.has(stage) && h('div', { class: 'dim' }, ended.get(stage).words)))),
     spec.agents.length > 0 && h('div', { class: 'scroll' }, h('table', { class: 'agents' }, h('tbody', {}, spec.agents.map(agent)))));
@@ -230,6 +230,7 @@ const healthTile = ({ health }) => tile('Health', state(health.word), '', health
 function progressTile(now) {
   const { tasks, tasks_total: total, loop } = now;
   const limit = loop.iteration > 0 && `iteration ${loop.iteration} of at most ${loop.iteration_limit}`;
+  if (loop.stage === 'UNREADABLE') return tile('Progress', 'Unknown', 'bad', 'the plan or the queue cannot be read');
   if (!total) return tile('Progress', 'No tasks', 'dim', loop.pid ? 'the plan has none yet' : 'add one: ralph task add, or plan a spec: ralph plan', limit);
   const rest = ['pending', 'blocked', 'failed', 'skipped'].filter((word) => tasks[word]).map((word) => `${tasks[word]} ${word}`).concat(now.spec_now && tasks.done ? `${tasks.done} to verify` : []).join(', ');
   return tile('Progress', `${doneTasks(now)} of ${plural(total, 'task')}`, '', bar(doneTasks(now) / total, [], 'good'), rest || 'nothing is left', limit);
@@ -265,19 +266,18 @@ function attemptPanel(now) {
   const late = a.elapsed_s / a.timeout_s;
   const context = now.context;
   const share = context && context.window ? context.used / context.window : null;
-  const shown = { passed: ['accepted', 'green'], failed: ['failed', 'red'], running: crashed() ? ['crashed', 'cut off'] : ['running', 'running'], waiting: crashed() ? ['skipped', 'not run'] : ['pending', 'waits'] };
+  const shown = { passed: ['accepted', 'green'], failed: ['failed', 'red'], running: ['running', 'running'], waiting: ['pending', 'waits'] };
   const where = { base: ' on the tree before', alone: ' on the commit alone' };
-  const gate = (g) => h('tr', { key: g.name }, h('td', {}, state(...shown[g.state]), where[g.on] || '', g.elapsed_s && !crashed() ? h('span', { class: 'dim' }, ` ${span(g.elapsed_s)}`) : ''),
+  const gate = (g) => h('tr', { key: g.name }, h('td', {}, state(...shown[g.state]), where[g.on] || '', g.elapsed_s ? h('span', { class: 'dim' }, ` ${span(g.elapsed_s)}`) : ''),
     h('td', {}, g.name, !g.required && h('span', { class: 'dim' }, ' (optional)')), h('td', { class: 'grow mono dim' }, g.command));
-  const step = (n) => (n < Math.min(at, 2) ? 'past' : n > Math.min(at, 2) ? '' : crashed() ? 'cut' : 'here');
-  const body = [h('ol', { class: 'steps' }, phases.map(([, words], n) => h('li', { class: step(n) }, words))),
-    facts([['backend', `${a.backend}${a.model ? ` · ${a.model}` : ''}`], ['try', `${a.retry + 1} of at most ${a.max_retries + 1}`], ['began', crashed() ? day(a.started_at) : null]]),
-    !crashed() && h('div', { key: 'clock' }, bar(late, [], late > 0.8 ? 'warn' : ''), h('div', { class: 'scale' }, h('span', {}, since(a.started_at), ' elapsed'), h('span', {}, `timeout ${span(a.timeout_s)}`))),
-    context && !crashed() && h('div', { key: 'context' }, share !== null && bar(share, [context.warn, context.compact, context.kill], share >= context.compact ? 'bad' : share >= context.warn ? 'warn' : ''),
+  const body = [h('ol', { class: 'steps' }, phases.map(([, words], n) => h('li', { class: n < Math.min(at, 2) ? 'past' : n === Math.min(at, 2) ? 'here' : '' }, words))),
+    facts([['backend', `${a.backend}${a.model ? ` · ${a.model}` : ''}`], ['try', `${a.retry + 1} of at most ${a.max_retries + 1}`]]),
+    h('div', { key: 'clock' }, bar(late, [], late > 0.8 ? 'warn' : ''), h('div', { class: 'scale' }, h('span', {}, since(a.started_at), ' elapsed'), h('span', {}, `timeout ${span(a.timeout_s)}`))),
+    context && h('div', { key: 'context' }, share !== null && bar(share, [context.warn, context.compact, context.kill], share >= context.compact ? 'bad' : share >= context.warn ? 'warn' : ''),
       h('div', { class: 'scale' }, h('span', {}, `context ${tokens(context.used)}${context.window ? ` of ${tokens(context.window)} tokens (${Math.round(share * 100)} %)` : ' tokens'}`),
         h('span', {}, `warn ${context.warn * 100} · compact ${context.compact * 100} · stop ${context.kill * 100} %`))),
     a.gates.length ? h('div', { class: 'scroll' }, h('table', {}, h('tbody', {}, a.gates.map(gate)))) : h('p', { class: 'dim' }, 'No gate is configured, so nothing will be proven.')];
-  return panel(crashed() ? 'Attempt that was cut off' : 'Current attempt', [attemptLink(a), ' ', taskLink(a.task_id)], ...body);
+  return panel('Current attempt', [attemptLink(a), ' ', taskLink(a.task_id)], ...body);
 }
 
 function attemptTable(rows, small) {
@@ -350,7 +350,7 @@ function streamPanel() {
   const of = speaker();
   const words = of ? 'The backend has said nothing yet.' : 'When a loop runs, everything its backend says and does appears here. Start one: ralph build';
   const box = h('div', { class: 'stream', id: 'stream', tabindex: '0', 'aria-label': 'What the backend says and does' }, know.stream.items.length ? know.stream.items.map(itemNode) : empty(words));
-  const live = !crashed() && (attempt ? attempt.phase === 'backend' : workingAgents(spec).length > 0);
+  const live = attempt ? attempt.phase === 'backend' : workingAgents(spec).length > 0;
   const output = panel(live ? 'Live' : 'Last output', of && speakerLinks(of), box);
   output.key = 'output';
   return output;
@@ -617,12 +617,12 @@ function gantt(spans, now) {
     const [a, b, lane] = [x(t(sp.from)), x(t(sp.to)), lanes.indexOf(sp.kind)];
     const kind = sp.kind === 'run' || sp.kind === 'wait' ? sp.kind : sp.result || (crashed() ? 'lost' : 'open');
     const wide = Math.max(2, b - a - 1);
-    const words = `${sp.label} ${sp.result || (crashed() ? 'cut off by the crash' : 'running')}, ${span((t(sp.to) - t(sp.from)) / 1000)}`;
+    const words = `${sp.label} ${sp.result || (crashed() ? 'interrupted by the crash' : 'running')}, ${span((t(sp.to) - t(sp.from)) / 1000)}`;
     const rect = s('g', {}, s('title', {}, words), s('rect', { class: `fill-${kind}`, x: a, y: lane * row + 5, width: wide, height: 15, rx: 2 }), kind === 'failed' && wide > 8 && s('path', { class: 'axis', d: `M${a + 2},${lane * row + 18} L${a + 12},${lane * row + 7}` }));
     svg.append(sp.kind === 'attempt' ? s('a', { href: `#attempt/${sp.id}`, key: sp.id }, rect) : rect);
     if (wide > sp.label.length * 6.2 + 8 && sp.kind === 'run') svg.append(s('text', { x: a + 5, y: lane * row + 17 }, sp.label));
   }
-  return h('div', { class: 'scroll' }, svg, h('p', { class: 'legend' }, [['good', 'landed'], ['bad', 'rolled back (with a stroke)'], !crashed() && ['hot', 'running'], ['dim', 'cut off or ended by somebody, or a wait']].filter(Boolean).map(([kind, words]) => h('span', {}, h('span', { class: kind, 'aria-hidden': 'true' }, '■'), ` ${words}`))));
+  return h('div', { class: 'scroll' }, svg, h('p', { class: 'legend' }, [['good', 'landed'], ['bad', 'rolled back (with a stroke)'], !crashed() && ['hot', 'running'], ['dim', 'interrupted or ended by somebody, or a wait']].filter(Boolean).map(([kind, words]) => h('span', {}, h('span', { class: kind, 'aria-hidden': 'true' }, '■'), ` ${words}`))));
 }
 
 async function drawTimeline(main, old) {

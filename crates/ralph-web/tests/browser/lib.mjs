@@ -45,7 +45,9 @@ export async function until(check, what, limit = 30000) {
 
 export const stop = (child) => new Promise((resolve) => {
   if (child.exitCode !== null || child.signalCode !== null) return resolve();
-  child.on('exit', resolve);
+  // A loop waits for its attempt at the first signal, and not at the second.
+  const again = setInterval(() => child.kill('SIGTERM'), 1000);
+  child.on('exit', () => { clearInterval(again); resolve(); });
   child.kill('SIGTERM');
 });
 

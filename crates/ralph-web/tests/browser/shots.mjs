@@ -16,7 +16,7 @@ const shot = async (name) => {
 };
 const done = async () => (await api(tab, server, 'attempts?limit=500')).attempts;
 // Something to compare with: a run that somebody stopped, then the one that is shown.
-await until(async () => (await done()).length >= 3, 'three attempts', 120000);
+await until(async () => (await done()).length >= 4, 'four attempts', 120000);
 await stop(loop);
 loop = ralph(dir, 'build', '--json');
 await until(async () => (await done()).length >= 9, 'nine attempts', 180000);

@@ -74,7 +74,7 @@ promise('a note is in the next prompt, and in no other', async () => {
 });
 
 promise('kill attempt asks first, ends it, counts nothing, and the loop goes on', async () => {
-  const { server, tab, close } = await running('6s');
+  const { server, tab, close } = await running('20s');
   await until(async () => (await attempts(tab, server)).length === 1, 'an attempt');
   const [first] = await attempts(tab, server);
   await tab.locator('#do-kill-attempt').click();

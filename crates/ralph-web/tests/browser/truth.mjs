@@ -83,6 +83,8 @@ promise('after kill -9 of the loop every page says crashed, and nothing seems to
     await tab.locator('button[aria-pressed=true]', { hasText: view }).waitFor();
     assert.match(await quiet(view), /crashed/, view);
   }
+  await go(tab, server.address, 'now');
+  assert.match(await main(tab), /→ ralph build /, 'and what to do about it');
   assert.ok(!(await tab.title()).includes('▶'));
   assert.deepEqual(tab.complaints, []);
   await stop(server.child);
@@ -105,7 +107,7 @@ promise('a stopped run with failed work is not shown as if all were well', async
   const needs = tile(tab, 'Needs you');
   await needs.waitFor();
   assert.equal(await needs.locator('.big.good').count(), 0, await needs.innerText());
-  assert.doesNotMatch(await main(tab), /goes on by itself|Nothing to do/);
+  assert.doesNotMatch(await main(tab), /goes on by itself|Nothing to do|undefined/);
   await stop(server.child);
   remove(dir);
 });
