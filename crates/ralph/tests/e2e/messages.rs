@@ -18,17 +18,14 @@ fn a_run_whose_gates_prove_nothing_says_so_at_its_end() {
     let p = gated("echo the server is down; exit 1");
     let run = p.run(["build"]).ok();
     let last = run.stdout.lines().last().unwrap();
-    assert_eq!(
-        last,
-        "Unproven: 2 landings are unproven; `ralph doctor` runs the gates and says why"
-    );
+    assert_eq!(last, "Unproven: 2 landings are unproven; `ralph report` says why");
     p.run(["doctor"]).stdout_has("check: fails already");
 }
 
 #[test]
 fn a_gate_that_cannot_be_run_lands_nothing_and_the_doctor_knows_why() {
     let p = gated("no-such-program");
-    p.run(["build"]).fails(3).stdout_has("no-such-program");
+    p.run(["build"]).fails(1).stderr_has("there is no program `no-such-program`");
     assert!(!p.exists("t-aaaa.txt") && !p.exists("t-bbbb.txt"));
     p.run(["doctor"]).stdout_has("problem  gate        check: cannot be run");
 }

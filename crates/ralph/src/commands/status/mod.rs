@@ -118,14 +118,14 @@ fn body(
 /// The loop that runs, or is gone: what it does, what it cost, what it needs.
 fn of_loop(state: &State) -> Vec<Vec<String>> {
     let run = &state.run;
-    let is_shown = run.pid.is_some() || run.status == "crashed";
     let row = |label: &str, text: &str| vec![label.to_owned(), out::clean(text)];
     let then = if run.stopping { " Then it ends." } else { "" };
     let mut rows = Vec::new();
-    if is_shown && run.status != "never" {
+    let has_run = run.status != "never";
+    if has_run && (run.pid.is_some() || run.status == "crashed") {
         rows.push(row("Loop:", &format!("{}{then}", run.words)));
     }
-    if run.pid.is_some() {
+    if has_run && run.pid.is_some() {
         let limit = state.cost.limit_usd.map(|limit| format!(" of {}", dollars(limit)));
         let spent = match state.cost.unknown && state.cost.run_usd == 0.0 {
             true => "unknown".to_owned(),
