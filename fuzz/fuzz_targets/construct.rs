@@ -3,7 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::construct::answer::{self, Problem, Said};
+use ralph_core::answer::UnusableAnswer;
+use ralph_core::construct::answer::{self, Said};
 use ralph_core::construct::apply::{
     Applied, Existing, Pen, PlanTarget, Verification, decomposed, investigated, planned, verified,
 };
@@ -33,7 +34,7 @@ fn read(text: &str) -> Plan {
     codec(Format::Jsonl).parse(text).expect("it reads again")
 }
 
-fn told<T>(answer: Result<T, Problem>) -> Option<T> {
+fn told<T>(answer: Result<T, UnusableAnswer>) -> Option<T> {
     if let Err(problem) = &answer {
         assert!(problem.question.contains(&problem.why.to_string()));
     }
@@ -66,7 +67,7 @@ fuzz_target!(|data: &[u8]| {
         max_retries: 2,
     };
     write(|pen| verified(PLAN, &verification, pen));
-    if let Some(parts) = told(answer::task_parts(said, &plan)) {
+    if let Some(parts) = told(answer::task_parts(said, &plan, &plan.tasks[1])) {
         write(|pen| decomposed(PLAN, &Id::from("t-1a2c"), &parts, pen));
     }
     if let Some(parts) = told(answer::issue_parts(said, &plan)) {

@@ -18,7 +18,7 @@ pub fn request() -> Request<'static> {
 pub fn codec_laws(codec: &dyn Codec, text: &str) {
     let Ok(plan) = codec.parse(text) else { return };
     assert_eq!(codec.edit(text, &[]).as_deref(), Ok(text), "no edits, but another text");
-    conversion_laws(&plan);
+    conversion_laws(&plan, text);
     // Words for the edits come from the input, so that quotes, line ends and markup get in.
     let words: String = text.chars().rev().take(24).collect();
     for edit in edits(&plan, &words) {
@@ -39,9 +39,9 @@ pub fn codec_laws(codec: &dyn Codec, text: &str) {
 }
 
 /// Converting never panics, and a task that the new file does not have is reported as lost.
-fn conversion_laws(plan: &Plan) {
+fn conversion_laws(plan: &Plan, text: &str) {
     for to in Format::ALL {
-        match convert(plan, to, "fuzz", NOW) {
+        match convert(plan, text, to, "fuzz", NOW) {
             Ok(new) => match codec(to).parse(&new.text) {
                 Ok(there) => assert!(
                     there.tasks.len() + there.tombstones.len() >= plan.tasks.len()
