@@ -138,7 +138,7 @@ fn unusable(steps: &str, args: [&str; 2]) -> Lab {
     assert!(said("t-aaa1", "unusable: ") && said("t-aaa2", "accepted"), "{verdicts}");
     says(&run, "t-aaa1: not verified: ");
     says(&run, &log);
-    says(&run, "Next: the logs named above have what the verifiers answered");
+    says(&run, "`ralph construct work.md` asks the verifiers again");
     let report = lab.run(["report"]).ok().stdout;
     assert!(report.contains("t-aaa1: not verified: "), "{report}");
     assert!(report.contains("ralph construct work.md"), "{report}");

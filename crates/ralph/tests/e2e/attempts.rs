@@ -115,7 +115,7 @@ Outcome:  finished; 4 files changed, $0.03, 1m 12s, 43k tokens in, 950 out
 Claim:    done
 Summary:  Resized
 Gates:    lint: passed
-          test: failed
+          test: failed  .ralph/logs/validation/iter-2-test.log
 Judges:   tests/a.rs: changed
 Report:   .ralph/logs/validation/iter-2.json
 Result:   gates failed: test
