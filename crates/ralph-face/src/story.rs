@@ -134,18 +134,12 @@ impl Story {
                 let (remaining, landed, attempts) = (*remaining, *landed, *attempts);
                 let (cost, took_ms) = (*cost, *took_ms);
                 let totals = Totals { remaining, landed, attempts, cost, took_ms };
-<<<<<<< ours
                 let mut lines = ending(command, end, reason, &totals, needs);
                 // A verifier's accept proves; and an end that is about it has said so.
                 let said =
                     *command != "build" || matches!(end, ralph_core::cycle::End::Unproven { .. });
                 lines.extend(doubt(if said { 0 } else { self.unproven }));
-                lines.extend(self.removed.drain(..));
-=======
-                let mut lines = ending(command, end, reason, &totals);
-                lines.extend(doubt(self.unproven));
                 lines.append(&mut self.removed);
->>>>>>> theirs
                 lines
             }
         }
