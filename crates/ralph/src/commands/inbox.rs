@@ -163,7 +163,7 @@ fn remove(context: &Context, which: &str, render: Render) -> Result<(), CommandE
     let kept = if begun { discard(context, &entry)? } else { None };
     change(context, |inbox| {
         let error = |e: InboxError| CommandError::new(e.to_string());
-        if entry.status == Status::Active && !context.has_loop() {
+        if entry.status == Status::Active && context.running() == Running::Nobody {
             let pending = inbox.set_status(&entry.id, &Change::Pending).map_err(error)?;
             let text = parse(context, &pending)?.remove(&entry.id).map_err(error)?;
             return Ok((text, ()));
