@@ -197,7 +197,7 @@ fn blocked_keeps_its_reason_spends_no_retry_and_leaves_nothing_behind() {
     repo.script(&(rule("task = \"t-aaa1\"", blocked) + &rule("", GOOD)));
     let run = repo.build([]).fails(3);
     says(&run, "there is no key");
-    says(&run, "`ralph task retry t-aaa1` gives it another chance");
+    says(&run, "`ralph task retry t-aaa1` gives it another attempt");
     assert_eq!(repo.runs(), ["t-aaa1", "t-aaa2"], "other work goes on, and it is not tried again");
     assert!(!repo.exists("src/x.c"));
     let plan = records(&repo.plan());
@@ -228,7 +228,7 @@ fn a_backend_that_is_not_there_stops_at_once_with_advice_and_counts_nothing() {
         crate::repo::GATE
     ));
     let run = repo.build([]).fails(1);
-    says(&run, "install claude");
+    says(&run, "install it, or say where it is");
     assert!(records(&repo.plan()).iter().all(|r| r["t"] != "reject"));
 }
 
