@@ -142,6 +142,8 @@ let sub = { plan: 'board', attempt: 'stream' };
 // A loop that was killed ends nothing in its journal: what is open there does not go on.
 const crashed = () => Boolean(know.state && know.state.loop.status === 'crashed');
 const liveState = (word) => (crashed() && ['open', 'running', 'active'].includes(word) ? 'crashed' : word);
+// The task that the loop was at when it crashed waits again; what matters is that it was cut off.
+const taskState = (card) => (crashed() && know.state.recent.some((row, n) => n === 0 && row.task_id === card.id && row.result === 'interrupted') ? 'crashed' : liveState(card.state));
 const resultOf = (row) => (crashed() && ['open', 'interrupted'].includes(row.result) ? state('interrupted', 'interrupted by the crash') : state(row.result, row.result === 'open' ? 'running' : row.words));
 
 // A clock that counts from `at` while the loop runs and the server answers.
@@ -393,7 +395,7 @@ async function drawPlan(main, old) {
   const page = await api('/api/plan?limit=500');
   let cards = page.tasks;
   while (cards.length < page.total && cards.length < 5000) cards = cards.concat((await api(`/api/plan?limit=500&offset=${cards.length}`)).tasks);
-  cards = cards.map((c) => ({ ...c, state: liveState(c.state) }));
+  cards = cards.map((c) => ({ ...c, state: taskState(c) }));
   const views = ['board', 'graph', 'list'];
   const chooser = h('div', { class: 'sub' }, views.map((v) => h('button', { type: 'button', 'aria-pressed': String(sub.plan === v), onclick: () => { sub.plan = v; draw(); } }, v)),
     h('span', { class: 'dim' }, [page.file, plural(page.total, 'task'), page.total > 0 && `stage ${page.stage}`, page.spec].filter(Boolean).join(' · ')));
@@ -457,7 +459,7 @@ const PAST = { accept: 'accepted', reject: 'rejected', delete: 'removed' };
 async function drawTask(main, old) {
   const page = await api(`/api/tasks/${encodeURIComponent(argument)}`);
   const { task } = page;
-  const c = { ...page.card, state: liveState(page.card.state) };
+  const c = { ...page.card, state: taskState(page.card) };
   const steer = (command, words) => h('button', { type: 'button', onclick: () => act('Sent', () => send('/api/command', { command, task_id: c.id })) }, words);
   if (old()) return;
   const accept = task && task.accept ? [task.accept].flat() : [];

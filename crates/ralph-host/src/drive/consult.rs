@@ -123,10 +123,11 @@ pub(super) fn may_do_better(outcome: &Outcome) -> bool {
         | Outcome::ApiError { .. }
         | Outcome::Crash { .. }
         | Outcome::NoOutput
-        | Outcome::Malformed { .. }
-        | Outcome::Timeout
-        | Outcome::Idle => true,
-        Outcome::Budget
+        | Outcome::Malformed { .. } => true,
+        // The limit is one for both questions, so nothing is left of it for a second.
+        Outcome::Timeout
+        | Outcome::Idle
+        | Outcome::Budget
         | Outcome::RateLimit { .. }
         | Outcome::NotLoggedIn { .. }
         | Outcome::NotInstalled

@@ -34,7 +34,7 @@ export async function serve(dir, port = 0) {
   return { child, link, address, port: Number(new URL(address).port) };
 }
 
-export async function until(check, what, limit = 30000) {
+export async function until(check, what, limit = 120000) {
   const end = Date.now() + limit;
   for (;;) {
     try { const value = await check(); if (value) return value; } catch (error) { if (Date.now() > end) throw error; }

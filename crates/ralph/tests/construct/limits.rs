@@ -78,7 +78,7 @@ fn a_compaction_by_digest_keeps_what_matters_and_drops_the_rest() {
     let kept = [
         "with = \"=== COMPACTED CONTEXT ===\"",
         "with = \"Task: Do t-aaa1\"",
-        "with = \"- src/half.c (near `half`)\"",
+        "with = \"- src/half.c\"",
         "with = \"src/half.c |\"",
         "with = \"I use a lookup table.\"",
         "with = \"`seq 1 2000`: \"",

@@ -122,11 +122,11 @@ fn repaired(steps: &str) -> String {
 
 /// A verifier that says nothing usable, twice: its task stays done and needs a person; the next run
 /// asks again.
-fn unusable(steps: &str, args: [&str; 2]) -> Lab {
+fn unusable(steps: &str, args: [&str; 2], asked: usize) -> Lab {
     let lab = planned(&[task("t-aaa1"), task("t-aaa2")]);
     lab.agents(&(repaired(steps) + &verifier("task = \"t-aaa1\"", &format!("{COUNT}, {steps}"))));
     let run = lab.construct(args).fails(3);
-    assert_eq!(lab.runs().len(), 2, "one question and one repair question");
+    assert_eq!(lab.runs().len(), asked, "at most one question and one repair question");
     assert_eq!(lab.item("t-aaa1")["s"], "d", "it stays done, and is never accepted");
     assert_eq!(lab.accepted(), ["Do t-aaa2"]);
     let bad = [lab.of_type("reject"), lab.of_type("issue")].concat();
@@ -151,17 +151,17 @@ fn unusable(steps: &str, args: [&str; 2]) -> Lab {
 
 #[test]
 fn a_verifier_that_crashes_is_asked_once_more_and_then_the_task_is_not_verified() {
-    unusable(r#"{ signal = "kill" }"#, ["--jobs", "2"]);
+    unusable(r#"{ signal = "kill" }"#, ["--jobs", "2"], 2);
 }
 
 #[test]
 fn a_verifier_that_talks_nonsense_is_no_verdict() {
-    unusable(r#"{ answer = "It looks fine to me, accept!" }"#, ["--jobs", "2"]);
+    unusable(r#"{ answer = "It looks fine to me, accept!" }"#, ["--jobs", "2"], 2);
 }
 
 #[test]
 fn a_verifier_that_hangs_is_ended_and_is_no_verdict() {
-    unusable(r#"{ hang = true }"#, ["--timeout", "8000"]);
+    unusable(r#"{ hang = true }"#, ["--timeout", "8000"], 1);
 }
 
 #[test]

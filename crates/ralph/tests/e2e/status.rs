@@ -77,6 +77,7 @@ Plan:   ralph/plan.jsonl
 Spec:   a.md
 Stage:  BUILD: tasks are ready
 Tasks:  2 pending, 1 accepted, 1 blocked
+Needs:  t-cccc is blocked: no key (`ralph task retry t-cccc` gives it another attempt)
 Next:   t-aaaa  Read
 ",
     );
