@@ -247,7 +247,7 @@ fn claimed(reply: &Reply) -> Claimed {
 /// What the agent tells about the attempt, on one line.
 fn story(reply: &Reply) -> String {
     let told = reply.handoff.as_ref().map_or(&reply.prose, |handoff| &handoff.summary);
-    clip(&one_line(told), LONGEST_STORY)
+    clip(&one_line(&redactor().hide(told)), LONGEST_STORY)
 }
 
 /// One line about the attempt: the agent's own, else the task's name.
