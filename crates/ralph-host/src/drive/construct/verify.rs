@@ -188,7 +188,8 @@ impl Session<'_> {
     /// The answer about the spec as a whole.
     fn spec_answer(&mut self, goal: &Goal, plan: &Plan) -> Result<Option<Answer>, DriveError> {
         let templates = self.templates()?;
-        let tasks: Vec<Task> = plan.scoped_tasks().cloned().collect();
+        let in_scope = |task: &Task| plan.in_scope(task.spec.as_deref());
+        let tasks: Vec<Task> = plan.all_tasks().into_iter().filter(in_scope).collect();
         let issues: Vec<_> = plan.scoped_issues().cloned().collect();
         let rulings = &self.history.construct.rulings;
         let prompt = prompts::verify_spec(&templates, goal.spec_text(), &tasks, &issues, rulings)
