@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 
-use super::history::{AttemptView, Fate};
+use super::attempts::{AttemptView, Fate};
 use super::judge::Failure;
 
 /// Equal failures in a row that trip it.

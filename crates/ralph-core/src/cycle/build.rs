@@ -4,8 +4,9 @@ use crate::plan::{
     Fate, Id, Issue, Lookup, Plan, State, Task, Trust, next_task, obstacle, obstacles,
 };
 
+use super::attempts::{self, AttemptView};
 use super::breaker::{Breaker, Tripped};
-use super::history::{self, AttemptView, History};
+use super::history::History;
 
 /// What a run may use.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,7 +48,7 @@ impl Progress {
         // Whatever is broken down is dealt with; how often that happens has a limit of its own.
         let split = history.run.as_ref().is_some_and(|run| run.command != "build");
         let killed = |attempt: &&AttemptView| match &attempt.fate {
-            history::Fate::Failed { failure, .. } => failure.kind.is_kill(),
+            attempts::Fate::Failed { failure, .. } => failure.kind.is_kill(),
             _ => false,
         };
         Self {

@@ -3,7 +3,8 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::history::{Fate, History};
+use super::attempts::Fate;
+use super::history::History;
 use super::judge::Claimed;
 use super::record::{Entry, On, PlanAmended, Record};
 use crate::gate::{GateCheck, GateVerdict};

@@ -12,6 +12,7 @@
 //! [`judge()`] decides about an attempt, [`next_step`] about the loop. None of them looks at the world:
 //! what the world is like comes in as values.
 
+mod attempts;
 mod breaker;
 mod build;
 mod event;
@@ -27,12 +28,11 @@ mod recover;
 mod staged;
 mod state;
 
+pub use attempts::{AttemptView, Fate, GateSeen, OpenAttempt, Phase};
 pub use breaker::{Breaker, Tripped};
 pub use build::{End, Limits, OnceEnd, Progress, Signal, Step, exit_code, next_step, remaining};
 pub use event::{Event, event_of};
-pub use history::{
-    AttemptView, Fate, GateSeen, History, OpenAttempt, Phase, Spending, Undone, Unindexed, Wait,
-};
+pub use history::{History, Spending, Undone, Unindexed, Wait};
 pub use judge::{
     Claimed, Decision, Evidence, Failure, FailureKind, Proof, Result, forbidden, judge,
 };

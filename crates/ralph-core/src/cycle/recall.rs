@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::history::{AttemptView, Fate, History};
+use super::attempts::{AttemptView, Fate};
+use super::history::History;
 use super::judge::{Claimed, FREE_CRASHES, Failure, FailureKind, Proof};
 use super::record::{BackendEnd, Landing, PlanAmended, RunStart, Started};
 use crate::plan::AmendmentOutcome;

@@ -7,7 +7,8 @@
 //! attempt's trailer means nothing before ralph wrote down that it is about to land: agents commit
 //! too, and they know the attempt's id.
 
-use super::history::{OpenAttempt, Phase, SUCCESS};
+use super::attempts::{OpenAttempt, Phase};
+use super::history::SUCCESS;
 use super::judge::{Failure, FailureKind, of_end};
 use super::record::{BackendEnd, FailIntent, LandIntent};
 
