@@ -129,24 +129,28 @@ impl Gaps {
     /// What becomes of a gap. `about` is the task or the spec that was verified, `after` the task
     /// if it is still in the plan.
     fn sort(&mut self, gap: &Gap, about: &Id, after: Option<&Id>) {
+        let description = match gap.description.trim() {
+            "" => "a gap that the verifier did not describe",
+            text => text,
+        };
         let as_task = match gap.kind {
             GapKind::MissingFeature | GapKind::Incomplete | GapKind::TestCoverage => true,
             GapKind::EdgeCase => !gap.accept.is_empty(),
             GapKind::Bug | GapKind::Ambiguity | GapKind::Other => false,
         };
         if !as_task {
-            self.issues.push(format!("found while verifying {about}: {}", gap.description.trim()));
+            self.issues.push(format!("found while verifying {about}: {description}"));
             return;
         }
         let name = match gap.title.trim() {
-            "" => clip(gap.description.trim(), NAME),
+            "" => clip(description, NAME),
             title => title.to_owned(),
         };
         let accept = match gap.accept.is_empty() {
-            true => vec![format!("this gap is closed: {}", gap.description.trim())],
+            true => vec![format!("this gap is closed: {description}")],
             false => gap.accept.clone(),
         };
-        let notes = format!("Found while verifying {about}: {}", gap.description.trim());
+        let notes = format!("Found while verifying {about}: {description}");
         let after = after.filter(|_| gap.kind == GapKind::Incomplete).cloned();
         self.tasks.push((NewTask { name, notes, accept, ..NewTask::default() }, after));
     }
