@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use crate::file_error::{Action, io_hint, is_read_only, words};
 
-/// How long a command waits for its turn before it gives up.
+/// How long a command waits while one other process holds the ledger before it gives up.
 pub const LEDGER_WAIT: Duration = Duration::from_secs(60);
 
 /// How often, and after which time, whoever finds it taken looks again.
@@ -151,7 +151,7 @@ pub struct LedgerLock {
 }
 
 impl LedgerLock {
-    /// Take the ledger lock of `state_dir`, waiting at most `limit` for it.
+    /// Take the ledger lock of `state_dir`, waiting at most `limit` for any one process that has it.
     pub fn acquire(state_dir: &Path, holder: &Holder, limit: Duration) -> Result<Self, LockError> {
         let path = state_dir.join("ledger.lock");
         let file = open(state_dir, &path)?;
@@ -255,9 +255,17 @@ fn wait(file: File, path: &Path, limit: Duration) -> Result<File, LockError> {
             let _nobody_waits = done.send(lock(&file).map(|()| file));
         })
         .map_err(io_error)?;
-    match turn.recv_timeout(limit) {
-        Ok(outcome) => outcome.map_err(io_error),
-        Err(_) => Err(LockError::Busy { holder: Holder::read_from(path), waited: limit }),
+    let mut before = Holder::read_from(path);
+    loop {
+        if let Ok(outcome) = turn.recv_timeout(limit) {
+            return outcome.map_err(io_error);
+        }
+        // In a long queue the turn comes: only a process that never lets go is given up on.
+        let holder = Holder::read_from(path);
+        if holder == before {
+            return Err(LockError::Busy { holder, waited: limit });
+        }
+        before = holder;
     }
 }
 
