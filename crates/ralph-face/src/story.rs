@@ -2,7 +2,9 @@
 
 use ralph_core::backend::{Event, LimitStatus};
 use ralph_core::construct::stage_words;
-use ralph_core::cycle::{Failure, FailureKind, Landing, PlanAmended, Proof, StageKind};
+use ralph_core::cycle::{
+    AmendmentRow, Failure, FailureKind, Landing, PlanAmended, Proof, StageKind,
+};
 use ralph_core::plan::Task;
 use ralph_host::drive::{Notice, Tally, Then};
 
@@ -25,8 +27,6 @@ pub struct Story {
     limit_told: bool,
     /// Landings that no gate proved.
     unproven: usize,
-    /// Tasks that agents took out of the plan, for the end.
-    removed: Vec<Line>,
 }
 
 impl Story {
@@ -109,7 +109,7 @@ impl Story {
             Notice::Failed { iteration, task, failure, then, salvage, detail } => {
                 failed(*iteration, task, failure, *then, *salvage, detail)
             }
-            Notice::Amended(amended) => self.amended(amended),
+            Notice::Amended(amended) => amended_lines(amended),
             Notice::Waiting { .. } if waited => Vec::new(),
             Notice::Waiting { reason, seconds } => {
                 vec![aside(
@@ -125,6 +125,7 @@ impl Story {
                 end,
                 reason,
                 needs,
+                removed,
                 remaining,
                 landed,
                 attempts,
@@ -139,7 +140,7 @@ impl Story {
                 let said =
                     *command != "build" || matches!(end, ralph_core::cycle::End::Unproven { .. });
                 lines.extend(doubt(if said { 0 } else { self.unproven }));
-                lines.append(&mut self.removed);
+                lines.extend(removed.iter().map(removal));
                 lines
             }
         }
@@ -166,17 +167,6 @@ impl Story {
             .add(Style::Caution, retry)
             .add(Style::Plain, other)
             .add(Style::Strong, format!("  {}", task.name))
-    }
-
-    /// What an agent did to the plan; what it removed is said at the end, too.
-    fn amended(&mut self, amended: &PlanAmended) -> Vec<Line> {
-        let removed = amended.outcomes.iter().filter(|outcome| outcome.is_removal());
-        self.removed.extend(removed.map(|outcome| {
-            let what = format!("{}; in iteration {}", outcome.task(), amended.iteration);
-            aside(Style::Caution, "Removed by an agent: ", &what)
-        }));
-        let all = amended.outcomes.iter();
-        all.map(|outcome| detail(Style::Caution, "plan", outcome.to_string())).collect()
     }
 
     /// Only what explains how an attempt ends; everything is in its log.
@@ -268,6 +258,17 @@ fn gate(name: &str, result: Gate, took_ms: u64) -> Line {
         .add(Style::Plain, format!("{name}: "))
         .add(style, word)
         .add(Style::Faint, format!(", {}", took(took_ms)))
+}
+
+fn amended_lines(amended: &PlanAmended) -> Vec<Line> {
+    let all = amended.outcomes.iter();
+    all.map(|outcome| detail(Style::Caution, "plan", outcome.to_string())).collect()
+}
+
+/// A task that an agent took out of the plan, for the end of a run.
+fn removal(row: &AmendmentRow) -> Line {
+    let what = format!("{}; in iteration {}", row.outcome.task(), row.iteration);
+    aside(Style::Caution, "Removed by an agent: ", &what)
 }
 
 /// What counts as done and was not proven is said at the end, too.

@@ -189,6 +189,8 @@ impl Command {
 pub struct DoubtedCommand {
     /// The command with its task or setting.
     pub what: String,
+    /// The task that it would skip or retry.
+    pub task: Option<String>,
     /// What a person types to have it all the same.
     pub next: String,
 }

@@ -268,8 +268,8 @@ fn buried_failures(plan: &Plan) -> impl Iterator<Item = &Issue> {
 
 impl End {
     /// The same end, or another one where it would be a success that nothing proves.
-    pub fn unless_unproven(self, history: &History) -> Self {
-        let landed = history.unproven();
+    pub fn unless_unproven(self, history: &History, plan: &Plan) -> Self {
+        let landed = history.unproven(plan);
         match self {
             Self::Complete | Self::TaskComplete(_) | Self::Once(OnceEnd::Landed)
                 if !landed.is_empty() =>

@@ -131,11 +131,11 @@ pub struct History {
     pub(super) given: Vec<String>,
     /// Changes of the plan by agents, with their times, oldest first.
     pub(super) amended: Vec<(String, PlanAmended)>,
-    /// Where those of the last run begin.
+    /// Where those begin that came after the last run that ended complete.
     pub(super) amended_from: usize,
     /// Where the attempts of the last run, or of its last construct, begin.
     pub(super) loop_from: usize,
-    /// Where the work begins of the last run and of killed ones that it goes on with.
+    /// Where the work begins that came after the last run that ended complete.
     pub(super) work_from: usize,
     /// The task that was only researched last, and how often in a row.
     pub(super) researched: Option<(String, u32)>,
@@ -162,7 +162,12 @@ impl History {
         self.last_at = Some(entry.at.clone());
         match &entry.record {
             Record::RunStarted(run) => {
-                if self.run_end.is_some() {
+                let complete = self.run_end.as_deref() == Some("complete");
+                if complete {
+                    self.amended_from = self.amended.len();
+                }
+                let allowed = self.run.as_ref().is_some_and(|run| run.allow_unproven);
+                if complete || (allowed && self.run_end.is_some()) {
                     self.work_from = self.attempts.len();
                 }
                 self.counted = run.counted;
@@ -173,7 +178,6 @@ impl History {
                 self.doubted.clear();
                 self.cost = run.spent;
                 self.loop_from = self.attempts.len();
-                self.amended_from = self.amended.len();
                 self.cost_unknown = false;
                 self.out_of_money = false;
                 self.paused = false;
@@ -216,7 +220,11 @@ impl History {
                 let words = [Some(command), argument.as_ref()].into_iter().flatten();
                 let what = words.map(String::as_str).collect::<Vec<_>>().join(" ");
                 self.doubted.retain(|doubted| doubted.what != what);
-                self.doubted.extend(next.clone().map(|next| DoubtedCommand { what, next }));
+                let is_of_task = matches!(command.as_str(), "skip-task" | "retry-task");
+                let task = argument.clone().filter(|_| is_of_task);
+                // An attempt that nobody ended has ended by itself.
+                let next = next.clone().filter(|_| command != "kill-attempt");
+                self.doubted.extend(next.map(|next| DoubtedCommand { what, task, next }));
                 match command.as_str() {
                     _ if ignored.is_some() => {}
                     "stop" => self.stopping = true,
@@ -414,7 +422,17 @@ impl History {
         {
             self.counted = self.counted.saturating_sub(1);
         }
-        self.cost_unknown |= open.ended.is_none();
+        if open.ended.is_none() {
+            self.spend(Spending {
+                at: at.to_owned(),
+                backend: open.started.backend.clone(),
+                model: open.started.model.clone(),
+                role: "build".to_owned(),
+                cost: None,
+                tokens: None,
+                took_ms: 0,
+            });
+        }
         let Some(view) = self.view(attempt) else { return };
         view.ended_at = Some(at.to_owned());
         view.context = context;

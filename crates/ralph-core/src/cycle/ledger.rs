@@ -113,7 +113,10 @@ pub fn fail(
 ) -> Result<String, EditError> {
     let Some(task) = open_task(plan, note.task) else { return Ok(text.to_owned()) };
     let failure = defeat.failure;
-    let reason = failure.told();
+    let mut reason = failure.told();
+    if plan.format == Format::Progress && !note.story.is_empty() {
+        reason = format!("{reason}. The agent: {}", note.story);
+    }
     let edits = match failure.kind {
         FailureKind::Blocked | FailureKind::Conflict => {
             if matches!(task.state, State::Blocked(_)) {

@@ -1,12 +1,14 @@
 //! What a history is asked: about a task, a run, the next iteration.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::attempts::{AttemptView, Fate};
 use super::history::History;
 use super::judge::{Claimed, FREE_CRASHES, Failure, FailureKind, Proof};
 use super::record::{BackendEnd, Landing, PlanAmended, RunStart, Started};
-use crate::plan::AmendmentOutcome;
+use crate::plan::{AmendmentOutcome, Plan, State};
 
 /// A change of the plan by an agent, as reports and the page show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -85,16 +87,40 @@ impl History {
         self.attempts.iter().filter(move |view| view.started.run == run)
     }
 
-    /// Work of the last `ralph build`, and of runs before it that were killed, that landed and that no
-    /// gate proves, oldest first; none where the run was allowed to end with it.
-    pub fn unproven(&self) -> Vec<&AttemptView> {
+    /// The last landing of each task of the plan in scope that is done and that no gate proves, oldest
+    /// first, since the last run that ended complete; none where the last run may end with it.
+    pub fn unproven(&self, plan: &Plan) -> Vec<&AttemptView> {
         let counts = |run: &RunStart| run.command == "build" && !run.allow_unproven;
         if !self.run.as_ref().is_some_and(counts) {
             return Vec::new();
         }
-        let unproven =
-            |view: &&AttemptView| matches!(view.fate, Fate::Landed { proof: Proof::Unproven, .. });
-        self.attempts.iter().skip(self.work_from).filter(unproven).collect()
+        let mut landed: BTreeMap<&str, (usize, &AttemptView, Proof)> = BTreeMap::new();
+        for (n, view) in self.attempts.iter().enumerate().skip(self.work_from) {
+            if let Fate::Landed { proof, .. } = view.fate {
+                landed.insert(&view.started.task, (n, view, proof));
+            }
+        }
+        let tasks = plan.all_tasks();
+        let is_done = |id: &str| {
+            let task = tasks.iter().find(|task| task.id.as_str() == id);
+            task.is_some_and(|task| {
+                plan.in_scope(task.spec.as_deref())
+                    && matches!(task.state, State::Accepted | State::Done)
+            })
+        };
+        let mut found: Vec<_> = landed
+            .into_iter()
+            .filter(|(id, (_, _, proof))| *proof == Proof::Unproven && is_done(id))
+            .map(|(_, (n, view, _))| (n, view))
+            .collect();
+        found.sort_by_key(|(n, _)| *n);
+        found.into_iter().map(|(_, view)| view).collect()
+    }
+
+    /// How the backend of an attempt ended.
+    pub fn backend_end(&self, attempt: &str) -> Option<&BackendEnd> {
+        let view = self.attempts.iter().rev().find(|view| view.started.attempt == attempt)?;
+        view.backend.as_ref()
     }
 
     /// Attempts of the last run, or of its last construct, oldest first.
@@ -107,8 +133,8 @@ impl History {
         amendment_rows(&self.amended)
     }
 
-    /// Those of the last run, oldest first.
-    pub fn amendments_of_run(&self) -> impl DoubleEndedIterator<Item = AmendmentRow> {
+    /// Those since the last run that ended complete, oldest first.
+    pub fn open_amendments(&self) -> impl DoubleEndedIterator<Item = AmendmentRow> {
         amendment_rows(self.amended.get(self.amended_from..).unwrap_or_default())
     }
 

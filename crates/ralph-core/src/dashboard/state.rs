@@ -101,7 +101,7 @@ pub struct State {
     pub next: Vec<String>,
     /// The last attempts, newest first.
     pub recent: Vec<AttemptRow>,
-    /// Changes of the plan by agents in the last run, newest first.
+    /// Changes of the plan by agents since the last run that ended complete, newest first.
     pub amendments: Vec<AmendmentRow>,
     /// The queue of specs.
     pub inbox: InboxCount,
@@ -286,7 +286,7 @@ pub fn state(facts: &Facts<'_>) -> State {
             .take(RECENT)
             .map(|view| attempt_row(view, facts.running))
             .collect(),
-        amendments: history.amendments_of_run().rev().take(AMENDMENTS).collect(),
+        amendments: history.open_amendments().rev().take(AMENDMENTS).collect(),
         inbox: inbox_count(facts.inbox),
         notes: history.notes.clone(),
         run,

@@ -171,7 +171,7 @@ pub fn shows_error(line: &str) -> bool {
 }
 
 fn error_sign(line: &str) -> Option<ErrorSign> {
-    const CLEAR: [&str; 9] = [
+    const CLEAR: [&str; 13] = [
         "panicked at",
         "AssertionError",
         "assertion failed",
@@ -179,13 +179,27 @@ fn error_sign(line: &str) -> Option<ErrorSign> {
         "Traceback (most",
         "--- FAIL: ",
         ": error TS",
+        " - error TS",
+        "Segmentation fault",
+        "core dumped",
+        "undefined reference",
         "command not found",
         "AddressSanitizer",
     ];
     const CLEAR_START: [&str; 10] =
         ["error[", "error:", "not ok ", "E   ", "● ", "✕ ", "✗ ", "FAIL: ", "panic: ", "× "];
     const LIKELY: [&str; 5] = [": error", "SyntaxError", "TypeError", "Error: ", "Exception: "];
-    const VAGUE: [&str; 7] = ["FAIL", "ERROR", "rror:", "✖", "fatal", "not found", "o such file"];
+    const VAGUE: [&str; 9] = [
+        "FAIL",
+        "ERROR",
+        "rror:",
+        "✖",
+        "fatal",
+        "not found",
+        "o such file",
+        "segfault",
+        "out of memory",
+    ];
     let text = line.trim_start();
     let has = |signs: &[&str]| signs.iter().any(|sign| line.contains(sign));
     if CLEAR_START.iter().any(|sign| text.starts_with(sign)) || has(&CLEAR) {

@@ -2,9 +2,9 @@
 
 use super::{Need, NeedKind, NeedSources, need};
 use crate::control::DoubtedCommand;
-use crate::cycle::{Fate, remaining};
+use crate::cycle::{Fate, NotVerified, remaining};
 use crate::inbox::Status;
-use crate::plan::{Trust, next_task};
+use crate::plan::{Id, Trust, next_task};
 use crate::text::shell_word;
 
 const GOES_ON: &str = "goes on";
@@ -14,7 +14,13 @@ pub(super) fn add(sources: &NeedSources<'_>, all: &mut Vec<Need>) {
     let history = sources.history;
     all.extend(unproven(sources));
     all.extend(not_verified(sources));
-    all.extend(history.doubted.iter().map(|doubted| Need {
+    // A task that is done or gone can be neither skipped nor retried.
+    let matters = |doubted: &&DoubtedCommand| match &doubted.task {
+        Some(id) => sources.plan.task(&Id::new(id.as_str())).is_some_and(|t| t.state.is_open()),
+        None => true,
+    };
+    all.extend(history.doubted.iter().filter(matters).map(|doubted| Need {
+        task: doubted.task.clone(),
         command: doubted.next.clone(),
         ..need(
             NeedKind::Control,
@@ -51,7 +57,7 @@ pub(super) fn add(sources: &NeedSources<'_>, all: &mut Vec<Need>) {
 /// this is about `ralph build`.
 fn unproven(sources: &NeedSources<'_>) -> Option<Need> {
     let history = sources.history;
-    let landed = history.unproven();
+    let landed = history.unproven(sources.plan);
     let last = landed.last()?;
     let mut tasks: Vec<&str> = landed.iter().map(|view| view.started.task.as_str()).collect();
     tasks.dedup();
@@ -73,7 +79,19 @@ fn unproven(sources: &NeedSources<'_>) -> Option<Need> {
 /// What the last construct could not verify, for want of a usable verdict.
 fn not_verified(sources: &NeedSources<'_>) -> impl Iterator<Item = Need> {
     let construct = &sources.history.construct;
-    construct.unverified.iter().filter(|_| sources.is_idle()).map(|item| Need {
+    // What was taken out of the plan with its spec needs no verdict.
+    let knows = |id: &Id| sources.plan.task(id).is_some();
+    let matters =
+        move |item: &&NotVerified| {
+            sources.is_idle()
+                && match &item.task {
+                    Some(id) => knows(id),
+                    None => sources.plan.all_tasks().iter().any(|task| {
+                        task.spec.is_none() || task.spec.as_ref() == Some(&construct.spec)
+                    }),
+                }
+        };
+    construct.unverified.iter().filter(matters).map(|item| Need {
         task: item.task.as_ref().map(ToString::to_string),
         spec: Some(construct.spec.clone()),
         command: format!("ralph construct {}", shell_word(&construct.spec)),

@@ -40,6 +40,9 @@ pub struct AmendmentOutcome {
     /// The task's name, where that is known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
+    /// The fields that it changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<String>,
     /// Why the agent wants it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -78,7 +81,12 @@ impl std::fmt::Display for AmendmentOutcome {
             "modify" => "changed",
             _ => "removed",
         };
-        write!(f, "{verb} {task}")?;
+        match self.fields.as_slice() {
+            [] => write!(f, "{verb} {task}")?,
+            fields => {
+                write!(f, "{verb} {} of {task}", clip(&one_line(&fields.join(", ")), ACTION))?
+            }
+        }
         match self.reason.as_deref().map(one_line).filter(|reason| !reason.is_empty()) {
             Some(reason) => write!(f, " ({})", clip(&reason, REASON)),
             None => Ok(()),
@@ -106,6 +114,7 @@ pub fn amend(
             action: amendment["action"].as_str().unwrap_or("?").to_owned(),
             name: id.as_ref().and_then(|id| plan.task(id)).map_or("", |task| &task.name).to_owned(),
             id,
+            fields: Vec::new(),
             reason: amendment["reason"].as_str().map(str::to_owned),
             refused: None,
         };
@@ -125,6 +134,8 @@ pub fn amend(
             Ok((next, edits)) => {
                 text = next;
                 room -= 1;
+                let changed = amendment["changes"].as_object();
+                outcome.fields = changed.into_iter().flat_map(|c| c.keys().cloned()).collect();
                 if let Some(Edit::AddTask { task, .. }) = edits.first() {
                     outcome.id = Some(task.id.clone());
                     outcome.name = task.name.clone();

@@ -45,6 +45,7 @@ pub(crate) fn play(mut hear: impl FnMut(Duration, Notice<'_>)) {
             end: &end,
             reason: &end.reason(),
             needs: &[need],
+            removed: &[],
             remaining,
             landed,
             attempts,

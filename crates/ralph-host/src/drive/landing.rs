@@ -223,6 +223,9 @@ impl Session<'_> {
         let issue = self.fresh_issue()?;
         let times = Times::now(self, begun);
         let note = times.note(&begun.task.id, begun.started.iteration, "", self.keep());
+        let end = self.history.backend_end(&intent.attempt);
+        let story = end.map(|end| end.story.clone()).unwrap_or_default();
+        let note = Note { story: &story, ..note };
         let (failure, retries) = (&intent.failure, intent.retries);
         let defeat = Defeat { failure, retries, max_retries: max, issue };
         let stopped = self.killed_or_blocked(begun, failure)?;

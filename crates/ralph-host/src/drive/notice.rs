@@ -2,7 +2,9 @@
 
 use ralph_core::backend::Event as BackendEvent;
 use ralph_core::construct::Summary;
-use ralph_core::cycle::{Answered, End, Failure, Landing, PlanAmended, Proof, StageEnd, StageKind};
+use ralph_core::cycle::{
+    AmendmentRow, Answered, End, Failure, Landing, PlanAmended, Proof, StageEnd, StageKind,
+};
 use ralph_core::needs::Need;
 use ralph_core::plan::Task;
 
@@ -205,6 +207,8 @@ pub enum Notice<'a> {
         reason: &'a str,
         /// What needs a person.
         needs: &'a [Need],
+        /// Tasks that agents took out of the plan since a run last ended complete.
+        removed: &'a [AmendmentRow],
         /// Tasks that are left.
         remaining: usize,
         /// Tasks that landed in this run.

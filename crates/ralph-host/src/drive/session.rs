@@ -343,8 +343,12 @@ impl<'a> Session<'a> {
         if *end == End::Complete && self.kind == Loop::Build {
             self.plan.change(ralph_core::cycle::ledger::complete)?;
         }
-        let told = end.clone().unless_unproven(&self.history);
-        let reason = if told == *end { reason.to_owned() } else { told.reason() };
+        let told = end.clone().unless_unproven(&self.history, &loaded.plan);
+        let mut reason = if told == *end { reason.to_owned() } else { told.reason() };
+        if let Some(remark) = loaded.plan.remark_on_other_specs().filter(|_| told == End::Complete)
+        {
+            reason = format!("{reason}; {remark}");
+        }
         let (end, message) = (told, reason.clone());
         self.record(
             Record::RunEnded { end: end.word().into(), message, remaining },
@@ -372,11 +376,14 @@ impl<'a> Session<'a> {
         if self.kind == Loop::Plan {
             return Ok((end, needs));
         }
+        let removed: Vec<_> =
+            self.history.open_amendments().filter(|row| row.outcome.is_removal()).collect();
         self.listener.hear(Notice::Ended {
             command: self.kind.word(),
             end: &end,
             reason: &reason,
             needs: &needs,
+            removed: &removed,
             remaining,
             landed,
             attempts,

@@ -211,7 +211,7 @@ fn changes_of_the_plan_by_an_agent_are_on_the_first_screen() {
         id: Some("t-cccc".into()),
         name: "multiply".into(),
         reason: Some("not needed".into()),
-        refused: None,
+        ..AmendmentOutcome::default()
     };
     let (attempt, task) = ("01J".to_owned(), "t-aaaa".to_owned());
     let amended = PlanAmended { attempt, iteration: 1, task, outcomes: vec![removed] };

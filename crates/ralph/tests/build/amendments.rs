@@ -51,6 +51,14 @@ fn tasks_that_an_agent_removed_are_listed_at_the_end_with_their_names() {
 }
 
 #[test]
+fn tasks_that_an_agent_removed_are_listed_by_the_run_that_completes() {
+    let repo = removing();
+    repo.build(["--once"]).ok();
+    let told = said(&repo.build([]).ok());
+    has(&told, &["Removed by an agent: T-002 Do T-002", "Removed by an agent: T-003 Do T-003"]);
+}
+
+#[test]
 fn a_refused_change_of_the_plan_is_told_with_its_reason() {
     let repo = repo_with(Format::Deluxe, &[task("T-001")]);
     let fields = r#"plan_amendments = [{ action = "remove", task_id = "T-001" }]"#;

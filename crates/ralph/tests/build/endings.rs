@@ -25,7 +25,36 @@ fn work_that_no_gate_proves_lands_and_the_run_ends_with_exit_3_and_a_need() {
         says(&report, "1 thing needs you");
         let view = repo.run(["status", "--json"]).ok().json();
         assert_eq!(view["view"]["needs"][0]["kind"], "unproven");
+        // Another start proves nothing.
+        says(&repo.build([]).fails(3), "Unproven: nothing proves the work on t-aaaa");
+        says(&repo.run(["report"]).ok(), "1 thing needs you");
+        repo.build(["--allow-unproven"]).ok();
+        repo.build([]).ok();
+        assert!(!said(&repo.run(["status"]).ok()).contains("Needs:"));
     }
+}
+
+#[test]
+fn tasks_of_other_specs_are_named_where_the_current_one_is_complete() {
+    let repo = strict();
+    repo.write("ralph/specs/work.md", "# Work\n");
+    repo.run(["spec", "use", "work.md"]).ok();
+    repo.run(["task", "add", r#"{"id":"t-bbbb","name":"Other","spec":"two.md"}"#]).ok();
+    says(&repo.build([]).ok(), "1 task of other specs is open (`ralph spec list`)");
+    says(&repo.run(["status"]).ok(), "1 task of other specs is open");
+    says(&repo.run(["task", "list"]).ok(), "1 task of other specs is open");
+}
+
+#[test]
+fn the_cost_of_an_attempt_that_was_killed_with_ralph_is_unknown_and_not_0() {
+    let repo = repo(&[task("t-aaaa")]);
+    let stuck = format!("{{ cost = 0.5 }}, {}", crate::repo::held(GOOD));
+    repo.script(&(rule("attempt = 1", &stuck) + &rule("", &format!("{{ cost = 0.25 }}, {GOOD}"))));
+    let run = repo.spawn(["build"]);
+    repo.until_home_has("go.held");
+    run.kill();
+    repo.build([]).ok();
+    says(&repo.run(["report"]).ok(), "| build | 2 | 0s | $0.25 + 1 unknown |");
 }
 
 #[test]

@@ -140,6 +140,7 @@ fn a_failed_attempt_is_a_row_and_an_entry_and_the_box_stays_open() {
     repo.script(&rule("", BROKEN));
     repo.build(["--once"]).fails(3);
     let plan = repo.plan();
+    assert!(plan.contains("test failed. The agent: Finished t-uw104t."), "{plan}");
     assert!(plan.contains("- [ ] Do one\n"), "{plan}");
     assert!(plan.contains("## Recent Attempts") && plan.contains("### Iteration 1"), "{plan}");
     assert!(plan.contains("| 1 | 2025-01-20 10:30 |"), "{plan}");

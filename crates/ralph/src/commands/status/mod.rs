@@ -90,6 +90,9 @@ fn body(
         vec!["Tasks:".to_owned(), tasks(&tally)],
     ];
     rows.extend(of_loop(&seen.state(context, &context.history()?, Meter::default())));
+    if let Some(remark) = file.plan.remark_on_other_specs() {
+        rows.push(vec!["Other:".to_owned(), remark]);
+    }
     if let Some(spec) = &file.plan.current_spec {
         rows.insert(1, vec!["Spec:".to_owned(), spec.clone()]);
     }

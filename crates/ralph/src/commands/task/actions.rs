@@ -118,7 +118,9 @@ impl Tasks<'_> {
             return out::json(&shown.iter().map(view::task).collect());
         }
         if shown.is_empty() {
-            return out::line(format!("No open tasks in {}.", file.shown));
+            let remark = plan.remark_on_other_specs().map(|remark| format!("; {remark}"));
+            let remark = remark.unwrap_or_default();
+            return out::line(format!("No open tasks in {}{remark}.", file.shown));
         }
         let lookup = plan::Lookup::new(plan);
         let rows: Vec<Vec<String>> = shown
