@@ -322,9 +322,9 @@ fn remarks_on(changes: &Changes) -> Vec<String> {
     let mut remarks = Vec::new();
     let moved = &changes.moved;
     if !moved.commits.is_empty() {
-        let n = moved.commits.len();
         remarks.push(format!(
-            "the backend made {n} commits of its own; they are kept as {}",
+            "the backend made {} of its own, kept as {}",
+            ralph_core::words::count(moved.commits.len(), "commit"),
             moved.kept.join(", ")
         ));
     }

@@ -15,11 +15,11 @@ pub(super) fn end_survivors(history: &History, runner: &Runner, listener: &mut d
     let of_place = place.unwrap_or_default();
     let (killed, left) = (of_run.0 + of_place.0, of_place.1.max(of_run.1));
     if killed > 0 {
-        let text = format!("ended {killed} processes of the interrupted run");
+        let text = format!("ended the processes of the interrupted run ({killed})");
         listener.hear(Notice::Recovered(&text));
     }
     if left > 0 {
-        let text = format!("{left} processes of the interrupted run cannot be ended");
+        let text = format!("cannot end processes of the interrupted run ({left})");
         listener.hear(Notice::Warning(&text));
     }
 }

@@ -59,12 +59,12 @@ fn what_a_start_leaves_that_is_killed_with_its_supervisor_while_it_recovers_is_e
     let supervisor = supervisor_of(pid);
     repo.shell(&format!("kill -STOP {pid}; kill -KILL {supervisor}")).ok();
     assert_eq!(run.kill().code, 137);
-    assert_eq!(left(repo.home()).len(), 1, "nobody was there to end the gate");
+    assert!(!left(repo.home()).is_empty(), "nobody was there to end the gate");
     let elsewhere = [("RALPH_RUN", "another"), ("RALPH_PLACE", "0123456789abcdef")];
     let mut others = [sleeper(repo.root(), &elsewhere), sleeper(repo.root(), &[])];
     go_on_quickly(&repo);
     let run = repo.build([]).ok();
-    says(&run, "ended 1 processes of the interrupted run");
+    says(&run, "ended the processes of the interrupted run");
     assert_eq!(left(repo.home()), [""; 0]);
     assert_eq!((repo.landed(), repo.runs().len()), (vec!["t-aaa1".to_owned()], 1));
     for other in &mut others {
