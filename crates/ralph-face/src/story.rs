@@ -206,11 +206,7 @@ const STOPPING: &str =
     "what is under way goes on to its end; the same signal once more ends it at once";
 
 fn started(plan: &str, backend: &str, gates: &[String], tally: &Tally) -> Vec<Line> {
-    let gates = if gates.is_empty() {
-        "none, so nothing will be proven".to_owned()
-    } else {
-        gates.join(", ")
-    };
+    let gates = if gates.is_empty() { "none".to_owned() } else { gates.join(", ") };
     vec![
         Line::of(Style::Strong, plan)
             .add(Style::Plain, format!(" with {backend}; {}", progress(tally))),
