@@ -20,6 +20,11 @@ pub(crate) enum Method {
 }
 
 impl Method {
+    /// Whether a request may change something.
+    pub(crate) fn is_change(self) -> bool {
+        !matches!(self, Self::Get | Self::Head)
+    }
+
     /// As a header names it, with what comes along.
     pub(crate) fn words(self) -> &'static str {
         match self {

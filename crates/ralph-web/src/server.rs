@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ralph_core::needs::Running;
 use ralph_host::clock::Clock;
 use ralph_host::ids::Ids;
+use ralph_host::proc::is_peer_started_by;
 use ralph_host::project::Project;
 use ralph_host::store::{Store, journal_file, keep_secret, new_secret, put_private};
 use ralph_host::watch::Watch;
@@ -165,8 +167,21 @@ fn serve(stream: &mut TcpStream, site: &Site, guard: &Guard, stop: &AtomicBool) 
     let method = request.method;
     match guard.admit(&request) {
         Admission::Refuse(response) => response.write(stream, method),
+        Admission::Enter if method.is_change() && is_backend(stream, site) => {
+            let words = "this comes from inside an attempt, and only a person may change something";
+            Response::json(403, &serde_json::json!({ "error": words })).write(stream, method);
+        }
         Admission::Enter if routes::is_stream(&request) => sse::tell(stream, site, &request, stop),
         Admission::Enter => routes::answer(site, &request).write(stream, method),
+    }
+}
+
+/// Whether a request comes from a process that the running loop has started: a backend can read the
+/// token.
+fn is_backend(stream: &TcpStream, site: &Site) -> bool {
+    match site.running() {
+        Running::Pid(pid) => is_peer_started_by(pid, stream),
+        Running::Nobody => false,
     }
 }
 

@@ -180,7 +180,7 @@ pub fn descends_from(pid: u32) -> bool {
 }
 
 /// A process, its parent, and so on.
-fn lineage(all: &[Process], pid: i32) -> BTreeSet<i32> {
+pub(super) fn lineage(all: &[Process], pid: i32) -> BTreeSet<i32> {
     let (mut ours, mut next) = (BTreeSet::new(), Some(pid));
     while let Some(pid) = next.filter(|pid| ours.insert(*pid)) {
         next = all.iter().find(|p| p.pid == pid).map(|p| p.parent);

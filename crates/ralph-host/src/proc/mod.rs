@@ -46,6 +46,7 @@ mod os;
 #[cfg(not(target_os = "linux"))]
 #[path = "os_other.rs"]
 mod os;
+mod peer;
 mod pump;
 mod runner;
 mod scratch;
@@ -60,6 +61,7 @@ pub use find::find_program;
 pub use interrupt::{Interrupt, interrupt_self, on_signals};
 pub use job::{Bounds, Cancel, EmptyLog, Finished, Job, Stderr, Stdin, Step, Watch};
 pub use lines::Line;
+pub use peer::is_peer_started_by;
 pub use pump::Input;
 pub use runner::Runner;
 pub use scratch::Scratch;

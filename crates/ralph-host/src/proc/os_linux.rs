@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -46,6 +47,37 @@ pub(super) fn signal(process: &Process, signal: Signal) -> bool {
     };
     let same = self::process(process.pid).is_some_and(|now| now.started == process.started);
     same && pidfd_send_signal(&handle, signal).is_ok()
+}
+
+/// The inode of the socket that connects this local address to that one.
+pub(super) fn socket_between(local: SocketAddr, remote: SocketAddr) -> Option<u64> {
+    let file = if local.is_ipv4() { "/proc/net/tcp" } else { "/proc/net/tcp6" };
+    let table = fs::read_to_string(file).ok()?;
+    let (local, remote) = (table_address(local), table_address(remote));
+    let inode = |line: &str| {
+        let mut words = line.split_ascii_whitespace().skip(1);
+        (words.next()? == local && words.next()? == remote).then(|| words.nth(6)?.parse().ok())?
+    };
+    table.lines().find_map(inode)
+}
+
+/// An address as `/proc/net/tcp` writes it: each 32 bits in the machine's own order.
+fn table_address(address: SocketAddr) -> String {
+    let octets = match address.ip() {
+        IpAddr::V4(ip) => ip.octets().to_vec(),
+        IpAddr::V6(ip) => ip.octets().to_vec(),
+    };
+    let words =
+        octets.as_chunks().0.iter().map(|four| format!("{:08X}", u32::from_ne_bytes(*four)));
+    format!("{}:{:04X}", words.collect::<String>(), address.port())
+}
+
+/// Whether a process has this socket open.
+pub(super) fn holds_socket(pid: i32, inode: u64) -> bool {
+    let wanted = format!("socket:[{inode}]");
+    let Ok(files) = fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
+    let mut links = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());
+    links.any(|link| link.as_os_str() == wanted.as_str())
 }
 
 /// The name of a program, for people.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal};
@@ -48,6 +49,16 @@ pub(super) fn marks(pids: &[i32]) -> BTreeMap<i32, Mark> {
 /// Send a signal to a process.
 pub(super) fn signal(process: &Process, signal: Signal) -> bool {
     Pid::from_raw(process.pid).is_some_and(|pid| rustix::process::kill_process(pid, signal).is_ok())
+}
+
+/// Not to be had on this system.
+pub(super) fn socket_between(_: SocketAddr, _: SocketAddr) -> Option<u64> {
+    None
+}
+
+/// Not to be had on this system.
+pub(super) fn holds_socket(_: i32, _: u64) -> bool {
+    false
 }
 
 /// The name of a program, for people.

@@ -190,6 +190,39 @@ fn what_a_gate_writes_into_the_file_is_not_believed_either() {
     desk.run(["report"]).ok().stdout_has("ralph skip t-aaa2");
 }
 
+/// A backend can read the token of the dashboard.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_backend_cannot_skip_a_task_through_the_dashboard() {
+    let desk = desk();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    let serve = desk.spawn(["serve", "--port", &port.to_string()]);
+    serve.until_prints("/?token=");
+    let body = r#"{"command":"skip-task","task_id":"t-aaa2"}"#;
+    desk.write(
+        "work/skip.sh",
+        &format!(
+            "exec 3<>/dev/tcp/127.0.0.1/{port}\nprintf 'POST /api/command HTTP/1.1\\r\\nHost: 127.0.0.1:{port}\\r\\n\
+             Authorization: Bearer %s\\r\\nContent-Type: application/json\\r\\nContent-Length: {}\\r\\n\\r\\n%s' \
+             \"$(cat .git/ralph/serve-token)\" '{body}' >&3\ncat <&3 >$HOME/answer\n",
+            body.len()
+        ),
+    );
+    let skips = format!(r#"{{ run = "env -i HOME=$HOME PATH=$PATH bash work/skip.sh" }}, {GOOD}"#);
+    desk.script(&(rule("task = \"t-aaa1\"", &skips) + &rule("", GOOD)));
+    desk.build([]).ok();
+    assert_eq!(desk.landed(), ["t-aaa1", "t-aaa2"]);
+    let answer = std::fs::read_to_string(desk.home().join("answer")).unwrap();
+    assert!(answer.contains("403") && answer.contains("inside an attempt"), "{answer}");
+    // The same from a person's shell is obeyed.
+    desk.shell("bash work/skip.sh").ok();
+    let answer = std::fs::read_to_string(desk.home().join("answer")).unwrap();
+    assert!(answer.contains("202"), "{answer}");
+    serve.kill();
+}
+
 #[test]
 fn a_need_from_the_file_is_over_when_a_person_gives_the_command() {
     let desk = desk();
