@@ -128,8 +128,11 @@ fn set_key(context: &Context, key: &str, value: &str, render: Render) -> Result<
         return Err(CommandError::new(why).hint("`ralph init` makes ralph.toml of it, then set it"));
     }
     // What changes during an attempt would be taken for its work, so the loop does it between two.
-    let sent = control::running(context).and_then(|_| Setting::new(key, value).ok());
-    if let Some(setting) = sent {
+    if control::running(context).is_some() && config::find_key(key).is_ok() {
+        let setting = Setting::new(key, value).map_err(|why| {
+            let why = format!("while a loop works, {why}");
+            CommandError::new(why).hint("`ralph stop` ends the loop after its attempt; then set it")
+        })?;
         return control::send_setting(context, setting, render);
     }
     context.change_text(&path, |text| {

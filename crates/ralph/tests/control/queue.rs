@@ -102,6 +102,10 @@ fn a_setting_holds_for_the_next_attempt_and_the_next_run() {
     let desk = desk();
     let run = desk.at_work();
     desk.run(["config", "set", "max_turns", "7"]).ok().stdout_has("max_turns = 7 when the attempt");
+    let text = desk.read("ralph.toml");
+    let refused = desk.run(["config", "set", "max_retries", "1"]).fails(1);
+    refused.stderr_has("while a loop works, `max_retries` cannot be changed here");
+    assert_eq!(desk.read("ralph.toml"), text, "it would be taken for the agent's work");
     desk.taken("set-setting");
     assert_eq!(desk.pending().len(), 1, "the attempt still runs");
     desk.go();
