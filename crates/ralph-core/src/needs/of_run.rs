@@ -76,7 +76,10 @@ fn not_verified(sources: &NeedSources<'_>) -> impl Iterator<Item = Need> {
     construct.unverified.iter().filter(|_| sources.is_idle()).map(|item| Need {
         task: item.task.as_ref().map(ToString::to_string),
         spec: Some(construct.spec.clone()),
-        command: format!("ralph construct {}", shell_word(&construct.spec)),
+        command: match sources.history.run.as_ref().map(|run| run.command.as_str()) {
+            Some("agent") => "ralph agent".to_owned(),
+            _ => format!("ralph construct {}", shell_word(&construct.spec)),
+        },
         ..need(NeedKind::Unverified, item.to_string(), "asks the verifiers again")
     })
 }
