@@ -109,9 +109,7 @@ fn ended(sources: &NeedSources<'_>, end: &str, stuck: bool) -> Option<Need> {
             Some(iteration) => (format!("ralph show {iteration}"), "shows what went wrong"),
             None => (go_on(sources), GOES_ON),
         },
-        "gate_unusable" | "backend_unusable" => {
-            ("ralph backends".to_owned(), "shows which can be used")
-        }
+        "backend_unusable" => ("ralph backends".to_owned(), "shows which can be used"),
         "max_cost_reached" => {
             let limit = history.run.as_ref().and_then(|run| run.budget?.max_cost);
             let limit = limit.map(|limit| format!(" --max-cost {limit}")).unwrap_or_default();

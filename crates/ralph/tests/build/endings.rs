@@ -44,14 +44,26 @@ fn unproven_work_is_complete_where_that_is_allowed() {
 
 #[test]
 fn a_gate_that_cannot_start_is_found_before_the_first_paid_call() {
-    for command in ["maek test", "CI=1 maek test", "./no-such-script.sh"] {
+    let (program, script) = ("there is no program", "there is no file");
+    let fix = "correct the gate in ralph.toml";
+    for (command, what, fix) in [
+        ("maek test", program, fix),
+        ("CI=1 maek test", program, fix),
+        ("./no-such-script.sh", program, fix),
+        ("env CI=1 timeout 60 nice maek test", program, fix),
+        ("sh -c 'true && maek test'", program, fix),
+        ("( cd . ; maek test )", program, fix),
+        ("sh no-such-script.sh", script, fix),
+        ("./notes.txt", "`./notes.txt` is not executable", "chmod +x ./notes.txt"),
+    ] {
         let repo = repo(&[task("t-aaaa")]);
+        repo.write("notes.txt", "true\n");
         repo.config(&format!(
             "backend = \"sim\"\n[[gates]]\nname = \"test\"\ncommand = \"{command}\"\n"
         ));
         let run = repo.build([]).fails(1);
-        says(&run, "the gate test cannot be run: there is no program");
-        says(&run, "correct the gate in ralph.toml");
+        says(&run, &format!("the gate test cannot be run: {what}"));
+        says(&run, fix);
         assert_eq!(repo.runs(), [""; 0], "no backend was started");
         assert!(!said(&repo.run(["status"]).ok()).contains("gone without"), "it did not crash");
     }
@@ -60,10 +72,11 @@ fn a_gate_that_cannot_start_is_found_before_the_first_paid_call() {
 #[test]
 fn a_gate_that_turns_out_not_to_run_ends_the_run_after_one_attempt() {
     let repo = repo(&[task("t-aaaa"), task("t-bbbb")]);
-    repo.config("backend = \"sim\"\n[[gates]]\nname = \"test\"\ncommand = \"cd . && maek test\"\n");
+    repo.config("backend = \"sim\"\n[[gates]]\nname = \"test\"\ncommand = \"eval maek test\"\n");
     let run = repo.build([]).fails(1);
     says(&run, "the gate test cannot be run (exit code 127)");
     says(&run, "correct the gate in ralph.toml");
+    assert!(!said(&run).contains("ralph backends"), "{}", said(&run));
     assert_eq!(repo.runs().len(), 1, "nothing was paid for the same gate again");
 }
 
