@@ -142,7 +142,7 @@ impl Session<'_> {
         let terms = Terms::of(&self.config, &root, &begun.task, self.history.cost)?;
         let terms = terms.with_tools(&self.config, &root, &self.plan.path, &env)?;
         let mut ear = ear!(self);
-        let Self { choice, listener, signals, runner, repo, .. } = self;
+        let Self { choice, listener, runner, repo, .. } = self;
         let chosen = choice.at(backend);
         let call = Call {
             driver: &*chosen.driver,
@@ -159,22 +159,17 @@ impl Session<'_> {
         };
         let mut trouble = None;
         let doing = Doing::Attempt(begun.task.id.as_str());
-        let mut hear = |heard: Heard<'_>| {
-            if signals.is_news() {
-                listener.hear(Notice::Stopping);
+        let mut hear = |heard: Heard<'_>| match heard {
+            Heard::Event(event) => listener.hear(Notice::Backend(event)),
+            Heard::Decision(Decision::Stop(_)) => {}
+            Heard::Decision(_) | Heard::Tick if trouble.is_some() => {}
+            Heard::Decision(Decision::Warn(text)) => {
+                trouble = ear.note_context(text, &mut **listener).err();
             }
-            match heard {
-                Heard::Event(event) => listener.hear(Notice::Backend(event)),
-                Heard::Decision(Decision::Stop(_)) => {}
-                Heard::Decision(_) | Heard::Tick if trouble.is_some() => {}
-                Heard::Decision(Decision::Warn(text)) => {
-                    trouble = ear.note_context(text, &mut **listener).err();
-                }
-                Heard::Decision(Decision::Compact) => {
-                    trouble = ear.note_context(COMPACTING, &mut **listener).err();
-                }
-                Heard::Tick => trouble = ear.listen(doing, &mut **listener).err(),
+            Heard::Decision(Decision::Compact) => {
+                trouble = ear.note_context(COMPACTING, &mut **listener).err();
             }
+            Heard::Tick => trouble = ear.listen(doing, &mut **listener).err(),
         };
         let diff = || repo.summary().unwrap_or_default();
         let work = Work { call, task: &begun.task.name, diff: &diff };

@@ -278,7 +278,6 @@ impl Session<'_> {
                 root: &root,
                 scratch: self.project.state_dir(),
                 env: [(ATTEMPT_VARIABLE.to_owned(), id.to_owned())],
-                signals: &self.signals,
                 leash: &self.leash,
                 clock: &self.clock,
                 ask_again: consultation.ask_again,

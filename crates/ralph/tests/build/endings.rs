@@ -3,7 +3,7 @@
 use ralph_testkit::project;
 
 use crate::plans::{Format, task};
-use crate::repo::{GOOD, Repo, repo, rule, said, says};
+use crate::repo::{GOOD, Repo, repo, rule, said, says, until};
 
 /// A repository whose runs end as they do for users.
 fn strict() -> Repo {
@@ -126,4 +126,22 @@ fn a_project_without_tasks_says_so_and_is_not_complete() {
     let view = repo.run(["status", "--json"]).ok().json();
     assert_eq!(view["view"]["loop"]["stage"], "NO TASKS");
     repo.run(["query", "stage"]).ok().stdout("COMPLETE\n");
+}
+
+#[test]
+fn the_first_signal_is_told_at_once_while_a_gate_runs() {
+    let repo = repo(&[task("t-aaaa"), task("t-bbbb")]);
+    repo.config(
+        "backend = \"sim\"\n[[gates]]\nname = \"test\"\n\
+         command = \"touch $HOME/gate.held; until [ -f $HOME/go ]; do sleep 0.05; done\"\n",
+    );
+    let run = repo.spawn(["build"]);
+    repo.until_home_has("gate.held");
+    repo.signal("INT", run.pid());
+    run.until_prints("Stopping: ");
+    until(|| said(&repo.run(["status"]).ok()).contains("Then it ends."));
+    repo.allow("go");
+    let run = run.wait().fails(130);
+    assert_eq!(said(&run).matches("Stopping: ").count(), 1, "{}", said(&run));
+    assert_eq!(repo.landed(), ["t-aaaa"]);
 }
