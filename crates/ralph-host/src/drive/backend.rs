@@ -22,7 +22,7 @@ use super::terms::{Terms, run_limits, variables, window};
 use crate::backends::{Call, Heard, OnCompact, RunReport};
 use crate::crash;
 use crate::proc::Bounds;
-use crate::redaction::{put_log, redactor};
+use crate::redaction::{hide_value, put_log, redactor};
 use crate::session::{SessionReport, Work, run_session};
 use crate::store::{Durability, Word};
 
@@ -187,7 +187,7 @@ impl Session<'_> {
     /// What the agent claims: with its words, or with ralph's own commands and tools.
     fn hear(&self, begun: &Begun, plan: &Plan, report: &RunReport) -> Result<Reply, DriveError> {
         let said = self.plan.said(&begun.started.attempt)?;
-        let written = said.handoff.as_ref().map(to_value);
+        let written = said.handoff.as_ref().map(to_value).map(hide_value);
         let reply = claim::hear(&Said {
             text: &report.answer,
             structured: written.as_ref().or(report.structured.as_ref()),
@@ -198,7 +198,7 @@ impl Session<'_> {
         let command = match said.word {
             None => Claim::None,
             Some(Word::Done) => Claim::Done,
-            Some(Word::Blocked { reason }) => Claim::Blocked { reason },
+            Some(Word::Blocked { reason }) => Claim::Blocked { reason: redactor().hide(&reason) },
         };
         let said = command.or_more_careful(self.ticked(begun)?);
         Ok(Reply { claim: reply.claim.or_more_careful(said), ..reply })
