@@ -281,7 +281,8 @@ impl Monitor {
 
     fn over_budget(&self) -> Option<Decision> {
         let most = self.limits.max_cost?;
-        (self.cost() >= most).then_some(Decision::Stop(Stop::Budget))
+        // What is reached exactly refuses the next start; it does not end a run that may just finish.
+        (self.cost() > most + HAIR).then_some(Decision::Stop(Stop::Budget))
     }
 
     fn on_context(&mut self, context: Context) -> Option<Decision> {

@@ -167,8 +167,9 @@ fn money_of_all_runs_counts() {
     assert_eq!(monitor.on_event(0, &Event::Cost(Money(6.0))), []);
     monitor.begin(0);
     assert_eq!(monitor.on_event(0, &Event::Cost(Money(3.5))), []);
-    assert_eq!(monitor.on_event(0, &Event::Cost(Money(4.0))), [Decision::Stop(Stop::Budget)]);
-    assert!((monitor.cost() - 10.0).abs() < 1e-9);
+    assert_eq!(monitor.on_event(0, &Event::Cost(Money(4.0))), [], "it may just finish");
+    assert_eq!(monitor.on_event(0, &Event::Cost(Money(4.1))), [Decision::Stop(Stop::Budget)]);
+    assert!((monitor.cost() - 10.1).abs() < 1e-9);
 }
 
 #[test]
@@ -272,7 +273,7 @@ impl Record {
             Event::ToolResult { id, .. } => _ = self.open.remove(id),
             Event::Cost(money) => {
                 self.cost = money.0;
-                let broke = self.spent + self.cost >= 10.0;
+                let broke = self.spent + self.cost > 10.0 + HAIR;
                 assert_eq!(decisions == [Decision::Stop(Stop::Budget)], broke);
             }
             Event::Compacted { .. } | Event::CompactionFailed(_) => self.asked = false,
@@ -377,7 +378,7 @@ fn a_run_that_tells_only_tokens_is_stopped_when_they_have_cost_too_much() {
     let mut monitor = Monitor::new(limits).priced(prices());
     assert_eq!(monitor.on_event(0, &used(500_000, 100_000)), []);
     assert_eq!(monitor.cost(), 2.0);
-    assert_eq!(monitor.on_event(0, &used(1_000_000, 100_000)), [Decision::Stop(Stop::Budget)]);
+    assert_eq!(monitor.on_event(0, &used(1_000_000, 110_000)), [Decision::Stop(Stop::Budget)]);
     let mut unpriced = Monitor::new(limits);
     assert_eq!(unpriced.on_event(0, &used(9_000_000, 9_000_000)), []);
 }

@@ -25,6 +25,7 @@ use crate::clock::Clock;
 use crate::proc::{
     Bounds, Cancel, Finished, Input, Job, Line, ProcError, Runner, Stdin, Step, Watch,
 };
+use crate::redaction::{hide_value, redactor};
 
 /// What to run, where, and with what added to it by configuration.
 #[derive(Clone)]
@@ -296,8 +297,9 @@ impl Listening<'_> {
         RunReport {
             outcome,
             program: program.to_owned(),
-            answer: self.reader.answer().to_owned(),
-            structured: self.reader.structured().cloned(),
+            // What follows from an answer is written down and committed.
+            answer: redactor().hide(self.reader.answer()),
+            structured: self.reader.structured().cloned().map(hide_value),
             session: self.reader.session().map(str::to_owned),
             spent: self.reader.spent(),
             context: self.context,

@@ -15,10 +15,12 @@
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ralph_core::backend::{Ending as Ended, Stop};
 use ralph_core::config::GateStrategy;
+use ralph_core::dashboard::redact::{OpenKey, Redactor};
 use ralph_core::gate::{self, Check, Ending, Gate, OutputReader, Verdict};
 
 use crate::FileError;
@@ -26,7 +28,7 @@ use crate::clock::Clock;
 use crate::proc::{
     Bounds, Cancel, EmptyLog, Input, Job, Line, ProcError, Runner, Stderr, Stdin, Step, Watch,
 };
-use crate::redaction::put_log;
+use crate::redaction::{put_log, redactor};
 
 /// The variable by which a command can see that it is run as a gate.
 pub const GATE_VARIABLE: &str = "RALPH_GATE";
@@ -113,7 +115,13 @@ pub fn run_gate(
     // Logical and physical path may differ; what a gate prints is what its own `pwd` says.
     let root = run.cwd.canonicalize().unwrap_or_else(|_| run.cwd.to_owned());
     let mut reader = OutputReader::new(&root.to_string_lossy());
-    let mut listening = Listening { gate, reader: &mut reader, listener };
+    let mut listening = Listening {
+        gate,
+        reader: &mut reader,
+        listener,
+        redactor: redactor(),
+        key: OpenKey::default(),
+    };
     let (ending, took) = match runner.run(&job, &mut listening) {
         Ok(finished) if finished.exit.stopped == Some(Stop::Cancelled) => {
             return Err(GateError::Cancelled);
@@ -204,12 +212,15 @@ struct Listening<'a> {
     gate: &'a Gate,
     reader: &'a mut OutputReader,
     listener: &'a mut dyn FnMut(GateNews<'_>),
+    redactor: Arc<Redactor>,
+    key: OpenKey,
 }
 
 impl Watch for Listening<'_> {
     fn line(&mut self, line: Line<'_>, _: &Input) -> Step {
-        self.reader.line(line.bytes);
-        let text: Cow<'_, str> = String::from_utf8_lossy(line.bytes);
+        let bytes = self.redactor.hide_line(line.bytes, &mut self.key);
+        self.reader.line(&bytes);
+        let text: Cow<'_, str> = String::from_utf8_lossy(&bytes);
         (self.listener)(GateNews::Line(self.gate, &text));
         Step::Continue
     }

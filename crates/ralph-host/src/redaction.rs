@@ -60,6 +60,12 @@ pub(crate) fn hide_record(record: Record) -> Record {
     serde_json::from_value(Value::Object(fields)).unwrap_or(record)
 }
 
+/// A value that an agent answered, without secrets.
+pub(crate) fn hide_value(mut value: Value) -> Value {
+    redactor().hide_json(&mut value);
+    value
+}
+
 /// Put a file about the work in place, without secrets and for its owner alone.
 pub fn put_log(path: &Path, text: &str) -> Result<(), FileError> {
     put_private(path, redactor().hide_file(text).as_bytes())

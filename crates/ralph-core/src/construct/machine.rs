@@ -50,6 +50,8 @@ pub struct Progress {
     pub decomposed: Vec<Id>,
     /// What this run could not verify: it is not asked about again.
     pub unverified: Vec<NotVerified>,
+    /// Issues that this run got no usable answer about: it does not ask about them again.
+    pub uninvestigated: Vec<Id>,
     /// Dollars spent.
     pub cost: f64,
     /// A run was ended because the money was used up, whatever `cost` knows of it.
@@ -64,7 +66,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// What the journal knows about it; a halt is for the loop to say.
+    /// What the journal knows about it; a halt, and what was not investigated, is for the loop to say.
     pub fn of(history: &History) -> Self {
         let staged = &history.construct;
         let ended = || staged.laps.iter().flat_map(|lap| &lap.stages);
@@ -78,6 +80,7 @@ impl Progress {
             accepted: verify.map(|stage| stage.came.spec_accepted),
             decomposed: staged.decomposed.clone(),
             unverified: staged.unverified.clone(),
+            uninvestigated: Vec::new(),
             cost: history.cost,
             out_of_money: history.out_of_money,
             tripped: breaker::look(closed(&staged.laps)),
@@ -187,7 +190,11 @@ pub fn next(plan: &Plan, spec: &str, limits: &Limits, progress: &Progress) -> Mo
     }
     // A planner may find nothing to do; then it is for VERIFY to say whether that is so.
     let unplanned = needs_plan(plan, spec) && !progress.planned;
-    let next_lap = Progress { unverified: unverified.clone(), ..Progress::default() };
+    let next_lap = Progress {
+        unverified: unverified.clone(),
+        uninvestigated: progress.uninvestigated.clone(),
+        ..Progress::default()
+    };
     let within = forward(plan, &items, progress).filter(|_| progress.under_way);
     let first = forward(plan, &items, &next_lap);
     if stage == Stage::Blocked || (within.is_none() && first.is_none() && !unplanned) {
@@ -236,7 +243,9 @@ fn forward(plan: &Plan, items: &[Item<'_>], progress: &Progress) -> Option<Step>
         return new.map(|id| Step::Decompose(id.clone()));
     }
     let last = progress.last;
-    let issues: Vec<Id> = plan.scoped_issues().map(|issue| issue.id.clone()).collect();
+    let issues = plan.scoped_issues().map(|issue| &issue.id);
+    let issues: Vec<Id> =
+        issues.filter(|id| !progress.uninvestigated.contains(id)).cloned().collect();
     if last.is_none_or(|last| last == StageKind::Plan) && !issues.is_empty() {
         return Some(Step::Investigate(issues));
     }

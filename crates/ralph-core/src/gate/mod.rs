@@ -45,7 +45,7 @@ pub use model::{Check, Ending, Failures, Gate, Need};
 pub use output::{KEPT_HEAD, KEPT_TAIL, OutputReader, Reading};
 pub use report::report;
 pub use resolve::{needed, resolve};
-pub use start::start_program;
+pub use start::{StartRequirement, start_requirements};
 pub use verdict::{Blocker, Judged, Standing, Unproven, Verdict, judge};
 
 #[cfg(test)]

@@ -94,7 +94,10 @@ fn not_verified(sources: &NeedSources<'_>) -> impl Iterator<Item = Need> {
     construct.unverified.iter().filter(matters).map(|item| Need {
         task: item.task.as_ref().map(ToString::to_string),
         spec: Some(construct.spec.clone()),
-        command: format!("ralph construct {}", shell_word(&construct.spec)),
+        command: match sources.history.run.as_ref().map(|run| run.command.as_str()) {
+            Some("agent") => "ralph agent".to_owned(),
+            _ => format!("ralph construct {}", shell_word(&construct.spec)),
+        },
         ..need(NeedKind::Unverified, item.to_string(), "asks the verifiers again")
     })
 }
@@ -124,9 +127,7 @@ fn ended(sources: &NeedSources<'_>, end: &str, stuck: bool) -> Option<Need> {
             Some(iteration) => (format!("ralph show {iteration}"), "shows what went wrong"),
             None => (go_on(sources), GOES_ON),
         },
-        "gate_unusable" | "backend_unusable" => {
-            ("ralph backends".to_owned(), "shows which can be used")
-        }
+        "backend_unusable" => ("ralph backends".to_owned(), "shows which can be used"),
         "max_cost_reached" => {
             let limit = history.run.as_ref().and_then(|run| run.budget?.max_cost);
             let limit = limit.map(|limit| format!(" --max-cost {limit}")).unwrap_or_default();

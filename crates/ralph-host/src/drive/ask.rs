@@ -15,7 +15,6 @@ use super::control::{COMPACTING, Ear};
 use super::cost_guard::CostGuard;
 use super::error::DriveError;
 use super::notice::{Listener, Notice};
-use super::signals::Signals;
 use super::terms::{Terms, window};
 use super::wait::NAP;
 use crate::backends::{Call, Heard, OnCompact, RunReport};
@@ -64,7 +63,6 @@ pub(super) struct Talk<'t> {
     pub(super) root: &'t Path,
     pub(super) scratch: PathBuf,
     pub(super) env: [(String, String); 1],
-    pub(super) signals: &'t Signals,
     pub(super) leash: &'t Cancel,
     pub(super) clock: &'t Clock,
     pub(super) ask_again: fn(&Outcome) -> bool,
@@ -126,9 +124,6 @@ pub(super) fn ask_all(
             };
             if error.is_none() {
                 error = ear.listen(Doing::Asking, listener).err();
-            }
-            if talk.signals.is_news() {
-                listener.hear(Notice::Stopping);
             }
             match one {
                 None => {}

@@ -22,7 +22,7 @@ use super::terms::{Terms, run_limits, variables, window};
 use crate::backends::{Call, Heard, OnCompact, RunReport};
 use crate::crash;
 use crate::proc::Bounds;
-use crate::redaction::{put_log, redactor};
+use crate::redaction::{hide_value, put_log, redactor};
 use crate::session::{SessionReport, Work, run_session};
 use crate::store::{Durability, Word};
 
@@ -142,7 +142,7 @@ impl Session<'_> {
         let terms = Terms::of(&self.config, &root, &begun.task, self.history.cost)?;
         let terms = terms.with_tools(&self.config, &root, &self.plan.path, &env)?;
         let mut ear = ear!(self);
-        let Self { choice, listener, signals, runner, repo, .. } = self;
+        let Self { choice, listener, runner, repo, .. } = self;
         let chosen = choice.at(backend);
         let call = Call {
             driver: &*chosen.driver,
@@ -159,22 +159,17 @@ impl Session<'_> {
         };
         let mut trouble = None;
         let doing = Doing::Attempt(begun.task.id.as_str());
-        let mut hear = |heard: Heard<'_>| {
-            if signals.is_news() {
-                listener.hear(Notice::Stopping);
+        let mut hear = |heard: Heard<'_>| match heard {
+            Heard::Event(event) => listener.hear(Notice::Backend(event)),
+            Heard::Decision(Decision::Stop(_)) => {}
+            Heard::Decision(_) | Heard::Tick if trouble.is_some() => {}
+            Heard::Decision(Decision::Warn(text)) => {
+                trouble = ear.note_context(text, &mut **listener).err();
             }
-            match heard {
-                Heard::Event(event) => listener.hear(Notice::Backend(event)),
-                Heard::Decision(Decision::Stop(_)) => {}
-                Heard::Decision(_) | Heard::Tick if trouble.is_some() => {}
-                Heard::Decision(Decision::Warn(text)) => {
-                    trouble = ear.note_context(text, &mut **listener).err();
-                }
-                Heard::Decision(Decision::Compact) => {
-                    trouble = ear.note_context(COMPACTING, &mut **listener).err();
-                }
-                Heard::Tick => trouble = ear.listen(doing, &mut **listener).err(),
+            Heard::Decision(Decision::Compact) => {
+                trouble = ear.note_context(COMPACTING, &mut **listener).err();
             }
+            Heard::Tick => trouble = ear.listen(doing, &mut **listener).err(),
         };
         let diff = || repo.summary().unwrap_or_default();
         let work = Work { call, task: &begun.task.name, diff: &diff };
@@ -192,7 +187,7 @@ impl Session<'_> {
     /// What the agent claims: with its words, or with ralph's own commands and tools.
     fn hear(&self, begun: &Begun, plan: &Plan, report: &RunReport) -> Result<Reply, DriveError> {
         let said = self.plan.said(&begun.started.attempt)?;
-        let written = said.handoff.as_ref().map(to_value);
+        let written = said.handoff.as_ref().map(to_value).map(hide_value);
         let reply = claim::hear(&Said {
             text: &report.answer,
             structured: written.as_ref().or(report.structured.as_ref()),
@@ -203,7 +198,7 @@ impl Session<'_> {
         let command = match said.word {
             None => Claim::None,
             Some(Word::Done) => Claim::Done,
-            Some(Word::Blocked { reason }) => Claim::Blocked { reason },
+            Some(Word::Blocked { reason }) => Claim::Blocked { reason: redactor().hide(&reason) },
         };
         let said = command.or_more_careful(self.ticked(begun)?);
         Ok(Reply { claim: reply.claim.or_more_careful(said), ..reply })

@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 use super::ask::{Asking, Ended, Talk, ask_all};
 use super::attempt::{from_value, to_value};
 use super::control::ear;
-use super::cost_guard::CostGuard;
+use super::cost_guard::{CostGuard, EndedCalls};
 use super::error::DriveError;
 use super::notice::Notice;
 use super::session::{ATTEMPT_VARIABLE, Session, stage_choice};
@@ -36,7 +36,7 @@ use super::workspace::Workplace;
 use crate::crash;
 use crate::git::{AttemptRef, Checkpoint, OnDirty, Target};
 use crate::redaction::put_log;
-use crate::store::Durability;
+use crate::store::{Durability, read_entries};
 
 /// What one agent is asked.
 pub(super) struct Question<'q> {
@@ -239,6 +239,11 @@ impl Session<'_> {
             let spent = self.history.cost;
             let terms = Terms::of_role(&self.config, &root, &consultation.terms, spent)?;
             let limits = run_limits(&self.config, self.kind, consultation.terms.stage, spent);
+            let max_cost = self.config.limits.max_cost.map(Dollars::get);
+            let calls = match max_cost.is_some() && open.len() > 1 {
+                true => self.ended_calls(consultation.role)?,
+                false => EndedCalls::default(),
+            };
             let stamp = self.clock.now().strftime("%Y%m%d-%H%M%S").to_string();
             let asking: Vec<Asking<'_>> = open
                 .iter()
@@ -273,11 +278,10 @@ impl Session<'_> {
                 root: &root,
                 scratch: self.project.state_dir(),
                 env: [(ATTEMPT_VARIABLE.to_owned(), id.to_owned())],
-                signals: &self.signals,
                 leash: &self.leash,
                 clock: &self.clock,
                 ask_again: consultation.ask_again,
-                costs: CostGuard::new(self.config.limits.max_cost.map(Dollars::get), spent),
+                costs: CostGuard::new(max_cost, spent, calls),
             };
             let mut ear = ear!(self);
             let ended = ask_all(&talk, &asking, consultation.jobs, self.listener, &mut ear)?;
@@ -303,6 +307,21 @@ impl Session<'_> {
             }
         }
         Ok(Some(answers.into_values().collect()))
+    }
+
+    /// Calls of a role that have ended in this project.
+    fn ended_calls(&self, role: &str) -> Result<EndedCalls, DriveError> {
+        let limited = Outcome::RateLimit { resets_at: None, message: String::new() };
+        let mut calls = EndedCalls::default();
+        read_entries(&self.project.state_dir(), &mut |entry| {
+            if let Record::Answered(answered) = &entry.record
+                && answered.role == role
+                && answered.outcome != limited.word()
+            {
+                calls.add(answered.cost.unwrap_or(0.0));
+            }
+        })?;
+        Ok(calls)
     }
 
     /// The plan as it was, unless it was changed with ralph's own commands.

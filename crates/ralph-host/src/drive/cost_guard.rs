@@ -1,11 +1,16 @@
-//! Money of agents that work side by side: nobody starts when what is spent, and what the running ones
-//! are expected to cost, has used up the limit.
+//! Money of agents that work side by side: `max_cost` is exceeded by at most one call.
 //!
-//! A call is expected to cost as much as the dearest one so far. Before the first one has ended nobody
-//! knows, so with a limit it runs alone. Hence the limit is exceeded by one call at most, as long as
-//! calls cost what is expected.
+//! Until three calls of a role have ended in the project, nobody knows what one costs, so each runs alone.
+//! After that every open call reserves the highest cost of an ended one, and a call starts beside others
+//! only when what is spent and reserved stays within the limit.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Ended calls of a role that tell what one costs.
+const ENOUGH_CALLS: u32 = 3;
+
+/// Sums of decimal fractions are slightly off, and that must not decide.
+const TOLERANCE: f64 = 1e-9;
 
 /// The limit of a run, and what its agents have spent of it.
 pub(super) struct CostGuard {
@@ -14,22 +19,36 @@ pub(super) struct CostGuard {
     ended: Condvar,
 }
 
+/// Calls of one role that have ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct EndedCalls {
+    pub(super) count: u32,
+    pub(super) highest_cost: f64,
+}
+
 struct Costs {
     spent: f64,
     running: u32,
-    expected: Option<f64>,
+    calls: EndedCalls,
 }
 
-/// Leave to start one agent. Dropped without a cost, it counts as one that cost nothing.
+/// Leave to start one agent. Dropped without a cost, the agent counts as never started.
 pub(super) struct Reservation<'g> {
     guard: &'g CostGuard,
-    cost: f64,
+    cost: Option<f64>,
+}
+
+impl EndedCalls {
+    pub(super) fn add(&mut self, cost: f64) {
+        self.count += 1;
+        self.highest_cost = self.highest_cost.max(cost);
+    }
 }
 
 impl CostGuard {
-    /// A run with this limit that has spent so much.
-    pub(super) fn new(limit: Option<f64>, spent: f64) -> Self {
-        let costs = Mutex::new(Costs { spent, running: 0, expected: None });
+    /// A guard for a run that has spent so much, in a project where these calls have ended.
+    pub(super) fn new(limit: Option<f64>, spent: f64, calls: EndedCalls) -> Self {
+        let costs = Mutex::new(Costs { spent, running: 0, calls });
         Self { limit, costs, ended: Condvar::new() }
     }
 
@@ -40,14 +59,13 @@ impl CostGuard {
             if costs.spent >= limit {
                 return None;
             }
-            let open = costs.expected.map(|each| costs.spent + each * f64::from(costs.running));
-            if costs.running == 0 || open.is_some_and(|sum| sum < limit) {
+            if costs.running == 0 || costs.allow_another(limit) {
                 break;
             }
             costs = self.ended.wait(costs).unwrap_or_else(PoisonError::into_inner);
         }
         costs.running += 1;
-        Some(Reservation { guard: self, cost: 0.0 })
+        Some(Reservation { guard: self, cost: None })
     }
 
     fn costs(&self) -> MutexGuard<'_, Costs> {
@@ -55,10 +73,17 @@ impl CostGuard {
     }
 }
 
+impl Costs {
+    fn allow_another(&self, limit: f64) -> bool {
+        let reserved = self.calls.highest_cost * f64::from(self.running + 1);
+        self.calls.count >= ENOUGH_CALLS && self.spent + reserved <= limit + TOLERANCE
+    }
+}
+
 impl Reservation<'_> {
     /// The agent has ended and cost this, as far as known.
     pub(super) fn settle(mut self, cost: Option<f64>) {
-        self.cost = cost.unwrap_or(0.0);
+        self.cost = Some(cost.unwrap_or(0.0));
     }
 }
 
@@ -66,8 +91,10 @@ impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         let mut costs = self.guard.costs();
         costs.running = costs.running.saturating_sub(1);
-        costs.spent += self.cost;
-        costs.expected = Some(costs.expected.map_or(self.cost, |most| most.max(self.cost)));
+        if let Some(cost) = self.cost {
+            costs.spent += cost;
+            costs.calls.add(cost);
+        }
         drop(costs);
         self.guard.ended.notify_all();
     }

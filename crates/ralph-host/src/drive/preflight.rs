@@ -4,13 +4,14 @@
 use std::ffi::OsStr;
 
 use ralph_core::config::StageName;
-use ralph_core::gate::{Gate, start_program};
+use ralph_core::gate::{Gate, StartRequirement, start_requirements};
+use ralph_core::text::shell_word;
 
 use super::error::DriveError;
 use super::session::{Loop, Session, stage_choice};
 use crate::choice::{ChoiceError, Place};
 use crate::git::{GitError, introduce};
-use crate::proc::find_program;
+use crate::proc::{find_program, is_executable};
 
 impl Session<'_> {
     /// Refuse to begin where the first attempt could only fail.
@@ -52,19 +53,26 @@ impl Session<'_> {
     }
 
     fn check_gate(&self, gate: &Gate) -> Result<(), DriveError> {
-        let Some(program) = start_program(&gate.command) else { return Ok(()) };
-        let path = std::env::var_os("PATH");
-        let found = find_program(OsStr::new(program), path.as_deref(), self.project.root());
-        if found.is_some() {
-            return Ok(());
-        }
-        Err(DriveError::Ask {
-            message: format!(
-                "the gate {} cannot be run: there is no program `{program}` (`{}`)",
-                gate.name, gate.command
-            ),
-            hint: gate_advice(gate),
-        })
+        let (path, root) = (std::env::var_os("PATH"), self.project.root());
+        let on_path = |name: &str| find_program(OsStr::new(name), path.as_deref(), root);
+        let missing = start_requirements(&gate.command).into_iter().find_map(|need| match need {
+            StartRequirement::Program(name) => match on_path(&name) {
+                None => Some((format!("there is no program `{name}`"), gate_advice(gate))),
+                Some(file) if is_executable(&file) || file.is_dir() => None,
+                Some(_) => {
+                    let advice = format!("`chmod +x {}` makes it so", shell_word(&name));
+                    Some((format!("`{name}` is not executable"), advice))
+                }
+            },
+            StartRequirement::Script(file) => {
+                let found = root.join(&file).exists() || on_path(&file).is_some();
+                (!found).then(|| (format!("there is no file `{file}`"), gate_advice(gate)))
+            }
+        });
+        let Some((what, hint)) = missing else { return Ok(()) };
+        let Gate { name, command, .. } = gate;
+        let message = format!("the gate {name} cannot be run: {what} (`{command}`)");
+        Err(DriveError::Ask { message, hint })
     }
 }
 

@@ -166,6 +166,8 @@ pub(super) struct Session<'a> {
     pub(super) journal: Journal,
     /// The plan's last change may still be on its way to the disk.
     pub(super) plan_syncing: Syncing,
+    /// Issues of the construct at hand that no usable answer came about.
+    pub(super) uninvestigated: Vec<Id>,
     /// The log of an agent.
     pub(super) agent_log: Option<AgentLog>,
     /// What the operator asks for.
@@ -232,6 +234,7 @@ impl<'a> Session<'a> {
             last_changed: Vec::new(),
             kept_ledger: KeptLedger::default(),
             last_checks: Vec::new(),
+            uninvestigated: Vec::new(),
             _lock: lock,
             format: loaded.plan.format,
             current_spec: loaded.plan.current_spec.clone(),

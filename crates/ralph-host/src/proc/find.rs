@@ -21,7 +21,8 @@ pub fn find_program(program: &OsStr, path: Option<&OsStr>, cwd: &Path) -> Option
     directories.map(|d| cwd.join(d).join(program)).find(|file| is_executable(file))
 }
 
-fn is_executable(file: &Path) -> bool {
+/// Whether somebody may execute the file.
+pub fn is_executable(file: &Path) -> bool {
     fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 

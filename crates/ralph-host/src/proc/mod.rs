@@ -57,7 +57,7 @@ mod wire;
 
 pub use browser::open_in_browser;
 pub use error::ProcError;
-pub use find::find_program;
+pub use find::{find_program, is_executable};
 pub use interrupt::{Interrupt, interrupt_self, on_signals};
 pub use job::{Bounds, Cancel, EmptyLog, Finished, Job, Stderr, Stdin, Step, Watch};
 pub use lines::Line;

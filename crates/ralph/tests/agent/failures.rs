@@ -1,7 +1,7 @@
 //! What a failed spec leaves: a stash entry or a salvage with exactly its work, and nothing else.
 
 use crate::dirt;
-use crate::lab::{BLOCKED, Lab, PLAN, coder, lab, rule, touch};
+use crate::lab::{BLOCKED, Lab, PLAN, VERIFY, coder, lab, rule, touch};
 use crate::repo::says;
 
 /// Two tasks, of which the first changes three files and the second cannot be done.
@@ -140,4 +140,17 @@ fn a_crash_between_stash_and_clean_up_makes_no_second_entry() {
         assert_eq!(lab.status(), "", "point {point}: {said}");
     }
     assert!(crashes >= 4, "only {crashes} crashes: the points are gone");
+}
+
+#[test]
+fn the_command_for_work_that_was_not_verified_goes_on_with_the_queue() {
+    let lab = lab(&["a.md"]);
+    let vague = r#"{ answer = "It looks fine." }"#;
+    lab.agents(&(rule(&["could not be used"], "", vague) + &rule(&[VERIFY], "", vague)));
+    let run = lab.agent([]).fails(3);
+    says(&run, "`ralph agent` asks the verifiers again");
+    assert_eq!(lab.statuses(), ["a.md pending"]);
+    lab.agents("").agent([]).ok();
+    assert_eq!(lab.statuses(), ["a.md done"]);
+    assert_eq!(lab.completed(), ["ralph: complete a"]);
 }

@@ -3,7 +3,7 @@
 use ralph_testkit::project;
 
 use crate::plans::{Format, task};
-use crate::repo::{GOOD, Repo, repo, rule, said, says};
+use crate::repo::{GOOD, Repo, repo, rule, said, says, until};
 
 /// A repository whose runs end as they do for users.
 fn strict() -> Repo {
@@ -73,14 +73,26 @@ fn unproven_work_is_complete_where_that_is_allowed() {
 
 #[test]
 fn a_gate_that_cannot_start_is_found_before_the_first_paid_call() {
-    for command in ["maek test", "CI=1 maek test", "./no-such-script.sh"] {
+    let (program, script) = ("there is no program", "there is no file");
+    let fix = "correct the gate in ralph.toml";
+    for (command, what, fix) in [
+        ("maek test", program, fix),
+        ("CI=1 maek test", program, fix),
+        ("./no-such-script.sh", program, fix),
+        ("env CI=1 timeout 60 nice maek test", program, fix),
+        ("sh -c 'true && maek test'", program, fix),
+        ("( cd . ; maek test )", program, fix),
+        ("sh no-such-script.sh", script, fix),
+        ("./notes.txt", "`./notes.txt` is not executable", "chmod +x ./notes.txt"),
+    ] {
         let repo = repo(&[task("t-aaaa")]);
+        repo.write("notes.txt", "true\n");
         repo.config(&format!(
             "backend = \"sim\"\n[[gates]]\nname = \"test\"\ncommand = \"{command}\"\n"
         ));
         let run = repo.build([]).fails(1);
-        says(&run, "the gate test cannot be run: there is no program");
-        says(&run, "correct the gate in ralph.toml");
+        says(&run, &format!("the gate test cannot be run: {what}"));
+        says(&run, fix);
         assert_eq!(repo.runs(), [""; 0], "no backend was started");
         assert!(!said(&repo.run(["status"]).ok()).contains("gone without"), "it did not crash");
     }
@@ -89,10 +101,11 @@ fn a_gate_that_cannot_start_is_found_before_the_first_paid_call() {
 #[test]
 fn a_gate_that_turns_out_not_to_run_ends_the_run_after_one_attempt() {
     let repo = repo(&[task("t-aaaa"), task("t-bbbb")]);
-    repo.config("backend = \"sim\"\n[[gates]]\nname = \"test\"\ncommand = \"cd . && maek test\"\n");
+    repo.config("backend = \"sim\"\n[[gates]]\nname = \"test\"\ncommand = \"eval maek test\"\n");
     let run = repo.build([]).fails(1);
     says(&run, "the gate test cannot be run (exit code 127)");
     says(&run, "correct the gate in ralph.toml");
+    assert!(!said(&run).contains("ralph backends"), "{}", said(&run));
     assert_eq!(repo.runs().len(), 1, "nothing was paid for the same gate again");
 }
 
@@ -142,4 +155,22 @@ fn a_project_without_tasks_says_so_and_is_not_complete() {
     let view = repo.run(["status", "--json"]).ok().json();
     assert_eq!(view["view"]["loop"]["stage"], "NO TASKS");
     repo.run(["query", "stage"]).ok().stdout("COMPLETE\n");
+}
+
+#[test]
+fn the_first_signal_is_told_at_once_while_a_gate_runs() {
+    let repo = repo(&[task("t-aaaa"), task("t-bbbb")]);
+    repo.config(
+        "backend = \"sim\"\n[[gates]]\nname = \"test\"\n\
+         command = \"touch $HOME/gate.held; until [ -f $HOME/go ]; do sleep 0.05; done\"\n",
+    );
+    let run = repo.spawn(["build"]);
+    repo.until_home_has("gate.held");
+    repo.signal("INT", run.pid());
+    run.until_prints("Stopping: ");
+    until(|| said(&repo.run(["status"]).ok()).contains("Then it ends."));
+    repo.allow("go");
+    let run = run.wait().fails(130);
+    assert_eq!(said(&run).matches("Stopping: ").count(), 1, "{}", said(&run));
+    assert_eq!(repo.landed(), ["t-aaaa"]);
 }

@@ -126,13 +126,17 @@ fn a_blocked_task_becomes_an_issue_and_runs_when_that_is_resolved() {
 }
 
 #[test]
-fn an_investigator_without_a_usable_answer_leaves_the_issue_and_the_breaker_ends_it() {
-    let lab = planned(&[issue("i-aaa1", "what is it")]);
-    lab.agents(&investigator("", r#"{ answer = "I do not know." }"#));
+fn an_investigator_without_a_usable_answer_is_asked_twice_and_leaves_the_issue_to_a_person() {
+    let lab = planned(&[issue("i-aaa1", "what is it"), task("t-aaa1")]);
+    let lost = r#"{ run = "echo x >> \"$HOME/runs\"" }, { answer = "I do not know." }"#;
+    let repaired = format!("[[rule]]\nwhen = \"could not be used\"\nsteps = [{lost}]\n");
+    lab.agents(&(repaired + &investigator("", lost)));
     let run = lab.construct([]).fails(3);
     says(&run, "i-aaa1 was not investigated: no usable answer");
-    says(&run, "nothing moved in 3 iterations");
-    assert_eq!(lab.stages(), ["1 investigate", "2 investigate", "3 investigate"]);
+    says(&run, "no work can go on");
+    says(&run, "`ralph issue list` shows them");
+    assert_eq!(lab.runs().len(), 2, "one question and one repair question");
+    assert_eq!(lab.stages(), ["1 investigate", "1 build", "1 verify"], "the rest went on");
     assert_eq!(lab.item("i-aaa1")["desc"], "what is it");
 }
 

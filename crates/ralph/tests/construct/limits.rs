@@ -239,13 +239,44 @@ fn money_is_checked_before_every_start_of_an_agent() {
 }
 
 #[test]
-fn verifiers_work_side_by_side_while_there_is_money_for_all_that_run() {
-    let ids = ["t-aaa1", "t-aaa2", "t-aaa3", "t-aaa4", "t-aaa5"];
+fn verifiers_run_alone_until_three_calls_tell_what_one_costs() {
+    let ids = ["t-aaa1", "t-aaa2", "t-aaa3", "t-aaa4", "t-aaa5", "t-aaa6"];
     let lab = planned(&ids.map(done));
-    // The first one alone says what one costs; after it four have to be there at the same time.
-    let meet = r#"{ run = "mkdir -p $HOME/here; touch $HOME/here/{task}; [ -f $HOME/first ] || { touch $HOME/first; exit; }; until [ $(ls $HOME/here | wc -l) -ge 5 ]; do sleep 0.05; done" }"#;
+    let answer = answers(&json!({ "task_id": "{task}", "verdict": "accept", "reason": "yes" }));
+    lab.agents(
+        &(verifier("task = \"t-aaa1\"", &format!("{{ cost = 0.01 }}, {answer}"))
+            + &verifier("", &format!("{{ cost = 5.0 }}, {answer}"))),
+    );
+    let run = lab.construct(["--max-cost", "6"]).fails(4);
+    says(&run, "max cost ($6.00) reached, $10.01 spent");
+    assert_eq!(lab.asked("verify").len(), 3, "at most one call above the limit");
+    // What three calls cost is known in the next run too, and each open one reserves it.
+    let gauge = r#"{ run = "echo + >> $HOME/calls; until [ $(grep -c + $HOME/calls) -ge 2 ]; do sleep 0.05; done; echo - >> $HOME/calls" }"#;
+    lab.agents(&verifier("", &format!("{gauge}, {{ cost = 5.0 }}, {answer}")));
+    lab.construct(["--max-cost", "14"]).fails(4);
+    let calls = std::fs::read_to_string(lab.home().join("calls")).unwrap();
+    assert_eq!(calls.split_whitespace().collect::<String>(), "++--+-", "two fit, a third does not");
+}
+
+#[test]
+fn an_answer_that_reaches_the_limit_exactly_is_used() {
+    let lab = planned(&[done("t-aaa1"), done("t-aaa2")]);
+    let answer = answers(&json!({ "task_id": "{task}", "verdict": "accept", "reason": "yes" }));
+    lab.agents(&verifier("", &format!("{{ cost = 5.0 }}, {answer}")));
+    let run = lab.construct(["--max-cost", "5"]).fails(4);
+    says(&run, "max cost ($5.00) reached, $5.00 spent");
+    assert!(!run.stdout.contains("unusable"), "{}", run.stdout);
+    assert_eq!(lab.accepted(), ["Do t-aaa1"]);
+}
+
+#[test]
+fn verifiers_work_side_by_side_while_there_is_money_for_all_that_run() {
+    let ids = ["t-aaa1", "t-aaa2", "t-aaa3", "t-aaa4", "t-aaa5", "t-aaa6", "t-aaa7"];
+    let lab = planned(&ids.map(done));
+    // The first three alone say what one costs; after them four have to be there at the same time.
+    let meet = r#"{ run = "mkdir -p $HOME/here; touch $HOME/here/{task}; [ $(ls $HOME/here | wc -l) -gt 3 ] || exit 0; until [ $(ls $HOME/here | wc -l) -ge 7 ]; do sleep 0.05; done" }"#;
     let answer = answers(&json!({ "task_id": "{task}", "verdict": "accept", "reason": "yes" }));
     lab.agents(&verifier("", &format!("{meet}, {{ cost = 1.0 }}, {answer}")));
     lab.construct(["--max-cost", "10", "--timeout", "60000"]).ok();
-    assert_eq!(lab.accepted().len(), 5);
+    assert_eq!(lab.accepted().len(), 7);
 }

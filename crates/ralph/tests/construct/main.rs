@@ -24,5 +24,6 @@ mod lab;
 mod limits;
 mod planning;
 mod running;
+mod secrets;
 mod specs;
 mod verify;

@@ -169,6 +169,12 @@ fn done_without_an_id_takes_the_running_task_or_the_only_open_one_or_lists_them(
     p.run(["task", "done"]).ok().stdout(&format!("Done: {a} A\n"));
     p.run(["task", "done"]).fails(1).stderr_has("no task is open");
 
+    let plan =
+        r#"[{"id": "t-aaaa", "name": "A"}, {"id": "t-bbbb", "name": "B", "deps": ["t-aaaa"]}]"#;
+    let p = project!().git_init();
+    p.run(["task", "add", plan]).ok();
+    p.run(["task", "done"]).ok().stdout("Done: t-aaaa A\n");
+
     let deluxe = r#"{"tasks": [{"id": "T-1", "title": "A", "status": "in_progress"}]}"#;
     let p = project!().git_init().file("plan.json", deluxe);
     p.run(["task", "done"]).ok().stdout("Done: T-1 A\n");

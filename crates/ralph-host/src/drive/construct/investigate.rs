@@ -68,7 +68,10 @@ impl Session<'_> {
             }
             match (&answer.verdict, answer::investigation(answer.said.words(), plan, issue)) {
                 (Ok(_), Ok(found)) => findings.push((issue.id.clone(), found)),
-                _ => self.warn(&format!("{} was not investigated: no usable answer", issue.id)),
+                _ => {
+                    self.warn(&format!("{} was not investigated: no usable answer", issue.id));
+                    self.uninvestigated.push(issue.id.clone());
+                }
             }
         }
         Ok(Some((findings, killed)))

@@ -35,6 +35,7 @@ use super::error::DriveError;
 use super::log::Log;
 use super::notice::{Listener, Notice};
 use super::plan_file::PlanFile;
+use super::signals::Signals;
 use super::views::Views;
 use crate::clock::Clock;
 use crate::ids::Ids;
@@ -67,6 +68,7 @@ pub(in crate::drive) struct Ear<'e> {
     pub(in crate::drive) clock: &'e Clock,
     pub(in crate::drive) ids: &'e mut Ids,
     pub(in crate::drive) log: &'e Log,
+    pub(in crate::drive) signals: &'e Signals,
     /// Ends what runs.
     pub(in crate::drive) leash: &'e Cancel,
 }
@@ -84,6 +86,7 @@ macro_rules! ear {
             clock: &$session.clock,
             ids: &mut $session.ids,
             log: &$session.log,
+            signals: &$session.signals,
             leash: &$session.leash,
         }
     };
@@ -97,7 +100,7 @@ impl Ear<'_> {
         doing: Doing<'_>,
         listener: &mut dyn Listener,
     ) -> Result<(), DriveError> {
-        let heard = self.take(doing, listener);
+        let heard = self.tell_signal(doing, listener).and_then(|()| self.take(doing, listener));
         if heard.is_err() {
             self.leash.cancel();
         }
@@ -112,6 +115,26 @@ impl Ear<'_> {
     ) -> Result<(), DriveError> {
         self.mailbox.look_again();
         self.listen(doing, listener)
+    }
+
+    /// Say once that a signal came while something runs, and let other terminals see it.
+    fn tell_signal(
+        &mut self,
+        doing: Doing<'_>,
+        listener: &mut dyn Listener,
+    ) -> Result<(), DriveError> {
+        if !matches!(doing, Doing::Attempt(_) | Doing::Asking) || !self.signals.is_news() {
+            return Ok(());
+        }
+        listener.hear(Notice::Stopping);
+        let record = Record::Command {
+            id: format!("signal-{}", self.ids.ulid(self.clock.now())),
+            command: Command::Stop.word().to_owned(),
+            argument: None,
+            ignored: None,
+            next: None,
+        };
+        self.record(record, Durability::Eventual)
     }
 
     fn take(&mut self, doing: Doing<'_>, listener: &mut dyn Listener) -> Result<(), DriveError> {

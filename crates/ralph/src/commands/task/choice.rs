@@ -1,13 +1,13 @@
 //! Which task is meant when nobody says, and how a refusal is put.
 
-use ralph_core::plan::{Id, Plan, Refusal, State, Task};
+use ralph_core::plan::{Id, Plan, Refusal, State, Task, Trust, runnable};
 use ralph_core::text::nearest;
 
 use crate::error::CommandError;
 use crate::out;
 
 /// The task that `task done` without an id means: the one that a loop works on (`working`, or marked
-/// so in the plan), else the only one that is open.
+/// so in the plan), else the only one that is open, or that can run.
 pub(super) fn only_open(plan: &Plan, working: Option<Id>) -> Result<Id, CommandError> {
     let open: Vec<&Task> = plan.scoped_tasks().filter(|t| t.state.is_open()).collect();
     if let Some(id) = working {
@@ -19,7 +19,10 @@ pub(super) fn only_open(plan: &Plan, working: Option<Id>) -> Result<Id, CommandE
         ([task], _) | ([], [task]) => Ok(task.id.clone()),
         ([], []) => Err(CommandError::new("no task is open, so there is nothing to mark as done")
             .hint("`ralph task list` shows them all")),
-        ([], open) => Err(choose("several tasks are open", "task done ID", open)),
+        ([], open) => match runnable(plan, Trust::Claimed)[..] {
+            [task] => Ok(task.id.clone()),
+            _ => Err(choose("several tasks are open", "task done ID", open)),
+        },
         (marked, _) => Err(choose("several tasks are running", "task done ID", marked)),
     }
 }

@@ -1,8 +1,11 @@
 //! Every example of `docs/sim.md` does what the page says.
 
+use std::fs;
 use std::os::unix::process::ExitStatusExt;
 
 use ralph_core::backend::sim::Fault;
+
+use ralph_testkit::project;
 
 use super::{PROMPT, Stage};
 
@@ -69,5 +72,28 @@ fn the_page_lists_every_fault() {
     for fault in Fault::ALL {
         let row = format!("| `{}` | {} |", fault.word(), fault.about());
         assert!(PAGE.contains(&row), "docs/sim.md has no row\n{row}");
+    }
+}
+
+#[test]
+fn the_scenario_for_all_roles_completes_a_construct() {
+    let (_, rest) = PAGE.split_once("<!-- construct -->\n```toml\n").unwrap();
+    let (scenario, _) = rest.split_once("\n```").unwrap();
+    let project = project!()
+        .git_init()
+        .file("scenario.toml", scenario)
+        .file("ralph/specs/greet.md", "# Greet\n\nGreet everybody, in files in `work/`.\n")
+        .file(
+            "ralph.toml",
+            "backend = \"sim\"\n[backends.sim]\nargs = [\"--scenario\", \"scenario.toml\"]\n\
+             [[gates]]\nname = \"test\"\ncommand = \"true\"\n",
+        );
+    project.git(["add", "-A"]).ok();
+    project.git(["commit", "-q", "-m", "start"]).ok();
+    let run = project.run(["construct", "greet.md"]).ok();
+    run.stdout_has("Complete: the spec is satisfied");
+    let journal = fs::read_to_string(project.path(".git/ralph/journal.jsonl")).unwrap();
+    for role in ["plan", "decompose", "verify", "investigate"] {
+        assert!(journal.contains(&format!("\"role\":\"{role}\"")), "{role}\n{journal}");
     }
 }
