@@ -84,7 +84,7 @@ fn a_killed_loop_is_called_killed_and_its_attempt_interrupted_before_and_after_r
 #[test]
 fn the_report_takes_its_needs_from_the_plan_of_the_last_run() {
     let repo = repo(&[task("t-aaaa")]);
-    repo.write("my plans/plan.jsonl", &Format::Jsonl.text(&[task("t-mine")]));
+    repo.write("my plans/plan.jsonl", Format::Jsonl.text(&[task("t-mine")]));
     repo.commit("another plan");
     repo.script(&rule("", r#"{ claim = "blocked", why = "no key" }"#));
     repo.build(["my plans/plan.jsonl"]).fails(3);
