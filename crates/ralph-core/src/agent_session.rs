@@ -9,9 +9,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::cost_sum::CostSum;
 use crate::cycle::History;
 use crate::inbox::{Inbox, Status};
-use crate::words::{dollars, elapsed};
+use crate::words::{count, elapsed};
 
 /// The file. Fields that ralph does not know are kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -80,11 +81,19 @@ impl AgentSession {
     /// What this session has spent. The session file is written between stages, so the journal may
     /// know more.
     pub fn spent(&self, history: &History) -> f64 {
-        let is_last = history.run.as_ref().is_some_and(|run| run.command == "agent");
-        match is_last && self.current_spec_id.is_some() {
+        match is_last_run(history) && self.current_spec_id.is_some() {
             true => self.total_cost.max(history.cost),
             false => self.total_cost,
         }
+    }
+
+    /// The same, with the runs whose cost is not known.
+    pub fn cost(&self, history: &History) -> CostSum {
+        let unknown_runs = match is_last_run(history) {
+            true => CostSum::of_last_run(history).unknown_runs,
+            false => 0,
+        };
+        CostSum { usd: self.spent(history), unknown_runs }
     }
 
     /// How long the current spec was worked on, pauses between two runs left out.
@@ -120,9 +129,9 @@ impl AgentSession {
             format!("Current spec: {current}"),
             format!("Inbox: {}", counts(inbox)),
             format!(
-                "Session: {} specs completed, {} spent, {time} elapsed",
-                self.specs_completed,
-                dollars(self.spent(history))
+                "Session: {} completed, {} spent, {time} elapsed",
+                count(usize::try_from(self.specs_completed).unwrap_or(usize::MAX), "spec"),
+                self.cost(history)
             ),
         ]
     }
@@ -132,6 +141,10 @@ impl AgentSession {
         let began: Timestamp = self.started_at.trim().parse().ok()?;
         Some(seconds_between(&began.to_string(), now))
     }
+}
+
+fn is_last_run(history: &History) -> bool {
+    history.run.as_ref().is_some_and(|run| run.command == "agent")
 }
 
 /// Seconds from one moment to a later one, RFC 3339. What is no time, and a clock that was set back,

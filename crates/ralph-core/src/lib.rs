@@ -22,6 +22,7 @@ pub mod config;
 pub mod construct;
 pub mod control;
 pub mod convert;
+pub mod cost_sum;
 pub mod cycle;
 pub mod dashboard;
 pub mod digest;

@@ -183,6 +183,11 @@ impl Tally {
         tally
     }
 
+    /// Tasks whose work was done. A task that was skipped or removed is not done.
+    pub fn finished(&self) -> usize {
+        self.done + self.accepted
+    }
+
     /// All tasks that count.
     pub fn total(&self) -> usize {
         self.pending + self.done + self.accepted + self.blocked + self.failed + self.skipped

@@ -2,13 +2,15 @@
 
 use ralph_core::cycle::{AttemptView, Claimed, Fate, Landing, Proof};
 use ralph_core::gate::GateCheck;
+use ralph_core::needs::Running;
 use serde_json::{Value, json};
 
 use crate::words::short;
 
-/// How an attempt ended, in a word or two.
-pub fn result(view: &AttemptView) -> String {
+/// How an attempt ended, in a word or two. One that a killed loop left open is not under way.
+pub fn result(view: &AttemptView, running: &Running) -> String {
     match &view.fate {
+        Fate::Open if *running == Running::Nobody => "interrupted".to_owned(),
         Fate::Open => "under way".to_owned(),
         Fate::Limited => "usage limit".to_owned(),
         Fate::Failed { failure, .. } => failure.kind.words().to_owned(),
@@ -76,9 +78,10 @@ pub fn claim(claimed: &Claimed) -> String {
 }
 
 /// Everything about an attempt. The names are those of the journal and of `events.jsonl`.
-pub fn as_json(view: &AttemptView) -> Value {
+pub fn as_json(view: &AttemptView, running: &Running) -> Value {
     let started = &view.started;
     let (word, more) = match &view.fate {
+        Fate::Open if *running == Running::Nobody => ("interrupted", json!({})),
         Fate::Open => ("open", json!({})),
         Fate::Limited => ("limited", json!({})),
         Fate::Landed { commit, landing, proof } => {

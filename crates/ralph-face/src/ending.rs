@@ -1,10 +1,11 @@
 //! How a loop ended: the reason, what remains, and what a person can do about it.
 
+use ralph_core::cost_sum::CostSum;
 use ralph_core::cycle::{End, OnceEnd};
 use ralph_core::needs::{Need, NeedKind};
 
 use crate::line::{Line, Style};
-use crate::words::{cost, count, took};
+use crate::words::{count, took};
 
 /// Most needs that the end of a run lists.
 const NEEDS: usize = 5;
@@ -18,8 +19,8 @@ pub struct Totals {
     pub landed: usize,
     /// Attempts.
     pub attempts: usize,
-    /// Dollars, where known.
-    pub cost: Option<f64>,
+    /// What its backend runs cost.
+    pub cost: CostSum,
     /// How long it took.
     pub took_ms: u64,
 }
@@ -77,7 +78,7 @@ pub fn ending(
 /// `5 landed in 7 attempts, $0.12, 3m 20s`.
 fn numbers(command: &str, totals: &Totals) -> String {
     if totals.attempts == 0 {
-        let (cost, took) = (cost(totals.cost), took(totals.took_ms));
+        let (cost, took) = (totals.cost.in_list(), took(totals.took_ms));
         return match command {
             "construct" => format!("no task had to be worked on, {cost}, {took}"),
             _ => format!("nothing had to be run, {took}"),
@@ -87,7 +88,7 @@ fn numbers(command: &str, totals: &Totals) -> String {
     format!(
         "{} landed in {attempts}, {}, {}",
         totals.landed,
-        cost(totals.cost),
+        totals.cost.in_list(),
         took(totals.took_ms)
     )
 }
@@ -129,8 +130,13 @@ mod tests {
     use super::*;
     use crate::line::Paint;
 
-    const TOTALS: Totals =
-        Totals { remaining: 3, landed: 5, attempts: 7, cost: Some(0.12), took_ms: 200_000 };
+    const TOTALS: Totals = Totals {
+        remaining: 3,
+        landed: 5,
+        attempts: 7,
+        cost: CostSum { usd: 0.12, unknown_runs: 0 },
+        took_ms: 200_000,
+    };
 
     fn need(task: &str) -> Need {
         Need {

@@ -32,8 +32,6 @@ pub struct Picture {
     /// Lines that have not been shown yet and stay.
     finished: Vec<Line>,
     tally: Tally,
-    /// Dollars of attempts that have ended.
-    spent: f64,
     attempt: Option<Attempt>,
     waiting: Option<(String, u64)>,
     stopping: bool,
@@ -113,7 +111,6 @@ impl Picture {
     fn close(&mut self) {
         if let Some(attempt) = self.attempt.take() {
             self.finished.extend(attempt.lines);
-            self.spent += attempt.cost.unwrap_or(0.0);
         }
     }
 
@@ -176,7 +173,8 @@ impl Picture {
         let part = |n: usize| (n * wide).checked_div(total).unwrap_or(0).min(wide);
         let full = part(done);
         let bad = part(done + stuck) - full;
-        let spent = self.spent + self.attempt.as_ref().and_then(|a| a.cost).unwrap_or(0.0);
+        let mut spent = self.story.spent();
+        spent.usd += self.attempt.as_ref().map_or(0.0, Attempt::running_cost);
         let stuck_words = if stuck > 0 { format!(", {stuck} stuck") } else { String::new() };
         Line::of(Style::Plain, "[")
             .add(Style::Good, "#".repeat(full))
@@ -184,7 +182,7 @@ impl Picture {
             .add(Style::Faint, "-".repeat(wide - full - bad))
             .add(Style::Plain, format!("] {done}/{total} tasks"))
             .add(Style::Bad, stuck_words)
-            .add(Style::Plain, format!(", {}, {}", elapsed(now.as_secs()), dollars(spent)))
+            .add(Style::Plain, format!(", {}, {}", elapsed(now.as_secs()), spent.in_list()))
     }
 }
 
@@ -230,6 +228,11 @@ impl Attempt {
             Notice::GateEnded { .. } => self.phase = Phase::Between,
             _ => {}
         }
+    }
+
+    /// Dollars so far of a backend that has not ended.
+    fn running_cost(&self) -> f64 {
+        self.cost.filter(|_| matches!(self.phase, Phase::Backend)).unwrap_or(0.0)
     }
 
     fn backend(&mut self, now: Duration, event: &Event, root: Option<&str>) {

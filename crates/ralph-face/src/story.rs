@@ -2,6 +2,7 @@
 
 use ralph_core::backend::{Event, LimitStatus};
 use ralph_core::construct::stage_words;
+use ralph_core::cost_sum::CostSum;
 use ralph_core::cycle::{
     AmendmentRow, Failure, FailureKind, Landing, PlanAmended, Proof, StageKind,
 };
@@ -25,6 +26,8 @@ pub struct Story {
     gate: Option<(String, bool)>,
     waits: bool,
     limit_told: bool,
+    /// The cost of the backend runs that have ended.
+    spent: CostSum,
     /// Landings that no gate proved.
     unproven: usize,
 }
@@ -33,6 +36,11 @@ impl Story {
     /// Nothing has happened yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The cost of the backend runs that have ended so far.
+    pub fn spent(&self) -> CostSum {
+        self.spent
     }
 
     /// The lines that one notice adds, mostly none or one.
@@ -52,6 +60,7 @@ impl Story {
                 vec![detail(Style::Caution, "limits", what)]
             }
             Notice::BackendEnded { outcome, changed, cost: dollars, took_ms } => {
+                self.spent.add(*dollars);
                 let files = count(*changed, "file");
                 let text = format!(
                     "{}; {files} changed, {}, {}",
@@ -63,6 +72,7 @@ impl Story {
             }
             Notice::Asking { .. } => Vec::new(),
             Notice::Answered(answered) => {
+                self.spent.add(answered.cost);
                 let item = if answered.item.is_empty() { "" } else { " " };
                 let (item, outcome) = (format!("{}{item}", answered.item), &answered.message);
                 let text =
@@ -133,7 +143,10 @@ impl Story {
                 took_ms,
             } => {
                 let (remaining, landed, attempts) = (*remaining, *landed, *attempts);
-                let (cost, took_ms) = (*cost, *took_ms);
+                // The loop knows what earlier runs cost that it continues, and what it recovered.
+                let unknown_runs = self.spent.unknown_runs.max(usize::from(cost.is_none()));
+                let cost = CostSum { usd: cost.unwrap_or(0.0), unknown_runs };
+                let took_ms = *took_ms;
                 let totals = Totals { remaining, landed, attempts, cost, took_ms };
                 let mut lines = ending(command, end, reason, &totals, needs);
                 // A verifier's accept proves; and an end that is about it has said so.

@@ -68,7 +68,7 @@ Stopping: what is under way goes on to its end; the same signal once more ends i
 Blocked: no task can run. Tasks remaining: 2
   t-key0: blocked: no API key here
   t-inry: waits for t-key0
-1 landed in 3 attempts, $0.12, 42s.
+1 landed in 3 attempts, $0.12 and 1 run of unknown cost, 42s.
 Next: `ralph task retry t-key0` gives it another attempt
 "#);
 }
@@ -85,7 +85,7 @@ Stopping: what is under way goes on to its end; the same signal once more ends i
 Blocked: no task can run. Tasks remaining: 2
   t-key0: blocked: no API key here
   t-inry: waits for t-key0
-1 landed in 3 attempts, $0.12, 42s.
+1 landed in 3 attempts, $0.12 and 1 run of unknown cost, 42s.
 Next: `ralph task retry t-key0` gives it another attempt
 "#);
 }
@@ -207,7 +207,7 @@ Stopping: what is under way goes on to its end; the same signal once more ends
 Blocked: no task can run. Tasks remaining: 2
   t-key0: blocked: no API key here
   t-inry: waits for t-key0
-1 landed in 3 attempts, $0.12, 42s.
+1 landed in 3 attempts, $0.12 and 1 run of unknown cost, 42s.
 Next: `ralph task retry t-key0` gives it another attempt
 "#);
 }

@@ -48,6 +48,10 @@ fn story() -> Vec<Value> {
 }
 
 fn board_of(records: &[Value], running: Running) -> Board {
+    board_with(records, running, PLAN)
+}
+
+fn board_with(records: &[Value], running: Running, plan: &str) -> Board {
     let entries = records.iter().map(|record| {
         let mut record = record.clone();
         if record["at"].is_null() {
@@ -56,7 +60,7 @@ fn board_of(records: &[Value], running: Running) -> Board {
         serde_json::from_value::<Entry>(record).unwrap()
     });
     let history = History::of(&entries.collect::<Vec<_>>());
-    let plan = codec(Format::Jsonl).parse(PLAN).unwrap();
+    let plan = codec(Format::Jsonl).parse(plan).unwrap();
     let gate = |name: &str| Gate {
         name: name.into(),
         command: format!("make {name}"),
@@ -142,6 +146,31 @@ needs   1 of 2: t-key0 is blocked: no API key (`ralph task retry t-key0` gives i
 }
 
 #[test]
+fn a_task_that_was_skipped_or_removed_is_not_counted_as_done() {
+    let more = "{\"t\":\"delete\",\"id\":\"t-del0\",\"spec\":\"pictures.md\",\"name\":\"No\"}\n";
+    let mut app = app();
+    app.set_board(board_with(&story(), Running::Pid(7), &format!("{PLAN}{more}")));
+    let shown = screen(&mut app, 90, 16);
+    assert!(shown.contains("] 1 of 6 tasks, 1 skipped, 1 stuck"), "{shown}");
+}
+
+#[test]
+fn a_cost_that_is_not_known_is_counted_and_not_left_out() {
+    let mut records = story();
+    let end = |attempt: &str| {
+        json!({"record": "backend_ended", "attempt": attempt,
+        "outcome": "success", "message": "done", "claimed": {"claim": "done"}, "changes": null,
+        "changed": 2, "took_ms": 4000})
+    };
+    records.push(end("b"));
+    let mut app = app();
+    app.set_board(board_of(&records, Running::Pid(7)));
+    let shown = screen(&mut app, 140, 16);
+    assert!(shown.contains("$0.08 and 1 run of unknown cost, limit $5.00"), "{shown}");
+    assert!(shown.contains("$0.08 and 1 run of unknown cost here so far"), "{shown}");
+}
+
+#[test]
 fn a_gate_is_seen_while_it_runs() {
     let mut records = story();
     let gate = |record: &str, name: &str| {
@@ -176,7 +205,7 @@ fn what_was_asked_for_and_has_not_happened_yet_is_shown() {
     let shown = |more: &[Value]| {
         let mut app = app();
         app.set_board(board_of(&[&story(), more].concat(), Running::Pid(7)));
-        screen(&mut app, 120, 16)
+        screen(&mut app, 140, 16)
     };
     let paused = shown(&[command("pause")]);
     assert!(paused.contains("claude works on t-7jla, retry 1 of 2, then it pauses"), "{paused}");
@@ -188,7 +217,7 @@ fn what_was_asked_for_and_has_not_happened_yet_is_shown() {
 fn a_loop_that_is_gone_says_that_it_needs_a_start() {
     let mut app = app();
     app.set_board(board_of(&story(), Running::Nobody));
-    let gone = screen(&mut app, 120, 16);
+    let gone = screen(&mut app, 140, 16);
     assert!(
         gone.contains("now     ralph build is gone without having said how it ended"),
         "{gone}"
@@ -201,7 +230,7 @@ fn a_loop_that_is_gone_says_that_it_needs_a_start() {
 fn a_low_screen_still_answers_the_five_questions() {
     insta::assert_snapshot!(screen(&mut app(), 40, 10), @r#"
 now     claude works on t-7jla, retry 1…
-look  1/5 done, 1 stuck  $0.12/$5.00
+look  1/5 done, 1 stuck  $0.12 of $5.00
 needs   1 of 2: t-key0 is blocked: no A…
 * Tasks (5) ────────────────────────────
 >running  t-7jla x2 Resize pictures (…

@@ -170,7 +170,7 @@ function drawTop() {
     (now.tasks_total > 0 || loop.pid || loop.stage === 'UNREADABLE') && fact('stage', loop.stage),
     spec && spec.total > 0 && fact('spec', `${spec.number} of ${spec.total}`),
     now.tasks_total ? fact('tasks', `${doneTasks(now)} of ${now.tasks_total}`) : loop.stage !== 'UNREADABLE' && h('span', {}, 'No tasks'),
-    fact('cost', now.cost.limit_usd ? `${usd(now.cost.run_usd)} of ${usd(now.cost.limit_usd)}` : usd(now.cost.run_usd)),
+    fact('cost', now.cost.limit_usd ? `${now.cost.run_words}, limit ${usd(now.cost.limit_usd)}` : now.cost.run_words),
     now.needs.length > 0 && h('a', { href: '#now', class: 'bad' }, `▲ ${plural(now.needs.length, 'thing')} for you`));
 }
 
@@ -241,8 +241,8 @@ function progressTile(now) {
 function costTile({ cost }) {
   const budget = cost.limit_usd;
   const warn = budget && cost.run_usd / budget > 0.8 ? 'warn' : '';
-  return tile('Cost', usd(cost.run_usd), warn, budget ? bar(cost.run_usd / budget, [0.8], warn) : null,
-    budget ? `of a budget of ${usd(budget)}` : 'no budget is set (limits.max_cost)', `${cost.unknown ? 'at least ' : ''}${usd(cost.total_usd)} in all runs`);
+  return tile('Cost', cost.run_words, warn, budget ? bar(cost.run_usd / budget, [0.8], warn) : null,
+    budget ? `of a budget of ${usd(budget)}` : 'no budget is set (limits.max_cost)', `${cost.total_words} in all runs`);
 }
 
 // Green only where somebody works or everything is done.
@@ -632,14 +632,14 @@ async function drawTimeline(main, old) {
   if (old()) return;
   const rate = n.tasks_tried ? Math.round((n.first_try / n.tasks_tried) * 100) : null;
   const worked = n.backend_s + n.gates_s;
-  const group = (rows, name) => h('div', { class: 'scroll' }, h('table', {}, h('thead', {}, h('tr', {}, [name, 'Runs', 'Landed', 'Time', 'Tokens in / out', 'Cost'].map((x, i) => h('th', { class: i ? 'n' : '' }, x)))), h('tbody', {}, rows.map((g) => h('tr', { key: g.name }, h('td', { class: 'grow' }, g.name), h('td', { class: 'n' }, g.count), h('td', { class: 'n' }, g.landed || '–'), h('td', { class: 'n' }, took(g.duration_ms)), h('td', { class: 'n' }, `${tokens(g.tokens_in)} / ${tokens(g.tokens_out)}`), h('td', { class: 'n' }, usd(g.cost_usd)))))));
+  const group = (rows, name) => h('div', { class: 'scroll' }, h('table', {}, h('thead', {}, h('tr', {}, [name, 'Runs', 'Landed', 'Time', 'Tokens in / out', 'Cost'].map((x, i) => h('th', { class: i ? 'n' : '' }, x)))), h('tbody', {}, rows.map((g) => h('tr', { key: g.name }, h('td', { class: 'grow' }, g.name), h('td', { class: 'n' }, g.count), h('td', { class: 'n' }, g.landed || '–'), h('td', { class: 'n' }, took(g.duration_ms)), h('td', { class: 'n' }, `${tokens(g.tokens_in)} / ${tokens(g.tokens_out)}`), h('td', { class: 'n' }, g.cost_words))))));
   const log = h('div', { class: 'stream', id: 'events', tabindex: '0', 'aria-label': 'Events, newest first' }, eventNodes());
   show(main,
     h('div', { class: 'grid five' },
       tile('First try', rate === null ? '–' : `${rate} %`, '', `${n.first_try} of ${plural(n.tasks_tried, 'task')} done at once`),
       tile('Attempts', `${n.attempts}`, '', `${n.landed} landed, ${n.partial} in part, ${n.failed} failed`, n.uncounted ? `${n.uncounted} did not count` : ''),
       tile('Retries', `${n.retries}`, '', n.tasks_tried ? `${(n.retries / n.tasks_tried).toFixed(1)} a task` : ''),
-      tile('Cost', usd(n.cost_usd), '', n.landed ? `${usd(n.cost_usd / n.landed)} a finished task` : ''),
+      tile('Cost', n.cost_words, '', n.landed && !n.cost_unknown ? `${usd(n.cost_usd / n.landed)} a finished task` : ''),
       tile('Time', span(worked), '', worked ? `${Math.round((n.backend_s / worked) * 100)} % backend, the rest gates and git` : '')),
     h('div', { class: 'stack-top' }, panel('When what ran', null, gantt(n.timeline, n.now))),
     h('div', { class: 'grid half stack-top' },

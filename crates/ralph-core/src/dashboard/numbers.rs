@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::between;
-use crate::cycle::{AttemptView, FailureKind, Fate, History, Landing};
+use crate::cost_sum::{CostSum, stage_of};
+use crate::cycle::{AttemptView, FailureKind, Fate, History, Landing, Spending};
 
 /// Points of a curve that a face is given; more are added up.
 const MOST_POINTS: usize = 400;
@@ -31,6 +32,10 @@ pub struct Numbers {
     pub retries: usize,
     /// Dollars of all attempts and consultations.
     pub cost_usd: f64,
+    /// Backend runs whose cost is not known.
+    pub cost_unknown: usize,
+    /// The cost in words.
+    pub cost_words: String,
     /// Tokens in.
     pub tokens_in: u64,
     /// Tokens out.
@@ -45,7 +50,7 @@ pub struct Numbers {
     pub attempts_per_task: Vec<(usize, usize)>,
     /// By backend and model.
     pub models: Vec<Group>,
-    /// Stages of the last construct: name, milliseconds, dollars, how often.
+    /// Backend runs by stage, the longest first.
     pub stages: Vec<Group>,
     /// Cost and tokens, added up over time.
     pub curve: Vec<Point>,
@@ -62,6 +67,10 @@ pub struct Group {
     pub landed: usize,
     /// Dollars.
     pub cost_usd: f64,
+    /// Backend runs whose cost is not known.
+    pub cost_unknown: usize,
+    /// The cost in words.
+    pub cost_words: String,
     /// Tokens in.
     pub tokens_in: u64,
     /// Tokens out.
@@ -87,7 +96,13 @@ pub struct Point {
 
 /// Add up a history.
 pub fn numbers(history: &History) -> Numbers {
-    let mut sum = Numbers { cost_usd: history.total_cost, ..Numbers::default() };
+    let cost = CostSum::of_all_runs(history);
+    let mut sum = Numbers {
+        cost_usd: cost.usd,
+        cost_unknown: cost.unknown_runs,
+        cost_words: cost.to_string(),
+        ..Numbers::default()
+    };
     let mut tries = BTreeMap::<&str, usize>::new();
     let mut finished = BTreeMap::<&str, usize>::new();
     let mut failures = BTreeMap::<&'static str, usize>::new();
@@ -116,7 +131,6 @@ pub fn numbers(history: &History) -> Numbers {
     sum.failures = failures.into_iter().map(|(kind, n)| (kind.to_owned(), n)).collect();
     sum.failures.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
     sum.attempts_per_task = histogram(finished.into_values());
-    sum.stages = stages(history);
     sum
 }
 
@@ -124,6 +138,7 @@ pub fn numbers(history: &History) -> Numbers {
 /// backend ended whether it landed, and how many tasks were finished then.
 fn add_spending(sum: &mut Numbers, history: &History, landed_then: Vec<(bool, usize)>) {
     let mut models = BTreeMap::<String, Group>::new();
+    let mut stages = BTreeMap::<String, Group>::new();
     let mut reached = Point::default();
     let mut attempts = landed_then.into_iter();
     for spent in &history.spending {
@@ -133,13 +148,13 @@ fn add_spending(sum: &mut Numbers, history: &History, landed_then: Vec<(bool, us
             Some(model) => format!("{} {model}", spent.backend),
             None => spent.backend.clone(),
         };
+        let landed = attempt.is_some_and(|(landed, _)| landed);
         let model = models.entry(name).or_default();
+        model.add(spent, landed);
         model.count += usize::from(attempt.is_some());
-        model.landed += usize::from(attempt.is_some_and(|(landed, _)| landed));
-        model.cost_usd += spent.cost.unwrap_or(0.0);
-        model.tokens_in += tokens_in;
-        model.tokens_out += tokens_out;
-        model.duration_ms += spent.took_ms;
+        let stage = stages.entry(stage_of(&spent.role).to_owned()).or_default();
+        stage.add(spent, landed);
+        stage.count += 1;
         reached = Point {
             at: spent.at.clone(),
             cost_usd: reached.cost_usd + spent.cost.unwrap_or(0.0),
@@ -153,6 +168,20 @@ fn add_spending(sum: &mut Numbers, history: &History, landed_then: Vec<(bool, us
     sum.tokens_out = reached.tokens_out;
     sum.curve = thin(std::mem::take(&mut sum.curve));
     sum.models = named(models);
+    sum.stages = named(stages);
+    sum.stages.sort_by_key(|stage| std::cmp::Reverse(stage.duration_ms));
+}
+
+impl Group {
+    fn add(&mut self, spent: &Spending, landed: bool) {
+        let (tokens_in, tokens_out) = spent.tokens.unwrap_or_default();
+        self.landed += usize::from(landed);
+        self.cost_usd += spent.cost.unwrap_or(0.0);
+        self.cost_unknown += usize::from(spent.cost.is_none());
+        self.tokens_in += tokens_in;
+        self.tokens_out += tokens_out;
+        self.duration_ms += spent.took_ms;
+    }
 }
 
 fn count(sum: &mut Numbers, view: &AttemptView, failures: &mut BTreeMap<&'static str, usize>) {
@@ -194,7 +223,11 @@ fn is_done(view: &AttemptView) -> bool {
 }
 
 fn named(groups: BTreeMap<String, Group>) -> Vec<Group> {
-    groups.into_iter().map(|(name, group)| Group { name, ..group }).collect()
+    let named = groups.into_iter().map(|(name, group)| {
+        let cost = CostSum { usd: group.cost_usd, unknown_runs: group.cost_unknown };
+        Group { name, cost_words: cost.to_string(), ..group }
+    });
+    named.collect()
 }
 
 fn histogram(values: impl Iterator<Item = usize>) -> Vec<(usize, usize)> {
@@ -203,18 +236,6 @@ fn histogram(values: impl Iterator<Item = usize>) -> Vec<(usize, usize)> {
         *bars.entry(value).or_default() += 1;
     }
     bars.into_iter().collect()
-}
-
-fn stages(history: &History) -> Vec<Group> {
-    let mut all = BTreeMap::<_, Group>::new();
-    for end in history.construct.laps.iter().flat_map(|lap| &lap.stages) {
-        let group = all.entry(end.stage).or_default();
-        group.name = end.stage.to_string();
-        group.count += 1;
-        group.cost_usd += end.cost.unwrap_or(0.0);
-        group.duration_ms += end.took_ms;
-    }
-    all.into_values().collect()
 }
 
 /// A curve with at most so many points, the first and the last among them.

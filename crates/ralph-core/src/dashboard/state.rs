@@ -8,6 +8,7 @@ use super::rows::{AttemptRow, attempt_row, phase_word};
 use super::{between, seconds};
 use crate::backend::Event;
 use crate::config::Config;
+use crate::cost_sum::CostSum;
 use crate::cycle::{AmendmentRow, Budget, History, OpenAttempt};
 use crate::gate::resolve;
 use crate::inbox;
@@ -195,6 +196,43 @@ pub struct CostNow {
     pub limit_usd: Option<f64>,
     /// Whether some cost is not known.
     pub unknown: bool,
+    /// Backend runs of this run whose cost is not known.
+    pub unknown_runs: usize,
+    /// Backend runs of all runs whose cost is not known.
+    pub total_unknown_runs: usize,
+    /// The cost of this run in words.
+    pub run_words: String,
+    /// The cost of all runs in words.
+    pub total_words: String,
+}
+
+impl CostNow {
+    fn of(history: &History, attempt_usd: Option<f64>, limit_usd: Option<f64>) -> Self {
+        let (mut run, mut total) = (CostSum::of_last_run(history), CostSum::of_all_runs(history));
+        run.usd += attempt_usd.unwrap_or(0.0);
+        total.usd += attempt_usd.unwrap_or(0.0);
+        Self {
+            run_usd: run.usd,
+            attempt_usd,
+            total_usd: total.usd,
+            limit_usd,
+            unknown: history.cost_unknown,
+            unknown_runs: run.unknown_runs,
+            total_unknown_runs: total.unknown_runs,
+            run_words: run.to_string(),
+            total_words: total.to_string(),
+        }
+    }
+
+    /// The cost of this run.
+    pub fn run(&self) -> CostSum {
+        CostSum { usd: self.run_usd, unknown_runs: self.unknown_runs }
+    }
+
+    /// The cost of all runs.
+    pub fn total(&self) -> CostSum {
+        CostSum { usd: self.total_usd, unknown_runs: self.total_unknown_runs }
+    }
 }
 
 /// How it goes.
@@ -264,13 +302,7 @@ pub fn state(facts: &Facts<'_>) -> State {
             compact: facts.config.limits.context_compact.get(),
             kill: facts.config.limits.context_kill.get(),
         }),
-        cost: CostNow {
-            run_usd: history.cost + attempt_usd.unwrap_or(0.0),
-            attempt_usd,
-            total_usd: history.total_cost + attempt_usd.unwrap_or(0.0),
-            limit_usd: budget(facts).max_cost,
-            unknown: history.cost_unknown,
-        },
+        cost: CostNow::of(history, attempt_usd, budget(facts).max_cost),
         tasks,
         tasks_total: tasks.total(),
         next: plan::runnable(facts.plan, Trust::Claimed)

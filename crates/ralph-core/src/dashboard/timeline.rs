@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::Serialize;
 
-use crate::cycle::{Entry, Record};
+use crate::cycle::{Entry, FailureKind, Record};
 
 /// Spans that are kept; older ones are forgotten.
 const MOST: usize = 2_000;
@@ -46,6 +46,8 @@ pub struct Span {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
     spans: VecDeque<Span>,
+    /// The attempt that is about to be rolled back because of a failure.
+    failing: Option<String>,
 }
 
 impl Timeline {
@@ -66,8 +68,13 @@ impl Timeline {
             Record::Landed { attempt, .. } => {
                 self.end(SpanKind::Attempt, Some(attempt), at, "landed");
             }
+            Record::FailIntent(intent) if intent.failure.kind != FailureKind::Interrupted => {
+                self.failing = Some(intent.attempt.clone());
+            }
             Record::RolledBack { attempt, .. } => {
-                self.end(SpanKind::Attempt, Some(attempt), at, "failed");
+                let failed = self.failing.take_if(|failing| failing == attempt).is_some();
+                let result = if failed { "failed" } else { "ended" };
+                self.end(SpanKind::Attempt, Some(attempt), at, result);
             }
             Record::Consulting(c) => self.begin(SpanKind::Consult, &c.id, &c.role, at),
             Record::Consulted { id } => self.end(SpanKind::Consult, Some(id), at, "ended"),

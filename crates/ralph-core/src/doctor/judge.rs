@@ -46,7 +46,7 @@ pub fn no_gates() -> Finding {
         Area::Gate,
         State::Warning,
         "there is none, so nothing proves that work is done",
-        "add one to ralph.toml: [[gates]] name = \"test\", command = \"make test\"",
+        "begin ralph.toml with a line such as: gates = [{ name = \"test\", command = \"make test\" }]",
     )
 }
 

@@ -114,12 +114,11 @@ pub(super) fn stages(report: &Report) -> Option<String> {
     for (n, line) in report.stages.iter().enumerate() {
         let top = 4.0 + row * n as f64;
         let width = (line.agent_ms as f64 / most as f64 * (WIDTH - label - numbers)).max(2.0);
-        let unknown = if line.cost_unknown > 0 { " + unknown" } else { "" };
         let _ = write!(
             svg,
             "<text class=\"end\" x=\"{:.0}\" y=\"{:.1}\">{}</text>\
              <rect class=\"plain\" x=\"{label}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"16\" rx=\"2\"/>\
-             <text x=\"{:.1}\" y=\"{:.1}\">{}, {}{unknown}</text>",
+             <text x=\"{:.1}\" y=\"{:.1}\">{}, {}</text>",
             label - 8.0,
             top + 17.0,
             escaped(&line.stage),
@@ -127,7 +126,7 @@ pub(super) fn stages(report: &Report) -> Option<String> {
             label + width + 8.0,
             top + 17.0,
             elapsed(line.agent_ms / 1000),
-            escaped(&dollars(line.cost_usd))
+            escaped(&line.cost.in_list())
         );
     }
     svg.push_str("</svg>");

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::past::{Past, SpecFate, seconds};
 use super::{Ended, Report, RunLine, Spent, StageLine, Totals, Tried};
+use crate::cost_sum::{CostSum, is_lost, stage_of};
 use crate::cycle::{AttemptView, Fate};
 use crate::inbox::{Inbox, Status};
 use crate::needs::{NeedSources, Running, needs};
@@ -48,6 +49,7 @@ impl Report {
     /// What happened since then.
     pub fn of(sources: &Sources<'_>) -> Self {
         let tries = tries(sources);
+        let failed_specs = super::failed::specs(sources);
         let mut report = Self {
             project: sources.project.to_owned(),
             since: sources.since,
@@ -55,8 +57,8 @@ impl Report {
             utc_offset: sources.utc_offset,
             runs: runs(sources),
             attempts: tries.iter().map(tried).collect(),
-            specs: super::landed::specs(sources, &tries),
-            failed_specs: super::failed::specs(sources),
+            specs: super::landed::specs(sources, &tries, &failed_specs),
+            failed_specs,
             failed_tasks: super::failed::tasks(sources, &tries),
             amendments: (sources.past.history.amendments())
                 .filter(|row| within(sources, seconds(&row.at)))
@@ -71,18 +73,22 @@ impl Report {
             running: sources.running,
             damage: &[],
         });
-        report.money(sources);
+        report.money(sources, &tries);
+        let parts = report.specs.iter().map(|part| part.cost);
+        report.other_cost = parts.fold(report.totals.cost, CostSum::without);
         report.totals.waited_seconds = waited(sources);
         report.count(sources, &tries);
         report
     }
 
     /// Everything that cost time or money, by stage and in order.
-    fn money(&mut self, sources: &Sources<'_>) {
+    fn money(&mut self, sources: &Sources<'_>, tries: &[Try<'_>]) {
         let spent = sources.past.history.spending.iter();
+        let lost = tries.iter().filter(|one| is_lost(one.view));
         let mut all: Vec<(i64, &str, Option<f64>, u64)> = spent
             .map(|s| (seconds(&s.at), stage_of(&s.role), s.cost, s.took_ms))
             .filter(|(at, ..)| within(sources, *at))
+            .chain(lost.map(|one| (one.ended_at, "build", None, 0)))
             .collect();
         all.sort_by_key(|(at, ..)| *at);
         let mut stages: BTreeMap<&str, StageLine> = BTreeMap::new();
@@ -91,22 +97,15 @@ impl Report {
                 stage: stage.to_owned(),
                 runs: 0,
                 agent_ms: 0,
-                cost_usd: 0.0,
-                cost_unknown: 0,
+                cost: CostSum::default(),
             });
             line.runs += 1;
             line.agent_ms = line.agent_ms.saturating_add(took_ms);
             self.totals.agent_ms = self.totals.agent_ms.saturating_add(took_ms);
-            match cost {
-                Some(cost) => {
-                    line.cost_usd += cost;
-                    self.totals.cost_usd += cost;
-                    self.spending.push(Spent { at, total_usd: self.totals.cost_usd });
-                }
-                None => {
-                    line.cost_unknown += 1;
-                    self.totals.cost_unknown += 1;
-                }
+            line.cost.add(cost);
+            self.totals.cost.add(cost);
+            if cost.is_some() {
+                self.spending.push(Spent { at, total_usd: self.totals.cost.usd });
             }
         }
         self.stages = stages.into_values().collect();
@@ -169,17 +168,17 @@ fn tries<'a>(sources: &Sources<'a>) -> Vec<Try<'a>> {
 }
 
 /// Which spec a task belongs to, as far as the plan still knows it.
-struct Belongs<'p> {
+pub(super) struct Belongs<'p> {
     lookup: Lookup<'p>,
     plan: &'p Plan,
 }
 
 impl<'p> Belongs<'p> {
-    fn to(plan: &'p Plan) -> Self {
+    pub(super) fn to(plan: &'p Plan) -> Self {
         Self { lookup: Lookup::new(plan), plan }
     }
 
-    fn spec_of(&self, task: &str) -> Option<String> {
+    pub(super) fn spec_of(&self, task: &str) -> Option<String> {
         let id = Id::new(task);
         let live = self.lookup.task(&id).map(|task| task.spec.clone());
         let spec = live.or_else(|| self.lookup.tombstone(&id).map(|stone| stone.spec.clone()))?;
@@ -211,28 +210,25 @@ fn first_tries(tries: &[Try<'_>]) -> (usize, usize) {
 }
 
 fn runs(sources: &Sources<'_>) -> Vec<RunLine> {
-    let runs = sources.past.runs.iter().filter(|run| within(sources, run.last));
-    runs.map(|run| RunLine {
-        command: run.command.clone(),
-        began: run.began,
-        last: run.last,
-        end: run.end.clone(),
-    })
-    .collect()
+    let last = sources.past.runs.len().saturating_sub(1);
+    let runs = sources.past.runs.iter().enumerate();
+    runs.filter(|(_, run)| within(sources, run.last))
+        .map(|(n, run)| {
+            let is_running = n == last && *sources.running != Running::Nobody;
+            let killed = (!is_running).then(|| "killed".to_owned());
+            RunLine {
+                command: run.command.clone(),
+                began: run.began,
+                last: run.last,
+                end: run.end.clone().or(killed),
+            }
+        })
+        .collect()
 }
 
 fn waited(sources: &Sources<'_>) -> u64 {
     let waits = sources.past.waits.iter().filter(|(at, _)| within(sources, *at));
     waits.map(|(_, seconds)| *seconds).sum()
-}
-
-/// Roles that belong to no stage of their own keep their name.
-fn stage_of(role: &str) -> &str {
-    match role {
-        "prepare" | "post" => "context",
-        "pass" => "review",
-        other => other,
-    }
 }
 
 /// The spec's commits that are still there, oldest first.

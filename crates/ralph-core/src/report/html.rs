@@ -7,7 +7,7 @@ use super::words::{amendment, doubts, effort, evidence, failure, percent, remark
 use super::{LandedTask, Place, Report, SpecPart};
 use crate::cycle::Proof;
 use crate::text::{clip, one_line};
-use crate::words::{count, dollars, elapsed, short};
+use crate::words::{elapsed, short};
 
 const STYLE: &str = include_str!("style.css");
 /// Most characters of a reason.
@@ -34,6 +34,9 @@ impl Report {
         if !self.specs.is_empty() {
             page.push_str("<section>\n<h2>Landed</h2>\n");
             self.specs.iter().for_each(|part| spec(&mut page, part));
+            if let Some(other) = self.other_cost() {
+                let _ = writeln!(page, "<p class=\"quiet\">{}</p>", escaped(&other));
+            }
             page.push_str("</section>\n");
         }
         self.failed_part(&mut page);
@@ -58,11 +61,7 @@ impl Report {
             let of = format!("first try ({} of {})", t.first_try_landed, t.first_tries);
             tiles.push((format!("{percent} %"), of));
         }
-        tiles.push(match (t.cost_usd > 0.0, t.cost_unknown) {
-            (false, n) if n > 0 => ("unknown".to_owned(), "cost".to_owned()),
-            (_, 0) => (dollars(t.cost_usd), "spent".to_owned()),
-            (_, n) => (dollars(t.cost_usd), format!("spent, {} unknown", count(n, "run"))),
-        });
+        tiles.push((t.cost.to_string(), "cost".to_owned()));
         let waited = match t.waited_seconds {
             0 => String::new(),
             seconds => format!(", {} waiting", elapsed(seconds)),

@@ -1,23 +1,26 @@
 //! What landed, by spec, with its evidence and the way back.
 
-use super::gather::{Sources, Try, is_here, spec_commits, within};
+use super::gather::{Belongs, Sources, Try, is_here, spec_commits, within};
 use super::past::{SpecFate, seconds};
 use super::undo::undo;
-use super::{Ended, LandedTask, Place, SpecPart};
+use super::{Ended, FailedSpec, LandedTask, Place, SpecPart};
+use crate::cost_sum::CostSum;
 use crate::cycle::{Fate, Landing};
 use crate::inbox::Status;
+use crate::plan::{State, TombstoneKind};
 
 /// Every spec of which something landed, in the order of the first landing.
-pub(super) fn specs(sources: &Sources<'_>, tries: &[Try<'_>]) -> Vec<SpecPart> {
+pub(super) fn specs(
+    sources: &Sources<'_>,
+    tries: &[Try<'_>],
+    failed: &[FailedSpec],
+) -> Vec<SpecPart> {
     let mut parts: Vec<SpecPart> = Vec::new();
     for one in tries {
         let part = part_of(&mut parts, one.spec.as_deref());
+        part.cost.add_attempt(one.view);
         if let Some(end) = &one.view.backend {
             part.agent_ms = part.agent_ms.saturating_add(end.took_ms);
-            match end.cost {
-                Some(cost) => part.cost_usd += cost,
-                None => part.cost_unknown += 1,
-            }
         }
         match one.ended {
             Ended::Landed => part.tasks.extend(landed(sources, tries, one)),
@@ -31,10 +34,7 @@ pub(super) fn specs(sources: &Sources<'_>, tries: &[Try<'_>]) -> Vec<SpecPart> {
         }
         let part = part_of(&mut parts, spec);
         part.agent_ms = part.agent_ms.saturating_add(asked.took_ms);
-        match asked.cost {
-            Some(cost) => part.cost_usd += cost,
-            None => part.cost_unknown += 1,
-        }
+        part.cost.add(asked.cost);
     }
     // A spec may be committed without an attempt in the period.
     for note in sources.past.specs.iter().filter(|note| within(sources, note.at)) {
@@ -43,8 +43,20 @@ pub(super) fn specs(sources: &Sources<'_>, tries: &[Try<'_>]) -> Vec<SpecPart> {
         }
     }
     parts.iter_mut().for_each(|part| finish(sources, part));
-    parts.retain(|part| !part.tasks.is_empty() || !part.commits.is_empty());
+    parts.retain(|part| match part.is_on_branch() {
+        true => true,
+        // A spec that was given up is listed with its reason.
+        false => {
+            !part.tasks.is_empty() && !failed.iter().any(|f| part.spec.as_ref() == Some(&f.spec))
+        }
+    });
     parts
+}
+
+impl SpecPart {
+    fn is_on_branch(&self) -> bool {
+        !self.commits.is_empty() || self.tasks.iter().any(|task| task.place == Place::Branch)
+    }
 }
 
 fn part_of<'p>(parts: &'p mut Vec<SpecPart>, spec: Option<&str>) -> &'p mut SpecPart {
@@ -64,8 +76,13 @@ fn landed(sources: &Sources<'_>, tries: &[Try<'_>], one: &Try<'_>) -> Option<Lan
         Some(_) => Place::Elsewhere,
         None => Place::Uncommitted,
     };
-    let before = |t: &&Try<'_>| t.view.started.task == started.task && t.ended_at <= one.ended_at;
-    let counted = tries.iter().filter(before).filter(|t| t.ended != Ended::Uncounted).count();
+    let upto = tries.iter().position(|t| std::ptr::eq(t, one)).map_or(0, |at| at + 1);
+    let of_task = tries.iter().take(upto).filter(|t| t.view.started.task == started.task);
+    let counted = of_task.clone().filter(|t| t.ended != Ended::Uncounted).count();
+    // What an earlier part of the task cost is told with that part.
+    let is_new = |t: &&Try<'_>| std::ptr::eq(*t, one) || t.ended != Ended::Landed;
+    let mut cost = CostSum::default();
+    of_task.rev().take_while(is_new).for_each(|t| cost.add_attempt(t.view));
     let own = commit.as_deref().filter(|_| place == Place::Branch);
     Some(LandedTask {
         task: started.task.clone(),
@@ -79,7 +96,7 @@ fn landed(sources: &Sources<'_>, tries: &[Try<'_>], one: &Try<'_>) -> Option<Lan
         unproven: verdict.map(|v| v.unproven.clone()).unwrap_or_default(),
         // Attempts before the period count as the loop counted them.
         tries: counted.max(usize::try_from(started.retries).unwrap_or(0) + 1),
-        cost_usd: one.view.backend.as_ref().and_then(|end| end.cost),
+        cost,
         commit: commit.clone(),
         place,
         undo: own.and_then(|commit| undo(&started.task, &[commit], sources.ledger)),
@@ -105,6 +122,17 @@ fn finish(sources: &Sources<'_>, part: &mut SpecPart) {
     });
     part.done = match last {
         Some(entry) => entry.status == Status::Done,
-        None => !part.commits.is_empty() || accepted,
+        None => !part.commits.is_empty() || accepted || is_all_done(sources, spec),
     };
+}
+
+/// Whether `ralph build` finished every task of a spec. What a construct claims has yet to be accepted.
+fn is_all_done(sources: &Sources<'_>, spec: &str) -> bool {
+    let (plan, belongs) = (sources.plan, Belongs::to(sources.plan));
+    let is_done = |state: &State| matches!(state, State::Done | State::Accepted | State::Skipped);
+    let open = plan.tasks.iter().filter(|task| !is_done(&task.state)).map(|task| &task.id);
+    let rejected = plan.buried().filter(|stone| stone.kind == TombstoneKind::Reject);
+    let mut left = open.chain(rejected.map(|stone| &stone.id));
+    !sources.past.attempts().any(|(_, constructed)| constructed == Some(spec))
+        && !left.any(|id| belongs.spec_of(id.as_str()).as_deref() == Some(spec))
 }

@@ -3,7 +3,7 @@
 use super::words::{amendment, doubts, effort, evidence, failure, remarks};
 use super::{LandedTask, Place, Report, SpecPart};
 use crate::text::{clip, one_line};
-use crate::words::{dollars, elapsed, short};
+use crate::words::{elapsed, short};
 
 /// Most characters of a reason.
 const REASON: usize = 300;
@@ -22,6 +22,7 @@ impl Report {
         if !self.specs.is_empty() {
             page.line("\n## Landed");
             self.specs.iter().for_each(|part| spec(&mut page, part));
+            self.other_cost().iter().for_each(|other| page.line(&format!("\n{other}")));
         }
         self.write_failed(&mut page);
         if !self.amendments.is_empty() {
@@ -71,16 +72,8 @@ impl Report {
         page.title("Time and cost");
         page.line("| stage | runs | time | cost |\n| --- | ---: | ---: | ---: |");
         for line in &self.stages {
-            let unknown = match line.cost_unknown {
-                0 => String::new(),
-                n => format!(" + {n} unknown"),
-            };
-            let (time, cost) = (elapsed(line.agent_ms / 1000), dollars(line.cost_usd));
-            page.line(&format!(
-                "| {} | {} | {time} | {cost}{unknown} |",
-                plain(&line.stage),
-                line.runs
-            ));
+            let (stage, time) = (plain(&line.stage), elapsed(line.agent_ms / 1000));
+            page.line(&format!("| {stage} | {} | {time} | {} |", line.runs, line.cost));
         }
     }
 }

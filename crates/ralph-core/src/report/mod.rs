@@ -30,6 +30,7 @@ pub use since::Since;
 
 use serde::Serialize;
 
+use crate::cost_sum::CostSum;
 use crate::cycle::{AmendmentRow, Proof};
 use crate::gate::GateCheck;
 use crate::needs::Need;
@@ -51,6 +52,8 @@ pub struct Report {
     pub needs: Vec<Need>,
     /// What landed, by spec.
     pub specs: Vec<SpecPart>,
+    /// What was spent on work that is in none of `specs`.
+    pub other_cost: CostSum,
     /// Specs that were given up.
     pub failed_specs: Vec<FailedSpec>,
     /// Tasks that failed and have not landed since.
@@ -84,10 +87,9 @@ pub struct Totals {
     pub first_tries: usize,
     /// Those that landed with it.
     pub first_try_landed: usize,
-    /// Dollars, as far as known.
-    pub cost_usd: f64,
-    /// Backend runs whose cost nobody knows.
-    pub cost_unknown: usize,
+    /// What its backend runs cost.
+    #[serde(flatten)]
+    pub cost: CostSum,
     /// Time in which backends worked, in milliseconds.
     pub agent_ms: u64,
     /// Time in which a loop ran, in seconds.
@@ -109,10 +111,9 @@ pub struct SpecPart {
     pub tasks: Vec<LandedTask>,
     /// Attempts on the way that failed.
     pub failed_attempts: usize,
-    /// Dollars, as far as known.
-    pub cost_usd: f64,
-    /// Backend runs whose cost nobody knows.
-    pub cost_unknown: usize,
+    /// What its backend runs cost.
+    #[serde(flatten)]
+    pub cost: CostSum,
     /// Time in which backends worked on it, in milliseconds.
     pub agent_ms: u64,
     /// The command that takes all of it out again.
@@ -156,8 +157,9 @@ pub struct LandedTask {
     pub unproven: Vec<String>,
     /// Attempts it took.
     pub tries: usize,
-    /// Dollars of the attempt that landed, where known.
-    pub cost_usd: Option<f64>,
+    /// What its attempts cost since it last landed.
+    #[serde(flatten)]
+    pub cost: CostSum,
     /// The commit.
     pub commit: Option<String>,
     /// Where the work is.
@@ -215,7 +217,7 @@ pub struct RunLine {
     pub began: i64,
     /// The last thing it did.
     pub last: i64,
-    /// How it ended; `None` while it goes on, and after a crash.
+    /// How it ended; `None` while it runs.
     pub end: Option<String>,
 }
 
@@ -228,10 +230,9 @@ pub struct StageLine {
     pub runs: usize,
     /// Time in which backends worked, in milliseconds.
     pub agent_ms: u64,
-    /// Dollars, as far as known.
-    pub cost_usd: f64,
-    /// Backend runs whose cost nobody knows.
-    pub cost_unknown: usize,
+    /// What its backend runs cost.
+    #[serde(flatten)]
+    pub cost: CostSum,
 }
 
 /// Money was spent.

@@ -83,10 +83,12 @@ impl Past {
                 let command = run.command.clone();
                 self.runs.push(Run { command, began: at, last: at, end: None });
             }
-            Record::RunEnded { message, .. } => {
+            Record::RunEnded { end, message, .. } => {
                 self.stop_waiting(at);
                 if let Some(run) = self.runs.last_mut() {
-                    run.end = Some(message.clone());
+                    // A planner that did its work completed no task.
+                    let planned = run.command == "plan" && end == "complete";
+                    run.end = Some(if planned { "planned".to_owned() } else { message.clone() });
                 }
             }
             Record::ConstructStarted(start) => self.spec = Some(start.spec.clone()),
@@ -94,9 +96,13 @@ impl Past {
                 self.stop_waiting(at);
                 self.of_attempt.push(self.spec.clone());
             }
-            Record::Answered(_) | Record::BackendEnded(_) => {
-                self.of_spending.push(self.spec.clone());
+            Record::Answered(answered) => {
+                // `ralph plan` names the spec as what it asks about.
+                let planned = (answered.role == "plan" && !answered.item.is_empty())
+                    .then(|| answered.item.clone());
+                self.of_spending.push(self.spec.clone().or(planned));
             }
+            Record::BackendEnded(_) => self.of_spending.push(self.spec.clone()),
             Record::Waiting { .. } => self.waiting = Some(self.waiting.unwrap_or(at)),
             Record::Waited => self.stop_waiting(at),
             Record::Noted { event, message, details } => self.note(at, event, message, details),

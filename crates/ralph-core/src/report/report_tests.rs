@@ -168,7 +168,7 @@ fn a_night_is_told_in_the_order_in_which_a_tired_person_wants_it() {
     assert_eq!(
         report.markdown(),
         "\
-# shop: 2 tasks landed, 1 failed, 1 thing needs you
+# shop: 1 spec done, 1 task failed, 1 thing needs you
 
 Mon 20 Jan 01:00 to Mon 20 Jan 09:00 (8h 0m).
 2 tasks landed in 4 attempts, 1 of 3 tasks at the first try (33 %), $1.75 and 1 run of unknown cost. Agents worked 20m 0s; \
@@ -181,11 +181,11 @@ loops ran 30m 0s.
 
 ## Landed
 
-### a.md: not finished
+### a.md: done
 
 2 tasks landed, 1 attempt failed on the way, $1.50 and 1 run of unknown cost, 15m 0s.
 
-- **t-aaaa Resize \\<b\\>**: green: lint, test; 2 tries, $1.00, commit 1111111111
+- **t-aaaa Resize \\<b\\>**: green: lint, test; 2 tries, $1.50, commit 1111111111
   - look at it: tests/a.rs: changed
   - undo: `git revert --no-commit 1111111111; git checkout HEAD -- ralph/plan.jsonl && git commit -m 'Undo t-aaaa'`
 - **t-bbbb Resize \\<b\\>**: green: lint, test; first try, cost unknown, commit 2222222222
@@ -194,6 +194,8 @@ loops ran 30m 0s.
 
 Undo all of it: `for c in 2222222222 1111111111; do git revert --no-commit $c; \
 git checkout HEAD -- ralph/plan.jsonl; done && git commit -m 'Undo a.md'`
+
+Everything else: $0.25.
 
 ## Failed
 
@@ -205,7 +207,7 @@ git checkout HEAD -- ralph/plan.jsonl; done && git commit -m 'Undo a.md'`
 
 | stage | runs | time | cost |
 | --- | ---: | ---: | ---: |
-| build | 4 | 20m 0s | $1.75 + 1 unknown |
+| build | 4 | 20m 0s | $1.75 and 1 run of unknown cost |
 
 ## Runs
 
@@ -236,7 +238,7 @@ fn a_spec_that_was_committed_as_a_whole_is_undone_as_a_whole() {
     assert_eq!((part.spec.as_deref(), part.done, part.commits.len()), (Some("a.md"), true, 1));
     assert_eq!((part.tasks[0].place, &part.tasks[0].undo), (Place::Spec, &None));
     assert!(part.undo.as_ref().unwrap().starts_with("git revert --no-commit 3333333333;"));
-    assert_eq!((part.cost_usd, report.totals.specs_done), (1.5, 1));
+    assert_eq!((part.cost.usd, report.totals.specs_done), (1.5, 1));
     assert_eq!(
         report.stages.iter().map(|s| s.stage.as_str()).collect::<Vec<_>>(),
         ["build", "verify"]
@@ -323,7 +325,7 @@ fn the_page_stands_alone_and_texts_stay_texts() {
     assert!(page.contains("Resize &lt;b&gt;") && !page.contains("Resize <b>"));
     assert_eq!(page.matches("<svg").count(), 3);
     assert!(page.contains("prefers-color-scheme: dark") && page.contains("@media print"));
-    assert!(page.contains("<h1>2 tasks landed, 1 failed, 1 thing needs you</h1>"), "{page}");
+    assert!(page.contains("<h1>1 spec done, 1 task failed, 1 thing needs you</h1>"), "{page}");
 }
 
 #[test]

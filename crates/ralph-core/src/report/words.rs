@@ -4,8 +4,9 @@ use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
 
 use super::{FailedTask, LandedTask, Place, Report, RunLine, SpecPart, Totals};
+use crate::cost_sum::CostSum;
 use crate::cycle::{AmendmentRow, Proof};
-use crate::words::{count, dollars, elapsed, short, took};
+use crate::words::{count, elapsed, short, took};
 
 impl Report {
     /// Whether there is anything to tell.
@@ -24,15 +25,18 @@ impl Report {
             };
         }
         // Whoever thinks in specs is told of specs; the tasks come below.
+        let some = |n: usize| (n > 0).then(|| format!("{n} failed"));
         let (done, failed) = match (t.specs_done, t.specs_failed) {
-            (0, 0) => (format!("{} landed", count(t.tasks_landed, "task")), t.tasks_failed),
-            (0, n) => (format!("{} failed", count(n, "spec")), 0),
-            (n, failed) => (format!("{} done", count(n, "spec")), failed),
+            (0, 0) => (format!("{} landed", count(t.tasks_landed, "task")), some(t.tasks_failed)),
+            (0, n) => (format!("{} failed", count(n, "spec")), None),
+            (n, 0) if t.tasks_failed > 0 => {
+                let failed = format!("{} failed", count(t.tasks_failed, "task"));
+                (format!("{} done", count(n, "spec")), Some(failed))
+            }
+            (n, failed) => (format!("{} done", count(n, "spec")), some(failed)),
         };
         let mut parts = vec![done];
-        if failed > 0 {
-            parts.push(format!("{failed} failed"));
-        }
+        parts.extend(failed);
         parts.push(match self.needs.len() {
             0 => "nothing needs you".to_owned(),
             n => format!("{} you", needs(n)),
@@ -70,7 +74,7 @@ impl Report {
         let landed = count(t.tasks_landed, "task");
         let mut text =
             format!("{landed} landed in {}{}", count(t.attempts, "attempt"), first_try(t));
-        text.push_str(&format!(", {}.", money(t.cost_usd, t.cost_unknown)));
+        text.push_str(&format!(", {}.", t.cost.in_list()));
         text.push_str(&format!(" Agents worked {}", elapsed(t.agent_ms / 1000)));
         text.push_str(&format!("; loops ran {}", elapsed(t.run_seconds)));
         if t.waited_seconds > 0 {
@@ -80,9 +84,15 @@ impl Report {
         text + "."
     }
 
+    /// What was spent beside the specs that landed, where there is both.
+    pub(super) fn other_cost(&self) -> Option<String> {
+        let shown = !self.specs.is_empty() && self.other_cost != CostSum::default();
+        shown.then(|| format!("Everything else: {}.", self.other_cost.in_list()))
+    }
+
     /// How a run went.
     pub(super) fn run(&self, run: &RunLine) -> String {
-        let end = run.end.as_deref().unwrap_or("still running, or killed");
+        let end = run.end.as_deref().unwrap_or("still running");
         format!("{}: ralph {}, {end}", self.time(run.began), run.command)
     }
 }
@@ -110,15 +120,6 @@ pub(super) fn percent(totals: &Totals) -> Option<usize> {
     (all > 0).then(|| (landed.saturating_mul(200) + all) / (all.saturating_mul(2)))
 }
 
-/// Money, and that some of it is unknown.
-pub(super) fn money(cost: f64, unknown: usize) -> String {
-    match (cost > 0.0, unknown) {
-        (_, 0) => dollars(cost),
-        (false, n) => format!("cost unknown ({})", count(n, "run")),
-        (true, n) => format!("{} and {} of unknown cost", dollars(cost), count(n, "run")),
-    }
-}
-
 /// What a spec took.
 pub(super) fn effort(part: &SpecPart) -> String {
     let mut parts = Vec::new();
@@ -128,7 +129,7 @@ pub(super) fn effort(part: &SpecPart) -> String {
     if part.failed_attempts > 0 {
         parts.push(format!("{} failed on the way", count(part.failed_attempts, "attempt")));
     }
-    parts.push(money(part.cost_usd, part.cost_unknown));
+    parts.push(part.cost.in_list());
     parts.push(took(part.agent_ms));
     parts.join(", ")
 }
@@ -163,7 +164,7 @@ pub(super) fn remarks(task: &LandedTask) -> String {
         0 | 1 => "first try".to_owned(),
         n => format!("{n} tries"),
     });
-    parts.push(crate::words::cost(task.cost_usd));
+    parts.push(task.cost.in_list());
     match (task.place, &task.commit) {
         (Place::Branch, Some(commit)) => parts.push(format!("commit {}", short(commit))),
         (Place::Branch | Place::Spec, _) => parts.push("in the spec's commit".to_owned()),

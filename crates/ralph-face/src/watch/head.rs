@@ -4,7 +4,7 @@ use ralph_core::cycle::On;
 use ralph_core::dashboard::{AttemptNow, HealthWord, Need, State};
 
 use crate::line::{Line, Style};
-use crate::words::{dollars, elapsed, tokens};
+use crate::words::{elapsed, tokens};
 
 /// From this height on each answer has a line of its own.
 const ROOMY: u16 = 14;
@@ -95,7 +95,7 @@ fn limit(seconds: u64) -> String {
 
 fn finished(state: &State) -> usize {
     let tally = state.tasks;
-    tally.accepted + tally.skipped + tally.done
+    tally.finished()
 }
 
 fn stuck(state: &State) -> usize {
@@ -155,27 +155,10 @@ fn health(state: &State) -> Line {
     label("health").add(style, word).add(Style::Plain, format!(": {why}"))
 }
 
-/// Whether at least a part of what was spent is known.
-fn is_known(state: &State) -> bool {
-    !state.cost.unknown || state.cost.run_usd > 0.0
-}
-
-fn spent(state: &State) -> String {
-    let cost = &state.cost;
-    match (cost.unknown, cost.run_usd > 0.0) {
-        (true, false) => "unknown".to_owned(),
-        (true, true) => format!("{} and more", dollars(cost.run_usd)),
-        (false, _) => dollars(cost.run_usd),
-    }
-}
-
 /// What it cost, and how full the context is.
 fn cost(state: &State) -> Line {
-    let limit = match state.cost.limit_usd {
-        Some(limit) if is_known(state) => format!(" of {}", dollars(limit)),
-        Some(limit) => format!(", limit {}", dollars(limit)),
-        None => ", no limit".to_owned(),
-    };
+    let spent = state.cost.run().with_limit(state.cost.limit_usd);
+    let no_limit = if state.cost.limit_usd.is_none() { ", no limit" } else { "" };
     let context = state.context.as_ref().map(|context| match context.window {
         Some(window) if window > 0 => {
             let share = context.used.saturating_mul(100) / window;
@@ -184,8 +167,8 @@ fn cost(state: &State) -> Line {
         _ => format!("  context {} tokens", tokens(context.used)),
     });
     label("cost")
-        .add(Style::Plain, format!("{}{limit}{}", spent(state), context.unwrap_or_default()))
-        .add(Style::Faint, format!("  {} here so far", dollars(state.cost.total_usd)))
+        .add(Style::Plain, format!("{spent}{no_limit}{}", context.unwrap_or_default()))
+        .add(Style::Faint, format!("  {} here so far", state.cost.total()))
 }
 
 /// Three answers in one line, for a low screen.
@@ -195,18 +178,14 @@ fn brief(state: &State) -> Line {
         0 => String::new(),
         n => format!(", {n} stuck"),
     };
-    let limit = state.cost.limit_usd.filter(|_| is_known(state));
-    let limit = limit.map(|limit| format!("/{}", dollars(limit)));
+    let cost = match state.cost.run() {
+        run if run.is_unknown() => run.in_list(),
+        run => run.with_limit(state.cost.limit_usd),
+    };
     Line::of(style, word)
         .add(Style::Plain, format!("  {}/{} done", finished(state), state.tasks_total))
         .add(Style::Bad, stuck)
-        .add(
-            Style::Plain,
-            match is_known(state) {
-                true => format!("  {}{}", spent(state), limit.unwrap_or_default()),
-                false => "  cost unknown".to_owned(),
-            },
-        )
+        .add(Style::Plain, format!("  {cost}"))
 }
 
 /// What needs somebody most.

@@ -58,6 +58,11 @@ impl Holder {
         Self { pid: std::process::id(), started: started.into(), command }
     }
 
+    /// Whether it is a loop, which takes commands such as `ralph stop`.
+    fn is_loop(&self) -> bool {
+        self.command.split(' ').any(|word| matches!(word, "build" | "construct" | "agent"))
+    }
+
     /// Write the name into a lock file. It is for messages only, so failing at it is no reason not
     /// to have the lock.
     fn write_to(&self, file: &File) {
@@ -125,8 +130,10 @@ impl LockError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::AlreadyRunning { holder } => Some(match holder {
-                Some(h) => format!("wait until it is done, or stop it: `kill {}`", h.pid),
-                None => "wait until it is done, or stop it".to_owned(),
+                Some(h) if !h.is_loop() => {
+                    format!("wait until it is done, or stop it: `kill {}`", h.pid)
+                }
+                _ => "wait until it is done, or stop it: `ralph stop`".to_owned(),
             }),
             Self::Busy { holder, .. } => Some(match holder {
                 Some(h) => format!(

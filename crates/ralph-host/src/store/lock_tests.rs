@@ -26,7 +26,7 @@ fn the_second_loop_is_told_who_runs() {
         error.to_string(),
         "already running, pid 4711 (`ralph build`, since 2025-01-20T10:30:00Z)"
     );
-    assert!(error.hint().is_some_and(|h| h.contains("kill 4711")));
+    assert!(error.hint().is_some_and(|h| h.contains("`ralph stop`") && !h.contains("kill")));
 }
 
 #[test]

@@ -53,8 +53,9 @@ fn find(site: &Site, id: &str) -> Result<AttemptView, Refusal> {
 /// `GET /api/attempts/{id}`
 pub(crate) fn one(site: &Site, _: &Request, id: &str) -> Result<Value, Refusal> {
     let view = find(site, id)?;
-    let mut told = attempt::as_json(&view);
-    told["row"] = value(&attempt_row(&view, &site.running()))?;
+    let running = site.running();
+    let mut told = attempt::as_json(&view, &running);
+    told["row"] = value(&attempt_row(&view, &running))?;
     told["claim_words"] = json!(view.backend.as_ref().map(|end| attempt::claim(&end.claimed)));
     told["retry_context"] = json!(view.context);
     told["kept_as"] = json!(attempt::kept(&view));

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use ralph_core::cycle::{AttemptView, History};
+use ralph_core::needs::Running;
 use ralph_core::text::nearest;
 use ralph_face::{attempt, words};
 
@@ -37,17 +38,17 @@ pub(crate) struct AttemptsArgs {
 
 /// Run it.
 pub(crate) fn run(context: &Context, args: &AttemptsArgs) -> Result<ExitCode, CommandError> {
-    let history = context.history()?;
+    let (history, running) = (context.history()?, context.running());
     let wanted = |view: &&AttemptView| args.task.as_ref().is_none_or(|id| view.started.task == *id);
     let most = args.number.unwrap_or(usize::MAX);
     let found: Vec<&AttemptView> =
         history.attempts.iter().rev().filter(wanted).take(most).collect();
     if Render::from_flag(args.json) == Render::Json {
-        out::json(&found.iter().map(|view| attempt::as_json(view)).collect())?;
+        out::json(&found.iter().map(|view| attempt::as_json(view, &running)).collect())?;
         return Ok(ExitCode::SUCCESS);
     }
     match (&args.task, found.is_empty()) {
-        (_, false) => table(&found).into_iter().try_for_each(out::line)?,
+        (_, false) => table(&found, &running).into_iter().try_for_each(out::line)?,
         (Some(task), true) => out::line(none_on(task, &history))?,
         (None, true) => out::line("No attempt was made here yet.")?,
     }
@@ -64,14 +65,14 @@ fn none_on(task: &str, history: &History) -> String {
     }
 }
 
-fn table(found: &[&AttemptView]) -> Vec<String> {
+fn table(found: &[&AttemptView], running: &Running) -> Vec<String> {
     let titles = ["#", "task", "backend", "result", "files", "gates", "cost", "time", "kept as"];
     let mut rows = vec![titles.map(str::to_owned).to_vec()];
-    rows.extend(found.iter().map(|view| row(view)));
+    rows.extend(found.iter().map(|view| row(view, running)));
     out::table(&rows)
 }
 
-fn row(view: &AttemptView) -> Vec<String> {
+fn row(view: &AttemptView, running: &Running) -> Vec<String> {
     let nothing = || "-".to_owned();
     let started = &view.started;
     let end = view.backend.as_ref();
@@ -79,7 +80,7 @@ fn row(view: &AttemptView) -> Vec<String> {
         started.iteration.to_string(),
         out::clean(&started.task),
         out::clean(&started.backend),
-        attempt::result(view),
+        attempt::result(view, running),
         end.map_or_else(nothing, |end| end.changed.to_string()),
         attempt::gates(view).unwrap_or_else(nothing),
         end.and_then(|end| end.cost).map_or_else(nothing, words::dollars),

@@ -8,6 +8,7 @@ use ralph_core::inbox::{Change, Entry, Inbox, InboxError, Status};
 use ralph_core::init::is_starter;
 use ralph_core::needs::Running;
 use ralph_core::spec;
+use ralph_core::words::count;
 use ralph_host::drive::{self, Warnings};
 use serde_json::json;
 
@@ -86,7 +87,7 @@ fn list(context: &Context, render: Render) -> Result<(), CommandError> {
     }
     let entries = inbox.entries();
     let end = if entries.is_empty() { "" } else { ":" };
-    out::line(format!("Inbox ({} specs){end}", entries.len()))?;
+    out::line(format!("Inbox ({}){end}", count(entries.len(), "spec")))?;
     let now = context.now();
     let width = entries.iter().map(|e| e.spec.chars().count()).max().unwrap_or(0).max(16);
     for entry in entries {

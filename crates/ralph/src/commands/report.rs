@@ -9,7 +9,7 @@ use ralph_core::report::{Past, Report, Since, Sources};
 use ralph_host::proc::Runner;
 use ralph_host::store::{put_view, read_entries};
 
-use crate::args::Common;
+use crate::args::{Common, PlanArgs};
 use crate::commands::permit::Access;
 use crate::context::{Context, git_error};
 use crate::error::CommandError;
@@ -66,7 +66,7 @@ fn report(context: &Context, args: &ReportArgs) -> Result<Report, CommandError> 
     let mut past = Past::default();
     read_entries(&context.project.state_dir(), &mut |entry| past.add(entry))
         .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
-    let file = context.read_plan(&args.common.plan)?;
+    let file = context.read_plan(&plan_args(context, args, &past))?;
     let text = super::inbox::read(context)?;
     let inbox = super::inbox::parse(context, &text)?;
     let (on_branch, ledger) = ask_git(context, &past.commits())?;
@@ -86,6 +86,13 @@ fn report(context: &Context, args: &ReportArgs) -> Result<Report, CommandError> 
         until: now,
         utc_offset: offset,
     }))
+}
+
+/// The plan that was asked for, else that of the last run.
+fn plan_args(context: &Context, args: &ReportArgs, past: &Past) -> PlanArgs {
+    let last = past.history.run.as_ref().map(|run| context.project.root().join(&run.plan));
+    let last = last.filter(|path| path.is_file());
+    PlanArgs { plan: args.common.plan.plan.clone().or(last) }
 }
 
 /// Which commits are on the branch, and what of the ledger is in git.

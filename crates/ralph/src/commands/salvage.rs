@@ -189,7 +189,7 @@ impl Kept<'_> {
             return "written while gates looked at the tree before".into();
         }
         match self.view(kept) {
-            Some(view) => attempt::result(view),
+            Some(view) => attempt::result(view, &self.context.running()),
             None => "unknown: the journal does not have it".into(),
         }
     }

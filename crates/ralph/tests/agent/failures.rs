@@ -33,6 +33,15 @@ fn the_stash_brings_back_exactly_the_work_of_the_spec() {
 }
 
 #[test]
+fn a_spec_that_failed_is_not_listed_as_landed() {
+    let lab = failing();
+    lab.agent([]).fails(3);
+    let text = lab.run(["report"]).ok().stdout;
+    assert!(text.contains("1 spec failed") && text.contains("\n- **a.md**: "), "{text}");
+    assert!(!text.contains("## Landed"), "{text}");
+}
+
+#[test]
 fn the_tree_and_the_users_files_are_as_before_a_spec_that_failed() {
     let lab = failing();
     let before = dirt::make(&lab);

@@ -55,6 +55,16 @@ fn every_view_shows_the_same_sum() {
         assert!((sum - 4.05).abs() < 1e-9, "{sum} is not 4.05: {sums:?} {models} {stages}");
     }
     assert!(lab.ask_git(["log", "-1", "--format=%b"]).contains("Cost: $4.05"));
+    let spec = report["specs"][0]["cost_usd"].as_f64().unwrap();
+    assert!((spec - 4.05).abs() < 1e-9, "the spec has its planning: {spec}");
+    let names = |stages: &serde_json::Value, key: &str| {
+        let stages = stages.as_array().unwrap().iter();
+        let mut names: Vec<String> = stages.map(|stage| stage[key].to_string()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&numbers["stages"], "name"), names(&report["stages"], "stage"));
+    assert!(names(&numbers["stages"], "name").len() >= 3, "plan, build and verify");
 }
 
 #[test]

@@ -53,3 +53,4 @@ mod secrets;
 mod settings;
 mod trouble;
 mod twin;
+mod views;

@@ -40,6 +40,21 @@ fn a_spec_becomes_tasks_with_criteria_notes_dependencies_and_priorities() {
 }
 
 #[test]
+fn the_report_says_that_it_was_planned_and_counts_its_cost_to_the_spec() {
+    let lab = lab();
+    lab.agents(&planner("", &format!("{{ cost = 0.50 }}, {}", answers(&three()))));
+    plan(&lab, [SPEC]).ok();
+    lab.run(["build", "--once"]).ok();
+    let text = lab.run(["report"]).ok().stdout;
+    assert!(text.contains("ralph plan, planned"), "{text}");
+    let report = lab.run(["report", "--json"]).ok().json();
+    let part = &report["specs"][0];
+    assert_eq!((&part["spec"], &part["cost_usd"]), (&json!(SPEC), &json!(0.5)), "{part:#}");
+    assert_eq!(part["done"], false, "two tasks are left");
+    assert_eq!(report["other_cost"], json!({ "cost_usd": 0.0, "cost_unknown": 0 }));
+}
+
+#[test]
 fn every_format_can_be_planned_and_then_built() {
     for (word, format) in [
         ("jsonl", Format::Jsonl),

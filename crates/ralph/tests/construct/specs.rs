@@ -131,6 +131,7 @@ fn a_second_construct_in_the_same_worktree_is_refused() {
     until(|| lab.path("ralph/plan.jsonl").exists());
     let second = lab.construct([]).fails(1);
     says(&second, "already running");
+    says(&second, "`ralph stop`");
     run.kill();
     lab.agents(&plans(json!({ "tasks": [new("one", "Write one")] })));
     lab.construct([]).ok();

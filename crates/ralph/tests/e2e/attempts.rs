@@ -7,7 +7,7 @@ const LOG: &str = "build/ralph-logs/ralph-1-build-2.log";
 const GATE_LOG: &str = ".ralph/logs/validation/iter-2-test.log";
 const SALVAGE: &str = "refs/ralph/01JRUN/salvage/01JAAA1";
 
-/// Four attempts: one failed, one landed, one met a usage limit, one is under way.
+/// Four attempts: one failed, one landed, one met a usage limit, one was interrupted.
 fn journal(commit: &str) -> String {
     let attempt = |id: &str, iteration: u32, task: &str| {
         json!({
@@ -81,7 +81,7 @@ fn attempts_are_listed_newest_first_with_how_they_ended_and_where_their_work_is(
     built().run(["attempts"]).ok().stdout(
         "\
 #  task     backend  result            files  gates   cost   time    kept as
-4  t-other  claude   under way         -      -       -      -       -
+4  t-other  claude   interrupted       -      -       -      -       -
 3  t-other  claude   usage limit       0      -       -      2.0s    -
 2  t-7jla   claude   landed, unproven  1      2 of 2  -      1m 12s  3f2a9c1d5e
 1  t-7jla   claude   gates failed      4      1 of 2  $0.03  1m 12s  refs/ralph/01JRUN/salvage/01JAAA1
@@ -98,7 +98,10 @@ fn attempts_of_one_task_can_be_asked_for_also_as_json() {
     assert_eq!((&found[1]["failure"], &found[1]["salvage"]), (&json!("gates"), &json!(SALVAGE)));
     assert_eq!((&found[0]["cost_usd"], &found[1]["cost_usd"]), (&Value::Null, &json!(0.03)));
     let newest = p.run(["attempts", "-n", "1", "--json"]).ok().json();
-    assert_eq!((newest.as_array().unwrap().len(), &newest[0]["result"]), (1, &json!("open")));
+    assert_eq!(
+        (newest.as_array().unwrap().len(), &newest[0]["result"]),
+        (1, &json!("interrupted"))
+    );
     p.run(["attempts", "--task", "t-7jal"]).ok().stdout_has("Did you mean t-7jla?");
 }
 
@@ -125,7 +128,7 @@ Log:      build/ralph-logs/ralph-1-build-1.log
 ",
     );
     p.run(["show", "01jaab"]).ok().stdout_has("Result:   landed, unproven").stdout_has("(retry 1)");
-    p.run(["show"]).ok().stdout_has("Attempt:  01JBBB4").stdout_has("Result:   under way");
+    p.run(["show"]).ok().stdout_has("Attempt:  01JBBB4").stdout_has("Result:   interrupted");
     assert_eq!(p.run(["show", "last", "--json"]).ok().json()["attempt"], "01JBBB4");
 }
 

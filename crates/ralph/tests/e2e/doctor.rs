@@ -109,6 +109,24 @@ fn the_lock_of_a_killed_ralph_is_removed() {
 }
 
 #[test]
+fn the_line_that_adds_a_gate_can_be_pasted_into_the_settings() {
+    let p = healthy();
+    let settings = "backend = \"sim\"\n[build]\nmax_iterations = 3\n";
+    p.write("ralph.toml", settings);
+    let found = about(&p.run(["doctor", "--json"]), "gate");
+    let fix = found[0]["fix"].as_str().unwrap();
+    let (_, line) = fix.split_once(": ").unwrap();
+    p.write("ralph.toml", format!("{line}\n{settings}"));
+    let run = p.run(["doctor", "--json"]);
+    assert_eq!(about(&run, "settings")[0]["state"], "ok", "{}", run.stdout);
+    assert!(
+        about(&run, "gate")[0]["what"].as_str().unwrap().starts_with("test: "),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
 fn settings_that_cannot_be_read_are_told_line_by_line_and_no_gate_runs() {
     let p = healthy().file("ralph.toml", "max_retriez = 1\nbackend = 7\n");
     let run = p.run(["doctor", "--json"]).fails(3);

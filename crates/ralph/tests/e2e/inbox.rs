@@ -113,6 +113,9 @@ fn list_shows_when_and_why_a_spec_ended() {
 #[test]
 fn an_empty_inbox_says_so() {
     with_specs(&[]).run(["inbox"]).ok().stdout_has("Inbox (0 specs)");
+    let one = with_specs(&["a.md"]);
+    one.run(["inbox", "add", "a.md"]).ok();
+    one.run(["inbox"]).ok().stdout_has("Inbox (1 spec):");
 }
 
 #[test]

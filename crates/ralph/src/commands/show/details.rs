@@ -23,13 +23,13 @@ pub(super) fn prompt_path(view: &AttemptView) -> Option<String> {
 
 /// Print the prompt.
 pub(super) fn prompt(context: &Context, view: &AttemptView) -> Result<(), CommandError> {
-    let path = prompt_path(view).ok_or_else(|| nothing(view, "prompt"))?;
+    let path = prompt_path(view).ok_or_else(|| nothing(context, view, "prompt"))?;
     print(&read(context, &path)?)
 }
 
 /// Print what the backend said and did, one line each.
 pub(super) fn events(context: &Context, view: &AttemptView) -> Result<(), CommandError> {
-    let log = view.started.log.as_ref().ok_or_else(|| nothing(view, "log"))?;
+    let log = view.started.log.as_ref().ok_or_else(|| nothing(context, view, "log"))?;
     let path = context.project.root().join(log);
     let file = std::fs::File::open(&path).map_err(|e| gone(log, &e))?;
     let request = Request { permissions: Permissions::Default, ..Request::plain("") };
@@ -70,9 +70,8 @@ pub(crate) fn driver(
 /// Print the whole output of the gates.
 pub(super) fn gates(context: &Context, view: &AttemptView) -> Result<(), CommandError> {
     let Some(verdict) = &view.verdict else {
-        return Err(
-            nothing(view, "gate result").hint("gates run only after a backend made a claim")
-        );
+        return Err(nothing(context, view, "gate result")
+            .hint("gates run only after a backend made a claim"));
     };
     for check in &verdict.checks {
         let (name, words, command) = (&check.name, attempt::check(check), &check.command);
@@ -94,7 +93,7 @@ pub(super) fn diff(context: &Context, view: &AttemptView) -> Result<(), CommandE
 
 /// What was changed, as a patch.
 pub(crate) fn patch(context: &Context, view: &AttemptView) -> Result<Vec<u8>, CommandError> {
-    let kept = attempt::kept(view).ok_or_else(|| nothing(view, "change"))?;
+    let kept = attempt::kept(view).ok_or_else(|| nothing(context, view, "change"))?;
     let root = context.project.root();
     let Some(git_dir) = context.project.git_dir() else {
         return Err(CommandError::new("this is not a git repository, so no change is kept"));
@@ -114,9 +113,12 @@ fn read(context: &Context, path: &str) -> Result<Vec<u8>, CommandError> {
     std::fs::read(context.project.root().join(path)).map_err(|e| gone(path, &e))
 }
 
-fn nothing(view: &AttemptView, what: &str) -> CommandError {
+fn nothing(context: &Context, view: &AttemptView, what: &str) -> CommandError {
     let number = view.started.iteration;
-    CommandError::new(format!("iteration {number} has no {what}: {}", attempt::result(view)))
+    CommandError::new(format!(
+        "iteration {number} has no {what}: {}",
+        attempt::result(view, &context.running())
+    ))
 }
 
 fn gone(path: &str, error: &std::io::Error) -> CommandError {

@@ -60,7 +60,7 @@ pub(crate) fn run(context: &Context, args: &ShowArgs) -> Result<ExitCode, Comman
     let history = context.history()?;
     let view = find(&history, &args.which)?;
     if Render::from_flag(args.json) == Render::Json {
-        out::json(&attempt::as_json(view))?;
+        out::json(&attempt::as_json(view, &context.running()))?;
         return Ok(ExitCode::SUCCESS);
     }
     match args.part {

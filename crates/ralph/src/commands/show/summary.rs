@@ -3,6 +3,7 @@
 use ralph_core::age;
 use ralph_core::cycle::{AttemptView, BackendEnd, Fate};
 use ralph_core::gate::GateVerdict;
+use ralph_core::needs::Running;
 use ralph_face::{attempt, words};
 
 use super::details::prompt_path;
@@ -29,7 +30,7 @@ pub(super) fn print(context: &Context, view: &AttemptView) -> Result<(), Command
     if let Some(verdict) = &view.verdict {
         gates(&mut rows, verdict);
     }
-    fate(&mut rows, view);
+    fate(&mut rows, view, &context.running());
     if let Some(log) = &started.log {
         rows.add("Log:", log.clone());
     }
@@ -94,11 +95,11 @@ fn gates(rows: &mut Rows, verdict: &GateVerdict) {
     }
 }
 
-fn fate(rows: &mut Rows, view: &AttemptView) {
+fn fate(rows: &mut Rows, view: &AttemptView, running: &Running) {
     let number = view.started.iteration;
     match &view.fate {
         Fate::Failed { failure, .. } => rows.add("Result:", failure.told()),
-        _ => rows.add("Result:", attempt::result(view)),
+        _ => rows.add("Result:", attempt::result(view, running)),
     }
     if let Some(at) = &view.ended_at {
         rows.add("Ended:", at);

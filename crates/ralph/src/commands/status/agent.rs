@@ -30,7 +30,9 @@ pub(super) fn as_json(context: &Context) -> Result<Value, CommandError> {
         Some(Err(why)) => json!({ "error": why }),
         Some(Ok(session)) => {
             let mut value = json!(session);
-            value["total_cost"] = json!(session.spent(&context.history()?));
+            let cost = session.cost(&context.history()?);
+            value["total_cost"] = json!(cost.usd);
+            value["unknown_cost_runs"] = json!(cost.unknown_runs);
             value["running"] = json!(at_work(context) == AtWork::Running);
             value["elapsed_seconds"] = json!(session.seconds(&context.now()));
             value

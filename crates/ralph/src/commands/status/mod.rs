@@ -10,7 +10,6 @@ use ralph_core::agent_session::counts;
 use ralph_core::dashboard::{Meter, State};
 use ralph_core::plan::{self, Item, Stage};
 use ralph_core::view::{self, Tally};
-use ralph_core::words::dollars;
 use serde_json::{Value, json};
 
 use super::seen::Seen;
@@ -129,12 +128,7 @@ fn of_loop(state: &State) -> Vec<Vec<String>> {
         rows.push(row("Loop:", &format!("{}{then}", run.words)));
     }
     if has_run && run.pid.is_some() {
-        let limit = state.cost.limit_usd.map(|limit| format!(" of {}", dollars(limit)));
-        let spent = match state.cost.unknown && state.cost.run_usd == 0.0 {
-            true => "unknown".to_owned(),
-            false => format!("{}{}", dollars(state.cost.run_usd), limit.unwrap_or_default()),
-        };
-        rows.push(row("Cost:", &spent));
+        rows.push(row("Cost:", &state.cost.run().with_limit(state.cost.limit_usd)));
     }
     let needs = state.needs.iter();
     rows.extend(needs.map(|need| row("Needs:", &format!("{} ({})", need.text, need.hint()))));

@@ -1,6 +1,7 @@
 //! Events and attempts as lines of the screen.
 
 use ralph_core::cycle::{AttemptView, Event, Fate, History};
+use ralph_core::needs::Running;
 use ralph_core::plan::{Id, Lookup, Plan, TombstoneKind, Trust, obstacle};
 use ralph_face::{Line, Style, attempt, words};
 
@@ -76,11 +77,12 @@ pub(super) fn of_task(context: &Context, plan: &Plan, history: &History, id: &st
         lines.extend(stone.reason.iter().map(|reason| field(fate(stone.kind), reason)));
     }
     let attempts: Vec<&AttemptView> = history.of_task(id).collect();
+    let running = context.running();
     if attempts.is_empty() {
         lines.push(Line::of(Style::Faint, "it was not tried yet"));
     }
     for view in &attempts {
-        lines.extend(of_attempt(view));
+        lines.extend(of_attempt(view, &running));
     }
     if let Some(last) = attempts.iter().rev().find(|view| attempt::kept(view).is_some()) {
         lines.push(Line::new());
@@ -109,7 +111,7 @@ fn field(name: &str, text: &str) -> Line {
     Line::of(Style::Faint, format!("{name:<9}")).hang_here().add(Style::Plain, text)
 }
 
-fn of_attempt(view: &AttemptView) -> Vec<Line> {
+fn of_attempt(view: &AttemptView, running: &Running) -> Vec<Line> {
     let started = &view.started;
     let style = match view.fate {
         Fate::Landed { .. } => Style::Good,
@@ -123,7 +125,7 @@ fn of_attempt(view: &AttemptView) -> Vec<Line> {
     let mut lines = vec![
         Line::new(),
         Line::of(Style::Strong, format!("[{}] ", started.iteration))
-            .add(style, attempt::result(view))
+            .add(style, attempt::result(view, running))
             .add(Style::Plain, format!("  {}{}", started.backend, cost.unwrap_or_default())),
     ];
     if let Fate::Failed { failure, .. } = &view.fate {
