@@ -245,7 +245,7 @@ fn a_program_that_is_not_installed_is_an_outcome() {
 
 #[test]
 fn the_monitor_stops_a_run_that_costs_too_much() {
-    let report = Scene::new().play("echo cost 9; echo cost 10; exec sleep 300");
+    let report = Scene::new().play("echo cost 10; echo cost 11; exec sleep 300");
     assert_eq!(report.outcome, Outcome::Budget);
     assert_eq!(report.ended_by, Some(Decision::Stop(Stop::Budget)));
 }
