@@ -92,7 +92,7 @@ impl fmt::Display for CostSum {
 }
 
 /// Whether an attempt is over and nobody recorded how its backend ended, as after a kill.
-pub(crate) fn is_lost(view: &AttemptView) -> bool {
+fn is_lost(view: &AttemptView) -> bool {
     view.backend.is_none() && view.fate != Fate::Open
 }
 
@@ -106,11 +106,8 @@ pub(crate) fn stage_of(role: &str) -> &str {
 }
 
 fn unknown_since(history: &History, is_wanted: impl Fn(&str) -> bool) -> usize {
-    let spent =
-        history.spending.iter().filter(|spent| spent.cost.is_none() && is_wanted(&spent.at));
-    let lost = history.attempts.iter().filter(|view| is_lost(view));
-    let lost = lost.filter(|view| is_wanted(view.ended_at.as_deref().unwrap_or(&view.at)));
-    spent.count() + lost.count()
+    let spent = history.spending.iter();
+    spent.filter(|spent| spent.cost.is_none() && is_wanted(&spent.at)).count()
 }
 
 #[cfg(test)]

@@ -249,7 +249,8 @@ fn why(end: &End) -> Vec<&str> {
 }
 
 fn tasks(tally: &Tally) -> Value {
-    json!({ "done": tally.done, "total": tally.total, "stuck": tally.stuck })
+    let Tally { done, total, skipped, stuck } = tally;
+    json!({ "done": done, "total": total, "skipped": skipped, "stuck": stuck })
 }
 
 fn merged(mut one: Value, more: Value) -> Value {

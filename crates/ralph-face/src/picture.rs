@@ -168,7 +168,7 @@ impl Picture {
     }
 
     fn progress(&self, now: Duration, size: Size) -> Line {
-        let Tally { done, total, stuck } = self.tally;
+        let Tally { done, total, stuck, .. } = self.tally;
         let wide = (size.columns / 4).clamp(8, 30);
         let part = |n: usize| (n * wide).checked_div(total).unwrap_or(0).min(wide);
         let full = part(done);

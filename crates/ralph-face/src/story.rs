@@ -229,8 +229,14 @@ fn started(plan: &str, backend: &str, gates: &[String], tally: &Tally) -> Vec<Li
 
 /// `2 of 7 tasks done, 1 stuck`.
 fn progress(tally: &Tally) -> String {
-    let stuck = if tally.stuck > 0 { format!(", {} stuck", tally.stuck) } else { String::new() };
-    format!("{} of {} done{stuck}", tally.done, count(tally.total, "task"))
+    let Tally { done, total, skipped, stuck } = *tally;
+    let mut words = format!("{done} of {} done", count(total, "task"));
+    for (number, word) in [(skipped, "skipped"), (stuck, "stuck")] {
+        if number > 0 {
+            words.push_str(&format!(", {number} {word}"));
+        }
+    }
+    words
 }
 
 /// Something beside the attempts.

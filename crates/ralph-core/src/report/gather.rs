@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::past::{Past, SpecFate, seconds};
 use super::{Ended, Report, RunLine, Spent, StageLine, Totals, Tried};
-use crate::cost_sum::{CostSum, is_lost, stage_of};
+use crate::cost_sum::{CostSum, stage_of};
 use crate::cycle::{AttemptView, Fate};
 use crate::inbox::{Inbox, Status};
 use crate::needs::{NeedSources, Running, needs};
@@ -73,7 +73,7 @@ impl Report {
             running: sources.running,
             damage: &[],
         });
-        report.money(sources, &tries);
+        report.money(sources);
         let parts = report.specs.iter().map(|part| part.cost);
         report.other_cost = parts.fold(report.totals.cost, CostSum::without);
         report.totals.waited_seconds = waited(sources);
@@ -82,13 +82,11 @@ impl Report {
     }
 
     /// Everything that cost time or money, by stage and in order.
-    fn money(&mut self, sources: &Sources<'_>, tries: &[Try<'_>]) {
+    fn money(&mut self, sources: &Sources<'_>) {
         let spent = sources.past.history.spending.iter();
-        let lost = tries.iter().filter(|one| is_lost(one.view));
         let mut all: Vec<(i64, &str, Option<f64>, u64)> = spent
             .map(|s| (seconds(&s.at), stage_of(&s.role), s.cost, s.took_ms))
             .filter(|(at, ..)| within(sources, *at))
-            .chain(lost.map(|one| (one.ended_at, "build", None, 0)))
             .collect();
         all.sort_by_key(|(at, ..)| *at);
         let mut stages: BTreeMap<&str, StageLine> = BTreeMap::new();

@@ -56,7 +56,7 @@ pub(crate) fn play(mut hear: impl FnMut(Duration, Notice<'_>)) {
 }
 
 fn tally(done: usize, stuck: usize) -> Tally {
-    Tally { done, total: 5, stuck }
+    Tally { done, total: 5, stuck, ..Tally::default() }
 }
 
 fn task(id: &str, name: &str) -> Task {

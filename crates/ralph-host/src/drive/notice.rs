@@ -11,10 +11,12 @@ use ralph_core::plan::Task;
 /// How many tasks are where.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Accepted or skipped.
+    /// Accepted, or claimed done.
     pub done: usize,
     /// All of them.
     pub total: usize,
+    /// Skipped by a person, or removed by an agent.
+    pub skipped: usize,
     /// Failed or blocked.
     pub stuck: usize,
 }

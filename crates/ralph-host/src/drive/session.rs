@@ -474,14 +474,16 @@ pub(super) fn tally(plan: &Plan) -> Tally {
     for stone in plan.buried().filter(|stone| plan.in_scope(stone.spec.as_deref())) {
         tally.total += 1;
         match stone.kind {
-            TombstoneKind::Accept | TombstoneKind::Delete => tally.done += 1,
+            TombstoneKind::Accept => tally.done += 1,
+            TombstoneKind::Delete => tally.skipped += 1,
             TombstoneKind::Reject => tally.stuck += 1,
         }
     }
     for task in plan.scoped_tasks() {
         tally.total += 1;
         match task.state {
-            State::Accepted | State::Skipped | State::Done => tally.done += 1,
+            State::Accepted | State::Done => tally.done += 1,
+            State::Skipped => tally.skipped += 1,
             State::Failed(_) | State::Blocked(_) => tally.stuck += 1,
             _ => {}
         }

@@ -402,10 +402,7 @@ impl Session<'_> {
             0 => String::new(),
             n => format!(", {n} failed"),
         };
-        let cost = match self.history.cost_unknown {
-            true if state.total_cost == 0.0 => "cost unknown".to_owned(),
-            _ => format!("${:.2}", state.total_cost),
-        };
+        let cost = state.cost(&self.history).in_list();
         format!("{specs} spec{s}{failed}, {cost}, {}", duration(seconds))
     }
 
