@@ -207,7 +207,7 @@ tests() {
         export TMPDIR=/dev/shm
     fi
     if [[ "$mode" == short ]]; then
-        export PROPTEST_CASES="${PROPTEST_CASES:-64}"
+        export PROPTEST_CASES="${PROPTEST_CASES:-24}"
         for name in "${long_tests[@]}"; do
             only+=" - test($name)"
             skip+=(--skip "$name")

@@ -219,6 +219,7 @@ fn changes_of_the_plan_by_an_agent_are_on_the_first_screen() {
     let state = site.get("/api/state").json();
     assert_eq!(state["amendments"][0]["words"], "removed t-cccc multiply (not needed)");
     assert_eq!(state["amendments"][0]["by_task"], "t-aaaa");
-    site.journal(vec![run()]);
+    let (end, message) = ("complete".to_owned(), "all tasks complete".to_owned());
+    site.journal(vec![Record::RunEnded { end, message, remaining: 0 }, run()]);
     assert_eq!(site.get("/api/state").json()["amendments"], json!([]));
 }

@@ -54,7 +54,7 @@ fn the_cost_of_an_attempt_that_was_killed_with_ralph_is_unknown_and_not_0() {
     repo.until_home_has("go.held");
     run.kill();
     repo.build([]).ok();
-    says(&repo.run(["report"]).ok(), "| build | 2 | 0s | $0.25 + 1 unknown |");
+    says(&repo.run(["report"]).ok(), "| build | 2 | 0s | $0.25 and 1 run of unknown cost |");
 }
 
 #[test]
