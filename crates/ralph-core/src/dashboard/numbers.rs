@@ -123,7 +123,8 @@ pub fn numbers(history: &History) -> Numbers {
                 finished.insert(task, *tried);
             }
         }
-        if view.backend.is_some() {
+        // What was killed in the middle has spent, too.
+        if view.backend.is_some() || view.fate != Fate::Open {
             landed_then.push((is_landed(view), finished.len()));
         }
     }

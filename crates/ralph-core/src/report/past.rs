@@ -102,13 +102,13 @@ impl Past {
                     .then(|| answered.item.clone());
                 self.of_spending.push(self.spec.clone().or(planned));
             }
-            Record::BackendEnded(_) => self.of_spending.push(self.spec.clone()),
             Record::Waiting { .. } => self.waiting = Some(self.waiting.unwrap_or(at)),
             Record::Waited => self.stop_waiting(at),
             Record::Noted { event, message, details } => self.note(at, event, message, details),
             _ => {}
         }
         self.history.add(entry);
+        self.of_spending.resize(self.history.spending.len(), self.spec.clone());
     }
 
     fn stop_waiting(&mut self, at: i64) {

@@ -207,7 +207,7 @@ fn a_backend_cannot_skip_a_task_through_the_dashboard() {
     let body = r#"{"command":"skip-task","task_id":"t-aaa2"}"#;
     desk.write(
         "work/skip.sh",
-        &format!(
+        format!(
             "exec 3<>/dev/tcp/127.0.0.1/{port}\nprintf 'POST /api/command HTTP/1.1\\r\\nHost: 127.0.0.1:{port}\\r\\n\
              Authorization: Bearer %s\\r\\nContent-Type: application/json\\r\\nContent-Length: {}\\r\\n\\r\\n%s' \
              \"$(cat .git/ralph/serve-token)\" '{body}' >&3\ncat <&3 >$HOME/answer\n",
