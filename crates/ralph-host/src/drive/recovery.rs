@@ -8,6 +8,7 @@ use super::attempt::{Begun, Ended, from_value};
 use super::error::DriveError;
 use super::notice::Notice;
 use super::session::Session;
+use super::specs::spec_keeper;
 use super::survivors::end_survivors;
 use crate::git::{Aside, Changes, Checkpoint, Landing, OnBase};
 use crate::store::Durability;
@@ -29,7 +30,11 @@ impl Session<'_> {
         // Also without an open attempt: the ledger is committed after the last one.
         self.repo.remove_stale_lock()?;
         if let Some(run) = &self.history.run {
-            self.repo.remove_own_locks(&run.run);
+            let spec = Some(&self.history.construct.spec).filter(|spec| !spec.is_empty());
+            let specs = spec.into_iter().chain(&self.current_spec).map(|spec| spec_keeper(spec));
+            for keeper in specs.chain([run.run.clone(), spec_keeper("all")]) {
+                self.repo.remove_own_locks(&keeper);
+            }
         }
         if let Some(open) = self.history.open.clone() {
             let settings = self.project.ralph_toml();

@@ -105,6 +105,16 @@ fn a_spec_lands_on_a_head_that_somebody_moved_after_its_gates_ran_again() {
 }
 
 #[test]
+fn a_lock_that_a_killed_git_left_on_the_refs_of_a_spec_stops_nobody() {
+    let lab = interrupted("");
+    let refs = lab.git_dir().join("refs/ralph/spec-a-md");
+    std::fs::create_dir_all(&refs).unwrap();
+    std::fs::write(refs.join("before.lock"), "").unwrap();
+    lab.agent([]).ok();
+    assert_eq!(lab.completed(), ["ralph: complete a", "ralph: complete b"]);
+}
+
+#[test]
 fn a_spec_that_does_not_fit_a_moved_head_fails_with_its_work_stashed() {
     let write =
         r#"{ write = "src/main.c", text = "int main(void) { return 1; }\n" }, { claim = "done" }"#;
