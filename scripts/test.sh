@@ -184,18 +184,18 @@ format() {
     cargo fmt --manifest-path fuzz/Cargo.toml --check
 }
 
-# cargo_linted ARGUMENT…: cargo with clippy in the place of the compiler for our own crates, as
-# `cargo clippy` runs it. It compiles as well, so one pass lints and compiles.
-cargo_linted() {
+# linted COMMAND…: cargo in it has clippy in the place of the compiler for our own crates, as
+# `cargo clippy` does it. That compiles as well, so one pass lints and compiles.
+linted() {
     if ! cargo clippy --version >/dev/null 2>&1; then
-        cargo "$@"
+        "$@"
         return
     fi
-    RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS="-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__" cargo "$@"
+    RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS="-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__" "$@"
 }
 
 compile_tests() {
-    cargo_linted test --locked --workspace --lib --bins --tests --examples --no-run --quiet
+    linted cargo test --locked --workspace --lib --bins --tests --examples --no-run --quiet
 }
 
 # All tests in the modes `all` and `long`, those that are not long in the mode `short`.
@@ -214,9 +214,9 @@ tests() {
         done
     fi
     if have cargo-nextest; then
-        cargo_linted nextest run --locked --workspace --test-threads "$threads" -E "$only"
+        linted cargo nextest run --locked --workspace --test-threads "$threads" -E "$only"
     else
-        cargo_linted test --locked --workspace --lib --bins --tests -- --test-threads "$threads" "${skip[@]}"
+        linted cargo test --locked --workspace --lib --bins --tests -- --test-threads "$threads" "${skip[@]}"
     fi
 }
 
@@ -253,7 +253,7 @@ fuzz_one() {
 # When their installation, which began early, is over: two would be in each other's way.
 real_agents() {
     wait "$agents" || true
-    scripts/real-clis.sh
+    linted scripts/real-clis.sh
 }
 
 # Property tests with a new seed, and every kill that the other modes leave out.
@@ -361,4 +361,4 @@ step "packages" env BINARY="$target_dir/release/ralph" scripts/package.sh --try
 skipped_in "package" "$target_dir/packages/skipped"
 # Benchmarks are run, not judged: a number measured on a busy machine proves nothing. So they need no
 # optimisation, and what the tests have compiled is theirs too.
-step "benchmarks run" cargo_linted bench --locked --profile dev -p ralph -p ralph-core -p ralph-host -p ralph-web --bench startup --bench build --bench scale --bench memory --bench web -- --quick
+step "benchmarks run" linted cargo bench --locked --profile dev -p ralph -p ralph-core -p ralph-host -p ralph-web --bench startup --bench build --bench scale --bench memory --bench web -- --quick
