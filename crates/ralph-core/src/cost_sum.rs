@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use crate::cycle::{AttemptView, Fate, History};
 use crate::words::{count, dollars};
@@ -10,14 +10,22 @@ use crate::words::{count, dollars};
 /// Known dollars, and how many runs have an unknown cost.
 ///
 /// Prints as `$0.24`, `$0.24 and 5 runs of unknown cost`, or `unknown`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CostSum {
     /// Dollars, as far as known.
-    #[serde(rename = "cost_usd")]
     pub usd: f64,
     /// Backend runs whose cost is not known.
-    #[serde(rename = "cost_unknown")]
     pub unknown_runs: usize,
+}
+
+impl Serialize for CostSum {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("CostSum", 3)?;
+        fields.serialize_field("cost_usd", &self.usd)?;
+        fields.serialize_field("cost_unknown", &self.unknown_runs)?;
+        fields.serialize_field("cost_words", &self.to_string())?;
+        fields.end()
+    }
 }
 
 impl CostSum {

@@ -135,6 +135,15 @@ pub fn stage_word(plan: &Plan) -> &'static str {
     }
 }
 
+/// A remark on open tasks of other specs, which no count of the current spec has.
+pub fn other_specs(plan: &Plan) -> Option<String> {
+    let is_open = |task: &&Task| task.state.is_open() && !plan.in_scope(task.spec.as_deref());
+    let number = plan.tasks.iter().filter(is_open).count();
+    let verb = if number == 1 { "is" } else { "are" };
+    let tasks = crate::words::count(number, "task");
+    (number > 0).then(|| format!("{tasks} of other specs {verb} open (`ralph spec list`)"))
+}
+
 /// How the tasks in scope stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Tally {

@@ -66,7 +66,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// What the journal knows about it; a halt, and what was not investigated, is for the loop to say.
+    /// What the journal knows about it; a halt is for the loop to say.
     pub fn of(history: &History) -> Self {
         let staged = &history.construct;
         let ended = || staged.laps.iter().flat_map(|lap| &lap.stages);
@@ -80,7 +80,7 @@ impl Progress {
             accepted: verify.map(|stage| stage.came.spec_accepted),
             decomposed: staged.decomposed.clone(),
             unverified: staged.unverified.clone(),
-            uninvestigated: Vec::new(),
+            uninvestigated: staged.uninvestigated.clone(),
             cost: history.cost,
             out_of_money: history.out_of_money,
             tripped: breaker::look(closed(&staged.laps)),

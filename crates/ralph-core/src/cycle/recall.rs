@@ -1,6 +1,6 @@
 //! What a history is asked: about a task, a run, the next iteration.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use super::attempts::{AttemptView, Fate};
 use super::history::History;
 use super::judge::{Claimed, FREE_CRASHES, Failure, FailureKind, Proof};
 use super::record::{BackendEnd, Landing, PlanAmended, RunStart, Started};
-use crate::plan::{AmendmentOutcome, Plan, State};
+use crate::plan::{AmendmentOutcome, Plan, State, Task};
 
 /// A change of the plan by an agent, as reports and the page show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -94,27 +94,22 @@ impl History {
         if !self.run.as_ref().is_some_and(counts) {
             return Vec::new();
         }
-        let mut landed: BTreeMap<&str, (usize, &AttemptView, Proof)> = BTreeMap::new();
-        for (n, view) in self.attempts.iter().enumerate().skip(self.work_from) {
-            if let Fate::Landed { proof, .. } = view.fate {
-                landed.insert(&view.started.task, (n, view, proof));
-            }
-        }
         let tasks = plan.all_tasks();
-        let is_done = |id: &str| {
-            let task = tasks.iter().find(|task| task.id.as_str() == id);
-            task.is_some_and(|task| {
-                plan.in_scope(task.spec.as_deref())
-                    && matches!(task.state, State::Accepted | State::Done)
-            })
+        let is_done = |task: &&Task| {
+            plan.in_scope(task.spec.as_deref())
+                && matches!(task.state, State::Accepted | State::Done)
         };
-        let mut found: Vec<_> = landed
-            .into_iter()
-            .filter(|(id, (_, _, proof))| *proof == Proof::Unproven && is_done(id))
-            .map(|(_, (n, view, _))| (n, view))
+        let done: BTreeSet<&str> = tasks.iter().filter(is_done).map(|t| t.id.as_str()).collect();
+        let mut seen = BTreeSet::new();
+        let landed = self.attempts.iter().skip(self.work_from).rev().filter(|view| {
+            matches!(view.fate, Fate::Landed { .. }) && seen.insert(view.started.task.as_str())
+        });
+        let mut unproven: Vec<&AttemptView> = landed
+            .filter(|view| matches!(view.fate, Fate::Landed { proof: Proof::Unproven, .. }))
+            .filter(|view| done.contains(view.started.task.as_str()))
             .collect();
-        found.sort_by_key(|(n, _)| *n);
-        found.into_iter().map(|(_, view)| view).collect()
+        unproven.reverse();
+        unproven
     }
 
     /// How the backend of an attempt ended.

@@ -127,6 +127,9 @@ pub struct Came {
     /// Tasks about which no verifier gave a usable word.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unverified: Vec<Id>,
+    /// Issues about which no investigator gave a usable answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uninvestigated: Vec<Id>,
     /// The spec was found satisfied as a whole.
     #[serde(skip_serializing_if = "is_false")]
     pub spec_accepted: bool,
@@ -197,6 +200,7 @@ impl Came {
         self.blocked.extend(other.blocked.iter().cloned());
         self.split.extend(other.split.iter().cloned());
         self.unverified.extend(other.unverified.iter().cloned());
+        self.uninvestigated.extend(other.uninvestigated.iter().cloned());
         self.spec_accepted |= other.spec_accepted;
         self.ruled_out.extend(other.ruled_out.iter().cloned());
         self.notes.extend(other.notes.iter().cloned());
@@ -243,6 +247,8 @@ pub struct Staged {
     pub laps: Vec<Lap>,
     /// Tasks, and perhaps the spec, that this run of construct could not verify.
     pub unverified: Vec<NotVerified>,
+    /// Issues that this run of construct got no usable answer about.
+    pub uninvestigated: Vec<Id>,
     /// Every ruling of the spec's investigators, oldest first.
     pub rulings: Vec<Ruling>,
     /// Items that DECOMPOSE has had in this iteration.
@@ -289,6 +295,7 @@ impl Staged {
         self.unverified.retain(|item| {
             item.task.as_ref().is_none_or(|id| !settled.iter().any(|ids| ids.contains(id)))
         });
+        self.uninvestigated.extend(came.uninvestigated.iter().cloned());
         self.rulings.extend(came.ruled_out.iter().cloned());
         if self.laps.is_empty() {
             self.laps.push(Lap::default());

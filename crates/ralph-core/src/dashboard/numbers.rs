@@ -30,12 +30,9 @@ pub struct Numbers {
     pub first_try: usize,
     /// Attempts after the first on the same task.
     pub retries: usize,
-    /// Dollars of all attempts and consultations.
-    pub cost_usd: f64,
-    /// Backend runs whose cost is not known.
-    pub cost_unknown: usize,
-    /// The cost in words.
-    pub cost_words: String,
+    /// The cost of all attempts and consultations.
+    #[serde(flatten)]
+    pub cost: CostSum,
     /// Tokens in.
     pub tokens_in: u64,
     /// Tokens out.
@@ -65,12 +62,9 @@ pub struct Group {
     pub count: usize,
     /// How many landed.
     pub landed: usize,
-    /// Dollars.
-    pub cost_usd: f64,
-    /// Backend runs whose cost is not known.
-    pub cost_unknown: usize,
-    /// The cost in words.
-    pub cost_words: String,
+    /// The cost of its runs.
+    #[serde(flatten)]
+    pub cost: CostSum,
     /// Tokens in.
     pub tokens_in: u64,
     /// Tokens out.
@@ -96,13 +90,7 @@ pub struct Point {
 
 /// Add up a history.
 pub fn numbers(history: &History) -> Numbers {
-    let cost = CostSum::of_all_runs(history);
-    let mut sum = Numbers {
-        cost_usd: cost.usd,
-        cost_unknown: cost.unknown_runs,
-        cost_words: cost.to_string(),
-        ..Numbers::default()
-    };
+    let mut sum = Numbers { cost: CostSum::of_all_runs(history), ..Numbers::default() };
     let mut tries = BTreeMap::<&str, usize>::new();
     let mut finished = BTreeMap::<&str, usize>::new();
     let mut failures = BTreeMap::<&'static str, usize>::new();
@@ -177,8 +165,7 @@ impl Group {
     fn add(&mut self, spent: &Spending, landed: bool) {
         let (tokens_in, tokens_out) = spent.tokens.unwrap_or_default();
         self.landed += usize::from(landed);
-        self.cost_usd += spent.cost.unwrap_or(0.0);
-        self.cost_unknown += usize::from(spent.cost.is_none());
+        self.cost.add(spent.cost);
         self.tokens_in += tokens_in;
         self.tokens_out += tokens_out;
         self.duration_ms += spent.took_ms;
@@ -224,11 +211,7 @@ fn is_done(view: &AttemptView) -> bool {
 }
 
 fn named(groups: BTreeMap<String, Group>) -> Vec<Group> {
-    let named = groups.into_iter().map(|(name, group)| {
-        let cost = CostSum { usd: group.cost_usd, unknown_runs: group.cost_unknown };
-        Group { name, cost_words: cost.to_string(), ..group }
-    });
-    named.collect()
+    groups.into_iter().map(|(name, group)| Group { name, ..group }).collect()
 }
 
 fn histogram(values: impl Iterator<Item = usize>) -> Vec<(usize, usize)> {

@@ -4,7 +4,7 @@ use super::{Need, NeedKind, NeedSources, need};
 use crate::control::DoubtedCommand;
 use crate::cycle::{Fate, NotVerified, remaining};
 use crate::inbox::Status;
-use crate::plan::{Id, Trust, next_task};
+use crate::plan::{Id, Task, Trust, next_task};
 use crate::text::shell_word;
 
 const GOES_ON: &str = "goes on";
@@ -80,17 +80,12 @@ fn unproven(sources: &NeedSources<'_>) -> Option<Need> {
 fn not_verified(sources: &NeedSources<'_>) -> impl Iterator<Item = Need> {
     let construct = &sources.history.construct;
     // What was taken out of the plan with its spec needs no verdict.
-    let knows = |id: &Id| sources.plan.task(id).is_some();
-    let matters =
-        move |item: &&NotVerified| {
-            sources.is_idle()
-                && match &item.task {
-                    Some(id) => knows(id),
-                    None => sources.plan.all_tasks().iter().any(|task| {
-                        task.spec.is_none() || task.spec.as_ref() == Some(&construct.spec)
-                    }),
-                }
-        };
+    let is_of_spec = |task: &Task| task.spec.as_ref().is_none_or(|spec| *spec == construct.spec);
+    let matters = move |item: &&NotVerified| match &item.task {
+        _ if !sources.is_idle() => false,
+        Some(id) => sources.plan.task(id).is_some(),
+        None => sources.plan.all_tasks().iter().any(is_of_spec),
+    };
     construct.unverified.iter().filter(matters).map(|item| Need {
         task: item.task.as_ref().map(ToString::to_string),
         spec: Some(construct.spec.clone()),

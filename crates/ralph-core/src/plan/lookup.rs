@@ -97,15 +97,6 @@ impl Plan {
         self.tasks.iter().filter(|t| self.in_scope(t.spec.as_deref()))
     }
 
-    /// A remark on open tasks of other specs, which nothing that looks at the current spec counts.
-    pub fn remark_on_other_specs(&self) -> Option<String> {
-        let open = |task: &&Task| task.state.is_open() && !self.in_scope(task.spec.as_deref());
-        let number = self.tasks.iter().filter(open).count();
-        let verb = if number == 1 { "is" } else { "are" };
-        let tasks = crate::words::count(number, "task");
-        (number > 0).then(|| format!("{tasks} of other specs {verb} open (`ralph spec list`)"))
-    }
-
     /// The open issues in scope, in file order.
     pub fn scoped_issues(&self) -> impl Iterator<Item = &Issue> {
         self.issues.iter().filter(|i| self.in_scope(i.spec.as_deref()))

@@ -36,7 +36,7 @@ use super::workspace::Workplace;
 use crate::crash;
 use crate::git::{AttemptRef, Checkpoint, OnDirty, Target};
 use crate::redaction::put_log;
-use crate::store::{Durability, read_entries};
+use crate::store::Durability;
 
 /// What one agent is asked.
 pub(super) struct Question<'q> {
@@ -241,7 +241,7 @@ impl Session<'_> {
             let limits = run_limits(&self.config, self.kind, consultation.terms.stage, spent);
             let max_cost = self.config.limits.max_cost.map(Dollars::get);
             let calls = match max_cost.is_some() && open.len() > 1 {
-                true => self.ended_calls(consultation.role)?,
+                true => self.ended_calls(consultation.role),
                 false => EndedCalls::default(),
             };
             let stamp = self.clock.now().strftime("%Y%m%d-%H%M%S").to_string();
@@ -309,19 +309,12 @@ impl Session<'_> {
         Ok(Some(answers.into_values().collect()))
     }
 
-    /// Calls of a role that have ended in this project.
-    fn ended_calls(&self, role: &str) -> Result<EndedCalls, DriveError> {
-        let limited = Outcome::RateLimit { resets_at: None, message: String::new() };
+    /// Calls of a role that have ended in this project, as far as their cost is known.
+    fn ended_calls(&self, role: &str) -> EndedCalls {
         let mut calls = EndedCalls::default();
-        read_entries(&self.project.state_dir(), &mut |entry| {
-            if let Record::Answered(answered) = &entry.record
-                && answered.role == role
-                && answered.outcome != limited.word()
-            {
-                calls.add(answered.cost.unwrap_or(0.0));
-            }
-        })?;
-        Ok(calls)
+        let spent = self.history.spending.iter().filter(|spent| spent.role == role);
+        spent.filter_map(|spent| spent.cost).for_each(|cost| calls.add(cost));
+        calls
     }
 
     /// The plan as it was, unless it was changed with ralph's own commands.

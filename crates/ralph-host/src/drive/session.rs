@@ -16,6 +16,7 @@ use ralph_core::gate::{Baselines, Check, Gate};
 use ralph_core::inbox::Inbox;
 use ralph_core::needs::{Need, NeedSources, Running, needs};
 use ralph_core::plan::{Id, Plan, State, TombstoneKind};
+use ralph_core::view::other_specs;
 use ralph_core::windows::Windows;
 
 use super::control::Mailbox;
@@ -166,8 +167,6 @@ pub(super) struct Session<'a> {
     pub(super) journal: Journal,
     /// The plan's last change may still be on its way to the disk.
     pub(super) plan_syncing: Syncing,
-    /// Issues of the construct at hand that no usable answer came about.
-    pub(super) uninvestigated: Vec<Id>,
     /// The log of an agent.
     pub(super) agent_log: Option<AgentLog>,
     /// What the operator asks for.
@@ -234,7 +233,6 @@ impl<'a> Session<'a> {
             last_changed: Vec::new(),
             kept_ledger: KeptLedger::default(),
             last_checks: Vec::new(),
-            uninvestigated: Vec::new(),
             _lock: lock,
             format: loaded.plan.format,
             current_spec: loaded.plan.current_spec.clone(),
@@ -348,8 +346,7 @@ impl<'a> Session<'a> {
         }
         let told = end.clone().unless_unproven(&self.history, &loaded.plan);
         let mut reason = if told == *end { reason.to_owned() } else { told.reason() };
-        if let Some(remark) = loaded.plan.remark_on_other_specs().filter(|_| told == End::Complete)
-        {
+        if let Some(remark) = other_specs(&loaded.plan).filter(|_| told == End::Complete) {
             reason = format!("{reason}; {remark}");
         }
         let (end, message) = (told, reason.clone());

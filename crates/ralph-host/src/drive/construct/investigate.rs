@@ -12,6 +12,14 @@ use crate::drive::consult::{Consultation, Question, Said, may_do_better};
 use crate::drive::error::DriveError;
 use crate::drive::session::Session;
 
+/// The answers of the investigators, by issue.
+#[derive(Default)]
+struct InvestigatorAnswers {
+    findings: Vec<(Id, Investigation)>,
+    killed: Vec<(Id, Kill)>,
+    unanswered: Vec<Id>,
+}
+
 impl Session<'_> {
     pub(super) fn investigate(&mut self, goal: &Goal, issues: &[Id]) -> Result<(), DriveError> {
         let under = self.begin_stage(StageKind::Investigate, None)?;
@@ -19,22 +27,23 @@ impl Session<'_> {
         let plan = self.read_plan()?.plan;
         let issues: Vec<Issue> = issues.iter().filter_map(|id| plan.issue(id).cloned()).collect();
         let asked = self.investigators(goal, &plan, &issues)?;
-        let Some((findings, killed)) = asked else { return Ok(()) };
-        came.extend(&self.apply(|_, text, pen| apply::investigated(text, &findings, pen))?);
-        for (id, kill) in killed {
+        let Some(asked) = asked else { return Ok(()) };
+        let findings = &asked.findings;
+        came.extend(&self.apply(|_, text, pen| apply::investigated(text, findings, pen))?);
+        came.uninvestigated = asked.unanswered;
+        for (id, kill) in asked.killed {
             came.extend(&self.apply(|_, text, pen| apply::killed(text, &id, &kill, pen))?);
         }
         self.end_stage(&under, came)
     }
 
     /// Ask about all issues; those whose agent failed are asked about once more.
-    #[expect(clippy::type_complexity, reason = "two lists that are used once")]
     fn investigators(
         &mut self,
         goal: &Goal,
         plan: &Plan,
         issues: &[Issue],
-    ) -> Result<Option<(Vec<(Id, Investigation)>, Vec<(Id, Kill)>)>, DriveError> {
+    ) -> Result<Option<InvestigatorAnswers>, DriveError> {
         let templates = self.templates()?;
         let checks: Vec<_> = issues
             .iter()
@@ -59,22 +68,22 @@ impl Session<'_> {
         };
         let Some(consulted) = self.consult(&consultation)? else { return Ok(None) };
         self.halt_if_hopeless(&consulted.answers);
-        let (mut findings, mut killed) = (Vec::new(), Vec::new());
+        let mut answers = InvestigatorAnswers::default();
         for (issue, answer) in issues.iter().zip(&consulted.answers) {
             if let Some(reason) = kill_reason(&answer.outcome) {
                 let log = Some(answer.log.clone());
-                killed.push((issue.id.clone(), Kill { reason, log }));
+                answers.killed.push((issue.id.clone(), Kill { reason, log }));
                 continue;
             }
             match (&answer.verdict, answer::investigation(answer.said.words(), plan, issue)) {
-                (Ok(_), Ok(found)) => findings.push((issue.id.clone(), found)),
+                (Ok(_), Ok(found)) => answers.findings.push((issue.id.clone(), found)),
                 _ => {
                     self.warn(&format!("{} was not investigated: no usable answer", issue.id));
-                    self.uninvestigated.push(issue.id.clone());
+                    answers.unanswered.push(issue.id.clone());
                 }
             }
         }
-        Ok(Some((findings, killed)))
+        Ok(Some(answers))
     }
 }
 

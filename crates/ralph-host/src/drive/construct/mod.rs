@@ -99,7 +99,6 @@ impl Session<'_> {
     /// Stage by stage, until it ends.
     pub(super) fn run_construct(&mut self, goal: &Goal) -> Result<ConstructEnd, DriveError> {
         self.start_construct(goal)?;
-        self.uninvestigated.clear();
         loop {
             let Move { iteration, step } = self.next_move(goal)?;
             if iteration > self.history.construct.iteration {
@@ -158,8 +157,7 @@ impl Session<'_> {
             (None, None) if self.mailbox.stop_asked() => Some(End::Stopped),
             (None, ending) => ending,
         };
-        let uninvestigated = self.uninvestigated.clone();
-        let progress = Progress { halt, uninvestigated, ..Progress::of(&self.history) };
+        let progress = Progress { halt, ..Progress::of(&self.history) };
         let step = next(&plan, &goal.spec, &limits, &progress);
         // An agent that was asked to stop finishes the iteration, and begins no other.
         match self.signals.first() {

@@ -89,7 +89,7 @@ fn body(
         vec!["Tasks:".to_owned(), tasks(&tally)],
     ];
     rows.extend(of_loop(&seen.state(context, &context.history()?, Meter::default())));
-    if let Some(remark) = file.plan.remark_on_other_specs() {
+    if let Some(remark) = view::other_specs(&file.plan) {
         rows.push(vec!["Other:".to_owned(), remark]);
     }
     if let Some(spec) = &file.plan.current_spec {

@@ -118,7 +118,7 @@ impl Tasks<'_> {
             return out::json(&shown.iter().map(view::task).collect());
         }
         if shown.is_empty() {
-            let remark = plan.remark_on_other_specs().map(|remark| format!("; {remark}"));
+            let remark = view::other_specs(plan).map(|remark| format!("; {remark}"));
             let remark = remark.unwrap_or_default();
             return out::line(format!("No open tasks in {}{remark}.", file.shown));
         }
