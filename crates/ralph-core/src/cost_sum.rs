@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::Deserialize;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use crate::cycle::{AttemptView, Fate, History};
@@ -10,11 +11,13 @@ use crate::words::{count, dollars};
 /// Known dollars, and how many runs have an unknown cost.
 ///
 /// Prints as `$0.24`, `$0.24 and 5 runs of unknown cost`, or `unknown`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 pub struct CostSum {
     /// Dollars, as far as known.
+    #[serde(rename = "cost_usd")]
     pub usd: f64,
     /// Backend runs whose cost is not known.
+    #[serde(rename = "cost_unknown")]
     pub unknown_runs: usize,
 }
 

@@ -7,7 +7,9 @@
 mod of_plan;
 mod of_run;
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use crate::cycle::History;
 use crate::inbox::{Entry, Status};
@@ -15,7 +17,7 @@ use crate::plan::Plan;
 use crate::text::shell_word;
 
 /// Something that waits for a person.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Need {
     /// What kind of need.
     pub kind: NeedKind,
@@ -28,11 +30,11 @@ pub struct Need {
     /// For a shell in the root of the project.
     pub command: String,
     /// The rest of a sentence that begins with the command: "gives it another attempt".
-    pub effect: &'static str,
+    pub effect: Cow<'static, str>,
 }
 
 /// The kinds of needs, the most urgent first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NeedKind {
     /// A plan or a queue that cannot be read.
@@ -145,7 +147,7 @@ fn failed_specs(inbox: &[Entry]) -> impl Iterator<Item = Need> {
 
 fn need(kind: NeedKind, text: String, effect: &'static str) -> Need {
     let text = text.trim_end().trim_end_matches('.').to_owned();
-    Need { kind, task: None, spec: None, text, command: String::new(), effect }
+    Need { kind, task: None, spec: None, text, command: String::new(), effect: effect.into() }
 }
 
 impl NeedSources<'_> {

@@ -145,7 +145,8 @@ pub fn other_specs(plan: &Plan) -> Option<String> {
 }
 
 /// How the tasks in scope stand.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct Tally {
     /// Waiting or running.
     pub pending: usize,
@@ -195,6 +196,11 @@ impl Tally {
     /// Tasks whose work was done. A task that was skipped or removed is not done.
     pub fn finished(&self) -> usize {
         self.done + self.accepted
+    }
+
+    /// Tasks that cannot go on by themselves.
+    pub fn stuck(&self) -> usize {
+        self.blocked + self.failed
     }
 
     /// All tasks that count.

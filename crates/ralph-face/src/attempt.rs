@@ -99,8 +99,8 @@ pub fn as_json(view: &AttemptView, running: &Running) -> Value {
         "started_at": view.at, "ended_at": view.ended_at, "result": word,
     });
     if let Some(end) = &view.backend {
-        value["outcome"] = json!(end.outcome);
-        value["outcome_message"] = json!(end.message);
+        value["outcome"] = json!(end.outcome.word());
+        value["outcome_message"] = json!(end.outcome.to_string());
         value["claim"] = json!(end.claimed);
         value["summary"] = json!(end.summary);
         value["session"] = json!(end.session);

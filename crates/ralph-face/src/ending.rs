@@ -1,7 +1,6 @@
 //! How a loop ended: the reason, what remains, and what a person can do about it.
 
-use ralph_core::cost_sum::CostSum;
-use ralph_core::cycle::{End, OnceEnd};
+use ralph_core::cycle::{End, RunEnd};
 use ralph_core::needs::{Need, NeedKind};
 
 use crate::line::{Line, Style};
@@ -10,31 +9,11 @@ use crate::words::{count, took};
 /// Most needs that the end of a run lists.
 const NEEDS: usize = 5;
 
-/// The numbers of a run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Totals {
-    /// Tasks that are left.
-    pub remaining: usize,
-    /// Tasks that landed.
-    pub landed: usize,
-    /// Attempts.
-    pub attempts: usize,
-    /// What its backend runs cost.
-    pub cost: CostSum,
-    /// How long it took.
-    pub took_ms: u64,
-}
-
 /// The last lines of a run. The first one has the reason and what remains. An agent has said that
 /// itself, spec by spec.
-pub fn ending(
-    command: &str,
-    end: &End,
-    reason: &str,
-    totals: &Totals,
-    needs: &[Need],
-) -> Vec<Line> {
-    let hints = next(command, end, needs).into_iter();
+pub fn ending(run: &RunEnd) -> Vec<Line> {
+    let RunEnd { end, command, .. } = run;
+    let hints = next(command, end, &run.needs).into_iter();
     let hints =
         hints.map(|hint| Line::of(Style::Strong, "Next: ").hang_here().add(Style::Plain, hint));
     if command == "agent" {
@@ -42,7 +21,7 @@ pub fn ending(
     }
     let (style, word) = match end {
         End::Complete => (Style::Good, "Complete"),
-        End::TaskComplete(_) | End::Once(OnceEnd::Landed) => (Style::Good, "Stopped"),
+        End::TaskComplete(_) | End::OnceLanded => (Style::Good, "Stopped"),
         End::Blocked { .. } => (Style::Bad, "Blocked"),
         End::Unproven { .. } => (Style::Bad, "Unproven"),
         End::Backend { .. }
@@ -52,13 +31,13 @@ pub fn ending(
         | End::NotVerified { .. } => (Style::Bad, "Stopped"),
         _ => (Style::Caution, "Stopped"),
     };
-    let mut first = format!(": {}.", reason.trim_end().trim_end_matches('.'));
-    let numbers = numbers(command, totals);
+    let mut first = format!(": {}.", run.reason.trim_end().trim_end_matches('.'));
+    let numbers = numbers(run);
     let mut lines = Vec::new();
     if *end == End::Complete {
         first.push_str(&format!(" {numbers}."));
     } else {
-        first.push_str(&format!(" Tasks remaining: {}", totals.remaining));
+        first.push_str(&format!(" Tasks remaining: {}", run.remaining));
     }
     lines.push(Line::of(style, word).add(Style::Plain, first));
     // A construct has said already what is left.
@@ -76,21 +55,15 @@ pub fn ending(
 }
 
 /// `5 landed in 7 attempts, $0.12, 3m 20s`.
-fn numbers(command: &str, totals: &Totals) -> String {
-    if totals.attempts == 0 {
-        let (cost, took) = (totals.cost.in_list(), took(totals.took_ms));
-        return match command {
+fn numbers(run: &RunEnd) -> String {
+    let (cost, took) = (run.cost.in_list(), took(run.took_ms));
+    if run.attempts == 0 {
+        return match run.command.as_str() {
             "construct" => format!("no task had to be worked on, {cost}, {took}"),
             _ => format!("nothing had to be run, {took}"),
         };
     }
-    let attempts = count(totals.attempts, "attempt");
-    format!(
-        "{} landed in {attempts}, {}, {}",
-        totals.landed,
-        totals.cost.in_list(),
-        took(totals.took_ms)
-    )
+    format!("{} landed in {}, {cost}, {took}", run.landed, count(run.attempts, "attempt"))
 }
 
 /// The evidence, one line each.
@@ -105,7 +78,7 @@ fn why(end: &End) -> &[String] {
 /// What to do about it: what needs a person, and what only this end knows.
 fn next(command: &str, end: &End, needs: &[Need]) -> Vec<String> {
     let own = match end {
-        End::Complete | End::TaskComplete(_) | End::Once(OnceEnd::Landed) => None,
+        End::Complete | End::TaskComplete(_) | End::OnceLanded => None,
         End::Backend { advice, .. } => advice.clone(),
         End::Gate { advice, .. } => Some(advice.clone()),
         End::NoPlan { log, .. } => log.as_ref().map(|log| format!("{log} has what the agent said")),
@@ -125,18 +98,27 @@ fn next(command: &str, end: &End, needs: &[Need]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use ralph_core::cost_sum::CostSum;
     use ralph_core::cycle::{Signal, Tripped};
 
     use super::*;
     use crate::line::Paint;
 
-    const TOTALS: Totals = Totals {
-        remaining: 3,
-        landed: 5,
-        attempts: 7,
-        cost: CostSum { usd: 0.12, unknown_runs: 0 },
-        took_ms: 200_000,
-    };
+    fn run(command: &str, end: &End, needs: &[Need]) -> RunEnd {
+        RunEnd {
+            end: end.clone(),
+            exit_code: 0,
+            reason: end.reason(),
+            command: command.to_owned(),
+            remaining: 3,
+            landed: 5,
+            attempts: 7,
+            cost: CostSum { usd: 0.12, unknown_runs: 0 },
+            took_ms: 200_000,
+            needs: needs.to_vec(),
+            removed: Vec::new(),
+        }
+    }
 
     fn need(task: &str) -> Need {
         Need {
@@ -145,20 +127,19 @@ mod tests {
             spec: None,
             text: format!("{task} is blocked: no key"),
             command: format!("ralph task retry {task}"),
-            effect: "gives it another attempt",
+            effect: "gives it another attempt".into(),
         }
     }
 
     fn said(end: &End, needs: &[Need]) -> String {
-        let lines = ending("build", end, &end.reason(), &TOTALS, needs);
+        let lines = ending(&run("build", end, needs));
         lines.iter().map(|line| line.paint(Paint::None)).collect::<Vec<_>>().join("\n")
     }
 
     #[test]
     fn the_end_is_told_with_its_reason_and_what_remains() {
-        let totals = Totals { remaining: 0, ..TOTALS };
         assert_eq!(
-            ending("build", &End::Complete, &End::Complete.reason(), &totals, &[])[0].text(),
+            ending(&run("build", &End::Complete, &[]))[0].text(),
             "Complete: all tasks complete. 5 landed in 7 attempts, $0.12, 3m 20s."
         );
         assert_eq!(
@@ -187,15 +168,13 @@ mod tests {
     #[test]
     fn an_agent_has_said_how_it_ended_and_only_what_to_do_is_left() {
         let end = End::Interrupted(Signal::Interrupt);
-        let reason = "Interrupted. Agent stopping.";
-        let lines = ending("agent", &end, reason, &TOTALS, &[need("t-aaaa")]);
+        let lines = ending(&run("agent", &end, &[need("t-aaaa")]));
         assert_eq!(lines.len(), 1);
         assert_eq!(
             lines[0].text(),
             "Next: `ralph task retry t-aaaa` gives it another attempt: t-aaaa is blocked: no key"
         );
-        let empty = "Inbox empty. Agent stopping.";
-        assert!(ending("agent", &End::Complete, empty, &TOTALS, &[]).is_empty());
+        assert!(ending(&run("agent", &End::Complete, &[])).is_empty());
     }
 
     #[test]

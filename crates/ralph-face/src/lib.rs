@@ -2,12 +2,12 @@
 //!
 //! # Theory of operation
 //!
-//! A loop tells [`Notice`](ralph_host::drive::Notice)s and knows nothing of who listens. Three
+//! A loop tells [`Event`](ralph_core::cycle::Event)s and knows nothing of who listens. Three
 //! listeners stand here:
 //!
 //! ```text
 //!            ┌ story ──────────── Lines  one line per thing that matters; or only problems
-//! notices ───┤   └── picture ──── Live   the same lines, and a small block below them that changes
+//! events ────┤   └── picture ──── Live   the same lines, and a small block below them that changes
 //!            └ json ───────────── Json   one object a line
 //! ```
 //!
@@ -33,7 +33,7 @@ pub mod text;
 mod tool;
 pub mod watch;
 
-pub use ending::{Totals, ending};
+pub use ending::ending;
 pub use json::Json;
 pub use line::{Line, Paint, Style};
 pub use lines::{Detail, Lines};

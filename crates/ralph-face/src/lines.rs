@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use ralph_host::drive::{Listener, Notice};
+use ralph_core::cycle::{AfterFailure, Event, EventKind, Fate};
+use ralph_host::drive::Listener;
 
 use crate::line::Paint;
 use crate::story::Story;
@@ -44,18 +45,19 @@ impl<W: Write> Lines<W> {
 }
 
 impl<W: Write> Listener for Lines<W> {
-    fn hear(&mut self, notice: Notice<'_>) {
-        let lines = self.story.hear(&notice);
+    fn on_event(&mut self, event: &Event<'_>) {
+        let kind = &event.kind;
+        let lines = self.story.on_event(kind);
         let mut lines = lines.iter().map(|line| line.paint(Paint::None));
         if self.detail == Detail::Problems {
-            if matches!(notice, Notice::Attempt { .. }) {
+            if matches!(kind, EventKind::IterationStart(_)) {
                 self.header = lines.next();
                 return;
             }
-            if !is_problem(&notice) {
+            if !is_problem(kind) {
                 return;
             }
-            if matches!(notice, Notice::Failed { .. })
+            if matches!(kind, EventKind::IterationEnd(_))
                 && let Some(header) = self.header.take()
             {
                 self.write(&header);
@@ -66,15 +68,25 @@ impl<W: Write> Listener for Lines<W> {
 }
 
 /// Whether somebody who wants to hear little wants to hear this.
-fn is_problem(notice: &Notice<'_>) -> bool {
-    match notice {
-        Notice::Warning(_)
-        | Notice::Recovered(_)
-        | Notice::Waiting { .. }
-        | Notice::Paused
-        | Notice::Stopping => true,
-        Notice::Failed { then, .. } => then.left().is_none(),
-        Notice::Ended { .. } => true,
+fn is_problem(kind: &EventKind<'_>) -> bool {
+    match kind {
+        EventKind::Warning(_)
+        | EventKind::Recovered(_)
+        | EventKind::LedgerRestored(_)
+        | EventKind::CommandRefused(_)
+        | EventKind::CommandIgnored(_)
+        | EventKind::AgentPassFailed(_)
+        | EventKind::ResearchRequested(_)
+        | EventKind::TaskSkipped(_)
+        | EventKind::HumanReviewRequested(_)
+        | EventKind::Tick(_)
+        | EventKind::Paused(_)
+        | EventKind::OrchestratorEnd(_) => true,
+        EventKind::Stop(command) => command.is_signal(),
+        EventKind::IterationEnd(end) => {
+            let goes_on = matches!(end.then, Some(AfterFailure::Retry(_)));
+            matches!(end.fate, Fate::Failed { .. }) && !goes_on
+        }
         _ => false,
     }
 }

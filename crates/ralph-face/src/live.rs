@@ -2,7 +2,7 @@
 //!
 //! # Theory of operation
 //!
-//! [`Live::hear`] changes the picture under a lock and wakes the thread; that is all the loop pays. The
+//! [`Listener::on_event`] changes the picture under a lock and wakes the thread; that is all the loop pays. The
 //! thread draws at most every [`FRAME`], and once a [`TICK`] when nothing happens, for the clocks and the
 //! size of the window. Dropping the view draws the last frame and ends the thread. A panic leaves the
 //! last frame where it is, with the message below it: [`freeze`] sees to that.
@@ -13,7 +13,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use ralph_host::drive::{Listener, Notice};
+use ralph_core::cycle::Event;
+use ralph_host::drive::Listener;
 
 use crate::line::Paint;
 use crate::picture::Picture;
@@ -89,10 +90,10 @@ impl Live {
 }
 
 impl Listener for Live {
-    fn hear(&mut self, notice: Notice<'_>) {
+    fn on_event(&mut self, event: &Event<'_>) {
         let now = self.shared.started.elapsed();
         let mut state = self.shared.lock();
-        state.picture.hear(now, &notice);
+        state.picture.on_event(now, &event.kind);
         state.changed = true;
         self.shared.woken.notify_one();
     }
@@ -149,6 +150,8 @@ fn draw_until_over<W: Write>(shared: &Shared, mut screen: Screen<W>, size: &dyn 
 
 #[cfg(test)]
 mod tests {
+    use ralph_core::cycle::{EventKind, Remark};
+
     use super::*;
 
     #[derive(Clone, Default)]
@@ -170,7 +173,8 @@ mod tests {
         let size = || Size { columns: 80, rows: 24 };
         let mut live = Live::start(Picture::new(None), sink.clone(), Paint::None, size).unwrap();
         for n in 0..100 {
-            live.hear(Notice::Warning(&format!("number {n}")));
+            let remark = Remark::new(format!("number {n}"));
+            live.on_event(&Event { timestamp: "", kind: EventKind::Warning(&remark) });
         }
         drop(live);
         let out = String::from_utf8(sink.0.lock().unwrap().clone()).unwrap();

@@ -8,7 +8,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use ralph_core::backend::{Context, Event, ToolStatus};
-use ralph_host::drive::{Notice, Tally, Then};
+use ralph_core::cycle::{EventKind, Fate, On};
+use ralph_core::view::Tally;
 
 use crate::line::{Line, Style};
 use crate::screen::Size;
@@ -69,41 +70,39 @@ impl Picture {
     }
 
     /// Something happened, this long after the start.
-    pub fn hear(&mut self, now: Duration, notice: &Notice<'_>) {
-        let lines = self.story.hear(notice);
-        if !matches!(notice, Notice::Waiting { .. }) {
+    pub fn on_event(&mut self, now: Duration, kind: &EventKind<'_>) {
+        let lines = self.story.on_event(kind);
+        if !matches!(kind, EventKind::Tick(_)) {
             self.waiting = None;
         }
-        match notice {
-            Notice::Started { tally, .. } => self.tally = *tally,
-            Notice::Attempt { backend, model, tally, .. } => {
+        match kind {
+            EventKind::OrchestratorStart(run) => self.tally = run.tasks,
+            EventKind::IterationStart(started) => {
                 self.close();
-                self.tally = *tally;
-                let who =
-                    [Some(*backend), *model].into_iter().flatten().collect::<Vec<_>>().join(" ");
+                self.tally = started.tasks;
+                let who = [Some(started.backend.as_str()), started.model.as_deref()];
+                let who = who.into_iter().flatten().collect::<Vec<_>>().join(" ");
                 self.attempt = Some(Attempt::new(now, who));
             }
-            Notice::Landed { tally, .. } => self.tally = *tally,
-            Notice::Waiting { reason, seconds } => {
-                self.waiting = Some(((*reason).to_owned(), *seconds));
+            EventKind::IterationEnd(end) => self.tally = end.tasks,
+            EventKind::Tick(tick) => {
+                self.waiting = Some((tick.reason.to_owned(), tick.seconds));
             }
-            Notice::Stopping => self.stopping = true,
-            Notice::Failed { then: Then::Stuck, .. } => self.tally.stuck += 1,
+            EventKind::Stop(command) if command.is_signal() => self.stopping = true,
             _ => {}
         }
         if let Some(attempt) = &mut self.attempt {
-            attempt.hear(now, notice, self.root.as_deref());
+            attempt.on_event(now, kind, self.root.as_deref());
         }
-        let of_attempt = !is_aside(notice);
+        let of_attempt = !is_aside(kind);
         match &mut self.attempt {
             Some(attempt) if of_attempt => attempt.lines.extend(lines),
             _ => self.finished.extend(lines),
         }
-        if matches!(notice, Notice::Landed { .. } | Notice::Failed { .. }) {
-            self.close();
-        }
-        if matches!(notice, Notice::Ended { .. }) {
-            self.end();
+        match kind {
+            EventKind::IterationEnd(end) if *end.fate != Fate::Limited => self.close(),
+            EventKind::OrchestratorEnd(_) => self.end(),
+            _ => {}
         }
     }
 
@@ -168,7 +167,8 @@ impl Picture {
     }
 
     fn progress(&self, now: Duration, size: Size) -> Line {
-        let Tally { done, total, stuck, .. } = self.tally;
+        let (done, total) = (self.tally.finished(), self.tally.total());
+        let stuck = self.tally.stuck();
         let wide = (size.columns / 4).clamp(8, 30);
         let part = |n: usize| (n * wide).checked_div(total).unwrap_or(0).min(wide);
         let full = part(done);
@@ -186,18 +186,23 @@ impl Picture {
     }
 }
 
-/// Whether a notice is about the loop rather than the attempt. Its line goes up at once.
-fn is_aside(notice: &Notice<'_>) -> bool {
+/// Whether an event is about the loop rather than the attempt. Its line goes up at once.
+fn is_aside(kind: &EventKind<'_>) -> bool {
     matches!(
-        notice,
-        Notice::Started { .. }
-            | Notice::Recovered(_)
-            | Notice::Warning(_)
-            | Notice::Waiting { .. }
-            | Notice::SpecLanded { .. }
-            | Notice::Paused
-            | Notice::Stopping
-            | Notice::Ended { .. }
+        kind,
+        EventKind::OrchestratorStart(_)
+            | EventKind::OrchestratorEnd(_)
+            | EventKind::Recovered(_)
+            | EventKind::Warning(_)
+            | EventKind::LedgerRestored(_)
+            | EventKind::CommandIgnored(_)
+            | EventKind::CommandRefused(_)
+            | EventKind::AgentPassFailed(_)
+            | EventKind::HumanReviewRequested(_)
+            | EventKind::SpecComplete(_)
+            | EventKind::Stop(_)
+            | EventKind::Tick(_)
+            | EventKind::Paused(_)
     )
 }
 
@@ -214,18 +219,18 @@ impl Attempt {
         }
     }
 
-    fn hear(&mut self, now: Duration, notice: &Notice<'_>, root: Option<&str>) {
-        match notice {
-            Notice::Backend(event) => self.backend(now, event, root),
-            Notice::BackendEnded { cost, .. } => {
-                self.cost = cost.or(self.cost);
+    fn on_event(&mut self, now: Duration, kind: &EventKind<'_>, root: Option<&str>) {
+        match kind {
+            EventKind::Backend(streamed) => self.backend(now, streamed.event, root),
+            EventKind::BackendEnd(end) => {
+                self.cost = end.cost.or(self.cost);
                 self.phase = Phase::Between;
             }
-            Notice::GateStarted { name, baseline } => {
-                let name = (*name).to_owned();
-                self.phase = Phase::Gate { name, at_base: *baseline, since: now };
+            EventKind::GateStart(start) => {
+                let (name, at_base) = (start.gate.clone(), start.on == On::Base);
+                self.phase = Phase::Gate { name, at_base, since: now };
             }
-            Notice::GateEnded { .. } => self.phase = Phase::Between,
+            EventKind::GateEnd(_) => self.phase = Phase::Between,
             _ => {}
         }
     }

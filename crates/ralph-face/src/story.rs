@@ -2,14 +2,17 @@
 
 use ralph_core::backend::{Event, LimitStatus};
 use ralph_core::construct::stage_words;
+use ralph_core::control::{CommandKind, OperatorCommand};
 use ralph_core::cost_sum::CostSum;
 use ralph_core::cycle::{
-    AmendmentRow, Failure, FailureKind, Landing, PlanAmended, Proof, StageKind,
+    AfterFailure, AmendmentRow, Answered, AttemptEnd, BackendEnd, End, EventKind, Failure,
+    FailureKind, Fate, GateEnd, Landing, On, PlanAmended, Proof, RunStart, StageEnd, StageStart,
+    Started,
 };
-use ralph_core::plan::Task;
-use ralph_host::drive::{Notice, Tally, Then};
+use ralph_core::gate::{GateVerdict, shows_error};
+use ralph_core::view::Tally;
 
-use crate::ending::{Totals, ending};
+use crate::ending::ending;
 use crate::line::{Line, Style};
 use crate::tool::compacted;
 use crate::words::{cost, count, elapsed, short, took};
@@ -17,13 +20,10 @@ use crate::words::{cost, count, elapsed, short, took};
 /// Lines of a failure's detail that are shown; the rest is in the log.
 const DETAIL: usize = 5;
 
-/// Tells what happened, notice by notice.
+/// Tells what happened, event by event.
 #[derive(Clone, Debug, Default)]
 pub struct Story {
     backend: String,
-    iteration: u32,
-    /// The gate that runs, and whether it runs on the tree before the attempt.
-    gate: Option<(String, bool)>,
     waits: bool,
     limit_told: bool,
     /// The cost of the backend runs that have ended.
@@ -43,127 +43,51 @@ impl Story {
         self.spent
     }
 
-    /// The lines that one notice adds, mostly none or one.
-    pub fn hear(&mut self, notice: &Notice<'_>) -> Vec<Line> {
+    /// The lines that one event adds, mostly none or one.
+    pub fn on_event(&mut self, kind: &EventKind<'_>) -> Vec<Line> {
         let waited = self.waits;
-        self.waits = matches!(notice, Notice::Waiting { .. });
-        match notice {
-            Notice::Started { plan, backend, gates, tally, .. } => {
-                self.backend = (*backend).to_owned();
-                started(plan, backend, gates, tally)
+        self.waits = matches!(kind, EventKind::Tick(_));
+        match kind {
+            EventKind::OrchestratorStart(run) if run.command != "plan" => {
+                self.backend = run.backend.clone();
+                started(run)
             }
-            Notice::Recovered(what) => vec![aside(Style::Caution, "Recovered: ", what)],
-            Notice::Warning(what) => vec![aside(Style::Caution, "Warning: ", what)],
-            Notice::Attempt { .. } => vec![self.attempt(notice)],
-            Notice::Backend(event) => self.backend(event),
-            Notice::Monitor(what) => {
-                vec![detail(Style::Caution, "limits", what)]
-            }
-            Notice::BackendEnded { outcome, changed, cost: dollars, took_ms } => {
-                self.spent.add(*dollars);
-                let files = count(*changed, "file");
-                let text = format!(
-                    "{}; {files} changed, {}, {}",
-                    clause(outcome),
-                    cost(*dollars),
-                    took(*took_ms)
-                );
-                vec![detail(Style::Plain, "backend", text)]
-            }
-            Notice::Asking { .. } => Vec::new(),
-            Notice::Answered(answered) => {
-                self.spent.add(answered.cost);
-                let item = if answered.item.is_empty() { "" } else { " " };
-                let (item, outcome) = (format!("{}{item}", answered.item), &answered.message);
-                let text =
-                    format!("{item}{outcome}; {}, {}", cost(answered.cost), took(answered.took_ms));
-                let style =
-                    if answered.outcome == "success" { Style::Plain } else { Style::Caution };
-                vec![detail(style, &answered.role, text)]
-            }
-            Notice::StageStarted { iteration, stage } => vec![stage_line(*iteration, *stage)],
-            Notice::StageEnded(end) => {
-                let style = if end.came.is_progress() { Style::Plain } else { Style::Caution };
-                let took = took(end.took_ms);
-                vec![detail(style, "stage", format!("{}; {took}", stage_words(end)))]
-            }
-            Notice::Summary(summary) => {
-                let lines = summary.lines().into_iter();
-                lines.map(|line| Line::of(Style::Plain, line)).collect()
-            }
-            Notice::Agent(text) => vec![Line::of(Style::Strong, *text)],
-            Notice::Said { who, what } => vec![detail(Style::Plain, who, what)],
-            Notice::GateStarted { name, baseline } => {
-                self.gate = Some(((*name).to_owned(), *baseline));
-                Vec::new()
-            }
-            Notice::GateEnded { name, passed, preexisting, took_ms } => {
-                let at_base = self.gate.take().is_some_and(|(n, baseline)| n == *name && baseline);
-                let result = match (passed, preexisting, at_base) {
-                    (true, _, true) => Gate::PassedAtBase,
-                    (false, _, true) => Gate::FailedAtBase,
-                    (true, _, false) => Gate::Passed,
-                    (false, true, false) => Gate::FailedAsBefore,
-                    (false, false, false) => Gate::Failed,
-                };
-                vec![gate(name, result, *took_ms)]
-            }
-            Notice::Landed { commit, landing, proof, summary, remarks, tally, .. } => {
-                self.unproven += usize::from(*proof == Proof::Unproven);
-                landed(*commit, *landing, *proof, summary, remarks, tally)
-            }
-            Notice::SpecLanded { subject, commit } => {
-                let commit = commit.get(..10).unwrap_or(commit);
-                vec![detail(Style::Good, "spec", format!("{commit}  {subject}"))]
-            }
-            Notice::Failed { iteration, task, failure, then, salvage, detail } => {
-                failed(*iteration, task, failure, *then, *salvage, detail)
-            }
-            Notice::Amended(amended) => amended_lines(amended),
-            Notice::Waiting { .. } if waited => Vec::new(),
-            Notice::Waiting { reason, seconds } => {
-                vec![aside(
-                    Style::Caution,
-                    "Waiting: ",
-                    &format!("{}; {} left", clause(reason), elapsed(*seconds)),
-                )]
-            }
-            Notice::Paused => vec![aside(Style::Caution, "Paused: ", PAUSED)],
-            Notice::Stopping => vec![aside(Style::Caution, "Stopping: ", STOPPING)],
-            Notice::Ended {
-                command,
-                end,
-                reason,
-                needs,
-                removed,
-                remaining,
-                landed,
-                attempts,
-                cost,
-                took_ms,
-            } => {
-                let (remaining, landed, attempts) = (*remaining, *landed, *attempts);
-                // The loop knows what earlier runs cost that it continues, and what it recovered.
-                let unknown_runs = self.spent.unknown_runs.max(usize::from(cost.is_none()));
-                let cost = CostSum { usd: cost.unwrap_or(0.0), unknown_runs };
-                let took_ms = *took_ms;
-                let totals = Totals { remaining, landed, attempts, cost, took_ms };
-                let mut lines = ending(command, end, reason, &totals, needs);
+            EventKind::OrchestratorEnd(end) if end.command != "plan" => {
+                let mut lines = ending(end);
                 // A verifier's accept proves; and an end that is about it has said so.
-                let said =
-                    *command != "build" || matches!(end, ralph_core::cycle::End::Unproven { .. });
+                let said = end.command != "build" || matches!(end.end, End::Unproven { .. });
                 lines.extend(doubt(if said { 0 } else { self.unproven }));
-                lines.extend(removed.iter().map(removal));
+                lines.extend(end.removed.iter().map(removal));
                 lines
             }
+            EventKind::Recovered(what) => vec![aside(Style::Caution, "Recovered: ", &what.text)],
+            EventKind::IterationStart(started) => vec![self.attempt(started)],
+            EventKind::BackendEnd(end) => {
+                self.spent.add(end.cost);
+                vec![backend_end(end)]
+            }
+            EventKind::AgentEnd(answered) => {
+                self.spent.add(answered.cost);
+                vec![agent_end(answered)]
+            }
+            EventKind::Backend(streamed) => self.backend(streamed.event),
+            EventKind::IterationEnd(end) => self.attempt_end(end),
+            EventKind::Tick(_) if waited => Vec::new(),
+            EventKind::Tick(tick) => {
+                let text = format!("{}; {} left", clause(tick.reason), elapsed(tick.seconds));
+                vec![aside(Style::Caution, "Waiting: ", &text)]
+            }
+            EventKind::Paused(_) => vec![aside(Style::Caution, "Paused: ", PAUSED)],
+            EventKind::Stop(command) if command.is_signal() => {
+                vec![aside(Style::Caution, "Stopping: ", STOPPING)]
+            }
+            EventKind::GateEnd(end) => vec![gate_end(end)],
+            other => lines_of(other),
         }
     }
 
-    fn attempt(&mut self, notice: &Notice<'_>) -> Line {
-        let Notice::Attempt { iteration, task, retries, max_retries, backend, .. } = notice else {
-            return Line::new();
-        };
-        self.iteration = *iteration;
+    fn attempt(&mut self, started: &Started) -> Line {
+        let Started { iteration, retries, max_retries, backend, .. } = started;
         self.limit_told = false;
         // Before the name, which may be long: a retry is worth knowing about.
         let retry = match retries {
@@ -176,10 +100,21 @@ impl Story {
         };
         Line::of(Style::Plain, format!("[{iteration}] "))
             .hang_here()
-            .add(Style::Strong, task.id.as_str())
+            .add(Style::Strong, &started.task)
             .add(Style::Caution, retry)
             .add(Style::Plain, other)
-            .add(Style::Strong, format!("  {}", task.name))
+            .add(Style::Strong, format!("  {}", started.name))
+    }
+
+    fn attempt_end(&mut self, end: &AttemptEnd<'_>) -> Vec<Line> {
+        match end.fate {
+            Fate::Landed { commit, landing, proof } => {
+                self.unproven += usize::from(*proof == Proof::Unproven);
+                landed(end, commit.as_deref(), *landing, *proof)
+            }
+            Fate::Failed { failure, salvage } => failed(end, failure, salvage.as_deref()),
+            Fate::Limited | Fate::Open => Vec::new(),
+        }
     }
 
     /// Only what explains how an attempt ends; everything is in its log.
@@ -204,13 +139,100 @@ impl Story {
     }
 }
 
+/// The lines of an event that depend on nothing before it.
+fn lines_of(kind: &EventKind<'_>) -> Vec<Line> {
+    match kind {
+        EventKind::Warning(_)
+        | EventKind::LedgerRestored(_)
+        | EventKind::CommandRefused(_)
+        | EventKind::AgentPassFailed(_)
+        | EventKind::ResearchRequested(_)
+        | EventKind::TaskSkipped(_) => vec![warning(&kind.to_string())],
+        EventKind::HumanReviewRequested(request) => {
+            let who = if request.attempt.is_some() { "backend" } else { "context agent" };
+            vec![warning(&format!("the {who} asks for a person: {}", request.reason))]
+        }
+        EventKind::CommandIgnored(command) => vec![warning(&not_carried_out(command))],
+        EventKind::Pause(command)
+        | EventKind::Resume(command)
+        | EventKind::Note(command)
+        | EventKind::SkipTask(command)
+        | EventKind::Stop(command)
+        | EventKind::KillAttempt(command)
+        | EventKind::RetryTask(command)
+        | EventKind::SetSetting(command) => promised(command).into_iter().collect(),
+        EventKind::Context(remark) => vec![detail(Style::Caution, "limits", &remark.text)],
+        EventKind::StageStart(start) => vec![stage_start(start)],
+        EventKind::StageEnd(end) => stage_end(end),
+        EventKind::ConstructSummary(summary) => {
+            let lines = summary.lines().into_iter();
+            lines.map(|line| Line::of(Style::Plain, line)).collect()
+        }
+        EventKind::AgentStep(step) => vec![Line::of(Style::Strong, &step.text)],
+        EventKind::AgentPass(_) => vec![detail(Style::Plain, "pass", kind.to_string())],
+        EventKind::Regate(_) => vec![detail(Style::Caution, "note", kind.to_string())],
+        EventKind::SpecComplete(spec) => spec
+            .commit
+            .iter()
+            .map(|commit| {
+                detail(Style::Good, "spec", format!("{}  {}", short(commit), spec.subject))
+            })
+            .collect(),
+        EventKind::Amendments(amended) => amended_lines(amended),
+        _ => Vec::new(),
+    }
+}
+
+fn warning(text: &str) -> Line {
+    aside(Style::Caution, "Warning: ", text)
+}
+
+fn backend_end(end: &BackendEnd) -> Line {
+    let (outcome, files) = (end.outcome.to_string(), count(end.changed, "file"));
+    let (cost, took) = (cost(end.cost), took(end.took_ms));
+    let text = format!("{}; {files} changed, {cost}, {took}", clause(&outcome));
+    detail(Style::Plain, "backend", text)
+}
+
+fn agent_end(answered: &Answered) -> Line {
+    let space = if answered.item.is_empty() { "" } else { " " };
+    let (cost, took) = (cost(answered.cost), took(answered.took_ms));
+    let text = format!("{}{space}{}; {cost}, {took}", answered.item, answered.answer);
+    let style = if answered.usable { Style::Plain } else { Style::Caution };
+    detail(style, &answered.role, text)
+}
+
+/// What comes of a command of the operator.
+fn promised(command: &OperatorCommand) -> Option<Line> {
+    let argument = match (command.command, &command.argument) {
+        (CommandKind::InjectNote, Some(text)) => format!(" \"{text}\""),
+        _ => String::new(),
+    };
+    let text = format!("{}{argument}: {}", command.command.as_str(), command.promise);
+    (!command.promise.is_empty()).then(|| detail(Style::Plain, "operator", text))
+}
+
+/// Why a command was left to a person.
+fn not_carried_out(command: &OperatorCommand) -> String {
+    let why = command.ignored.as_deref().unwrap_or_default();
+    let next = command.next.as_deref().unwrap_or_default();
+    format!("{} is not carried out: {why}; `{next}` does it", command.what())
+}
+
 /// `Iteration 2: VERIFY`.
-fn stage_line(iteration: u32, stage: StageKind) -> Line {
-    let line = match iteration {
+fn stage_start(start: &StageStart) -> Line {
+    let line = match start.iteration {
         0 => Line::new(),
         n => Line::of(Style::Plain, format!("Iteration {n}: ")),
     };
-    line.add(Style::Strong, stage.as_str())
+    line.add(Style::Strong, start.stage.as_str())
+}
+
+fn stage_end(end: &StageEnd) -> Vec<Line> {
+    let style = if end.came.is_progress() { Style::Plain } else { Style::Caution };
+    let text = format!("{}; {}", stage_words(end), took(end.took_ms));
+    let notes = end.came.notes.iter().map(|note| detail(Style::Plain, "note", note));
+    notes.chain([detail(style, "stage", text)]).collect()
 }
 
 const PAUSED: &str = "`ralph resume` goes on, `ralph stop` or Ctrl-C ends it";
@@ -218,20 +240,19 @@ const PAUSED: &str = "`ralph resume` goes on, `ralph stop` or Ctrl-C ends it";
 const STOPPING: &str =
     "what is under way goes on to its end; the same signal once more ends it at once";
 
-fn started(plan: &str, backend: &str, gates: &[String], tally: &Tally) -> Vec<Line> {
-    let gates = if gates.is_empty() { "none".to_owned() } else { gates.join(", ") };
+fn started(run: &RunStart) -> Vec<Line> {
+    let gates = if run.gates.is_empty() { "none".to_owned() } else { run.gates.join(", ") };
     vec![
-        Line::of(Style::Strong, plan)
-            .add(Style::Plain, format!(" with {backend}; {}", progress(tally))),
+        Line::of(Style::Strong, &run.plan)
+            .add(Style::Plain, format!(" with {}; {}", run.backend, progress(&run.tasks))),
         Line::of(Style::Plain, "Gates: ").hang_here().add(Style::Plain, gates),
     ]
 }
 
 /// `2 of 7 tasks done, 1 stuck`.
 fn progress(tally: &Tally) -> String {
-    let Tally { done, total, skipped, stuck } = *tally;
-    let mut words = format!("{done} of {} done", count(total, "task"));
-    for (number, word) in [(skipped, "skipped"), (stuck, "stuck")] {
+    let mut words = format!("{} of {} done", tally.finished(), count(tally.total(), "task"));
+    for (number, word) in [(tally.skipped, "skipped"), (tally.stuck(), "stuck")] {
         if number > 0 {
             words.push_str(&format!(", {number} {word}"));
         }
@@ -250,29 +271,20 @@ pub(crate) fn detail(style: Style, label: &str, text: impl AsRef<str>) -> Line {
     Line::of(meaning, format!("    {label:<8} ")).hang_here().add(Style::Plain, text)
 }
 
-/// How a gate ended, and on which tree.
-#[derive(Clone, Copy)]
-enum Gate {
-    Passed,
-    Failed,
-    FailedAsBefore,
-    PassedAtBase,
-    FailedAtBase,
-}
-
-fn gate(name: &str, result: Gate, took_ms: u64) -> Line {
-    let (style, word) = match result {
-        Gate::Passed => (Style::Good, "passed"),
-        Gate::Failed => (Style::Bad, "failed"),
-        Gate::FailedAsBefore => (Style::Caution, "failed as before, which does not count"),
-        Gate::PassedAtBase => (Style::Plain, "passed before the attempt"),
-        Gate::FailedAtBase => (Style::Plain, "failed before the attempt too"),
+fn gate_end(end: &GateEnd) -> Line {
+    let (style, word) = match (end.start.on, end.passed) {
+        (On::Result, true) => (Style::Good, "passed"),
+        (On::Result, false) => (Style::Bad, "failed"),
+        (On::Base, true) => (Style::Plain, "passed before the attempt"),
+        (On::Base, false) => (Style::Plain, "failed before the attempt too"),
+        (On::Alone, true) => (Style::Plain, "passed on the commit alone"),
+        (On::Alone, false) => (Style::Caution, "failed on the commit alone"),
     };
     Line::of(Style::Faint, "    gate     ")
         .hang_here()
-        .add(Style::Plain, format!("{name}: "))
+        .add(Style::Plain, format!("{}: ", end.start.gate))
         .add(style, word)
-        .add(Style::Faint, format!(", {}", took(took_ms)))
+        .add(Style::Faint, format!(", {}", took(end.took_ms)))
 }
 
 fn amended_lines(amended: &PlanAmended) -> Vec<Line> {
@@ -296,18 +308,11 @@ fn doubt(unproven: usize) -> Option<Line> {
     Some(aside(Style::Caution, "Unproven: ", &format!("{what}; `ralph report` says why")))
 }
 
-fn landed(
-    commit: Option<&str>,
-    landing: Landing,
-    proof: Proof,
-    summary: &str,
-    remarks: &[String],
-    tally: &Tally,
-) -> Vec<Line> {
+fn landed(end: &AttemptEnd<'_>, commit: Option<&str>, landing: Landing, proof: Proof) -> Vec<Line> {
     let commit = commit.map_or_else(|| "not committed".to_owned(), |c| short(c).to_owned());
     let mut line = Line::of(Style::Good, "    landed   ")
         .hang_here()
-        .add(Style::Plain, format!("{commit}  {summary}"));
+        .add(Style::Plain, format!("{commit}  {}", end.summary));
     line = match landing {
         Landing::Complete => line,
         Landing::Partial => line.add(Style::Caution, "; a part, so the task stays open"),
@@ -317,8 +322,8 @@ fn landed(
         Proof::Unproven => line.add(Style::Caution, "; unproven"),
         Proof::NoChange => line.add(Style::Caution, "; no change was needed"),
     };
-    let mut lines = vec![line.add(Style::Faint, format!("  ({})", progress(tally)))];
-    lines.extend(remarks.iter().map(|remark| detail(Style::Caution, "note", remark)));
+    let mut lines = vec![line.add(Style::Faint, format!("  ({})", progress(&end.tasks)))];
+    lines.extend(end.remarks.iter().map(|remark| detail(Style::Caution, "note", remark)));
     lines
 }
 
@@ -327,54 +332,52 @@ fn clause(text: &str) -> &str {
     text.trim_end().trim_end_matches('.')
 }
 
-/// A line without the emphasis that it begins with.
-fn plain(line: &str) -> String {
-    if line.starts_with("**") { line.replacen("**", "", 2) } else { line.to_owned() }
+/// The few lines about red gates that a person sees; all of it is in their logs.
+fn shown_of(verdict: &GateVerdict) -> Vec<String> {
+    let mut lines = Vec::new();
+    for check in verdict.blocking() {
+        lines.push(format!("{}: `{}` ({})", check.name, check.command.trim(), check.ending));
+        lines.extend(check.failing.iter().map(|name| format!("- {name}")));
+        let output: Vec<&str> = check.excerpt.lines().filter(|l| !l.trim().is_empty()).collect();
+        let from = output.iter().position(|line| shows_error(line)).unwrap_or(0);
+        lines.extend(output.iter().skip(from).map(|line| line.trim_end().to_owned()));
+    }
+    lines.extend(verdict.forbidden.iter().map(|path| format!("{path} must stay as it is")));
+    lines.truncate(DETAIL);
+    lines
 }
 
-/// The few lines of a failure context that a person sees: its headings and fences say nothing to
-/// people, and what a gate printed before its first error is in its log.
-fn shown_of(context: &str) -> impl Iterator<Item = &str> {
-    let marks = |l: &&str| l.trim().is_empty() || l.starts_with("### ") || l.starts_with("```");
-    let output = context.find("\n```").unwrap_or(context.len());
-    let (above, output) = context.split_at(output);
-    let from = output.lines().position(ralph_core::gate::shows_error).unwrap_or(0);
-    let said = above.lines().chain(output.lines().skip(from));
-    said.filter(move |l| !marks(l)).take(DETAIL)
-}
-
-fn failed(
-    iteration: u32,
-    task: &Task,
-    failure: &Failure,
-    then: Then,
-    salvage: Option<&str>,
-    more: &str,
-) -> Vec<Line> {
+fn failed(end: &AttemptEnd<'_>, failure: &Failure, salvage: Option<&str>) -> Vec<Line> {
     let (message, text) = (failure.message.trim(), clause(&failure.told()).to_owned());
-    let id = &task.id;
-    let line = match (failure.kind, then) {
+    let id = end.task_id;
+    let line = match (failure.kind, end.then.unwrap_or_default()) {
         (FailureKind::Blocked, _) => detail(Style::Bad, "blocked", message),
         (FailureKind::Conflict, _) => detail(Style::Bad, "blocked", text),
-        (FailureKind::Interrupted, _) => detail(Style::Caution, "stopped", text),
-        (_, Then::Again(left)) => detail(
+        (FailureKind::Interrupted, _) | (_, AfterFailure::Unchanged) => {
+            detail(Style::Caution, "stopped", text)
+        }
+        (_, AfterFailure::Retry(left)) => detail(
             Style::Bad,
             "failed",
             format!("{text}; {} left", count(left as usize, "attempt")),
         ),
-        (_, Then::BrokenDown) => {
+        (_, AfterFailure::Decompose) => {
             detail(Style::Bad, "killed", format!("{text}; {id} is broken down next"))
         }
-        (_, Then::Stuck) => {
+        (_, AfterFailure::GiveUp) => {
             detail(Style::Bad, "gave up", format!("{text}; {id} has no attempt left"))
         }
     };
+    let of_gates = matches!(failure.kind, FailureKind::Gates | FailureKind::Judges);
+    let more = end.verdict.filter(|_| of_gates).map(shown_of).unwrap_or_default();
     let mut lines = vec![line];
-    lines.extend(shown_of(more).map(|l| {
-        Line::of(Style::Faint, "             | ").hang_here().add(Style::Plain, plain(l.trim_end()))
-    }));
+    lines.extend(
+        more.into_iter().map(|line| {
+            Line::of(Style::Faint, "             | ").hang_here().add(Style::Plain, line)
+        }),
+    );
     if let Some(salvage) = salvage {
-        let text = format!("{salvage}  (`ralph show {iteration} --diff`)");
+        let text = format!("{salvage}  (`ralph show {} --diff`)", end.iteration);
         lines.push(detail(Style::Plain, "kept", text));
     }
     lines

@@ -4,7 +4,6 @@ use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use ralph_host::clock::Clock;
 use ralph_host::drive::Listener;
 
 use crate::json::Json;
@@ -51,9 +50,9 @@ impl Terminal {
 }
 
 /// The listener for a view of a project at `root`, on the standard streams of this process.
-pub fn listener(view: View, root: &Path, clock: Clock) -> Box<dyn Listener> {
+pub fn listener(view: View, root: &Path) -> Box<dyn Listener> {
     match (view, Terminal::of_stdout()) {
-        (View::Json, _) => Box::new(Json::new(io::stdout(), io::stderr(), clock)),
+        (View::Json, _) => Box::new(Json::new(io::stdout(), io::stderr())),
         (View::Quiet, _) => Box::new(Lines::new(io::stdout(), Detail::Problems)),
         (View::Auto, Terminal::Able(paint)) => {
             let picture = Picture::new(root.to_str().map(str::to_owned));

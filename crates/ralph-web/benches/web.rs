@@ -150,7 +150,7 @@ impl Drop for Site {
 
 fn write(journal: &mut Journal, n: usize) -> Outcome<()> {
     let message = format!("event number {n} of a benchmark, as long as most of them are");
-    let record = Record::Noted { event: "note".into(), message, details: serde_json::Value::Null };
+    let record = Record::Warned(Remark::new(message));
     journal.append("2025-01-20T10:30:00Z".into(), record, Durability::Eventual)?;
     Ok(())
 }

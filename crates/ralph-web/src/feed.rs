@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ralph_core::cycle::{Entry, History, event_of};
+use ralph_core::cycle::{Entry, History, events_of};
 use ralph_core::dashboard::redact::Redactor;
 use ralph_core::dashboard::{AgentRows, Timeline};
 use ralph_host::store::{JournalTail, Spill};
@@ -156,7 +156,7 @@ impl Inner {
         self.history.add(entry);
         self.timeline.add(entry);
         self.agents.add(entry);
-        for event in event_of(entry, &self.history) {
+        for event in events_of(entry, &self.history) {
             self.last += 1;
             let mut value = json!({ "id": self.last });
             if let (Value::Object(value), Ok(Value::Object(event))) =
@@ -242,7 +242,7 @@ fn told(text: &str, redactor: &Redactor) -> Arc<str> {
 
 #[cfg(test)]
 mod tests {
-    use ralph_core::cycle::Record;
+    use ralph_core::cycle::{Record, Remark};
     use ralph_host::store::{Durability, Journal};
 
     use super::*;
@@ -259,11 +259,8 @@ mod tests {
         let (mut journal, _) = Journal::open(place.path()).unwrap();
         let all = limits::RECENT as u64 + 500;
         for n in 0..all {
-            let record = Record::Noted {
-                event: "note".into(),
-                message: format!("number {n}, sk-ant-api03-{}", "a1B2".repeat(12)),
-                details: Value::Null,
-            };
+            let text = format!("number {n}, sk-ant-api03-{}", "a1B2".repeat(12));
+            let record = Record::Warned(Remark::new(text));
             journal.append("2025-01-20T10:30:00Z".into(), record, Durability::Eventual).unwrap();
         }
         let feed = Feed::new(place.path(), Redactor::new(&[]));

@@ -1,9 +1,10 @@
 //! What a backend says while it runs.
 
+use serde::Serialize;
 use serde_json::Value;
 
 /// Tokens of one message or of a whole run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
     /// Tokens read, those from a cache included.
     pub input: u64,
@@ -14,11 +15,11 @@ pub struct Usage {
 }
 
 /// An amount in dollars, for this run alone.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Money(pub f64);
 
 /// How full the context is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Context {
     /// Tokens in it.
     pub used: u64,
@@ -27,7 +28,8 @@ pub struct Context {
 }
 
 /// How a tool call ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ToolStatus {
     /// As asked.
     Ok,
@@ -36,7 +38,8 @@ pub enum ToolStatus {
 }
 
 /// How near the limit is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LimitStatus {
     /// Nearly used up.
     Warning,
@@ -45,7 +48,7 @@ pub enum LimitStatus {
 }
 
 /// A usage limit of the account.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RateLimit {
     /// How near.
     pub status: LimitStatus,
@@ -56,7 +59,8 @@ pub struct RateLimit {
 }
 
 /// Who started a compaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CompactionTrigger {
     /// The program itself.
     Auto,
@@ -65,7 +69,8 @@ pub enum CompactionTrigger {
 }
 
 /// One thing a backend said.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", content = "data", rename_all = "snake_case")]
 pub enum Event {
     /// The session began.
     Started {

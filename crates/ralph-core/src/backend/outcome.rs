@@ -49,10 +49,11 @@ impl Exit {
 }
 
 /// The judgement of one run of a backend.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
     /// It finished and says that all is well. Whether the work is good is the gates' question.
+    #[default]
     Success,
     /// It took all the turns it had.
     MaxTurns,
@@ -109,6 +110,11 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Whether a usage limit ended the run.
+    pub fn is_limit(&self) -> bool {
+        matches!(self, Self::RateLimit { .. })
+    }
+
     /// One stable word, for logs and JSON.
     pub fn word(&self) -> &'static str {
         match self {

@@ -30,7 +30,7 @@ pub use machine::{
     ConstructEnd, Limits, Move, Progress, Step, current_stage, left, needs_plan, next,
 };
 pub use similar::similar;
-pub use summary::{Summary, SummaryStage, stage_words};
+pub use summary::{Summary, stage_words};
 
 pub use crate::cycle::Came;
 

@@ -1,9 +1,9 @@
 //! What a construct did: a value, and calm lines for people.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::machine::ConstructEnd;
-use crate::cycle::{Came, Lap, StageEnd, StageKind, Staged};
+use crate::cycle::{Came, End, StageEnd, StageKind, Staged};
 use crate::plan::Id;
 use crate::words::{dollars, elapsed};
 
@@ -11,55 +11,43 @@ use crate::words::{dollars, elapsed};
 const NAMED: usize = 6;
 
 /// A construct from its first iteration to its end.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The spec.
     pub spec: String,
-    /// How it ended, in one word.
-    pub end: &'static str,
+    /// How it ended.
+    #[serde(flatten)]
+    pub end: End,
     /// How it ended, in words.
     pub reason: String,
-    /// Its stages, iteration by iteration. Iteration 0 is the plan.
-    pub stages: Vec<SummaryStage>,
+    /// Its stages, iteration by iteration.
+    pub stages: Vec<StageEnd>,
     /// What came of all of them.
     pub total: Came,
     /// How long they took, in milliseconds.
+    #[serde(rename = "duration_ms")]
     pub took_ms: u64,
     /// What they cost, as far as known.
+    #[serde(rename = "cost_usd")]
     pub cost: Option<f64>,
     /// What is left, and why, one line each.
     pub left: Vec<String>,
 }
 
-/// One stage of an iteration.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SummaryStage {
-    /// The iteration.
-    pub iteration: u32,
-    /// What happened.
-    #[serde(flatten)]
-    pub stage: StageEnd,
-}
-
 impl Summary {
     /// The summary of the last construct.
     pub fn of(staged: &Staged, end: &ConstructEnd) -> Self {
-        let of_lap = |lap: &Lap| {
-            let number = lap.number;
-            let stage =
-                move |stage: &StageEnd| SummaryStage { iteration: number, stage: stage.clone() };
-            lap.stages.iter().map(stage).collect::<Vec<_>>()
-        };
-        let stages: Vec<SummaryStage> = staged.laps.iter().flat_map(of_lap).collect();
+        let stages: Vec<StageEnd> =
+            staged.laps.iter().flat_map(|lap| lap.stages.iter().cloned()).collect();
         let mut total = Came::default();
-        stages.iter().for_each(|s| total.extend(&s.stage.came));
+        stages.iter().for_each(|s| total.extend(&s.came));
         total.notes.clear();
         Self {
             spec: staged.spec.clone(),
-            end: end.word(),
+            end: end.end.clone(),
             reason: end.reason(),
-            took_ms: stages.iter().map(|s| s.stage.took_ms).sum(),
-            cost: stages.iter().filter_map(|s| s.stage.cost).reduce(|a, b| a + b),
+            took_ms: stages.iter().map(|s| s.took_ms).sum(),
+            cost: stages.iter().filter_map(|s| s.cost).reduce(|a, b| a + b),
             stages,
             total,
             left: end.left.clone(),
@@ -128,8 +116,7 @@ struct Row {
 }
 
 impl Row {
-    fn of(stage: &SummaryStage) -> Self {
-        let end = &stage.stage;
+    fn of(end: &StageEnd) -> Self {
         Self {
             stage: end.stage.as_str().to_lowercase(),
             words: stage_words(end),

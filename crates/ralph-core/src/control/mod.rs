@@ -15,6 +15,7 @@ mod queue;
 
 pub use queue::{Entry, Queue, QueueError};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::config::{self, Config, Flag, flag_layer};
@@ -96,19 +97,116 @@ impl Setting {
     }
 }
 
-impl Command {
-    /// The word in the file and in the journal.
-    pub fn word(&self) -> &'static str {
+/// What a command does, without what it does it to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CommandKind {
+    /// Begin nothing new.
+    Pause,
+    /// Go on.
+    Resume,
+    /// Leave a task out.
+    SkipTask,
+    /// Tell the next backend something.
+    InjectNote,
+    /// End the loop after the attempt that runs.
+    Stop,
+    /// End the attempt that runs.
+    KillAttempt,
+    /// Give a task another chance.
+    RetryTask,
+    /// Change a setting.
+    SetSetting,
+}
+
+impl CommandKind {
+    /// The word in the control file.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Pause => "pause",
             Self::Resume => "resume",
-            Self::Skip(_) => "skip-task",
-            Self::Note(_) => "inject-note",
+            Self::SkipTask => "skip-task",
+            Self::InjectNote => "inject-note",
             Self::Stop => "stop",
             Self::KillAttempt => "kill-attempt",
-            Self::Retry(_) => "retry-task",
-            Self::Set(_) => "set-setting",
+            Self::RetryTask => "retry-task",
+            Self::SetSetting => "set-setting",
         }
+    }
+}
+
+/// A command that the loop has found, as the journal keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperatorCommand {
+    /// The id, unique for ever.
+    pub id: String,
+    /// What it does.
+    pub command: CommandKind,
+    /// Its text, task or setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub argument: Option<String>,
+    /// What comes of it and when, in words; empty when nobody has to be told.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub promise: String,
+    /// Why nothing comes of it, when nothing does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ignored: Option<String>,
+    /// What a person types to have it all the same, when a backend may have asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+impl OperatorCommand {
+    /// The id that a signal of the operating system gets.
+    const SIGNAL: &str = "signal-";
+
+    /// The stop that a signal asks for.
+    pub fn of_signal(id: &str) -> Self {
+        Self::new(format!("{}{id}", Self::SIGNAL), &Command::Stop)
+    }
+
+    /// A command with its id.
+    pub fn new(id: impl Into<String>, command: &Command) -> Self {
+        Self {
+            id: id.into(),
+            command: command.kind(),
+            argument: command.argument(),
+            promise: String::new(),
+            ignored: None,
+            next: None,
+        }
+    }
+
+    /// Whether a signal asked for it.
+    pub fn is_signal(&self) -> bool {
+        self.id.starts_with(Self::SIGNAL)
+    }
+
+    /// The command with its argument, in the words of the control file.
+    pub fn what(&self) -> String {
+        let argument = self.argument.as_ref().map(|text| format!(" {text}"));
+        format!("{}{}", self.command.as_str(), argument.unwrap_or_default())
+    }
+}
+
+impl Command {
+    /// What it does.
+    pub fn kind(&self) -> CommandKind {
+        match self {
+            Self::Pause => CommandKind::Pause,
+            Self::Resume => CommandKind::Resume,
+            Self::Skip(_) => CommandKind::SkipTask,
+            Self::Note(_) => CommandKind::InjectNote,
+            Self::Stop => CommandKind::Stop,
+            Self::KillAttempt => CommandKind::KillAttempt,
+            Self::Retry(_) => CommandKind::RetryTask,
+            Self::Set(_) => CommandKind::SetSetting,
+        }
+    }
+
+    /// The word in the control file.
+    pub fn word(&self) -> &'static str {
+        self.kind().as_str()
     }
 
     /// Its task, text or setting.

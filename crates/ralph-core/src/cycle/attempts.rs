@@ -1,11 +1,14 @@
 //! Attempts as the journal's records tell them: how far each came and how it ended.
 
+use serde::Serialize;
+
 use super::judge::{Failure, Proof};
-use super::record::{BackendEnd, FailIntent, GateStart, LandIntent, Landing, Started};
+use super::record::{BackendEnd, Base, FailIntent, GateStart, LandIntent, Landing, Started};
 use crate::gate::GateVerdict;
 
 /// How an attempt ended.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "result", rename_all = "snake_case")]
 pub enum Fate {
     /// It has not.
     Open,
@@ -32,13 +35,13 @@ pub enum Fate {
 /// One attempt as `ralph attempts` shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttemptView {
-    /// How it began, without the base.
+    /// How it began.
     pub started: Started,
     /// When.
     pub at: String,
     /// When it ended.
     pub ended_at: Option<String>,
-    /// How the backend ended, without its changes.
+    /// How the backend ended.
     pub backend: Option<BackendEnd>,
     /// What the gates said.
     pub verdict: Option<GateVerdict>,
@@ -66,8 +69,12 @@ pub enum Phase {
 pub struct OpenAttempt {
     /// How it began.
     pub started: Started,
+    /// The tree before it.
+    pub base: Base,
     /// How the backend ended, once it has.
     pub ended: Option<BackendEnd>,
+    /// What the backend changed.
+    pub changes: Base,
     /// How far it has come.
     pub phase: Phase,
     /// The landing that was about to happen, also when a refusal turned it into a rollback.

@@ -9,6 +9,8 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use super::attempts::{AttemptView, Fate};
 use super::judge::Failure;
 
@@ -22,7 +24,7 @@ const BARREN: usize = 5;
 pub struct Breaker;
 
 /// It tripped, and this is why.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tripped {
     /// In one line.
     pub reason: String,

@@ -1,5 +1,7 @@
 //! What the build loop does next, and how it ends.
 
+use serde::{Deserialize, Serialize};
+
 use crate::plan::{
     Fate, Id, Issue, Lookup, Plan, State, Task, Trust, next_task, obstacle, obstacles,
 };
@@ -71,7 +73,8 @@ pub enum OnceEnd {
 }
 
 /// Which signal asked for the end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Signal {
     /// SIGINT.
     Interrupt,
@@ -89,7 +92,8 @@ pub enum Step {
 }
 
 /// How a loop ended.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "status", content = "detail", rename_all = "snake_case")]
 pub enum End {
     /// Every task is accepted or skipped.
     Complete,
@@ -111,21 +115,26 @@ pub enum End {
         why: Vec<String>,
     },
     /// All iterations are used.
+    #[serde(rename = "max_iterations_reached")]
     MaxIterations(u32),
     /// The money is used up.
+    #[serde(rename = "max_cost_reached")]
     MaxCost {
         /// The limit.
         limit: f64,
         /// What was spent.
         spent: f64,
     },
-    /// `--once` has had its attempt.
-    Once(OnceEnd),
+    /// The attempt of `--once` landed.
+    OnceLanded,
+    /// The attempt of `--once` did not land.
+    OnceFailed,
     /// A signal came.
     Interrupted(Signal),
     /// Somebody asked for it.
     Stopped,
     /// The breaker tripped.
+    #[serde(rename = "no_progress")]
     Breaker(Tripped),
     /// A usage limit, and nobody wants to wait.
     UsageLimit {
@@ -133,6 +142,7 @@ pub enum End {
         reason: String,
     },
     /// Nothing would go better with the next task.
+    #[serde(rename = "backend_unusable")]
     Backend {
         /// Why, with what to do.
         reason: String,
@@ -140,6 +150,7 @@ pub enum End {
         advice: Option<String>,
     },
     /// A gate cannot be run, so nothing could be proven.
+    #[serde(rename = "gate_unusable")]
     Gate {
         /// Which one, and why not.
         reason: String,
@@ -173,7 +184,10 @@ pub fn next_step(plan: &Plan, limits: &Limits, progress: &Progress) -> Step {
         return Step::End(End::Interrupted(signal));
     }
     if let Some(end) = progress.once {
-        return Step::End(End::Once(end));
+        return Step::End(match end {
+            OnceEnd::Landed => End::OnceLanded,
+            OnceEnd::Failed => End::OnceFailed,
+        });
     }
     if progress.stop_asked {
         return Step::End(End::Stopped);
@@ -271,9 +285,7 @@ impl End {
     pub fn unless_unproven(self, history: &History, plan: &Plan) -> Self {
         let landed = history.unproven(plan);
         match self {
-            Self::Complete | Self::TaskComplete(_) | Self::Once(OnceEnd::Landed)
-                if !landed.is_empty() =>
-            {
+            Self::Complete | Self::TaskComplete(_) | Self::OnceLanded if !landed.is_empty() => {
                 let mut tasks: Vec<String> =
                     landed.iter().map(|view| view.started.task.clone()).collect();
                 tasks.dedup();
@@ -295,8 +307,8 @@ impl End {
             Self::NotVerified { .. } => "not_verified",
             Self::MaxIterations(_) => "max_iterations_reached",
             Self::MaxCost { .. } => "max_cost_reached",
-            Self::Once(OnceEnd::Landed) => "once_landed",
-            Self::Once(OnceEnd::Failed) => "once_failed",
+            Self::OnceLanded => "once_landed",
+            Self::OnceFailed => "once_failed",
             Self::Stopped => "stopped",
             Self::Gate { .. } => "gate_unusable",
             Self::Interrupted(_) => "interrupted",
@@ -323,8 +335,8 @@ impl End {
             Self::MaxCost { limit, spent } => {
                 format!("max cost (${limit:.2}) reached, ${spent:.2} spent")
             }
-            Self::Once(OnceEnd::Landed) => "one attempt, and it landed".into(),
-            Self::Once(OnceEnd::Failed) => "one attempt, and it failed".into(),
+            Self::OnceLanded => "one attempt, and it landed".into(),
+            Self::OnceFailed => "one attempt, and it failed".into(),
             Self::Interrupted(Signal::Interrupt) => "interrupted".into(),
             Self::Interrupted(Signal::Terminate) => "terminated".into(),
             Self::Stopped => "asked to stop".into(),
@@ -341,14 +353,14 @@ impl End {
 /// The program's exit code.
 pub fn exit_code(end: &End) -> u8 {
     match end {
-        End::Complete | End::TaskComplete(_) | End::Once(OnceEnd::Landed) => 0,
+        End::Complete | End::TaskComplete(_) | End::OnceLanded => 0,
         End::Backend { .. } | End::Gate { .. } => 1,
         End::Blocked { .. }
         | End::Unproven { .. }
         | End::NotVerified { .. }
         | End::Breaker(_)
         | End::FalseDone
-        | End::Once(OnceEnd::Failed)
+        | End::OnceFailed
         | End::NoPlan { .. }
         | End::Paused { .. } => 3,
         End::MaxIterations(_) | End::MaxCost { .. } | End::UsageLimit { .. } | End::Stopped => 4,

@@ -1,196 +1,484 @@
-//! The event stream of seed tools: a view of the journal, one line a record that people care about.
+//! The event stream: one line a record that people care about, the same in `events.jsonl`, on
+//! `--json`, on the terminal and on the page.
+//!
+//! The payload of an event is a value of the journal, or a small struct of such values where a record
+//! says something only together with those before it. [`EventKind`] is the schema: the reference page
+//! is made from it. Kinds after [`EventKind::Backend`] are live: they are told while a loop runs, and no
+//! file keeps them.
 
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::attempts::Fate;
 use super::history::History;
 use super::judge::Claimed;
-use super::record::{Entry, On, PlanAmended, Record};
-use crate::gate::{GateCheck, GateVerdict};
+use super::record::{
+    AfterFailure, Answered, Asked, BackendEnd, Entry, GateEnd, GateStart, On, PassAnswer,
+    PassFailure, PlanAmended, Record, Regating, Remark, ReviewRequest, RunEnd, RunStart,
+    SpecFailed, SpecLanded, Started, TaskRemark, TreeRestored, UsageWait,
+};
+use super::staged::{ConstructStart, IterationStart, NotVerified, StageEnd, StageStart};
+use crate::backend::Event as BackendEvent;
+use crate::construct::Summary;
+use crate::control::{CommandKind, OperatorCommand};
+use crate::gate::GateVerdict;
+use crate::memory::Trigger;
+use crate::memory::roles::directive::{FailurePattern, PostDirective, StuckDetection};
+use crate::prompt::PromptSize;
+use crate::view::Tally;
 use crate::words::took;
 
-/// One line of `events.jsonl`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Event {
+/// One line of the event stream.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event<'a> {
     /// When, RFC 3339.
-    pub timestamp: String,
-    /// What kind.
-    pub event: String,
-    /// In words.
-    pub message: String,
-    /// The numbers and ids.
-    pub metadata: Value,
+    pub timestamp: &'a str,
+    /// What happened.
+    pub kind: EventKind<'a>,
 }
 
-/// The events of one record. `history` holds everything up to and with it.
-pub fn event_of(entry: &Entry, history: &History) -> Vec<Event> {
-    let event = |event: &str, message: String, metadata: Value| Event {
-        timestamp: entry.at.clone(),
-        event: event.to_owned(),
-        message,
-        metadata,
-    };
-    match &entry.record {
-        Record::RunStarted(run) => vec![event(
-            "orchestrator_start",
-            format!("ralph {} on {}", run.command, run.plan),
-            json!({ "run": run.run, "mode": run.mode, "plan": run.plan }),
-        )],
-        Record::RunEnded { end, message, remaining } => vec![event(
-            "orchestrator_end",
-            message.clone(),
-            json!({ "status": end, "remaining": remaining, "cost_usd": history.cost }),
-        )],
-        Record::AttemptStarted(started) => vec![event(
-            "iteration_start",
-            format!("Starting iteration {}", started.iteration),
-            json!({
-                "iteration": started.iteration, "task_id": started.task, "attempt": started.attempt,
-                "retry": started.retries, "backend": started.backend,
-            }),
-        )],
-        Record::BackendEnded(end) => {
-            let metadata = json!({
-                "attempt": end.attempt, "outcome": end.outcome, "cost_usd": end.cost,
-                "changed_files": end.changed, "duration_ms": end.took_ms,
-            });
-            let mut events = vec![event("backend_end", end.message.clone(), metadata)];
-            let asked = match &end.claimed {
-                Claimed::NeedsHuman { reason } => Some(reason),
-                _ => end.review.as_ref(),
-            };
-            if let Some(reason) = asked {
-                let metadata = json!({ "attempt": end.attempt });
-                events.push(event("human_review_requested", reason.clone(), metadata));
-            }
-            events
-        }
-        Record::GateStarted(start) => vec![event(
-            "gate_start",
-            format!("{} runs{}", start.gate, place(start.on)),
-            json!({ "attempt": start.attempt, "gate": start.gate, "on": start.on }),
-        )],
-        Record::GateEnded(end) => {
-            let (start, word) = (&end.start, if end.passed { "passed" } else { "failed" });
-            vec![event(
-                "gate_end",
-                format!("{} {word}{} in {}", start.gate, place(start.on), took(end.took_ms)),
-                json!({
-                    "attempt": start.attempt, "gate": start.gate, "on": start.on,
-                    "passed": end.passed, "duration_ms": end.took_ms,
-                }),
-            )]
-        }
-        Record::Judged(verdict) => {
-            let word = if verdict.passed { "validation_pass" } else { "validation_fail" };
-            let metadata = json!({
-                "attempt": verdict.attempt, "checks": verdict.checks.iter().map(check).collect::<Vec<_>>(),
-                "unproven": verdict.unproven, "judges": verdict.judges,
-            });
-            vec![event(word, in_words(verdict), metadata)]
-        }
-        Record::Landed { attempt, .. } | Record::RolledBack { attempt, .. } => {
-            iteration_end(entry, history, attempt).into_iter().collect()
-        }
-        Record::Waiting { until, backend, reason, attempt } => vec![event(
-            "waiting",
-            format!("usage limit of {backend}: {reason}"),
-            json!({ "attempt": attempt, "until": until, "backend": backend }),
-        )],
-        Record::Waited => vec![event("wait_end", "the wait is over".into(), json!({}))],
-        Record::Command { id, command, argument, ignored, next } => {
-            let word = match command.as_str() {
-                _ if next.is_some() => "command_ignored",
-                "inject-note" => "note",
-                "skip-task" => "skip_task",
-                other => other,
-            };
-            let message = argument.as_ref().unwrap_or(command);
-            let message = match ignored {
-                Some(why) => format!("{message}: ignored, {why}"),
-                None => message.clone(),
-            };
-            vec![event(word, message, json!({ "command": command, "id": id }))]
-        }
-        Record::Indexed { iteration } => vec![event(
-            "knowledge_indexed",
-            format!("the knowledge index knows everything up to iteration {iteration}"),
-            json!({ "iteration": iteration }),
-        )],
-        Record::Amended(amended) => vec![amendments(entry, amended)],
-        Record::Noted { event: word, message, details } => {
-            vec![event(word, message.clone(), details.clone())]
-        }
-        Record::ConstructStarted(start) => vec![event(
-            "construct_start",
-            format!("construct {}", start.spec),
-            json!({ "spec": start.spec }),
-        )],
-        Record::IterationStarted { n } => vec![event(
-            "construct_iteration",
-            format!("construct iteration {n}"),
-            json!({ "iteration": n, "spec": history.construct.spec }),
-        )],
-        Record::StageStarted(start) => vec![event(
-            "stage_start",
-            start.stage.to_string(),
-            json!({ "stage": start.stage, "iteration": history.construct.iteration }),
-        )],
-        Record::StageEnded(end) => vec![event(
-            "stage_end",
-            end.stage.to_string(),
-            json!({
-                "stage": end.stage, "iteration": history.construct.iteration, "came": end.came,
-                "left": end.left, "cost_usd": end.cost, "duration_ms": end.took_ms,
-            }),
-        )],
-        Record::NotVerified(item) => vec![event(
-            "not_verified",
-            item.to_string(),
-            json!({ "task_id": item.task, "why": item.why, "log": item.log }),
-        )],
-        Record::Answered(end) => vec![event(
-            "agent_end",
-            format!("{}: {}", end.role, end.message),
-            json!({
-                "role": end.role, "item": end.item, "outcome": end.outcome, "cost_usd": end.cost,
-                "duration_ms": end.took_ms, "log": end.log,
-            }),
-        )],
-        Record::Researched { task } => vec![event(
-            "research_requested",
-            format!("{task} waits for more research"),
-            json!({ "task_id": task }),
-        )],
-        Record::Advised { advice } => {
-            let message = advice["reason"].as_str().unwrap_or_default().to_owned();
-            let mut events = vec![event("context_directive", message, advice.clone())];
-            if let Some(pattern) = advice["failure_pattern"]["pattern"].as_str() {
-                let metadata = advice["failure_pattern"].clone();
-                events.push(event("failure_pattern", pattern.to_owned(), metadata));
-            }
-            events
-        }
-        Record::IndexUndone { why } => vec![event(
-            "knowledge_index_undone",
-            format!("an update of the knowledge index was undone: {}", why.join("; ")),
-            json!({ "why": why }),
-        )],
-        Record::LandIntent(_)
-        | Record::FailIntent(_)
-        | Record::Consulting(_)
-        | Record::Asked(_)
-        | Record::Consulted { .. } => Vec::new(),
+impl Serialize for Event<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Event", 4)?;
+        fields.serialize_field("timestamp", self.timestamp)?;
+        fields.serialize_field("event", self.kind.name())?;
+        fields.serialize_field("message", &self.kind.to_string())?;
+        fields.serialize_field("metadata", &self.kind)?;
+        fields.end()
     }
 }
 
-/// A gate's result without its output, which is in the log that it names.
-fn check(check: &GateCheck) -> Value {
-    json!({
-        "name": check.name, "passed": check.passed, "preexisting": check.preexisting,
-        "blocks": check.blocks, "failing": check.failing, "log": check.log,
+/// Defines the kinds of events with their names and what the reference page says about them.
+macro_rules! event_kinds {
+    ($($(#[doc = $doc:literal])+ $kind:ident($payload:ty) = $name:literal,)+) => {
+        /// What happened, with its numbers and ids.
+        #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+        #[serde(untagged)]
+        pub enum EventKind<'a> {
+            $($(#[doc = $doc])+ $kind($payload),)+
+        }
+
+        impl EventKind<'_> {
+            /// Every kind: its name, and what it tells.
+            pub const ALL: &'static [(&'static str, &'static str)] =
+                &[$(($name, concat!($($doc),+)),)+];
+
+            /// The name of the kind in the event stream.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$kind(_) => $name,)+
+                }
+            }
+        }
+    };
+}
+
+event_kinds! {
+    /// A loop began.
+    OrchestratorStart(&'a RunStart) = "orchestrator_start",
+    /// A loop ended.
+    OrchestratorEnd(&'a RunEnd) = "orchestrator_end",
+    /// An attempt began.
+    IterationStart(&'a Started) = "iteration_start",
+    /// The backend of an attempt ended.
+    BackendEnd(&'a BackendEnd) = "backend_end",
+    /// An agent asks a person.
+    HumanReviewRequested(ReviewRequest) = "human_review_requested",
+    /// A gate began.
+    GateStart(&'a GateStart) = "gate_start",
+    /// A gate ended.
+    GateEnd(&'a GateEnd) = "gate_end",
+    /// The gates let the attempt land.
+    ValidationPass(&'a GateVerdict) = "validation_pass",
+    /// The gates keep the attempt from landing.
+    ValidationFail(&'a GateVerdict) = "validation_fail",
+    /// An attempt landed or was rolled back.
+    IterationEnd(AttemptEnd<'a>) = "iteration_end",
+    /// An agent changed the plan, or wanted to.
+    Amendments(&'a PlanAmended) = "amendments",
+    /// A usage limit was met, and ralph waits.
+    Waiting(&'a UsageWait) = "waiting",
+    /// The wait is over.
+    WaitEnd(NoDetails) = "wait_end",
+    /// The operator paused the loop.
+    Pause(&'a OperatorCommand) = "pause",
+    /// The operator lets the loop go on.
+    Resume(&'a OperatorCommand) = "resume",
+    /// The operator left a note for the next prompt.
+    Note(&'a OperatorCommand) = "note",
+    /// The operator left a task out.
+    SkipTask(&'a OperatorCommand) = "skip_task",
+    /// The operator, or a signal, ends the loop after what runs.
+    Stop(&'a OperatorCommand) = "stop",
+    /// The operator ended an attempt.
+    KillAttempt(&'a OperatorCommand) = "kill_attempt",
+    /// The operator gave a task another chance.
+    RetryTask(&'a OperatorCommand) = "retry_task",
+    /// The operator changed a setting.
+    SetSetting(&'a OperatorCommand) = "set_setting",
+    /// A command was left to a person, because a backend may have written it.
+    CommandIgnored(&'a OperatorCommand) = "command_ignored",
+    /// A command could not be read or carried out.
+    CommandRefused(&'a Remark) = "command_refused",
+    /// Construct began with a spec.
+    ConstructStart(&'a ConstructStart) = "construct_start",
+    /// An iteration of construct began.
+    ConstructIteration(&'a IterationStart) = "construct_iteration",
+    /// A stage of construct began.
+    StageStart(&'a StageStart) = "stage_start",
+    /// A stage of construct ended.
+    StageEnd(&'a StageEnd) = "stage_end",
+    /// No verifier gave a usable verdict about a task, or, without `task_id`, about the spec.
+    NotVerified(&'a NotVerified) = "not_verified",
+    /// Construct ended.
+    ConstructSummary(&'a Summary) = "construct_summary",
+    /// A spec is one commit.
+    SpecComplete(&'a SpecLanded) = "spec_complete",
+    /// A spec was given up.
+    SpecFailed(&'a SpecFailed) = "spec_failed",
+    /// A step of `ralph agent`.
+    AgentStep(&'a Remark) = "agent_step",
+    /// An agent beside the one that writes code is asked something.
+    AgentStart(&'a Asked) = "agent_start",
+    /// Such an agent has answered.
+    AgentEnd(&'a Answered) = "agent_end",
+    /// A pass has looked at an attempt.
+    AgentPass(&'a PassAnswer) = "agent_pass",
+    /// A pass crashed, took too long or gave no usable answer.
+    AgentPassFailed(&'a PassFailure) = "agent_pass_failed",
+    /// The knowledge index is about to be brought up to date.
+    CompactionStart(&'a Trigger) = "compaction_start",
+    /// The knowledge index is up to date.
+    KnowledgeIndexed(IndexedUpTo) = "knowledge_indexed",
+    /// An update of the knowledge index broke its rules and was undone.
+    KnowledgeIndexUndone(UndoneIndex<'a>) = "knowledge_index_undone",
+    /// A task waits until more is known.
+    ResearchRequested(&'a TaskRemark) = "research_requested",
+    /// The context agent left a task out.
+    TaskSkipped(&'a TaskRemark) = "task_skipped",
+    /// The context agent says that the work goes round in circles.
+    StuckDetected(&'a StuckDetection) = "stuck_detected",
+    /// The context agent advises something after an attempt.
+    ContextDirective(&'a PostDirective) = "context_directive",
+    /// A failure happens again and again.
+    FailurePattern(&'a FailurePattern) = "failure_pattern",
+    /// Sections of a prompt were left out to fit its budget.
+    PromptTruncated(&'a PromptSize) = "prompt_truncated",
+    /// A context is filling up, or something was done about it.
+    Context(&'a Remark) = "context",
+    /// An agent changed a file of ralph's own, and it is as before.
+    LedgerRestored(&'a Remark) = "ledger_restored",
+    /// An agent that may only look changed files, and they are as before.
+    TreeRestored(&'a TreeRestored) = "tree_restored",
+    /// Landed work was gated again, without uncommitted changes.
+    Regate(&'a Regating) = "regate",
+    /// Work that an interrupted run had left was brought to its end.
+    Recovered(&'a Remark) = "recovered",
+    /// Something that stops nothing, and that a person should know.
+    Warning(&'a Remark) = "warning",
+    /// A backend says something. Live.
+    Backend(StreamedEvent<'a>) = "backend",
+    /// A second of a wait passed. Live, and not on `--json`.
+    Tick(WaitTick<'a>) = "tick",
+    /// The loop waits for `ralph resume`. Live.
+    Paused(NoDetails) = "paused",
+}
+
+/// Nothing but the fact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct NoDetails {}
+
+/// What the knowledge index knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct IndexedUpTo {
+    /// The last iteration that is in it.
+    pub iteration: u32,
+}
+
+/// An update of the knowledge index that was undone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct UndoneIndex<'a> {
+    /// The rules that it broke, a line each.
+    pub why: &'a [String],
+}
+
+/// The end of an attempt, from its first record to its last.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct AttemptEnd<'a> {
+    /// The number of the attempt.
+    pub iteration: u32,
+    /// The task.
+    pub task_id: &'a str,
+    /// The attempt.
+    pub attempt: &'a str,
+    /// How it ended.
+    #[serde(flatten)]
+    pub fate: &'a Fate,
+    /// One line about what was done, in the words of the agent.
+    pub summary: &'a str,
+    /// What a person should know about a landing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
+    /// What becomes of the task after an attempt that did not land.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub then: Option<AfterFailure>,
+    /// What the gates said.
+    #[serde(skip)]
+    pub verdict: Option<&'a GateVerdict>,
+    /// How the tasks stand afterwards.
+    pub tasks: Tally,
+}
+
+/// Something that a backend says.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct StreamedEvent<'a> {
+    /// The attempt; empty for an agent beside it.
+    pub attempt: &'a str,
+    /// What it says.
+    #[serde(flatten)]
+    pub event: &'a BackendEvent,
+}
+
+/// A second of a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct WaitTick<'a> {
+    /// What is waited for.
+    pub reason: &'a str,
+    /// Seconds left.
+    pub seconds: u64,
+}
+
+/// The events of one record. `history` holds everything up to and with it.
+pub fn events_of<'a>(entry: &'a Entry, history: &'a History) -> Vec<Event<'a>> {
+    let (first, second) = match &entry.record {
+        Record::BackendEnded { end, .. } => (
+            EventKind::BackendEnd(end),
+            review_of(end, history).map(EventKind::HumanReviewRequested),
+        ),
+        Record::Advised(advice) => {
+            let pattern = advice.failure_pattern.as_ref().map(EventKind::FailurePattern);
+            (EventKind::ContextDirective(advice), pattern)
+        }
+        record => match kind_of(record, history) {
+            Some(kind) => (kind, None),
+            None => return Vec::new(),
+        },
+    };
+    let event = |kind| Event { timestamp: &entry.at, kind };
+    std::iter::once(first).chain(second).map(event).collect()
+}
+
+/// The kind of a record that tells one thing. Intents tell nothing.
+fn kind_of<'a>(record: &'a Record, history: &'a History) -> Option<EventKind<'a>> {
+    Some(match record {
+        Record::RunStarted(run) => EventKind::OrchestratorStart(run),
+        Record::RunEnded(end) => EventKind::OrchestratorEnd(end),
+        Record::AttemptStarted { started, .. } => EventKind::IterationStart(started),
+        Record::GateStarted(start) => EventKind::GateStart(start),
+        Record::GateEnded(end) => EventKind::GateEnd(end),
+        Record::Judged(verdict) if verdict.passed => EventKind::ValidationPass(verdict),
+        Record::Judged(verdict) => EventKind::ValidationFail(verdict),
+        Record::Landed(landed) => {
+            let end = attempt_end(history, &landed.attempt)?;
+            let remarks = end.remarks.into_iter().chain(landed.remarks.iter().cloned()).collect();
+            EventKind::IterationEnd(AttemptEnd { remarks, tasks: landed.tasks, ..end })
+        }
+        Record::RolledBack(discarded) => {
+            let end = attempt_end(history, &discarded.attempt)?;
+            let (then, tasks) = (Some(discarded.then), discarded.tasks);
+            EventKind::IterationEnd(AttemptEnd { then, tasks, ..end })
+        }
+        Record::Waiting(wait) => EventKind::Waiting(wait),
+        Record::Waited => EventKind::WaitEnd(NoDetails {}),
+        Record::Command(command) => kind_of_command(command),
+        Record::CommandRefused(why) => EventKind::CommandRefused(why),
+        Record::Indexed { iteration } => {
+            EventKind::KnowledgeIndexed(IndexedUpTo { iteration: *iteration })
+        }
+        Record::IndexUndone { why } => EventKind::KnowledgeIndexUndone(UndoneIndex { why }),
+        Record::IndexDue(trigger) => EventKind::CompactionStart(trigger),
+        Record::Amended(amended) => EventKind::Amendments(amended),
+        Record::ConstructStarted(start) => EventKind::ConstructStart(start),
+        Record::IterationStarted(start) => EventKind::ConstructIteration(start),
+        Record::StageStarted(start) => EventKind::StageStart(start),
+        Record::StageEnded(end) => EventKind::StageEnd(end),
+        Record::NotVerified(item) => EventKind::NotVerified(item),
+        Record::ConstructEnded(summary) => EventKind::ConstructSummary(summary),
+        Record::SpecLanded(spec) => EventKind::SpecComplete(spec),
+        Record::SpecFailed(spec) => EventKind::SpecFailed(spec),
+        Record::AgentStep(step) => EventKind::AgentStep(step),
+        Record::Asked(asked) => EventKind::AgentStart(asked),
+        Record::Answered(answered) => EventKind::AgentEnd(answered),
+        Record::PassEnded(answer) => EventKind::AgentPass(answer),
+        Record::PassFailed(failure) => EventKind::AgentPassFailed(failure),
+        Record::Researched(task) => EventKind::ResearchRequested(task),
+        Record::TaskSkipped(task) => EventKind::TaskSkipped(task),
+        Record::ReviewRequested(request) => EventKind::HumanReviewRequested(request.clone()),
+        Record::StuckDetected(stuck) => EventKind::StuckDetected(stuck),
+        Record::PromptTruncated(size) => EventKind::PromptTruncated(size),
+        Record::ContextNoted(remark) => EventKind::Context(remark),
+        Record::LedgerRestored(remark) => EventKind::LedgerRestored(remark),
+        Record::TreeRestored(restored) => EventKind::TreeRestored(restored),
+        Record::Regated(regating) => EventKind::Regate(regating),
+        Record::Recovered(remark) => EventKind::Recovered(remark),
+        Record::Warned(remark) => EventKind::Warning(remark),
+        Record::BackendEnded { .. }
+        | Record::Advised(_)
+        | Record::LandIntent(_)
+        | Record::FailIntent(_)
+        | Record::Consulting(_)
+        | Record::Consulted { .. } => return None,
     })
+}
+
+fn kind_of_command(command: &OperatorCommand) -> EventKind<'_> {
+    match command.command {
+        _ if command.next.is_some() => EventKind::CommandIgnored(command),
+        CommandKind::Pause => EventKind::Pause(command),
+        CommandKind::Resume => EventKind::Resume(command),
+        CommandKind::InjectNote => EventKind::Note(command),
+        CommandKind::SkipTask => EventKind::SkipTask(command),
+        CommandKind::Stop => EventKind::Stop(command),
+        CommandKind::KillAttempt => EventKind::KillAttempt(command),
+        CommandKind::RetryTask => EventKind::RetryTask(command),
+        CommandKind::SetSetting => EventKind::SetSetting(command),
+    }
+}
+
+/// What a backend asks a person, if it does.
+fn review_of(end: &BackendEnd, history: &History) -> Option<ReviewRequest> {
+    let reason = match &end.claimed {
+        Claimed::NeedsHuman { reason } => Some(reason),
+        _ => end.review.as_ref(),
+    };
+    let view = history.attempts.iter().rev().find(|view| view.started.attempt == end.attempt);
+    reason.map(|reason| ReviewRequest {
+        task: view.map(|view| view.started.task.clone()).unwrap_or_default(),
+        attempt: Some(end.attempt.clone()),
+        reason: reason.clone(),
+    })
+}
+
+fn attempt_end<'a>(history: &'a History, attempt: &str) -> Option<AttemptEnd<'a>> {
+    let view = history.attempts.iter().rev().find(|v| v.started.attempt == attempt)?;
+    if view.fate == Fate::Open {
+        return None;
+    }
+    let verdict = view.verdict.as_ref();
+    let landed = matches!(view.fate, Fate::Landed { .. });
+    Some(AttemptEnd {
+        iteration: view.started.iteration,
+        task_id: &view.started.task,
+        attempt: &view.started.attempt,
+        fate: &view.fate,
+        summary: view.backend.as_ref().map_or("", |end| &end.summary),
+        remarks: verdict.filter(|_| landed).map(GateVerdict::remarks).unwrap_or_default(),
+        then: None,
+        verdict,
+        tasks: Tally::default(),
+    })
+}
+
+/// The sentence of an event.
+impl std::fmt::Display for EventKind<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::OrchestratorStart(run) => write!(f, "ralph {} on {}", run.command, run.plan),
+            Self::OrchestratorEnd(end) => f.write_str(&end.reason),
+            Self::IterationStart(started) => write!(f, "Starting iteration {}", started.iteration),
+            Self::BackendEnd(end) => write!(f, "{}", end.outcome),
+            Self::HumanReviewRequested(request) => f.write_str(&request.reason),
+            Self::GateStart(start) => write!(f, "{} runs{}", start.gate, place(start.on)),
+            Self::GateEnd(end) => {
+                let (start, word) = (&end.start, if end.passed { "passed" } else { "failed" });
+                let took = took(end.took_ms);
+                write!(f, "{} {word}{} in {took}", start.gate, place(start.on))
+            }
+            Self::ValidationPass(verdict) | Self::ValidationFail(verdict) => {
+                f.write_str(&gate_words(verdict))
+            }
+            Self::IterationEnd(end) => {
+                write!(f, "Iteration {}: ", end.iteration)?;
+                match end.fate {
+                    Fate::Failed { failure, .. } => f.write_str(&failure.message),
+                    Fate::Limited => f.write_str("usage limit"),
+                    Fate::Landed { .. } | Fate::Open => f.write_str("landed"),
+                }
+            }
+            Self::Amendments(amended) => {
+                let all: Vec<String> = amended.outcomes.iter().map(ToString::to_string).collect();
+                write!(f, "{} amended the plan: {}", amended.task, all.join("; "))
+            }
+            Self::Waiting(wait) => write!(f, "usage limit of {}: {}", wait.backend, wait.reason),
+            Self::WaitEnd(_) => f.write_str("the wait is over"),
+            Self::Pause(command)
+            | Self::Resume(command)
+            | Self::Note(command)
+            | Self::SkipTask(command)
+            | Self::Stop(command)
+            | Self::KillAttempt(command)
+            | Self::RetryTask(command)
+            | Self::SetSetting(command)
+            | Self::CommandIgnored(command) => write_command(command, f),
+            Self::ConstructStart(start) => write!(f, "construct {}", start.spec),
+            Self::ConstructIteration(start) => {
+                write!(f, "construct iteration {}", start.iteration)
+            }
+            Self::StageStart(start) => f.write_str(start.stage.as_str()),
+            Self::StageEnd(end) => f.write_str(end.stage.as_str()),
+            Self::NotVerified(item) => write!(f, "{item}"),
+            Self::ConstructSummary(summary) => f.write_str(&summary.reason),
+            Self::SpecComplete(spec) => match &spec.commit {
+                Some(commit) => write!(f, "{} ({commit})", spec.subject),
+                None => f.write_str(&spec.subject),
+            },
+            Self::SpecFailed(spec) => write!(f, "{} failed: {}", spec.spec, spec.why),
+            Self::AgentStart(asked) => write!(f, "{} {}", asked.role, asked.item),
+            Self::AgentEnd(answered) => write!(f, "{}: {}", answered.role, answered.answer),
+            Self::AgentPass(answer) => write!(f, "{} {}", answer.pass, answer.summary),
+            Self::AgentPassFailed(failure) => write!(f, "pass {}: {}", failure.pass, failure.why),
+            Self::CompactionStart(trigger) => {
+                write!(f, "the knowledge index is brought up to date: {trigger}")
+            }
+            Self::KnowledgeIndexed(index) => {
+                let IndexedUpTo { iteration } = index;
+                write!(f, "the knowledge index knows everything up to iteration {iteration}")
+            }
+            Self::KnowledgeIndexUndone(undone) => {
+                let why = undone.why.join("; ");
+                write!(f, "an update of the knowledge index was undone: {why}")
+            }
+            Self::ResearchRequested(task) => {
+                write!(f, "{} waits for more research: {}", task.task, task.text)
+            }
+            Self::TaskSkipped(task) => write!(f, "{} is {}", task.task, task.text),
+            Self::StuckDetected(stuck) => f.write_str(&stuck.evidence),
+            Self::ContextDirective(advice) => f.write_str(&advice.reason),
+            Self::FailurePattern(pattern) => f.write_str(&pattern.pattern),
+            Self::PromptTruncated(_) => f.write_str("the prompt was over its budget"),
+            Self::AgentStep(remark)
+            | Self::CommandRefused(remark)
+            | Self::Context(remark)
+            | Self::LedgerRestored(remark)
+            | Self::Recovered(remark)
+            | Self::Warning(remark) => f.write_str(&remark.text),
+            Self::TreeRestored(restored) => {
+                let TreeRestored { role, paths } = restored;
+                write!(f, "{role} changed {} files, which were put back", paths.len())
+            }
+            Self::Regate(regating) => f.write_str(&regating.in_words()),
+            Self::Backend(_) => Ok(()),
+            Self::Tick(tick) => f.write_str(tick.reason),
+            Self::Paused(_) => f.write_str("the loop waits for `ralph resume`"),
+        }
+    }
+}
+
+fn write_command(command: &OperatorCommand, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    let what = command.argument.as_deref().unwrap_or(command.command.as_str());
+    match &command.ignored {
+        Some(why) => write!(f, "{what}: ignored, {why}"),
+        None => f.write_str(what),
+    }
 }
 
 /// Where a gate runs, when that is not what the backend left.
@@ -203,7 +491,7 @@ fn place(on: On) -> &'static str {
 }
 
 /// What the gates said, in words that claim no more than they did.
-fn in_words(verdict: &GateVerdict) -> String {
+fn gate_words(verdict: &GateVerdict) -> String {
     let red: Vec<&str> =
         verdict.checks.iter().filter(|c| !c.passed).map(|c| c.name.as_str()).collect();
     match (verdict.passed, red.as_slice()) {
@@ -213,50 +501,6 @@ fn in_words(verdict: &GateVerdict) -> String {
         (false, []) => "not good enough, though no gate is red".to_owned(),
         (false, red) => format!("gates failed: {}", red.join(", ")),
     }
-}
-
-fn amendments(entry: &Entry, amended: &PlanAmended) -> Event {
-    let outcomes = &amended.outcomes;
-    let said: Vec<String> = outcomes.iter().map(ToString::to_string).collect();
-    let refused = outcomes.iter().filter(|outcome| outcome.refused.is_some()).count();
-    Event {
-        timestamp: entry.at.clone(),
-        event: "amendments".into(),
-        message: format!("{} amended the plan: {}", amended.task, said.join("; ")),
-        metadata: json!({
-            "attempt": amended.attempt, "iteration": amended.iteration, "task_id": amended.task,
-            "made": outcomes.len() - refused, "refused": refused, "amendments": outcomes,
-        }),
-    }
-}
-
-fn iteration_end(entry: &Entry, history: &History, attempt: &str) -> Option<Event> {
-    let view = history.attempts.iter().rev().find(|v| v.started.attempt == attempt)?;
-    let started = &view.started;
-    let (result, message, mut metadata) = match &view.fate {
-        Fate::Landed { commit, landing, proof } => (
-            "landed",
-            "landed".to_owned(),
-            json!({ "commit": commit, "landing": landing, "proof": proof }),
-        ),
-        Fate::Failed { failure, salvage } => (
-            "failed",
-            failure.message.clone(),
-            json!({ "failure": failure.kind, "salvage": salvage }),
-        ),
-        Fate::Limited => ("limited", "usage limit".to_owned(), json!({})),
-        Fate::Open => return None,
-    };
-    metadata["iteration"] = json!(started.iteration);
-    metadata["task_id"] = json!(started.task);
-    metadata["attempt"] = json!(attempt);
-    metadata["result"] = json!(result);
-    Some(Event {
-        timestamp: entry.at.clone(),
-        event: "iteration_end".into(),
-        message: format!("Iteration {}: {message}", started.iteration),
-        metadata,
-    })
 }
 
 #[cfg(test)]

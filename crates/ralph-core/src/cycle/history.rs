@@ -3,30 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::attempts::{AttemptView, Fate, GateSeen, OpenAttempt, Phase};
+use super::build::End;
 use super::judge::{Failure, FailureKind, Proof};
 use super::record::{
-    BackendEnd, Base, Consulting, Entry, Landing, PlanAmended, Record, RunStart, Started,
+    BackendEnd, Base, Consulting, DiscardedAttempt, Entry, LandedAttempt, Landing, PlanAmended,
+    Record, RunEnd, RunStart, Started, TaskRemark, UsageWait,
 };
 use super::staged::Staged;
-use crate::control::DoubtedCommand;
+use crate::backend::Outcome;
+use crate::control::{CommandKind, DoubtedCommand, OperatorCommand};
 use crate::gate::GateVerdict;
+use crate::memory::roles::directive::PostDirective;
 use crate::plan::Id;
-
-/// The word of a backend that did its work.
-pub(super) const SUCCESS: &str = "success";
-/// The word of a backend that met a usage limit.
-pub(super) const LIMITED: &str = "rate_limit";
-
-/// A wait that is under way, or was when ralph ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wait {
-    /// Until when, seconds since 1970.
-    pub until: i64,
-    /// Which backend.
-    pub backend: String,
-    /// What it said.
-    pub reason: String,
-}
 
 /// What was handed over and is not in the knowledge index yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,10 +64,8 @@ pub struct History {
     pub run: Option<RunStart>,
     /// When it began.
     pub run_at: Option<String>,
-    /// How it ended: the word, `None` while it goes on or after a crash.
-    pub run_end: Option<String>,
-    /// The same in words.
-    pub run_message: Option<String>,
+    /// How it ended; `None` while it goes on and after a crash.
+    pub run_end: Option<RunEnd>,
     /// When the last record was written, RFC 3339.
     pub last_at: Option<String>,
     /// The highest iteration number ever used.
@@ -110,7 +96,7 @@ pub struct History {
     /// Updates of the knowledge index that were undone.
     pub undone: Option<Undone>,
     /// What the context agent advised after the last attempt.
-    pub advice: Option<serde_json::Value>,
+    pub advice: Option<PostDirective>,
     /// The attempt under way.
     pub open: Option<OpenAttempt>,
     /// Gates of the last attempt that have begun, in that order.
@@ -118,7 +104,7 @@ pub struct History {
     /// The consultation under way.
     pub consulting: Option<Consulting>,
     /// The wait under way.
-    pub wait: Option<Wait>,
+    pub wait: Option<UsageWait>,
     /// Every attempt, oldest first.
     pub attempts: Vec<AttemptView>,
     /// Commands that were carried out.
@@ -162,7 +148,7 @@ impl History {
         self.last_at = Some(entry.at.clone());
         match &entry.record {
             Record::RunStarted(run) => {
-                let complete = self.run_end.as_deref() == Some("complete");
+                let complete = self.run_end.as_ref().is_some_and(|run| run.end == End::Complete);
                 if complete {
                     self.amended_from = self.amended.len();
                 }
@@ -174,7 +160,6 @@ impl History {
                 self.run = Some(run.clone());
                 self.run_at = Some(entry.at.clone());
                 self.run_end = None;
-                self.run_message = None;
                 self.doubted.clear();
                 self.cost = run.spent;
                 self.loop_from = self.attempts.len();
@@ -183,13 +168,9 @@ impl History {
                 self.paused = false;
                 self.stopping = false;
             }
-            Record::RunEnded { end, message, .. } => {
-                self.run_end = Some(end.clone());
-                self.run_message = Some(message.clone());
-                self.stopping = false;
-            }
-            Record::AttemptStarted(started) => self.begin(started, &entry.at),
-            Record::BackendEnded(end) => self.backend_ended(end, &entry.at),
+            Record::RunEnded(end) => self.end_run(end.clone()),
+            Record::AttemptStarted { started, base } => self.begin(started, base, &entry.at),
+            Record::BackendEnded { end, changes } => self.backend_ended(end, changes, &entry.at),
             Record::GateStarted(start) => {
                 let (start, at) = (start.clone(), entry.at.clone());
                 self.gates.push(GateSeen { start, at, passed: None });
@@ -203,39 +184,14 @@ impl History {
             Record::LandIntent(intent) => {
                 self.advance(&intent.attempt, Phase::Landing(Box::new(intent.clone())));
             }
-            Record::Landed { attempt, commit } => self.landed(attempt, commit.as_ref(), &entry.at),
+            Record::Landed(landed) => self.landed(landed, &entry.at),
             Record::FailIntent(intent) => {
                 self.advance(&intent.attempt, Phase::RollingBack(Box::new(intent.clone())));
             }
-            Record::RolledBack { attempt, salvage } => {
-                self.rolled_back(attempt, salvage.as_ref(), &entry.at);
-            }
-            Record::Waiting { until, backend, reason, .. } => {
-                let (backend, reason) = (backend.clone(), reason.clone());
-                self.wait = Some(Wait { until: *until, backend, reason });
-            }
+            Record::RolledBack(discarded) => self.rolled_back(discarded, &entry.at),
+            Record::Waiting(wait) => self.wait = Some(wait.clone()),
             Record::Waited => self.wait = None,
-            Record::Command { id, command, argument, ignored, next } => {
-                self.commands.insert(id.clone());
-                let words = [Some(command), argument.as_ref()].into_iter().flatten();
-                let what = words.map(String::as_str).collect::<Vec<_>>().join(" ");
-                self.doubted.retain(|doubted| doubted.what != what);
-                let is_of_task = matches!(command.as_str(), "skip-task" | "retry-task");
-                let task = argument.clone().filter(|_| is_of_task);
-                // An attempt that nobody ended has ended by itself.
-                let next = next.clone().filter(|_| command != "kill-attempt");
-                self.doubted.extend(next.map(|next| DoubtedCommand { what, task, next }));
-                match command.as_str() {
-                    _ if ignored.is_some() => {}
-                    "stop" => self.stopping = true,
-                    "inject-note" => self.notes.extend(argument.clone()),
-                    "pause" => self.paused = true,
-                    "resume" => self.paused = false,
-                    // Of the task at hand, or of another one: then the attempt goes on to its end.
-                    "kill-attempt" | "skip-task" => self.ended_by_hand(argument.as_deref()),
-                    _ => {}
-                }
-            }
+            Record::Command(command) => self.commanded(command),
             Record::Consulting(consulting) => self.consulting = Some(consulting.clone()),
             Record::Answered(answered) => self.spend(Spending {
                 at: entry.at.clone(),
@@ -249,11 +205,11 @@ impl History {
             Record::Consulted { id } => {
                 self.consulting.take_if(|open| open.id == *id);
             }
-            Record::Researched { task } => {
+            Record::Researched(TaskRemark { task, .. }) => {
                 let times = self.researched(task).saturating_add(1);
                 self.researched = Some((task.clone(), times));
             }
-            Record::Advised { advice } => self.advice = Some(advice.clone()),
+            Record::Advised(advice) => self.advice = Some(advice.clone()),
             Record::IndexUndone { why } => {
                 let times = self.undone.as_ref().map_or(0, |undone| undone.times) + 1;
                 let unindexed = self.unindexed.iterations;
@@ -267,7 +223,7 @@ impl History {
                 self.loop_from = self.attempts.len();
                 self.construct.started(start);
             }
-            Record::IterationStarted { n } => self.construct.iteration_started(*n),
+            Record::IterationStarted(start) => self.construct.iteration_started(start.iteration),
             Record::StageStarted(start) => self.construct.stage_started(start),
             Record::StageEnded(end) => {
                 self.reviewed(&end.came.accepted);
@@ -275,7 +231,56 @@ impl History {
             }
             Record::NotVerified(item) => self.construct.unverified.push(item.clone()),
             Record::Amended(amended) => self.amended.push((entry.at.clone(), amended.clone())),
-            Record::Asked(_) | Record::Noted { .. } => {}
+            Record::Asked(_)
+            | Record::CommandRefused(_)
+            | Record::TaskSkipped(_)
+            | Record::ReviewRequested(_)
+            | Record::StuckDetected(_)
+            | Record::IndexDue(_)
+            | Record::ConstructEnded(_)
+            | Record::SpecLanded(_)
+            | Record::SpecFailed(_)
+            | Record::AgentStep(_)
+            | Record::PromptTruncated(_)
+            | Record::ContextNoted(_)
+            | Record::PassEnded(_)
+            | Record::PassFailed(_)
+            | Record::LedgerRestored(_)
+            | Record::TreeRestored(_)
+            | Record::Regated(_)
+            | Record::Recovered(_)
+            | Record::Warned(_) => {}
+        }
+    }
+
+    /// The last run ended.
+    pub fn end_run(&mut self, end: RunEnd) {
+        self.run_end = Some(end);
+        self.stopping = false;
+    }
+
+    fn commanded(&mut self, command: &OperatorCommand) {
+        self.commands.insert(command.id.clone());
+        let (kind, what) = (command.command, command.what());
+        self.doubted.retain(|doubted| doubted.what != what);
+        let is_of_task = matches!(kind, CommandKind::SkipTask | CommandKind::RetryTask);
+        let task = command.argument.clone().filter(|_| is_of_task);
+        // An attempt that nobody ended has ended by itself.
+        let next = command.next.clone().filter(|_| kind != CommandKind::KillAttempt);
+        self.doubted.extend(next.map(|next| DoubtedCommand { what, task, next }));
+        if command.ignored.is_some() {
+            return;
+        }
+        match kind {
+            CommandKind::Stop => self.stopping = true,
+            CommandKind::InjectNote => self.notes.extend(command.argument.clone()),
+            CommandKind::Pause => self.paused = true,
+            CommandKind::Resume => self.paused = false,
+            // Of the task at hand, or of another one: then the attempt goes on to its end.
+            CommandKind::KillAttempt | CommandKind::SkipTask => {
+                self.ended_by_hand(command.argument.as_deref());
+            }
+            CommandKind::RetryTask | CommandKind::SetSetting => {}
         }
     }
 
@@ -286,7 +291,7 @@ impl History {
         self.ended = open.map(|open| open.attempt.clone()).or(self.ended.take());
     }
 
-    fn begin(&mut self, started: &Started, at: &str) {
+    fn begin(&mut self, started: &Started, base: &Base, at: &str) {
         self.counted = self.counted.saturating_add(1);
         self.iteration = self.iteration.max(started.iteration);
         self.last_task = Some(started.task.clone());
@@ -296,14 +301,16 @@ impl History {
         self.wait.take_if(|wait| wait.backend == started.backend);
         self.open = Some(OpenAttempt {
             started: started.clone(),
+            base: base.clone(),
             ended: None,
+            changes: Base::default(),
             phase: Phase::Running,
             intent: None,
             crashes: self.crashes_of(&started.task),
         });
         // What only recovery needs is in `open`; a long journal has to fit into little memory.
         self.attempts.push(AttemptView {
-            started: Started { base: Base::default(), ..started.clone() },
+            started: started.clone(),
             at: at.to_owned(),
             ended_at: None,
             backend: None,
@@ -313,7 +320,7 @@ impl History {
         });
     }
 
-    fn backend_ended(&mut self, end: &BackendEnd, at: &str) {
+    fn backend_ended(&mut self, end: &BackendEnd, changes: &Base, at: &str) {
         let started = self.view(&end.attempt).map(|view| view.started.clone()).unwrap_or_default();
         self.spend(Spending {
             at: at.to_owned(),
@@ -324,16 +331,17 @@ impl History {
             tokens: end.tokens,
             took_ms: end.took_ms,
         });
-        if end.outcome != LIMITED {
+        if !end.outcome.is_limit() {
             self.unindexed.iterations = self.unindexed.iterations.saturating_add(1);
             self.unindexed.bytes = self.unindexed.bytes.saturating_add(end.handoff_bytes);
         }
         if let Some(view) = self.view(&end.attempt) {
-            view.backend = Some(BackendEnd { changes: Base::default(), ..end.clone() });
+            view.backend = Some(end.clone());
         }
         self.advance(&end.attempt, Phase::Ended(Box::new(end.clone())));
         if let Some(open) = self.open.as_mut().filter(|o| o.started.attempt == end.attempt) {
             open.ended = Some(end.clone());
+            open.changes = changes.clone();
         }
     }
 
@@ -380,7 +388,8 @@ impl History {
         }
     }
 
-    fn landed(&mut self, attempt: &str, commit: Option<&String>, at: &str) {
+    fn landed(&mut self, landed: &LandedAttempt, at: &str) {
+        let attempt = landed.attempt.as_str();
         let Some(open) = self.open.take_if(|o| o.started.attempt == attempt) else { return };
         // Nothing lands without an intent; should one be missing, the least is taken for granted.
         let (landing, proof) = open
@@ -390,13 +399,14 @@ impl History {
         self.drop_excerpts(&open.started.task);
         if let Some(view) = self.view(attempt) {
             view.ended_at = Some(at.to_owned());
-            view.fate = Fate::Landed { commit: commit.cloned(), landing, proof };
+            view.fate = Fate::Landed { commit: landed.commit.clone(), landing, proof };
         }
     }
 
-    fn rolled_back(&mut self, attempt: &str, salvage: Option<&String>, at: &str) {
+    fn rolled_back(&mut self, discarded: &DiscardedAttempt, at: &str) {
+        let attempt = discarded.attempt.as_str();
         let Some(open) = self.open.take_if(|o| o.started.attempt == attempt) else { return };
-        let limited = open.ended.as_ref().is_some_and(|end| end.outcome == LIMITED);
+        let limited = open.ended.as_ref().is_some_and(|end| end.outcome.is_limit());
         let (failure, context) = match open.phase {
             Phase::RollingBack(intent) => (intent.failure, intent.context),
             _ => (unplanned(open.ended.as_ref()), String::new()),
@@ -408,7 +418,7 @@ impl History {
             FailureKind::Crashed => self.crashed(&open.started.task),
             // A run that was ended on purpose, or that learnt nothing, is no crash.
             FailureKind::Interrupted
-                if open.ended.as_ref().is_none_or(|end| end.outcome == SUCCESS) =>
+                if open.ended.as_ref().is_none_or(|end| end.outcome == Outcome::Success) =>
             {
                 self.crashed(&open.started.task);
             }
@@ -438,7 +448,7 @@ impl History {
         view.context = context;
         view.fate = match limited {
             true => Fate::Limited,
-            false => Fate::Failed { failure, salvage: salvage.cloned() },
+            false => Fate::Failed { failure, salvage: discarded.salvage.clone() },
         };
     }
 
@@ -466,7 +476,8 @@ impl History {
 
 /// Why an attempt was rolled back without an intent: nothing is counted.
 fn unplanned(ended: Option<&BackendEnd>) -> Failure {
-    let message = ended.map_or("it was rolled back", |end| end.message.as_str());
+    let message = ended.map(|end| end.outcome.to_string());
+    let message = message.unwrap_or_else(|| "it was rolled back".to_owned());
     Failure::new(FailureKind::Interrupted, message)
 }
 

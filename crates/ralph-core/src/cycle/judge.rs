@@ -290,26 +290,32 @@ fn of_outcome(outcome: &Outcome) -> Option<Decision> {
         | Outcome::ApiError { .. }
         | Outcome::Crash { .. }
         | Outcome::NoOutput
-        | Outcome::Malformed { .. } => Decision::Fail(of_end(outcome.word(), &message)?),
+        | Outcome::Malformed { .. } => Decision::Fail(of_end(outcome)?),
     })
 }
 
-/// The failure that the end of a backend is by itself, from the word that the journal keeps of it.
-/// `None` when the work decides (`success`), or nothing about the task was learnt.
-pub(super) fn of_end(word: &str, message: &str) -> Option<Failure> {
-    let kind = match word {
-        "success" | "rate_limit" | "not_logged_in" | "not_installed" | "permission_denied" => {
-            return None;
-        }
-        "max_turns" => FailureKind::MaxTurns,
-        "context_limit" => FailureKind::ContextLimit,
-        "budget" => FailureKind::Budget,
-        "timeout" => FailureKind::Timeout,
-        "idle" => FailureKind::Idle,
-        "cancelled" => FailureKind::Interrupted,
-        _ => FailureKind::Backend,
+/// The failure that the end of a backend is by itself. `None` when the work decides (`success`), or
+/// nothing about the task was learnt.
+pub(super) fn of_end(outcome: &Outcome) -> Option<Failure> {
+    let kind = match outcome {
+        Outcome::Success
+        | Outcome::RateLimit { .. }
+        | Outcome::NotLoggedIn { .. }
+        | Outcome::NotInstalled
+        | Outcome::PermissionDenied { .. } => return None,
+        Outcome::MaxTurns => FailureKind::MaxTurns,
+        Outcome::ContextLimit => FailureKind::ContextLimit,
+        Outcome::Budget => FailureKind::Budget,
+        Outcome::Timeout => FailureKind::Timeout,
+        Outcome::Idle => FailureKind::Idle,
+        Outcome::Cancelled => FailureKind::Interrupted,
+        Outcome::ApiError { .. }
+        | Outcome::Crash { .. }
+        | Outcome::NoOutput
+        | Outcome::Malformed { .. } => FailureKind::Backend,
     };
-    Some(Failure { kind, message: message.to_owned(), fingerprint: word.to_owned() })
+    let (message, fingerprint) = (outcome.to_string(), outcome.word().to_owned());
+    Some(Failure { kind, message, fingerprint })
 }
 
 /// A claim was made and nothing forbidden was done: tree and gates decide.

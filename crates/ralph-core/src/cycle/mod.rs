@@ -31,19 +31,22 @@ mod state;
 pub use attempts::{AttemptView, Fate, GateSeen, OpenAttempt, Phase};
 pub use breaker::{Breaker, Tripped};
 pub use build::{End, Limits, OnceEnd, Progress, Signal, Step, exit_code, next_step, remaining};
-pub use event::{Event, event_of};
-pub use history::{History, Spending, Undone, Unindexed, Wait};
+pub use event::{AttemptEnd, Event, EventKind, NoDetails, StreamedEvent, WaitTick, events_of};
+pub use history::{History, Spending, Undone, Unindexed};
 pub use judge::{
     Claimed, Decision, Evidence, Failure, FailureKind, Proof, Result, forbidden, judge,
 };
 pub use recall::AmendmentRow;
 pub use reconcile::{Kept, is_ticked, reconcile};
 pub use record::{
-    Answered, Asked, BackendEnd, Base, Budget, Consulting, Entry, FailIntent, GateEnd, GateStart,
-    JOURNAL_FORM, LandIntent, Landing, On, PlanAmended, Record, RunStart, Started,
+    AfterFailure, Answered, Asked, BackendEnd, Base, Budget, Consulting, DiscardedAttempt, Entry,
+    FailIntent, GateEnd, GateStart, JOURNAL_FORM, LandIntent, LandedAttempt, Landing, On,
+    PassAnswer, PassFailure, PlanAmended, Record, Regating, Remark, ReviewRequest, RunEnd,
+    RunStart, SpecFailed, SpecLanded, Started, TaskRemark, TreeRestored, UsageWait,
 };
 pub use recover::{Facts, Recovery, TreeIs, recover};
 pub use staged::{
-    Came, ConstructStart, Lap, NotVerified, Ruling, StageEnd, StageKind, StageStart, Staged,
+    Came, ConstructStart, IterationStart, Lap, NotVerified, Ruling, StageEnd, StageKind,
+    StageStart, Staged,
 };
 pub use state::state_of;

@@ -3,15 +3,25 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::build::End;
 use super::judge::{Failure, Proof};
-use super::staged::{ConstructStart, NotVerified, StageEnd, StageStart};
+use super::recall::AmendmentRow;
+use super::staged::{ConstructStart, IterationStart, NotVerified, StageEnd, StageStart};
 use crate::backend::Outcome;
 use crate::config::{Config, Dollars};
+use crate::construct::Summary;
+use crate::control::OperatorCommand;
+use crate::cost_sum::CostSum;
 use crate::gate::GateVerdict;
+use crate::memory::Trigger;
+use crate::memory::roles::directive::{PostDirective, StuckDetection};
+use crate::needs::Need;
 use crate::plan::{AmendmentOutcome, Task};
+use crate::prompt::PromptSize;
+use crate::view::Tally;
 
 /// The number of the journal's form. It grows when an older ralph would misread what is written.
-pub const JOURNAL_FORM: u32 = 1;
+pub const JOURNAL_FORM: u32 = 2;
 
 /// One line of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,18 +40,23 @@ pub enum Record {
     /// A loop began.
     RunStarted(RunStart),
     /// A loop ended.
-    RunEnded {
-        /// Its end, as [`super::End::word`] says it.
-        end: String,
-        /// In words.
-        message: String,
-        /// Tasks that are left.
-        remaining: usize,
+    RunEnded(RunEnd),
+    /// Intent: a backend is about to run.
+    AttemptStarted {
+        /// The attempt.
+        #[serde(flatten)]
+        started: Started,
+        /// The tree before it; only the git room reads it.
+        base: Base,
     },
-    /// Intent: a backend is about to run. What the tree was like is in it.
-    AttemptStarted(Started),
     /// The backend has ended and what it left behind is saved.
-    BackendEnded(BackendEnd),
+    BackendEnded {
+        /// How it ended.
+        #[serde(flatten)]
+        end: BackendEnd,
+        /// What it changed; only the git room reads it.
+        changes: Base,
+    },
     /// A gate begins.
     GateStarted(GateStart),
     /// It has ended; one that was ended from outside has no such record.
@@ -51,49 +66,19 @@ pub enum Record {
     /// Intent: the work is about to be put where it belongs.
     LandIntent(LandIntent),
     /// The work is where it belongs.
-    Landed {
-        /// Which attempt.
-        attempt: String,
-        /// The commit, unless nothing was committed.
-        commit: Option<String>,
-    },
+    Landed(LandedAttempt),
     /// Intent: the work is about to be rolled back.
     FailIntent(FailIntent),
     /// The tree is as it was before the attempt.
-    RolledBack {
-        /// Which attempt.
-        attempt: String,
-        /// The ref that keeps what was removed.
-        salvage: Option<String>,
-    },
+    RolledBack(DiscardedAttempt),
     /// Nothing can be done before a point in time.
-    Waiting {
-        /// Which attempt met the limit.
-        attempt: String,
-        /// Until when, seconds since 1970.
-        until: i64,
-        /// Which backend.
-        backend: String,
-        /// What it said.
-        reason: String,
-    },
+    Waiting(UsageWait),
     /// The wait is over.
     Waited,
     /// A command of the operator was carried out; its id is not carried out again.
-    Command {
-        /// The id, unique for ever.
-        id: String,
-        /// What: pause, resume, skip-task …
-        command: String,
-        /// Its text or task.
-        argument: Option<String>,
-        /// Why nothing comes of it, when nothing does.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        ignored: Option<String>,
-        /// What a person types to have it all the same, when a backend may be who asked for it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        next: Option<String>,
-    },
+    Command(OperatorCommand),
+    /// A command that could not be read or carried out.
+    CommandRefused(Remark),
     /// Intent: agents are about to be asked that may change nothing of the project.
     Consulting(Consulting),
     /// One of them begins.
@@ -106,15 +91,17 @@ pub enum Record {
         id: String,
     },
     /// The context agent wants to find out more before a task is tried.
-    Researched {
-        /// The task.
-        task: String,
-    },
+    Researched(TaskRemark),
+    /// The context agent left a task out.
+    TaskSkipped(TaskRemark),
+    /// The context agent asks for a person before a task is tried.
+    ReviewRequested(ReviewRequest),
+    /// The context agent says that the work goes round in circles.
+    StuckDetected(StuckDetection),
     /// What the context agent advises after an attempt.
-    Advised {
-        /// Its directive.
-        advice: Value,
-    },
+    Advised(PostDirective),
+    /// The knowledge index is about to be brought up to date.
+    IndexDue(Trigger),
     /// An update of the knowledge index was undone.
     IndexUndone {
         /// What was wrong with it, a line each.
@@ -128,28 +115,239 @@ pub enum Record {
     /// A spec is being constructed.
     ConstructStarted(ConstructStart),
     /// An iteration of construct began.
-    IterationStarted {
-        /// Its number.
-        n: u32,
-    },
+    IterationStarted(IterationStart),
     /// Intent: a stage of construct is about to begin.
     StageStarted(StageStart),
     /// It has ended.
     StageEnded(StageEnd),
     /// No verifier gave a usable verdict: a person has to look.
     NotVerified(NotVerified),
+    /// `ralph construct` has ended.
+    ConstructEnded(Summary),
+    /// A spec is one commit.
+    SpecLanded(SpecLanded),
+    /// A spec was given up.
+    SpecFailed(SpecFailed),
+    /// A step of `ralph agent`.
+    AgentStep(Remark),
     /// An agent changed the plan, or wanted to.
     Amended(PlanAmended),
-    /// Something worth telling that decides nothing.
-    Noted {
-        /// One of the words of the event stream.
-        event: String,
-        /// In words.
-        message: String,
-        /// More of it.
-        #[serde(default, skip_serializing_if = "Value::is_null")]
-        details: Value,
-    },
+    /// Sections of a prompt were left out to fit its budget.
+    PromptTruncated(PromptSize),
+    /// How full a context is, or what was done about it.
+    ContextNoted(Remark),
+    /// A pass has looked at an attempt.
+    PassEnded(PassAnswer),
+    /// A pass crashed, took too long or gave no usable answer.
+    PassFailed(PassFailure),
+    /// An agent changed a file of ralph's own, and it is as before.
+    LedgerRestored(Remark),
+    /// An agent that may only look changed files, and they are as before.
+    TreeRestored(TreeRestored),
+    /// A landed commit was gated alone, without the user's changes.
+    Regated(Regating),
+    /// What an earlier run left was brought to its end.
+    Recovered(Remark),
+    /// Something that a person should know and that stops nothing.
+    Warned(Remark),
+}
+
+/// One sentence.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remark {
+    /// The sentence.
+    pub text: String,
+}
+
+impl Remark {
+    /// A remark that says this.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into() }
+    }
+}
+
+/// A sentence about a task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskRemark {
+    /// The task.
+    #[serde(rename = "task_id")]
+    pub task: String,
+    /// The sentence.
+    pub text: String,
+}
+
+/// A question of an agent to a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReviewRequest {
+    /// The task that it is about.
+    #[serde(rename = "task_id")]
+    pub task: String,
+    /// The attempt that asked, unless the context agent did before one began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<String>,
+    /// The question.
+    pub reason: String,
+}
+
+/// A spec whose work is one commit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpecLanded {
+    /// The spec; `None` for tasks without one.
+    pub spec: Option<String>,
+    /// The commit, unless there was nothing to commit.
+    pub commit: Option<String>,
+    /// The commit's subject.
+    pub subject: String,
+}
+
+/// A spec that was given up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpecFailed {
+    /// The spec.
+    pub spec: String,
+    /// The reason.
+    pub why: String,
+    /// The stash entry or the ref that keeps its work.
+    pub kept: Option<String>,
+}
+
+/// The answer of a pass.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PassAnswer {
+    /// The name of the pass.
+    pub pass: String,
+    /// The iteration of the attempt.
+    pub iteration: u32,
+    /// The file with the whole answer, relative to the root.
+    pub file: String,
+    /// The answer in one line.
+    pub summary: String,
+}
+
+/// A pass without a usable answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PassFailure {
+    /// The name of the pass.
+    pub pass: String,
+    /// The reason.
+    pub why: String,
+}
+
+/// Files that an agent changed although it may only look.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeRestored {
+    /// What the agent was asked for.
+    pub role: String,
+    /// The files.
+    pub paths: Vec<String>,
+}
+
+/// The result of the gates on a commit alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Regating {
+    /// The commit.
+    pub commit: String,
+    /// The gates that fail there.
+    pub failed: Vec<String>,
+}
+
+impl Regating {
+    /// The result in one sentence.
+    pub fn in_words(&self) -> String {
+        match self.failed.as_slice() {
+            [] => "the commit alone, without your changes, passes the gates too".to_owned(),
+            red => format!("the commit alone, without your changes, fails: {}", red.join(", ")),
+        }
+    }
+}
+
+/// A wait for a usage limit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsageWait {
+    /// The attempt that met the limit; empty when an agent that was asked something did.
+    pub attempt: String,
+    /// When it is lifted, seconds since 1970.
+    pub until: i64,
+    /// The backend.
+    pub backend: String,
+    /// What the backend said.
+    pub reason: String,
+}
+
+/// A landing that has happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LandedAttempt {
+    /// The attempt.
+    pub attempt: String,
+    /// The commit, unless nothing was committed.
+    pub commit: Option<String>,
+    /// What a person should know: commits of the backend's own, files that were left out …
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
+    /// How the tasks stand afterwards.
+    #[serde(default)]
+    pub tasks: Tally,
+}
+
+/// A roll-back that has happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiscardedAttempt {
+    /// The attempt.
+    pub attempt: String,
+    /// The ref that keeps its work.
+    pub salvage: Option<String>,
+    /// What becomes of the task.
+    #[serde(default)]
+    pub then: AfterFailure,
+    /// How the tasks stand afterwards.
+    #[serde(default)]
+    pub tasks: Tally,
+}
+
+/// What becomes of a task after an attempt that did not land.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AfterFailure {
+    /// It is tried again, with so many attempts left.
+    Retry(u32),
+    /// It is broken down into smaller tasks.
+    Decompose,
+    /// It is given up, or blocked.
+    GiveUp,
+    /// It is as before: nothing was counted.
+    #[default]
+    Unchanged,
+}
+
+/// A loop ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunEnd {
+    /// How.
+    #[serde(flatten)]
+    pub end: End,
+    /// The program's exit code. `ralph agent` has one of its own.
+    pub exit_code: u8,
+    /// The reason in words.
+    pub reason: String,
+    /// Which loop: build, construct or agent.
+    pub command: String,
+    /// Tasks that are left.
+    pub remaining: usize,
+    /// Attempts of this run that landed.
+    pub landed: usize,
+    /// Attempts of this run.
+    pub attempts: usize,
+    /// The cost of the run.
+    #[serde(flatten)]
+    pub cost: CostSum,
+    /// How long the run took.
+    #[serde(rename = "duration_ms")]
+    pub took_ms: u64,
+    /// What needs a person.
+    pub needs: Vec<Need>,
+    /// Tasks that agents took out of the plan since a run last ended complete.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<AmendmentRow>,
 }
 
 /// A loop began.
@@ -172,6 +370,15 @@ pub struct RunStart {
     /// The form of the records that follow, [`JOURNAL_FORM`] of whoever writes them.
     #[serde(default)]
     pub form: u32,
+    /// The backend that writes code.
+    #[serde(default)]
+    pub backend: String,
+    /// The gates, by name.
+    #[serde(default)]
+    pub gates: Vec<String>,
+    /// How the tasks stand.
+    #[serde(default)]
+    pub tasks: Tally,
     /// What it may use, options of the command line included. Older runs did not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
@@ -220,8 +427,10 @@ pub struct PlanAmended {
     /// Its number.
     pub iteration: u32,
     /// The task that it worked on.
+    #[serde(rename = "task_id")]
     pub task: String,
     /// Each change.
+    #[serde(rename = "amendments")]
     pub outcomes: Vec<AmendmentOutcome>,
 }
 
@@ -258,6 +467,7 @@ pub struct GateEnd {
     /// Whether it was green.
     pub passed: bool,
     /// How long it took.
+    #[serde(rename = "duration_ms")]
     pub took_ms: u64,
 }
 
@@ -271,21 +481,27 @@ pub struct Started {
     /// Its number, which is never used again.
     pub iteration: u32,
     /// The task.
+    #[serde(rename = "task_id")]
     pub task: String,
     /// The task's name, for people.
     pub name: String,
     /// Failed attempts on this task before.
+    #[serde(rename = "retry")]
     pub retries: u32,
+    /// Most retries of this task.
+    #[serde(default)]
+    pub max_retries: u32,
     /// The backend's name.
     pub backend: String,
     /// The model asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What the tree was like; only the git room reads it.
-    pub base: Base,
     /// The stage log, relative to the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
+    /// How the tasks stand.
+    #[serde(default)]
+    pub tasks: Tally,
 }
 
 /// A value that the core keeps for the host without looking into it.
@@ -298,15 +514,11 @@ pub struct Base(pub Value);
 pub struct BackendEnd {
     /// Which attempt.
     pub attempt: String,
-    /// The outcome's word.
-    pub outcome: String,
-    /// The outcome in words.
-    pub message: String,
-    /// The outcome itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub result: Option<Outcome>,
+    /// The outcome.
+    #[serde(flatten)]
+    pub outcome: Outcome,
     /// Dollars; absent when nobody knows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, rename = "cost_usd", skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
     /// Tokens in and out, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -325,9 +537,8 @@ pub struct BackendEnd {
     /// What the agent says that it tried and what came of it, on one line; empty when it said nothing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub story: String,
-    /// What it changed; only the git room reads it.
-    pub changes: Base,
     /// How many paths it changed, the ledger left out.
+    #[serde(rename = "changed_files")]
     pub changed: usize,
     /// Whether its answer could be read as a handoff (deletes the old failure context).
     #[serde(default)]
@@ -336,7 +547,7 @@ pub struct BackendEnd {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub handoff_bytes: u64,
     /// How long it took, in milliseconds.
-    #[serde(default)]
+    #[serde(default, rename = "duration_ms")]
     pub took_ms: u64,
 }
 
@@ -398,12 +609,15 @@ pub struct Answered {
     /// The model asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The outcome's word; `unusable` when it finished and its answer cannot be used.
-    pub outcome: String,
+    /// The outcome of its run.
+    #[serde(flatten)]
+    pub outcome: Outcome,
     /// What came of it, in words: a verdict, why the answer is unusable, or the outcome.
-    pub message: String,
+    pub answer: String,
+    /// Whether the answer can be used.
+    pub usable: bool,
     /// Dollars; absent when nobody knows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, rename = "cost_usd", skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
     /// Tokens in and out, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -411,7 +625,7 @@ pub struct Answered {
     /// Its log, relative to the root.
     pub log: String,
     /// How long it took, in milliseconds.
-    #[serde(default)]
+    #[serde(default, rename = "duration_ms")]
     pub took_ms: u64,
 }
 

@@ -8,9 +8,9 @@
 //! too, and they know the attempt's id.
 
 use super::attempts::{OpenAttempt, Phase};
-use super::history::SUCCESS;
 use super::judge::{Failure, FailureKind, of_end};
 use super::record::{BackendEnd, FailIntent, LandIntent};
+use crate::backend::Outcome;
 
 /// What the working tree is like now, the ledger left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,10 +92,10 @@ fn after_backend(open: &OpenAttempt, end: &BackendEnd, facts: &Facts) -> Recover
     if facts.tree == TreeIs::Aside {
         return Recovery::BringBack;
     }
-    let failure = match (end.outcome.as_str(), of_end(&end.outcome, &end.message)) {
-        (SUCCESS, _) => return Recovery::RollBack(interrupted(open)),
+    let failure = match (&end.outcome, of_end(&end.outcome)) {
+        (Outcome::Success, _) => return Recovery::RollBack(interrupted(open)),
         (_, Some(failure)) => failure,
-        (_, None) => Failure::new(FailureKind::Interrupted, &*end.message),
+        (outcome, None) => Failure::new(FailureKind::Interrupted, outcome.to_string()),
     };
     Recovery::RollBack(intent(open, failure))
 }

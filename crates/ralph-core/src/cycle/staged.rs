@@ -8,7 +8,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::record::Base;
 use crate::plan::Id;
 
 /// A stage as the journal knows it.
@@ -56,19 +55,28 @@ pub struct ConstructStart {
     pub counted: u32,
 }
 
+/// An iteration of construct began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IterationStart {
+    /// Its number.
+    pub iteration: u32,
+    /// The spec.
+    pub spec: String,
+}
+
 /// Intent: a stage is about to begin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StageStart {
     /// Which one.
     pub stage: StageKind,
+    /// The iteration of construct; 0 is the plan.
+    #[serde(default)]
+    pub iteration: u32,
     /// This run of it, unique for ever.
     pub id: String,
     /// What is to be broken down, in DECOMPOSE.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<Id>,
-    /// What the tree was like; only the git room reads it.
-    #[serde(default)]
-    pub base: Base,
 }
 
 /// A stage has ended, and the plan says what came of it.
@@ -76,6 +84,9 @@ pub struct StageStart {
 pub struct StageEnd {
     /// Which one.
     pub stage: StageKind,
+    /// The iteration of construct; 0 is the plan.
+    #[serde(default)]
+    pub iteration: u32,
     /// What came of it.
     #[serde(default)]
     pub came: Came,
@@ -83,10 +94,10 @@ pub struct StageEnd {
     #[serde(default)]
     pub left: usize,
     /// Dollars, as far as known. Runs of backends have told theirs already: this is for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, rename = "cost_usd", skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
     /// How long it took, in milliseconds.
-    #[serde(default)]
+    #[serde(default, rename = "duration_ms")]
     pub took_ms: u64,
 }
 
@@ -154,7 +165,7 @@ pub struct Ruling {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotVerified {
     /// `None` is the spec as a whole.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, rename = "task_id", skip_serializing_if = "Option::is_none")]
     pub task: Option<Id>,
     /// What was wrong with the last answer.
     pub why: String,

@@ -7,6 +7,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use super::build::End;
 use super::history::History;
 
 /// The fields of the file, in its order.
@@ -64,13 +65,13 @@ pub fn state_of(history: &History) -> Value {
 }
 
 fn status(history: &History) -> Status {
-    match history.run_end.as_deref() {
+    match history.run_end.as_ref().map(|run| &run.end) {
         None if history.paused => Status::Paused,
         None => Status::Running,
-        Some("complete" | "unproven") => Status::Complete,
-        Some("blocked" | "no_progress" | "false_done") => Status::Blocked,
-        Some("max_iterations_reached") => Status::MaxIterationsReached,
-        Some("interrupted") => Status::Interrupted,
+        Some(End::Complete | End::Unproven { .. }) => Status::Complete,
+        Some(End::Blocked { .. } | End::Breaker(_) | End::FalseDone) => Status::Blocked,
+        Some(End::MaxIterations(_)) => Status::MaxIterationsReached,
+        Some(End::Interrupted(_)) => Status::Interrupted,
         Some(_) => Status::Paused,
     }
 }

@@ -69,7 +69,7 @@ impl AgentRows {
             Record::Answered(end) => {
                 let meant = |row: &&mut AgentRow| row.log == end.log && row.result.is_none();
                 if let Some(row) = self.rows.iter_mut().rev().find(meant) {
-                    row.result = Some(end.message.clone());
+                    row.result = Some(end.answer.clone());
                     row.duration_ms = Some(end.took_ms);
                     row.cost_usd = end.cost;
                 }

@@ -1,7 +1,7 @@
 //! How it goes.
 
 use super::state::{Facts, Health, HealthWord, LoopNow, budget};
-use crate::cycle::{AttemptView, Fate};
+use crate::cycle::{AttemptView, End, Fate};
 use crate::needs::{Need, NeedKind};
 use crate::plan::{self, Item, Stage};
 
@@ -18,7 +18,9 @@ pub(super) fn health(facts: &Facts<'_>, run: &LoopNow, needs: &[Need]) -> Health
     let mut word = match run.status {
         "running" => HealthWord::Healthy,
         "never" => HealthWord::Idle,
-        "ended" if history.run_end.as_deref() == Some("complete") => HealthWord::Idle,
+        "ended" if history.run_end.as_ref().is_some_and(|run| run.end == End::Complete) => {
+            HealthWord::Idle
+        }
         "paused" => {
             why.push(PAUSED.to_owned());
             HealthWord::Attention

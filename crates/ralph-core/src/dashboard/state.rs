@@ -366,7 +366,9 @@ fn loop_now(facts: &Facts<'_>) -> LoopNow {
     let (status, words) = match (run, pid, &history.run_end) {
         (None, ..) => ("never", "No loop has run here yet.".to_owned()),
         (Some(_), None, None) => ("crashed", crashed(command)),
-        (Some(_), None, Some(end)) => ("ended", format!("ralph {command} ended: {}.", plain(end))),
+        (Some(_), None, Some(end)) => {
+            ("ended", format!("ralph {command} ended: {}.", plain(end.end.word())))
+        }
         (Some(_), Some(_), _) if history.paused => ("paused", paused(facts)),
         (Some(_), Some(_), _) if wait_s.is_some() => {
             let reason = wait.map_or("", |wait| wait.reason.as_str());
@@ -394,7 +396,7 @@ fn loop_now(facts: &Facts<'_>) -> LoopNow {
             .as_deref()
             .filter(|_| pid.is_some())
             .and_then(|at| between(at, facts.now)),
-        end: history.run_end.clone(),
+        end: history.run_end.as_ref().map(|run| run.end.word().to_owned()),
         stage: match (staged, facts.damage) {
             (_, [_, ..]) => UNREADABLE,
             (Some(staged), _) => staged.stage.as_str(),

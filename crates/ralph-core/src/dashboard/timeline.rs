@@ -64,22 +64,25 @@ impl Timeline {
                 self.begin(SpanKind::Stage, &stage.id, stage.stage.as_str(), at);
             }
             Record::StageEnded(_) => self.end(SpanKind::Stage, None, at, "ended"),
-            Record::AttemptStarted(s) => self.begin(SpanKind::Attempt, &s.attempt, &s.task, at),
-            Record::Landed { attempt, .. } => {
-                self.end(SpanKind::Attempt, Some(attempt), at, "landed");
+            Record::AttemptStarted { started, .. } => {
+                self.begin(SpanKind::Attempt, &started.attempt, &started.task, at);
+            }
+            Record::Landed(landed) => {
+                self.end(SpanKind::Attempt, Some(&landed.attempt), at, "landed");
             }
             Record::FailIntent(intent) if intent.failure.kind != FailureKind::Interrupted => {
                 self.failing = Some(intent.attempt.clone());
             }
-            Record::RolledBack { attempt, .. } => {
+            Record::RolledBack(discarded) => {
+                let attempt = &discarded.attempt;
                 let failed = self.failing.take_if(|failing| failing == attempt).is_some();
                 let result = if failed { "failed" } else { "ended" };
                 self.end(SpanKind::Attempt, Some(attempt), at, result);
             }
             Record::Consulting(c) => self.begin(SpanKind::Consult, &c.id, &c.role, at),
             Record::Consulted { id } => self.end(SpanKind::Consult, Some(id), at, "ended"),
-            Record::Waiting { attempt, backend, .. } => {
-                self.begin(SpanKind::Wait, attempt, backend, at);
+            Record::Waiting(wait) => {
+                self.begin(SpanKind::Wait, &wait.attempt, &wait.backend, at);
             }
             Record::Waited => self.end(SpanKind::Wait, None, at, "ended"),
             _ => {}

@@ -90,6 +90,12 @@ impl GateVerdict {
         self.checks.iter().filter(|check| check.blocks)
     }
 
+    /// What a person should know about an attempt that lands: changed judges, and why nothing is proven.
+    pub fn remarks(&self) -> Vec<String> {
+        let unproven = self.unproven.iter().map(|why| format!("unproven: {why}"));
+        self.judges.iter().cloned().chain(unproven).collect()
+    }
+
     /// What keeps the attempt from landing, as markdown under `### Validation Failures`; empty when
     /// nothing does.
     pub fn failure_context(&self) -> String {

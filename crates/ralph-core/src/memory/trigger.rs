@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use super::terms::{task_terms, terms, texts};
 use crate::config::Memory;
@@ -20,7 +20,8 @@ use crate::handoff::Handoff;
 use crate::plan::Task;
 
 /// Why the index is brought up to date, with the numbers that decided.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "trigger", rename_all = "snake_case")]
 pub enum Trigger {
     /// The task needs documentation, or names libraries.
     Metadata {
@@ -30,6 +31,7 @@ pub enum Trigger {
     /// The task is new ground: too few of its terms are known from recent handoffs.
     Novelty {
         /// How many of them are.
+        #[serde(flatten)]
         overlap: Overlap,
         /// The ratio that this is below.
         threshold: f64,
@@ -51,11 +53,13 @@ pub enum Trigger {
 }
 
 /// How many of a task's terms recent handoffs use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overlap {
     /// Terms of the task that occur in a handoff.
+    #[serde(rename = "shared_terms")]
     pub shared: usize,
     /// Terms of the task.
+    #[serde(rename = "task_terms")]
     pub terms: usize,
 }
 
@@ -111,37 +115,6 @@ pub fn overlap(task: &Task, recent: &[Handoff]) -> Option<Overlap> {
         }
     }
     Some(Overlap { shared: found.len(), terms: wanted.len() })
-}
-
-impl Trigger {
-    /// One word for it.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::Metadata { .. } => "metadata",
-            Self::Novelty { .. } => "novelty",
-            Self::Bytes { .. } => "bytes",
-            Self::Periodic { .. } => "periodic",
-        }
-    }
-
-    /// The numbers for an event.
-    pub fn details(&self) -> Value {
-        let mut details = match *self {
-            Self::Metadata { libraries } => json!({ "libraries": libraries }),
-            Self::Novelty { overlap, threshold } => json!({
-                "shared_terms": overlap.shared,
-                "task_terms": overlap.terms,
-                "overlap": overlap.ratio(),
-                "threshold": threshold,
-            }),
-            Self::Bytes { bytes, threshold } => json!({ "bytes": bytes, "threshold": threshold }),
-            Self::Periodic { iterations, interval } => {
-                json!({ "iterations": iterations, "interval": interval })
-            }
-        };
-        details["trigger"] = self.word().into();
-        details
-    }
 }
 
 impl fmt::Display for Trigger {

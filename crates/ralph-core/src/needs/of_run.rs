@@ -2,7 +2,7 @@
 
 use super::{Need, NeedKind, NeedSources, need};
 use crate::control::DoubtedCommand;
-use crate::cycle::{Fate, NotVerified, remaining};
+use crate::cycle::{End, Fate, NotVerified, RunEnd, remaining};
 use crate::inbox::Status;
 use crate::plan::{Id, Task, Trust, next_task};
 use crate::text::shell_word;
@@ -98,7 +98,7 @@ fn not_verified(sources: &NeedSources<'_>) -> impl Iterator<Item = Need> {
 }
 
 /// The last run ended before everything was done.
-fn ended(sources: &NeedSources<'_>, end: &str, stuck: bool) -> Option<Need> {
+fn ended(sources: &NeedSources<'_>, run: &RunEnd, stuck: bool) -> Option<Need> {
     let history = sources.history;
     let command = history.run.as_ref()?.command.as_str();
     let waits = |status: &Status| matches!(status, Status::Pending | Status::Active);
@@ -109,31 +109,32 @@ fn ended(sources: &NeedSources<'_>, end: &str, stuck: bool) -> Option<Need> {
         _ => remaining(sources.plan) > 0,
     };
     let can_run = next_task(sources.plan, Trust::Claimed).is_some();
-    let (command, effect) = match end {
-        "complete" | "unproven" | "task_complete" | "once_landed" => return None,
+    let (command, effect) = match &run.end {
+        End::Complete | End::Unproven { .. } | End::TaskComplete(_) | End::OnceLanded => {
+            return None;
+        }
         _ if !left => return None,
-        "blocked" | "false_done" if stuck && !can_run => return None,
-        "not_verified" if stuck => return None,
-        "false_done" => {
+        End::Blocked { .. } | End::FalseDone if stuck && !can_run => return None,
+        End::NotVerified { .. } if stuck => return None,
+        End::FalseDone => {
             let file = shell_word(sources.plan_file);
             (format!("grep -n RALPH_DONE {file}"), "shows the line that has to go")
         }
-        "no_progress" | "once_failed" => match last_failed(sources) {
+        End::Breaker(_) | End::OnceFailed => match last_failed(sources) {
             Some(iteration) => (format!("ralph show {iteration}"), "shows what went wrong"),
             None => (go_on(sources), GOES_ON),
         },
-        "backend_unusable" => ("ralph backends".to_owned(), "shows which can be used"),
-        "max_cost_reached" => {
+        End::Backend { .. } => ("ralph backends".to_owned(), "shows which can be used"),
+        End::MaxCost { .. } => {
             let limit = history.run.as_ref().and_then(|run| run.budget?.max_cost);
             let limit = limit.map(|limit| format!(" --max-cost {limit}")).unwrap_or_default();
             (format!("{}{limit}", go_on(sources)), "goes on with as much again")
         }
-        "usage_limit" => (go_on(sources), "waits for the reset and goes on"),
+        End::UsageLimit { .. } => (go_on(sources), "waits for the reset and goes on"),
         _ => (go_on(sources), GOES_ON),
     };
     let of = &history.run.as_ref()?.command;
-    let why = history.run_message.as_deref().unwrap_or(end);
-    let text = format!("ralph {of} stopped: {why}");
+    let text = format!("ralph {of} stopped: {}", run.reason);
     Some(Need { command, ..need(NeedKind::Ended, text, effect) })
 }
 

@@ -1,6 +1,6 @@
 //! The budget: characters / 4, whole sections dropped in a fixed order, and no word lost in silence.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::section::Section;
 
@@ -29,7 +29,7 @@ pub struct Prompt {
 }
 
 /// A section that was left out, or cut.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// Which one.
     pub section: Section,
@@ -40,8 +40,8 @@ pub struct LeftOut {
 }
 
 /// What the log says about a prompt's size; never part of the prompt.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Metadata {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptSize {
     /// How many tokens the prompt might have.
     pub budget_tokens: usize,
     /// How many it has.
@@ -53,9 +53,9 @@ pub struct Metadata {
 }
 
 impl Prompt {
-    /// What the log says about its size.
-    pub fn metadata(&self) -> Metadata {
-        Metadata {
+    /// Its size, for the journal.
+    pub fn size(&self) -> PromptSize {
+        PromptSize {
             budget_tokens: self.budget,
             tokens: self.tokens,
             whole_tokens: self.whole.as_deref().map_or(self.tokens, tokens),

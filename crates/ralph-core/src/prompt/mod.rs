@@ -31,7 +31,7 @@ mod values;
 mod words;
 
 pub use assemble::{PromptError, assemble, prepared, skills_beside};
-pub use budget::{LeftOut, Metadata, Prompt, tokens};
+pub use budget::{LeftOut, Prompt, PromptSize, tokens};
 pub(crate) use fields::{Field, of_schema};
 pub use material::{
     GateCommand, Material, PastHandoff, Rejection, Setback, SetbackKind, Skill, Spec,

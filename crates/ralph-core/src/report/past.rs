@@ -4,9 +4,8 @@
 //! report needs those too, so this is the same reading with a longer memory.
 
 use jiff::Timestamp;
-use serde_json::Value;
 
-use crate::cycle::{AttemptView, Entry, History, Record, Spending};
+use crate::cycle::{AttemptView, End, Entry, History, Record, Spending};
 
 /// Everything a report needs to know of the journal.
 #[derive(Clone, Debug, Default)]
@@ -62,13 +61,6 @@ pub(super) fn seconds(at: &str) -> i64 {
     at.parse::<Timestamp>().map_or(i64::MIN, Timestamp::as_second)
 }
 
-/// The spec that the subject of its commit names: `ralph: <spec> (<commit>)`.
-fn named_in(message: &str) -> Option<String> {
-    let (subject, _) = message.rsplit_once(" (")?;
-    let (_, name) = subject.split_once(": ")?;
-    (name != "all tasks").then(|| name.to_owned())
-}
-
 impl Past {
     /// One more record.
     pub fn add(&mut self, entry: &Entry) {
@@ -83,16 +75,17 @@ impl Past {
                 let command = run.command.clone();
                 self.runs.push(Run { command, began: at, last: at, end: None });
             }
-            Record::RunEnded { end, message, .. } => {
+            Record::RunEnded(ended) => {
                 self.stop_waiting(at);
                 if let Some(run) = self.runs.last_mut() {
                     // A planner that did its work completed no task.
-                    let planned = run.command == "plan" && end == "complete";
-                    run.end = Some(if planned { "planned".to_owned() } else { message.clone() });
+                    let planned = run.command == "plan" && ended.end == End::Complete;
+                    let reason = || ended.reason.clone();
+                    run.end = Some(if planned { "planned".to_owned() } else { reason() });
                 }
             }
             Record::ConstructStarted(start) => self.spec = Some(start.spec.clone()),
-            Record::AttemptStarted(_) => {
+            Record::AttemptStarted { .. } => {
                 self.stop_waiting(at);
                 self.of_attempt.push(self.spec.clone());
             }
@@ -104,7 +97,17 @@ impl Past {
             }
             Record::Waiting { .. } => self.waiting = Some(self.waiting.unwrap_or(at)),
             Record::Waited => self.stop_waiting(at),
-            Record::Noted { event, message, details } => self.note(at, event, message, details),
+            Record::SpecLanded(landed) => {
+                let spec = landed.spec.clone().or_else(|| self.spec.clone());
+                if let Some(commit) = landed.commit.clone() {
+                    self.specs.push(SpecNote { at, spec, fate: SpecFate::Committed { commit } });
+                }
+            }
+            Record::SpecFailed(failed) => {
+                let (why, kept) = (failed.why.clone(), failed.kept.clone());
+                let spec = Some(failed.spec.clone());
+                self.specs.push(SpecNote { at, spec, fate: SpecFate::Failed { why, kept } });
+            }
             _ => {}
         }
         self.history.add(entry);
@@ -116,23 +119,6 @@ impl Past {
             let waited = u64::try_from(at.saturating_sub(since)).unwrap_or(0);
             self.waits.push((at, waited));
         }
-    }
-
-    fn note(&mut self, at: i64, event: &str, message: &str, details: &Value) {
-        let text = |key: &str| details[key].as_str().map(str::to_owned);
-        let fate = match event {
-            "spec_complete" => match text("commit") {
-                Some(commit) => SpecFate::Committed { commit },
-                None => return,
-            },
-            "spec_failed" => SpecFate::Failed {
-                why: text("why").unwrap_or_else(|| message.to_owned()),
-                kept: text("stash").or_else(|| text("salvage")),
-            },
-            _ => return,
-        };
-        let spec = text("spec").or_else(|| self.spec.clone()).or_else(|| named_in(message));
-        self.specs.push(SpecNote { at, spec, fate });
     }
 
     /// Attempts with the spec that construct worked on, oldest first.

@@ -19,7 +19,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use ralph_host::drive::{Listener, Notice, Signals};
+use ralph_core::cycle::{Event, EventKind};
+use ralph_host::drive::{Listener, Signals};
 use ralph_host::proc::interrupt_self;
 
 use super::{Left, restore};
@@ -83,16 +84,16 @@ impl Hosted {
 }
 
 impl Listener for Hosted {
-    fn hear(&mut self, notice: Notice<'_>) {
-        if matches!(notice, Notice::Started { .. }) {
+    fn on_event(&mut self, event: &Event<'_>) {
+        if matches!(event.kind, EventKind::OrchestratorStart(_)) {
             self.open();
         }
         match &mut *self.shared.lock() {
             Stage::Screen(picture) => {
-                picture.hear(self.shared.started.elapsed(), &notice);
+                picture.on_event(self.shared.started.elapsed(), &event.kind);
                 picture.keep_newest(KEPT);
             }
-            Stage::Live(live) => live.hear(notice),
+            Stage::Live(live) => live.on_event(event),
             Stage::Nothing => {}
         }
     }
@@ -159,13 +160,18 @@ impl Shared {
 
 #[cfg(test)]
 mod tests {
-    use ralph_host::drive::Tally;
+    use ralph_core::cycle::{Remark, RunStart};
 
     use super::*;
 
-    fn begins() -> Notice<'static> {
-        let tally = Tally::default();
-        Notice::Started { run: "r", plan: "p", backend: "sim", gates: &[], tally }
+    fn begin(hosted: &mut Hosted) {
+        let run = RunStart::default();
+        hosted.on_event(&Event { timestamp: "", kind: EventKind::OrchestratorStart(&run) });
+    }
+
+    fn warn(hosted: &mut Hosted, text: &str) {
+        let remark = Remark::new(text);
+        hosted.on_event(&Event { timestamp: "", kind: EventKind::Warning(&remark) });
     }
 
     fn hosted(
@@ -181,10 +187,10 @@ mod tests {
     #[test]
     fn a_mistake_in_the_view_ends_the_view_and_not_the_loop() {
         let mut hosted = hosted(|_| std::panic::panic_any("a test wants it"));
-        hosted.hear(begins());
+        begin(&mut hosted);
         hosted.thread.take().unwrap().join().unwrap();
         assert!(is_live(&hosted), "the usual view has taken over");
-        hosted.hear(Notice::Warning("the loop goes on"));
+        warn(&mut hosted, "the loop goes on");
     }
 
     #[test]
@@ -197,9 +203,9 @@ mod tests {
             tell.send(()).unwrap();
             Ok(Left::Over)
         });
-        hosted.hear(Notice::Warning("before the start"));
+        warn(&mut hosted, "before the start");
         assert!(hosted.thread.is_none());
-        hosted.hear(begins());
+        begin(&mut hosted);
         assert!(!is_live(&hosted));
         drop(hosted);
         told.recv().unwrap();

@@ -14,7 +14,6 @@ use super::consult::{Answer, Question, Said};
 use super::control::{COMPACTING, Ear};
 use super::cost_guard::CostGuard;
 use super::error::DriveError;
-use super::notice::{Listener, Notice};
 use super::terms::{Terms, window};
 use super::wait::NAP;
 use crate::backends::{Call, Heard, OnCompact, RunReport};
@@ -96,7 +95,6 @@ pub(super) fn ask_all(
     talk: &Talk<'_>,
     asking: &[Asking<'_>],
     jobs: usize,
-    listener: &mut dyn Listener,
     ear: &mut Ear<'_>,
 ) -> Result<Vec<Ended>, DriveError> {
     let (sender, news) = mpsc::channel();
@@ -123,14 +121,13 @@ pub(super) fn ask_all(
                 Err(RecvTimeoutError::Disconnected) => break,
             };
             if error.is_none() {
-                error = ear.listen(Doing::Asking, listener).err();
+                error = ear.listen(Doing::Asking).err();
             }
             match one {
                 None => {}
-                Some(News::Event(event)) => listener.hear(Notice::Backend(&event)),
-                Some(News::Note(text)) => listener.hear(Notice::Monitor(&text)),
-                Some(News::Context(text)) => {
-                    error = error.or(ear.note_context(&text, listener).err());
+                Some(News::Event(event)) => ear.stream("", &event),
+                Some(News::Note(text) | News::Context(text)) => {
+                    error = error.or(ear.note_context(&text).err());
                 }
                 Some(News::Ended(one)) => match *one {
                     Ok(one) => ended.extend(one),
@@ -138,7 +135,7 @@ pub(super) fn ask_all(
                 },
             }
         }
-        let error = error.or_else(|| ear.listen_after(Doing::Asking, listener).err());
+        let error = error.or_else(|| ear.listen_after(Doing::Asking).err());
         error.map_or(Ok(ended), Err)
     })
 }

@@ -11,14 +11,14 @@ use ralph_core::cycle::{
 };
 use ralph_core::format::{Format, progress};
 use ralph_core::plan::{Plan, Task};
+use ralph_core::view::Tally;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::context::Preparation;
 use super::error::DriveError;
 use super::gating::Gated;
-use super::notice::Notice;
-use super::session::{Session, tally};
+use super::session::Session;
 use crate::git::{self, AttemptRef, Changes, Checkpoint, Target};
 use crate::handoff_files;
 use crate::store::Durability;
@@ -95,12 +95,15 @@ impl Session<'_> {
             task: task.id.to_string(),
             name: task.name.clone(),
             retries: task.retries,
+            max_retries: max_retries(&task, self.config.max_retries),
             backend: chosen.name.clone(),
             model: chosen.model.clone(),
-            base: Base(to_value(&base)),
             log: Some(format!("build/ralph-logs/ralph-{stamp}-build-{iteration}.log")),
+            tasks: Tally::of(&*self.known_plan()?),
         };
-        self.record(Record::AttemptStarted(started.clone()), Durability::Syncing)?;
+        let record =
+            Record::AttemptStarted { started: started.clone(), base: Base(to_value(&base)) };
+        self.record(record, Durability::Syncing)?;
         let now = self.clock.stamp();
         let ((_, text), syncing) = self.plan.change_when(
             || self.journal.settle(),
@@ -108,17 +111,6 @@ impl Session<'_> {
         )?;
         self.plan.wait(syncing)?;
         let plan = self.known_plan()?;
-        self.listener.hear(Notice::Attempt {
-            attempt: &started.attempt,
-            iteration,
-            task: &task,
-            retries: task.retries,
-            max_retries: max_retries(&task, self.config.max_retries),
-            backend: &started.backend,
-            model: started.model.as_deref(),
-            tally: tally(&plan),
-            log: started.log.as_deref().unwrap_or_default(),
-        });
         Ok((Begun { started, task, base, at }, plan, text))
     }
 
@@ -152,9 +144,8 @@ impl Session<'_> {
                     return self.limit(begun, &ended, until, &reason);
                 }
                 Decision::Stop { .. } => {
-                    let reason = ended.end.message.clone();
-                    let advice =
-                        ended.end.result.as_ref().and_then(|o| o.advice(&begun.started.backend));
+                    let reason = ended.end.outcome.to_string();
+                    let advice = ended.end.outcome.advice(&begun.started.backend);
                     let failure = Failure::new(FailureKind::Interrupted, reason.clone());
                     self.roll_back(begun, Some(&ended.changes), failure, String::new())?;
                     self.ending = Some(End::Backend { reason, advice });
@@ -165,17 +156,13 @@ impl Session<'_> {
     }
 
     fn judge(&self, begun: &Begun, ended: &Ended, gates: Gates) -> Decision {
-        let Some(outcome) = &ended.end.result else {
-            let message = "how the backend ended is not known";
-            return Decision::Fail(Failure::new(FailureKind::Interrupted, message));
-        };
         let paths = ended.changes.paths.iter().map(|change| change.path.to_string());
         let mut forbidden = forbidden(paths, &begun.task);
         forbidden.extend(ended.changes.nested.iter().map(|path| {
             format!("{path} (a submodule: its changes are still there, ralph does not undo them)")
         }));
         judge(&Evidence {
-            outcome,
+            outcome: &ended.end.outcome,
             claimed: &ended.end.claimed,
             review: ended.end.review.as_deref(),
             changed: ended.end.changed,

@@ -6,7 +6,7 @@ use ralph_core::backend::{Outcome, Session as Talk, cost, system_in_prompt};
 use ralph_core::claim::{self, Claim, Reply, Said};
 use ralph_core::config::StageName;
 use ralph_core::control::Doing;
-use ralph_core::cycle::{BackendEnd, Base, Claimed, Record};
+use ralph_core::cycle::{BackendEnd, Base, Claimed, Record, Remark};
 use ralph_core::handoff;
 use ralph_core::limits::{Decision, Monitor};
 use ralph_core::plan::Plan;
@@ -16,7 +16,6 @@ use super::attempt::{Begun, Ended, to_value};
 use super::control::{COMPACTING, ear};
 use super::error::DriveError;
 use super::material::Told;
-use super::notice::Notice;
 use super::session::Session;
 use super::terms::{Terms, run_limits, variables, window};
 use crate::backends::{Call, Heard, OnCompact, RunReport};
@@ -94,9 +93,7 @@ impl Session<'_> {
         self.last_changed = changes.paths.iter().map(|one| one.path.to_string()).collect();
         let end = BackendEnd {
             attempt: begun.started.attempt.clone(),
-            outcome: report.outcome.word().to_owned(),
-            message: report.told(),
-            result: Some(report.outcome.clone()),
+            outcome: report.outcome.clone(),
             cost: cost(&spent, &prices),
             tokens: spent.input.zip(spent.output),
             session: report.session.clone(),
@@ -104,27 +101,14 @@ impl Session<'_> {
             review: reply.review(),
             summary: summary(&reply, begun),
             story: story(&reply),
-            changes: Base(to_value(&changes)),
             changed,
             handoff,
             handoff_bytes,
             took_ms: u64::try_from(report.finished.elapsed.as_millis()).unwrap_or(u64::MAX),
         };
-        self.record(Record::BackendEnded(end.clone()), Durability::Syncing)?;
-        self.tell_ended(&end);
-        if let Some(reason) = &end.review {
-            self.warn(&format!("the backend asks for a person: {reason}"));
-        }
+        let record = Record::BackendEnded { end: end.clone(), changes: Base(to_value(&changes)) };
+        self.record(record, Durability::Syncing)?;
         Ok(Ended { end, changes })
-    }
-
-    fn tell_ended(&mut self, end: &BackendEnd) {
-        self.listener.hear(Notice::BackendEnded {
-            outcome: &end.message,
-            changed: end.changed,
-            cost: end.cost,
-            took_ms: end.took_ms,
-        });
     }
 
     /// One run of the backend.
@@ -142,7 +126,7 @@ impl Session<'_> {
         let terms = Terms::of(&self.config, &root, &begun.task, self.history.cost)?;
         let terms = terms.with_tools(&self.config, &root, &self.plan.path, &env)?;
         let mut ear = ear!(self);
-        let Self { choice, listener, runner, repo, .. } = self;
+        let Self { choice, runner, repo, .. } = self;
         let chosen = choice.at(backend);
         let call = Call {
             driver: &*chosen.driver,
@@ -160,26 +144,22 @@ impl Session<'_> {
         let mut trouble = None;
         let doing = Doing::Attempt(begun.task.id.as_str());
         let mut hear = |heard: Heard<'_>| match heard {
-            Heard::Event(event) => listener.hear(Notice::Backend(event)),
+            Heard::Event(event) => ear.stream(&begun.started.attempt, event),
             Heard::Decision(Decision::Stop(_)) => {}
             Heard::Decision(_) | Heard::Tick if trouble.is_some() => {}
-            Heard::Decision(Decision::Warn(text)) => {
-                trouble = ear.note_context(text, &mut **listener).err();
-            }
-            Heard::Decision(Decision::Compact) => {
-                trouble = ear.note_context(COMPACTING, &mut **listener).err();
-            }
-            Heard::Tick => trouble = ear.listen(doing, &mut **listener).err(),
+            Heard::Decision(Decision::Warn(text)) => trouble = ear.note_context(text).err(),
+            Heard::Decision(Decision::Compact) => trouble = ear.note_context(COMPACTING).err(),
+            Heard::Tick => trouble = ear.listen(doing).err(),
         };
         let diff = || repo.summary().unwrap_or_default();
         let work = Work { call, task: &begun.task.name, diff: &diff };
         let report = run_session(runner, &work, monitor, &mut hear)?;
-        let trouble = trouble.or_else(|| ear.listen_after(doing, &mut **listener).err());
+        let trouble = trouble.or_else(|| ear.listen_after(doing).err());
         if let Some(trouble) = trouble {
             return Err(trouble);
         }
         for note in &report.notes {
-            self.listener.hear(Notice::Monitor(note));
+            self.record(Record::ContextNoted(Remark::new(note)), Durability::Eventual)?;
         }
         Ok(report)
     }

@@ -21,15 +21,14 @@ use std::path::PathBuf;
 use ralph_core::answer::UnusableAnswer;
 use ralph_core::backend::Outcome;
 use ralph_core::config::Dollars;
-use ralph_core::cycle::{Answered, Asked, Base, Consulting, Record};
-use serde_json::{Value, json};
+use ralph_core::cycle::{Answered, Asked, Base, Consulting, Record, Remark, TreeRestored};
+use serde_json::Value;
 
 use super::ask::{Asking, Ended, Talk, ask_all};
 use super::attempt::{from_value, to_value};
 use super::control::ear;
 use super::cost_guard::{CostGuard, EndedCalls};
 use super::error::DriveError;
-use super::notice::Notice;
 use super::session::{ATTEMPT_VARIABLE, Session, stage_choice};
 use super::terms::{RoleTerms, Terms, run_limits};
 use super::workspace::Workplace;
@@ -258,12 +257,10 @@ impl Session<'_> {
             for one in &asking {
                 let prompt = root.join(&one.log).with_extension("prompt.md");
                 put_log(&prompt, &one.question.prompt)?;
-                let (role, item) = (consultation.role, one.question.item.as_str());
-                self.listener.hear(Notice::Asking { role, item, log: &one.log });
                 let asked = Asked {
                     id: id.to_owned(),
-                    role: role.to_owned(),
-                    item: item.to_owned(),
+                    role: consultation.role.to_owned(),
+                    item: one.question.item.clone(),
                     backend: chosen.name.clone(),
                     log: one.log.clone(),
                 };
@@ -284,7 +281,7 @@ impl Session<'_> {
                 costs: CostGuard::new(max_cost, spent, calls),
             };
             let mut ear = ear!(self);
-            let ended = ask_all(&talk, &asking, consultation.jobs, self.listener, &mut ear)?;
+            let ended = ask_all(&talk, &asking, consultation.jobs, &mut ear)?;
             if ended.len() < open.len() {
                 for number in std::mem::take(&mut open) {
                     answers.insert(number, Answer::failed(Outcome::Budget));
@@ -295,7 +292,6 @@ impl Session<'_> {
                 let name = &chosen.name;
                 let model = consultation.terms.model.clone().or_else(|| chosen.model.clone());
                 let answered = Answered { model, ..answered(id, consultation.role, name, &ended) };
-                self.listener.hear(Notice::Answered(&answered));
                 self.record(Record::Answered(answered), Durability::Eventual)?;
                 if let Outcome::RateLimit { resets_at, message } = &ended.answer.outcome {
                     let since = self.clock.now().as_second();
@@ -352,13 +348,9 @@ impl Session<'_> {
             "{role} may change nothing, and changed {}: put back{kept}",
             few(&paths)
         ));
-        let record = Record::Noted {
-            event: "tree_restored".into(),
-            message: format!("{role} changed {} files, which were put back", paths.len()),
-            details: json!({ "role": role, "paths": paths }),
-        };
-        self.record(record, Durability::Eventual)?;
-        Ok(paths)
+        let restored = TreeRestored { role: role.to_owned(), paths };
+        self.record(Record::TreeRestored(restored.clone()), Durability::Eventual)?;
+        Ok(restored.paths)
     }
 
     /// A consultation that a crash interrupted: the tree goes back, nothing else came of it.
@@ -369,33 +361,22 @@ impl Session<'_> {
         self.leave_all(&open.id);
         self.put_back(&base, &open.role)?;
         self.record(Record::Consulted { id: open.id }, Durability::Synced)?;
-        let text = format!("{} was interrupted; the tree is as before", open.role);
-        self.listener.hear(Notice::Recovered(&text));
-        Ok(())
+        self.recovered(&format!("{} was interrupted; the tree is as before", open.role))
     }
 
     /// Tell and write down that something in the ledger was put back.
     pub(super) fn ledger_restored(&mut self, message: &str) -> Result<(), DriveError> {
-        self.warn(message);
-        let record = Record::Noted {
-            event: "ledger_restored".into(),
-            message: message.to_owned(),
-            details: Value::Null,
-        };
-        self.record(record, Durability::Eventual)
+        self.record(Record::LedgerRestored(Remark::new(message)), Durability::Eventual)
     }
 }
 
 /// The record of an agent that has ended.
 fn answered(id: &str, role: &str, backend: &str, ended: &Ended) -> Answered {
     let answer = &ended.answer;
-    let (outcome, message) = match &answer.verdict {
-        Ok("") => (answer.outcome.word(), answer.outcome.to_string()),
-        Ok(verdict) => (answer.outcome.word(), (*verdict).to_owned()),
-        Err(why) => {
-            let word = if answer.finished() { "unusable" } else { answer.outcome.word() };
-            (word, format!("unusable: {why}; log: {}", answer.log))
-        }
+    let words = match &answer.verdict {
+        Ok("") => answer.outcome.to_string(),
+        Ok(verdict) => (*verdict).to_owned(),
+        Err(why) => format!("unusable: {why}; log: {}", answer.log),
     };
     Answered {
         id: id.to_owned(),
@@ -403,8 +384,9 @@ fn answered(id: &str, role: &str, backend: &str, ended: &Ended) -> Answered {
         item: ended.item.clone(),
         backend: backend.to_owned(),
         model: None,
-        outcome: outcome.to_owned(),
-        message,
+        outcome: answer.outcome.clone(),
+        answer: words,
+        usable: answer.verdict.is_ok(),
         cost: ended.cost,
         tokens: ended.tokens,
         log: answer.log.clone(),

@@ -1,7 +1,7 @@
 //! The context agent: it prepares the prompt of an attempt, and puts away what came of it.
 
 use ralph_core::config::Mode;
-use ralph_core::cycle::{End, FailureKind, Fate, Record};
+use ralph_core::cycle::{End, FailureKind, Fate, Record, ReviewRequest, TaskRemark};
 use ralph_core::format::codec;
 use ralph_core::memory::index::{JSON_FILE, MARKDOWN_FILE};
 use ralph_core::memory::roles::directive::{
@@ -12,9 +12,8 @@ use ralph_core::memory::roles::{
     post_prompt, prep_prompt, required_sections,
 };
 use ralph_core::plan::{Task, verbs};
-use serde_json::json;
 
-use super::attempt::{Begun, to_value};
+use super::attempt::Begun;
 use super::consult::{Consultation, Question, Said, never};
 use super::error::DriveError;
 use super::memory::FAILURE_CONTEXT;
@@ -69,8 +68,7 @@ impl Session<'_> {
         let is_there = |path: &'static str| root.join(path).exists().then_some(path);
         let validation = self.history.of_task(task.id.as_str()).next_back();
         let validation = validation.and_then(|view| view.verdict.as_ref()?.report.clone());
-        let advice: Option<PostDirective> =
-            self.history.advice.clone().and_then(|advice| serde_json::from_value(advice).ok());
+        let advice: Option<PostDirective> = self.history.advice.clone();
         let researched = self.history.researched(task.id.as_str());
         let input = PrepInput {
             iteration: last.saturating_add(1),
@@ -114,7 +112,7 @@ impl Session<'_> {
         if let Ok(PrepDirective { stuck_detection: stuck, .. }) = &directive
             && stuck.is_stuck
         {
-            self.noted("stuck_detected", &stuck.evidence, to_value(stuck))?;
+            self.record(Record::StuckDetected(stuck.clone()), Durability::Eventual)?;
         }
         let text = limited(&prepared, LARGEST).unwrap_or(None);
         let checked = check_prepared(text.as_deref(), &required);
@@ -139,16 +137,19 @@ impl Session<'_> {
                 Ok(Preparation::Not)
             }
             AfterPrep::Pause { reason } => {
-                let details = json!({ "task_id": task.id.as_str(), "by": "context agent" });
-                self.noted("human_review_requested", &reason, details)?;
+                let request = ReviewRequest {
+                    task: task.id.to_string(),
+                    attempt: None,
+                    reason: reason.clone(),
+                };
+                self.record(Record::ReviewRequested(request), Durability::Eventual)?;
                 let reason = format!("the context agent asks for a person: {reason}");
                 self.ending = Some(End::Paused { reason });
                 Ok(Preparation::Not)
             }
             AfterPrep::Research { reason } => {
-                self.warn(&format!("{} waits for more research: {reason}", task.id));
-                let task = task.id.to_string();
-                self.record(Record::Researched { task }, Durability::Eventual)?;
+                let remark = TaskRemark { task: task.id.to_string(), text: reason };
+                self.record(Record::Researched(remark), Durability::Eventual)?;
                 Ok(Preparation::Not)
             }
         }
@@ -165,8 +166,8 @@ impl Session<'_> {
                 Err(_) => Ok(text.to_owned()),
             }
         })?;
-        self.warn(&format!("{} is {why}", task.id));
-        self.noted("skip_task", &why, json!({ "task_id": task.id.as_str() }))
+        let remark = TaskRemark { task: task.id.to_string(), text: why };
+        self.record(Record::TaskSkipped(remark), Durability::Eventual)
     }
 
     /// After an attempt: what was learned is put away, and others may look at it.
@@ -228,8 +229,7 @@ impl Session<'_> {
                         directive.reason
                     ));
                 }
-                let advice = to_value(&directive);
-                self.record(Record::Advised { advice }, Durability::Eventual)
+                self.record(Record::Advised(directive), Durability::Eventual)
             }
             Err(why) => {
                 self.warn(&format!("the context agent's advice cannot be read: {why}"));
@@ -243,16 +243,5 @@ impl Session<'_> {
         let attempt = begun.started.attempt.as_str();
         let view = self.history.attempts.iter().rev().find(|v| v.started.attempt == attempt)?;
         view.verdict.as_ref()?.report.clone()
-    }
-
-    /// Write down something that decides nothing.
-    pub(super) fn noted(
-        &mut self,
-        event: &str,
-        message: &str,
-        details: serde_json::Value,
-    ) -> Result<(), DriveError> {
-        let (event, message) = (event.to_owned(), message.to_owned());
-        self.record(Record::Noted { event, message, details }, Durability::Eventual)
     }
 }

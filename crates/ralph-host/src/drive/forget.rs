@@ -3,14 +3,18 @@
 //! The tree stays exactly as it is: whoever asks for this looks at it with their own eyes. What is
 //! there is kept under a ref first, and the attempt is written down as rolled back.
 
+use ralph_core::cost_sum::CostSum;
 use ralph_core::cycle::{
-    FailIntent, Failure, FailureKind, History, OpenAttempt, Phase, Record, ledger, remaining,
+    DiscardedAttempt, End, Event, EventKind, FailIntent, Failure, FailureKind, History,
+    OpenAttempt, Phase, Record, RunEnd, Signal, exit_code, ledger, remaining,
 };
-use ralph_core::plan::Id;
+use ralph_core::format::Format;
+use ralph_core::plan::{Id, Plan};
+use ralph_core::view::Tally;
 
 use super::error::DriveError;
 use super::guard::mend_ledger;
-use super::notice::{Listener, Notice};
+use super::listener::Listener;
 use super::plan_file::{Missing, PlanFile};
 use super::views::Views;
 use crate::clock::Clock;
@@ -52,18 +56,19 @@ pub fn forget(
     let repo = Repo::open(project.root(), git_dir, runner, &ledger)?;
     let started = &open.started;
     // The names of the checkpoint, as far as it can be read.
-    let run = started.base.0["run"].as_str().unwrap_or(&started.run).to_owned();
+    let run = open.base.0["run"].as_str().unwrap_or(&started.run).to_owned();
     let kept = repo.keep_as_is(&AttemptRef { run, attempt: started.attempt.clone() })?;
     let (now, task) = (clock.stamp(), Id::new(started.task.as_str()));
     if let Err(e) = plan.change(|plan, text| ledger::unmark(plan, text, &task, &now)) {
         warnings.push(format!("the plan may still say that {task} is being worked on: {e}"));
     }
-    let remaining = plan.read().map(|loaded| remaining(&loaded.plan)).unwrap_or_default();
+    let empty = || Plan::empty(Format::Jsonl).into();
+    let plan = plan.read().map_or_else(|_| empty(), |loaded| loaded.plan);
     let salvage = kept.as_ref().map(|kept| kept.name.clone());
-    for record in last_words(&history, &open, salvage, remaining) {
+    for record in last_words(&history, &open, salvage, &plan) {
         let entry = journal.append(clock.stamp(), record, Durability::Synced)?;
         history.add(&entry);
-        let problems = Views::of(project).show(&entry, &history);
+        let problems = Views::of(project).publish(&entry, &history, None, &mut |_: &Event<'_>| {});
         warnings.extend(problems.iter().map(ToString::to_string));
     }
     Ok(Some(Forgotten { attempt: open, kept, warnings }))
@@ -74,7 +79,7 @@ fn last_words(
     history: &History,
     open: &OpenAttempt,
     salvage: Option<String>,
-    remaining: usize,
+    plan: &Plan,
 ) -> Vec<Record> {
     let started = &open.started;
     let message = "forgotten by `ralph recover --forget`";
@@ -87,10 +92,28 @@ fn last_words(
             retries: started.retries,
         }));
     }
-    records.push(Record::RolledBack { attempt: started.attempt.clone(), salvage });
-    if history.run_end.is_none() {
-        let (end, message) = ("interrupted".into(), message.into());
-        records.push(Record::RunEnded { end, message, remaining });
+    let attempt = started.attempt.clone();
+    records.push(Record::RolledBack(DiscardedAttempt {
+        attempt,
+        salvage,
+        tasks: Tally::of(plan),
+        ..DiscardedAttempt::default()
+    }));
+    if let Some(run) = history.run.as_ref().filter(|_| history.run_end.is_none()) {
+        let end = End::Interrupted(Signal::Interrupt);
+        records.push(Record::RunEnded(RunEnd {
+            exit_code: exit_code(&end),
+            end,
+            reason: message.to_owned(),
+            command: run.command.clone(),
+            remaining: remaining(plan),
+            landed: 0,
+            attempts: history.of_run().count(),
+            cost: CostSum::of_last_run(history),
+            took_ms: 0,
+            needs: Vec::new(),
+            removed: Vec::new(),
+        }));
     }
     records
 }
@@ -100,9 +123,10 @@ fn last_words(
 pub struct Warnings(pub Vec<String>);
 
 impl Listener for Warnings {
-    fn hear(&mut self, notice: Notice<'_>) {
-        if let Notice::Warning(text) | Notice::Recovered(text) = notice {
-            self.0.push(text.to_owned());
+    fn on_event(&mut self, event: &Event<'_>) {
+        use EventKind::{LedgerRestored, Recovered, Warning};
+        if let Warning(remark) | Recovered(remark) | LedgerRestored(remark) = &event.kind {
+            self.0.push(remark.text.clone());
         }
     }
 }

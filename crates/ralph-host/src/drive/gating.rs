@@ -11,7 +11,6 @@ use ralph_core::gate::{self, Baselines, Check, Gate, GateVerdict, Verdict};
 use super::attempt::{Begun, Ended};
 use super::control::ear;
 use super::error::DriveError;
-use super::notice::Notice;
 use super::preflight::gate_advice;
 use super::session::{Red, Session};
 use crate::crash;
@@ -122,7 +121,7 @@ impl Session<'_> {
         let last = self.history.attempts.last().map(|view| view.started.clone());
         let Started { attempt, task, .. } = last.unwrap_or_default();
         let mut ear = ear!(self);
-        let (listener, runner, leash) = (&mut self.listener, self.runner, &self.leash);
+        let (runner, leash) = (self.runner, &self.leash);
         let mut trouble = None;
         let run =
             GateRun { cwd: place, logs, grace: Bounds::default().grace, cancel: leash.clone() };
@@ -133,29 +132,20 @@ impl Session<'_> {
             ear.record(Record::GateStarted(start.clone()), Durability::Eventual)?;
             let mut over = None;
             let mut hear = |news: GateNews<'_>| match news {
-                GateNews::Begins(gate) => {
-                    let baseline = on == On::Base;
-                    listener.hear(Notice::GateStarted { name: &gate.name, baseline });
-                }
                 GateNews::Over(check) => {
                     let took_ms = u64::try_from(check.took.as_millis()).unwrap_or(u64::MAX);
                     let passed = check.is_green();
-                    let preexisting = on == On::Base && !passed;
-                    let name = &check.name;
-                    listener.hear(Notice::GateEnded { name, passed, preexisting, took_ms });
                     over = Some(GateEnd { start: start.clone(), passed, took_ms });
                 }
-                GateNews::Line(..) => {}
+                GateNews::Begins(_) | GateNews::Line(..) => {}
                 GateNews::Runs(..) if trouble.is_some() => {}
-                GateNews::Runs(..) => {
-                    trouble = ear.listen(Doing::Attempt(&task), &mut **listener).err();
-                }
+                GateNews::Runs(..) => trouble = ear.listen(Doing::Attempt(&task)).err(),
             };
             let ran = run_gate(runner, gate, &run, &mut hear);
             if let Some(trouble) = trouble.take() {
                 return Err(trouble);
             }
-            ear.listen_after(Doing::Attempt(&task), &mut **listener)?;
+            ear.listen_after(Doing::Attempt(&task))?;
             if let Some(over) = over {
                 ear.record(Record::GateEnded(over), Durability::Eventual)?;
             }

@@ -4,14 +4,15 @@
 //! before anybody reads the plan: it may be damaged.
 
 use ralph_core::claim::Claim;
-use ralph_core::cycle::{History, Kept, Phase, Record, Started, is_ticked, ledger, reconcile};
+use ralph_core::cycle::{
+    History, Kept, Phase, Record, Remark, Started, is_ticked, ledger, reconcile,
+};
 use ralph_core::plan::{MAX_AMENDMENTS, Task};
-use serde_json::json;
 
 use super::attempt::Begun;
 use super::error::DriveError;
 use super::ledger_guard;
-use super::notice::{Listener, Notice};
+use super::listener::Listener;
 use super::plan_file::{Missing, Origin, PlanFile};
 use super::session::Session;
 use super::survivors::end_survivors;
@@ -33,8 +34,7 @@ impl Session<'_> {
         match settle(&self.project, &self.plan, text, &by)? {
             None => Ok(()),
             Some(message) => {
-                self.warn(&message);
-                self.record(restored(message, iteration), Durability::Eventual)
+                self.record(Record::LedgerRestored(Remark::new(message)), Durability::Eventual)
             }
         }
     }
@@ -72,25 +72,24 @@ pub fn mend_ledger(
     // Whoever has the lock looks after the ledger; that it is taken is told when a loop wants to begin.
     let Ok(_lock) = RunLock::acquire(&state_dir, store.holder()) else { return Ok(()) };
     let (mut journal, mut history) = Journal::open(&state_dir)?;
-    end_survivors(&history, &Runner::new("").at(git_dir), listener);
-    mend_inbox(project, store, listener)?;
-    let Some(by) = Editor::interrupted(&history) else {
+    let mut records = end_survivors(&history, &Runner::new("").at(git_dir));
+    records.extend(mend_inbox(project, store)?);
+    if let Some(by) = Editor::interrupted(&history) {
+        let files = ledger_guard::put_all_back(project.root(), &copies)?;
+        let plan = match watched {
+            Some(watched) => mend_plan(project, store, watched, &by)?,
+            None => None,
+        };
+        let restored = |text| Record::LedgerRestored(Remark::new(text));
+        records.extend(files.into_iter().chain(plan).map(restored));
+    } else {
         store.end_chain()?;
-        return Ok(copies.end()?);
-    };
-    let files = ledger_guard::put_all_back(project.root(), &copies)?;
-    let plan = match watched {
-        Some(watched) => mend_plan(project, store, watched, &by)?,
-        None => None,
-    };
-    for message in files.into_iter().chain(plan) {
-        listener.hear(Notice::Warning(&message));
-        let record = restored(message, by.iteration);
+    }
+    for record in records {
         let entry = journal.append(clock.stamp(), record, Durability::Eventual)?;
         history.add(&entry);
-        for problem in Views::of(project).show(&entry, &history) {
-            listener.hear(Notice::Warning(&problem.to_string()));
-        }
+        // Files that cannot be written are told when a loop begins.
+        Views::of(project).publish(&entry, &history, None, listener);
     }
     Ok(copies.end()?)
 }
@@ -110,24 +109,14 @@ fn mend_plan(
 }
 
 /// The inbox, which only commands may change while a backend runs.
-fn mend_inbox(
-    project: &Project,
-    store: &Store,
-    listener: &mut dyn Listener,
-) -> Result<(), DriveError> {
-    let Some(theirs) = store.release(&project.inbox())? else { return Ok(()) };
+fn mend_inbox(project: &Project, store: &Store) -> Result<Option<Record>, DriveError> {
+    let Some(theirs) = store.release(&project.inbox())? else { return Ok(None) };
     let copy = ".ralph/context/inbox.jsonl.of-backend";
     put_view(&project.root().join(copy), theirs.as_bytes())?;
-    listener.hear(Notice::Warning(&format!(
+    Ok(Some(Record::LedgerRestored(Remark::new(format!(
         "ralph/inbox.jsonl: the interrupted backend may not write it; it was put back, and the other \
          version is {copy}"
-    )));
-    Ok(())
-}
-
-fn restored(message: String, iteration: u32) -> Record {
-    let details = json!({ "iteration": iteration });
-    Record::Noted { event: "ledger_restored".into(), message, details }
+    )))))
 }
 
 /// Whoever may have edited a plan by hand.

@@ -29,12 +29,7 @@ impl Session<'_> {
             return Ok(true);
         }
         let Some(why) = self.index_trigger(task) else { return Ok(true) };
-        let record = Record::Noted {
-            event: "compaction_start".into(),
-            message: format!("the knowledge index is brought up to date: {why}"),
-            details: why.details(),
-        };
-        self.record(record, Durability::Eventual)?;
+        self.record(Record::IndexDue(why), Durability::Eventual)?;
         let root = self.project.root().to_owned();
         let (since, last) = (self.history.unindexed.since.into(), self.history.iteration);
         let handoffs = handoff_files::between(&root, since, last.into(), MOST_HANDOFFS);

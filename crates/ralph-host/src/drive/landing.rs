@@ -2,16 +2,19 @@
 
 use jiff::tz::TimeZone;
 use ralph_core::cycle::ledger::{self, Defeat, Note};
-use ralph_core::cycle::{FailIntent, Failure, FailureKind, LandIntent, Landing, Proof, Record};
+use ralph_core::cycle::{
+    AfterFailure, DiscardedAttempt, FailIntent, Failure, FailureKind, LandIntent, LandedAttempt,
+    Landing, Proof, Record,
+};
 use ralph_core::format::jsonl::fresh_issue_id;
 use ralph_core::gate::Baselines;
 use ralph_core::plan::Id;
+use ralph_core::view::Tally;
 
 use super::attempt::{Begun, Ended, max_retries};
 use super::error::DriveError;
 use super::memory::FAILURE_CONTEXT;
-use super::notice::{Notice, Then};
-use super::session::{Session, tally};
+use super::session::Session;
 use crate::crash;
 use crate::git::{Changes, CommitMessage, LandError, RepoPath, RolledBack};
 use crate::handoff_files;
@@ -162,35 +165,22 @@ impl Session<'_> {
         intent: &LandIntent,
         commit: Option<String>,
     ) -> Result<(), DriveError> {
-        let attempt = begun.started.attempt.clone();
-        self.record(Record::Landed { attempt, commit: commit.clone() }, Durability::Eventual)?;
+        let mut remarks = remarks_on(&ended.changes);
+        if !begun.base.dirty.is_empty() && intent.proof == Proof::Proven {
+            remarks.push("proven with your uncommitted changes present".into());
+        }
+        let landed = LandedAttempt {
+            attempt: begun.started.attempt.clone(),
+            commit: commit.clone(),
+            remarks,
+            tasks: Tally::of(&*self.known_plan()?),
+        };
+        self.record(Record::Landed(landed), Durability::Eventual)?;
         self.repo.forget(&begun.base);
         let as_gated = std::mem::take(&mut self.as_gated);
         self.settled = commit.clone().filter(|_| as_gated).map(|c| (begun.base.clone(), c));
         self.baselines = Baselines::of_landed(&self.last_checks);
-        let alone = self.regate(begun, commit.as_deref())?;
-        let plan = self.known_plan()?;
-        let view = self.history.attempts.last();
-        let verdict = view.and_then(|view| view.verdict.as_ref());
-        let mut remarks: Vec<String> = verdict.map(|v| v.judges.clone()).unwrap_or_default();
-        if let Some(verdict) = verdict.filter(|_| intent.proof == Proof::Unproven) {
-            remarks.extend(verdict.unproven.iter().map(|why| format!("unproven: {why}")));
-        }
-        remarks.extend(remarks_on(&ended.changes));
-        if !begun.base.dirty.is_empty() && intent.proof == Proof::Proven {
-            remarks.push("proven with your uncommitted changes present".into());
-        }
-        remarks.extend(alone);
-        let notice = Notice::Landed {
-            task: &begun.task,
-            commit: commit.as_deref(),
-            landing: intent.landing,
-            proof: intent.proof,
-            summary: &intent.summary,
-            remarks: &remarks,
-            tally: tally(&plan),
-        };
-        self.listener.hear(notice);
+        self.regate(begun, commit.as_deref())?;
         self.land_finished_specs()
     }
 
@@ -239,24 +229,19 @@ impl Session<'_> {
             self.write_failure_context(begun, intent)?;
         }
         let salvage = rolled.salvage.as_ref().map(|kept| kept.name.clone());
-        self.record(
-            Record::RolledBack { attempt: intent.attempt.clone(), salvage: salvage.clone() },
-            Durability::Eventual,
-        )?;
-        self.tell_rolled_back(&rolled);
         let blocked = matches!(failure.kind, FailureKind::Blocked | FailureKind::Conflict);
         let then = stopped.unwrap_or(match !blocked && retries <= max {
-            true => Then::Again(max.saturating_sub(retries) + 1),
-            false => Then::Stuck,
+            true => AfterFailure::Retry(max.saturating_sub(retries) + 1),
+            false => AfterFailure::GiveUp,
         });
-        self.listener.hear(Notice::Failed {
-            iteration: begun.started.iteration,
-            task: &begun.task,
-            failure,
+        let discarded = DiscardedAttempt {
+            attempt: intent.attempt.clone(),
+            salvage,
             then,
-            salvage: salvage.as_deref(),
-            detail: &intent.context,
-        });
+            tasks: Tally::of(&*self.known_plan()?),
+        };
+        self.record(Record::RolledBack(discarded), Durability::Eventual)?;
+        self.tell_rolled_back(&rolled);
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ralph_core::backend::Supports;
 use ralph_core::config::{Config, Mode};
-use ralph_core::cycle::{AttemptView, BackendEnd, Failure, FailureKind, History};
+use ralph_core::cycle::{AttemptView, BackendEnd, Failure, FailureKind, History, Record};
 use ralph_core::format::{Format, progress};
 use ralph_core::gate::{Gate, Need};
 use ralph_core::plan::{Plan, State, Task};
@@ -13,11 +13,12 @@ use ralph_core::prompt::{
     skills_beside,
 };
 
-use super::attempt::{Begun, to_value};
+use super::attempt::Begun;
 use super::error::DriveError;
 use super::session::Session;
 use crate::prompt_files;
 use crate::redaction::put_log;
+use crate::store::Durability;
 
 /// Most attempts without an answer that a prompt tells about.
 const MOST_SETBACKS: usize = 3;
@@ -88,8 +89,7 @@ impl Session<'_> {
             put_log(&self.project.root().join(&made.whole_file), whole)?;
         }
         if !made.prompt.left_out.is_empty() {
-            let details = to_value(&made.prompt.metadata());
-            self.noted("prompt_truncated", "the prompt was over its budget", details)?;
+            self.record(Record::PromptTruncated(made.prompt.size()), Durability::Eventual)?;
         }
         Ok(Told { prompt: made.prompt.text, system: made.system })
     }

@@ -13,7 +13,6 @@ use ralph_core::prompt::Material;
 use super::attempt::{Begun, Ended, to_value};
 use super::error::DriveError;
 use super::material::PromptSource;
-use super::notice::Notice;
 use super::session::Session;
 use crate::git::{Change, ChangeKind, Changes};
 use crate::redaction::put_log;
@@ -148,9 +147,7 @@ impl Session<'_> {
         let log = amendment_lines(&self.clock.stamp(), iteration, &task, &outcomes);
         add_to_view(&self.project.root().join(AMENDMENTS), log.as_bytes())?;
         let amended = PlanAmended { attempt, iteration, task, outcomes };
-        self.record(Record::Amended(amended.clone()), Durability::Eventual)?;
-        self.listener.hear(Notice::Amended(&amended));
-        Ok(())
+        self.record(Record::Amended(amended), Durability::Eventual)
     }
 }
 

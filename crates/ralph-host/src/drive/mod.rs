@@ -31,10 +31,10 @@ mod guard;
 mod knowledge;
 mod landing;
 mod ledger_guard;
+mod listener;
 mod log;
 mod material;
 mod memory;
-mod notice;
 mod passes;
 mod plan_file;
 mod preflight;
@@ -58,8 +58,8 @@ pub use construct::{Goal, PlanPreview, Planned, Planning, construct, plan, previ
 pub use error::DriveError;
 pub use forget::{Forgotten, Warnings, forget};
 pub use guard::mend_ledger;
+pub use listener::Listener;
 pub use log::{LogOf, prune_logs};
-pub use notice::{Listener, Notice, Tally, Then};
 pub use preview::{CommandLine, Input, Look, Next, Preview, preview};
 pub use session::{ATTEMPT_VARIABLE, Options, Setup, TASK_VARIABLE};
 pub use signals::Signals;
@@ -86,7 +86,7 @@ pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<End, Drive
             Step::End(end) => break end,
         }
     };
-    let end = session.finish(&end, &end.reason())?.0;
+    let end = session.finish(&end, &end.reason(), None)?.0;
     counts::write(&runner);
     Ok(end)
 }

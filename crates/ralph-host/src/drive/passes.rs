@@ -2,20 +2,20 @@
 
 use ralph_core::answer::UnusableAnswer;
 use ralph_core::config::Pass;
-use ralph_core::cycle::Fate;
+use ralph_core::cycle::{Fate, PassAnswer, PassFailure, Record};
 use ralph_core::memory::roles::directive::{Review, ReviewVerdict, schema_of};
 use ralph_core::memory::roles::{Judged, PassInput, PassPrompt, Role, pass_prompt, passes_due};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::attempt::Begun;
 use super::consult::{Answer, Consultation, Question, Said, never};
 use super::error::DriveError;
-use super::notice::Notice;
 use super::session::Session;
 use super::terms::{Access, RoleTerms};
 use crate::handoff_files;
 use crate::prompt_files;
 use crate::redaction::put_log;
+use crate::store::Durability;
 
 /// What ralph's own review is called, in a project that does not override it.
 const REVIEW: &str = "review-agent-prompt.md";
@@ -30,8 +30,8 @@ impl Session<'_> {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(Trouble::Pass(why)) => {
-                    self.warn(&format!("pass {}: {why}", pass.name));
-                    self.noted("agent_pass_failed", &why, json!({ "pass": pass.name }))?;
+                    let failure = PassFailure { pass: pass.name.clone(), why };
+                    self.record(Record::PassFailed(failure), Durability::Eventual)?;
                 }
                 Err(Trouble::Loop(error)) => return Err(error),
             }
@@ -96,10 +96,8 @@ impl Session<'_> {
             }
             Err(_) => format!("answered: {file}"),
         };
-        let message = format!("{} {summary}", pass.name);
-        self.listener.hear(Notice::Said { who: "pass", what: &message });
-        let details = json!({ "pass": pass.name, "iteration": iteration, "file": file });
-        Ok(self.noted("agent_pass", &message, details)?)
+        let answer = PassAnswer { pass: pass.name.clone(), iteration, file, summary };
+        Ok(self.record(Record::PassEnded(answer), Durability::Eventual)?)
     }
 
     fn pass_text(&mut self, pass: &Pass, begun: &Begun, judged: Judged) -> Result<String, Trouble> {

@@ -14,12 +14,12 @@ use ralph_core::cycle::{End, History, Limits, Progress, Step, ledger, next_step}
 use ralph_core::gate::Gate;
 use ralph_core::plan::{Id, Plan, Task, Trust, obstacles};
 use ralph_core::prompt::Prompt;
+use ralph_core::view::Tally;
 
 use super::attempt::{logged_iterations, max_retries, next_iteration};
 use super::error::DriveError;
 use super::material::PromptSource;
-use super::notice::Tally;
-use super::session::{Loop, Options, tally};
+use super::session::{Loop, Options};
 use super::specs::scope_of;
 use super::terms::{Terms, run_timeout, variables};
 use crate::choice::{self, Chosen, Place};
@@ -169,7 +169,7 @@ pub fn preview(look: &Look<'_>, runner: &Runner) -> Result<Preview, DriveError> 
         Next::End(_) => None,
     };
     Ok(Preview {
-        tally: tally(plan),
+        tally: Tally::of(plan),
         next,
         waiting: waiting.into_iter().map(|(t, why)| (t.id.clone(), why.to_string())).collect(),
         recovers: history.open.as_ref().map(|open| {

@@ -1,12 +1,14 @@
 //! What an earlier run left behind is brought to its end before anything new begins.
 
 use ralph_core::choice::Limited;
-use ralph_core::cycle::{Facts, OpenAttempt, Phase, Record, Recovery, TreeIs, recover};
+use ralph_core::cycle::{
+    Facts, LandedAttempt, OpenAttempt, Phase, Record, Recovery, TreeIs, recover,
+};
 use ralph_core::plan::{Id, Task};
+use ralph_core::view::Tally;
 
 use super::attempt::{Begun, Ended, from_value};
 use super::error::DriveError;
-use super::notice::Notice;
 use super::session::Session;
 use super::specs::spec_keeper;
 use super::survivors::end_survivors;
@@ -26,7 +28,9 @@ struct Found {
 impl Session<'_> {
     /// Recover, then make sure that the repository can be worked in.
     pub(super) fn recover(&mut self) -> Result<(), DriveError> {
-        end_survivors(&self.history, self.runner, self.listener);
+        for record in end_survivors(&self.history, self.runner) {
+            self.record(record, Durability::Eventual)?;
+        }
         // Also without an open attempt: the ledger is committed after the last one.
         self.repo.remove_stale_lock()?;
         if let Some(run) = &self.history.run {
@@ -56,14 +60,10 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn tell(&mut self, text: &str) {
-        self.listener.hear(Notice::Recovered(text));
-    }
-
     fn recover_attempt(&mut self, open: &OpenAttempt) -> Result<(), DriveError> {
-        let base: Checkpoint = from_value(&open.started.base, "checkpoint")?;
+        let base: Checkpoint = from_value(&open.base, "checkpoint")?;
         let changes: Option<Changes> =
-            open.ended.as_ref().map(|end| from_value(&end.changes, "changes")).transpose()?;
+            open.ended.as_ref().map(|_| from_value(&open.changes, "changes")).transpose()?;
         self.repo.remove_own_locks(&base.of.run);
         let Found { facts, now, aside } = self.look(&base, changes.as_ref())?;
         let begun = Begun {
@@ -77,28 +77,35 @@ impl Session<'_> {
         let ended = ended.map(|(end, changes)| Ended { end, changes });
         match (recover(open, &facts), ended) {
             (Recovery::Finish { commit, intent }, _) => {
-                self.tell(&format!("{name} had landed as {commit}; the plan now says so"));
+                self.recovered(&format!("{name} had landed as {commit}; the plan now says so"))?;
                 self.repo.finish_landing(&begun.base)?;
                 self.write_landing(&begun, None, &intent)?;
                 let attempt = open.started.attempt.clone();
-                self.record(Record::Landed { attempt, commit: Some(commit) }, Durability::Synced)
+                let tasks = Tally::of(&*self.known_plan()?);
+                let (commit, remarks) = (Some(commit), Vec::new());
+                let landed = LandedAttempt { attempt, commit, remarks, tasks };
+                self.record(Record::Landed(landed), Durability::Synced)
             }
             (Recovery::Land(_), Some(ended)) => {
                 // The tree may have been touched since its gates were green, so they run again.
-                self.tell(&format!("{name} had passed its gates; they run again, then it lands"));
+                self.recovered(&format!(
+                    "{name} had passed its gates; they run again, then it lands"
+                ))?;
                 self.conclude(&begun, ended)
             }
             (Recovery::Judge, Some(ended)) => {
-                self.tell(&format!("{name} had ended; its work is judged now"));
+                self.recovered(&format!("{name} had ended; its work is judged now"))?;
                 self.conclude(&begun, ended)
             }
             (Recovery::BringBack, Some(mut ended)) => {
-                self.tell(&format!("{name} had ended; its work is brought back and judged now"));
+                self.recovered(&format!(
+                    "{name} had ended; its work is brought back and judged now"
+                ))?;
                 self.bring_back(&begun.base, aside.as_ref(), &mut ended)?;
                 self.conclude(&begun, ended)
             }
             (Recovery::RollBack(intent), _) => {
-                self.tell(&format!("{name} was interrupted; the tree is put back"));
+                self.recovered(&format!("{name} was interrupted; the tree is put back"))?;
                 if !matches!(open.phase, Phase::RollingBack(_)) {
                     return self.roll_back(
                         &begun,

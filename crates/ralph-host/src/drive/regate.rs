@@ -6,9 +6,8 @@
 
 use std::path::Path;
 
-use ralph_core::cycle::{On, Record};
+use ralph_core::cycle::{On, Record, Regating};
 use ralph_core::gate::{Gate, Need};
-use serde_json::json;
 
 use super::attempt::Begun;
 use super::error::DriveError;
@@ -17,15 +16,11 @@ use crate::file_error::{Action, FileError};
 use crate::store::Durability;
 
 impl Session<'_> {
-    /// What a person should know about the commit alone; nothing when that was not asked for.
-    pub(super) fn regate(
-        &mut self,
-        begun: &Begun,
-        commit: Option<&str>,
-    ) -> Result<Vec<String>, DriveError> {
+    /// Gate the commit alone, when that is asked for, and write down what the gates say.
+    pub(super) fn regate(&mut self, begun: &Begun, commit: Option<&str>) -> Result<(), DriveError> {
         let beside = !begun.base.dirty.is_empty() && !self.gates.is_empty();
         let Some(commit) = commit.filter(|_| self.config.regate_landed && beside) else {
-            return Ok(Vec::new());
+            return Ok(());
         };
         let folder = tempfile::Builder::new().prefix("ralph-regate-").tempdir();
         let folder = folder.map_err(FileError::io(Action::Write, &std::env::temp_dir()))?;
@@ -33,18 +28,9 @@ impl Session<'_> {
         self.repo.add_worktree(&tree, commit)?;
         let checked = self.check_alone(begun, &tree);
         self.repo.remove_worktree(&tree)?;
-        let Some(red) = checked? else { return Ok(Vec::new()) };
-        let message = match red.as_slice() {
-            [] => "the commit alone, without your changes, passes the gates too".to_owned(),
-            red => format!("the commit alone, without your changes, fails: {}", red.join(", ")),
-        };
-        let record = Record::Noted {
-            event: "regate".into(),
-            message: message.clone(),
-            details: json!({ "commit": commit, "failed": red }),
-        };
-        self.record(record, Durability::Eventual)?;
-        Ok(vec![message])
+        let Some(failed) = checked? else { return Ok(()) };
+        let regating = Regating { commit: commit.to_owned(), failed };
+        self.record(Record::Regated(regating), Durability::Eventual)
     }
 
     /// The gates that count and fail there; `None` when somebody wants an end first.

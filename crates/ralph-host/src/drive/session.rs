@@ -6,24 +6,26 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 use ralph_core::choice::{Asked, Limited};
-use ralph_core::config::{Config, LogLevel, StageName, UnprovenPolicy};
+use ralph_core::config::{Config, StageName, UnprovenPolicy};
 use ralph_core::control::Doing;
+use ralph_core::cost_sum::CostSum;
 use ralph_core::cycle::{
-    Budget, End, Entry, History, JOURNAL_FORM, Record, RunStart, Signal, event_of, remaining,
+    Budget, End, Event, EventKind, Fate, History, JOURNAL_FORM, Record, Remark, RunEnd, RunStart,
+    Signal, exit_code, remaining,
 };
 use ralph_core::format::Format;
 use ralph_core::gate::{Baselines, Check, Gate};
 use ralph_core::inbox::Inbox;
 use ralph_core::needs::{Need, NeedSources, Running, needs};
-use ralph_core::plan::{Id, Plan, State, TombstoneKind};
-use ralph_core::view::other_specs;
+use ralph_core::plan::{Id, Plan};
+use ralph_core::view::{Tally, other_specs};
 use ralph_core::windows::Windows;
 
 use super::control::Mailbox;
 use super::error::DriveError;
 use super::ledger_guard::KeptLedger;
+use super::listener::Listener;
 use super::log::{Log, LogOf, prune_logs};
-use super::notice::{Listener, Notice, Tally};
 use super::plan_file::{Loaded, Missing, PlanFile};
 use super::progress::Logged;
 use super::signals::Signals;
@@ -269,18 +271,18 @@ impl<'a> Session<'a> {
         self.plan.wait(std::mem::take(&mut self.plan_syncing))?;
         let entry = self.journal.append(self.clock.stamp(), record, durability)?;
         self.history.add(&entry);
-        self.show_views(&entry);
+        let views = Views::of(&self.project);
+        let problems = views.publish(&entry, &self.history, Some(&self.log), self.listener);
+        // Warning about a warning would never end.
+        if !matches!(entry.record, Record::Warned(_)) {
+            problems.iter().for_each(|problem| self.warn(&problem.to_string()));
+        }
         Ok(())
     }
 
-    /// Views are made from the journal; that they cannot be written is no reason to stop.
-    fn show_views(&mut self, entry: &Entry) {
-        for event in event_of(entry, &self.history) {
-            self.log.line(LogLevel::Info, &event.timestamp, &event.message);
-        }
-        for problem in Views::of(&self.project).show(entry, &self.history) {
-            self.warn(&problem.to_string());
-        }
+    /// Tell listeners something that no file keeps.
+    pub(super) fn tell(&mut self, kind: EventKind<'_>) {
+        self.listener.on_event(&Event { timestamp: &self.clock.stamp(), kind });
     }
 
     /// The loop begins.
@@ -298,6 +300,9 @@ impl<'a> Session<'a> {
                 allow_unproven: self.config.unproven == UnprovenPolicy::Allow,
                 spent: self.spent_before,
                 form: JOURNAL_FORM,
+                backend: self.choice.chosen.name.clone(),
+                gates: self.gates.iter().map(|gate| gate.name.clone()).collect(),
+                tasks: Tally::of(&loaded.plan),
                 budget: Some(match self.kind {
                     Loop::Build => Budget::of_build(&self.config),
                     _ => Budget::of_construct(&self.config),
@@ -305,18 +310,7 @@ impl<'a> Session<'a> {
             }),
             Durability::Eventual,
         )?;
-        let gates: Vec<String> = self.gates.iter().map(|gate| gate.name.clone()).collect();
-        let notice = Notice::Started {
-            run: &self.run,
-            plan: &self.plan.shown,
-            backend: &self.choice.chosen.name,
-            gates: &gates,
-            tally: tally(&loaded.plan),
-        };
-        if self.kind != Loop::Plan {
-            self.listener.hear(notice);
-        }
-        if gates.is_empty() && self.kind != Loop::Plan {
+        if self.gates.is_empty() && self.kind != Loop::Plan {
             self.warn(match self.kind {
                 Loop::Build => {
                     "no gates are configured, so nothing proves the work: set `[[gates]]` in ralph.toml"
@@ -333,11 +327,13 @@ impl<'a> Session<'a> {
     }
 
     /// The loop ends: say so, and leave the plan committed. Returns the end as it was told, which is
-    /// another one where nothing proves what landed, and what needs a person.
+    /// another one where nothing proves what landed, and what needs a person. `exit` is the exit code of
+    /// a loop that has one of its own.
     pub(super) fn finish(
         &mut self,
         end: &End,
         reason: &str,
+        exit: Option<u8>,
     ) -> Result<(End, Vec<Need>), DriveError> {
         let loaded = self.read_plan()?;
         let remaining = remaining(&loaded.plan);
@@ -349,12 +345,30 @@ impl<'a> Session<'a> {
         if let Some(remark) = other_specs(&loaded.plan).filter(|_| told == End::Complete) {
             reason = format!("{reason}; {remark}");
         }
-        let (end, message) = (told, reason.clone());
-        self.record(
-            Record::RunEnded { end: end.word().into(), message, remaining },
-            Durability::Synced,
-        )?;
-        let needs = self.needs_after(&loaded.plan);
+        let (mut landed, mut attempts) = (0, 0);
+        for view in self.history.of_run() {
+            attempts += 1;
+            landed += usize::from(matches!(view.fate, Fate::Landed { .. }));
+        }
+        let took = self.clock.now().duration_since(self.began);
+        let removed = self.history.open_amendments().filter(|row| row.outcome.is_removal());
+        let mut run_end = RunEnd {
+            exit_code: exit.unwrap_or_else(|| exit_code(&told)),
+            end: told,
+            reason,
+            command: self.kind.word().to_owned(),
+            remaining,
+            landed,
+            attempts,
+            cost: CostSum::of_last_run(&self.history),
+            took_ms: u64::try_from(took.as_millis()).unwrap_or(0),
+            needs: Vec::new(),
+            removed: removed.collect(),
+        };
+        // What needs a person follows from how the run ended.
+        self.history.end_run(run_end.clone());
+        run_end.needs = self.needs_after(&loaded.plan);
+        let (end, needs) = (run_end.end.clone(), run_end.needs.clone());
         self.log_progress()?;
         if self.config.commit_ledger && self.config.auto_commit {
             let prefix = &self.config.commit_prefix;
@@ -365,31 +379,7 @@ impl<'a> Session<'a> {
             }
         }
         self.tidy();
-        let (mut landed, mut attempts) = (0, 0);
-        for view in self.history.of_run() {
-            attempts += 1;
-            landed += usize::from(matches!(view.fate, ralph_core::cycle::Fate::Landed { .. }));
-        }
-        let cost =
-            (!self.history.cost_unknown || self.history.cost > 0.0).then_some(self.history.cost);
-        let took = self.clock.now().duration_since(self.began);
-        if self.kind == Loop::Plan {
-            return Ok((end, needs));
-        }
-        let removed: Vec<_> =
-            self.history.open_amendments().filter(|row| row.outcome.is_removal()).collect();
-        self.listener.hear(Notice::Ended {
-            command: self.kind.word(),
-            end: &end,
-            reason: &reason,
-            needs: &needs,
-            removed: &removed,
-            remaining,
-            landed,
-            attempts,
-            cost,
-            took_ms: u64::try_from(took.as_millis()).unwrap_or(0),
-        });
+        self.record(Record::RunEnded(run_end), Durability::Synced)?;
         Ok((end, needs))
     }
 
@@ -443,8 +433,13 @@ impl<'a> Session<'a> {
 
     /// Tell something that a person should know.
     pub(super) fn warn(&mut self, text: &str) {
-        self.log.line(LogLevel::Warn, &self.clock.stamp(), text);
-        self.listener.hear(Notice::Warning(text));
+        // A journal that cannot be written stops the loop at the next record that matters.
+        let _unwritten = self.record(Record::Warned(Remark::new(text)), Durability::Eventual);
+    }
+
+    /// Tell that something which an earlier run left was brought to its end.
+    pub(super) fn recovered(&mut self, text: &str) -> Result<(), DriveError> {
+        self.record(Record::Recovered(Remark::new(text)), Durability::Eventual)
     }
 
     /// A path below the root, as it is written into records.
@@ -463,27 +458,4 @@ pub(super) fn stage_choice(
     let asked = Asked { backend: options.backend.as_deref(), model: options.model.as_deref() };
     let path = std::env::var_os("PATH");
     choice::for_stage(config, stage, asked, Place { root, cwd: root, path: path.as_deref() })
-}
-
-/// Where the tasks stand.
-pub(super) fn tally(plan: &Plan) -> Tally {
-    let mut tally = Tally::default();
-    for stone in plan.buried().filter(|stone| plan.in_scope(stone.spec.as_deref())) {
-        tally.total += 1;
-        match stone.kind {
-            TombstoneKind::Accept => tally.done += 1,
-            TombstoneKind::Delete => tally.skipped += 1,
-            TombstoneKind::Reject => tally.stuck += 1,
-        }
-    }
-    for task in plan.scoped_tasks() {
-        tally.total += 1;
-        match task.state {
-            State::Accepted | State::Done => tally.done += 1,
-            State::Skipped => tally.skipped += 1,
-            State::Failed(_) | State::Blocked(_) => tally.stuck += 1,
-            _ => {}
-        }
-    }
-    tally
 }

@@ -5,16 +5,14 @@
 //! difference becomes one commit on HEAD.
 
 use ralph_core::config::{CommitScope, Config};
-use ralph_core::cycle::Record;
+use ralph_core::cycle::{Record, SpecLanded};
 use ralph_core::format::Format;
 use ralph_core::gate::GateCheck;
 use ralph_core::memory::{SpecDone, spec_done};
 use ralph_core::plan::{Plan, SpecEntry, State, Task};
-use serde_json::json;
 
 use super::attempt::Begun;
 use super::error::DriveError;
-use super::notice::Notice;
 use super::session::{Loop, Session};
 use crate::git::{CommitMessage, LandError};
 use crate::store::{Durability, replace};
@@ -90,10 +88,10 @@ impl Session<'_> {
             return Ok(());
         }
         let plan = self.read_plan()?.plan;
-        let mut specs: Vec<(String, String)> = Vec::new();
+        let mut specs: Vec<(String, Option<String>, String)> = Vec::new();
         for task in plan.all_tasks() {
             let keeper = self.keeper(&task);
-            if specs.iter().any(|(known, _)| *known == keeper) || !is_finished(&plan, &task) {
+            if specs.iter().any(|(known, ..)| *known == keeper) || !is_finished(&plan, &task) {
                 continue;
             }
             let entry = plan.specs.iter().find(|s| Some(&s.id) == task.spec.as_ref());
@@ -104,28 +102,29 @@ impl Session<'_> {
                     format!("{prefix}: {}", task.spec.as_deref().unwrap_or("all tasks"))
                 }
             };
-            specs.push((keeper, subject));
+            let name = entry.map(|spec| name(spec).to_owned()).or_else(|| task.spec.clone());
+            specs.push((keeper, name, subject));
         }
-        for (keeper, subject) in specs {
-            self.land_spec(&keeper, subject)?;
+        for (keeper, spec, subject) in specs {
+            self.land_spec(&keeper, spec, subject)?;
         }
         Ok(())
     }
 
-    fn land_spec(&mut self, keeper: &str, subject: String) -> Result<(), DriveError> {
+    fn land_spec(
+        &mut self,
+        keeper: &str,
+        spec: Option<String>,
+        subject: String,
+    ) -> Result<(), DriveError> {
         let trailers = vec![("Ralph-Run".into(), self.run.clone())];
         let message = CommitMessage { subject: subject.clone(), body: String::new(), trailers };
         match self.repo.land_spec(keeper, &message) {
             Ok(None) => Ok(()),
             Ok(Some(landed)) => {
-                let commit = landed.commit.to_string();
-                self.listener.hear(Notice::SpecLanded { subject: &subject, commit: &commit });
-                let record = Record::Noted {
-                    event: "spec_complete".into(),
-                    message: format!("{subject} ({})", landed.commit),
-                    details: json!({ "commit": landed.commit.to_string() }),
-                };
-                self.record(record, Durability::Synced)
+                let commit = Some(landed.commit.to_string());
+                let landed = SpecLanded { spec, commit, subject };
+                self.record(Record::SpecLanded(landed), Durability::Synced)
             }
             Err(LandError::Git(e)) => Err(e.into()),
             // The work is under its ref and in the tree; the next start tries again.

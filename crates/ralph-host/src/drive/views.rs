@@ -1,14 +1,18 @@
-//! What other programs read about a loop: `events.jsonl` and `state.json`, made from the journal.
+//! Everything that follows from a record: lines of `events.jsonl` and `ralph.log`, `state.json`, and
+//! what listeners hear. All of it is made from the same events.
 
 use std::path::PathBuf;
 
-use ralph_core::cycle::{Entry, History, Record, event_of, state_of};
+use ralph_core::config::LogLevel;
+use ralph_core::cycle::{Entry, EventKind, History, Record, events_of, state_of};
 
+use super::listener::Listener;
+use super::log::Log;
 use crate::FileError;
 use crate::project::Project;
 use crate::store::{add_to_view, swap_view};
 
-/// The files.
+/// The files that other programs read about a loop.
 #[derive(Clone, Debug)]
 pub(super) struct Views {
     events: PathBuf,
@@ -16,21 +20,31 @@ pub(super) struct Views {
 }
 
 impl Views {
-    /// Those of a project.
+    /// The files of a project.
     pub(super) fn of(project: &Project) -> Self {
         let events = project.root().join(".ralph/logs/events.jsonl");
         Self { events, state: project.state_json() }
     }
 
-    /// Bring them up to date after a record; `history` holds everything up to and with it. That they
-    /// cannot be written is no reason to stop.
-    pub(super) fn show(&self, entry: &Entry, history: &History) -> Vec<FileError> {
+    /// Publish a record; `history` holds everything up to and with it. Returns the files that cannot be
+    /// written, which is no reason to stop.
+    pub(super) fn publish(
+        &self,
+        entry: &Entry,
+        history: &History,
+        log: Option<&Log>,
+        listener: &mut dyn Listener,
+    ) -> Vec<FileError> {
         let mut problems = Vec::new();
         let mut lines = Vec::new();
-        for event in event_of(entry, history) {
+        for event in events_of(entry, history) {
             if serde_json::to_writer(&mut lines, &event).is_ok() {
                 lines.push(b'\n');
             }
+            if let Some(log) = log {
+                log.line(level(&event.kind), event.timestamp, &event.kind.to_string());
+            }
+            listener.on_event(&event);
         }
         if !lines.is_empty() {
             problems.extend(add_to_view(&self.events, &lines).err());
@@ -43,14 +57,21 @@ impl Views {
     }
 }
 
+fn level(kind: &EventKind<'_>) -> LogLevel {
+    match kind {
+        EventKind::Warning(_) | EventKind::CommandRefused(_) => LogLevel::Warn,
+        _ => LogLevel::Info,
+    }
+}
+
 fn changes_state(record: &Record) -> bool {
     matches!(
         record,
         Record::RunStarted(_)
-            | Record::RunEnded { .. }
-            | Record::AttemptStarted(_)
-            | Record::Waiting { .. }
+            | Record::RunEnded(_)
+            | Record::AttemptStarted { .. }
+            | Record::Waiting(_)
             | Record::Waited
-            | Record::Command { .. }
+            | Record::Command(_)
     )
 }

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use ralph_core::choice::Limited;
 use ralph_core::control::Doing;
-use ralph_core::cycle::{End, Record};
+use ralph_core::cycle::{DiscardedAttempt, End, EventKind, Record, UsageWait, WaitTick};
+use ralph_core::view::Tally;
 
 use super::attempt::{Begun, Ended};
 use super::error::DriveError;
-use super::notice::Notice;
 use super::session::Session;
 use crate::choice::{Next, StageChoice};
 use crate::store::Durability;
@@ -52,10 +52,10 @@ impl Session<'_> {
         let backend = begun.started.backend.clone();
         let salvage = rolled.salvage.map(|kept| kept.name);
         self.unmark(&begun.task)?;
-        self.record(
-            Record::RolledBack { attempt: begun.started.attempt.clone(), salvage },
-            Durability::Eventual,
-        )?;
+        let attempt = begun.started.attempt.clone();
+        let tasks = Tally::of(&*self.known_plan()?);
+        let discarded = DiscardedAttempt { attempt, salvage, tasks, ..Default::default() };
+        self.record(Record::RolledBack(discarded), Durability::Eventual)?;
         self.limited_now(&backend, since, until, reason);
         Ok(())
     }
@@ -92,7 +92,8 @@ impl Session<'_> {
         if self.history.wait.is_none() {
             let (backend, reason) = (backend.to_owned(), reason.to_owned());
             let attempt = attempt.unwrap_or_default();
-            self.record(Record::Waiting { attempt, until, backend, reason }, Durability::Synced)?;
+            let wait = UsageWait { attempt, until, backend, reason };
+            self.record(Record::Waiting(wait), Durability::Synced)?;
         }
         // By a clock that nobody can set back, and by the one on the wall: a machine that slept has
         // waited too.
@@ -108,7 +109,7 @@ impl Session<'_> {
             if left.as_secs() != told {
                 told = left.as_secs();
                 let reason = format!("usage limit of {backend}: {reason}");
-                self.listener.hear(Notice::Waiting { reason: &reason, seconds: told });
+                self.tell(EventKind::Tick(WaitTick { reason: &reason, seconds: told }));
             }
             thread::sleep(NAP.min(left));
         }
@@ -137,7 +138,7 @@ impl Session<'_> {
         let mut left = self.config.min_delay;
         while !first && !left.is_zero() && self.signals.first().is_none() {
             let reason = "the pause between two runs (min_delay)";
-            self.listener.hear(Notice::Waiting { reason, seconds: left.as_secs() });
+            self.tell(EventKind::Tick(WaitTick { reason, seconds: left.as_secs() }));
             let nap = left.min(NAP);
             thread::sleep(nap);
             left -= nap;

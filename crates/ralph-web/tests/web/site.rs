@@ -183,7 +183,7 @@ impl Drop for Site {
 
 /// A record that becomes one event.
 pub(crate) fn noted(message: &str) -> Record {
-    Record::Noted { event: "note".into(), message: message.into(), details: Value::Null }
+    Record::Warned(Remark::new(message))
 }
 
 /// A run begins.

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use clap::Args;
 use ralph_core::backend::sim::demo::{DemoFile, FILES};
-use ralph_core::cycle::{Failure, FailureKind};
+use ralph_core::cycle::{Event, EventKind, FailureKind, Fate};
 use ralph_core::init::{STARTER_FILE, with_rules};
 use ralph_face::{Detail, Lines};
-use ralph_host::drive::{Listener, Notice};
+use ralph_host::drive::Listener;
 use ralph_host::git::{self, LedgerPaths, Repo};
 use ralph_host::proc::{Runner, Scratch};
 use ralph_host::store::{self, Created};
@@ -211,27 +211,26 @@ impl Narrator {
 }
 
 impl Listener for Narrator {
-    fn hear(&mut self, notice: Notice<'_>) {
-        let meaning = meaning(&notice, self.wrong);
-        match &notice {
-            Notice::Failed { failure, .. } => self.wrong = Some(failure.kind),
-            Notice::Landed { .. } => self.wrong = None,
-            _ => {}
-        }
-        self.lines.hear(notice);
-        if let Some([first, second]) = meaning {
+    fn on_event(&mut self, event: &Event<'_>) {
+        self.lines.on_event(event);
+        let EventKind::IterationEnd(end) = &event.kind else { return };
+        if let Some([first, second]) = meaning(end.fate, self.wrong) {
             // A reader that went away stops nobody's work.
             let _gone = out::line(format!("    → {first}"));
             let _gone = out::line(format!("      {second}"));
             std::thread::sleep(self.pace);
         }
+        self.wrong = match end.fate {
+            Fate::Failed { failure, .. } => Some(failure.kind),
+            _ => None,
+        };
     }
 }
 
 /// What a turn means, in two lines.
-fn meaning(notice: &Notice<'_>, wrong: Option<FailureKind>) -> Option<[&'static str; 2]> {
-    Some(match notice {
-        Notice::Landed { .. } => match wrong {
+fn meaning(fate: &Fate, wrong: Option<FailureKind>) -> Option<[&'static str; 2]> {
+    Some(match fate {
+        Fate::Landed { .. } => match wrong {
             None => [
                 "It changed files, and the tests pass: that is a commit.",
                 "Its word alone would not have been enough, and your word was not needed.",
@@ -249,7 +248,7 @@ fn meaning(notice: &Notice<'_>, wrong: Option<FailureKind>) -> Option<[&'static 
                 "Had ralph itself been killed, the next start would have gone on from there.",
             ],
         },
-        Notice::Failed { failure: Failure { kind, .. }, .. } => match kind {
+        Fate::Failed { failure, .. } => match failure.kind {
             FailureKind::Gates => [
                 "It said that it was done, and the tests say otherwise. Its work is taken out of the",
                 "files and kept aside, and the next try is told what the tests said.",
@@ -264,6 +263,6 @@ fn meaning(notice: &Notice<'_>, wrong: Option<FailureKind>) -> Option<[&'static 
             ],
             _ => ["The files are put back as they were,", "and the task is tried again."],
         },
-        _ => return None,
+        Fate::Open | Fate::Limited => return None,
     })
 }

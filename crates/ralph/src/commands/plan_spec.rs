@@ -9,9 +9,10 @@ use ralph_core::config::flag_layer;
 use ralph_core::construct::apply::Existing;
 use ralph_core::construct::needs_plan;
 use ralph_core::cycle::{End, exit_code};
+use ralph_core::cycle::{Event, EventKind};
 use ralph_core::format::{Format, codec};
 use ralph_core::plan::{Plan, Task};
-use ralph_host::drive::{self, DriveError, Look, Notice, Planned, Planning};
+use ralph_host::drive::{self, DriveError, Look, Planned, Planning};
 
 use super::build::{drive_error, mend_ledger, setup};
 use super::loop_args::LoopArgs;
@@ -79,9 +80,10 @@ pub(crate) fn run(context: &Context, args: &PlanSpecArgs) -> Result<ExitCode, Co
     let flags = args.common.flags([]);
     flag_layer(&flags).map_err(|errors| CommandError::usage(errors.to_string()))?;
     if !args.dry_run {
-        mend_ledger(context, &mut |notice: Notice<'_>| {
-            if let Notice::Warning(text) = notice {
-                out::warn(text);
+        mend_ledger(context, &mut |event: &Event<'_>| {
+            use EventKind::{LedgerRestored, Warning};
+            if let Warning(remark) | LedgerRestored(remark) = &event.kind {
+                out::warn(&remark.text);
             }
         })?;
     }
@@ -115,8 +117,7 @@ pub(crate) fn run(context: &Context, args: &PlanSpecArgs) -> Result<ExitCode, Co
         context.change_text(&path, |text| Ok((text.map_or(empty, str::to_owned), ())))?;
     }
     let setup = setup(context, path.clone(), &file, &resolved, args.common.options())?;
-    let mut listener =
-        ralph_face::listener(args.common.view(), context.project.root(), context.clock());
+    let mut listener = ralph_face::listener(args.common.view(), context.project.root());
     let planned = drive::plan(setup, &plannings, &mut *listener);
     drop(listener);
     match planned {

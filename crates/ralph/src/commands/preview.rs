@@ -58,7 +58,7 @@ fn people(found: &Preview, gates: &[Gate], plan: &str) -> Result<(), CommandErro
     let tally = found.tally;
     rows.add(
         "Plan",
-        [format!("{plan}, {} of {} done", tally.done, out::count(tally.total, "task"))],
+        [format!("{plan}, {} of {} done", tally.finished(), out::count(tally.total(), "task"))],
     );
     rows.add("First", found.recovers.clone());
     match &found.next {
@@ -156,7 +156,7 @@ fn as_json(found: &Preview, gates: &[Gate], plan: &str) -> Value {
         found.waiting.iter().map(|(id, why)| json!({ "id": id, "why": why })).collect();
     let mut value = json!({
         "plan": plan,
-        "tasks": { "done": found.tally.done, "total": found.tally.total },
+        "tasks": { "done": found.tally.finished(), "total": found.tally.total() },
         "recovers": found.recovers,
         "waiting": waiting,
         "gates": gates,

@@ -30,7 +30,7 @@ pub(crate) fn under_view(
 ) -> Result<ExitCode, CommandError> {
     let mut listener: Box<dyn Listener> = match args.tui {
         true => Box::new(hosted(context, plan)?),
-        false => listener(view, context.project.root(), context.clock()),
+        false => listener(view, context.project.root()),
     };
     let end = work(&mut *listener);
     drop(listener);

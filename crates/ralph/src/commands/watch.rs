@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use ralph_core::control::{Command, promise};
-use ralph_core::cycle::{Event, History, event_of};
+use ralph_core::cycle::{History, events_of};
 use ralph_core::dashboard::{self, command::doing};
 use ralph_face::watch::{self, Board, Colours, Left, Role, Source};
 use ralph_face::{Line, Paint, Style, Terminal};
@@ -88,7 +88,8 @@ struct Window<'c> {
     asked: PlanArgs,
     journal: JournalTail,
     history: History,
-    events: Vec<Event>,
+    /// Lines of events that are not in the output yet.
+    events: Vec<Line>,
     seen: Seen,
     looked: Option<Instant>,
     tail: Tail,
@@ -130,7 +131,7 @@ impl<'c> Window<'c> {
             }
             for entry in &fresh.entries {
                 self.history.add(entry);
-                self.events.extend(event_of(entry, &self.history));
+                self.events.extend(events_of(entry, &self.history).iter().map(lines::of_event));
             }
             let extra = self.events.len().saturating_sub(KEPT);
             self.events.drain(..extra);
@@ -167,7 +168,7 @@ impl<'c> Window<'c> {
     /// What a backend said, and then what became of it.
     fn read_on(&mut self) {
         self.tail.read(self.context.project.root().to_str(), &mut self.output);
-        self.output.extend(self.events.drain(..).map(|event| lines::of_event(&event)));
+        self.output.append(&mut self.events);
     }
 
     fn follow_log(&mut self) {

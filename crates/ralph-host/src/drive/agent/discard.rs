@@ -5,7 +5,7 @@ use ralph_core::inbox::Entry;
 use super::inbox::plan_copy_file;
 use super::{Agent, AgentOptions};
 use crate::drive::error::DriveError;
-use crate::drive::notice::Listener;
+use crate::drive::listener::Listener;
 use crate::drive::session::{Loop, Session, Setup};
 use crate::notify::Notifier;
 use crate::project::Project;

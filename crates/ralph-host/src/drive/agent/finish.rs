@@ -2,17 +2,17 @@
 
 use ralph_core::config::OnFailure;
 use ralph_core::construct::apply;
-use ralph_core::cycle::On;
+use ralph_core::cycle::{On, Record, SpecFailed, SpecLanded};
 use ralph_core::gate;
 use ralph_core::inbox::{Change, Entry, Status};
 use ralph_core::notify::What;
 use ralph_core::plan::TombstoneKind;
-use serde_json::json;
 
 use super::{Agent, duration};
 use crate::drive::error::DriveError;
 use crate::drive::session::Session;
 use crate::git::{CommitMessage, ENTRY, Keep, LandError, TakenOut};
+use crate::store::Durability;
 
 /// How a spec stands that is satisfied, on what HEAD is now.
 pub(super) enum Standing {
@@ -79,8 +79,12 @@ impl Session<'_> {
                     None => "nothing to commit",
                 };
                 self.say(&format!("COMMIT: {what} \"{}\"", message.subject));
-                let details = json!({ "spec": entry.spec, "commit": commit });
-                self.noted("spec_complete", &message.subject, details)?;
+                let landed = SpecLanded {
+                    spec: Some(entry.spec.clone()),
+                    commit: commit.clone(),
+                    subject: message.subject.clone(),
+                };
+                self.record(Record::SpecLanded(landed), Durability::Eventual)?;
                 let happened = self.done_happened(agent, entry, commit.clone())?;
                 self.notify(agent, happened);
                 self.offer(agent, entry, &message);
@@ -217,8 +221,8 @@ impl Session<'_> {
         let out = self.take_out_work(agent, entry, &message)?;
         let kept = out.as_ref().map(|out| out.kept.clone());
         let stash = out.as_ref().and_then(|out| out.stash.as_ref()).map(ToString::to_string);
-        let details = json!({ "spec": entry.spec, "why": why, "stash": stash });
-        self.noted("spec_failed", &message, details)?;
+        let failed = SpecFailed { spec: entry.spec.clone(), why: why.to_owned(), kept: stash };
+        self.record(Record::SpecFailed(failed), Durability::Eventual)?;
         let (spec, told) = (entry.spec.clone(), why.to_owned());
         self.notify(agent, What::SpecFailed { spec, why: told, kept });
         if let Some(out) = out {

@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use ralph_core::agent_session::AgentSession;
 use ralph_core::config::Dollars;
 use ralph_core::construct::ConstructEnd;
-use ralph_core::cycle::{End, Signal};
+use ralph_core::cycle::{End, Record, Remark, Signal};
 use ralph_core::inbox::{Change, Entry, Status};
 use ralph_core::needs::Need;
 use ralph_core::notify::{Happening, What};
@@ -31,11 +31,11 @@ pub use self::discard::{discard_spec, is_begun};
 use self::finish::Standing;
 use super::construct::Goal;
 use super::error::DriveError;
-use super::notice::{Listener, Notice};
+use super::listener::Listener;
 use super::session::{Loop, Session, Setup};
 use super::specs::spec_keeper;
 use crate::notify::Notifier;
-use crate::store::{drop_view, put_view};
+use crate::store::{Durability, drop_view, put_view};
 
 /// What was asked for.
 #[derive(Clone, Debug)]
@@ -322,12 +322,13 @@ impl Session<'_> {
             // A spec is one commit, so what the plan says about a part of it is in none.
             self.config.commit_ledger = false;
         }
-        let (_, needs) = self.finish(&of_loop, &reason)?;
+        let report = AgentReport { end, session: agent.state.clone(), pending };
+        let (_, needs) = self.finish(&of_loop, &reason, Some(report.exit_code()))?;
         self.notify_stopped(agent, &reason, needs);
-        if !end.keeps_session() {
+        if !report.end.keeps_session() {
             drop_view(&self.project.agent_session())?;
         }
-        Ok(AgentReport { end, session: agent.state.clone(), pending })
+        Ok(report)
     }
 
     /// Tell whoever wants to hear of it. Nobody who cannot be told stops the work.
@@ -374,7 +375,7 @@ impl Session<'_> {
         let known = bytes.as_deref().map(serde_json::from_slice::<AgentSession>);
         match known {
             Some(Ok(session)) => {
-                self.listener.hear(Notice::Recovered("going on with the agent's last session"));
+                self.recovered("going on with the agent's last session")?;
                 Ok(session)
             }
             other => {
@@ -389,7 +390,7 @@ impl Session<'_> {
     /// A line for people and for the agent's log.
     fn say(&mut self, text: &str) {
         self.log_agent(text);
-        self.listener.hear(Notice::Agent(text));
+        let _unwritten = self.record(Record::AgentStep(Remark::new(text)), Durability::Eventual);
     }
 
     /// `3 specs, $2.45, 1h 23m`.

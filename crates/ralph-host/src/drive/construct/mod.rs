@@ -27,7 +27,8 @@ use ralph_core::construct::apply::{Applied, Pen};
 use ralph_core::construct::prompts::SpecText;
 use ralph_core::construct::{ConstructEnd, Limits, Move, Progress, Step, Summary, next};
 use ralph_core::cycle::{
-    Came, ConstructStart, End, Failure, FailureKind, Record, StageEnd, StageKind, StageStart,
+    AfterFailure, Came, ConstructStart, End, Failure, FailureKind, IterationStart, Record,
+    StageEnd, StageKind, StageStart,
 };
 use ralph_core::format::{EditError, Format, codec};
 use ralph_core::plan::{Edit, Id, Kill, KillReason, Plan};
@@ -36,7 +37,7 @@ use serde_json::Value;
 use super::attempt::Begun;
 use super::consult::{Answer, Said};
 use super::error::DriveError;
-use super::notice::{Listener, Notice, Then};
+use super::listener::Listener;
 use super::session::{Loop, Session, Setup};
 use super::terms::{Access, RoleTerms};
 use crate::store::Durability;
@@ -82,8 +83,8 @@ pub fn construct(
     session.start()?;
     let end = session.run_construct(goal)?;
     let summary = Summary::of(&session.history.construct, &end);
-    session.listener.hear(Notice::Summary(&summary));
-    session.finish(&end.end, &end.reason())?;
+    session.record(Record::ConstructEnded(summary.clone()), Durability::Eventual)?;
+    session.finish(&end.end, &end.reason(), None)?;
     super::counts::write(&runner);
     Ok((end, summary))
 }
@@ -102,7 +103,8 @@ impl Session<'_> {
         loop {
             let Move { iteration, step } = self.next_move(goal)?;
             if iteration > self.history.construct.iteration {
-                self.record(Record::IterationStarted { n: iteration }, Durability::Eventual)?;
+                let start = IterationStart { iteration, spec: goal.spec.clone() };
+                self.record(Record::IterationStarted(start), Durability::Eventual)?;
                 self.log_agent(&format!("CONSTRUCT: starting iteration {iteration}"));
             }
             match step {
@@ -172,13 +174,11 @@ impl Session<'_> {
     /// A stage begins.
     fn begin_stage(&mut self, stage: StageKind, item: Option<Id>) -> Result<Under, DriveError> {
         let id = self.ids.ulid(self.clock.now());
-        let base = ralph_core::cycle::Base::default();
+        let iteration = self.history.construct.iteration;
         self.record(
-            Record::StageStarted(StageStart { stage, id, item, base }),
+            Record::StageStarted(StageStart { stage, iteration, id, item }),
             Durability::Eventual,
         )?;
-        let iteration = self.history.construct.iteration;
-        self.listener.hear(Notice::StageStarted { iteration, stage });
         Ok(Under { stage, began: Instant::now(), cost: self.history.cost })
     }
 
@@ -191,15 +191,12 @@ impl Session<'_> {
         let known = spent > 0.0 || !self.history.cost_unknown;
         let end = StageEnd {
             stage: under.stage,
+            iteration: self.history.construct.iteration,
             came,
             left,
             cost: known.then_some(spent),
             took_ms: u64::try_from(under.began.elapsed().as_millis()).unwrap_or(u64::MAX),
         };
-        for note in &end.came.notes {
-            self.listener.hear(Notice::Said { who: "note", what: note });
-        }
-        self.listener.hear(Notice::StageEnded(&end));
         self.record(Record::StageEnded(end), Durability::Synced)
     }
 
@@ -226,7 +223,7 @@ impl Session<'_> {
         &mut self,
         begun: &Begun,
         failure: &Failure,
-    ) -> Result<Option<Then>, DriveError> {
+    ) -> Result<Option<AfterFailure>, DriveError> {
         use ralph_core::construct::apply;
         if !self.is_construct() || self.format != Format::Jsonl {
             return Ok(None);
@@ -235,12 +232,12 @@ impl Session<'_> {
         if let Some(kill) = kill_of(failure.kind, begun.started.log.clone()) {
             let came = self.apply(|_, text, pen| apply::killed(text, &id, &kill, pen))?;
             let given_up = came.failed.contains(&id);
-            return Ok(Some(if given_up { Then::Stuck } else { Then::BrokenDown }));
+            return Ok(Some(if given_up { AfterFailure::GiveUp } else { AfterFailure::Decompose }));
         }
         if matches!(failure.kind, FailureKind::Blocked | FailureKind::Conflict) {
             let reason = failure.message.clone();
             self.apply(|_, text, pen| apply::blocked(text, &id, &reason, pen))?;
-            return Ok(Some(Then::Stuck));
+            return Ok(Some(AfterFailure::GiveUp));
         }
         Ok(None)
     }

@@ -15,7 +15,7 @@ use ralph_core::plan::{Plan, Task};
 use super::Goal;
 use crate::drive::consult::{Consultation, Question, Said};
 use crate::drive::error::DriveError;
-use crate::drive::notice::Listener;
+use crate::drive::listener::Listener;
 use crate::drive::preview::{CommandLine, Look, choose, command_line};
 use crate::drive::session::{ATTEMPT_VARIABLE, Loop, Session, Setup};
 use crate::drive::terms::{Access, RoleTerms, Terms};
@@ -75,7 +75,7 @@ pub fn plan(
         // Nothing was written, so nothing is committed either.
         session.config.commit_ledger = false;
     }
-    session.finish(&end, &end.reason())?;
+    session.finish(&end, &end.reason(), None)?;
     Ok(all)
 }
 

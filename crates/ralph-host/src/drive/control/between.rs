@@ -5,19 +5,17 @@ use std::thread;
 
 use ralph_core::config::{self, OnDirty};
 use ralph_core::control::{Doing, Effect, Setting};
-use ralph_core::cycle::End;
+use ralph_core::cycle::{End, EventKind, NoDetails};
 
-use super::{Ear, ear};
+use super::ear;
 use crate::drive::error::DriveError;
-use crate::drive::notice::{Listener, Notice};
 use crate::drive::session::Session;
 use crate::drive::wait::NAP;
 
 impl Session<'_> {
     /// Take commands between two things, and do what was held.
     pub(in crate::drive) fn listen(&mut self, doing: Doing<'_>) -> Result<(), DriveError> {
-        let (mut ear, listener) = self.ear();
-        ear.listen(doing, listener)?;
+        ear!(self).listen(doing)?;
         let held = std::mem::take(&mut self.mailbox.held);
         if held.is_empty() {
             return Ok(());
@@ -27,20 +25,13 @@ impl Session<'_> {
             self.settled = None;
             match effect {
                 Effect::Set(setting) => self.set(&setting)?,
-                Effect::Skip(task) => {
-                    let (mut ear, listener) = self.ear();
-                    ear.skip(&task, listener)?;
-                }
+                Effect::Skip(task) => ear!(self).skip(&task)?,
                 _ => {}
             }
             done.insert(id);
         }
         crate::crash::point();
         Ok(self.plan.store().drop_commands(&self.mailbox.path, &done)?)
-    }
-
-    fn ear(&mut self) -> (Ear<'_>, &mut dyn Listener) {
-        (ear!(self), &mut *self.listener)
     }
 
     /// Before anything new begins: take commands, and wait while somebody wants the loop to.
@@ -57,7 +48,7 @@ impl Session<'_> {
         }
         // Whoever paused may change things.
         self.settled = None;
-        self.listener.hear(Notice::Paused);
+        self.tell(EventKind::Paused(NoDetails {}));
         while self.history.paused && !self.mailbox.stop {
             if let Some(signal) = self.signals.first() {
                 self.ending = Some(End::Interrupted(signal));

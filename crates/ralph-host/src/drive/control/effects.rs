@@ -6,23 +6,17 @@ use ralph_core::plan::{Edit, Id, Plan, Refusal, verbs};
 
 use super::Ear;
 use crate::drive::error::DriveError;
-use crate::drive::notice::Listener;
 
 impl Ear<'_> {
     /// Do it. Whether it is done; what is held is not.
-    pub(super) fn carry_out(
-        &mut self,
-        id: &str,
-        effect: Effect,
-        listener: &mut dyn Listener,
-    ) -> Result<bool, DriveError> {
+    pub(super) fn carry_out(&mut self, id: &str, effect: Effect) -> Result<bool, DriveError> {
         match effect {
             Effect::Noted | Effect::Nothing(_) => {}
             Effect::Stop => self.mailbox.stop = true,
             Effect::End => self.leash.kill(),
-            Effect::Skip(task) => self.skip(&task, listener)?,
+            Effect::Skip(task) => self.skip(&task)?,
             Effect::Retry(task) => {
-                self.change_plan(&task, "retried", |plan| verbs::retry(plan, &task), listener)?;
+                self.change_plan(&task, "retried", |plan| verbs::retry(plan, &task))?;
             }
             Effect::EndThenSkip(task) => {
                 self.leash.kill();
@@ -37,14 +31,10 @@ impl Ear<'_> {
         Ok(true)
     }
 
-    pub(super) fn skip(
-        &mut self,
-        task: &Id,
-        listener: &mut dyn Listener,
-    ) -> Result<(), DriveError> {
+    pub(super) fn skip(&mut self, task: &Id) -> Result<(), DriveError> {
         let at = self.clock.stamp();
         let verb = |plan: &Plan| verbs::skip(plan, task, Some("skipped by the operator"), &at);
-        self.change_plan(task, "skipped", verb, listener)
+        self.change_plan(task, "skipped", verb)
     }
 
     /// Change the plan with a verb. That it is as wished already is no reason to complain.
@@ -53,7 +43,6 @@ impl Ear<'_> {
         task: &Id,
         verb: &str,
         edits: impl FnOnce(&Plan) -> Result<Vec<Edit>, Refusal>,
-        listener: &mut dyn Listener,
     ) -> Result<(), DriveError> {
         let mut refusal = None;
         self.plan.change(|plan, text| match edits(plan) {
@@ -68,7 +57,7 @@ impl Ear<'_> {
                 Ok(())
             }
             Some(Refusal::Buried { fate, .. }) if fate == verb => Ok(()),
-            Some(why) => self.refuse(&format!("{task} is not {verb}: {why}"), listener),
+            Some(why) => self.refuse(&format!("{task} is not {verb}: {why}")),
             None => Ok(()),
         }
     }

@@ -9,7 +9,6 @@ use ralph_core::cycle::History;
 
 use super::Ear;
 use crate::drive::error::DriveError;
-use crate::drive::notice::Listener;
 use crate::project::Project;
 
 /// Least time between two looks at the file.
@@ -92,12 +91,7 @@ pub(super) fn is_at_work(history: &History) -> bool {
 
 impl Ear<'_> {
     /// A file that cannot be read: half written, or damaged.
-    pub(super) fn damaged(
-        &mut self,
-        stamp: Stamp,
-        why: &str,
-        listener: &mut dyn Listener,
-    ) -> Result<(), DriveError> {
+    pub(super) fn damaged(&mut self, stamp: Stamp, why: &str) -> Result<(), DriveError> {
         match self.mailbox.suspect {
             Some((known, since)) if known == stamp => {
                 if since.elapsed() < PATIENCE {
@@ -117,7 +111,7 @@ impl Ear<'_> {
             };
             let (path, place) = (shown(&path), shown(&place));
             let message = format!("{path} cannot be read: {why}; it was moved to {place}");
-            self.refuse(&message, listener)?;
+            self.refuse(&message)?;
         }
         Ok(())
     }

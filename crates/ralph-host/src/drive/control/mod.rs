@@ -24,16 +24,17 @@ mod mailbox;
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use ralph_core::config::LogLevel;
-use ralph_core::control::{Command, Doing, DoubtedCommand, Effect, Entry as Sent, effect, promise};
-use ralph_core::cycle::{History, Record, event_of};
-use serde_json::json;
+use ralph_core::backend::Event as BackendEvent;
+use ralph_core::control::{
+    Command, Doing, DoubtedCommand, Effect, Entry as Sent, OperatorCommand, effect, promise,
+};
+use ralph_core::cycle::{Event, EventKind, History, Record, Remark, StreamedEvent};
 
 pub(super) use self::mailbox::Mailbox;
 use self::mailbox::is_at_work;
 use super::error::DriveError;
+use super::listener::Listener;
 use super::log::Log;
-use super::notice::{Listener, Notice};
 use super::plan_file::PlanFile;
 use super::signals::Signals;
 use super::views::Views;
@@ -50,10 +51,8 @@ const TOLD: usize = 20;
 pub(super) const COMPACTING: &str = "[RALPH] Context is full: it is to be compacted";
 
 /// A command that is written down and not carried out yet.
-struct Fresh<'d> {
+struct Fresh {
     id: String,
-    command: Command,
-    doing: Doing<'d>,
     effect: Effect,
 }
 
@@ -69,6 +68,7 @@ pub(in crate::drive) struct Ear<'e> {
     pub(in crate::drive) ids: &'e mut Ids,
     pub(in crate::drive) log: &'e Log,
     pub(in crate::drive) signals: &'e Signals,
+    pub(in crate::drive) listener: &'e mut dyn Listener,
     /// Ends what runs.
     pub(in crate::drive) leash: &'e Cancel,
 }
@@ -87,6 +87,7 @@ macro_rules! ear {
             ids: &mut $session.ids,
             log: &$session.log,
             signals: &$session.signals,
+            listener: &mut *$session.listener,
             leash: &$session.leash,
         }
     };
@@ -95,12 +96,8 @@ pub(in crate::drive) use ear;
 
 impl Ear<'_> {
     /// Take what is new. An error ends what runs.
-    pub(in crate::drive) fn listen(
-        &mut self,
-        doing: Doing<'_>,
-        listener: &mut dyn Listener,
-    ) -> Result<(), DriveError> {
-        let heard = self.tell_signal(doing, listener).and_then(|()| self.take(doing, listener));
+    pub(in crate::drive) fn listen(&mut self, doing: Doing<'_>) -> Result<(), DriveError> {
+        let heard = self.tell_signal(doing).and_then(|()| self.take(doing));
         if heard.is_err() {
             self.leash.cancel();
         }
@@ -108,36 +105,21 @@ impl Ear<'_> {
     }
 
     /// Take what was written while something worked that has just ended.
-    pub(in crate::drive) fn listen_after(
-        &mut self,
-        doing: Doing<'_>,
-        listener: &mut dyn Listener,
-    ) -> Result<(), DriveError> {
+    pub(in crate::drive) fn listen_after(&mut self, doing: Doing<'_>) -> Result<(), DriveError> {
         self.mailbox.look_again();
-        self.listen(doing, listener)
+        self.listen(doing)
     }
 
     /// Say once that a signal came while something runs, and let other terminals see it.
-    fn tell_signal(
-        &mut self,
-        doing: Doing<'_>,
-        listener: &mut dyn Listener,
-    ) -> Result<(), DriveError> {
+    fn tell_signal(&mut self, doing: Doing<'_>) -> Result<(), DriveError> {
         if !matches!(doing, Doing::Attempt(_) | Doing::Asking) || !self.signals.is_news() {
             return Ok(());
         }
-        listener.hear(Notice::Stopping);
-        let record = Record::Command {
-            id: format!("signal-{}", self.ids.ulid(self.clock.now())),
-            command: Command::Stop.word().to_owned(),
-            argument: None,
-            ignored: None,
-            next: None,
-        };
-        self.record(record, Durability::Eventual)
+        let command = OperatorCommand::of_signal(&self.ids.ulid(self.clock.now()));
+        self.record(Record::Command(command), Durability::Eventual)
     }
 
-    fn take(&mut self, doing: Doing<'_>, listener: &mut dyn Listener) -> Result<(), DriveError> {
+    fn take(&mut self, doing: Doing<'_>) -> Result<(), DriveError> {
         let Some(stamp) = self.mailbox.has_news() else { return Ok(()) };
         let (ids, now) = (&mut *self.ids, self.clock.now());
         // Whoever gives an id says when; these only say when the loop found them.
@@ -145,7 +127,7 @@ impl Ear<'_> {
         let path = self.mailbox.path.clone();
         let sent = match self.plan.store().read_commands(&path, &mut mint)? {
             Commands::Queue(sent) => sent,
-            Commands::Damaged(why) => return self.damaged(stamp, &why, listener),
+            Commands::Damaged(why) => return self.damaged(stamp, &why),
         };
         (self.mailbox.seen, self.mailbox.suspect) = (Some(stamp), None);
         let doubtful = self.mailbox.doubtful || is_at_work(self.history);
@@ -154,21 +136,21 @@ impl Ear<'_> {
             if self.mailbox.held.iter().any(|(held, _)| *held == sent.id) {
                 continue;
             }
-            if doubtful && self.leave_to_people(&sent, listener)? {
+            if doubtful && self.leave_to_people(&sent)? {
                 done.insert(sent.id);
                 continue;
             }
             let Sent { id, read } = sent;
             match read {
                 Err(why) => {
-                    self.refuse(&format!("a command was ignored: {why}"), listener)?;
+                    self.refuse(&format!("a command was ignored: {why}"))?;
                     done.insert(id);
                 }
                 Ok(command) if self.history.commands.contains(&id) => {
                     // A crash came between its record and its end.
                     let again = effect(&command, doing);
                     let redone = again.is_redone();
-                    if !redone || self.carry_out(&id, again, listener)? {
+                    if !redone || self.carry_out(&id, again)? {
                         done.insert(id);
                     }
                 }
@@ -177,12 +159,9 @@ impl Ear<'_> {
         }
         let fresh = self.write_down(fresh, doing)?;
         self.mailbox.spoken |= !fresh.is_empty();
-        for (n, Fresh { id, command, doing, effect }) in fresh.into_iter().enumerate() {
+        for Fresh { id, effect } in fresh {
             crate::crash::point();
-            if n < TOLD {
-                self.tell(&command, doing, listener);
-            }
-            if self.carry_out(&id, effect, listener)? {
+            if self.carry_out(&id, effect)? {
                 done.insert(id);
             }
         }
@@ -199,11 +178,11 @@ impl Ear<'_> {
     }
 
     /// All of them are on the disk before one of them is carried out.
-    fn write_down<'d>(
+    fn write_down(
         &mut self,
         fresh: Vec<(String, Command)>,
-        doing: Doing<'d>,
-    ) -> Result<Vec<Fresh<'d>>, DriveError> {
+        doing: Doing<'_>,
+    ) -> Result<Vec<Fresh>, DriveError> {
         let count = fresh.len();
         let mut written = Vec::with_capacity(count);
         for (n, (id, command)) in fresh.into_iter().enumerate() {
@@ -214,26 +193,18 @@ impl Ear<'_> {
                 _ => None,
             };
             let durability = if n + 1 == count { Durability::Synced } else { Durability::Eventual };
-            let record = Record::Command {
-                id: id.clone(),
-                command: command.word().to_owned(),
-                argument: command.argument(),
-                ignored,
-                next: None,
-            };
+            let promise = if n < TOLD { promise(&command, doing) } else { String::new() };
+            let new = OperatorCommand::new(id.as_str(), &command);
+            let record = Record::Command(OperatorCommand { promise, ignored, ..new });
             self.record(record, durability)?;
-            written.push(Fresh { id, command, doing, effect });
+            written.push(Fresh { id, effect });
         }
         Ok(written)
     }
 
     /// A command that only a person may give, and that nobody vouches for, is not carried out. Whether
     /// this is one.
-    fn leave_to_people(
-        &mut self,
-        sent: &Sent,
-        listener: &mut dyn Listener,
-    ) -> Result<bool, DriveError> {
+    fn leave_to_people(&mut self, sent: &Sent) -> Result<bool, DriveError> {
         let Ok(command) = &sent.read else { return Ok(false) };
         let Some(next) = command.for_people() else { return Ok(false) };
         if self.plan.store().vouches_for(sent)? {
@@ -241,19 +212,12 @@ impl Ear<'_> {
         }
         // The id of an earlier one says nothing new.
         if !self.history.commands.contains(&sent.id) {
-            let (word, argument) = (command.word(), command.argument());
-            let what = argument.as_deref().map(|text| format!(" {text}")).unwrap_or_default();
-            let why = DoubtedCommand::WHY;
-            let message = format!("{word}{what} is not carried out: {why}; `{next}` does it");
-            listener.hear(Notice::Warning(&message));
-            let record = Record::Command {
-                id: sent.id.clone(),
-                command: word.to_owned(),
-                argument,
-                ignored: Some(why.to_owned()),
+            let command = OperatorCommand {
+                ignored: Some(DoubtedCommand::WHY.to_owned()),
                 next: Some(next),
+                ..OperatorCommand::new(sent.id.as_str(), command)
             };
-            self.record(record, Durability::Eventual)?;
+            self.record(Record::Command(command), Durability::Eventual)?;
         }
         Ok(true)
     }
@@ -266,41 +230,26 @@ impl Ear<'_> {
         self.plan.wait(std::mem::take(self.plan_syncing))?;
         let entry = self.journal.append(self.clock.stamp(), record, durability)?;
         self.history.add(&entry);
-        for event in event_of(&entry, self.history) {
-            self.log.line(LogLevel::Info, &event.timestamp, &event.message);
-        }
         // That views cannot be written is no reason to stop, and told with the next record.
-        let _problems = Views::of(self.project).show(&entry, self.history);
+        let views = Views::of(self.project);
+        let _problems = views.publish(&entry, self.history, Some(self.log), self.listener);
         Ok(())
     }
 
     /// How full a context is, or what was done about it: told and written down.
-    pub(in crate::drive) fn note_context(
-        &mut self,
-        text: &str,
-        listener: &mut dyn Listener,
-    ) -> Result<(), DriveError> {
-        listener.hear(Notice::Monitor(text));
-        let (event, message) = ("context".into(), text.to_owned());
-        self.record(Record::Noted { event, message, details: json!({}) }, Durability::Eventual)
+    pub(in crate::drive) fn note_context(&mut self, text: &str) -> Result<(), DriveError> {
+        self.record(Record::ContextNoted(Remark::new(text)), Durability::Eventual)
+    }
+
+    /// Tell listeners what a backend says; its log keeps it.
+    pub(in crate::drive) fn stream(&mut self, attempt: &str, event: &BackendEvent) {
+        let kind = EventKind::Backend(StreamedEvent { attempt, event });
+        self.listener.on_event(&Event { timestamp: &self.clock.stamp(), kind });
     }
 
     /// What is not carried out is told and written down.
-    fn refuse(&mut self, message: &str, listener: &mut dyn Listener) -> Result<(), DriveError> {
-        self.log.line(LogLevel::Warn, &self.clock.stamp(), message);
-        listener.hear(Notice::Warning(message));
-        let (event, message) = ("command_ignored".into(), message.to_owned());
-        let record = Record::Noted { event, message, details: json!({}) };
-        self.record(record, Durability::Eventual)
-    }
-
-    fn tell(&self, command: &Command, doing: Doing<'_>, listener: &mut dyn Listener) {
-        let argument = match command {
-            Command::Note(text) => format!(" \"{text}\""),
-            _ => String::new(),
-        };
-        let what = format!("{}{argument}: {}", command.word(), promise(command, doing));
-        listener.hear(Notice::Said { who: "operator", what: &what });
+    fn refuse(&mut self, message: &str) -> Result<(), DriveError> {
+        self.record(Record::CommandRefused(Remark::new(message)), Durability::Eventual)
     }
 }
 

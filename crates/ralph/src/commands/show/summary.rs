@@ -65,7 +65,7 @@ fn backend(rows: &mut Rows, end: &BackendEnd) {
     let tokens = end.tokens.map(|(read, written)| {
         format!(", {} tokens in, {} out", words::tokens(read), words::tokens(written))
     });
-    rows.add("Outcome:", format!("{}; {numbers}{}", end.message, tokens.unwrap_or_default()));
+    rows.add("Outcome:", format!("{}; {numbers}{}", end.outcome, tokens.unwrap_or_default()));
     rows.add("Claim:", attempt::claim(&end.claimed));
     if !end.summary.is_empty() {
         rows.add("Summary:", &end.summary);

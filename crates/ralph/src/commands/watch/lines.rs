@@ -1,6 +1,6 @@
 //! Events and attempts as lines of the screen.
 
-use ralph_core::cycle::{AttemptView, Event, Fate, History};
+use ralph_core::cycle::{AttemptView, Event, EventKind, Fate, History};
 use ralph_core::needs::Running;
 use ralph_core::plan::{Id, Lookup, Plan, TombstoneKind, Trust, obstacle};
 use ralph_face::{Line, Style, attempt, words};
@@ -12,15 +12,25 @@ use crate::context::Context;
 const PATCH: usize = 5000;
 
 /// One event of the journal.
-pub(super) fn of_event(event: &Event) -> Line {
-    let style = match event.event.as_str() {
-        "validation_fail" | "human_review_requested" | "command_ignored" => Style::Caution,
-        "gate_end" if event.metadata["passed"] == false => Style::Caution,
-        "pause" | "resume" | "note" | "skip_task" | "stop" | "kill-attempt" => Style::Strong,
+pub(super) fn of_event(event: &Event<'_>) -> Line {
+    let kind = &event.kind;
+    let style = match kind {
+        EventKind::ValidationFail(_)
+        | EventKind::HumanReviewRequested(_)
+        | EventKind::CommandIgnored(_)
+        | EventKind::CommandRefused(_)
+        | EventKind::Warning(_) => Style::Caution,
+        EventKind::GateEnd(end) if !end.passed => Style::Caution,
+        EventKind::Pause(_)
+        | EventKind::Resume(_)
+        | EventKind::Note(_)
+        | EventKind::SkipTask(_)
+        | EventKind::Stop(_)
+        | EventKind::KillAttempt(_) => Style::Strong,
         _ => Style::Faint,
     };
     let time = event.timestamp.get(11..19).unwrap_or_default();
-    let (word, message) = in_words(event);
+    let (word, message) = in_words(kind);
     Line::of(Style::Faint, format!("{time} "))
         .add(style, word)
         .hang_here()
@@ -28,35 +38,35 @@ pub(super) fn of_event(event: &Event) -> Line {
 }
 
 /// Who or what an event is about, and what it says.
-fn in_words(event: &Event) -> (String, String) {
-    let text = |key: &str| event.metadata[key].as_str().unwrap_or_default();
-    let message = event.message.as_str();
-    let word = match event.event.as_str() {
-        "orchestrator_start" | "waiting" | "wait_end" => "loop",
-        "orchestrator_end" => return ("loop".to_owned(), format!("ended: {message}")),
-        "command_ignored" => "ignored",
-        "iteration_start" => {
-            let number = &event.metadata["iteration"];
-            let message = format!("{} begins with {}", text("task_id"), text("backend"));
-            return (format!("[{number}]"), message);
+fn in_words(kind: &EventKind<'_>) -> (String, String) {
+    let word = match kind {
+        EventKind::OrchestratorStart(_) | EventKind::Waiting(_) | EventKind::WaitEnd(_) => "loop",
+        EventKind::OrchestratorEnd(end) => {
+            return ("loop".to_owned(), format!("ended: {}", end.reason));
         }
-        "iteration_end" => {
-            let said = message.split_once(": ").map_or(message, |(_, said)| said);
-            let result = text("result");
-            let why = if said == result { String::new() } else { format!(": {said}") };
-            let message = format!("{} {result}{why}", text("task_id"));
-            return (format!("[{}]", event.metadata["iteration"]), message);
+        EventKind::CommandIgnored(_) | EventKind::CommandRefused(_) => "ignored",
+        EventKind::IterationStart(started) => {
+            let message = format!("{} begins with {}", started.task, started.backend);
+            return (format!("[{}]", started.iteration), message);
         }
-        "backend_end" => "backend",
-        "gate_start" | "gate_end" => "gate",
-        "validation_pass" | "validation_fail" => {
-            let said = message.strip_prefix("gates ").unwrap_or(message);
-            return ("gates".to_owned(), said.to_owned());
+        EventKind::IterationEnd(end) => {
+            let result = match end.fate {
+                Fate::Landed { .. } | Fate::Open => "landed".to_owned(),
+                Fate::Limited => "limited: usage limit".to_owned(),
+                Fate::Failed { failure, .. } => format!("failed: {}", failure.message),
+            };
+            return (format!("[{}]", end.iteration), format!("{} {result}", end.task_id));
         }
-        "pause" | "resume" | "stop" | "kill-attempt" => "operator",
-        other => return (other.replace('_', " "), message.to_owned()),
+        EventKind::BackendEnd(_) => "backend",
+        EventKind::GateStart(_) | EventKind::GateEnd(_) => "gate",
+        EventKind::ValidationPass(_) | EventKind::ValidationFail(_) => "gates",
+        EventKind::Pause(_)
+        | EventKind::Resume(_)
+        | EventKind::Stop(_)
+        | EventKind::KillAttempt(_) => "operator",
+        other => return (other.name().replace('_', " "), other.to_string()),
     };
-    (word.to_owned(), message.to_owned())
+    (word.to_owned(), kind.to_string())
 }
 
 /// Everything about a task.
@@ -177,34 +187,29 @@ fn of_patch(patch: &str) -> Vec<Line> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use ralph_core::control::{Command, OperatorCommand};
+    use ralph_core::cycle::{GateEnd, GateStart, On, Started};
 
     use super::*;
 
     #[test]
     fn events_are_told_in_the_words_of_people() {
-        let told = |word: &str, message: &str, metadata| {
-            let event = Event {
-                timestamp: "2025-01-20T10:30:00Z".into(),
-                event: word.into(),
-                message: message.into(),
-                metadata,
-            };
-            of_event(&event).text()
+        let told = |kind| of_event(&Event { timestamp: "2025-01-20T10:30:00Z", kind }).text();
+        let started = Started {
+            iteration: 3,
+            task: "t-1".into(),
+            backend: "sim".into(),
+            ..Started::default()
         };
-        let start = json!({"iteration": 3, "task_id": "t-1", "backend": "sim"});
-        assert_eq!(told("iteration_start", "x", start), "10:30:00 [3]: t-1 begins with sim");
-        let end = json!({"iteration": 3, "task_id": "t-1", "result": "landed"});
-        assert_eq!(told("iteration_end", "Iteration 3: landed", end), "10:30:00 [3]: t-1 landed");
-        let end = json!({"iteration": 3, "task_id": "t-1", "result": "failed"});
-        let failed = told("iteration_end", "Iteration 3: test failed", end);
-        assert_eq!(failed, "10:30:00 [3]: t-1 failed: test failed");
-        assert_eq!(
-            told("gate_end", "test passed in 2s", json!({})),
-            "10:30:00 gate: test passed in 2s"
-        );
-        assert_eq!(told("pause", "pause", json!({})), "10:30:00 operator: pause");
-        assert_eq!(told("note", "be brief", json!({})), "10:30:00 note: be brief");
+        let begins = told(EventKind::IterationStart(&started));
+        assert_eq!(begins, "10:30:00 [3]: t-1 begins with sim");
+        let start = GateStart { attempt: "a".into(), gate: "test".into(), on: On::Result };
+        let end = GateEnd { start, passed: true, took_ms: 2000 };
+        assert_eq!(told(EventKind::GateEnd(&end)), "10:30:00 gate: test passed in 2s");
+        let pause = OperatorCommand::new("1", &Command::Pause);
+        assert_eq!(told(EventKind::Pause(&pause)), "10:30:00 operator: pause");
+        let note = OperatorCommand::new("1", &Command::Note("be brief".into()));
+        assert_eq!(told(EventKind::Note(&note)), "10:30:00 note: be brief");
     }
 
     #[test]

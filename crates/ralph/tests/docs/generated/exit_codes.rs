@@ -1,6 +1,6 @@
 //! `docs/reference/exit-codes.md`: how a program ends, and with which number.
 
-use ralph_core::cycle::{End, OnceEnd, Signal, Tripped, exit_code};
+use ralph_core::cycle::{End, Signal, Tripped, exit_code};
 
 use super::{HEAD, holds, row};
 
@@ -51,8 +51,8 @@ fn ends() -> Vec<(&'static str, End)> {
         ("it is done, and no gate proves what landed", End::Unproven { tasks: Vec::new() }),
         ("a gate cannot be run", End::Gate { reason: text(), advice: text() }),
         ("the task of `--task` is done", End::TaskComplete("t-1".into())),
-        ("`--once`: its attempt landed", End::Once(OnceEnd::Landed)),
-        ("`--once`: its attempt failed", End::Once(OnceEnd::Failed)),
+        ("`--once`: its attempt landed", End::OnceLanded),
+        ("`--once`: its attempt failed", End::OnceFailed),
         ("what is left cannot run", End::Blocked { why: Vec::new() }),
         (
             "work is done, and no verifier gave a usable verdict",
@@ -80,7 +80,7 @@ fn all_are_listed(end: &End) {
         | End::Unproven { .. }
         | End::Gate { .. }
         | End::TaskComplete(_)
-        | End::Once(OnceEnd::Landed | OnceEnd::Failed)
+        | End::OnceLanded | End::OnceFailed
         | End::Blocked { .. }
         | End::NotVerified { .. }
         | End::Breaker(_)
