@@ -7,7 +7,6 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ralph_face::{View, listener};
-use ralph_host::clock::Clock;
 
 fn main() {
     let mut args = std::env::args().skip(1);
@@ -18,12 +17,12 @@ fn main() {
         "quiet" => View::Quiet,
         _ => View::Auto,
     };
-    let mut listener = listener(view, Path::new("/p"), Clock::default());
+    let mut listener = listener(view, Path::new("/p"));
     let started = Instant::now();
-    script::play(|at, notice| {
+    script::play(|at, event| {
         let due = Duration::from_secs_f64(at.as_secs_f64() / speed);
         std::thread::sleep(due.saturating_sub(started.elapsed()));
         assert!(mode != "panic" || at.as_secs() < 14, "a mistake in the middle of a run");
-        listener.hear(notice);
+        listener.on_event(event);
     });
 }

@@ -7,13 +7,12 @@ mod script;
 use std::time::Duration;
 
 use ralph_face::{Detail, Json, Line, Lines, Paint, Picture, Screen, Size};
-use ralph_host::clock::Clock;
 use ralph_host::drive::Listener;
 use serde_json::Value;
 
 fn lines(detail: Detail) -> String {
     let mut view = Lines::new(Vec::new(), detail);
-    script::play(|_, notice| view.hear(notice));
+    script::play(|_, event| view.on_event(event));
     String::from_utf8(view.into_inner()).unwrap()
 }
 
@@ -22,9 +21,9 @@ fn screen_at(second: f64, columns: usize, paint: Paint) -> String {
     let size = Size { columns, rows: 30 };
     let mut picture = Picture::new(Some("/p".to_owned()));
     let now = Duration::from_secs_f64(second);
-    script::play(|at, notice| {
+    script::play(|at, event| {
         if at <= now {
-            picture.hear(at, &notice);
+            picture.on_event(at, &event.kind);
         }
     });
     let finished: Vec<Line> =
@@ -215,9 +214,9 @@ Next: `ralph task retry t-key0` gives it another attempt
 #[test]
 fn an_attempt_that_an_error_cut_short_stays_on_the_screen() {
     let mut picture = Picture::new(None);
-    script::play(|at, notice| {
+    script::play(|at, event| {
         if at.as_secs() < 15 {
-            picture.hear(at, &notice);
+            picture.on_event(at, &event.kind);
         }
     });
     let before: Vec<String> = picture.take_finished().iter().map(Line::text).collect();
@@ -259,8 +258,8 @@ fn a_small_window_shows_the_end_of_the_block() {
         let size = Size { columns, rows };
         let mut screen = Screen::new(Vec::new(), Paint::Ansi);
         let mut picture = Picture::new(None);
-        script::play(|at, notice| {
-            picture.hear(at, &notice);
+        script::play(|at, event| {
+            picture.on_event(at, &event.kind);
             let finished = picture.take_finished();
             let block = picture.block(at, size);
             assert!(block.len() < rows.max(2), "{} lines on {rows} rows", block.len());
@@ -273,9 +272,8 @@ fn a_small_window_shows_the_end_of_the_block() {
 
 #[test]
 fn json_is_one_event_a_line_and_words_go_elsewhere() {
-    let clock = Clock::stopped_at("2025-01-20T10:30:00Z".parse().unwrap());
-    let mut view = Json::new(Vec::new(), Vec::new(), clock);
-    script::play(|_, notice| view.hear(notice));
+    let mut view = Json::new(Vec::new(), Vec::new());
+    script::play(|_, event| view.on_event(event));
     let (out, words) = view.into_inner();
     let events: Vec<Value> = String::from_utf8(out)
         .unwrap()
@@ -298,13 +296,11 @@ fn json_is_one_event_a_line_and_words_go_elsewhere() {
             "validation_fail",
             "iteration_end",
             "iteration_start",
-            "waiting",
-            "wait_end",
             "backend_end",
             "validation_pass",
             "iteration_end",
             "iteration_start",
-            "stopping",
+            "stop",
             "backend_end",
             "iteration_end",
             "orchestrator_end",

@@ -21,7 +21,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ralph_core::cycle::Record;
+use ralph_core::cycle::{Record, Remark};
 use ralph_host::clock::Clock;
 use ralph_host::ids::Ids;
 use ralph_host::project::Project;

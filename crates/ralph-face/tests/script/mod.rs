@@ -1,32 +1,45 @@
-//! A recorded run: what a loop tells, and when. Tests look at it, and `examples/play.rs` plays it.
+//! A recorded run: the records of a loop, and when. Tests look at it, and `examples/play.rs` plays it.
 
 use std::time::Duration;
 
-use ralph_core::backend::{Context, Event, Money, ToolStatus};
-use ralph_core::cycle::{End, Failure, FailureKind, Landing, Proof};
+use ralph_core::backend::{Context, Event as Said, Money, Outcome, ToolStatus};
+use ralph_core::control::OperatorCommand;
+use ralph_core::cost_sum::CostSum;
+use ralph_core::cycle::{
+    AfterFailure, BackendEnd, Base, DiscardedAttempt, End, Entry, Event, EventKind, FailIntent,
+    Failure, FailureKind, GateEnd, GateStart, History, LandIntent, LandedAttempt, Landing, On,
+    Proof, Record, Remark, RunEnd, RunStart, Started, StreamedEvent, WaitTick, events_of,
+};
+use ralph_core::gate::{GateCheck, GateVerdict};
 use ralph_core::needs::{Need, NeedKind};
 use ralph_core::plan::{Id, Task};
-use ralph_host::drive::{Notice, Tally, Then};
+use ralph_core::view::Tally;
 use serde_json::json;
 
-/// Tells a run to `hear`, with the time since its start in seconds.
-pub(crate) fn play(mut hear: impl FnMut(Duration, Notice<'_>)) {
-    let mut at = |seconds: f64, notice: Notice<'_>| hear(Duration::from_secs_f64(seconds), notice);
-    let gates = ["lint".to_owned(), "test".to_owned()];
-    at(
+const STAMP: &str = "2025-01-20T10:30:00Z";
+const RESIZE: (&str, &str) =
+    ("t-7jla", "Resize pictures to 256 px, and keep their proportions (画像の縮小)");
+
+/// Tells a run to `hear`, with the time since its start.
+pub(crate) fn play(hear: impl FnMut(Duration, &Event<'_>)) {
+    let mut stage = Stage { hear, history: History::default() };
+    stage.record(
         0.0,
-        Notice::Started {
-            run: "01JRUN",
-            plan: "ralph/plan.jsonl",
-            backend: "claude",
-            gates: &gates,
-            tally: tally(2, 0),
-        },
+        Record::RunStarted(RunStart {
+            run: "01JRUN".into(),
+            command: "build".into(),
+            plan: "ralph/plan.jsonl".into(),
+            backend: "claude".into(),
+            gates: vec!["lint".into(), "test".into()],
+            tasks: tally(2, 0),
+            ..RunStart::default()
+        }),
     );
-    at(0.1, Notice::Recovered("iteration 2 (t-wei0) was interrupted; its work is rolled back"));
-    failed_attempt(&mut at);
-    landed_attempt(&mut at);
-    blocked_attempt(&mut at);
+    let text = "iteration 2 (t-wei0) was interrupted; its work is rolled back";
+    stage.record(0.1, Record::Recovered(Remark::new(text)));
+    failed_attempt(&mut stage);
+    landed_attempt(&mut stage);
+    blocked_attempt(&mut stage);
     let why = ["t-key0: blocked: no API key\u{1b}[31m here", "t-inry: waits for t-key0"];
     let end = End::Blocked { why: why.map(str::to_owned).to_vec() };
     let need = Need {
@@ -35,151 +48,223 @@ pub(crate) fn play(mut hear: impl FnMut(Duration, Notice<'_>)) {
         spec: None,
         text: "t-key0 is blocked: no API key".to_owned(),
         command: "ralph task retry t-key0".to_owned(),
-        effect: "gives it another attempt",
+        effect: "gives it another attempt".into(),
     };
-    let (remaining, landed, attempts) = (2, 1, 3);
-    at(
+    stage.record(
         42.0,
-        Notice::Ended {
-            command: "build",
-            end: &end,
-            reason: &end.reason(),
-            needs: &[need],
-            removed: &[],
-            remaining,
-            landed,
-            attempts,
-            cost: Some(0.12),
+        Record::RunEnded(RunEnd {
+            reason: end.reason(),
+            end,
+            exit_code: 3,
+            command: "build".into(),
+            remaining: 2,
+            landed: 1,
+            attempts: 3,
+            cost: CostSum { usd: 0.12, unknown_runs: 1 },
             took_ms: 42_000,
-        },
+            needs: vec![need],
+            removed: Vec::new(),
+        }),
     );
 }
 
-fn tally(done: usize, stuck: usize) -> Tally {
-    Tally { done, total: 5, stuck, ..Tally::default() }
+struct Stage<F> {
+    hear: F,
+    history: History,
 }
 
-fn task(id: &str, name: &str) -> Task {
-    Task { id: Id::new(id.to_owned()), name: name.to_owned(), ..Task::default() }
+impl<F: FnMut(Duration, &Event<'_>)> Stage<F> {
+    fn record(&mut self, seconds: f64, record: Record) {
+        let entry = Entry { at: STAMP.to_owned(), record };
+        self.history.add(&entry);
+        for event in events_of(&entry, &self.history) {
+            (self.hear)(Duration::from_secs_f64(seconds), &event);
+        }
+    }
+
+    fn live(&mut self, seconds: f64, kind: EventKind<'_>) {
+        (self.hear)(Duration::from_secs_f64(seconds), &Event { timestamp: STAMP, kind });
+    }
+
+    fn says(&mut self, seconds: f64, event: &Said) {
+        self.live(seconds, EventKind::Backend(StreamedEvent { attempt: "01JATT", event }));
+    }
+
+    fn tool(&mut self, seconds: f64, id: &str, name: &str, input: serde_json::Value) {
+        self.says(seconds, &Said::ToolCall { id: id.to_owned(), name: name.to_owned(), input });
+    }
+
+    fn result(&mut self, seconds: f64, id: &str, status: ToolStatus) {
+        let (id, text) = (id.to_owned(), "output".to_owned());
+        self.says(seconds, &Said::ToolResult { id, status, text });
+    }
+
+    fn usage(&mut self, seconds: f64, used: u64, cost: f64) {
+        self.says(seconds, &Said::Context(Context { used, window: Some(200_000) }));
+        self.says(seconds, &Said::Cost(Money(cost)));
+    }
+
+    fn begin(
+        &mut self,
+        seconds: f64,
+        iteration: u32,
+        task: (&str, &str),
+        retries: u32,
+        done: usize,
+    ) {
+        let started = Started {
+            attempt: format!("01JATT{iteration}"),
+            run: "01JRUN".into(),
+            iteration,
+            task: task.0.into(),
+            name: task.1.into(),
+            retries,
+            max_retries: 2,
+            backend: "claude".into(),
+            model: Some("opus".into()),
+            log: Some(format!("build/ralph-logs/iter-{iteration}.log")),
+            tasks: tally(done, 0),
+        };
+        self.record(seconds, Record::AttemptStarted { started, base: Base::default() });
+    }
+
+    fn ends(
+        &mut self,
+        seconds: f64,
+        iteration: u32,
+        changed: usize,
+        cost: Option<f64>,
+        took_ms: u64,
+    ) {
+        let end = BackendEnd {
+            attempt: format!("01JATT{iteration}"),
+            outcome: Outcome::Success,
+            changed,
+            cost,
+            took_ms,
+            summary: "Resize with the longer side as the measure".into(),
+            ..BackendEnd::default()
+        };
+        self.record(seconds, Record::BackendEnded { end, changes: Base::default() });
+    }
+
+    fn gate(&mut self, seconds: f64, name: &str, on: On, passed: bool, took_ms: u64) {
+        let start = GateStart { attempt: "01JATT".into(), gate: name.into(), on };
+        self.record(seconds, Record::GateStarted(start.clone()));
+        let ended = seconds + took_ms as f64 / 1000.0;
+        self.record(ended, Record::GateEnded(GateEnd { start, passed, took_ms }));
+    }
+
+    fn fails(&mut self, seconds: f64, iteration: u32, failure: Failure, end: DiscardedAttempt) {
+        let attempt = format!("01JATT{iteration}");
+        let intent =
+            FailIntent { attempt: attempt.clone(), failure, context: String::new(), retries: 1 };
+        self.record(seconds, Record::FailIntent(intent));
+        self.record(seconds, Record::RolledBack(DiscardedAttempt { attempt, ..end }));
+    }
 }
 
-type At<'a> = &'a mut dyn FnMut(f64, Notice<'_>);
-
-fn begin(at: At<'_>, seconds: f64, iteration: u32, task: &Task, retries: u32, tally: Tally) {
-    let notice = Notice::Attempt {
-        attempt: &format!("01JATT{iteration}"),
-        iteration,
-        task,
-        retries,
-        max_retries: 2,
-        backend: "claude",
-        model: Some("opus"),
-        tally,
-        log: &format!("build/ralph-logs/iter-{iteration}.log"),
-    };
-    at(seconds, notice);
+fn tally(accepted: usize, blocked: usize) -> Tally {
+    Tally { accepted, blocked, pending: 5 - accepted - blocked, ..Tally::default() }
 }
 
-fn tool(at: At<'_>, seconds: f64, id: &str, name: &str, input: serde_json::Value) {
-    let event = Event::ToolCall { id: id.to_owned(), name: name.to_owned(), input };
-    at(seconds, Notice::Backend(&event));
+fn verdict(iteration: u32, checks: Vec<GateCheck>, judges: &[&str]) -> Record {
+    Record::Judged(GateVerdict {
+        attempt: format!("01JATT{iteration}"),
+        passed: checks.iter().all(|check| check.passed),
+        checks,
+        judges: judges.iter().map(|&line| line.to_owned()).collect(),
+        ..GateVerdict::default()
+    })
 }
 
-fn result(at: At<'_>, seconds: f64, id: &str, status: ToolStatus) {
-    let event = Event::ToolResult { id: id.to_owned(), status, text: "output".to_owned() };
-    at(seconds, Notice::Backend(&event));
+fn green(name: &str) -> GateCheck {
+    GateCheck { name: name.into(), passed: true, ..GateCheck::default() }
 }
 
-fn usage(at: At<'_>, seconds: f64, used: u64, cost: f64) {
-    at(seconds, Notice::Backend(&Event::Context(Context { used, window: Some(200_000) })));
-    at(seconds, Notice::Backend(&Event::Cost(Money(cost))));
-}
-
-fn gate(at: At<'_>, seconds: f64, name: &str, baseline: bool, passed: bool, took_ms: u64) {
-    at(seconds, Notice::GateStarted { name, baseline });
-    let ended = seconds + took_ms as f64 / 1000.0;
-    at(ended, Notice::GateEnded { name, passed, preexisting: false, took_ms });
-}
-
-fn failed_attempt(at: At<'_>) {
-    let resize =
-        task("t-7jla", "Resize pictures to 256 px, and keep their proportions (画像の縮小)");
-    begin(at, 0.2, 3, &resize, 0, tally(2, 0));
-    at(0.5, Notice::Backend(&Event::Text("I'll look at the code first.\n".to_owned())));
-    tool(at, 1.0, "1", "Read", json!({ "file_path": "/p/src/resize.js" }));
-    result(at, 1.5, "1", ToolStatus::Ok);
-    usage(at, 2.0, 24_000, 0.01);
-    tool(at, 3.0, "2", "Edit", json!({ "file_path": "/p/src/resize.js", "old_string": "x" }));
-    result(at, 4.0, "2", ToolStatus::Ok);
-    usage(at, 5.0, 86_000, 0.03);
+fn failed_attempt<F: FnMut(Duration, &Event<'_>)>(stage: &mut Stage<F>) {
+    stage.begin(0.2, 3, RESIZE, 0, 2);
+    stage.says(0.5, &Said::Text("I'll look at the code first.\n".to_owned()));
+    stage.tool(1.0, "1", "Read", json!({ "file_path": "/p/src/resize.js" }));
+    stage.result(1.5, "1", ToolStatus::Ok);
+    stage.usage(2.0, 24_000, 0.01);
+    stage.tool(3.0, "2", "Edit", json!({ "file_path": "/p/src/resize.js", "old_string": "x" }));
+    stage.result(4.0, "2", ToolStatus::Ok);
+    stage.usage(5.0, 86_000, 0.03);
     let command =
         "npm test -- upload --reporter=dot && npm run lint -- --max-warnings=0 2>&1 | tail -40";
-    tool(at, 6.0, "3", "Bash", json!({ "command": command }));
-    at(9.0, Notice::Warning("progress.md changed while the backend worked: 1 new task was kept"));
-    result(at, 12.0, "3", ToolStatus::Failed);
-    usage(at, 12.5, 90_000, 0.04);
-    at(
-        13.0,
-        Notice::BackendEnded { outcome: "finished", changed: 4, cost: Some(0.04), took_ms: 12_800 },
-    );
-    gate(at, 13.1, "lint", false, true, 900);
-    gate(at, 14.1, "test", false, false, 3_000);
-    gate(at, 17.2, "test", true, true, 2_500);
-    let failure = Failure::new(FailureKind::Gates, "test");
-    let notice = Notice::Failed {
-        iteration: 3,
-        task: &resize,
-        failure: &failure,
-        then: Then::Again(2),
-        salvage: Some("refs/ralph/01JRUN/salvage/01JATT3"),
-        detail: "not ok 3 - keeps proportions\r\n  expected: 256\n\n  actual: \u{1b}[31m255\u{1b}[0m\n",
+    stage.tool(6.0, "3", "Bash", json!({ "command": command }));
+    let text = "progress.md changed while the backend worked: 1 new task was kept";
+    stage.record(9.0, Record::Warned(Remark::new(text)));
+    stage.result(12.0, "3", ToolStatus::Failed);
+    stage.usage(12.5, 90_000, 0.04);
+    stage.ends(13.0, 3, 4, Some(0.04), 12_800);
+    stage.gate(13.1, "lint", On::Result, true, 900);
+    stage.gate(14.1, "test", On::Result, false, 3_000);
+    stage.gate(17.2, "test", On::Base, true, 2_500);
+    let red = GateCheck {
+        name: "test".into(),
+        command: "npm test".into(),
+        blocks: true,
+        ending: "exit code 1".into(),
+        excerpt:
+            "not ok 3 - keeps proportions\r\n  expected: 256\n\n  actual: \u{1b}[31m255\u{1b}[0m\n"
+                .into(),
+        ..GateCheck::default()
     };
-    at(20.0, notice);
+    stage.record(19.9, verdict(3, vec![green("lint"), red], &[]));
+    let end = DiscardedAttempt {
+        salvage: Some("refs/ralph/01JRUN/salvage/01JATT3".into()),
+        then: AfterFailure::Retry(2),
+        tasks: tally(2, 0),
+        ..DiscardedAttempt::default()
+    };
+    stage.fails(20.0, 3, Failure::new(FailureKind::Gates, "test"), end);
 }
 
-fn landed_attempt(at: At<'_>) {
-    let resize =
-        task("t-7jla", "Resize pictures to 256 px, and keep their proportions (画像の縮小)");
-    begin(at, 20.1, 4, &resize, 1, tally(2, 0));
-    tool(at, 21.0, "4", "Edit", json!({ "file_path": "/p/src/resize.js" }));
-    result(at, 22.0, "4", ToolStatus::Ok);
-    usage(at, 23.0, 31_000, 0.05);
-    at(30.0, Notice::Waiting { reason: "usage limit of claude: resets at 14:00", seconds: 2_460 });
-    at(31.0, Notice::Waiting { reason: "usage limit of claude: resets at 14:00", seconds: 2_459 });
-    at(
-        32.0,
-        Notice::BackendEnded { outcome: "finished", changed: 1, cost: Some(0.05), took_ms: 11_000 },
+fn landed_attempt<F: FnMut(Duration, &Event<'_>)>(stage: &mut Stage<F>) {
+    stage.begin(20.1, 4, RESIZE, 1, 2);
+    stage.tool(21.0, "4", "Edit", json!({ "file_path": "/p/src/resize.js" }));
+    stage.result(22.0, "4", ToolStatus::Ok);
+    stage.usage(23.0, 31_000, 0.05);
+    let reason = "usage limit of claude: resets at 14:00";
+    stage.live(30.0, EventKind::Tick(WaitTick { reason, seconds: 2_460 }));
+    stage.live(31.0, EventKind::Tick(WaitTick { reason, seconds: 2_459 }));
+    stage.ends(32.0, 4, 1, Some(0.05), 11_000);
+    stage.gate(32.1, "lint", On::Result, true, 800);
+    stage.gate(33.0, "test", On::Result, true, 2_900);
+    let judges = ["test/resize.js was changed"];
+    stage.record(36.0, verdict(4, vec![green("lint"), green("test")], &judges));
+    stage.record(
+        36.4,
+        Record::LandIntent(LandIntent {
+            attempt: "01JATT4".into(),
+            landing: Landing::Complete,
+            proof: Proof::Proven,
+            summary: String::new(),
+            story: String::new(),
+            task: Task { id: Id::new(RESIZE.0), ..Task::default() },
+        }),
     );
-    gate(at, 32.1, "lint", false, true, 800);
-    gate(at, 33.0, "test", false, true, 2_900);
-    let remarks = ["test/resize.js was changed".to_owned()];
-    let notice = Notice::Landed {
-        task: &resize,
-        commit: Some("3f2a9c1d5e6f708192a3b4c5d6e7f8091a2b3c4d"),
-        landing: Landing::Complete,
-        proof: Proof::Proven,
-        summary: "Resize with the longer side as the measure",
-        remarks: &remarks,
-        tally: tally(3, 0),
-    };
-    at(36.5, notice);
+    stage.record(
+        36.5,
+        Record::Landed(LandedAttempt {
+            attempt: "01JATT4".into(),
+            commit: Some("3f2a9c1d5e6f708192a3b4c5d6e7f8091a2b3c4d".into()),
+            remarks: Vec::new(),
+            tasks: tally(3, 0),
+        }),
+    );
 }
 
-fn blocked_attempt(at: At<'_>) {
-    let key = task("t-key0", "Upload to the bucket");
-    begin(at, 37.0, 5, &key, 0, tally(3, 0));
-    at(38.0, Notice::Stopping);
-    at(40.0, Notice::BackendEnded { outcome: "finished", changed: 0, cost: None, took_ms: 3_000 });
-    let failure = Failure::new(FailureKind::Blocked, "no API key");
-    at(
-        41.0,
-        Notice::Failed {
-            iteration: 4,
-            task: &key,
-            failure: &failure,
-            then: Then::Stuck,
-            salvage: None,
-            detail: "",
-        },
-    );
+fn blocked_attempt<F: FnMut(Duration, &Event<'_>)>(stage: &mut Stage<F>) {
+    stage.begin(37.0, 5, ("t-key0", "Upload to the bucket"), 0, 3);
+    stage.record(38.0, Record::Command(OperatorCommand::of_signal("1")));
+    stage.ends(40.0, 5, 0, None, 3_000);
+    let end = DiscardedAttempt {
+        then: AfterFailure::GiveUp,
+        tasks: tally(3, 1),
+        ..DiscardedAttempt::default()
+    };
+    stage.fails(41.0, 5, Failure::new(FailureKind::Blocked, "no API key"), end);
 }

@@ -1,7 +1,7 @@
 //! What the API promises to whoever scripts it.
 
 use crate::site::{Site, await_hello, ids, noted, run};
-use ralph_core::cycle::{PlanAmended, Record};
+use ralph_core::cycle::{DiscardedAttempt, PlanAmended, Record};
 use ralph_core::plan::AmendmentOutcome;
 use serde_json::json;
 
@@ -184,8 +184,8 @@ fn a_long_history_costs_the_first_screen_little() {
 fn a_spec_that_is_written_during_an_attempt_waits_and_its_name_is_taken() {
     let site = Site::new(&[]);
     let started = serde_json::from_value(json!({
-        "record": "attempt_started", "attempt": "a1", "run": "r1", "iteration": 1, "task": "t",
-        "name": "n", "retries": 0, "backend": "sim", "base": null, "log": null,
+        "record": "attempt_started", "attempt": "a1", "run": "r1", "iteration": 1, "task_id": "t",
+        "name": "n", "retry": 0, "backend": "sim", "base": null, "log": null,
     }));
     site.journal(vec![run(), started.unwrap()]);
     let body = json!({ "name": "late.md", "text": "# Late\n\n- [ ] it works" }).to_string();
@@ -194,7 +194,8 @@ fn a_spec_that_is_written_during_an_attempt_waits_and_its_name_is_taken() {
     assert_eq!(site.post("/api/inbox", r#"{"spec":"late.md"}"#).status, 202);
     assert!(!site.path("ralph/specs/late.md").exists(), "it would be taken for the attempt's work");
     assert_eq!(site.get("/api/specs").json()["specs"][0]["waits"], true);
-    site.journal(vec![Record::RolledBack { attempt: "a1".into(), salvage: None }]);
+    let discarded = DiscardedAttempt { attempt: "a1".into(), ..DiscardedAttempt::default() };
+    site.journal(vec![Record::RolledBack(discarded)]);
     let there = (0..1200).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(50));
         site.path("ralph/specs/late.md").exists() && site.path("ralph/inbox.jsonl").exists()
@@ -219,7 +220,11 @@ fn changes_of_the_plan_by_an_agent_are_on_the_first_screen() {
     let state = site.get("/api/state").json();
     assert_eq!(state["amendments"][0]["words"], "removed t-cccc multiply (not needed)");
     assert_eq!(state["amendments"][0]["by_task"], "t-aaaa");
-    let (end, message) = ("complete".to_owned(), "all tasks complete".to_owned());
-    site.journal(vec![Record::RunEnded { end, message, remaining: 0 }, run()]);
+    let ended = json!({
+        "record": "run_ended", "status": "complete", "exit_code": 0, "reason": "all tasks complete",
+        "command": "build", "remaining": 0, "landed": 0, "attempts": 0, "cost_usd": 0.0,
+        "cost_unknown": 0, "duration_ms": 0, "needs": [],
+    });
+    site.journal(vec![serde_json::from_value(ended).unwrap(), run()]);
     assert_eq!(site.get("/api/state").json()["amendments"], json!([]));
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ralph_core::cycle::{Entry, Record, RunStart};
+use ralph_core::cycle::{Entry, Record, Remark, RunStart};
 use ralph_host::clock::Clock;
 use ralph_host::ids::Ids;
 use ralph_host::project::Project;

@@ -80,7 +80,8 @@ fn all_are_listed(end: &End) {
         | End::Unproven { .. }
         | End::Gate { .. }
         | End::TaskComplete(_)
-        | End::OnceLanded | End::OnceFailed
+        | End::OnceLanded
+        | End::OnceFailed
         | End::Blocked { .. }
         | End::NotVerified { .. }
         | End::Breaker(_)
