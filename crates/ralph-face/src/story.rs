@@ -24,6 +24,7 @@ const DETAIL: usize = 5;
 #[derive(Clone, Debug, Default)]
 pub struct Story {
     backend: String,
+    command: String,
     waits: bool,
     limit_told: bool,
     /// The cost of the backend runs that have ended.
@@ -50,6 +51,7 @@ impl Story {
         match kind {
             EventKind::OrchestratorStart(run) if run.command != "plan" => {
                 self.backend = run.backend.clone();
+                self.command = run.command.clone();
                 started(run)
             }
             EventKind::OrchestratorEnd(end) if end.command != "plan" => {
@@ -82,6 +84,8 @@ impl Story {
                 vec![aside(Style::Caution, "Stopping: ", STOPPING)]
             }
             EventKind::GateEnd(end) => vec![gate_end(end)],
+            // Its steps say so.
+            EventKind::SpecComplete(_) if self.command == "agent" => Vec::new(),
             other => lines_of(other),
         }
     }

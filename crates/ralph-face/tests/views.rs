@@ -49,6 +49,7 @@ Warning: progress.md changed while the backend worked: 1 new task was kept
     gate     test: failed, 3.0s
     gate     test: passed before the attempt, 2.5s
     failed   gates failed: test; 2 attempts left
+             | test: `npm test` (exit code 1)
              | not ok 3 - keeps proportions
              |   expected: 256
              |   actual: 255
@@ -158,6 +159,7 @@ Warning: progress.md changed while the backend worked: 1 new task was kept
     gate     test: failed, 3.0s
     gate     test: passed before the attempt, 2.5s
     failed   gates failed: test; 2 attempts left
+             | test: `npm test` (exit code 1)
              | not ok 3 - keeps proportions
              |   expected: 256
              |   actual: 255
@@ -185,6 +187,7 @@ Warning: progress.md changed while the backend worked: 1 new task was kept
     gate     test: failed, 3.0s
     gate     test: passed before the attempt, 2.5s
     failed   gates failed: test; 2 attempts left
+             | test: `npm test` (exit code 1)
              | not ok 3 - keeps proportions
              |   expected: 256
              |   actual: 255

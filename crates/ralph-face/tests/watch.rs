@@ -27,17 +27,16 @@ const PLAN: &str = r#"{"t":"spec","spec":"pictures.md"}
 fn story() -> Vec<Value> {
     let started = |id: &str, n: u32, retries: u32| {
         json!({"at": "2025-01-20T10:28:45Z", "record": "attempt_started", "attempt": id, "run": "r",
-            "iteration": n, "task": "t-7jla", "name": "Resize pictures (画像の縮小)",
-            "retries": retries, "backend": "claude", "base": null})
+            "iteration": n, "task_id": "t-7jla", "name": "Resize pictures (画像の縮小)",
+            "retry": retries, "backend": "claude", "base": null})
     };
     vec![
         json!({"record": "run_started", "run": "r", "command": "build", "plan": "ralph/plan.jsonl",
             "mode": "handoff-only",
             "budget": {"max_cost": 5.0, "max_iterations": 20, "timeout_s": 1800}}),
         started("a", 1, 0),
-        json!({"record": "backend_ended", "attempt": "a", "outcome": "success", "message": "done",
-            "claimed": {"claim": "done"}, "changes": null, "changed": 2, "cost": 0.08,
-            "took_ms": 4000}),
+        json!({"record": "backend_ended", "attempt": "a", "outcome": "success", "claimed": {"claim": "done"}, "changes": null, "changed_files": 2, "cost_usd": 0.08,
+            "duration_ms": 4000}),
         json!({"record": "judged", "attempt": "a", "passed": false,
             "checks": [{"name": "test", "passed": false}]}),
         json!({"record": "fail_intent", "attempt": "a", "retries": 1,
@@ -159,8 +158,8 @@ fn a_cost_that_is_not_known_is_counted_and_not_left_out() {
     let mut records = story();
     let end = |attempt: &str| {
         json!({"record": "backend_ended", "attempt": attempt,
-        "outcome": "success", "message": "done", "claimed": {"claim": "done"}, "changes": null,
-        "changed": 2, "took_ms": 4000})
+        "outcome": "success", "claimed": {"claim": "done"}, "changes": null,
+        "changed_files": 2, "duration_ms": 4000})
     };
     records.push(end("b"));
     let mut app = app();
@@ -175,11 +174,11 @@ fn a_gate_is_seen_while_it_runs() {
     let mut records = story();
     let gate = |record: &str, name: &str| {
         json!({"at": "2025-01-20T10:29:48Z", "record": record, "attempt": "b", "gate": name,
-            "on": "result", "passed": true, "took_ms": 900})
+            "on": "result", "passed": true, "duration_ms": 900})
     };
     records.push(json!({"record": "backend_ended", "attempt": "b", "outcome": "success",
-        "message": "done", "claimed": {"claim": "done"}, "changes": null, "changed": 2,
-        "cost": 0.04, "took_ms": 4000}));
+        "claimed": {"claim": "done"}, "changes": null, "changed_files": 2,
+        "cost_usd": 0.04, "duration_ms": 4000}));
     records.extend([
         gate("gate_started", "fmt"),
         gate("gate_ended", "fmt"),

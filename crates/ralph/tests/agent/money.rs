@@ -101,7 +101,7 @@ fn one_signal_is_told_once() {
     lab.signal("INT", agent.pid());
     lab.allow("go");
     let run = agent.wait();
-    let told = run.stdout.lines().filter(|line| line.contains("\"stopping\"")).count();
+    let told = run.stdout.lines().filter(|line| line.contains("\"event\":\"stop\"")).count();
     assert_eq!(told, 1, "{}", run.stdout);
 }
 

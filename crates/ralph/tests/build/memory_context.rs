@@ -179,7 +179,7 @@ fn a_task_that_the_context_agent_leaves_out_is_skipped_and_the_others_go_on() {
         says(&run, "skipped by the context agent: because of skip");
         assert_eq!(repo.runs().len(), 1, "{format:?}");
         assert!(repo.is_done("t-aaa2") && !repo.is_done("t-aaa1"), "{format:?}: {}", repo.plan());
-        assert_eq!(repo.events("skip_task").len(), 1, "{format:?}");
+        assert_eq!(repo.events("task_skipped").len(), 1, "{format:?}");
         assert_eq!(repo.state()["status"], "complete", "{format:?}");
     }
 }

@@ -206,7 +206,7 @@ fn an_attempt_that_is_forgotten_is_over_in_every_view() {
     says(&run, "t-aaa1 was taken out");
     assert_eq!(repo.state()["status"], "interrupted");
     let ends = repo.events("iteration_end");
-    assert_eq!((ends.len(), &ends[0]["metadata"]["failure"]), (1, &"interrupted".into()));
+    assert_eq!((ends.len(), &ends[0]["metadata"]["failure"]["kind"]), (1, &"interrupted".into()));
     let end = repo.events("orchestrator_end");
     assert_eq!((end.len(), &end[0]["metadata"]["remaining"]), (1, &1.into()));
     assert!(repo.exists("src/x.c"), "the tree stays as it is");

@@ -293,7 +293,7 @@ fn plan_and_verify_end_with_priorities_from_dependencies_size_and_critical_path(
     let names = |id: &String| {
         let all = lab.journal();
         let start =
-            all.iter().find(|r| r["record"] == "attempt_started" && r["task"] == id.as_str());
+            all.iter().find(|r| r["record"] == "attempt_started" && r["task_id"] == id.as_str());
         start.unwrap()["name"].as_str().unwrap().to_owned()
     };
     let order: Vec<String> = built.iter().map(names).collect();

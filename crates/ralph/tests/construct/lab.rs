@@ -170,7 +170,7 @@ impl Lab {
     /// The tasks that were worked on, in order.
     pub(crate) fn built(&self) -> Vec<String> {
         let started = self.journal().into_iter().filter(|r| r["record"] == "attempt_started");
-        started.map(|r| r["task"].as_str().unwrap().to_owned()).collect()
+        started.map(|r| r["task_id"].as_str().unwrap().to_owned()).collect()
     }
 
     /// The ended stages of the last run, `ITERATION STAGE` each.
@@ -180,7 +180,7 @@ impl Lab {
         for record in self.journal() {
             match record["record"].as_str().unwrap() {
                 "construct_started" => stages.clear(),
-                "iteration_started" => iteration = record["n"].as_u64().unwrap(),
+                "iteration_started" => iteration = record["iteration"].as_u64().unwrap(),
                 "stage_ended" => {
                     stages.push(format!("{iteration} {}", record["stage"].as_str().unwrap()))
                 }

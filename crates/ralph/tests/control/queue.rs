@@ -47,7 +47,7 @@ fn an_unknown_command_is_told_and_ignored() {
     says(&run, "there is no command `dance`");
     says(&run, "`skip-task` has no task_id");
     says(&run, "`backend` cannot be changed here");
-    assert_eq!(desk.events("command_ignored").len(), 4);
+    assert_eq!(desk.events("command_refused").len(), 4);
     assert_eq!(desk.landed(), ["t-aaa1", "t-aaa2"]);
 }
 

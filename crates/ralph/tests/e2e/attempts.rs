@@ -12,7 +12,7 @@ fn journal(commit: &str) -> String {
     let attempt = |id: &str, iteration: u32, task: &str| {
         json!({
             "at": "2025-01-20T10:00:00Z", "record": "attempt_started", "attempt": id, "run": "01JRUN",
-            "iteration": iteration, "task": task, "name": "Resize (画像)", "retries": iteration - 1,
+            "iteration": iteration, "task_id": task, "name": "Resize (画像)", "retry": iteration - 1,
             "backend": "claude", "model": "opus", "base": null,
             "log": format!("build/ralph-logs/ralph-1-build-{iteration}.log"),
         })
@@ -20,9 +20,9 @@ fn journal(commit: &str) -> String {
     let ended = |id: &str, changed: u32, cost: Value| {
         json!({
             "at": "2025-01-20T10:05:00Z", "record": "backend_ended", "attempt": id,
-            "outcome": "success", "message": "finished", "cost": cost, "tokens": [43_210, 950],
+            "outcome": "success", "cost_usd": cost, "tokens": [43_210, 950],
             "claimed": { "claim": "done" }, "summary": "Resized", "changes": null,
-            "changed": changed, "took_ms": 72_000,
+            "changed_files": changed, "duration_ms": 72_000,
         })
     };
     let judged = |id: &str, passed: bool| {
@@ -59,8 +59,8 @@ fn journal(commit: &str) -> String {
         attempt("01JBBB3", 3, "t-other"),
         json!({
             "at": at, "record": "backend_ended", "attempt": "01JBBB3", "outcome": "rate_limit",
-            "message": "usage limit", "claimed": { "claim": "nothing" }, "changes": null,
-            "changed": 0, "took_ms": 2_000,
+            "resets_at": null, "message": "usage limit", "claimed": { "claim": "nothing" }, "changes": null,
+            "changed_files": 0, "duration_ms": 2_000,
         }),
         json!({ "at": at, "record": "rolled_back", "attempt": "01JBBB3", "salvage": null }),
         attempt("01JBBB4", 4, "t-other"),

@@ -14,7 +14,7 @@ fn journal() -> String {
         }),
         json!({
             "at": at, "record": "attempt_started", "attempt": "01JAAA1", "run": "01JRUN",
-            "iteration": 4, "task": "t-aaaa", "name": "First", "retries": 0,
+            "iteration": 4, "task_id": "t-aaaa", "name": "First", "retry": 0,
             "backend": "sim", "base": null,
         }),
     ]

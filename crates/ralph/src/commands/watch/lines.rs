@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(begins, "10:30:00 [3]: t-1 begins with sim");
         let start = GateStart { attempt: "a".into(), gate: "test".into(), on: On::Result };
         let end = GateEnd { start, passed: true, took_ms: 2000 };
-        assert_eq!(told(EventKind::GateEnd(&end)), "10:30:00 gate: test passed in 2s");
+        assert_eq!(told(EventKind::GateEnd(&end)), "10:30:00 gate: test passed in 2.0s");
         let pause = OperatorCommand::new("1", &Command::Pause);
         assert_eq!(told(EventKind::Pause(&pause)), "10:30:00 operator: pause");
         let note = OperatorCommand::new("1", &Command::Note("be brief".into()));

@@ -17,7 +17,7 @@ fn fixes(p: &TestProject, what: &str) {
 fn an_interrupted_attempt_is_told_with_what_goes_on_from_there() {
     let started = json!({
         "at": "2025-01-20T10:00:00Z", "record": "attempt_started", "attempt": "01JAAA1",
-        "run": "01JRUN", "iteration": 4, "task": "t-aaaa", "name": "First", "retries": 0,
+        "run": "01JRUN", "iteration": 4, "task_id": "t-aaaa", "name": "First", "retry": 0,
         "backend": "sim", "base": null,
     });
     let p = healthy().file(".git/ralph/journal.jsonl", format!("{started}\n"));
