@@ -186,8 +186,10 @@ fn entry(line: &[u8]) -> Result<Entry, Problem> {
         }
     })?;
     match &entry.record {
-        Record::RunStarted(RunStart { form, .. }) if *form > JOURNAL_FORM => {
-            Err(Problem::Foreign(format!("its form is {form}, and {JOURNAL_FORM} is known")))
+        Record::RunStarted(RunStart { form, .. }) if *form != JOURNAL_FORM => {
+            Err(Problem::Foreign(format!(
+                "its records have form {form}, and this ralph reads form {JOURNAL_FORM}"
+            )))
         }
         _ => Ok(entry),
     }

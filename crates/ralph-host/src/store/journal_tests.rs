@@ -1,9 +1,14 @@
-use ralph_core::cycle::RunStart;
+use ralph_core::cycle::{JOURNAL_FORM, RunStart};
 
 use super::*;
 
 fn start(run: &str) -> Record {
-    Record::RunStarted(RunStart { run: run.into(), command: "build".into(), ..RunStart::default() })
+    Record::RunStarted(RunStart {
+        run: run.into(),
+        command: "build".into(),
+        form: JOURNAL_FORM,
+        ..RunStart::default()
+    })
 }
 
 fn stamp() -> String {
@@ -89,6 +94,7 @@ fn a_journal_of_another_version_is_refused_as_such_and_not_as_damage() {
     for line in [
         r#"{"at":"2030-01-01T00:00:00Z","record":"teleported","to":"mars"}"#,
         r#"{"at":"2030-01-01T00:00:00Z","record":"run_started","run":"r","command":"build","plan":"p","mode":"m","form":99}"#,
+        r#"{"at":"2030-01-01T00:00:00Z","record":"run_started","run":"r","command":"build","plan":"p","mode":"m","form":1}"#,
     ] {
         std::fs::create_dir_all(dir.path()).unwrap();
         crate::store::replace(&path, format!("{line}\n").as_bytes()).unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ralph_core::cycle::{Entry, Record, Remark, RunStart};
+use ralph_core::cycle::{Entry, JOURNAL_FORM, Record, Remark, RunStart};
 use ralph_host::clock::Clock;
 use ralph_host::ids::Ids;
 use ralph_host::project::Project;
@@ -193,6 +193,7 @@ pub(crate) fn run() -> Record {
         command: "build".into(),
         plan: "ralph/plan.jsonl".into(),
         mode: "handoff-only".into(),
+        form: JOURNAL_FORM,
         ..RunStart::default()
     })
 }

@@ -38,7 +38,7 @@ fn journal(commit: &str) -> String {
     let failure = json!({ "kind": "gates", "message": "test", "fingerprint": "x" });
     let at = "2025-01-20T10:07:00Z";
     let run = json!({
-        "at": at, "record": "run_started", "run": "01JRUN", "command": "build",
+        "at": at, "record": "run_started", "form": 2, "run": "01JRUN", "command": "build",
         "plan": "ralph/plan.jsonl", "mode": "handoff-only",
     });
     let records = [

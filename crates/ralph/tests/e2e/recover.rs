@@ -9,7 +9,7 @@ fn journal() -> String {
     let at = "2025-01-20T10:00:00Z";
     [
         json!({
-            "at": at, "record": "run_started", "run": "01JRUN", "command": "build",
+            "at": at, "record": "run_started", "form": 2, "run": "01JRUN", "command": "build",
             "plan": "ralph/plan.jsonl", "mode": "handoff-only",
         }),
         json!({
