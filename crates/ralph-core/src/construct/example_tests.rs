@@ -3,9 +3,9 @@
 use super::answer::{Decomposition, Finding, Gap, GapKind, Investigation, SpecVerdict};
 use super::answer::{TaskVerdict, Verdict};
 use super::apply::{self, Applied, Verification};
-use super::testing::{NOW, plan, read, task, texts, with_pen};
+use super::testing::{NOW, iteration_started, plan, read, stage_ended, task, texts, with_pen};
 use super::{Limits, Move, Progress, Step, Summary, next};
-use crate::cycle::{Came, ConstructStart, Entry, History, Record, StageEnd, StageKind};
+use crate::cycle::{Came, ConstructStart, Entry, History, Record, StageKind};
 use crate::format::{Format, codec};
 use crate::plan::{Id, Kill, KillReason, verbs};
 
@@ -25,7 +25,7 @@ impl Flow {
         let progress = Progress::of(&self.history);
         let Move { iteration, step } = next(&read(&self.text), "s.md", &limits, &progress);
         if iteration > self.history.construct.iteration {
-            self.record(Record::IterationStarted { n: iteration });
+            self.record(iteration_started(iteration));
         }
         (iteration, step)
     }
@@ -33,7 +33,8 @@ impl Flow {
     fn end(&mut self, stage: StageKind, applied: Applied) -> Came {
         self.text = applied.text;
         let (came, left) = (applied.came.clone(), read(&self.text).tasks.len());
-        self.record(Record::StageEnded(StageEnd { stage, came, left, cost: None, took_ms: 1 }));
+        let iteration = self.history.construct.iteration;
+        self.record(stage_ended(stage, iteration, came, left));
         applied.came
     }
 

@@ -1,6 +1,7 @@
 use super::*;
-use crate::construct::testing::{plan, read};
-use crate::cycle::{Came, ConstructStart, Entry, Record, RunStart, Signal, StageEnd, StageStart};
+use crate::construct::testing::{iteration_started, plan, read, stage_ended};
+use crate::cycle::model_tests::run_end;
+use crate::cycle::{Came, ConstructStart, Entry, Record, RunStart, Signal, StageStart};
 
 const LIMITS: Limits = Limits { iterations: 3, cost: Some(5.0) };
 
@@ -127,10 +128,8 @@ fn history(laps: &[Came], left: impl Fn(usize) -> usize) -> History {
         Record::ConstructStarted(ConstructStart { spec: "s.md".into(), counted: 0 }),
     ];
     for (n, came) in (1..).zip(laps) {
-        records.push(Record::IterationStarted { n });
-        let (stage, came) = (StageKind::Verify, came.clone());
-        let left = left(n as usize);
-        records.push(Record::StageEnded(StageEnd { stage, came, left, cost: None, took_ms: 1 }));
+        records.push(iteration_started(n));
+        records.push(stage_ended(StageKind::Verify, n, came.clone(), left(n as usize)));
     }
     let entries: Vec<Entry> =
         records.into_iter().map(|record| Entry { at: "now".into(), record }).collect();
@@ -165,18 +164,12 @@ fn the_breaker_trips_on_standstill_on_rejection_and_on_growth_and_shows_the_evid
 fn another_terminal_sees_the_stage_that_the_plan_is_in() {
     let mut history = history(&[], |_| 0);
     let open = |stage| {
-        Record::StageStarted(StageStart {
-            stage,
-            id: "x".into(),
-            item: None,
-            base: Default::default(),
-        })
+        Record::StageStarted(StageStart { stage, iteration: 0, id: "x".into(), item: None })
     };
     let entry = |record| Entry { at: "now".into(), record };
     history.add(&entry(open(StageKind::Plan)));
     assert_eq!(current_stage(&read(&plan(&[])), &history), "PLAN");
     assert_eq!(current_stage(&read(&plan(&[PENDING])), &history), "BUILD", "the plan is the truth");
-    let ended = Record::RunEnded { end: "complete".into(), message: String::new(), remaining: 0 };
-    history.add(&entry(ended));
+    history.add(&entry(Record::RunEnded(run_end(End::Complete, 0))));
     assert_eq!(current_stage(&read(&plan(&[])), &history), "COMPLETE");
 }

@@ -12,8 +12,8 @@ use crate::construct::apply::{
     self, Applied, Existing, Pen, PlanTarget, Verification, blocked, decomposed, give_up,
     investigated, killed, planned, verified,
 };
-use crate::construct::testing::{NOW, read};
-use crate::cycle::{Came, ConstructStart, Entry, Record, StageEnd, StageStart};
+use crate::construct::testing::{NOW, iteration_started, read, stage_ended};
+use crate::cycle::{Came, ConstructStart, Entry, Record, StageStart};
 use crate::format::{Format, codec};
 use crate::plan::{Edit, Kill, KillReason, next_task, verbs};
 
@@ -202,7 +202,8 @@ impl World {
             Step::Decompose(id) => (StageKind::Decompose, Some(id.clone())),
             Step::End(_) => return,
         };
-        let start = StageStart { stage, id: "x".into(), item, base: Default::default() };
+        let iteration = self.history.construct.iteration;
+        let start = StageStart { stage, iteration, id: "x".into(), item };
         self.record(Record::StageStarted(start));
         let mut came = Came::default();
         match step {
@@ -222,7 +223,7 @@ impl World {
             Step::End(_) => {}
         }
         let left = left(&read(&self.text), &[]).len();
-        self.record(Record::StageEnded(StageEnd { stage, came, left, cost: None, took_ms: 1 }));
+        self.record(stage_ended(stage, iteration, came, left));
     }
 }
 
@@ -273,7 +274,7 @@ proptest! {
             prop_assert_eq!(iteration == 0, step == Step::Plan);
             if iteration > world.history.construct.iteration {
                 prop_assert_eq!(iteration, world.history.construct.iteration + 1);
-                world.record(Record::IterationStarted { n: iteration });
+                world.record(iteration_started(iteration));
             }
             world.perform(&step);
             steps += 1;

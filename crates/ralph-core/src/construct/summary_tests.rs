@@ -6,7 +6,7 @@ fn ids(words: &str) -> Vec<Id> {
 }
 
 fn stage(stage: StageKind, came: Came, took_ms: u64, cost: Option<f64>) -> StageEnd {
-    StageEnd { stage, came, left: 1, cost, took_ms }
+    StageEnd { stage, iteration: 1, came, left: 1, cost, took_ms }
 }
 
 fn staged() -> Staged {
@@ -25,7 +25,8 @@ fn staged() -> Staged {
         stage(StageKind::Build, build, 190_000, Some(0.3)),
         stage(StageKind::Decompose, split, 900, None),
     ];
-    let second = vec![stage(StageKind::Verify, verify, 5_000, Some(0.001))];
+    let verified = stage(StageKind::Verify, verify, 5_000, Some(0.001));
+    let second = vec![StageEnd { iteration: 2, ..verified }];
     Staged {
         spec: "calc.md".into(),
         laps: vec![Lap { number: 1, stages: first }, Lap { number: 2, stages: second }],
@@ -58,11 +59,11 @@ fn the_summary_tells_each_stage_what_it_took_and_what_is_left() {
 #[test]
 fn the_summary_as_data_has_the_same_numbers() {
     let value = serde_json::to_value(Summary::of(&staged(), &end())).unwrap();
-    assert_eq!(value["end"], "max_iterations_reached");
+    assert_eq!(value["status"], "max_iterations_reached");
     assert_eq!(value["stages"][1]["stage"], "build");
     assert_eq!(value["stages"][1]["iteration"], 1);
     assert_eq!(value["total"]["accepted"], serde_json::json!(["t-1"]));
-    assert_eq!(value["took_ms"], 235_900);
+    assert_eq!(value["duration_ms"], 235_900);
 }
 
 #[test]

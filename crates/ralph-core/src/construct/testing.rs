@@ -2,6 +2,7 @@
 
 use super::answer::NewTask;
 use super::apply::{Applied, Pen};
+use crate::cycle::{Came, IterationStart, Record, StageEnd, StageKind};
 use crate::format::{EditError, Format, codec};
 use crate::plan::{Id, Plan, State, Task};
 
@@ -54,4 +55,14 @@ pub(super) fn live<'p>(plan: &'p Plan, id: &str) -> &'p Task {
 /// Ids as texts.
 pub(super) fn texts(ids: &[Id]) -> Vec<&str> {
     ids.iter().map(Id::as_str).collect()
+}
+
+/// The start of an iteration.
+pub(super) fn iteration_started(iteration: u32) -> Record {
+    Record::IterationStarted(IterationStart { iteration, spec: "s.md".into() })
+}
+
+/// The end of a stage that took a moment and cost nothing.
+pub(super) fn stage_ended(stage: StageKind, iteration: u32, came: Came, left: usize) -> Record {
+    Record::StageEnded(StageEnd { stage, iteration, came, left, cost: None, took_ms: 1 })
 }

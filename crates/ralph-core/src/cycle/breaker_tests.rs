@@ -1,7 +1,7 @@
 use super::super::model_tests::*;
 use super::*;
 use crate::backend::Outcome;
-use crate::cycle::{BackendEnd, FailureKind, Landing, Record};
+use crate::cycle::{FailureKind, Landing, Record};
 
 fn look(records: Vec<Record>) -> Option<Tripped> {
     Breaker::look(history(records).attempts.iter())
@@ -26,8 +26,8 @@ fn failing(attempts: &[(&str, Failure)]) -> Vec<Record> {
 fn barren(attempts: &[(&str, Failure)]) -> Vec<Record> {
     let mut records = failing(attempts);
     for record in &mut records {
-        if let Record::BackendEnded(BackendEnd { changed, .. }) = record {
-            *changed = 0;
+        if let Record::BackendEnded { end, .. } = record {
+            end.changed = 0;
         }
     }
     records

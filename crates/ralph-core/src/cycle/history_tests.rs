@@ -3,19 +3,10 @@ use proptest::prelude::*;
 use super::super::model_tests::*;
 use super::*;
 use crate::backend::Outcome;
+use crate::control::Command;
 
 fn red(message: &str) -> Failure {
     Failure::new(FailureKind::Gates, message)
-}
-
-fn command(id: &str, command: &str, argument: Option<&str>) -> Record {
-    Record::Command {
-        id: id.into(),
-        command: command.into(),
-        argument: argument.map(str::to_owned),
-        ignored: None,
-        next: None,
-    }
 }
 
 #[test]
@@ -82,7 +73,7 @@ fn a_limit_survives_a_restart_and_ends_with_the_wait_or_the_next_attempt() {
     assert_eq!(waiting.wait.as_ref().map(|w| w.until), Some(1_000));
     let with = |backend: &str| {
         let backend = backend.to_owned();
-        Record::AttemptStarted(Started { backend, ..started("b", 1, "t-1") })
+        attempt_started(Started { backend, ..started("b", 1, "t-1") })
     };
     for (record, over) in [(Record::Waited, true), (with("claude"), true), (with("codex"), false)] {
         let mut records = records.clone();
@@ -160,7 +151,7 @@ fn what_is_spent_counts_for_its_run_and_for_ever() {
 fn the_cost_of_an_attempt_that_a_crash_cut_off_is_unknown_not_zero() {
     assert!(history(crashes("a", 1, "t-1")).cost_unknown);
     let unpriced = BackendEnd { cost: None, ..end("a", &Outcome::Success) };
-    assert!(history([start("a", 1, "t-1"), Record::BackendEnded(unpriced)]).cost_unknown);
+    assert!(history([start("a", 1, "t-1"), backend_ended(unpriced)]).cost_unknown);
 }
 
 #[test]
@@ -190,7 +181,7 @@ fn the_failures_of_a_task_are_those_since_it_last_landed_without_interruptions()
 
 #[test]
 fn a_note_reaches_exactly_one_prompt_that_led_somewhere() {
-    let note = command("c1", "inject-note", Some("use the cache"));
+    let note = command("c1", &Command::Note("use the cache".into()));
     let mut records = vec![note];
     for failed in [crashes("a", 1, "t-1"), meets_limit("b", 2, "t-1")] {
         records.extend(failed);
@@ -202,11 +193,11 @@ fn a_note_reaches_exactly_one_prompt_that_led_somewhere() {
 
 #[test]
 fn commands_are_remembered_for_ever_and_a_pause_until_the_next_run() {
-    let mut records = vec![run("r1", 0), command("c1", "pause", None)];
+    let mut records = vec![run("r1", 0), command("c1", &Command::Pause)];
     assert!(history(records.clone()).paused);
-    records.push(command("c2", "resume", None));
+    records.push(command("c2", &Command::Resume));
     assert!(!history(records.clone()).paused);
-    records.extend([command("c3", "pause", None), run("r2", 0)]);
+    records.extend([command("c3", &Command::Pause), run("r2", 0)]);
     let after = history(records);
     assert!(!after.paused);
     assert_eq!(after.commands.into_iter().collect::<Vec<_>>(), ["c1", "c2", "c3"]);
@@ -214,23 +205,18 @@ fn commands_are_remembered_for_ever_and_a_pause_until_the_next_run() {
 
 #[test]
 fn an_attempt_that_the_operator_ends_is_no_crash_and_no_iteration() {
-    for (word, task, free) in [
-        ("kill-attempt", None, true),
-        ("skip-task", Some("t-1"), true),
-        ("skip-task", Some("t-2"), false),
+    for (asked, free) in [
+        (Command::KillAttempt, true),
+        (Command::Skip("t-1".into()), true),
+        (Command::Skip("t-2".into()), false),
     ] {
         let mut records = vec![run("r1", 0)];
         for id in ["a", "b", "c"] {
-            records.push(Record::AttemptStarted(Started {
-                run: "r1".into(),
-                ..started(id, 1, "t-1")
-            }));
-            records.push(command(id, word, task));
-            records.push(Record::RolledBack { attempt: id.into(), salvage: None });
+            records.extend([start(id, 1, "t-1"), command(id, &asked), discarded(id, None)]);
         }
         let after = history(records);
-        assert_eq!(after.crash_is_free("t-1"), free, "{word} {task:?}");
-        assert_eq!(after.counted == 0, free, "{word} {task:?}");
+        assert_eq!(after.crash_is_free("t-1"), free, "{asked:?}");
+        assert_eq!(after.counted == 0, free, "{asked:?}");
     }
 }
 
@@ -241,7 +227,7 @@ fn only_attempts_of_the_last_run_belong_to_it() {
     records.push(run("r1", 0));
     let mut other = started("b", 2, "t-2");
     other.run = "r0".into();
-    records.push(Record::AttemptStarted(other));
+    records.push(attempt_started(other));
     let ids: Vec<_> = history(records).of_run().map(|view| view.started.attempt.clone()).collect();
     assert_eq!(ids, ["a"], "the model's attempts belong to r1");
 }
@@ -252,7 +238,7 @@ fn every_record_reads_back_as_it_was_written() {
     records.extend(lands("a", 1, "t-1", Landing::Partial));
     records.extend(fails("b", 2, "t-1", red("x")));
     records.extend(meets_limit("c", 3, "t-1"));
-    records.push(command("c1", "inject-note", Some("n")));
+    records.push(command("c1", &Command::Note("n".into())));
     for entry in entries(records) {
         let line = serde_json::to_string(&entry).unwrap();
         assert_eq!(serde_json::from_str::<Entry>(&line).unwrap(), entry, "{line}");
@@ -262,9 +248,9 @@ fn every_record_reads_back_as_it_was_written() {
 #[test]
 fn a_journal_from_before_the_new_fields_still_reads() {
     let line = r#"{"at":"t","record":"backend_ended","attempt":"a","outcome":"success",
-        "message":"finished","claimed":{"claim":"partial"},"changes":null,"changed":1}"#;
+        "message":"finished","claimed":{"claim":"partial"},"changes":null,"changed_files":1}"#;
     let entry: Entry = serde_json::from_str(line).unwrap();
-    assert!(matches!(entry.record, Record::BackendEnded(end) if end.handoff_bytes == 0));
+    assert!(matches!(entry.record, Record::BackendEnded { end, .. } if end.handoff_bytes == 0));
 }
 
 /// How one attempt of a random story goes.

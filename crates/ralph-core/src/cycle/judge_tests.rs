@@ -202,12 +202,12 @@ fn what_is_not_the_tasks_fault_spends_no_retry() {
 }
 
 #[test]
-fn the_journals_word_for_an_end_says_the_same_as_the_end_itself() {
+fn the_journals_end_of_a_backend_says_the_same_as_the_judgement_of_it() {
     for outcome in outcomes() {
-        let by_word = of_end(outcome.word(), &outcome.to_string());
+        let by_end = of_end(&outcome);
         match of_outcome(&outcome) {
-            Some(Decision::Fail(failure)) => assert_eq!(by_word, Some(failure)),
-            _ => assert_eq!(by_word, None, "{outcome:?}"),
+            Some(Decision::Fail(failure)) => assert_eq!(by_end, Some(failure)),
+            _ => assert_eq!(by_end, None, "{outcome:?}"),
         }
     }
 }
@@ -280,7 +280,7 @@ fn what_went_wrong_is_said_once() {
         (Outcome::Budget, "out of money"),
         (Outcome::NoOutput, "backend failed: ended without a word"),
     ] {
-        assert_eq!(of_end(outcome.word(), &outcome.to_string()).unwrap().told(), told);
+        assert_eq!(of_end(&outcome).unwrap().told(), told);
     }
     let gates = FailureKind::Gates;
     assert_eq!(Failure::new(gates, "test failed").told(), "gates failed: test failed");

@@ -20,11 +20,13 @@ mod history;
 mod judge;
 pub mod ledger;
 #[cfg(test)]
-mod model_tests;
+pub(crate) mod model_tests;
 mod recall;
 mod reconcile;
 mod record;
 mod recover;
+#[cfg(test)]
+pub(crate) mod sample_tests;
 mod staged;
 mod state;
 

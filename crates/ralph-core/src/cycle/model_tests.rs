@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::backend::Outcome;
+use crate::control::{Command, OperatorCommand};
+use crate::cost_sum::CostSum;
 use crate::gate::{GateCheck, GateVerdict};
 use crate::plan::Task;
 
@@ -31,6 +33,32 @@ pub(super) fn run(id: &str, counted: u32) -> Record {
     })
 }
 
+/// The end of a run of `ralph build`.
+pub(crate) fn run_end(end: End, remaining: usize) -> RunEnd {
+    RunEnd {
+        exit_code: exit_code(&end),
+        reason: end.reason(),
+        command: "build".into(),
+        remaining,
+        landed: 0,
+        attempts: 0,
+        cost: CostSum::default(),
+        took_ms: 0,
+        needs: Vec::new(),
+        removed: Vec::new(),
+        end,
+    }
+}
+
+pub(super) fn run_ended(end: End, remaining: usize) -> Record {
+    Record::RunEnded(run_end(end, remaining))
+}
+
+/// A command that the loop carried out.
+pub(super) fn command(id: &str, command: &Command) -> Record {
+    Record::Command(OperatorCommand::new(id, command))
+}
+
 pub(super) fn started(attempt: &str, iteration: u32, task: &str) -> Started {
     Started {
         attempt: attempt.into(),
@@ -42,14 +70,17 @@ pub(super) fn started(attempt: &str, iteration: u32, task: &str) -> Started {
 }
 
 pub(super) fn start(attempt: &str, iteration: u32, task: &str) -> Record {
-    Record::AttemptStarted(started(attempt, iteration, task))
+    attempt_started(started(attempt, iteration, task))
+}
+
+pub(super) fn attempt_started(started: Started) -> Record {
+    Record::AttemptStarted { started, base: Base::default() }
 }
 
 pub(super) fn end(attempt: &str, outcome: &Outcome) -> BackendEnd {
     BackendEnd {
         attempt: attempt.into(),
-        outcome: outcome.word().into(),
-        message: outcome.to_string(),
+        outcome: outcome.clone(),
         cost: Some(0.5),
         claimed: Claimed::Done { no_change_needed: None },
         changed: 1,
@@ -58,7 +89,11 @@ pub(super) fn end(attempt: &str, outcome: &Outcome) -> BackendEnd {
 }
 
 pub(super) fn ended(attempt: &str, outcome: &Outcome) -> Record {
-    Record::BackendEnded(end(attempt, outcome))
+    backend_ended(end(attempt, outcome))
+}
+
+pub(super) fn backend_ended(end: BackendEnd) -> Record {
+    Record::BackendEnded { end, changes: Base::default() }
 }
 
 pub(super) fn verdict(attempt: &str, passed: bool) -> Record {
@@ -79,7 +114,11 @@ pub(super) fn land_intent(attempt: &str, landing: Landing) -> Record {
 }
 
 pub(super) fn landed(attempt: &str) -> Record {
-    Record::Landed { attempt: attempt.into(), commit: Some("c0ffee".into()) }
+    Record::Landed(LandedAttempt {
+        attempt: attempt.into(),
+        commit: Some("c0ffee".into()),
+        ..LandedAttempt::default()
+    })
 }
 
 pub(super) fn fail_intent(attempt: &str, failure: Failure) -> Record {
@@ -92,7 +131,16 @@ pub(super) fn fail_intent(attempt: &str, failure: Failure) -> Record {
 }
 
 pub(super) fn rolled_back(attempt: &str) -> Record {
-    Record::RolledBack { attempt: attempt.into(), salvage: Some("refs/ralph/r1/salvage".into()) }
+    discarded(attempt, Some("refs/ralph/r1/salvage"))
+}
+
+/// An attempt that is rolled back, with the ref that keeps its work.
+pub(super) fn discarded(attempt: &str, salvage: Option<&str>) -> Record {
+    Record::RolledBack(DiscardedAttempt {
+        attempt: attempt.into(),
+        salvage: salvage.map(str::to_owned),
+        ..DiscardedAttempt::default()
+    })
 }
 
 /// A whole attempt that landed.
@@ -122,12 +170,12 @@ pub(super) fn meets_limit(attempt: &str, iteration: u32, task: &str) -> Vec<Reco
     vec![
         start(attempt, iteration, task),
         ended(attempt, &outcome),
-        Record::Waiting {
+        Record::Waiting(UsageWait {
             attempt: attempt.into(),
             until: 1_000,
             backend: "claude".into(),
             reason: "5 hours".into(),
-        },
+        }),
         rolled_back(attempt),
     ]
 }

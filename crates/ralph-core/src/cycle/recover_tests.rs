@@ -120,7 +120,7 @@ fn a_usage_limit_before_the_crash_is_never_counted() {
 #[test]
 fn a_backend_that_changed_nothing_has_left_the_base() {
     let mut records = lands("a", 1, "t-1", Landing::Complete);
-    if let Record::BackendEnded(end) = &mut records[1] {
+    if let Record::BackendEnded { end, .. } = &mut records[1] {
         end.changed = 0;
     }
     let open = |n: usize| history(records[..n].to_vec()).open.unwrap();
@@ -211,7 +211,7 @@ impl World {
         let mut end = end(&attempt, &self.course.outcome);
         end.claimed = self.course.claimed.clone();
         end.changed = self.course.changed;
-        self.write(Record::BackendEnded(end))?;
+        self.write(backend_ended(end))?;
         let outcome = self.course.outcome.clone();
         self.decide(&attempt, &outcome)
     }
@@ -327,7 +327,7 @@ impl World {
 }
 
 fn was_crash(view: &AttemptView) -> bool {
-    let by_crash = view.backend.as_ref().is_none_or(|end| end.outcome == "success");
+    let by_crash = view.backend.as_ref().is_none_or(|end| end.outcome == Outcome::Success);
     let Fate::Failed { failure, .. } = &view.fate else { return false };
     by_crash && failure.kind == FailureKind::Interrupted
 }

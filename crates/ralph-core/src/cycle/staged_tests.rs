@@ -15,13 +15,34 @@ fn begin(spec: &str, counted: u32) -> Record {
     Record::ConstructStarted(ConstructStart { spec: spec.into(), counted })
 }
 
+/// The plan comes before the first iteration.
+fn iteration_of(stage: StageKind) -> u32 {
+    u32::from(stage != StageKind::Plan)
+}
+
 fn start(stage: StageKind, item: Option<&str>) -> Record {
     let item = item.map(Id::from);
-    Record::StageStarted(StageStart { stage, id: "s1".into(), item, base: Base::default() })
+    Record::StageStarted(StageStart {
+        stage,
+        iteration: iteration_of(stage),
+        id: "s1".into(),
+        item,
+    })
 }
 
 fn end(stage: StageKind, came: Came) -> Record {
-    Record::StageEnded(StageEnd { stage, came, left: 1, cost: Some(0.5), took_ms: 7 })
+    Record::StageEnded(StageEnd {
+        stage,
+        iteration: iteration_of(stage),
+        came,
+        left: 1,
+        cost: Some(0.5),
+        took_ms: 7,
+    })
+}
+
+fn iteration(iteration: u32) -> Record {
+    Record::IterationStarted(IterationStart { iteration, spec: "s.md".into() })
 }
 
 #[test]
@@ -31,7 +52,7 @@ fn iterations_and_stages_add_up_and_survive_the_journal() {
         begin("s.md", 0),
         start(StageKind::Plan, None),
         end(StageKind::Plan, Came::default()),
-        Record::IterationStarted { n: 1 },
+        iteration(1),
         start(StageKind::Build, None),
         end(StageKind::Build, came.clone()),
         start(StageKind::Verify, None),
@@ -46,12 +67,11 @@ fn iterations_and_stages_add_up_and_survive_the_journal() {
 
 #[test]
 fn numbers_go_on_for_the_same_spec_and_only_resume_goes_on_counting() {
-    let first = vec![begin("s.md", 0), Record::IterationStarted { n: 1 }];
+    let first = vec![begin("s.md", 0), iteration(1)];
     let again = [first.clone(), vec![begin("s.md", 0)]].concat();
     let staged = history(again).construct;
     assert_eq!((staged.iteration, staged.counted, staged.under_way), (1, 0, false));
-    let resumed =
-        [first.clone(), vec![begin("s.md", 1), Record::IterationStarted { n: 2 }]].concat();
+    let resumed = [first.clone(), vec![begin("s.md", 1), iteration(2)]].concat();
     let staged = history(resumed).construct;
     assert_eq!((staged.iteration, staged.counted), (2, 2));
     let other = [first, vec![begin("other.md", 0)]].concat();
@@ -70,12 +90,9 @@ fn a_task_nobody_verified_is_remembered_until_somebody_has_a_word() {
 
 #[test]
 fn an_item_is_remembered_as_broken_down_from_the_moment_it_is_tried() {
-    let mut records = vec![
-        begin("s.md", 0),
-        Record::IterationStarted { n: 1 },
-        start(StageKind::Decompose, Some("t-1")),
-    ];
+    let mut records =
+        vec![begin("s.md", 0), iteration(1), start(StageKind::Decompose, Some("t-1"))];
     assert_eq!(history(records.clone()).construct.decomposed, ["t-1".into()]);
-    records.push(Record::IterationStarted { n: 2 });
+    records.push(iteration(2));
     assert!(history(records).construct.decomposed.is_empty());
 }

@@ -1,11 +1,11 @@
 use super::super::model_tests::*;
 use super::*;
 use crate::backend::Outcome;
-use crate::cycle::{BackendEnd, End, Landing, OnceEnd, Record, Signal, Tripped};
+use crate::control::Command;
+use crate::cycle::{BackendEnd, End, Landing, Record, Signal, Tripped};
 
 fn over(end: &End) -> Value {
-    let ended = Record::RunEnded { end: end.word().into(), message: end.reason(), remaining: 1 };
-    state_of(&history([run("r1", 0), ended]))["status"].clone()
+    state_of(&history([run("r1", 0), run_ended(end.clone(), 1)]))["status"].clone()
 }
 
 fn handed_over(
@@ -15,7 +15,7 @@ fn handed_over(
     handoff_bytes: u64,
 ) -> [Record; 2] {
     let end = BackendEnd { handoff_bytes, ..end(attempt, outcome) };
-    [start(attempt, iteration, "T-003"), Record::BackendEnded(end)]
+    [start(attempt, iteration, "T-003"), backend_ended(end)]
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn every_end_has_a_word_that_readers_know_and_only_success_is_complete() {
         (End::Interrupted(Signal::Terminate), "interrupted"),
         (End::Paused { reason: reason() }, "paused"),
         (End::TaskComplete("t-1".into()), "paused"),
-        (End::Once(OnceEnd::Landed), "paused"),
+        (End::OnceLanded, "paused"),
         (End::Stopped, "paused"),
         (End::MaxCost { limit: 1.0, spent: 1.0 }, "paused"),
         (End::UsageLimit { reason: reason() }, "paused"),
@@ -60,18 +60,14 @@ fn every_end_has_a_word_that_readers_know_and_only_success_is_complete() {
 
 #[test]
 fn a_paused_run_says_so_and_a_new_run_is_running() {
-    let command = |command: &str| Record::Command {
-        id: command.into(),
-        command: command.into(),
-        argument: None,
-        ignored: None,
-        next: None,
-    };
     let status = |records: Vec<Record>| state_of(&history(records))["status"].clone();
-    let records = vec![run("r1", 0), command("pause")];
+    let records = vec![run("r1", 0), command("c1", &Command::Pause)];
     assert_eq!(status(records.clone()), "paused");
-    assert_eq!(status([records.clone(), vec![command("resume")]].concat()), "running");
-    let ended = Record::RunEnded { end: "paused".into(), message: String::new(), remaining: 1 };
+    assert_eq!(
+        status([records.clone(), vec![command("c2", &Command::Resume)]].concat()),
+        "running"
+    );
+    let ended = run_ended(End::Paused { reason: String::new() }, 1);
     assert_eq!(status([records, vec![ended, run("r2", 0)]].concat()), "running");
 }
 

@@ -31,14 +31,14 @@ fn run() -> Value {
 }
 
 fn started(id: &str, n: u32, task: &str) -> Value {
-    json!({"record": "attempt_started", "attempt": id, "run": "r1", "iteration": n, "task": task,
-        "name": "a name", "retries": 0, "backend": "sim", "base": null})
+    json!({"record": "attempt_started", "attempt": id, "run": "r1", "iteration": n, "task_id": task,
+        "name": "a name", "retry": 0, "backend": "sim", "base": null})
 }
 
 fn ended(id: &str, cost: f64) -> Value {
-    json!({"record": "backend_ended", "attempt": id, "outcome": "success", "message": "finished",
-        "claimed": {"claim": "done"}, "changes": null, "changed": 2, "cost": cost,
-        "tokens": [100, 10], "took_ms": 4000})
+    json!({"record": "backend_ended", "attempt": id, "outcome": "success",
+        "claimed": {"claim": "done"}, "changes": null, "changed_files": 2, "cost_usd": cost,
+        "tokens": [100, 10], "duration_ms": 4000})
 }
 
 fn judged(id: &str, passed: bool) -> Value {
@@ -159,7 +159,7 @@ fn a_budget_is_what_the_run_says_or_else_what_is_configured() {
 fn a_gate_runs_from_its_start_to_its_end_and_no_longer_than_its_attempt() {
     let gate = |record: &str| {
         json!({"record": record, "attempt": "a", "gate": "test", "on": "result",
-            "passed": false, "took_ms": 5})
+            "passed": false, "duration_ms": 5})
     };
     let all = [
         run(),

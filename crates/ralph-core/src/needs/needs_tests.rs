@@ -1,6 +1,8 @@
 use serde_json::json;
 
 use super::*;
+use crate::cycle::model_tests::run_end;
+use crate::cycle::{End, Record, RunEnd, Signal};
 use crate::format::{Format, codec};
 use crate::inbox::Inbox;
 
@@ -26,12 +28,16 @@ fn told(needs: &[Need]) -> Vec<(NeedKind, &str)> {
     needs.iter().map(|need| (need.kind, need.command.as_str())).collect()
 }
 
-fn run(end: &str) -> Vec<serde_json::Value> {
+fn run(end: End) -> Vec<serde_json::Value> {
     let start = json!({"record": "run_started", "run": "r", "command": "build",
         "plan": "ralph/plan.jsonl", "mode": "handoff-only", "budget": {"max_cost": 2.5,
         "max_iterations": 5, "timeout_s": 60}});
-    let ended = json!({"record": "run_ended", "end": end, "message": "so", "remaining": 1});
-    vec![start, ended]
+    let ended = Record::RunEnded(RunEnd { reason: "so".into(), ..run_end(end, 1) });
+    vec![start, serde_json::to_value(ended).unwrap()]
+}
+
+fn blocked() -> End {
+    End::Blocked { why: Vec::new() }
 }
 
 const FAILED: &str = r#"{"t":"task","id":"t-aaaa","name":"A","s":"p"}
@@ -42,7 +48,7 @@ const FAILED: &str = r#"{"t":"task","id":"t-aaaa","name":"A","s":"p"}
 
 #[test]
 fn a_failed_task_that_became_an_issue_is_one_need_with_its_own_id() {
-    let found = of(FAILED, &run("blocked"), "");
+    let found = of(FAILED, &run(blocked()), "");
     assert_eq!(
         told(&found),
         [
@@ -60,7 +66,7 @@ fn circles_and_missing_dependencies_have_a_command_that_ends_them() {
 {"t":"task","id":"t-bbbb","name":"B","s":"p","deps":["t-aaaa"]}
 {"t":"task","id":"t-cccc","name":"C","s":"p","deps":["t-gone","t-aaaa"]}
 "#;
-    let found = of(plan, &run("blocked"), "");
+    let found = of(plan, &run(blocked()), "");
     assert_eq!(
         told(&found),
         [
@@ -73,16 +79,21 @@ fn circles_and_missing_dependencies_have_a_command_that_ends_them() {
 #[test]
 fn the_end_of_the_last_run_says_how_to_go_on_while_work_is_left() {
     let plan = r#"{"t":"task","id":"t-aaaa","name":"A","s":"p"}"#.to_owned() + "\n";
-    let go_on = |end: &str| {
+    let go_on = |end: End| {
         let found = of(&plan, &run(end), "");
         found.first().map(|need| need.command.clone())
     };
-    assert_eq!(go_on("max_cost_reached").as_deref(), Some("ralph build --max-cost 2.5"));
-    for end in ["interrupted", "stopped", "max_iterations_reached", "usage_limit", "blocked"] {
-        assert_eq!(go_on(end).as_deref(), Some("ralph build"), "{end}");
+    let poor = End::MaxCost { limit: 2.5, spent: 2.5 };
+    assert_eq!(go_on(poor).as_deref(), Some("ralph build --max-cost 2.5"));
+    let interrupted = || End::Interrupted(Signal::Interrupt);
+    let limited = End::UsageLimit { reason: "5 hours".into() };
+    for end in [interrupted(), End::Stopped, End::MaxIterations(5), limited, blocked()] {
+        assert_eq!(go_on(end.clone()).as_deref(), Some("ralph build"), "{end:?}");
     }
-    for end in ["complete", "unproven", "once_landed", "task_complete"] {
-        assert_eq!(go_on(end), None, "{end}");
+    let unproven = End::Unproven { tasks: vec!["t-bbbb".into()] };
+    let task_complete = End::TaskComplete("t-bbbb".into());
+    for end in [End::Complete, unproven, End::OnceLanded, task_complete] {
+        assert_eq!(go_on(end.clone()), None, "{end:?}");
     }
-    assert!(of("", &run("interrupted"), "").is_empty(), "nothing is left");
+    assert!(of("", &run(interrupted()), "").is_empty(), "nothing is left");
 }

@@ -79,7 +79,7 @@ fn a_prompt_that_is_too_long_says_once_what_is_missing_and_where_it_is() {
     for file in [".ralph/skills/rust-errors.md", &material.whole_file, "handoff-003.json"] {
         assert!(prompt.text.contains(file), "{file} is not named:\n{}", prompt.text);
     }
-    let log = serde_json::to_value(prompt.metadata()).unwrap();
+    let log = serde_json::to_value(prompt.size()).unwrap();
     assert_eq!(log["left_out"][0]["section"], "skills");
     assert_eq!(log["budget_tokens"], 800);
     assert!(log["whole_tokens"].as_u64() > log["tokens"].as_u64());

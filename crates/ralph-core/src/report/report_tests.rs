@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::cycle::Entry;
+use crate::cycle::model_tests::run_end;
+use crate::cycle::{End, Entry, Record, RunEnd, Signal};
 use crate::format::{self, Format};
 use crate::inbox::Inbox;
 use crate::needs::Running;
@@ -31,7 +32,7 @@ fn begins(minute: u32, n: u32, task: &str, retries: u32) -> Value {
         minute,
         json!({
             "record": "attempt_started", "attempt": format!("01JAAA{n}"), "run": "01JRUN",
-            "iteration": n, "task": task, "name": "Resize <b>", "retries": retries, "backend": "claude",
+            "iteration": n, "task_id": task, "name": "Resize <b>", "retry": retries, "backend": "claude",
             "base": null,
         }),
     )
@@ -42,8 +43,8 @@ fn ends(minute: u32, n: u32, cost: Value) -> Value {
         minute,
         json!({
             "record": "backend_ended", "attempt": format!("01JAAA{n}"), "outcome": "success",
-            "message": "finished", "cost": cost, "claimed": { "claim": "done" }, "changes": null,
-            "changed": 2, "took_ms": 300_000,
+            "cost_usd": cost, "claimed": { "claim": "done" }, "changes": null,
+            "changed_files": 2, "duration_ms": 300_000,
         }),
     )
 }
@@ -95,11 +96,13 @@ fn run(minute: u32, command: &str) -> Value {
     )
 }
 
+fn run_ended(minute: u32, end: End, reason: &str, remaining: usize) -> Value {
+    let end = RunEnd { reason: reason.into(), ..run_end(end, remaining) };
+    at(minute, serde_json::to_value(Record::RunEnded(end)).unwrap())
+}
+
 fn over(minute: u32) -> Value {
-    at(
-        minute,
-        json!({ "record": "run_ended", "end": "complete", "message": "all done", "remaining": 0 }),
-    )
+    run_ended(minute, End::Complete, "all done", 0)
 }
 
 /// t-aaaa fails once and lands; t-bbbb lands at once; t-cccc fails.
@@ -224,11 +227,10 @@ fn a_spec_that_was_committed_as_a_whole_is_undone_as_a_whole() {
     records.extend(lands(4, 1, Some(FIRST)));
     records.push(at(5, json!({
         "record": "answered", "id": "c", "role": "verify", "backend": "claude", "outcome": "success",
-        "message": "", "cost": 0.5, "log": "", "took_ms": 60_000,
+        "answer": "", "usable": true, "cost_usd": 0.5, "log": "", "duration_ms": 60_000,
     })));
     let note = json!({
-        "record": "noted", "event": "spec_complete", "message": "ralph: complete a (333)",
-        "details": { "commit": WHOLE, "spec": "a.md" },
+        "record": "spec_landed", "subject": "ralph: complete a", "commit": WHOLE, "spec": "a.md",
     });
     records.push(at(6, note));
     let inbox = r#"{"t":"inbox","id":"q-aaaa","spec":"a.md","added_at":"2025-01-19T10:00:00Z","status":"done","completed_at":"2025-01-20T02:06:00Z"}
@@ -260,8 +262,7 @@ fn work_that_is_not_on_the_branch_has_no_undo_and_says_so() {
 #[test]
 fn a_spec_that_failed_says_why_where_its_work_is_and_how_to_try_again() {
     let note = json!({
-        "record": "noted", "event": "spec_failed", "message": "b.md failed",
-        "details": { "spec": "b.md", "why": "no progress", "stash": "4444444444dddd" },
+        "record": "spec_failed", "spec": "b.md", "why": "no progress", "kept": "4444444444dddd",
     });
     let inbox = r#"{"t":"inbox","id":"q-bbbb","spec":"b.md","added_at":"2025-01-19T10:00:00Z","status":"failed","error":"no progress","completed_at":"2025-01-20T02:06:00Z"}
 {"t":"inbox","id":"q-cccc","spec":"old.md","added_at":"2025-01-10T10:00:00Z","status":"failed","error":"x","completed_at":"2025-01-10T12:00:00Z"}
@@ -372,24 +373,24 @@ proptest! {
 
 #[test]
 fn a_run_that_stopped_before_its_work_was_done_needs_somebody_to_go_on() {
-    let ended = |end: &str| {
-        let message = "its model failed: no key";
-        let run_ended =
-            json!({ "record": "run_ended", "end": end, "message": message, "remaining": 1 });
+    let ended = |end: End| {
+        let run_ended = run_ended(1, end, "its model failed: no key", 1);
         let start = json!({
             "record": "construct_started", "spec": "a b.md", "plan": "ralph/plan.jsonl", "limit": 3,
         });
-        report(&past(&[run(0, "construct"), at(0, start), at(1, run_ended)]), "", "", None)
+        report(&past(&[run(0, "construct"), at(0, start), run_ended]), "", "", None)
     };
-    let need = &ended("no_plan").needs[0];
+    let need = &ended(End::NoPlan { why: "no key".into(), log: None }).needs[0];
     assert_eq!(
         (need.text.as_str(), need.command.as_str()),
         ("ralph construct stopped: its model failed: no key", "ralph construct 'a b.md'")
     );
-    for end in ["stopped", "interrupted", "max_iterations_reached", "usage_limit"] {
-        assert_eq!(ended(end).needs[0].command, "ralph construct 'a b.md'", "{end}");
+    let limited = End::UsageLimit { reason: "5 hours".into() };
+    let interrupted = End::Interrupted(Signal::Interrupt);
+    for end in [End::Stopped, interrupted, End::MaxIterations(3), limited] {
+        assert_eq!(ended(end.clone()).needs[0].command, "ralph construct 'a b.md'", "{end:?}");
     }
-    assert_eq!(ended("complete").needs, []);
+    assert_eq!(ended(End::Complete).needs, []);
 }
 
 #[test]

@@ -1,0 +1,422 @@
+//! One record of every kind that tells something, and of every shape that its parts have.
+
+use super::model_tests::*;
+use super::*;
+use crate::backend::{Ending, Outcome};
+use crate::construct::Summary;
+use crate::control::{Command, OperatorCommand, Setting};
+use crate::cost_sum::CostSum;
+use crate::gate::{GateCheck, GateVerdict};
+use crate::memory::roles::directive::{FailurePattern, PostAction, PostDirective, StuckDetection};
+use crate::memory::{Overlap, Trigger};
+use crate::needs::{Need, NeedKind};
+use crate::plan::AmendmentOutcome;
+use crate::prompt::{LeftOut, PromptSize, Section};
+use crate::view::Tally;
+
+const TASKS: Tally = Tally { pending: 1, done: 2, accepted: 3, blocked: 4, failed: 5, skipped: 6 };
+
+/// A journal with every record that tells something, each with all of its fields.
+pub(crate) fn samples() -> Vec<Record> {
+    let mut records = vec![run_started()];
+    records.extend(attempts());
+    records.extend(ends().into_iter().map(|end| run_ended(end, 1)));
+    records.push(Record::RunEnded(full_run_end()));
+    records.extend(commands());
+    records.extend(of_construct());
+    records.extend(of_agents());
+    records.extend(of_memory());
+    records.extend(remarks());
+    records
+}
+
+/// Every way in which a loop ends.
+fn ends() -> Vec<End> {
+    let text = || String::from("why");
+    vec![
+        End::Complete,
+        End::Unproven { tasks: vec!["t-1".into()] },
+        End::TaskComplete("t-1".into()),
+        End::Blocked { why: vec![text()] },
+        End::NotVerified { why: vec![text()] },
+        End::MaxIterations(3),
+        End::MaxCost { limit: 1.5, spent: 1.75 },
+        End::OnceLanded,
+        End::OnceFailed,
+        End::Interrupted(Signal::Interrupt),
+        End::Interrupted(Signal::Terminate),
+        End::Stopped,
+        End::Breaker(Tripped { reason: text(), evidence: vec![text()] }),
+        End::UsageLimit { reason: text() },
+        End::Backend { reason: text(), advice: Some(text()) },
+        End::Backend { reason: text(), advice: None },
+        End::Gate { reason: text(), advice: text() },
+        End::FalseDone,
+        End::NoPlan { why: text(), log: Some(text()) },
+        End::NoPlan { why: text(), log: None },
+        End::Paused { reason: text() },
+    ]
+}
+
+/// Every way in which a run of a backend ends.
+fn outcomes() -> Vec<Outcome> {
+    let message = || String::from("what it said");
+    let crash = |ending| Outcome::Crash { ending, message: message() };
+    vec![
+        Outcome::Success,
+        Outcome::MaxTurns,
+        Outcome::ContextLimit,
+        Outcome::Budget,
+        Outcome::RateLimit { resets_at: Some(1_000), message: message() },
+        Outcome::RateLimit { resets_at: None, message: message() },
+        Outcome::NotLoggedIn { message: message() },
+        Outcome::NotInstalled,
+        Outcome::PermissionDenied { tools: vec!["Bash".into()] },
+        Outcome::ApiError { status: Some(529), message: message() },
+        Outcome::ApiError { status: None, message: message() },
+        crash(Ending::Code(1)),
+        crash(Ending::Signal(9)),
+        crash(Ending::NotFound),
+        Outcome::NoOutput,
+        Outcome::Malformed { message: message() },
+        Outcome::Timeout,
+        Outcome::Idle,
+        Outcome::Cancelled,
+    ]
+}
+
+fn run_started() -> Record {
+    Record::RunStarted(RunStart {
+        run: "r1".into(),
+        command: "build".into(),
+        plan: "plan.json".into(),
+        mode: "handoff-only".into(),
+        counted: 1,
+        spent: 0.5,
+        form: JOURNAL_FORM,
+        backend: "claude".into(),
+        gates: vec!["test".into()],
+        tasks: TASKS,
+        budget: Some(Budget { max_cost: Some(2.5), max_iterations: 5, timeout_s: 60 }),
+        allow_unproven: true,
+    })
+}
+
+fn full_run_end() -> RunEnd {
+    let need = Need {
+        kind: NeedKind::Blocked,
+        task: Some("t-1".into()),
+        spec: Some("s.md".into()),
+        text: "t-1 is blocked: which key?".into(),
+        command: "ralph task retry t-1".into(),
+        effect: "gives it another attempt".into(),
+    };
+    let removed = AmendmentRow {
+        at: "t1".into(),
+        iteration: 2,
+        by_task: "t-1".into(),
+        outcome: AmendmentOutcome { action: "remove".into(), ..amendment() },
+        words: "removed t-2 Two".into(),
+    };
+    RunEnd {
+        landed: 1,
+        attempts: 2,
+        cost: CostSum { usd: 1.25, unknown_runs: 1 },
+        took_ms: 7,
+        needs: vec![need],
+        removed: vec![removed],
+        ..run_end(End::FalseDone, 1)
+    }
+}
+
+/// Attempts with every outcome, one with every claim that a person has to hear about, gates, and
+/// everything that can become of a task.
+fn attempts() -> Vec<Record> {
+    let full = Started {
+        name: "One".into(),
+        retries: 1,
+        max_retries: 2,
+        backend: "claude".into(),
+        model: Some("opus".into()),
+        log: Some("logs/a.jsonl".into()),
+        tasks: TASKS,
+        ..started("a", 1, "t-1")
+    };
+    let ended_well = BackendEnd {
+        tokens: Some((100, 10)),
+        session: Some("s-1".into()),
+        review: Some("which licence?".into()),
+        summary: "wrote it".into(),
+        story: "tried twice".into(),
+        handoff: Some("handoff-001.json".into()),
+        handoff_bytes: 5_000,
+        took_ms: 7,
+        ..end("a", &Outcome::Success)
+    };
+    let gate = |on| GateStart { attempt: "a".into(), gate: "test".into(), on };
+    let mut records = vec![attempt_started(full), backend_ended(ended_well)];
+    for (on, passed) in [(On::Result, false), (On::Base, true), (On::Alone, true)] {
+        records.push(Record::GateStarted(gate(on)));
+        records.push(Record::GateEnded(GateEnd { start: gate(on), passed, took_ms: 7 }));
+    }
+    records.extend([Record::Judged(full_verdict(false)), Record::Judged(full_verdict(true))]);
+    records.extend([land_intent("a", Landing::Partial), full_landing()]);
+    records
+        .push(Record::Regated(Regating { commit: "c0ffee".into(), failed: vec!["test".into()] }));
+    for (n, outcome) in (2..).zip(outcomes()) {
+        let attempt = n.to_string();
+        records.extend([start(&attempt, n, "t-1"), ended(&attempt, &outcome)]);
+        records.push(Record::RolledBack(DiscardedAttempt {
+            attempt,
+            salvage: (n % 2 == 0).then(|| "refs/ralph/r1/salvage".into()),
+            then: match n % 4 {
+                0 => AfterFailure::Retry(2),
+                1 => AfterFailure::Decompose,
+                2 => AfterFailure::GiveUp,
+                _ => AfterFailure::Unchanged,
+            },
+            tasks: TASKS,
+        }));
+    }
+    let reason = String::from("which key?");
+    for (attempt, claimed) in [
+        ("x", Claimed::NeedsHuman { reason: reason.clone() }),
+        ("y", Claimed::Blocked { reason }),
+        ("z", Claimed::Done { no_change_needed: Some("it was there".into()) }),
+    ] {
+        let ended = BackendEnd { claimed, cost: None, ..end(attempt, &Outcome::Success) };
+        let failure = Failure::new(FailureKind::Blocked, "a person has to decide");
+        records.extend([start(attempt, 40, "t-1"), backend_ended(ended)]);
+        records.extend([fail_intent(attempt, failure), rolled_back(attempt)]);
+    }
+    records.extend(meets_limit("l", 41, "t-1"));
+    records.push(Record::Waited);
+    records
+}
+
+fn full_verdict(passed: bool) -> GateVerdict {
+    let check = GateCheck {
+        name: "test".into(),
+        command: "make test".into(),
+        passed,
+        preexisting: passed,
+        blocks: !passed,
+        ending: "exit code 1".into(),
+        failing: vec!["a_test".into()],
+        excerpt: "a_test: red".into(),
+        log: Some("logs/test.txt".into()),
+    };
+    GateVerdict {
+        attempt: "a".into(),
+        passed,
+        checks: vec![check],
+        unproven: vec!["no gate ran".into()],
+        judges: vec!["tests/a.rs: changed".into()],
+        forbidden: vec!["ralph.toml".into()],
+        report: Some("gates/a.json".into()),
+    }
+}
+
+fn full_landing() -> Record {
+    Record::Landed(LandedAttempt {
+        attempt: "a".into(),
+        commit: Some("c0ffee".into()),
+        remarks: vec!["the agent committed by itself".into()],
+        tasks: TASKS,
+    })
+}
+
+/// Every command of the operator, one of a signal, one that came to nothing, and one that is left to
+/// a person.
+fn commands() -> Vec<Record> {
+    let setting = Setting::new("mode", "handoff-only").unwrap();
+    let all = [
+        Command::Pause,
+        Command::Resume,
+        Command::Skip("t-1".into()),
+        Command::Note("use the cache".into()),
+        Command::Stop,
+        Command::KillAttempt,
+        Command::Retry("t-1".into()),
+        Command::Set(setting),
+    ];
+    let mut records: Vec<Record> =
+        (1..).zip(&all).map(|(n, asked)| command(&format!("c{n}"), asked)).collect();
+    let stop = OperatorCommand::new("c9", &Command::Stop);
+    records.extend([
+        Record::Command(OperatorCommand::of_signal("1")),
+        Record::Command(OperatorCommand {
+            promise: "after the attempt".into(),
+            ignored: Some("there is none".into()),
+            ..stop.clone()
+        }),
+        Record::Command(OperatorCommand { next: Some("ralph stop".into()), ..stop }),
+        Record::CommandRefused(Remark::new("`dance` is no command")),
+    ]);
+    records
+}
+
+fn of_construct() -> Vec<Record> {
+    let came = Came {
+        built: vec!["t-1".into()],
+        accepted: vec!["t-2".into()],
+        spec_accepted: true,
+        ruled_out: vec![Ruling { issue: "odd".into(), reason: "not asked for".into() }],
+        notes: vec!["a verdict about t-9 is ignored".into()],
+        ..Came::default()
+    };
+    let (stage, iteration, spec) = (StageKind::Verify, 1, String::from("s.md"));
+    let stage_end =
+        StageEnd { stage, iteration, came: came.clone(), left: 1, cost: Some(0.5), took_ms: 7 };
+    let start = |stage, item| StageStart { stage, iteration, id: "s1".into(), item };
+    let mut records = vec![
+        Record::ConstructStarted(ConstructStart { spec: spec.clone(), counted: 1 }),
+        Record::IterationStarted(IterationStart { iteration, spec: spec.clone() }),
+        Record::StageStarted(start(StageKind::Decompose, Some("t-3".into()))),
+        Record::StageStarted(start(stage, None)),
+        Record::StageEnded(stage_end.clone()),
+    ];
+    for task in [Some("t-1".into()), None] {
+        let (why, log) = ("no JSON".into(), "logs/v.jsonl".into());
+        records.push(Record::NotVerified(NotVerified { task, why, log }));
+    }
+    for end in ends() {
+        records.push(Record::ConstructEnded(Summary {
+            spec: spec.clone(),
+            reason: end.reason(),
+            end,
+            stages: vec![stage_end.clone()],
+            total: came.clone(),
+            took_ms: 7,
+            cost: Some(0.5),
+            left: vec!["t-3 C: to be done".into()],
+        }));
+    }
+    for commit in [Some("c0ffee".into()), None] {
+        let (spec, subject) = (Some(spec.clone()), "ralph: s.md".into());
+        records.push(Record::SpecLanded(SpecLanded { spec, commit, subject }));
+    }
+    let kept = Some("refs/ralph/r1/salvage".into());
+    records.push(Record::SpecFailed(SpecFailed { spec, why: "no progress".into(), kept }));
+    records
+}
+
+fn of_agents() -> Vec<Record> {
+    let asked = Asked {
+        id: "k1".into(),
+        role: "verify".into(),
+        item: "t-1".into(),
+        backend: "claude".into(),
+        log: "logs/v.jsonl".into(),
+    };
+    let mut records = vec![Record::Asked(asked)];
+    for (n, outcome) in (0..).zip(outcomes()) {
+        records.push(Record::Answered(Answered {
+            id: "k1".into(),
+            role: "verify".into(),
+            item: "t-1".into(),
+            backend: "claude".into(),
+            model: Some("opus".into()),
+            answer: outcome.to_string(),
+            usable: outcome == Outcome::Success,
+            outcome,
+            cost: (n % 2 == 0).then_some(0.5),
+            tokens: Some((100, 10)),
+            log: "logs/v.jsonl".into(),
+            took_ms: 7,
+        }));
+    }
+    let task_remark = || TaskRemark { task: "t-1".into(), text: "left out: not needed".into() };
+    let stuck = StuckDetection {
+        is_stuck: true,
+        evidence: "iterations 2 and 3".into(),
+        suggested_action: "another way".into(),
+    };
+    let pattern = FailurePattern { pattern: "lint is red".into(), evidence: "2 and 3".into() };
+    let advice = |failure_pattern| PostDirective {
+        action: PostAction::ModifyPlan,
+        reason: "it is too large".into(),
+        failure_pattern,
+        plan_suggestions: vec!["split t-1".into()],
+    };
+    records.extend([
+        Record::Researched(task_remark()),
+        Record::TaskSkipped(task_remark()),
+        Record::ReviewRequested(ReviewRequest {
+            task: "t-1".into(),
+            attempt: None,
+            reason: "which key?".into(),
+        }),
+        Record::StuckDetected(stuck),
+        Record::Advised(advice(None)),
+        Record::Advised(advice(Some(pattern))),
+        Record::PassEnded(PassAnswer {
+            pass: "review".into(),
+            iteration: 1,
+            file: "passes/1.json".into(),
+            summary: "approve".into(),
+        }),
+        Record::PassFailed(PassFailure { pass: "review".into(), why: "took too long".into() }),
+        Record::AgentStep(Remark::new("s.md is next")),
+        Record::Amended(PlanAmended {
+            attempt: "a".into(),
+            iteration: 1,
+            task: "t-1".into(),
+            outcomes: vec![
+                amendment(),
+                AmendmentOutcome { refused: Some("it is done".into()), ..amendment() },
+            ],
+        }),
+    ]);
+    records
+}
+
+fn amendment() -> AmendmentOutcome {
+    AmendmentOutcome {
+        action: "modify".into(),
+        id: Some("t-2".into()),
+        name: "Two".into(),
+        fields: vec!["deps".into()],
+        reason: Some("it comes first".into()),
+        refused: None,
+    }
+}
+
+fn of_memory() -> Vec<Record> {
+    let (overlap, threshold) = (Overlap { shared: 1, terms: 8 }, 0.25);
+    let triggers = [
+        Trigger::Metadata { libraries: 2 },
+        Trigger::Novelty { overlap, threshold },
+        Trigger::Bytes { bytes: 32_001, threshold: 32_000 },
+        Trigger::Periodic { iterations: 5, interval: 5 },
+    ];
+    let mut records: Vec<Record> = triggers.map(Record::IndexDue).into();
+    let where_to_read = vec!["skills/a.md".into()];
+    let left_out = Section::ALL.map(|section| LeftOut {
+        section,
+        tokens: 7,
+        where_to_read: where_to_read.clone(),
+    });
+    records.extend([
+        Record::IndexUndone { why: vec!["k-1 is gone".into()] },
+        Record::Indexed { iteration: 4 },
+        Record::PromptTruncated(PromptSize {
+            budget_tokens: 800,
+            tokens: 790,
+            whole_tokens: 2_000,
+            left_out: left_out.into(),
+        }),
+    ]);
+    records
+}
+
+fn remarks() -> Vec<Record> {
+    let remark = || Remark::new("so it is");
+    vec![
+        Record::ContextNoted(remark()),
+        Record::LedgerRestored(remark()),
+        Record::TreeRestored(TreeRestored { role: "verify".into(), paths: vec!["a.rs".into()] }),
+        Record::Recovered(remark()),
+        Record::Warned(remark()),
+    ]
+}
