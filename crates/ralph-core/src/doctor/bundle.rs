@@ -10,7 +10,7 @@ use crate::dashboard::redact::{HIDDEN, Redactor};
 use crate::text::clip;
 
 /// Fields of a record that say what ralph did.
-const FIELDS: [&str; 38] = [
+pub(super) const FIELDS: [&str; 38] = [
     "at",
     "record",
     "run",
@@ -20,20 +20,22 @@ const FIELDS: [&str; 38] = [
     "counted",
     "spent",
     "form",
-    "end",
+    "status",
+    "exit_code",
     "message",
     "remaining",
     "attempt",
     "iteration",
-    "task",
+    "task_id",
+    "retry",
     "retries",
     "backend",
     "model",
     "outcome",
-    "cost",
+    "cost_usd",
     "tokens",
-    "changed",
-    "took_ms",
+    "changed_files",
+    "duration_ms",
     "passed",
     "checks",
     "name",
@@ -46,9 +48,7 @@ const FIELDS: [&str; 38] = [
     "reason",
     "id",
     "role",
-    "n",
     "stage",
-    "event",
 ];
 
 /// Longest text of a field.

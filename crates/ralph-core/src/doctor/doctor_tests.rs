@@ -1,9 +1,10 @@
 use std::time::Duration;
 
-use super::bundle::{record, secrets, settings};
+use super::bundle::{FIELDS, record, secrets, settings};
 use super::*;
 use crate::config::GateKind;
 use crate::control::Queue;
+use crate::cycle::sample_tests::samples;
 use crate::dashboard::redact::{HIDDEN, Redactor};
 use crate::gate::{Check, Ending, Failures, Need};
 
@@ -132,16 +133,28 @@ fn a_summary_counts_what_is_not_ok() {
 fn a_record_leaves_without_tasks_code_and_secrets() {
     let line = r#"{"at":"now","record":"fail_intent","attempt":"a1","context":"fn main() {}",
         "failure":{"kind":"gates","message":"red with sk-abcdefghij1234567890\nfn main"},
-        "task":"t-aaaa","name":"the secret plan","base":{"tree":"x"},"summary":"I wrote it",
+        "task_id":"t-aaaa","name":"the secret plan","base":{"tree":"x"},"summary":"I wrote it",
+        "task":{"id":"t-aaaa","name":"a secret task"},
         "checks":[{"name":"test","passed":false,"preexisting":false,"output":"src"}]}"#;
     let shown = record(line, &Redactor::default()).unwrap();
-    for gone in ["fn main", "the secret plan", "sk-abc", "tree", "I wrote it", "src"] {
+    for gone in
+        ["fn main", "the secret plan", "a secret task", "sk-abc", "tree", "I wrote it", "src"]
+    {
         assert!(!shown.contains(gone), "{gone}: {shown}");
     }
     for kept in ["fail_intent", "t-aaaa", "gates", "\"test\"", HIDDEN] {
         assert!(shown.contains(kept), "{kept}: {shown}");
     }
     assert_eq!(record("not json", &Redactor::default()), None);
+}
+
+#[test]
+fn every_field_that_may_leave_is_a_field_of_some_record() {
+    let written: String =
+        samples().iter().map(|record| serde_json::to_string(record).unwrap()).collect();
+    let unknown: Vec<_> =
+        FIELDS.iter().filter(|field| !written.contains(&format!("\"{field}\":"))).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
 }
 
 #[test]
