@@ -41,6 +41,7 @@ mod memory_roles;
 mod memory_undone;
 mod needs;
 mod numbers;
+mod one_stream;
 mod options;
 mod plans;
 mod processes;
