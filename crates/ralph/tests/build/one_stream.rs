@@ -12,7 +12,7 @@ const LIVE: [&str; 2] = ["backend", "paused"];
 
 /// A task for each way in which an attempt can end, and the command that gates them.
 fn every_ending() -> Repo {
-    let names = ["t-land", "t-gate", "t-idle", "t-died", "t-mute", "t-part", "t-hold"];
+    let names = ["t-land", "t-gate", "t-idle", "t-died", "t-mute", "t-hold", "t-part"];
     let repo = repo(&names.map(task));
     let steps = [
         ("t-land", GOOD),
