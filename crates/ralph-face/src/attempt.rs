@@ -1,6 +1,6 @@
 //! Finished and running attempts in words and as JSON, for `ralph attempts` and `ralph show`.
 
-use ralph_core::cycle::{AttemptView, Claimed, Fate, Landing, Proof};
+use ralph_core::cycle::{AttemptView, Fate, Landing, Proof};
 use ralph_core::gate::GateCheck;
 use ralph_core::needs::Running;
 use serde_json::{Value, json};
@@ -63,20 +63,6 @@ pub fn kept_short(view: &AttemptView) -> Option<&str> {
     }
 }
 
-/// What the backend claimed, in words.
-pub fn claim(claimed: &Claimed) -> String {
-    match claimed {
-        Claimed::Done { no_change_needed: None } => "done".to_owned(),
-        Claimed::Done { no_change_needed: Some(why) } => {
-            format!("nothing had to be changed: {why}")
-        }
-        Claimed::Partial => "a part of it is done".to_owned(),
-        Claimed::Blocked { reason } => format!("blocked: {reason}"),
-        Claimed::NeedsHuman { reason } => format!("a person has to decide: {reason}"),
-        Claimed::Nothing => "nothing that counts".to_owned(),
-    }
-}
-
 /// Everything about an attempt. The names are those of the journal and of `events.jsonl`.
 pub fn as_json(view: &AttemptView, running: &Running) -> Value {
     let started = &view.started;
@@ -101,7 +87,7 @@ pub fn as_json(view: &AttemptView, running: &Running) -> Value {
     if let Some(end) = &view.backend {
         value["outcome"] = json!(end.outcome);
         value["outcome_message"] = json!(end.message);
-        value["claim"] = json!(end.claimed);
+        value["claim"] = json!(end.claim);
         value["summary"] = json!(end.summary);
         value["session"] = json!(end.session);
         value["handoff"] = json!(end.handoff);

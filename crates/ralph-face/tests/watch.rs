@@ -36,7 +36,7 @@ fn story() -> Vec<Value> {
             "budget": {"max_cost": 5.0, "max_iterations": 20, "timeout_s": 1800}}),
         started("a", 1, 0),
         json!({"record": "backend_ended", "attempt": "a", "outcome": "success", "message": "done",
-            "claimed": {"claim": "done"}, "changes": null, "changed": 2, "cost": 0.08,
+            "claim": {"kind": "done"}, "changes": null, "changed": 2, "cost": 0.08,
             "took_ms": 4000}),
         json!({"record": "judged", "attempt": "a", "passed": false,
             "checks": [{"name": "test", "passed": false}]}),
@@ -159,7 +159,7 @@ fn a_cost_that_is_not_known_is_counted_and_not_left_out() {
     let mut records = story();
     let end = |attempt: &str| {
         json!({"record": "backend_ended", "attempt": attempt,
-        "outcome": "success", "message": "done", "claimed": {"claim": "done"}, "changes": null,
+        "outcome": "success", "message": "done", "claim": {"kind": "done"}, "changes": null,
         "changed": 2, "took_ms": 4000})
     };
     records.push(end("b"));
@@ -178,7 +178,7 @@ fn a_gate_is_seen_while_it_runs() {
             "on": "result", "passed": true, "took_ms": 900})
     };
     records.push(json!({"record": "backend_ended", "attempt": "b", "outcome": "success",
-        "message": "done", "claimed": {"claim": "done"}, "changes": null, "changed": 2,
+        "message": "done", "claim": {"kind": "done"}, "changes": null, "changed": 2,
         "cost": 0.04, "took_ms": 4000}));
     records.extend([
         gate("gate_started", "fmt"),

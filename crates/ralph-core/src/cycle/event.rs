@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::attempts::Fate;
 use super::history::History;
-use super::judge::Claimed;
 use super::record::{Entry, On, PlanAmended, Record};
+use crate::claim::Claim;
 use crate::gate::{GateCheck, GateVerdict};
 use crate::words::took;
 
@@ -56,8 +56,8 @@ pub fn event_of(entry: &Entry, history: &History) -> Vec<Event> {
                 "changed_files": end.changed, "duration_ms": end.took_ms,
             });
             let mut events = vec![event("backend_end", end.message.clone(), metadata)];
-            let asked = match &end.claimed {
-                Claimed::NeedsHuman { reason } => Some(reason),
+            let asked = match &end.claim {
+                Claim::NeedsHuman { reason } => Some(reason),
                 _ => end.review.as_ref(),
             };
             if let Some(reason) = asked {

@@ -85,8 +85,8 @@ fn no_gates_are_not_told_as_gates_that_passed() {
 
 #[test]
 fn an_agent_that_asks_for_a_person_is_told() {
-    let claimed = Claimed::NeedsHuman { reason: "which licence?".into() };
-    let end = crate::cycle::BackendEnd { claimed, ..end("a", &Outcome::Success) };
+    let claim = Claim::NeedsHuman { reason: "which licence?".into() };
+    let end = crate::cycle::BackendEnd { claim, ..end("a", &Outcome::Success) };
     let events = last(vec![start("a", 1, "t-1"), Record::BackendEnded(end)]);
     assert_eq!(events[1].event, "human_review_requested");
     assert_eq!(events[1].message, "which licence?");

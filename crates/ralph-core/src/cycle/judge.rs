@@ -3,34 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::backend::Outcome;
+use crate::claim::Claim;
 use crate::plan::Task;
-
-/// What an agent says about its task, in its decoded words.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "claim", rename_all = "snake_case")]
-pub enum Claimed {
-    /// It is done.
-    Done {
-        /// Why nothing had to be changed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        no_change_needed: Option<String>,
-    },
-    /// A part of it is done.
-    Partial,
-    /// It cannot go on.
-    Blocked {
-        /// Why.
-        reason: String,
-    },
-    /// A person has to decide something.
-    NeedsHuman {
-        /// What.
-        reason: String,
-    },
-    /// It says nothing that counts.
-    #[default]
-    Nothing,
-}
 
 /// How far a landed result is proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,7 +39,7 @@ pub struct Evidence<'a> {
     /// How the backend ended.
     pub outcome: &'a Outcome,
     /// What it claims.
-    pub claimed: &'a Claimed,
+    pub claim: &'a Claim,
     /// What it asks a person, beside its claim.
     pub review: Option<&'a str>,
     /// How many paths it changed.
@@ -234,16 +208,16 @@ pub fn judge(evidence: &Evidence<'_>) -> Decision {
     if let Some(decision) = of_outcome(evidence.outcome) {
         return decision;
     }
-    match evidence.claimed {
-        Claimed::Blocked { reason } => {
+    match evidence.claim {
+        Claim::Blocked { reason } => {
             return Decision::Fail(Failure::new(FailureKind::Blocked, reason.clone()));
         }
-        Claimed::NeedsHuman { reason } => return needs_human(reason),
-        Claimed::Nothing => {
+        Claim::NeedsHuman { reason } => return needs_human(reason),
+        Claim::None => {
             let message = "it ended without saying that the task is done, blocked or partly done";
             return Decision::Fail(Failure::new(FailureKind::BadOutput, message));
         }
-        Claimed::Done { .. } | Claimed::Partial => {}
+        Claim::Done { .. } | Claim::Partial => {}
     }
     match (of_claim(evidence), evidence.review) {
         // It said that it cannot do this alone: another attempt would not know more.
@@ -316,14 +290,14 @@ pub(super) fn of_end(word: &str, message: &str) -> Option<Failure> {
 fn of_work(evidence: &Evidence<'_>) -> Decision {
     use super::Landing;
     let no_change = matches!(
-        evidence.claimed,
-        Claimed::Done { no_change_needed: Some(why) } if !why.trim().is_empty()
+        evidence.claim,
+        Claim::Done { no_change_needed: Some(why) } if !why.trim().is_empty()
     );
     if evidence.changed == 0 && !no_change {
         let message = "it says that it worked on the task, and no file changed";
         return Decision::Fail(Failure::new(FailureKind::NoChange, message));
     }
-    let complete = matches!(evidence.claimed, Claimed::Done { .. });
+    let complete = matches!(evidence.claim, Claim::Done { .. });
     let proof = match evidence.gates {
         Result::NotRun => return Decision::Gate,
         Result::Red => {

@@ -4,13 +4,13 @@ use super::*;
 use crate::backend::Ending;
 use crate::cycle::Landing;
 
-const DONE: Claimed = Claimed::Done { no_change_needed: None };
+const DONE: Claim = Claim::Done { no_change_needed: None };
 
 /// Honest work: a claim, a change, green gates.
 fn work() -> Evidence<'static> {
     Evidence {
         outcome: &Outcome::Success,
-        claimed: &DONE,
+        claim: &DONE,
         review: None,
         changed: 2,
         forbidden: &[],
@@ -19,8 +19,8 @@ fn work() -> Evidence<'static> {
     }
 }
 
-fn no_change(why: &str) -> Claimed {
-    Claimed::Done { no_change_needed: Some(why.to_owned()) }
+fn no_change(why: &str) -> Claim {
+    Claim::Done { no_change_needed: Some(why.to_owned()) }
 }
 
 fn landed(landing: Landing, proof: Proof) -> Decision {
@@ -63,26 +63,26 @@ fn a_claim_with_a_change_and_green_gates_lands() {
 
 #[test]
 fn gates_are_run_before_anything_lands() {
-    for claimed in [DONE, Claimed::Partial, no_change("it is there")] {
-        let evidence = Evidence { gates: Result::NotRun, claimed: &claimed, ..work() };
+    for claim in [DONE, Claim::Partial, no_change("it is there")] {
+        let evidence = Evidence { gates: Result::NotRun, claim: &claim, ..work() };
         assert_eq!(judge(&evidence), Decision::Gate);
     }
 }
 
 #[test]
 fn an_empty_diff_fails_whatever_the_prose_says() {
-    for claimed in [DONE, Claimed::Partial, no_change(""), no_change("  \n")] {
+    for claim in [DONE, Claim::Partial, no_change(""), no_change("  \n")] {
         for gates in [Result::NotRun, Result::Green, Result::Unproven, Result::Red] {
-            let evidence = Evidence { changed: 0, claimed: &claimed, gates, ..work() };
-            assert_eq!(failed(&evidence), FailureKind::NoChange, "{claimed:?} {gates:?}");
+            let evidence = Evidence { changed: 0, claim: &claim, gates, ..work() };
+            assert_eq!(failed(&evidence), FailureKind::NoChange, "{claim:?} {gates:?}");
         }
     }
 }
 
 #[test]
 fn no_change_needed_lands_only_with_green_gates_and_is_told_as_such() {
-    let claimed = no_change("an earlier task did it");
-    let with = |gates| Evidence { changed: 0, claimed: &claimed, gates, ..work() };
+    let claim = no_change("an earlier task did it");
+    let with = |gates| Evidence { changed: 0, claim: &claim, gates, ..work() };
     assert_eq!(judge(&with(Result::Green)), landed(Landing::Complete, Proof::NoChange));
     assert_eq!(failed(&with(Result::Unproven)), FailureKind::NoChange);
     assert_eq!(failed(&with(Result::Red)), FailureKind::Gates);
@@ -90,7 +90,7 @@ fn no_change_needed_lands_only_with_green_gates_and_is_told_as_such() {
 
 #[test]
 fn no_change_needed_beside_a_change_is_an_ordinary_claim() {
-    let evidence = Evidence { claimed: &no_change("nothing"), ..work() };
+    let evidence = Evidence { claim: &no_change("nothing"), ..work() };
     assert_eq!(judge(&evidence), landed(Landing::Complete, Proof::Proven));
 }
 
@@ -110,7 +110,7 @@ fn red_gates_fail_the_attempt_and_no_two_of_them_are_taken_for_alike() {
 
 #[test]
 fn a_green_part_lands_and_a_part_without_a_change_fails() {
-    let part = |changed| Evidence { claimed: &Claimed::Partial, changed, ..work() };
+    let part = |changed| Evidence { claim: &Claim::Partial, changed, ..work() };
     assert_eq!(judge(&part(1)), landed(Landing::Partial, Proof::Proven));
     assert!(matches!(judge(&part(0)), Decision::Fail(f) if f.kind == FailureKind::NoChange));
     let red = Evidence { gates: Result::Red, ..part(1) };
@@ -119,13 +119,13 @@ fn a_green_part_lands_and_a_part_without_a_change_fails() {
 
 #[test]
 fn green_gates_without_a_claim_are_bad_output() {
-    assert_eq!(failed(&Evidence { claimed: &Claimed::Nothing, ..work() }), FailureKind::BadOutput);
+    assert_eq!(failed(&Evidence { claim: &Claim::None, ..work() }), FailureKind::BadOutput);
 }
 
 #[test]
 fn a_blocked_agent_blocks_its_task_with_its_own_words_and_spends_no_retry() {
-    let claimed = Claimed::Blocked { reason: "no key for the API".into() };
-    let Decision::Fail(failure) = judge(&Evidence { claimed: &claimed, ..work() }) else {
+    let claim = Claim::Blocked { reason: "no key for the API".into() };
+    let Decision::Fail(failure) = judge(&Evidence { claim: &claim, ..work() }) else {
         panic!("blocked work must not land");
     };
     assert_eq!(failure.kind, FailureKind::Blocked);
@@ -135,8 +135,8 @@ fn a_blocked_agent_blocks_its_task_with_its_own_words_and_spends_no_retry() {
 
 #[test]
 fn an_agent_that_asks_for_a_person_blocks_its_task() {
-    let claimed = Claimed::NeedsHuman { reason: "which licence?".into() };
-    let Decision::Fail(failure) = judge(&Evidence { claimed: &claimed, ..work() }) else {
+    let claim = Claim::NeedsHuman { reason: "which licence?".into() };
+    let Decision::Fail(failure) = judge(&Evidence { claim: &claim, ..work() }) else {
         panic!("it must not land");
     };
     assert_eq!(failure.kind, FailureKind::Blocked);
@@ -212,14 +212,14 @@ fn the_journals_word_for_an_end_says_the_same_as_the_end_itself() {
     }
 }
 
-fn claims() -> impl Strategy<Value = Claimed> {
+fn claims() -> impl Strategy<Value = Claim> {
     let words = "[ a-z]{0,4}";
     prop_oneof![
-        proptest::option::of(words).prop_map(|no_change_needed| Claimed::Done { no_change_needed }),
-        Just(Claimed::Partial),
-        Just(Claimed::Nothing),
-        words.prop_map(|reason| Claimed::Blocked { reason }),
-        words.prop_map(|reason| Claimed::NeedsHuman { reason }),
+        proptest::option::of(words).prop_map(|no_change_needed| Claim::Done { no_change_needed }),
+        Just(Claim::Partial),
+        Just(Claim::None),
+        words.prop_map(|reason| Claim::Blocked { reason }),
+        words.prop_map(|reason| Claim::NeedsHuman { reason }),
     ]
 }
 
@@ -244,7 +244,7 @@ proptest! {
     #[test]
     fn nothing_lands_without_a_claim_a_good_end_and_gates_that_are_not_red(
         outcome in proptest::sample::select(outcomes()),
-        claimed in claims(),
+        claim in claims(),
         changed in 0..3usize,
         forbidden in proptest::collection::vec("[a-z]{1,3}", 0..2),
         judges in proptest::collection::vec("[a-z]{1,3}", 0..2),
@@ -254,16 +254,16 @@ proptest! {
         ]),
     ) {
         let evidence = Evidence {
-            outcome: &outcome, claimed: &claimed, changed, forbidden: &forbidden, judges: &judges,
+            outcome: &outcome, claim: &claim, changed, forbidden: &forbidden, judges: &judges,
             review: review.as_deref(), gates,
         };
         if let Decision::Land { landing, proof } = judge(&evidence) {
             prop_assert_eq!(outcome, Outcome::Success);
-            let claims = matches!(claimed, Claimed::Done { .. } | Claimed::Partial);
-            prop_assert!(claims, "{claimed:?}");
+            let claims = matches!(claim, Claim::Done { .. } | Claim::Partial);
+            prop_assert!(claims, "{claim:?}");
             prop_assert!(forbidden.is_empty() && judges.is_empty());
             prop_assert!(matches!(gates, Result::Green | Result::Unproven));
-            prop_assert_eq!(landing == Landing::Complete, claimed != Claimed::Partial);
+            prop_assert_eq!(landing == Landing::Complete, claim != Claim::Partial);
             prop_assert_eq!(proof == Proof::NoChange, changed == 0);
             prop_assert_eq!(proof == Proof::Unproven, gates == Result::Unproven);
         }

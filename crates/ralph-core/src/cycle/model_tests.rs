@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::backend::Outcome;
+use crate::claim::Claim;
 use crate::gate::{GateCheck, GateVerdict};
 use crate::plan::Task;
 
@@ -51,7 +52,7 @@ pub(super) fn end(attempt: &str, outcome: &Outcome) -> BackendEnd {
         outcome: outcome.word().into(),
         message: outcome.to_string(),
         cost: Some(0.5),
-        claimed: Claimed::Done { no_change_needed: None },
+        claim: Claim::Done { no_change_needed: None },
         changed: 1,
         ..BackendEnd::default()
     }

@@ -3,8 +3,9 @@ use proptest::prelude::*;
 use super::super::model_tests::*;
 use super::*;
 use crate::backend::Outcome;
+use crate::claim::Claim;
 use crate::cycle::{
-    AttemptView, Claimed, Decision, Evidence, Fate, History, Landing, Record, Result, judge,
+    AttemptView, Decision, Evidence, Fate, History, Landing, Record, Result, judge,
 };
 
 fn facts(tree: TreeIs) -> Facts {
@@ -156,7 +157,7 @@ enum Hook {
 #[derive(Clone, Debug)]
 struct Course {
     outcome: Outcome,
-    claimed: Claimed,
+    claim: Claim,
     changed: usize,
     gates: Result,
     hook: Hook,
@@ -209,7 +210,7 @@ impl World {
             self.act(|world| world.tree = TreeIs::Result)?;
         }
         let mut end = end(&attempt, &self.course.outcome);
-        end.claimed = self.course.claimed.clone();
+        end.claim = self.course.claim.clone();
         end.changed = self.course.changed;
         self.write(Record::BackendEnded(end))?;
         let outcome = self.course.outcome.clone();
@@ -219,7 +220,7 @@ impl World {
     fn judge(&self, outcome: &Outcome, gates: Result) -> Decision {
         judge(&Evidence {
             outcome,
-            claimed: &self.course.claimed,
+            claim: &self.course.claim,
             review: None,
             changed: self.course.changed,
             forbidden: &[],
@@ -354,24 +355,18 @@ fn courses() -> impl Strategy<Value = Course> {
         Outcome::NotInstalled,
         Outcome::Budget,
     ]);
-    let claimed = proptest::sample::select(vec![
-        Claimed::Done { no_change_needed: None },
-        Claimed::Done { no_change_needed: Some("it is there".into()) },
-        Claimed::Partial,
-        Claimed::Blocked { reason: "no key".into() },
-        Claimed::Nothing,
+    let claim = proptest::sample::select(vec![
+        Claim::Done { no_change_needed: None },
+        Claim::Done { no_change_needed: Some("it is there".into()) },
+        Claim::Partial,
+        Claim::Blocked { reason: "no key".into() },
+        Claim::None,
     ]);
     let gates = proptest::sample::select(vec![Result::Green, Result::Unproven, Result::Red]);
     let hook = proptest::sample::select(vec![Hook::Accepts, Hook::Refuses]);
-    (outcome, claimed, 0..2usize, gates, hook).prop_map(
-        |(outcome, claimed, changed, gates, hook)| Course {
-            outcome,
-            claimed,
-            changed,
-            gates,
-            hook,
-        },
-    )
+    (outcome, claim, 0..2usize, gates, hook).prop_map(|(outcome, claim, changed, gates, hook)| {
+        Course { outcome, claim, changed, gates, hook }
+    })
 }
 
 const ENOUGH: usize = 1_000;
@@ -400,7 +395,7 @@ proptest! {
 fn a_crash_behind_every_single_step_leads_to_the_same_fate() {
     let course = |hook, gates| Course {
         outcome: Outcome::Success,
-        claimed: Claimed::Done { no_change_needed: None },
+        claim: Claim::Done { no_change_needed: None },
         changed: 1,
         gates,
         hook,

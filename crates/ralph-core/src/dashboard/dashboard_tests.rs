@@ -37,7 +37,7 @@ fn started(id: &str, n: u32, task: &str) -> Value {
 
 fn ended(id: &str, cost: f64) -> Value {
     json!({"record": "backend_ended", "attempt": id, "outcome": "success", "message": "finished",
-        "claimed": {"claim": "done"}, "changes": null, "changed": 2, "cost": cost,
+        "claim": {"kind": "done"}, "changes": null, "changed": 2, "cost": cost,
         "tokens": [100, 10], "took_ms": 4000})
 }
 
@@ -207,7 +207,7 @@ fn a_run_whose_process_is_gone_has_crashed_and_needs_a_person() {
 #[test]
 fn a_pause_and_a_question_for_a_person_are_needs() {
     let mut end = ended("a", 0.1);
-    end["claimed"] = json!({"claim": "needs_human", "reason": "which colour?"});
+    end["claim"] = json!({"kind": "needs_human", "reason": "which colour?"});
     let pause = json!({"record": "command", "id": "c1", "command": "pause", "argument": null});
     let records = [run(), started("a", 1, "t-cccc"), end, pause];
     let state = screen(&records, &tasks(), &Running::Pid(1), Meter::default());

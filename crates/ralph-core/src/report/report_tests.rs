@@ -42,7 +42,7 @@ fn ends(minute: u32, n: u32, cost: Value) -> Value {
         minute,
         json!({
             "record": "backend_ended", "attempt": format!("01JAAA{n}"), "outcome": "success",
-            "message": "finished", "cost": cost, "claimed": { "claim": "done" }, "changes": null,
+            "message": "finished", "cost": cost, "claim": { "kind": "done" }, "changes": null,
             "changed": 2, "took_ms": 300_000,
         }),
     )

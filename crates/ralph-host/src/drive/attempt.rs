@@ -176,7 +176,7 @@ impl Session<'_> {
         }));
         judge(&Evidence {
             outcome,
-            claimed: &ended.end.claimed,
+            claim: &ended.end.claim,
             review: ended.end.review.as_deref(),
             changed: ended.end.changed,
             forbidden: &forbidden,

@@ -56,7 +56,7 @@ pub(crate) fn one(site: &Site, _: &Request, id: &str) -> Result<Value, Refusal> 
     let running = site.running();
     let mut told = attempt::as_json(&view, &running);
     told["row"] = value(&attempt_row(&view, &running))?;
-    told["claim_words"] = json!(view.backend.as_ref().map(|end| attempt::claim(&end.claimed)));
+    told["claim_words"] = json!(view.backend.as_ref().map(|end| end.claim.to_string()));
     told["retry_context"] = json!(view.context);
     told["kept_as"] = json!(attempt::kept(&view));
     Ok(told)

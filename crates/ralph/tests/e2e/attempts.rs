@@ -21,7 +21,7 @@ fn journal(commit: &str) -> String {
         json!({
             "at": "2025-01-20T10:05:00Z", "record": "backend_ended", "attempt": id,
             "outcome": "success", "message": "finished", "cost": cost, "tokens": [43_210, 950],
-            "claimed": { "claim": "done" }, "summary": "Resized", "changes": null,
+            "claim": { "kind": "done" }, "summary": "Resized", "changes": null,
             "changed": changed, "took_ms": 72_000,
         })
     };
@@ -59,7 +59,7 @@ fn journal(commit: &str) -> String {
         attempt("01JBBB3", 3, "t-other"),
         json!({
             "at": at, "record": "backend_ended", "attempt": "01JBBB3", "outcome": "rate_limit",
-            "message": "usage limit", "claimed": { "claim": "nothing" }, "changes": null,
+            "message": "usage limit", "claim": { "kind": "none" }, "changes": null,
             "changed": 0, "took_ms": 2_000,
         }),
         json!({ "at": at, "record": "rolled_back", "attempt": "01JBBB3", "salvage": null }),

@@ -66,7 +66,7 @@ fn backend(rows: &mut Rows, end: &BackendEnd) {
         format!(", {} tokens in, {} out", words::tokens(read), words::tokens(written))
     });
     rows.add("Outcome:", format!("{}; {numbers}{}", end.message, tokens.unwrap_or_default()));
-    rows.add("Claim:", attempt::claim(&end.claimed));
+    rows.add("Claim:", end.claim.to_string());
     if !end.summary.is_empty() {
         rows.add("Summary:", &end.summary);
     }

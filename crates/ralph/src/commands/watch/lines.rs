@@ -132,7 +132,7 @@ fn of_attempt(view: &AttemptView, running: &Running) -> Vec<Line> {
         lines.push(field("why", &failure.told()));
     }
     if let Some(end) = &view.backend {
-        lines.push(field("claim", &attempt::claim(&end.claimed)));
+        lines.push(field("claim", &end.claim.to_string()));
         if !end.summary.is_empty() {
             lines.push(field("summary", &end.summary));
         }
