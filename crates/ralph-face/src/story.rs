@@ -110,7 +110,7 @@ impl Story {
             }
             Notice::Landed { commit, landing, proof, summary, remarks, tally, .. } => {
                 self.unproven += usize::from(*proof == Proof::Unproven);
-                landed(*commit, *landing, *proof, summary, remarks, tally)
+                landed(*commit, *landing, proof, summary, remarks, tally)
             }
             Notice::SpecLanded { subject, commit } => {
                 let commit = commit.get(..10).unwrap_or(commit);
@@ -299,7 +299,7 @@ fn doubt(unproven: usize) -> Option<Line> {
 fn landed(
     commit: Option<&str>,
     landing: Landing,
-    proof: Proof,
+    proof: &Proof,
     summary: &str,
     remarks: &[String],
     tally: &Tally,
@@ -312,11 +312,9 @@ fn landed(
         Landing::Complete => line,
         Landing::Partial => line.add(Style::Caution, "; a part, so the task stays open"),
     };
-    line = match proof {
-        Proof::Proven | Proof::Reviewed => line,
-        Proof::Unproven => line.add(Style::Caution, "; unproven"),
-        Proof::NoChange => line.add(Style::Caution, "; no change was needed"),
-    };
+    if let Some(remark) = proof.remark().filter(|_| *proof != Proof::Reviewed) {
+        line = line.add(Style::Caution, format!("; {remark}"));
+    }
     let mut lines = vec![line.add(Style::Faint, format!("  ({})", progress(tally)))];
     lines.extend(remarks.iter().map(|remark| detail(Style::Caution, "note", remark)));
     lines

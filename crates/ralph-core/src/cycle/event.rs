@@ -83,10 +83,10 @@ pub fn event_of(entry: &Entry, history: &History) -> Vec<Event> {
             )]
         }
         Record::Judged(verdict) => {
-            let word = if verdict.passed { "validation_pass" } else { "validation_fail" };
+            let word = if verdict.passed() { "validation_pass" } else { "validation_fail" };
             let metadata = json!({
-                "attempt": verdict.attempt, "checks": verdict.checks.iter().map(check).collect::<Vec<_>>(),
-                "unproven": verdict.unproven, "judges": verdict.judges,
+                "attempt": verdict.attempt, "ruling": verdict.ruling, "judges": verdict.judges,
+                "checks": verdict.checks.iter().map(without_output).collect::<Vec<_>>(),
             });
             vec![event(word, in_words(verdict), metadata)]
         }
@@ -186,11 +186,8 @@ pub fn event_of(entry: &Entry, history: &History) -> Vec<Event> {
 }
 
 /// A gate's result without its output, which is in the log that it names.
-fn check(check: &GateCheck) -> Value {
-    json!({
-        "name": check.name, "passed": check.passed, "preexisting": check.preexisting,
-        "blocks": check.blocks, "failing": check.failing, "log": check.log,
-    })
+fn without_output(check: &GateCheck) -> GateCheck {
+    GateCheck { excerpt: String::new(), ..check.clone() }
 }
 
 /// Where a gate runs, when that is not what the backend left.
@@ -205,8 +202,8 @@ fn place(on: On) -> &'static str {
 /// What the gates said, in words that claim no more than they did.
 fn in_words(verdict: &GateVerdict) -> String {
     let red: Vec<&str> =
-        verdict.checks.iter().filter(|c| !c.passed).map(|c| c.name.as_str()).collect();
-    match (verdict.passed, red.as_slice()) {
+        verdict.checks.iter().filter(|c| !c.is_green()).map(|c| c.name.as_str()).collect();
+    match (verdict.passed(), red.as_slice()) {
         (true, []) if verdict.checks.is_empty() => "no gates to pass".to_owned(),
         (true, []) => "gates passed".to_owned(),
         (true, red) => format!("tolerated: {}", red.join(", ")),

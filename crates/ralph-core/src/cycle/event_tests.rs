@@ -75,7 +75,7 @@ fn red_gates_are_named() {
 
 #[test]
 fn no_gates_are_not_told_as_gates_that_passed() {
-    let empty = GateVerdict { attempt: "a".into(), passed: true, ..GateVerdict::default() };
+    let empty = GateVerdict { attempt: "a".into(), ..GateVerdict::default() };
     let event = last(vec![Record::Judged(empty)]).remove(0);
     assert_eq!(
         (event.event.as_str(), event.message.as_str()),

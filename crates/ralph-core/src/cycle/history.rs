@@ -13,7 +13,7 @@ use crate::gate::GateVerdict;
 use crate::plan::Id;
 
 /// The word of a backend that did its work.
-pub(super) const SUCCESS: &str = "success";
+const SUCCESS: &str = "success";
 /// The word of a backend that met a usage limit.
 pub(super) const LIMITED: &str = "rate_limit";
 
@@ -366,7 +366,7 @@ impl History {
         view.verdict = Some(verdict.clone());
         let task = view.started.task.clone();
         self.drop_excerpts(&task);
-        if !verdict.passed {
+        if !verdict.passed() {
             self.red.insert(task, place);
         }
     }

@@ -51,7 +51,7 @@ fn a_landing_that_turns_out_true_after_a_refusal_keeps_how_it_was_meant() {
     records.insert(4, fail_intent("a", Failure::new(FailureKind::Hook, "no")));
     let fate = &history(records).attempts[0].fate.clone();
     let Fate::Landed { landing, proof, .. } = fate else { panic!("{fate:?}") };
-    assert_eq!((*landing, *proof), (Landing::Partial, Proof::Proven));
+    assert_eq!((landing, proof), (&Landing::Partial, &Proof::Proven));
 }
 
 #[test]

@@ -4,33 +4,39 @@ use serde::{Deserialize, Serialize};
 
 use crate::backend::Outcome;
 use crate::claim::Claim;
+use crate::gate::{FailingNames, GateRuling, GateVerdict};
 use crate::plan::Task;
+use crate::words::count;
 
 /// How far a landed result is proven.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
-    /// Gates were green.
+    /// A gate was green, and none that counts was red.
     Proven,
-    /// There was no gate, or old and new failures could not be told apart.
+    /// Tests ran and passed, and only these failed, as they did before.
+    ProvenExceptOld(FailingNames),
+    /// No gate was green, or old and new failures could not be told apart.
     Unproven,
     /// No gate proves it, and a verifier accepted it.
     Reviewed,
-    /// Nothing had to be changed, and gates were green.
+    /// Nothing had to be changed, and the gates do not say otherwise.
     NoChange,
 }
 
-/// What is known about the gates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Result {
-    /// They were not run: something else decides already.
-    NotRun,
-    /// Those that count are green.
-    Green,
-    /// Green as far as anybody can tell.
-    Unproven,
-    /// One that counts is red.
-    Red,
+impl Proof {
+    /// A remark for people; nothing where the work is simply proven.
+    pub fn remark(&self) -> Option<String> {
+        match self {
+            Self::Proven => None,
+            Self::ProvenExceptOld(old) => {
+                Some(format!("proven except {}", count(old.count(), "old failure")))
+            }
+            Self::Unproven => Some("unproven".to_owned()),
+            Self::Reviewed => Some("accepted by review".to_owned()),
+            Self::NoChange => Some("no change was needed".to_owned()),
+        }
+    }
 }
 
 /// Everything the judgement of an attempt depends on.
@@ -46,10 +52,8 @@ pub struct Evidence<'a> {
     pub changed: usize,
     /// Paths that it must not change and did (specs, prompts, configuration, submodules).
     pub forbidden: &'a [String],
-    /// Tests or other judges that were changed although that is forbidden here.
-    pub judges: &'a [String],
-    /// The gates.
-    pub gates: Result,
+    /// What the gates said, once they have run.
+    pub verdict: Option<&'a GateVerdict>,
 }
 
 /// Why an attempt failed.
@@ -237,10 +241,6 @@ fn of_claim(evidence: &Evidence<'_>) -> Decision {
         let message = format!("it changed {}", evidence.forbidden.join(", "));
         return Decision::Fail(Failure::new(FailureKind::Forbidden, message));
     }
-    if !evidence.judges.is_empty() {
-        let message = format!("it changed {}", evidence.judges.join(", "));
-        return Decision::Fail(Failure::new(FailureKind::Judges, message));
-    }
     of_work(evidence)
 }
 
@@ -264,26 +264,32 @@ fn of_outcome(outcome: &Outcome) -> Option<Decision> {
         | Outcome::ApiError { .. }
         | Outcome::Crash { .. }
         | Outcome::NoOutput
-        | Outcome::Malformed { .. } => Decision::Fail(of_end(outcome.word(), &message)?),
+        | Outcome::Malformed { .. } => Decision::Fail(of_end(outcome)?),
     })
 }
 
-/// The failure that the end of a backend is by itself, from the word that the journal keeps of it.
-/// `None` when the work decides (`success`), or nothing about the task was learnt.
-pub(super) fn of_end(word: &str, message: &str) -> Option<Failure> {
-    let kind = match word {
-        "success" | "rate_limit" | "not_logged_in" | "not_installed" | "permission_denied" => {
-            return None;
-        }
-        "max_turns" => FailureKind::MaxTurns,
-        "context_limit" => FailureKind::ContextLimit,
-        "budget" => FailureKind::Budget,
-        "timeout" => FailureKind::Timeout,
-        "idle" => FailureKind::Idle,
-        "cancelled" => FailureKind::Interrupted,
-        _ => FailureKind::Backend,
+/// The failure that the end of a backend is by itself; `None` when the work decides, or nothing about
+/// the task was learnt.
+pub(super) fn of_end(outcome: &Outcome) -> Option<Failure> {
+    let kind = match outcome {
+        Outcome::Success
+        | Outcome::RateLimit { .. }
+        | Outcome::NotLoggedIn { .. }
+        | Outcome::NotInstalled
+        | Outcome::PermissionDenied { .. } => return None,
+        Outcome::MaxTurns => FailureKind::MaxTurns,
+        Outcome::ContextLimit => FailureKind::ContextLimit,
+        Outcome::Budget => FailureKind::Budget,
+        Outcome::Timeout => FailureKind::Timeout,
+        Outcome::Idle => FailureKind::Idle,
+        Outcome::Cancelled => FailureKind::Interrupted,
+        Outcome::ApiError { .. }
+        | Outcome::Crash { .. }
+        | Outcome::NoOutput
+        | Outcome::Malformed { .. } => FailureKind::Backend,
     };
-    Some(Failure { kind, message: message.to_owned(), fingerprint: word.to_owned() })
+    let fingerprint = outcome.word().to_owned();
+    Some(Failure { kind, message: outcome.to_string(), fingerprint })
 }
 
 /// A claim was made and nothing forbidden was done: tree and gates decide.
@@ -298,24 +304,36 @@ fn of_work(evidence: &Evidence<'_>) -> Decision {
         return Decision::Fail(Failure::new(FailureKind::NoChange, message));
     }
     let complete = matches!(evidence.claim, Claim::Done { .. });
-    let proof = match evidence.gates {
-        Result::NotRun => return Decision::Gate,
-        Result::Red => {
-            // Which gate and how is for the one who ran them to say; until then no two are alike.
-            let (message, fingerprint) = ("gates failed".to_owned(), String::new());
-            return Decision::Fail(Failure { kind: FailureKind::Gates, message, fingerprint });
+    let Some(verdict) = evidence.verdict else { return Decision::Gate };
+    let proof = match &verdict.ruling {
+        GateRuling::Refused { fingerprint, .. } => {
+            return Decision::Fail(refused(verdict, fingerprint.clone()));
         }
         // Without a change and without a green gate there is nothing but its word.
-        Result::Unproven if evidence.changed == 0 => {
+        GateRuling::Unproven(_) if evidence.changed == 0 => {
             let message = "it says that nothing has to be changed, and no gate can confirm it";
             return Decision::Fail(Failure::new(FailureKind::NoChange, message));
         }
-        Result::Green if evidence.changed == 0 => Proof::NoChange,
-        Result::Green => Proof::Proven,
-        Result::Unproven => Proof::Unproven,
+        GateRuling::Unproven(_) => Proof::Unproven,
+        GateRuling::Proven | GateRuling::ProvenExceptOld(_) if evidence.changed == 0 => {
+            Proof::NoChange
+        }
+        GateRuling::Proven => Proof::Proven,
+        GateRuling::ProvenExceptOld(old) => Proof::ProvenExceptOld(old.clone()),
     };
     let landing = if complete { Landing::Complete } else { Landing::Partial };
     Decision::Land { landing, proof }
+}
+
+/// Why the gates, or the rule about their judges, refuse the work.
+fn refused(verdict: &GateVerdict, fingerprint: String) -> Failure {
+    let mut causes: Vec<String> =
+        verdict.blocking().map(|check| format!("{} failed", check.name)).collect();
+    let kind = if causes.is_empty() { FailureKind::Judges } else { FailureKind::Gates };
+    if !verdict.forbidden().is_empty() {
+        causes.push(format!("it changed {}", verdict.forbidden().join(", ")));
+    }
+    Failure { kind, message: causes.join("; "), fingerprint }
 }
 
 /// Sources that a person writes: a backend that changes one fails, unless its task names the path.

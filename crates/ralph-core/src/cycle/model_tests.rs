@@ -3,7 +3,7 @@
 use super::*;
 use crate::backend::Outcome;
 use crate::claim::Claim;
-use crate::gate::{GateCheck, GateVerdict};
+use crate::gate::{FailingNames, GateCheck, GateRuling, GateStanding, GateVerdict};
 use crate::plan::Task;
 
 /// A record at some time; the time is the record's place.
@@ -51,8 +51,9 @@ pub(super) fn end(attempt: &str, outcome: &Outcome) -> BackendEnd {
         attempt: attempt.into(),
         outcome: outcome.word().into(),
         message: outcome.to_string(),
+        result: Some(outcome.clone()),
         cost: Some(0.5),
-        claim: Claim::Done { no_change_needed: None },
+        claim: Claim::DONE,
         changed: 1,
         ..BackendEnd::default()
     }
@@ -63,9 +64,16 @@ pub(super) fn ended(attempt: &str, outcome: &Outcome) -> Record {
 }
 
 pub(super) fn verdict(attempt: &str, passed: bool) -> Record {
-    let checks = vec![GateCheck { name: "test".into(), passed, ..GateCheck::default() }];
+    let (ruling, standing) = match passed {
+        true => (GateRuling::Proven, GateStanding::Green),
+        false => (
+            GateRuling::Refused { forbidden: Vec::new(), fingerprint: "f".into() },
+            GateStanding::New { new: FailingNames::default(), old: FailingNames::default() },
+        ),
+    };
+    let checks = vec![GateCheck { name: "test".into(), standing, ..GateCheck::default() }];
     let attempt = attempt.into();
-    Record::Judged(GateVerdict { attempt, passed, checks, ..GateVerdict::default() })
+    Record::Judged(GateVerdict { attempt, ruling, checks, ..GateVerdict::default() })
 }
 
 pub(super) fn land_intent(attempt: &str, landing: Landing) -> Record {

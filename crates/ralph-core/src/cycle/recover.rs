@@ -8,9 +8,9 @@
 //! too, and they know the attempt's id.
 
 use super::attempts::{OpenAttempt, Phase};
-use super::history::SUCCESS;
 use super::judge::{Failure, FailureKind, of_end};
 use super::record::{BackendEnd, FailIntent, LandIntent};
+use crate::backend::Outcome;
 
 /// What the working tree is like now, the ledger left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,11 +92,12 @@ fn after_backend(open: &OpenAttempt, end: &BackendEnd, facts: &Facts) -> Recover
     if facts.tree == TreeIs::Aside {
         return Recovery::BringBack;
     }
-    let failure = match (end.outcome.as_str(), of_end(&end.outcome, &end.message)) {
-        (SUCCESS, _) => return Recovery::RollBack(interrupted(open)),
-        (_, Some(failure)) => failure,
-        (_, None) => Failure::new(FailureKind::Interrupted, &*end.message),
+    let failure = match &end.result {
+        Some(Outcome::Success) => return Recovery::RollBack(interrupted(open)),
+        Some(outcome) => of_end(outcome),
+        None => None,
     };
+    let failure = failure.unwrap_or_else(|| Failure::new(FailureKind::Interrupted, &*end.message));
     Recovery::RollBack(intent(open, failure))
 }
 

@@ -42,8 +42,13 @@ fn ended(id: &str, cost: f64) -> Value {
 }
 
 fn judged(id: &str, passed: bool) -> Value {
-    let check = json!({"name": "test", "passed": passed});
-    json!({"record": "judged", "attempt": id, "passed": passed, "checks": [check]})
+    let none = json!({"names": []});
+    let (ruling, standing) = match passed {
+        true => (json!("proven"), "green"),
+        false => (json!({"refused": {}}), "new"),
+    };
+    let check = json!({"name": "test", "standing": standing, "new": none, "old": none});
+    json!({"record": "judged", "attempt": id, "ruling": ruling, "checks": [check]})
 }
 
 fn lands(id: &str, n: u32, task: &str) -> Vec<Value> {

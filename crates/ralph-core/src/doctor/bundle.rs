@@ -10,7 +10,7 @@ use crate::dashboard::redact::{HIDDEN, Redactor};
 use crate::text::clip;
 
 /// Fields of a record that say what ralph did.
-const FIELDS: [&str; 38] = [
+const FIELDS: [&str; 40] = [
     "at",
     "record",
     "run",
@@ -38,6 +38,8 @@ const FIELDS: [&str; 38] = [
     "checks",
     "name",
     "preexisting",
+    "standing",
+    "ruling",
     "commit",
     "salvage",
     "failure",

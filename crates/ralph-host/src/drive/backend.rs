@@ -115,7 +115,7 @@ impl Session<'_> {
         if let Some(reason) = &end.review {
             self.warn(&format!("the backend asks for a person: {reason}"));
         }
-        Ok(Ended { end, changes })
+        Ok(Ended { end, changes, gates: None })
     }
 
     fn tell_ended(&mut self, end: &BackendEnd) {

@@ -4,7 +4,7 @@ use jiff::tz::TimeZone;
 use ralph_core::cycle::ledger::{self, Defeat, Note};
 use ralph_core::cycle::{FailIntent, Failure, FailureKind, LandIntent, Landing, Proof, Record};
 use ralph_core::format::jsonl::fresh_issue_id;
-use ralph_core::gate::Baselines;
+use ralph_core::gate::{GateRuling, GateVerdict};
 use ralph_core::plan::Id;
 
 use super::attempt::{Begun, Ended, max_retries};
@@ -13,7 +13,7 @@ use super::memory::FAILURE_CONTEXT;
 use super::notice::{Notice, Then};
 use super::session::{Session, tally};
 use crate::crash;
-use crate::git::{Changes, CommitMessage, LandError, RepoPath, RolledBack};
+use crate::git::{Changes, CommitMessage, GateEffects, LandError, RepoPath, RolledBack};
 use crate::handoff_files;
 use crate::redaction::put_log;
 use crate::store::Durability;
@@ -165,19 +165,18 @@ impl Session<'_> {
         let attempt = begun.started.attempt.clone();
         self.record(Record::Landed { attempt, commit: commit.clone() }, Durability::Eventual)?;
         self.repo.forget(&begun.base);
-        let as_gated = std::mem::take(&mut self.as_gated);
+        let findings = ended.gates.as_ref();
+        let as_gated = findings.is_some_and(|found| found.effects == GateEffects::default());
         self.settled = commit.clone().filter(|_| as_gated).map(|c| (begun.base.clone(), c));
-        self.baselines = Baselines::of_landed(&self.last_checks);
+        self.baselines = findings.map(|found| found.next_base.clone()).unwrap_or_default();
         let alone = self.regate(begun, commit.as_deref())?;
         let plan = self.known_plan()?;
         let view = self.history.attempts.last();
         let verdict = view.and_then(|view| view.verdict.as_ref());
-        let mut remarks: Vec<String> = verdict.map(|v| v.judges.clone()).unwrap_or_default();
-        if let Some(verdict) = verdict.filter(|_| intent.proof == Proof::Unproven) {
-            remarks.extend(verdict.unproven.iter().map(|why| format!("unproven: {why}")));
-        }
+        let mut remarks = verdict.map(remarks_of_gates).unwrap_or_default();
         remarks.extend(remarks_on(&ended.changes));
-        if !begun.base.dirty.is_empty() && intent.proof == Proof::Proven {
+        let proven = matches!(intent.proof, Proof::Proven | Proof::ProvenExceptOld(_));
+        if !begun.base.dirty.is_empty() && proven {
             remarks.push("proven with your uncommitted changes present".into());
         }
         remarks.extend(alone);
@@ -185,7 +184,7 @@ impl Session<'_> {
             task: &begun.task,
             commit: commit.as_deref(),
             landing: intent.landing,
-            proof: intent.proof,
+            proof: intent.proof.clone(),
             summary: &intent.summary,
             remarks: &remarks,
             tally: tally(&plan),
@@ -315,6 +314,16 @@ impl Session<'_> {
         let ids = &mut self.ids;
         Ok(fresh_issue_id(&|id| plan.knows(id), &mut || ids.word(4)))
     }
+}
+
+/// What a person should know about the gates of work that landed.
+fn remarks_of_gates(verdict: &GateVerdict) -> Vec<String> {
+    let mut remarks: Vec<String> = verdict.judges.iter().map(ToString::to_string).collect();
+    remarks.extend(verdict.proof_gaps().iter().map(|why| format!("unproven: {why}")));
+    if let GateRuling::ProvenExceptOld(old) = &verdict.ruling {
+        remarks.push(format!("failed before, too: {old}"));
+    }
+    remarks
 }
 
 /// What a person should know about what a backend did, beside its work.

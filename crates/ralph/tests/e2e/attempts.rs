@@ -26,13 +26,25 @@ fn journal(commit: &str) -> String {
         })
     };
     let judged = |id: &str, passed: bool| {
+        let (ruling, standing) = match passed {
+            true => (json!("proven"), "green"),
+            false => (json!({ "refused": {} }), "new"),
+        };
+        let none = json!({ "names": [] });
         json!({
-            "at": "2025-01-20T10:06:00Z", "record": "judged", "attempt": id, "passed": passed,
+            "at": "2025-01-20T10:06:00Z", "record": "judged", "attempt": id, "ruling": ruling,
             "checks": [
-                { "name": "lint", "command": "npm run lint", "passed": true },
-                { "name": "test", "command": "npm test", "passed": passed, "log": GATE_LOG },
+                { "name": "lint", "command": "npm run lint", "standing": "green" },
+                {
+                    "name": "test", "command": "npm test", "standing": standing, "log": GATE_LOG,
+                    "new": none, "old": none,
+                },
             ],
-            "judges": ["tests/a.rs: changed"], "report": ".ralph/logs/validation/iter-2.json",
+            "judges": [{
+                "path": "tests/a.rs", "kind": "tests", "extent": "changed", "deleted": [],
+                "weakened": [],
+            }],
+            "report": ".ralph/logs/validation/iter-2.json",
         })
     };
     let failure = json!({ "kind": "gates", "message": "test", "fingerprint": "x" });
@@ -119,7 +131,7 @@ Claim:    done
 Summary:  Resized
 Gates:    lint: passed
           test: failed  .ralph/logs/validation/iter-2-test.log
-Judges:   tests/a.rs: changed
+Judges:   tests changed: tests/a.rs
 Report:   .ralph/logs/validation/iter-2.json
 Result:   gates failed: test
 Ended:    2025-01-20T10:07:00Z
