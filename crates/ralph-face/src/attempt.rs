@@ -1,7 +1,6 @@
 //! Finished and running attempts in words and as JSON, for `ralph attempts` and `ralph show`.
 
-use ralph_core::cycle::{AttemptView, Claimed, Fate, Landing, Proof};
-use ralph_core::gate::GateCheck;
+use ralph_core::cycle::{AttemptView, Fate, Landing};
 use ralph_core::needs::Running;
 use serde_json::{Value, json};
 
@@ -19,12 +18,7 @@ pub fn result(view: &AttemptView, running: &Running) -> String {
                 Landing::Complete => "landed",
                 Landing::Partial => "landed in part",
             };
-            let proof = match proof {
-                Proof::Proven => "",
-                Proof::Unproven => ", unproven",
-                Proof::Reviewed => ", accepted by review",
-                Proof::NoChange => ", no change",
-            };
+            let proof = proof.remark().map(|remark| format!(", {remark}")).unwrap_or_default();
             format!("{landing}{proof}")
         }
     }
@@ -33,17 +27,8 @@ pub fn result(view: &AttemptView, running: &Running) -> String {
 /// What the gates said: `2 of 3`, and nothing when none ran.
 pub fn gates(view: &AttemptView) -> Option<String> {
     let checks = &view.verdict.as_ref()?.checks;
-    let green = checks.iter().filter(|check| check.passed).count();
+    let green = checks.iter().filter(|check| check.is_green()).count();
     Some(if checks.is_empty() { "none".to_owned() } else { format!("{green} of {}", checks.len()) })
-}
-
-/// One gate's result in words.
-pub fn check(check: &GateCheck) -> &'static str {
-    match (check.passed, check.preexisting) {
-        (true, _) => "passed",
-        (false, true) => "failed as before, which does not count",
-        (false, false) => "failed",
-    }
 }
 
 /// Where its work is: a commit or a ref.
@@ -60,20 +45,6 @@ pub fn kept_short(view: &AttemptView) -> Option<&str> {
     match &view.fate {
         Fate::Landed { .. } => kept(view).map(short),
         _ => kept(view),
-    }
-}
-
-/// What the backend claimed, in words.
-pub fn claim(claimed: &Claimed) -> String {
-    match claimed {
-        Claimed::Done { no_change_needed: None } => "done".to_owned(),
-        Claimed::Done { no_change_needed: Some(why) } => {
-            format!("nothing had to be changed: {why}")
-        }
-        Claimed::Partial => "a part of it is done".to_owned(),
-        Claimed::Blocked { reason } => format!("blocked: {reason}"),
-        Claimed::NeedsHuman { reason } => format!("a person has to decide: {reason}"),
-        Claimed::Nothing => "nothing that counts".to_owned(),
     }
 }
 
@@ -101,7 +72,7 @@ pub fn as_json(view: &AttemptView, running: &Running) -> Value {
     if let Some(end) = &view.backend {
         value["outcome"] = json!(end.outcome.word());
         value["outcome_message"] = json!(end.outcome.to_string());
-        value["claim"] = json!(end.claimed);
+        value["claim"] = json!(end.claim);
         value["summary"] = json!(end.summary);
         value["session"] = json!(end.session);
         value["handoff"] = json!(end.handoff);
@@ -112,7 +83,7 @@ pub fn as_json(view: &AttemptView, running: &Running) -> Value {
     }
     if let Some(verdict) = &view.verdict {
         value["checks"] = json!(verdict.checks);
-        value["unproven"] = json!(verdict.unproven);
+        value["ruling"] = json!(verdict.ruling);
         value["judges"] = json!(verdict.judges);
         value["report"] = json!(verdict.report);
     }

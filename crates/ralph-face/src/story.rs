@@ -114,7 +114,7 @@ impl Story {
         match end.fate {
             Fate::Landed { commit, landing, proof } => {
                 self.unproven += usize::from(*proof == Proof::Unproven);
-                landed(end, commit.as_deref(), *landing, *proof)
+                landed(end, commit.as_deref(), *landing, proof)
             }
             Fate::Failed { failure, salvage } => failed(end, failure, salvage.as_deref()),
             Fate::Limited | Fate::Open => Vec::new(),
@@ -312,7 +312,12 @@ fn doubt(unproven: usize) -> Option<Line> {
     Some(aside(Style::Caution, "Unproven: ", &format!("{what}; `ralph report` says why")))
 }
 
-fn landed(end: &AttemptEnd<'_>, commit: Option<&str>, landing: Landing, proof: Proof) -> Vec<Line> {
+fn landed(
+    end: &AttemptEnd<'_>,
+    commit: Option<&str>,
+    landing: Landing,
+    proof: &Proof,
+) -> Vec<Line> {
     let commit = commit.map_or_else(|| "not committed".to_owned(), |c| short(c).to_owned());
     let mut line = Line::of(Style::Good, "    landed   ")
         .hang_here()
@@ -321,11 +326,9 @@ fn landed(end: &AttemptEnd<'_>, commit: Option<&str>, landing: Landing, proof: P
         Landing::Complete => line,
         Landing::Partial => line.add(Style::Caution, "; a part, so the task stays open"),
     };
-    line = match proof {
-        Proof::Proven | Proof::Reviewed => line,
-        Proof::Unproven => line.add(Style::Caution, "; unproven"),
-        Proof::NoChange => line.add(Style::Caution, "; no change was needed"),
-    };
+    if let Some(remark) = proof.remark().filter(|_| *proof != Proof::Reviewed) {
+        line = line.add(Style::Caution, format!("; {remark}"));
+    }
     let mut lines = vec![line.add(Style::Faint, format!("  ({})", progress(&end.tasks)))];
     lines.extend(end.remarks.iter().map(|remark| detail(Style::Caution, "note", remark)));
     lines
@@ -340,13 +343,14 @@ fn clause(text: &str) -> &str {
 fn shown_of(verdict: &GateVerdict) -> Vec<String> {
     let mut lines = Vec::new();
     for check in verdict.blocking() {
-        lines.push(format!("{}: `{}` ({})", check.name, check.command.trim(), check.ending));
-        lines.extend(check.failing.iter().map(|name| format!("- {name}")));
+        let (command, ending) = (check.command.trim(), check.ending.describe());
+        lines.push(format!("{}: `{command}` ({ending})", check.name));
+        lines.extend(check.new_failures().iter().map(|name| format!("- {name}")));
         let output: Vec<&str> = check.excerpt.lines().filter(|l| !l.trim().is_empty()).collect();
         let from = output.iter().position(|line| shows_error(line)).unwrap_or(0);
         lines.extend(output.iter().skip(from).map(|line| line.trim_end().to_owned()));
     }
-    lines.extend(verdict.forbidden.iter().map(|path| format!("{path} must stay as it is")));
+    lines.extend(verdict.forbidden().iter().map(|path| format!("{path} must stay as it is")));
     lines.truncate(DETAIL);
     lines
 }

@@ -35,10 +35,10 @@ fn story() -> Vec<Value> {
             "mode": "handoff-only",
             "budget": {"max_cost": 5.0, "max_iterations": 20, "timeout_s": 1800}}),
         started("a", 1, 0),
-        json!({"record": "backend_ended", "attempt": "a", "outcome": "success", "claimed": {"claim": "done"}, "changes": null, "changed_files": 2, "cost_usd": 0.08,
+        json!({"record": "backend_ended", "attempt": "a", "outcome": "success", "claim": {"kind": "done"}, "changes": null, "changed_files": 2, "cost_usd": 0.08,
             "duration_ms": 4000}),
-        json!({"record": "judged", "attempt": "a", "passed": false,
-            "checks": [{"name": "test", "passed": false}]}),
+        json!({"record": "judged", "attempt": "a", "ruling": {"refused": {}}, "checks": [{"name": "test",
+            "standing": "new", "new": {"names": []}, "old": {"names": []}}]}),
         json!({"record": "fail_intent", "attempt": "a", "retries": 1,
             "failure": {"kind": "gates", "message": "test failed"}}),
         json!({"record": "rolled_back", "attempt": "a", "salvage": null}),
@@ -158,7 +158,7 @@ fn a_cost_that_is_not_known_is_counted_and_not_left_out() {
     let mut records = story();
     let end = |attempt: &str| {
         json!({"record": "backend_ended", "attempt": attempt,
-        "outcome": "success", "claimed": {"claim": "done"}, "changes": null,
+        "outcome": "success", "claim": {"kind": "done"}, "changes": null,
         "changed_files": 2, "duration_ms": 4000})
     };
     records.push(end("b"));
@@ -177,7 +177,7 @@ fn a_gate_is_seen_while_it_runs() {
             "on": "result", "passed": true, "duration_ms": 900})
     };
     records.push(json!({"record": "backend_ended", "attempt": "b", "outcome": "success",
-        "claimed": {"claim": "done"}, "changes": null, "changed_files": 2,
+        "claim": {"kind": "done"}, "changes": null, "changed_files": 2,
         "cost_usd": 0.04, "duration_ms": 4000}));
     records.extend([
         gate("gate_started", "fmt"),

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! Gate --sh -c, under the runner--> lines --> log file (all of it)
-//!                                         \-> OutputReader (bounded) --> Check
+//!                                         \-> OutputReader (bounded) --> GateRunResult
 //!                                         \-> whoever listens
 //! ```
 //!
@@ -21,7 +21,7 @@ use std::time::Duration;
 use ralph_core::backend::{Ending as Ended, Stop};
 use ralph_core::config::GateStrategy;
 use ralph_core::dashboard::redact::{OpenKey, Redactor};
-use ralph_core::gate::{self, Check, Ending, Gate, OutputReader, Verdict};
+use ralph_core::gate::{self, Ending, Gate, GateCheck, GateRunResult, GateVerdict, OutputReader};
 
 use crate::FileError;
 use crate::clock::Clock;
@@ -63,7 +63,7 @@ pub enum GateNews<'a> {
     /// It has been running for this long.
     Runs(&'a Gate, Duration),
     /// It is over.
-    Over(&'a Check),
+    Over(&'a GateCheck),
 }
 
 /// Why there are not results for all gates.
@@ -98,7 +98,7 @@ pub fn run_gates(
     gates: &[Gate],
     run: &GateRun<'_>,
     listener: &mut dyn FnMut(GateNews<'_>),
-) -> Result<Vec<Check>, GateError> {
+) -> Result<Vec<GateRunResult>, GateError> {
     gates.iter().map(|gate| run_gate(runner, gate, run, listener)).collect()
 }
 
@@ -108,7 +108,7 @@ pub fn run_gate(
     gate: &Gate,
     run: &GateRun<'_>,
     listener: &mut dyn FnMut(GateNews<'_>),
-) -> Result<Check, GateError> {
+) -> Result<GateRunResult, GateError> {
     listener(GateNews::Begins(gate));
     let log = free_log(run.logs, &gate.name);
     let job = job(gate, run, &log);
@@ -133,32 +133,23 @@ pub fn run_gate(
         Err(source) => return Err(GateError::Proc { name: gate.name.clone(), source }),
     };
     let reading = reader.finish(&ending);
-    let check = Check {
-        name: gate.name.clone(),
-        command: gate.command.clone(),
-        kind: gate.kind,
-        need: gate.need,
-        ending,
-        failures: reading.failures,
-        output: reading.output,
-        excerpt: reading.excerpt,
-        log: log.exists().then(|| log.display().to_string()),
-        took,
-    };
-    listener(GateNews::Over(&check));
-    Ok(check)
+    let log = log.exists().then(|| log.display().to_string());
+    let result = GateRunResult::new(gate, ending, reading, log, took);
+    listener(GateNews::Over(&result.check));
+    Ok(result)
 }
 
 /// Write what was decided as `<directory>/iter-<iteration>.json`.
 pub fn write_report(
     directory: &Path,
     iteration: u64,
-    verdict: &Verdict,
+    verdict: &GateVerdict,
+    runs: &[GateRunResult],
     strategy: GateStrategy,
     clock: &Clock,
 ) -> Result<PathBuf, FileError> {
     let path = directory.join(format!("iter-{iteration}.json"));
-    let text = gate::report(verdict, iteration, &clock.stamp(), strategy);
+    let text = gate::report(verdict, runs, iteration, &clock.stamp(), strategy);
     put_log(&path, &text)?;
     Ok(path)
 }

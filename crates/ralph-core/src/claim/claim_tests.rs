@@ -29,9 +29,10 @@ fn handoff(id: &str, complete: bool) -> Value {
 
 #[test]
 fn markers_count_alone_on_a_line() {
-    assert_eq!(claim("All is well.\n\n<TASK_DONE>\n"), Claim::Done);
-    assert_eq!(claim("  <TASK_DONE>\r\nBye."), Claim::Done);
-    assert_eq!(claim("ok\nRALPH_DONE"), Claim::RalphDone);
+    assert_eq!(claim("All is well.\n\n<TASK_DONE>\n"), Claim::DONE);
+    assert_eq!(claim("  <TASK_DONE>\r\nBye."), Claim::DONE);
+    let all = heard(Format::Jsonl, "ok\nRALPH_DONE", None);
+    assert_eq!((&all.claim, all.says_ralph_done, &all.problem), (&Claim::None, true, &None));
     assert!(heard(Format::Jsonl, "<TASK_DONE>\nRALPH_DONE", None).says_ralph_done);
 }
 
@@ -73,7 +74,7 @@ fn a_reason_is_read_however_it_is_quoted() {
 
 #[test]
 fn the_last_marker_counts_and_a_blocked_one_outweighs_a_handoff() {
-    assert_eq!(claim("<TASK_BLOCKED reason=\"x\">\nsolved!\n<TASK_DONE>"), Claim::Done);
+    assert_eq!(claim("<TASK_BLOCKED reason=\"x\">\nsolved!\n<TASK_DONE>"), Claim::DONE);
     assert_eq!(claim("<TASK_DONE>\n<TASK_BLOCKED reason=\"x\">"), blocked("x"));
     let text = format!("{}\n<TASK_BLOCKED reason=\"x\">", handoff("t-1a2b", true));
     assert_eq!(claim(&text), blocked("x"));
@@ -82,8 +83,8 @@ fn the_last_marker_counts_and_a_blocked_one_outweighs_a_handoff() {
 #[test]
 fn a_handoff_claims_what_it_says_and_outweighs_a_done_marker() {
     let done = handoff("t-1a2b", true);
-    assert_eq!(heard(Format::Jsonl, "", Some(&done)).claim, Claim::Done);
-    assert_eq!(claim(&format!("```json\n{done:#}\n```")), Claim::Done);
+    assert_eq!(heard(Format::Jsonl, "", Some(&done)).claim, Claim::DONE);
+    assert_eq!(claim(&format!("```json\n{done:#}\n```")), Claim::DONE);
     let part = handoff("t-1a2b", false);
     let reply = heard(Format::Jsonl, "<TASK_DONE>", Some(&part));
     assert_eq!(reply.claim, Claim::Partial);
@@ -97,7 +98,7 @@ fn a_handoff_that_asks_for_a_person_is_not_partial_work() {
     let reply = heard(Format::Deluxe, "", Some(&value));
     assert_eq!(reply.claim, Claim::NeedsHuman { reason: "which key?".into() });
     value["task_completed"]["fully_complete"] = json!(true);
-    assert_eq!(heard(Format::Deluxe, "", Some(&value)).claim, Claim::Done);
+    assert_eq!(heard(Format::Deluxe, "", Some(&value)).claim, Claim::DONE);
 }
 
 #[test]
@@ -106,13 +107,13 @@ fn a_quoted_handoff_of_another_task_is_no_claim_and_the_repair_question_says_why
     assert_eq!((reply.claim, reply.handoff), (Claim::None, None));
     assert!(reply.problem.unwrap().to_string().contains("the task is `t-1a2b`"));
     let both = format!("{}\n{}", handoff("t-1a2b", true), handoff("t-0000", false));
-    assert_eq!(claim(&both), Claim::Done);
+    assert_eq!(claim(&both), Claim::DONE);
 }
 
 #[test]
 fn a_broken_structured_answer_falls_back_to_the_text_and_is_named() {
     let broken = json!({"summary": 1});
-    assert_eq!(heard(Format::Jsonl, "<TASK_DONE>", Some(&broken)).claim, Claim::Done);
+    assert_eq!(heard(Format::Jsonl, "<TASK_DONE>", Some(&broken)).claim, Claim::DONE);
     let reply = heard(Format::Jsonl, "nothing", Some(&broken));
     assert_eq!(reply.claim, Claim::None);
     assert!(matches!(reply.problem, Some(AnswerError::Misfit(_))));
@@ -123,7 +124,7 @@ fn a_narrative_that_is_too_short_is_a_problem_but_still_a_claim() {
     let mut value = handoff("t-1a2b", true);
     value["freeform"] = json!("short");
     let reply = heard(Format::Jsonl, "", Some(&value));
-    assert_eq!(reply.claim, Claim::Done);
+    assert_eq!(reply.claim, Claim::DONE);
     assert!(reply.problem.unwrap().to_string().contains("at least 50"));
 }
 
@@ -131,10 +132,11 @@ fn a_narrative_that_is_too_short_is_a_problem_but_still_a_claim() {
 fn no_change_needed_is_carried_and_an_empty_one_is_none() {
     let mut value = handoff("t-1a2b", true);
     value["no_change_needed"] = json!("it was done already");
+    let no_change_needed = Some("it was done already".to_owned());
     let reply = heard(Format::Jsonl, "", Some(&value));
-    assert_eq!(reply.no_change_needed(), Some("it was done already"));
+    assert_eq!(reply.claim, Claim::Done { no_change_needed });
     value["no_change_needed"] = json!("  ");
-    assert_eq!(heard(Format::Jsonl, "", Some(&value)).no_change_needed(), None);
+    assert_eq!(heard(Format::Jsonl, "", Some(&value)).claim, Claim::DONE);
 }
 
 const RETURNED: &str = "# Progress: x\n\n## Status\n\nIn Progress\n\n## Tasks\n\n- [x] Write the parser\n\
@@ -149,7 +151,7 @@ fn of_a_returned_progress_file_only_the_tick_and_the_note_are_taken() {
         RETURNED.to_owned(),
     ] {
         let reply = heard(Format::Progress, &text, None);
-        assert_eq!(reply.claim, Claim::Done, "{text}");
+        assert_eq!(reply.claim, Claim::DONE, "{text}");
         let note = reply.attempt.unwrap();
         assert_eq!((note.iteration, note.tried.as_str()), (4, "a table"));
         assert_eq!(heard(Format::Jsonl, &text, None).claim, Claim::None);
@@ -199,10 +201,9 @@ proptest! {
 #[test]
 fn of_two_claims_the_more_careful_one_counts() {
     let blocked = || Claim::Blocked { reason: "no key".into() };
-    assert_eq!(Claim::None.or_more_careful(Claim::Done), Claim::Done);
-    assert_eq!(Claim::Done.or_more_careful(Claim::None), Claim::Done);
-    assert_eq!(Claim::RalphDone.or_more_careful(Claim::Done), Claim::Done);
-    assert_eq!(Claim::Partial.or_more_careful(Claim::Done), Claim::Partial);
-    assert_eq!(Claim::Done.or_more_careful(blocked()), blocked());
+    assert_eq!(Claim::None.or_more_careful(Claim::DONE), Claim::DONE);
+    assert_eq!(Claim::DONE.or_more_careful(Claim::None), Claim::DONE);
+    assert_eq!(Claim::Partial.or_more_careful(Claim::DONE), Claim::Partial);
+    assert_eq!(Claim::DONE.or_more_careful(blocked()), blocked());
     assert_eq!(blocked().or_more_careful(Claim::Partial), blocked());
 }

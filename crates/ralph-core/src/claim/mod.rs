@@ -21,6 +21,9 @@ use marker::prose;
 pub use marker::{Marker, markers};
 pub use progress::{Taken, taken_from_progress};
 
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::answer::{self, AnswerError};
@@ -44,31 +47,39 @@ pub struct Said<'a> {
     pub iteration: u32,
 }
 
-/// What an agent claims.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An agent's word about its task. Commands, answers and files all say it in this form, and the journal,
+/// `--json` and the API show it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Claim {
     /// The task is complete.
-    Done,
-    /// A part of it is; the handoff says which.
+    Done {
+        /// Why nothing had to be changed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        no_change_needed: Option<String>,
+    },
+    /// A part of the task is complete; the handoff says which.
     Partial,
-    /// It cannot go on.
+    /// The agent cannot go on.
     Blocked {
-        /// Why.
+        /// What is missing.
         reason: String,
     },
-    /// A person has to decide before it can go on.
+    /// A person has to decide before the agent can go on.
     NeedsHuman {
-        /// What.
+        /// The question.
         reason: String,
     },
-    /// It says that everything is done, and nothing about the task.
-    RalphDone,
-    /// Nothing that can be read.
+    /// Nothing about the task that can be read.
+    #[default]
     None,
 }
 
 impl Claim {
-    /// Of two claims about one attempt, the more careful one.
+    /// A complete task whose files changed.
+    pub const DONE: Self = Self::Done { no_change_needed: None };
+
+    /// Choose the more careful of two claims about one attempt.
     #[must_use]
     pub fn or_more_careful(self, other: Self) -> Self {
         if other.care() > self.care() { other } else { self }
@@ -77,11 +88,25 @@ impl Claim {
     fn care(&self) -> u8 {
         match self {
             Self::None => 0,
-            Self::RalphDone => 1,
-            Self::Done => 2,
-            Self::Partial => 3,
-            Self::NeedsHuman { .. } => 4,
-            Self::Blocked { .. } => 5,
+            Self::Done { .. } => 1,
+            Self::Partial => 2,
+            Self::NeedsHuman { .. } => 3,
+            Self::Blocked { .. } => 4,
+        }
+    }
+}
+
+impl fmt::Display for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Done { no_change_needed: None } => f.write_str("done"),
+            Self::Done { no_change_needed: Some(why) } => {
+                write!(f, "nothing had to be changed: {why}")
+            }
+            Self::Partial => f.write_str("a part of it is done"),
+            Self::Blocked { reason } => write!(f, "blocked: {reason}"),
+            Self::NeedsHuman { reason } => write!(f, "a person has to decide: {reason}"),
+            Self::None => f.write_str("nothing that counts"),
         }
     }
 }
@@ -93,7 +118,7 @@ pub struct Reply {
     pub claim: Claim,
     /// The handoff, where there is one.
     pub handoff: Option<Handoff>,
-    /// `RALPH_DONE` was said, beside whatever else.
+    /// `RALPH_DONE` was said, beside whatever else: everything is done, which claims nothing about the task.
     pub says_ralph_done: bool,
     /// The note on this attempt in a progress file that was returned.
     pub attempt: Option<Attempt>,
@@ -105,16 +130,15 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// Whether nothing was said, neither about the task nor about everything.
+    pub fn is_silent(&self) -> bool {
+        self.claim == Claim::None && !self.says_ralph_done
+    }
+
     /// What a person has to decide, when the agent says so.
     pub fn review(&self) -> Option<String> {
         let review = self.handoff.as_ref()?.request_human_review.as_ref()?;
         review.needed.then(|| reason(&review.reason))
-    }
-
-    /// Why nothing had to be changed, when the agent says so.
-    pub fn no_change_needed(&self) -> Option<&str> {
-        let why = self.handoff.as_ref()?.no_change_needed.as_deref()?.trim();
-        (!why.is_empty()).then_some(why)
     }
 }
 
@@ -139,14 +163,14 @@ pub fn hear(said: &Said<'_>) -> Reply {
     let claim = match (of_handoff(handoff.as_ref()), marker) {
         (_, Some(Marker::Blocked(reason))) => Claim::Blocked { reason },
         (Some(claim), _) => claim,
-        (None, Some(Marker::Done)) => Claim::Done,
-        (None, _) if ticked => Claim::Done,
-        (None, _) if says_ralph_done => Claim::RalphDone,
+        (None, Some(Marker::Done)) => Claim::DONE,
+        (None, _) if ticked => Claim::DONE,
         (None, _) => Claim::None,
     };
     let problem = match claim {
         // A marker is a whole answer; nobody needs to ask for JSON as well.
-        Claim::Done | Claim::Blocked { .. } | Claim::RalphDone if handoff.is_none() => None,
+        Claim::Done { .. } | Claim::Blocked { .. } if handoff.is_none() => None,
+        Claim::None if says_ralph_done && handoff.is_none() => None,
         _ => problem,
     };
     let attempt = taken.and_then(|taken| taken.attempt);
@@ -159,7 +183,8 @@ pub fn hear(said: &Said<'_>) -> Reply {
 fn of_handoff(handoff: Option<&Handoff>) -> Option<Claim> {
     let handoff = handoff?;
     if handoff.task_completed.fully_complete {
-        return Some(Claim::Done);
+        let why = handoff.no_change_needed.as_deref().map(str::trim).filter(|why| !why.is_empty());
+        return Some(Claim::Done { no_change_needed: why.map(str::to_owned) });
     }
     let review = handoff.request_human_review.as_ref().filter(|review| review.needed);
     Some(

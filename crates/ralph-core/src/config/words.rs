@@ -26,6 +26,20 @@ macro_rules! words {
             }
         }
 
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let word = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+                let unknown = || serde::de::Error::unknown_variant(&word, Self::WORDS);
+                Self::from_word(&word).ok_or_else(unknown)
+            }
+        }
+
         setting!($name, Kind::Word(Self::WORDS),
             Value::Text(word) => Self::from_word(word), |this| Value::Text(this.as_str().to_owned()));
     )+ };

@@ -17,6 +17,7 @@ use crate::cycle::Ruling;
 
 use super::answer::{Decomposition, Investigation, NewTask, PlanAnswer, SpecVerdict, TaskVerdict};
 use crate::format::Format;
+use crate::gate::GateCheck;
 use crate::memory::roles::directive::schema_of;
 use crate::plan::{Issue, Kill, KillReason, State, Task};
 use crate::prompt::markdown::{both_ends, code, fenced, one_line};
@@ -51,15 +52,6 @@ pub struct SpecText<'a> {
     pub text: &'a str,
 }
 
-/// One gate, as a verifier is told about it.
-#[derive(Clone, Copy, Debug)]
-pub struct GateLine<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// What it said: `passed`, `failed before too` …
-    pub result: &'a str,
-}
-
 /// What the verifier of a task is told.
 #[derive(Clone, Copy, Debug)]
 pub struct VerifyInput<'a> {
@@ -72,7 +64,7 @@ pub struct VerifyInput<'a> {
     /// How to see all of it: `git show 1234`.
     pub diff_command: Option<&'a str>,
     /// What the gates said when it landed.
-    pub gates: &'a [GateLine<'a>],
+    pub gates: &'a [GateCheck],
     /// What was ruled out of scope before.
     pub rulings: &'a [Ruling],
 }
@@ -153,7 +145,7 @@ pub fn verify(templates: &Templates, input: &VerifyInput<'_>) -> Result<String, 
     }
     out.push_str("\n## The Gates\n\n");
     for gate in input.gates {
-        let _ = writeln!(out, "- {}: {}", said(gate.name), said(gate.result));
+        let _ = writeln!(out, "- {}: {}", said(&gate.name), gate.standing);
     }
     if input.gates.is_empty() {
         out.push_str("No gates are configured: nothing was checked by a program.\n");

@@ -37,7 +37,7 @@ fn all(text: &str, log: &str) -> Vec<String> {
         spec: spec(text),
         diff: text,
         diff_command: Some("git show 1234"),
-        gates: &[GateLine { name: "test", result: "passed" }],
+        gates: &[GateCheck { name: "test".into(), ..GateCheck::default() }],
         rulings: &rulings,
     };
     let killed = DecomposeInput {

@@ -10,7 +10,6 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::attempts::Fate;
 use super::history::History;
-use super::judge::Claimed;
 use super::record::{
     AfterFailure, Answered, Asked, BackendEnd, Entry, GateEnd, GateStart, On, PassAnswer,
     PassFailure, PlanAmended, Record, Regating, Remark, ReviewRequest, RunEnd, RunStart,
@@ -18,6 +17,7 @@ use super::record::{
 };
 use super::staged::{ConstructStart, IterationStart, NotVerified, StageEnd, StageStart};
 use crate::backend::Event as BackendEvent;
+use crate::claim::Claim;
 use crate::construct::Summary;
 use crate::control::{CommandKind, OperatorCommand};
 use crate::gate::GateVerdict;
@@ -275,7 +275,7 @@ fn kind_of<'a>(record: &'a Record, history: &'a History) -> Option<EventKind<'a>
         Record::AttemptStarted { started, .. } => EventKind::IterationStart(started),
         Record::GateStarted(start) => EventKind::GateStart(start),
         Record::GateEnded(end) => EventKind::GateEnd(end),
-        Record::Judged(verdict) if verdict.passed => EventKind::ValidationPass(verdict),
+        Record::Judged(verdict) if verdict.passed() => EventKind::ValidationPass(verdict),
         Record::Judged(verdict) => EventKind::ValidationFail(verdict),
         Record::Landed(landed) => {
             let end = attempt_end(history, &landed.attempt)?;
@@ -346,8 +346,8 @@ fn kind_of_command(command: &OperatorCommand) -> EventKind<'_> {
 
 /// What a backend asks a person, if it does.
 fn review_of(end: &BackendEnd, history: &History) -> Option<ReviewRequest> {
-    let reason = match &end.claimed {
-        Claimed::NeedsHuman { reason } => Some(reason),
+    let reason = match &end.claim {
+        Claim::NeedsHuman { reason } => Some(reason),
         _ => end.review.as_ref(),
     };
     let view = history.attempts.iter().rev().find(|view| view.started.attempt == end.attempt);
@@ -493,8 +493,8 @@ fn place(on: On) -> &'static str {
 /// What the gates said, in words that claim no more than they did.
 fn gate_words(verdict: &GateVerdict) -> String {
     let red: Vec<&str> =
-        verdict.checks.iter().filter(|c| !c.passed).map(|c| c.name.as_str()).collect();
-    match (verdict.passed, red.as_slice()) {
+        verdict.checks.iter().filter(|c| !c.is_green()).map(|c| c.name.as_str()).collect();
+    match (verdict.passed(), red.as_slice()) {
         (true, []) if verdict.checks.is_empty() => "no gates to pass".to_owned(),
         (true, []) => "gates passed".to_owned(),
         (true, red) => format!("tolerated: {}", red.join(", ")),

@@ -94,7 +94,7 @@ fn red_gates_are_named() {
 
 #[test]
 fn no_gates_are_not_told_as_gates_that_passed() {
-    let empty = GateVerdict { attempt: "a".into(), passed: true, ..GateVerdict::default() };
+    let empty = GateVerdict { attempt: "a".into(), ..GateVerdict::default() };
     let event = last(vec![Record::Judged(empty)]).remove(0);
     assert_eq!(
         (event["event"].as_str(), event["message"].as_str()),
@@ -104,8 +104,8 @@ fn no_gates_are_not_told_as_gates_that_passed() {
 
 #[test]
 fn an_agent_that_asks_for_a_person_is_told() {
-    let claimed = Claimed::NeedsHuman { reason: "which licence?".into() };
-    let end = BackendEnd { claimed, ..end("a", &Outcome::Success) };
+    let claim = Claim::NeedsHuman { reason: "which licence?".into() };
+    let end = BackendEnd { claim, ..end("a", &Outcome::Success) };
     let events = last(vec![start("a", 1, "t-1"), backend_ended(end)]);
     assert_eq!(events[1]["event"], "human_review_requested");
     assert_eq!(events[1]["message"], "which licence?");

@@ -374,7 +374,7 @@ impl History {
         view.verdict = Some(verdict.clone());
         let task = view.started.task.clone();
         self.drop_excerpts(&task);
-        if !verdict.passed {
+        if !verdict.passed() {
             self.red.insert(task, place);
         }
     }

@@ -42,7 +42,7 @@ fn a_landing_that_turns_out_true_after_a_refusal_keeps_how_it_was_meant() {
     records.insert(4, fail_intent("a", Failure::new(FailureKind::Hook, "no")));
     let fate = &history(records).attempts[0].fate.clone();
     let Fate::Landed { landing, proof, .. } = fate else { panic!("{fate:?}") };
-    assert_eq!((*landing, *proof), (Landing::Partial, Proof::Proven));
+    assert_eq!((landing, proof), (&Landing::Partial, &Proof::Proven));
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn every_record_reads_back_as_it_was_written() {
 #[test]
 fn a_journal_from_before_the_new_fields_still_reads() {
     let line = r#"{"at":"t","record":"backend_ended","attempt":"a","outcome":"success",
-        "message":"finished","claimed":{"claim":"partial"},"changes":null,"changed_files":1}"#;
+        "message":"finished","claim":{"kind":"partial"},"changes":null,"changed_files":1}"#;
     let entry: Entry = serde_json::from_str(line).unwrap();
     assert!(matches!(entry.record, Record::BackendEnded { end, .. } if end.handoff_bytes == 0));
 }

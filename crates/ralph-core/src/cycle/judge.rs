@@ -3,60 +3,40 @@
 use serde::{Deserialize, Serialize};
 
 use crate::backend::Outcome;
+use crate::claim::Claim;
+use crate::gate::{FailingNames, GateRuling, GateVerdict};
 use crate::plan::Task;
-
-/// What an agent says about its task, in its decoded words.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "claim", rename_all = "snake_case")]
-pub enum Claimed {
-    /// It is done.
-    Done {
-        /// Why nothing had to be changed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        no_change_needed: Option<String>,
-    },
-    /// A part of it is done.
-    Partial,
-    /// It cannot go on.
-    Blocked {
-        /// Why.
-        reason: String,
-    },
-    /// A person has to decide something.
-    NeedsHuman {
-        /// What.
-        reason: String,
-    },
-    /// It says nothing that counts.
-    #[default]
-    Nothing,
-}
+use crate::words::count;
 
 /// How far a landed result is proven.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
-    /// Gates were green.
+    /// A gate was green, and none that counts was red.
     Proven,
-    /// There was no gate, or old and new failures could not be told apart.
+    /// Tests ran and passed, and only these failed, as they did before.
+    ProvenExceptOld(FailingNames),
+    /// No gate was green, or old and new failures could not be told apart.
     Unproven,
     /// No gate proves it, and a verifier accepted it.
     Reviewed,
-    /// Nothing had to be changed, and gates were green.
+    /// Nothing had to be changed, and the gates do not say otherwise.
     NoChange,
 }
 
-/// What is known about the gates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Result {
-    /// They were not run: something else decides already.
-    NotRun,
-    /// Those that count are green.
-    Green,
-    /// Green as far as anybody can tell.
-    Unproven,
-    /// One that counts is red.
-    Red,
+impl Proof {
+    /// A remark for people; nothing where the work is simply proven.
+    pub fn remark(&self) -> Option<String> {
+        match self {
+            Self::Proven => None,
+            Self::ProvenExceptOld(old) => {
+                Some(format!("proven except {}", count(old.count(), "old failure")))
+            }
+            Self::Unproven => Some("unproven".to_owned()),
+            Self::Reviewed => Some("accepted by review".to_owned()),
+            Self::NoChange => Some("no change was needed".to_owned()),
+        }
+    }
 }
 
 /// Everything the judgement of an attempt depends on.
@@ -65,17 +45,15 @@ pub struct Evidence<'a> {
     /// How the backend ended.
     pub outcome: &'a Outcome,
     /// What it claims.
-    pub claimed: &'a Claimed,
+    pub claim: &'a Claim,
     /// What it asks a person, beside its claim.
     pub review: Option<&'a str>,
     /// How many paths it changed.
     pub changed: usize,
     /// Paths that it must not change and did (specs, prompts, configuration, submodules).
     pub forbidden: &'a [String],
-    /// Tests or other judges that were changed although that is forbidden here.
-    pub judges: &'a [String],
-    /// The gates.
-    pub gates: Result,
+    /// What the gates said, once they have run.
+    pub verdict: Option<&'a GateVerdict>,
 }
 
 /// Why an attempt failed.
@@ -234,16 +212,16 @@ pub fn judge(evidence: &Evidence<'_>) -> Decision {
     if let Some(decision) = of_outcome(evidence.outcome) {
         return decision;
     }
-    match evidence.claimed {
-        Claimed::Blocked { reason } => {
+    match evidence.claim {
+        Claim::Blocked { reason } => {
             return Decision::Fail(Failure::new(FailureKind::Blocked, reason.clone()));
         }
-        Claimed::NeedsHuman { reason } => return needs_human(reason),
-        Claimed::Nothing => {
+        Claim::NeedsHuman { reason } => return needs_human(reason),
+        Claim::None => {
             let message = "it ended without saying that the task is done, blocked or partly done";
             return Decision::Fail(Failure::new(FailureKind::BadOutput, message));
         }
-        Claimed::Done { .. } | Claimed::Partial => {}
+        Claim::Done { .. } | Claim::Partial => {}
     }
     match (of_claim(evidence), evidence.review) {
         // It said that it cannot do this alone: another attempt would not know more.
@@ -262,10 +240,6 @@ fn of_claim(evidence: &Evidence<'_>) -> Decision {
     if !evidence.forbidden.is_empty() {
         let message = format!("it changed {}", evidence.forbidden.join(", "));
         return Decision::Fail(Failure::new(FailureKind::Forbidden, message));
-    }
-    if !evidence.judges.is_empty() {
-        let message = format!("it changed {}", evidence.judges.join(", "));
-        return Decision::Fail(Failure::new(FailureKind::Judges, message));
     }
     of_work(evidence)
 }
@@ -322,32 +296,44 @@ pub(super) fn of_end(outcome: &Outcome) -> Option<Failure> {
 fn of_work(evidence: &Evidence<'_>) -> Decision {
     use super::Landing;
     let no_change = matches!(
-        evidence.claimed,
-        Claimed::Done { no_change_needed: Some(why) } if !why.trim().is_empty()
+        evidence.claim,
+        Claim::Done { no_change_needed: Some(why) } if !why.trim().is_empty()
     );
     if evidence.changed == 0 && !no_change {
         let message = "it says that it worked on the task, and no file changed";
         return Decision::Fail(Failure::new(FailureKind::NoChange, message));
     }
-    let complete = matches!(evidence.claimed, Claimed::Done { .. });
-    let proof = match evidence.gates {
-        Result::NotRun => return Decision::Gate,
-        Result::Red => {
-            // Which gate and how is for the one who ran them to say; until then no two are alike.
-            let (message, fingerprint) = ("gates failed".to_owned(), String::new());
-            return Decision::Fail(Failure { kind: FailureKind::Gates, message, fingerprint });
+    let complete = matches!(evidence.claim, Claim::Done { .. });
+    let Some(verdict) = evidence.verdict else { return Decision::Gate };
+    let proof = match &verdict.ruling {
+        GateRuling::Refused { fingerprint, .. } => {
+            return Decision::Fail(refused(verdict, fingerprint.clone()));
         }
         // Without a change and without a green gate there is nothing but its word.
-        Result::Unproven if evidence.changed == 0 => {
+        GateRuling::Unproven(_) if evidence.changed == 0 => {
             let message = "it says that nothing has to be changed, and no gate can confirm it";
             return Decision::Fail(Failure::new(FailureKind::NoChange, message));
         }
-        Result::Green if evidence.changed == 0 => Proof::NoChange,
-        Result::Green => Proof::Proven,
-        Result::Unproven => Proof::Unproven,
+        GateRuling::Unproven(_) => Proof::Unproven,
+        GateRuling::Proven | GateRuling::ProvenExceptOld(_) if evidence.changed == 0 => {
+            Proof::NoChange
+        }
+        GateRuling::Proven => Proof::Proven,
+        GateRuling::ProvenExceptOld(old) => Proof::ProvenExceptOld(old.clone()),
     };
     let landing = if complete { Landing::Complete } else { Landing::Partial };
     Decision::Land { landing, proof }
+}
+
+/// Why the gates, or the rule about their judges, refuse the work.
+fn refused(verdict: &GateVerdict, fingerprint: String) -> Failure {
+    let mut causes: Vec<String> =
+        verdict.blocking().map(|check| format!("{} failed", check.name)).collect();
+    let kind = if causes.is_empty() { FailureKind::Judges } else { FailureKind::Gates };
+    if !verdict.forbidden().is_empty() {
+        causes.push(format!("it changed {}", verdict.forbidden().join(", ")));
+    }
+    Failure { kind, message: causes.join("; "), fingerprint }
 }
 
 /// Sources that a person writes: a backend that changes one fails, unless its task names the path.

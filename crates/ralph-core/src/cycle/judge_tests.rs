@@ -3,24 +3,53 @@ use proptest::prelude::*;
 use super::*;
 use crate::backend::Ending;
 use crate::cycle::Landing;
+use crate::gate::{GateCheck, GateStanding};
 
-const DONE: Claimed = Claimed::Done { no_change_needed: None };
+const DONE: Claim = Claim::DONE;
+
+static PROVEN: GateVerdict = verdict(GateRuling::Proven);
+static UNPROVEN: GateVerdict = verdict(GateRuling::Unproven(Vec::new()));
+
+const fn verdict(ruling: GateRuling) -> GateVerdict {
+    GateVerdict {
+        attempt: String::new(),
+        ruling,
+        checks: Vec::new(),
+        judges: Vec::new(),
+        report: None,
+    }
+}
+
+/// A red gate, and a judge that must stay as it is.
+fn red() -> GateVerdict {
+    let standing = GateStanding::New { new: FailingNames::default(), old: FailingNames::default() };
+    let check = GateCheck { name: "test".into(), standing, ..GateCheck::default() };
+    GateVerdict { checks: vec![check], ..blocked() }
+}
+
+fn blocked() -> GateVerdict {
+    let forbidden = vec!["tests/a.rs".to_owned()];
+    verdict(GateRuling::Refused { forbidden, fingerprint: "print".into() })
+}
+
+fn except_old() -> GateVerdict {
+    verdict(GateRuling::ProvenExceptOld(FailingNames::from_iter(["old"])))
+}
 
 /// Honest work: a claim, a change, green gates.
 fn work() -> Evidence<'static> {
     Evidence {
         outcome: &Outcome::Success,
-        claimed: &DONE,
+        claim: &DONE,
         review: None,
         changed: 2,
         forbidden: &[],
-        judges: &[],
-        gates: Result::Green,
+        verdict: Some(&PROVEN),
     }
 }
 
-fn no_change(why: &str) -> Claimed {
-    Claimed::Done { no_change_needed: Some(why.to_owned()) }
+fn no_change(why: &str) -> Claim {
+    Claim::Done { no_change_needed: Some(why.to_owned()) }
 }
 
 fn landed(landing: Landing, proof: Proof) -> Decision {
@@ -63,69 +92,88 @@ fn a_claim_with_a_change_and_green_gates_lands() {
 
 #[test]
 fn gates_are_run_before_anything_lands() {
-    for claimed in [DONE, Claimed::Partial, no_change("it is there")] {
-        let evidence = Evidence { gates: Result::NotRun, claimed: &claimed, ..work() };
+    for claim in [DONE, Claim::Partial, no_change("it is there")] {
+        let evidence = Evidence { verdict: None, claim: &claim, ..work() };
         assert_eq!(judge(&evidence), Decision::Gate);
     }
 }
 
 #[test]
 fn an_empty_diff_fails_whatever_the_prose_says() {
-    for claimed in [DONE, Claimed::Partial, no_change(""), no_change("  \n")] {
-        for gates in [Result::NotRun, Result::Green, Result::Unproven, Result::Red] {
-            let evidence = Evidence { changed: 0, claimed: &claimed, gates, ..work() };
-            assert_eq!(failed(&evidence), FailureKind::NoChange, "{claimed:?} {gates:?}");
+    for claim in [DONE, Claim::Partial, no_change(""), no_change("  \n")] {
+        for verdict in [None, Some(&PROVEN), Some(&UNPROVEN), Some(&red())] {
+            let evidence = Evidence { changed: 0, claim: &claim, verdict, ..work() };
+            assert_eq!(failed(&evidence), FailureKind::NoChange, "{claim:?} {verdict:?}");
         }
     }
 }
 
 #[test]
 fn no_change_needed_lands_only_with_green_gates_and_is_told_as_such() {
-    let claimed = no_change("an earlier task did it");
-    let with = |gates| Evidence { changed: 0, claimed: &claimed, gates, ..work() };
-    assert_eq!(judge(&with(Result::Green)), landed(Landing::Complete, Proof::NoChange));
-    assert_eq!(failed(&with(Result::Unproven)), FailureKind::NoChange);
-    assert_eq!(failed(&with(Result::Red)), FailureKind::Gates);
+    let claim = no_change("an earlier task did it");
+    let (red, old) = (red(), except_old());
+    let with = |gates| Evidence { changed: 0, claim: &claim, verdict: Some(gates), ..work() };
+    assert_eq!(judge(&with(&PROVEN)), landed(Landing::Complete, Proof::NoChange));
+    assert_eq!(judge(&with(&old)), landed(Landing::Complete, Proof::NoChange));
+    assert_eq!(failed(&with(&UNPROVEN)), FailureKind::NoChange);
+    assert_eq!(failed(&with(&red)), FailureKind::Gates);
 }
 
 #[test]
 fn no_change_needed_beside_a_change_is_an_ordinary_claim() {
-    let evidence = Evidence { claimed: &no_change("nothing"), ..work() };
+    let evidence = Evidence { claim: &no_change("nothing"), ..work() };
     assert_eq!(judge(&evidence), landed(Landing::Complete, Proof::Proven));
 }
 
 #[test]
 fn without_a_gate_the_work_lands_unproven() {
-    let evidence = Evidence { gates: Result::Unproven, ..work() };
+    let evidence = Evidence { verdict: Some(&UNPROVEN), ..work() };
     assert_eq!(judge(&evidence), landed(Landing::Complete, Proof::Unproven));
 }
 
 #[test]
-fn red_gates_fail_the_attempt_and_no_two_of_them_are_taken_for_alike() {
-    let Decision::Fail(failure) = judge(&Evidence { gates: Result::Red, ..work() }) else {
-        panic!("red gates must fail");
+fn old_failures_are_named_in_the_proof() {
+    let Decision::Land { proof, .. } = judge(&Evidence { verdict: Some(&except_old()), ..work() })
+    else {
+        panic!("old failures do not block");
     };
-    assert_eq!((failure.kind, failure.fingerprint.as_str()), (FailureKind::Gates, ""));
+    assert_eq!(proof, Proof::ProvenExceptOld(FailingNames::from_iter(["old"])));
+    assert_eq!(proof.remark().unwrap(), "proven except 1 old failure");
+}
+
+#[test]
+fn a_refusal_of_the_gates_is_known_by_what_they_said() {
+    for (verdict, kind, message) in [
+        (red(), FailureKind::Gates, "test failed; it changed tests/a.rs"),
+        (blocked(), FailureKind::Judges, "it changed tests/a.rs"),
+    ] {
+        let Decision::Fail(failure) = judge(&Evidence { verdict: Some(&verdict), ..work() }) else {
+            panic!("{kind:?} must fail");
+        };
+        let fingerprint = "print".to_owned();
+        assert_eq!(failure, Failure { kind, message: message.to_owned(), fingerprint });
+    }
 }
 
 #[test]
 fn a_green_part_lands_and_a_part_without_a_change_fails() {
-    let part = |changed| Evidence { claimed: &Claimed::Partial, changed, ..work() };
+    let part = |changed| Evidence { claim: &Claim::Partial, changed, ..work() };
     assert_eq!(judge(&part(1)), landed(Landing::Partial, Proof::Proven));
     assert!(matches!(judge(&part(0)), Decision::Fail(f) if f.kind == FailureKind::NoChange));
-    let red = Evidence { gates: Result::Red, ..part(1) };
+    let red = red();
+    let red = Evidence { verdict: Some(&red), ..part(1) };
     assert_eq!(failed(&red), FailureKind::Gates);
 }
 
 #[test]
 fn green_gates_without_a_claim_are_bad_output() {
-    assert_eq!(failed(&Evidence { claimed: &Claimed::Nothing, ..work() }), FailureKind::BadOutput);
+    assert_eq!(failed(&Evidence { claim: &Claim::None, ..work() }), FailureKind::BadOutput);
 }
 
 #[test]
 fn a_blocked_agent_blocks_its_task_with_its_own_words_and_spends_no_retry() {
-    let claimed = Claimed::Blocked { reason: "no key for the API".into() };
-    let Decision::Fail(failure) = judge(&Evidence { claimed: &claimed, ..work() }) else {
+    let claim = Claim::Blocked { reason: "no key for the API".into() };
+    let Decision::Fail(failure) = judge(&Evidence { claim: &claim, ..work() }) else {
         panic!("blocked work must not land");
     };
     assert_eq!(failure.kind, FailureKind::Blocked);
@@ -135,8 +183,8 @@ fn a_blocked_agent_blocks_its_task_with_its_own_words_and_spends_no_retry() {
 
 #[test]
 fn an_agent_that_asks_for_a_person_blocks_its_task() {
-    let claimed = Claimed::NeedsHuman { reason: "which licence?".into() };
-    let Decision::Fail(failure) = judge(&Evidence { claimed: &claimed, ..work() }) else {
+    let claim = Claim::NeedsHuman { reason: "which licence?".into() };
+    let Decision::Fail(failure) = judge(&Evidence { claim: &claim, ..work() }) else {
         panic!("it must not land");
     };
     assert_eq!(failure.kind, FailureKind::Blocked);
@@ -144,16 +192,13 @@ fn an_agent_that_asks_for_a_person_blocks_its_task() {
 }
 
 #[test]
-fn forbidden_paths_and_judges_fail_and_are_named() {
+fn forbidden_paths_fail_and_are_named() {
     let paths = [String::from("ralph.toml"), String::from("specs/a.md")];
-    for (evidence, kind) in [
-        (Evidence { forbidden: &paths, ..work() }, FailureKind::Forbidden),
-        (Evidence { judges: &paths, ..work() }, FailureKind::Judges),
-    ] {
-        let Decision::Fail(failure) = judge(&evidence) else { panic!("{kind:?} must fail") };
-        assert_eq!(failure.kind, kind);
-        assert!(failure.message.contains("ralph.toml, specs/a.md"), "{}", failure.message);
-    }
+    let Decision::Fail(failure) = judge(&Evidence { forbidden: &paths, ..work() }) else {
+        panic!("it must fail");
+    };
+    assert_eq!(failure.kind, FailureKind::Forbidden);
+    assert!(failure.message.contains("ralph.toml, specs/a.md"), "{}", failure.message);
 }
 
 #[test]
@@ -212,14 +257,14 @@ fn the_journals_end_of_a_backend_says_the_same_as_the_judgement_of_it() {
     }
 }
 
-fn claims() -> impl Strategy<Value = Claimed> {
+fn claims() -> impl Strategy<Value = Claim> {
     let words = "[ a-z]{0,4}";
     prop_oneof![
-        proptest::option::of(words).prop_map(|no_change_needed| Claimed::Done { no_change_needed }),
-        Just(Claimed::Partial),
-        Just(Claimed::Nothing),
-        words.prop_map(|reason| Claimed::Blocked { reason }),
-        words.prop_map(|reason| Claimed::NeedsHuman { reason }),
+        proptest::option::of(words).prop_map(|no_change_needed| Claim::Done { no_change_needed }),
+        Just(Claim::Partial),
+        Just(Claim::None),
+        words.prop_map(|reason| Claim::Blocked { reason }),
+        words.prop_map(|reason| Claim::NeedsHuman { reason }),
     ]
 }
 
@@ -228,7 +273,7 @@ fn work_that_asks_for_a_person_lands_when_it_is_good_and_is_blocked_when_it_is_n
     let asks = Evidence { review: Some("which key?"), ..work() };
     assert_eq!(judge(&asks), landed(Landing::Complete, Proof::Proven));
     for bad in [
-        Evidence { gates: Result::Red, ..asks.clone() },
+        Evidence { verdict: Some(&red()), ..asks.clone() },
         Evidence { changed: 0, ..asks.clone() },
         Evidence { forbidden: &["ralph.toml".to_owned()], ..asks.clone() },
     ] {
@@ -244,28 +289,29 @@ proptest! {
     #[test]
     fn nothing_lands_without_a_claim_a_good_end_and_gates_that_are_not_red(
         outcome in proptest::sample::select(outcomes()),
-        claimed in claims(),
+        claim in claims(),
         changed in 0..3usize,
         forbidden in proptest::collection::vec("[a-z]{1,3}", 0..2),
-        judges in proptest::collection::vec("[a-z]{1,3}", 0..2),
         review in proptest::option::of("[a-z]{1,3}"),
-        gates in proptest::sample::select(vec![
-            Result::NotRun, Result::Green, Result::Unproven, Result::Red,
+        verdict in proptest::sample::select(vec![
+            None, Some(PROVEN.clone()), Some(UNPROVEN.clone()), Some(except_old()), Some(red()),
+            Some(blocked()),
         ]),
     ) {
         let evidence = Evidence {
-            outcome: &outcome, claimed: &claimed, changed, forbidden: &forbidden, judges: &judges,
-            review: review.as_deref(), gates,
+            outcome: &outcome, claim: &claim, changed, forbidden: &forbidden,
+            review: review.as_deref(), verdict: verdict.as_ref(),
         };
         if let Decision::Land { landing, proof } = judge(&evidence) {
             prop_assert_eq!(outcome, Outcome::Success);
-            let claims = matches!(claimed, Claimed::Done { .. } | Claimed::Partial);
-            prop_assert!(claims, "{claimed:?}");
-            prop_assert!(forbidden.is_empty() && judges.is_empty());
-            prop_assert!(matches!(gates, Result::Green | Result::Unproven));
-            prop_assert_eq!(landing == Landing::Complete, claimed != Claimed::Partial);
+            let claims = matches!(claim, Claim::Done { .. } | Claim::Partial);
+            prop_assert!(claims, "{claim:?}");
+            prop_assert!(forbidden.is_empty());
+            let verdict = verdict.expect("gates run before anything lands");
+            prop_assert!(verdict.passed());
+            prop_assert_eq!(landing == Landing::Complete, claim != Claim::Partial);
             prop_assert_eq!(proof == Proof::NoChange, changed == 0);
-            prop_assert_eq!(proof == Proof::Unproven, gates == Result::Unproven);
+            prop_assert_eq!(proof == Proof::Unproven, verdict == UNPROVEN);
         }
     }
 }

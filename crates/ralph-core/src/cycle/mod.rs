@@ -35,9 +35,7 @@ pub use breaker::{Breaker, Tripped};
 pub use build::{End, Limits, OnceEnd, Progress, Signal, Step, exit_code, next_step, remaining};
 pub use event::{AttemptEnd, Event, EventKind, NoDetails, StreamedEvent, WaitTick, events_of};
 pub use history::{History, Spending, Undone, Unindexed};
-pub use judge::{
-    Claimed, Decision, Evidence, Failure, FailureKind, Proof, Result, forbidden, judge,
-};
+pub use judge::{Decision, Evidence, Failure, FailureKind, Proof, forbidden, judge};
 pub use recall::AmendmentRow;
 pub use reconcile::{Kept, is_ticked, reconcile};
 pub use record::{

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::backend::Outcome;
+use crate::claim::Claim;
 use crate::control::{Command, OperatorCommand};
 use crate::cost_sum::CostSum;
-use crate::gate::{GateCheck, GateVerdict};
+use crate::gate::{FailingNames, GateCheck, GateRuling, GateStanding, GateVerdict};
 use crate::plan::Task;
 
 /// A record at some time; the time is the record's place.
@@ -82,7 +83,7 @@ pub(super) fn end(attempt: &str, outcome: &Outcome) -> BackendEnd {
         attempt: attempt.into(),
         outcome: outcome.clone(),
         cost: Some(0.5),
-        claimed: Claimed::Done { no_change_needed: None },
+        claim: Claim::DONE,
         changed: 1,
         ..BackendEnd::default()
     }
@@ -97,9 +98,16 @@ pub(super) fn backend_ended(end: BackendEnd) -> Record {
 }
 
 pub(super) fn verdict(attempt: &str, passed: bool) -> Record {
-    let checks = vec![GateCheck { name: "test".into(), passed, ..GateCheck::default() }];
+    let (ruling, standing) = match passed {
+        true => (GateRuling::Proven, GateStanding::Green),
+        false => (
+            GateRuling::Refused { forbidden: Vec::new(), fingerprint: "f".into() },
+            GateStanding::New { new: FailingNames::default(), old: FailingNames::default() },
+        ),
+    };
+    let checks = vec![GateCheck { name: "test".into(), standing, ..GateCheck::default() }];
     let attempt = attempt.into();
-    Record::Judged(GateVerdict { attempt, passed, checks, ..GateVerdict::default() })
+    Record::Judged(GateVerdict { attempt, ruling, checks, ..GateVerdict::default() })
 }
 
 pub(super) fn land_intent(attempt: &str, landing: Landing) -> Record {

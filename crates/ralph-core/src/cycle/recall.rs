@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::attempts::{AttemptView, Fate};
 use super::history::History;
-use super::judge::{Claimed, FREE_CRASHES, Failure, FailureKind, Proof};
+use super::judge::{FREE_CRASHES, Failure, FailureKind, Proof};
 use super::record::{BackendEnd, Landing, PlanAmended, RunStart, Started};
 use crate::plan::{AmendmentOutcome, Plan, State, Task};
 
@@ -162,11 +162,6 @@ impl History {
     pub fn partly_done(&self, task: &str) -> bool {
         let last = self.of_task(task).rev().find(|v| matches!(v.fate, Fate::Landed { .. }));
         last.is_some_and(|view| matches!(view.fate, Fate::Landed { landing: Landing::Partial, .. }))
-    }
-
-    /// Whether the newest finished attempt was a claim that counted.
-    pub fn last_claim(&self) -> Option<&Claimed> {
-        self.attempts.last()?.backend.as_ref().map(|end| &end.claimed)
     }
 }
 

@@ -527,7 +527,7 @@ pub struct BackendEnd {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// What it claims.
-    pub claimed: super::judge::Claimed,
+    pub claim: crate::claim::Claim,
     /// What a person has to decide, although the task is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<String>,
@@ -559,7 +559,7 @@ impl BackendEnd {
 
     /// Whether the agent said something that could be read: a claim or a handoff.
     pub fn has_answer(&self) -> bool {
-        self.handoff.is_some() || self.claimed != super::judge::Claimed::Nothing
+        self.handoff.is_some() || self.claim != crate::claim::Claim::None
     }
 }
 

@@ -3,9 +3,9 @@ use proptest::prelude::*;
 use super::super::model_tests::*;
 use super::*;
 use crate::backend::Outcome;
-use crate::cycle::{
-    AttemptView, Claimed, Decision, Evidence, Fate, History, Landing, Record, Result, judge,
-};
+use crate::claim::Claim;
+use crate::cycle::{AttemptView, Decision, Evidence, Fate, History, Landing, Record, judge};
+use crate::gate::{FailingNames, GateRuling, GateVerdict};
 
 fn facts(tree: TreeIs) -> Facts {
     Facts { landed: None, rewritten: false, tree }
@@ -156,9 +156,9 @@ enum Hook {
 #[derive(Clone, Debug)]
 struct Course {
     outcome: Outcome,
-    claimed: Claimed,
+    claim: Claim,
     changed: usize,
-    gates: Result,
+    gates: GateRuling,
     hook: Hook,
 }
 
@@ -209,35 +209,35 @@ impl World {
             self.act(|world| world.tree = TreeIs::Result)?;
         }
         let mut end = end(&attempt, &self.course.outcome);
-        end.claimed = self.course.claimed.clone();
+        end.claim = self.course.claim.clone();
         end.changed = self.course.changed;
         self.write(backend_ended(end))?;
         let outcome = self.course.outcome.clone();
         self.decide(&attempt, &outcome)
     }
 
-    fn judge(&self, outcome: &Outcome, gates: Result) -> Decision {
+    fn judge(&self, outcome: &Outcome, ruling: Option<GateRuling>) -> Decision {
+        let verdict = ruling.map(|ruling| GateVerdict { ruling, ..GateVerdict::default() });
         judge(&Evidence {
             outcome,
-            claimed: &self.course.claimed,
+            claim: &self.course.claim,
             review: None,
             changed: self.course.changed,
             forbidden: &[],
-            judges: &[],
-            gates,
+            verdict: verdict.as_ref(),
         })
     }
 
     fn decide(&mut self, attempt: &str, outcome: &Outcome) -> Option<()> {
-        let mut decision = self.judge(outcome, Result::NotRun);
+        let mut decision = self.judge(outcome, None);
         if decision == Decision::Gate {
-            if self.course.changed > 0 && self.course.gates != Result::Green {
+            if self.course.changed > 0 && self.course.gates != GateRuling::Proven {
                 // What the gates say about the base is not known: the result makes room for it.
                 self.act(|world| world.tree = TreeIs::Aside)?;
                 self.act(|world| world.tree = TreeIs::Result)?;
             }
-            self.write(verdict(attempt, self.course.gates != Result::Red))?;
-            decision = self.judge(outcome, self.course.gates);
+            self.write(verdict(attempt, self.course.gates != refused()))?;
+            decision = self.judge(outcome, Some(self.course.gates.clone()));
         }
         match decision {
             Decision::Gate => panic!("gates were run"),
@@ -354,24 +354,27 @@ fn courses() -> impl Strategy<Value = Course> {
         Outcome::NotInstalled,
         Outcome::Budget,
     ]);
-    let claimed = proptest::sample::select(vec![
-        Claimed::Done { no_change_needed: None },
-        Claimed::Done { no_change_needed: Some("it is there".into()) },
-        Claimed::Partial,
-        Claimed::Blocked { reason: "no key".into() },
-        Claimed::Nothing,
+    let claim = proptest::sample::select(vec![
+        Claim::DONE,
+        Claim::Done { no_change_needed: Some("it is there".into()) },
+        Claim::Partial,
+        Claim::Blocked { reason: "no key".into() },
+        Claim::None,
     ]);
-    let gates = proptest::sample::select(vec![Result::Green, Result::Unproven, Result::Red]);
+    let gates = proptest::sample::select(vec![
+        GateRuling::Proven,
+        GateRuling::ProvenExceptOld(FailingNames::from_iter(["old"])),
+        GateRuling::Unproven(Vec::new()),
+        refused(),
+    ]);
     let hook = proptest::sample::select(vec![Hook::Accepts, Hook::Refuses]);
-    (outcome, claimed, 0..2usize, gates, hook).prop_map(
-        |(outcome, claimed, changed, gates, hook)| Course {
-            outcome,
-            claimed,
-            changed,
-            gates,
-            hook,
-        },
-    )
+    (outcome, claim, 0..2usize, gates, hook).prop_map(|(outcome, claim, changed, gates, hook)| {
+        Course { outcome, claim, changed, gates, hook }
+    })
+}
+
+fn refused() -> GateRuling {
+    GateRuling::Refused { forbidden: vec!["tests/a.rs".into()], fingerprint: "f".into() }
 }
 
 const ENOUGH: usize = 1_000;
@@ -400,15 +403,15 @@ proptest! {
 fn a_crash_behind_every_single_step_leads_to_the_same_fate() {
     let course = |hook, gates| Course {
         outcome: Outcome::Success,
-        claimed: Claimed::Done { no_change_needed: None },
+        claim: Claim::DONE,
         changed: 1,
         gates,
         hook,
     };
     for course in [
-        course(Hook::Accepts, Result::Green),
-        course(Hook::Refuses, Result::Green),
-        course(Hook::Accepts, Result::Red),
+        course(Hook::Accepts, GateRuling::Proven),
+        course(Hook::Refuses, GateRuling::Proven),
+        course(Hook::Accepts, refused()),
     ] {
         let mut calm = World::new(&course);
         calm.start(ENOUGH).unwrap();

@@ -3,10 +3,12 @@
 use super::model_tests::*;
 use super::*;
 use crate::backend::{Ending, Outcome};
+use crate::claim::Claim;
 use crate::construct::Summary;
 use crate::control::{Command, OperatorCommand, Setting};
 use crate::cost_sum::CostSum;
-use crate::gate::{GateCheck, GateVerdict};
+use crate::gate::judges::{Extent, JudgeChange, JudgeKind};
+use crate::gate::{self, FailingNames, GateCheck, GateRuling, GateStanding, GateVerdict};
 use crate::memory::roles::directive::{FailurePattern, PostAction, PostDirective, StuckDetection};
 use crate::memory::{Overlap, Trigger};
 use crate::needs::{Need, NeedKind};
@@ -179,12 +181,12 @@ fn attempts() -> Vec<Record> {
         }));
     }
     let reason = String::from("which key?");
-    for (attempt, claimed) in [
-        ("x", Claimed::NeedsHuman { reason: reason.clone() }),
-        ("y", Claimed::Blocked { reason }),
-        ("z", Claimed::Done { no_change_needed: Some("it was there".into()) }),
+    for (attempt, claim) in [
+        ("x", Claim::NeedsHuman { reason: reason.clone() }),
+        ("y", Claim::Blocked { reason }),
+        ("z", Claim::Done { no_change_needed: Some("it was there".into()) }),
     ] {
-        let ended = BackendEnd { claimed, cost: None, ..end(attempt, &Outcome::Success) };
+        let ended = BackendEnd { claim, cost: None, ..end(attempt, &Outcome::Success) };
         let failure = Failure::new(FailureKind::Blocked, "a person has to decide");
         records.extend([start(attempt, 40, "t-1"), backend_ended(ended)]);
         records.extend([fail_intent(attempt, failure), rolled_back(attempt)]);
@@ -195,24 +197,39 @@ fn attempts() -> Vec<Record> {
 }
 
 fn full_verdict(passed: bool) -> GateVerdict {
+    let names = |name: &str| [name].into_iter().collect::<FailingNames>();
+    let standing = match passed {
+        true => GateStanding::Old { old: names("old_test") },
+        false => GateStanding::New { new: names("a_test"), old: names("old_test") },
+    };
     let check = GateCheck {
         name: "test".into(),
         command: "make test".into(),
-        passed,
-        preexisting: passed,
-        blocks: !passed,
-        ending: "exit code 1".into(),
-        failing: vec!["a_test".into()],
+        ending: gate::Ending::Code(1),
+        standing,
         excerpt: "a_test: red".into(),
         log: Some("logs/test.txt".into()),
+        took_ms: 1200,
+        ..GateCheck::default()
+    };
+    let judge = JudgeChange {
+        path: "tests/a.rs".into(),
+        kind: JudgeKind::Tests,
+        extent: Extent::Changed,
+        deleted: vec!["a_test".into()],
+        weakened: Vec::new(),
+    };
+    let ruling = match passed {
+        true => GateRuling::ProvenExceptOld(names("old_test")),
+        false => {
+            GateRuling::Refused { forbidden: vec!["tests/a.rs".into()], fingerprint: "0f".into() }
+        }
     };
     GateVerdict {
         attempt: "a".into(),
-        passed,
+        ruling,
         checks: vec![check],
-        unproven: vec!["no gate ran".into()],
-        judges: vec!["tests/a.rs: changed".into()],
-        forbidden: vec!["ralph.toml".into()],
+        judges: vec![judge],
         report: Some("gates/a.json".into()),
     }
 }

@@ -37,13 +37,18 @@ fn started(id: &str, n: u32, task: &str) -> Value {
 
 fn ended(id: &str, cost: f64) -> Value {
     json!({"record": "backend_ended", "attempt": id, "outcome": "success",
-        "claimed": {"claim": "done"}, "changes": null, "changed_files": 2, "cost_usd": cost,
+        "claim": {"kind": "done"}, "changes": null, "changed_files": 2, "cost_usd": cost,
         "tokens": [100, 10], "duration_ms": 4000})
 }
 
 fn judged(id: &str, passed: bool) -> Value {
-    let check = json!({"name": "test", "passed": passed});
-    json!({"record": "judged", "attempt": id, "passed": passed, "checks": [check]})
+    let none = json!({"names": []});
+    let (ruling, standing) = match passed {
+        true => (json!("proven"), "green"),
+        false => (json!({"refused": {}}), "new"),
+    };
+    let check = json!({"name": "test", "standing": standing, "new": none, "old": none});
+    json!({"record": "judged", "attempt": id, "ruling": ruling, "checks": [check]})
 }
 
 fn lands(id: &str, n: u32, task: &str) -> Vec<Value> {
@@ -207,7 +212,7 @@ fn a_run_whose_process_is_gone_has_crashed_and_needs_a_person() {
 #[test]
 fn a_pause_and_a_question_for_a_person_are_needs() {
     let mut end = ended("a", 0.1);
-    end["claimed"] = json!({"claim": "needs_human", "reason": "which colour?"});
+    end["claim"] = json!({"kind": "needs_human", "reason": "which colour?"});
     let pause = json!({"record": "command", "id": "c1", "command": "pause", "argument": null});
     let records = [run(), started("a", 1, "t-cccc"), end, pause];
     let state = screen(&records, &tasks(), &Running::Pid(1), Meter::default());

@@ -47,7 +47,7 @@ pub(super) fn gate_now(facts: &Facts<'_>, open: &OpenAttempt, gate: Gate) -> Gat
         history.attempts.iter().rev().find_map(|v| {
             let checks = &v.verdict.as_ref()?.checks;
             let check = checks.iter().find(|check| check.name == gate.name)?;
-            Some((check.passed, v.started.attempt == *attempt))
+            Some((check.is_green(), v.started.attempt == *attempt))
         })
     });
     GateNow {

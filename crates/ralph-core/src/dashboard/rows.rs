@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::cycle::{AttemptView, FailureKind, Fate, History, Landing, Phase, Proof};
+use crate::cycle::{AttemptView, FailureKind, Fate, History, Landing, Phase};
 use crate::gate::GateCheck;
 use crate::needs::Running;
 
@@ -91,12 +91,7 @@ fn result(view: &AttemptView, running: &Running) -> (&'static str, String) {
             _ => ("failed", failure.message.clone()),
         },
         Fate::Landed { landing, proof, .. } => {
-            let proof = match proof {
-                Proof::Proven => "",
-                Proof::Unproven => ", unproven",
-                Proof::Reviewed => ", accepted by review",
-                Proof::NoChange => ", no change needed",
-            };
+            let proof = proof.remark().map(|remark| format!(", {remark}")).unwrap_or_default();
             match landing {
                 Landing::Complete => ("landed", format!("landed{proof}")),
                 Landing::Partial => ("partial", format!("a part landed{proof}")),

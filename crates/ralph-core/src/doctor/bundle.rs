@@ -10,7 +10,7 @@ use crate::dashboard::redact::{HIDDEN, Redactor};
 use crate::text::clip;
 
 /// Fields of a record that say what ralph did.
-pub(super) const FIELDS: [&str; 38] = [
+pub(super) const FIELDS: [&str; 40] = [
     "at",
     "record",
     "run",
@@ -40,6 +40,8 @@ pub(super) const FIELDS: [&str; 38] = [
     "checks",
     "name",
     "preexisting",
+    "standing",
+    "ruling",
     "commit",
     "salvage",
     "failure",

@@ -6,25 +6,25 @@ use crate::config::GateKind;
 use crate::control::Queue;
 use crate::cycle::sample_tests::samples;
 use crate::dashboard::redact::{HIDDEN, Redactor};
-use crate::gate::{Check, Ending, Failures, Need};
+use crate::gate::{Ending, Gate, GateRunResult, Need, OutputReader};
 
 fn states(findings: &[Finding]) -> Vec<State> {
     findings.iter().map(|finding| finding.state).collect()
 }
 
-fn check(ending: Ending, seconds: u64) -> Check {
-    Check {
+fn check(ending: Ending, seconds: u64) -> GateRunResult {
+    let gate = Gate {
         name: "test".into(),
         command: "make test".into(),
         kind: GateKind::Test,
         need: Need::Required,
-        ending,
-        failures: Failures::default(),
-        output: "make: not found\n\n".into(),
-        excerpt: String::new(),
-        log: Some("the.log".into()),
-        took: Duration::from_secs(seconds),
-    }
+        timeout: Duration::from_secs(60),
+    };
+    let mut reader = OutputReader::new("");
+    reader.line(b"make: not found");
+    let reading = reader.finish(&ending);
+    let log = Some("the.log".into());
+    GateRunResult::new(&gate, ending, reading, log, Duration::from_secs(seconds))
 }
 
 #[test]

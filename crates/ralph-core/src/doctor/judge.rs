@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Area, Finding, Remedy, State};
 use crate::control::{Command, Entry};
 use crate::cycle::{History, Phase};
-use crate::gate::{Check, Ending, Need};
+use crate::gate::{Ending, GateRunResult, Need};
 use crate::memory::index::Violation;
 use crate::plan::{Finding as Flaw, Plan, Severity};
 use crate::words::{count, took};
@@ -51,27 +51,28 @@ pub fn no_gates() -> Finding {
 }
 
 /// A gate that was run once, with the longest time that it may take.
-pub fn gate(check: &Check, timeout: Duration) -> Finding {
-    let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    let (name, time) = (&check.name, took(millis(check.took)));
+pub fn gate(run: &GateRunResult, timeout: Duration) -> Finding {
+    let check = &run.check;
+    let limit = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+    let (name, time) = (&check.name, took(check.took_ms));
     let log = check.log.as_deref().unwrap_or("its log");
     let found = |state, what: String, fix: String| Finding::new(Area::Gate, state, what, fix);
     let command = &check.command;
     match &check.ending {
-        Ending::Code(0) if check.took > timeout / 2 => found(
+        Ending::Code(0) if check.took_ms > limit / 2 => found(
             State::Warning,
             format!("{name}: passed in {time}, more than half of its timeout"),
             format!("give gate {name} a longer `timeout` in ralph.toml"),
         ),
         Ending::Code(0) => Finding::ok(Area::Gate, format!("{name}: passed in {time}")),
-        _ if cannot_run(check) => found(
+        _ if cannot_run(run) => found(
             State::Problem,
-            format!("{name}: cannot be run ({}): {}", check.ending.describe(), last_line(check)),
+            format!("{name}: cannot be run ({}): {}", check.ending.describe(), last_line(run)),
             format!("install what `{command}` needs, or correct the gate in ralph.toml"),
         ),
         Ending::TimedOut => found(
             State::Problem,
-            format!("{name}: did not end within {}", took(millis(timeout))),
+            format!("{name}: did not end within {}", took(limit)),
             format!("see what hangs in {log}, or give it a longer `timeout` in ralph.toml"),
         ),
         Ending::Code(_) | Ending::Signal(_) | Ending::NotStarted(_) => {
@@ -88,15 +89,15 @@ pub fn gate(check: &Check, timeout: Duration) -> Finding {
 
 /// Whether a gate failed because something that it needs is not there. Make and Just tell the code of
 /// the shell and have one of their own.
-pub fn cannot_run(check: &Check) -> bool {
+pub fn cannot_run(run: &GateRunResult) -> bool {
     let tells = |line: &str| line.ends_with("Error 127") || line.ends_with("exit code 127");
-    let told = !check.is_green() && matches!(check.ending, Ending::Code(_));
-    check.never_ran() || (told && check.output.lines().any(tells))
+    let told = matches!(run.check.ending, Ending::Code(1..));
+    run.never_ran() || (told && run.output.lines().any(tells))
 }
 
 /// The last thing that a gate said, which is mostly why; what is not there comes before the rest.
-pub fn last_line(check: &Check) -> String {
-    let mut lines = check.output.lines().rev();
+pub fn last_line(run: &GateRunResult) -> String {
+    let mut lines = run.output.lines().rev();
     let absent = |line: &&str| ["not found", "No such file"].iter().any(|why| line.contains(why));
     let told = lines.clone().find(absent);
     let line = told.or_else(|| lines.find(|line| !line.trim().is_empty()));

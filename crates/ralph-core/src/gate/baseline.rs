@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
-use super::model::{Check, Failures, Need};
+use super::model::{Failures, GateRunResult, Need};
 
 /// How a gate went at the base.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Baseline {
     /// It was green.
     Green,
@@ -17,7 +15,7 @@ pub enum Baseline {
 
 /// What is known of each gate at the base. It is known by its command: another command under the
 /// same name is another gate.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Baselines(BTreeMap<String, Baseline>);
 
 impl Baselines {
@@ -27,43 +25,44 @@ impl Baselines {
     }
 
     /// The gates of a tree that landed are the base of the next attempt.
-    pub fn of_landed<'a>(checks: impl IntoIterator<Item = &'a Check>) -> Self {
+    pub fn of_landed<'a>(runs: impl IntoIterator<Item = &'a GateRunResult>) -> Self {
         let mut known = Self::new();
-        checks.into_iter().for_each(|check| known.record(check));
+        runs.into_iter().for_each(|run| known.record(run));
         known
     }
 
     /// Remember a run of a gate at the base.
-    pub fn record(&mut self, check: &Check) {
-        let baseline = match check.is_green() {
+    pub fn record(&mut self, run: &GateRunResult) {
+        let baseline = match run.check.is_green() {
             true => Baseline::Green,
-            false => Baseline::Red(check.failures.clone()),
+            false => Baseline::Red(run.failures.clone()),
         };
-        self.0.insert(check.command.clone(), baseline);
+        self.0.insert(run.check.command.clone(), baseline);
     }
 
-    /// How the gate of this check went at the base, if that is known.
-    pub fn get(&self, check: &Check) -> Option<&Baseline> {
-        self.0.get(&check.command)
+    /// How the gate of this run went at the base, if that is known.
+    pub fn get(&self, run: &GateRunResult) -> Option<&Baseline> {
+        self.0.get(&run.check.command)
     }
 
     /// Whether a gate cannot be run, and the attempt has nothing to do with it: it ended in the same way
     /// at the base.
-    pub fn cannot_run(&self, check: &Check) -> bool {
-        let same = |before: &Failures| before.text == check.failures.text;
-        let counts = check.never_ran() && check.need == Need::Required;
-        counts && matches!(self.get(check), Some(Baseline::Red(before)) if same(before))
+    pub fn cannot_run(&self, run: &GateRunResult) -> bool {
+        let same = |before: &Failures| before.text == run.failures.text;
+        let counts = run.never_ran() && run.check.need == Need::Required;
+        counts && matches!(self.get(run), Some(Baseline::Red(before)) if same(before))
     }
 
-    /// The checks that are red and count, and whose gates were never run at the base: run these there
+    /// The runs that are red and count, and whose gates were never run at the base: run these there
     /// before the verdict. None of them is worth it when another one blocks already.
-    pub fn wanted<'a>(&self, checks: &'a [Check]) -> Vec<&'a Check> {
-        let counts = |check: &&Check| !check.is_green() && check.need == Need::Required;
-        let red = checks.iter().filter(counts);
-        let blocks = |check: &Check| self.get(check) == Some(&Baseline::Green);
+    pub fn wanted<'a>(&self, runs: &'a [GateRunResult]) -> Vec<&'a GateRunResult> {
+        let counts =
+            |run: &&GateRunResult| !run.check.is_green() && run.check.need == Need::Required;
+        let red = runs.iter().filter(counts);
+        let blocks = |run: &GateRunResult| self.get(run) == Some(&Baseline::Green);
         if red.clone().any(blocks) {
             return Vec::new();
         }
-        red.filter(|check| self.get(check).is_none()).collect()
+        red.filter(|run| self.get(run).is_none()).collect()
     }
 }

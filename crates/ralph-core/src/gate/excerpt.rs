@@ -1,7 +1,9 @@
 //! The part of a gate's output that a prompt shows: all of it where that fits, else its beginning, the
 //! lines around each error, and its end.
 //!
-//! The output may be endless, so it is read once and only as much is kept as may be shown.
+//! The output may be endless, so it is read once, when nobody knows yet which failures are new, and only
+//! so much of it is kept. What of that is shown is chosen when the new failures are known: the lines
+//! around these come first.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,6 +22,8 @@ const WINDOW_BYTES: usize = 1_500;
 const LINES_BEFORE: usize = 4;
 /// Lines after an error.
 const LINES_AFTER: usize = 10;
+/// Bytes of windows with each sign that are kept to choose from.
+const KEPT_BYTES: usize = 256 * 1024;
 /// Longest line, in characters.
 const LINE_CHARACTERS: usize = 400;
 
@@ -35,17 +39,20 @@ enum ErrorSign {
 }
 
 /// Lines around an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct ErrorWindow {
     sign: ErrorSign,
+    /// The last line before the window's end that announces a failed test.
+    heading: String,
     lines: Vec<(usize, String)>,
     bytes: usize,
     /// Lines that still belong to it.
     open: usize,
 }
 
-/// Makes the excerpt of an output, line by line.
-#[derive(Default)]
-pub(super) struct ExcerptReader {
+/// Reads an output line by line, and makes excerpts of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExcerptReader {
     count: usize,
     /// Everything, as long as that is short enough.
     whole: Option<String>,
@@ -55,6 +62,7 @@ pub(super) struct ExcerptReader {
     /// The newest lines, which are the end when the output ends.
     tail: VecDeque<(usize, String)>,
     tail_bytes: usize,
+    heading: String,
     windows: Vec<ErrorWindow>,
     /// Bytes of all windows with each sign.
     window_bytes: [usize; 3],
@@ -69,6 +77,9 @@ impl ExcerptReader {
         self.add_to_whole(&line);
         if is_noise(&line) {
             return;
+        }
+        if announces_test(&line) {
+            self.heading.clone_from(&line);
         }
         self.head_bytes += line.len() + 1;
         if self.head_bytes <= HEAD_BYTES {
@@ -109,7 +120,7 @@ impl ExcerptReader {
             return;
         }
         let Some(sign) = sign else { return };
-        if self.window_bytes[sign as usize] > EXCERPT_BYTES {
+        if self.window_bytes[sign as usize] > KEPT_BYTES {
             return;
         }
         let from = self.tail.len().saturating_sub(LINES_BEFORE);
@@ -117,37 +128,68 @@ impl ExcerptReader {
         lines.push((number, line.to_owned()));
         let bytes = lines.iter().map(|(_, line)| line.len() + 1).sum();
         self.window_bytes[sign as usize] += bytes;
-        self.windows.push(ErrorWindow { sign, lines, bytes, open: LINES_AFTER });
+        let heading = self.heading.clone();
+        self.windows.push(ErrorWindow { sign, heading, lines, bytes, open: LINES_AFTER });
     }
 
-    /// The output is over.
-    pub(super) fn finish(mut self) -> String {
-        if let Some(whole) = self.whole.take().filter(|_| !self.too_long) {
+    /// Make the excerpt of all that was read. Lines around these failures come first; where none is
+    /// named, or none is found, the clearest errors do.
+    pub fn around(&self, names: &[String]) -> String {
+        if let Some(whole) = self.whole.as_ref().filter(|_| !self.too_long) {
             return whole.trim_matches('\n').to_owned();
         }
-        let mut shown: BTreeMap<usize, String> = self.head.into_iter().collect();
+        let signs: Vec<&str> = names.iter().flat_map(|name| name_signs(name)).collect();
+        let mut windows: Vec<&ErrorWindow> = self.windows.iter().collect();
+        windows.sort_by_cached_key(|window| (!window.mentions(&signs), window.sign));
+        let mut shown: BTreeMap<usize, &str> =
+            self.head.iter().map(|(number, line)| (*number, line.as_str())).collect();
         let mut room = EXCERPT_BYTES.saturating_sub(HEAD_BYTES + TAIL_BYTES);
-        self.windows.sort_by_key(|window| window.sign);
-        for window in self.windows {
+        for window in windows {
             if window.bytes <= room {
                 room -= window.bytes;
-                shown.extend(window.lines);
+                shown.extend(window.lines.iter().map(|(number, line)| (*number, line.as_str())));
             }
         }
         let mut room = room + TAIL_BYTES;
-        for (number, line) in self.tail.into_iter().rev() {
+        for (number, line) in self.tail.iter().rev() {
             if line.len() >= room {
                 break;
             }
             room -= line.len() + 1;
-            shown.insert(number, line);
+            shown.insert(*number, line);
         }
         render_with_gaps(&shown, self.count)
     }
 }
 
+impl ErrorWindow {
+    fn mentions(&self, signs: &[&str]) -> bool {
+        let lines = || self.lines.iter().map(|(_, line)| line).chain([&self.heading]);
+        signs.iter().any(|sign| lines().any(|line| line.contains(sign)))
+    }
+}
+
+/// How an output may call a failure: by its whole name, or by the last part of it.
+fn name_signs(name: &str) -> Vec<&str> {
+    const SHORTEST: usize = 4;
+    let parts = ["::", " > ", " › ", ": ", " "].iter().filter_map(|mark| {
+        let (_, last) =
+            if *mark == ": " { name.split_once(mark)? } else { name.rsplit_once(mark)? };
+        (last.len() >= SHORTEST).then_some(last)
+    });
+    std::iter::once(name).chain(parts).filter(|sign| !sign.trim().is_empty()).collect()
+}
+
+/// Whether a line is the heading of what a failed test wrote.
+fn announces_test(line: &str) -> bool {
+    const HEADINGS: [&str; 8] =
+        ["---- ", "____", "● ", "--- FAIL", "FAIL: ", "FAIL ", "not ok ", "=== FAIL"];
+    let line = line.trim_start();
+    HEADINGS.iter().any(|heading| line.starts_with(heading))
+}
+
 /// The lines in their order, with a mark where some are missing.
-fn render_with_gaps(shown: &BTreeMap<usize, String>, count: usize) -> String {
+fn render_with_gaps(shown: &BTreeMap<usize, &str>, count: usize) -> String {
     let mut text = String::new();
     let mut next = 0;
     let gap = |text: &mut String, missing: usize| match missing {

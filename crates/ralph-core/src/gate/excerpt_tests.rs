@@ -5,7 +5,7 @@ use super::*;
 fn excerpt(text: &str) -> String {
     let mut reader = ExcerptReader::default();
     text.lines().for_each(|line| reader.line(line));
-    reader.finish()
+    reader.around(&[])
 }
 
 #[test]
@@ -37,6 +37,25 @@ fn lines_that_only_look_like_errors_do_not_crowd_out_a_clear_one() {
     let logged = "2025-01-01 ERROR the expected failure was logged\nError: it is expected\n";
     let text = format!("{0}thread 'b' panicked at src/b.rs:3:4:\n{0}", logged.repeat(900));
     assert!(excerpt(&text).contains("panicked at src/b.rs:3:4:"));
+}
+
+#[test]
+fn the_new_failure_is_shown_however_many_old_ones_there_are() {
+    let failure = |name: &str| {
+        let output = "a line of its output\n".repeat(12);
+        format!(
+            "---- tests::{name} stdout ----\n{output}thread panicked at src/a.rs: {name}_detail\n"
+        )
+    };
+    let all: String = (0..300).map(|n| failure(&format!("old_{n}")) + "\n").collect();
+    let (before, after) = all.split_at(all.find("---- tests::old_200 ").unwrap());
+    let mut reader = ExcerptReader::default();
+    let text = format!("{before}{}{after}", failure("the_new_one"));
+    text.lines().for_each(|line| reader.line(line));
+    let named = ["tests::the_new_one".to_owned()];
+    assert!(reader.around(&named).contains("the_new_one_detail"));
+    assert!(!reader.around(&[]).contains("the_new_one_detail"), "the first ones come first");
+    assert!(reader.around(&named).len() < EXCERPT_BYTES + 1_000);
 }
 
 #[test]

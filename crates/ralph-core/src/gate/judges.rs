@@ -18,6 +18,8 @@ mod weaken;
 use std::collections::BTreeSet;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 pub use paths::{JudgeKind, kind_of, may_judge};
 
 use cases::{Case, cases, test_code};
@@ -38,7 +40,8 @@ pub struct FileChange<'a> {
 }
 
 /// How far a judge was changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Extent {
     /// It is new.
     Added,
@@ -63,7 +66,7 @@ impl Extent {
 }
 
 /// A judge that does not judge as strictly as it did.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Weakened {
     /// The test, where it is one.
     pub test: Option<String>,
@@ -81,7 +84,7 @@ impl fmt::Display for Weakened {
 }
 
 /// What was done to one judge.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JudgeChange {
     /// The file.
     pub path: String,

@@ -3,12 +3,12 @@
 //! # Theory of operation
 //!
 //! ```text
-//! configuration, plan --resolve--> [Gate] --the host runs them--> lines --OutputReader--> [Check]
+//! configuration, plan --resolve--> [Gate] --the host runs them--> lines --OutputReader--> [GateRunResult]
 //!
-//! [Check] + what is known of the base + changed judges --judge--> Verdict
-//!                                                                  |-> iter-N.json   (report)
-//!                                                                  |-> journal, retry prompt (GateVerdict)
-//!                                                                  `-> circuit breaker (fingerprint)
+//! [GateRunResult] + what is known of the base + changed judges --judge--> GateVerdict
+//!
+//! GateVerdict --as it is--> journal, prompt, report, terminal, page
+//!             --with outputs--> iter-N.json
 //! ```
 //!
 //! A red gate does not block by being red: it blocks when something fails that did not fail at the
@@ -22,13 +22,14 @@
 //! of them an attempt changed, and which tests it deleted or weakened.
 
 mod baseline;
+mod check;
 mod compare;
 mod complaints;
 mod excerpt;
-mod gate_verdict;
 mod model;
 mod normal;
 mod output;
+mod passes;
 mod report;
 mod resolve;
 mod runners;
@@ -38,15 +39,15 @@ mod verdict;
 pub mod judges;
 
 pub use baseline::{Baseline, Baselines};
+pub use check::{FailingNames, GateCheck, GateStanding};
 pub use compare::{Comparison, Rerun, compare, rerun};
-pub use excerpt::shows_error;
-pub use gate_verdict::{GateCheck, GateVerdict};
-pub use model::{Check, Ending, Failures, Gate, Need};
+pub use excerpt::{ExcerptReader, shows_error};
+pub use model::{Ending, Failures, Gate, GateRunResult, Need};
 pub use output::{KEPT_HEAD, KEPT_TAIL, OutputReader, Reading};
 pub use report::report;
 pub use resolve::{needed, resolve};
 pub use start::{StartRequirement, start_requirements};
-pub use verdict::{Blocker, Judged, Standing, Unproven, Verdict, judge};
+pub use verdict::{GateRuling, GateVerdict, ProofGap, judge};
 
 #[cfg(test)]
 mod runners_tests;

@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::check::{FailingNames, GateCheck, GateStanding};
+use super::excerpt::ExcerptReader;
+use super::output::Reading;
 use crate::config::GateKind;
 
 /// A command that decides whether an attempt counts.
@@ -22,10 +25,18 @@ pub struct Gate {
     pub timeout: Duration,
 }
 
+impl Default for GateKind {
+    fn default() -> Self {
+        Self::Test
+    }
+}
+
 /// What a failure of a gate means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Need {
     /// The attempt fails.
+    #[default]
     Required,
     /// It is shown.
     Optional,
@@ -33,6 +44,7 @@ pub enum Need {
 
 /// How the command of a gate ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// By itself, with this code.
     Code(i32),
@@ -42,6 +54,12 @@ pub enum Ending {
     TimedOut,
     /// It never started, for this reason.
     NotStarted(String),
+}
+
+impl Default for Ending {
+    fn default() -> Self {
+        Self::Code(0)
+    }
 }
 
 impl Ending {
@@ -82,13 +100,15 @@ impl Ending {
 }
 
 /// What failed in one run of a gate, as far as its output says.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Failures {
     /// Names of tests that failed.
     pub tests: BTreeSet<String>,
     /// Groups of tests that ran to their end, and single tests that were seen to pass. Only a help
     /// for judging an output in which some tests are missing.
     pub ran: BTreeSet<String>,
+    /// How many tests passed, at least.
+    pub passed: u64,
     /// Errors of compilers and linters, each `file: message`, with how often it is there.
     pub errors: BTreeMap<String, u32>,
     /// Warnings of the same kind; they matter to a gate that has nothing worse to say.
@@ -101,46 +121,57 @@ pub struct Failures {
     pub broken_off: Option<Ending>,
 }
 
-/// One gate, run once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Check {
-    /// The gate's name.
-    pub name: String,
-    /// Its command.
-    pub command: String,
-    /// What it checks.
-    pub kind: GateKind,
-    /// Whether its failure counts.
-    pub need: Need,
-    /// How it ended.
-    pub ending: Ending,
+/// One run of a gate on one tree: its check as it stands without a look at the base, and what of the
+/// output judges need.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GateRunResult {
+    /// The result. A red one is new until a base says otherwise.
+    pub check: GateCheck,
     /// What failed.
     pub failures: Failures,
-    /// What it wrote, without colours; a long output's beginning and end.
+    /// The output without colours; a long one's beginning and end.
     pub output: String,
-    /// The part of its output that a prompt shows.
-    pub excerpt: String,
-    /// The file with all that it wrote.
-    pub log: Option<String>,
-    /// How long it took.
-    pub took: Duration,
+    /// The parts of the output that an excerpt can be made from.
+    pub excerpts: ExcerptReader,
 }
 
-impl Check {
-    /// Whether the gate is green.
-    pub fn is_green(&self) -> bool {
-        self.ending.is_success()
+impl GateRunResult {
+    /// Put a run together from the gate, its end and its output.
+    pub fn new(
+        gate: &Gate,
+        ending: Ending,
+        reading: Reading,
+        log: Option<String>,
+        took: Duration,
+    ) -> Self {
+        let Reading { output, excerpts, failures } = reading;
+        let check = GateCheck {
+            name: gate.name.clone(),
+            command: gate.command.clone(),
+            kind: gate.kind,
+            need: gate.need,
+            ending,
+            log,
+            took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            ..GateCheck::default()
+        };
+        let mut run = Self { check, failures, output, excerpts };
+        if !run.check.ending.is_success() {
+            let new = run.failing().iter().collect();
+            run.check.standing = GateStanding::New { new, old: FailingNames::default() };
+        }
+        run
     }
 
     /// Whether the shell found nothing to run: such a gate has said nothing about any tree.
     pub fn never_ran(&self) -> bool {
-        matches!(self.ending, Ending::Code(126 | 127) | Ending::NotStarted(_))
+        matches!(self.check.ending, Ending::Code(126 | 127) | Ending::NotStarted(_))
     }
 
-    /// What failed, by the most telling names there are, for people.
+    /// All that failed, by the most telling names there are.
     pub fn failing(&self) -> Vec<String> {
         let failures = &self.failures;
-        if self.is_green() {
+        if self.check.ending.is_success() {
             Vec::new()
         } else if !failures.tests.is_empty() {
             failures.tests.iter().cloned().collect()

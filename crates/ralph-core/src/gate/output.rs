@@ -4,6 +4,7 @@ use super::complaints::Complaints;
 use super::excerpt::ExcerptReader;
 use super::model::{Ending, Failures};
 use super::normal::{Bag, LONGEST_LINE, is_progress, normal, plain, without_root};
+use super::passes::Passes;
 use super::runners::Runners;
 
 /// Bytes that are kept of the beginning of an output.
@@ -16,6 +17,7 @@ pub struct OutputReader {
     root: String,
     runners: Runners,
     complaints: Complaints,
+    passes: Passes,
     text: Bag,
     kept: Kept,
     excerpt: ExcerptReader,
@@ -26,8 +28,8 @@ pub struct OutputReader {
 pub struct Reading {
     /// Its beginning and its end, without colours.
     pub output: String,
-    /// Its beginning, the lines around the errors, and its end; all of it where that is short.
-    pub excerpt: String,
+    /// Its beginning, the lines around the errors, and its end.
+    pub excerpts: ExcerptReader,
     /// What failed.
     pub failures: Failures,
 }
@@ -39,6 +41,7 @@ impl OutputReader {
             root: root.to_owned(),
             runners: Runners::new(),
             complaints: Complaints::new(root),
+            passes: Passes::default(),
             text: Bag::default(),
             kept: Kept::default(),
             excerpt: ExcerptReader::default(),
@@ -56,6 +59,7 @@ impl OutputReader {
         let line = without_root(&line, &self.root);
         self.runners.line(&line);
         self.complaints.line(&line);
+        self.passes.line(&line);
         let normal = normal(&line);
         if !normal.is_empty() && !is_progress(&line) {
             self.text.add(&normal);
@@ -77,12 +81,13 @@ impl OutputReader {
             failures.ran.append(&mut tally.ran);
             failures.partial = failures.partial.or(tally.partial);
         }
+        failures.passed = self.passes.count(failures.tests.len());
         failures.broken_off = (!matches!(ending, Ending::Code(_))).then(|| ending.clone());
         if ending.is_success() {
             // A green gate has no failures, whatever its tests like to print.
             failures = Failures { text: failures.text, ran: failures.ran, ..Failures::default() };
         }
-        Reading { excerpt: self.excerpt.finish(), output: self.kept.text(), failures }
+        Reading { excerpts: self.excerpt, output: self.kept.text(), failures }
     }
 }
 

@@ -1,190 +1,251 @@
-//! From the results of gates to a verdict.
+//! From the runs of all gates to the one verdict that the journal keeps and that prompts, logs, reports,
+//! the terminal and the page show.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
 
 use super::baseline::{Baseline, Baselines};
+use super::check::{FailingNames, GateCheck, GateStanding};
 use super::compare::{Comparison, compare};
 use super::judges::JudgeChange;
-use super::model::{Check, Need};
+use super::model::{GateRunResult, Need};
 use super::normal::hash;
 use crate::config::Judges;
 
-/// Whether the work of an attempt may land, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// Every gate that ran, and what its result means.
-    pub checks: Vec<Judged>,
-    /// What stands in the way; nothing: it may land.
-    pub blockers: Vec<Blocker>,
-    /// Why nothing is proven although nothing stands in the way; nothing: it is proven.
-    pub unproven: Vec<Unproven>,
-    /// Files that were changed and that decide what gates find.
+/// What the gates said about an attempt.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateVerdict {
+    /// The attempt's id.
+    pub attempt: String,
+    /// Whether the work may land, and how far it is proven.
+    pub ruling: GateRuling,
+    /// Every gate that ran.
+    pub checks: Vec<GateCheck>,
+    /// Changes to tests, manifests and CI, which decide what gates find.
+    #[serde(default)]
     pub judges: Vec<JudgeChange>,
+    /// The file with the report, relative to the root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<String>,
 }
 
-/// A gate's result and what it means.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judged {
-    /// The result.
-    pub check: Check,
-    /// What it means.
-    pub standing: Standing,
-}
-
-/// What the result of a gate means.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// It is green.
-    Green,
-    /// It is red, and that does not count.
-    Tolerated,
-    /// It is red, and these are new; none are named where the output names none.
-    New(Vec<String>),
-    /// All that fails failed before.
-    Old,
-    /// It was red before, and old and new cannot be told apart, for this reason.
-    Unclear(String),
-}
-
-/// What stands in the way of landing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Blocker {
-    /// A gate is red that was not, or not in this way.
-    Gate(String),
-    /// These files must not be changed by an attempt.
-    Judges(Vec<String>),
+/// What all gates together mean for the work of an attempt.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GateRuling {
+    /// It may land: a gate is green, and none that counts is red.
+    #[default]
+    Proven,
+    /// It may land: tests ran and passed, and only these fail, as they did before.
+    ProvenExceptOld(FailingNames),
+    /// It may land, but nothing proves it.
+    Unproven(Vec<ProofGap>),
+    /// It must not land.
+    Refused {
+        /// Changed judges, where `judges = "block"` forbids that.
+        #[serde(default)]
+        forbidden: Vec<String>,
+        /// A short text that is the same when the same things fail again, for the circuit breaker.
+        #[serde(default)]
+        fingerprint: String,
+    },
 }
 
 /// Why work that may land is not proven.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unproven {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProofGap {
     /// No gate ran.
     NoGates,
     /// Old and new failures of a gate cannot be told apart.
     Unclear {
-        /// The gate.
+        /// The gate's name.
         gate: String,
-        /// Why not.
+        /// The reason.
         why: String,
     },
-    /// No gate is green, and none names the tests that fail: nothing speaks for the change.
+    /// No gate is green, and no red one shows that other tests passed.
     NothingGreen,
 }
 
-impl std::fmt::Display for Unproven {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for ProofGap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoGates => f.write_str("no gate is configured"),
             Self::Unclear { gate, why } => write!(f, "{gate}: {why}"),
-            Self::NothingGreen => f.write_str("every gate fails as it did before"),
+            Self::NothingGreen => {
+                f.write_str("no gate is green, and none shows a test that passed")
+            }
         }
     }
 }
 
-/// Judge the results of all gates. A red gate that counts and is unknown at the base
+/// Judge the runs of all gates. A red gate that counts and is unknown at the base
 /// (see [`Baselines::wanted`]) is taken to be new.
 pub fn judge(
-    checks: Vec<Check>,
+    attempt: &str,
+    runs: &[GateRunResult],
     base: &Baselines,
     judges: Vec<JudgeChange>,
     policy: Judges,
-) -> Verdict {
-    let checks: Vec<Judged> = checks
-        .into_iter()
-        .map(|check| Judged { standing: standing(&check, base.get(&check)), check })
-        .collect();
-    let mut blockers: Vec<Blocker> = checks
-        .iter()
-        .filter(|judged| matches!(judged.standing, Standing::New(_)))
-        .map(|judged| Blocker::Gate(judged.check.name.clone()))
-        .collect();
-    let guilty: Vec<String> =
-        judges.iter().filter(|change| change.is_blockable()).map(|c| c.path.clone()).collect();
-    if policy == Judges::Block && !guilty.is_empty() {
-        blockers.push(Blocker::Judges(guilty));
-    }
-    let unproven = unproven(&checks);
-    Verdict { checks, blockers, unproven, judges }
+) -> GateVerdict {
+    let mut fingerprint = Fingerprint::default();
+    let checks: Vec<GateCheck> =
+        runs.iter().map(|run| judge_run(run, base.get(run), &mut fingerprint)).collect();
+    let guilty = judges.iter().filter(|change| policy == Judges::Block && change.is_blockable());
+    let forbidden: Vec<String> = guilty.map(|change| change.path.clone()).collect();
+    forbidden.iter().for_each(|path| fingerprint.add(path));
+    let ruling = match forbidden.is_empty() && !checks.iter().any(GateCheck::blocks) {
+        true => rule_passed(&checks, runs),
+        false => GateRuling::Refused { forbidden, fingerprint: format!("{:016x}", fingerprint.0) },
+    };
+    GateVerdict { attempt: attempt.to_owned(), ruling, checks, judges, report: None }
 }
 
-fn standing(check: &Check, base: Option<&Baseline>) -> Standing {
+/// A number for the ways in which gates fail.
+#[derive(Default)]
+struct Fingerprint(u64);
+
+impl Fingerprint {
+    fn add(&mut self, text: &str) {
+        self.0 = hash(self.0.wrapping_add(1), text.as_bytes());
+    }
+}
+
+fn judge_run(
+    run: &GateRunResult,
+    base: Option<&Baseline>,
+    fingerprint: &mut Fingerprint,
+) -> GateCheck {
+    let mut check = run.check.clone();
     if check.is_green() {
-        return Standing::Green;
+        return check;
     }
+    let failing = run.failing();
     if check.need == Need::Optional {
-        return Standing::Tolerated;
+        check.standing = GateStanding::Tolerated { failing: failing.iter().collect() };
+        return check;
     }
-    match base {
+    let comparison = match base {
         // A gate that cannot be run is no excuse, however long it has been so: nothing was tested.
-        _ if check.never_ran() => Standing::New(check.failing()),
-        None | Some(Baseline::Green) => Standing::New(check.failing()),
-        Some(Baseline::Red(before)) => match compare(before, &check.failures) {
-            Comparison::New(new) => Standing::New(new),
-            Comparison::AllOld => Standing::Old,
-            Comparison::CannotTell(why) => Standing::Unclear(why),
-        },
-    }
+        Some(Baseline::Red(before)) if !run.never_ran() => compare(before, &run.failures),
+        _ => Comparison::New(failing.clone()),
+    };
+    check.standing = match comparison {
+        Comparison::New(new) => {
+            fingerprint.add(&check.name);
+            fingerprint.add(check.ending.word());
+            match new.as_slice() {
+                [] => fingerprint.add(&run.failures.text),
+                new => new.iter().for_each(|name| fingerprint.add(name)),
+            }
+            check.excerpt = run.excerpts.around(&new);
+            let old = failing.iter().filter(|name| !new.contains(name)).collect();
+            GateStanding::New { new: new.iter().collect(), old }
+        }
+        Comparison::AllOld => GateStanding::Old { old: failing.iter().collect() },
+        Comparison::CannotTell(why) => GateStanding::Unclear { why },
+    };
+    check
 }
 
-fn unproven(checks: &[Judged]) -> Vec<Unproven> {
+/// The ruling on work that nothing stands in the way of.
+fn rule_passed(checks: &[GateCheck], runs: &[GateRunResult]) -> GateRuling {
     if checks.is_empty() {
-        return vec![Unproven::NoGates];
+        return GateRuling::Unproven(vec![ProofGap::NoGates]);
     }
-    let unclear = checks.iter().filter_map(|judged| match &judged.standing {
-        Standing::Unclear(why) => {
-            Some(Unproven::Unclear { gate: judged.check.name.clone(), why: why.clone() })
-        }
-        _ => None,
-    });
-    let mut all: Vec<Unproven> = unclear.collect();
-    // Where some tests have a name and fail, the others ran and did not.
-    let speaks = |judged: &Judged| match judged.standing {
-        Standing::Green => true,
-        Standing::Old => !judged.check.failures.tests.is_empty(),
+    let mut gaps: Vec<ProofGap> = checks
+        .iter()
+        .filter_map(|check| match &check.standing {
+            GateStanding::Unclear { why } => {
+                Some(ProofGap::Unclear { gate: check.name.clone(), why: why.clone() })
+            }
+            _ => None,
+        })
+        .collect();
+    let speaks = |(check, run): (&GateCheck, &GateRunResult)| match check.standing {
+        GateStanding::Green => true,
+        GateStanding::Old { .. } => !run.failures.tests.is_empty() && run.failures.passed > 0,
         _ => false,
     };
-    let new = |judged: &Judged| !matches!(judged.standing, Standing::Green | Standing::Old);
-    if all.is_empty() && !checks.iter().any(|judged| speaks(judged) || new(judged)) {
-        all.push(Unproven::NothingGreen);
+    if gaps.is_empty() && !checks.iter().zip(runs).any(speaks) {
+        gaps.push(ProofGap::NothingGreen);
     }
-    all
+    if !gaps.is_empty() {
+        return GateRuling::Unproven(gaps);
+    }
+    let mut old = FailingNames::default();
+    for check in checks {
+        match &check.standing {
+            GateStanding::Old { old: failing } if failing.is_empty() => {
+                old.names.push(check.name.clone())
+            }
+            GateStanding::Old { old: failing } => old.extend(failing),
+            _ => {}
+        }
+    }
+    if old.is_empty() { GateRuling::Proven } else { GateRuling::ProvenExceptOld(old) }
 }
 
-impl Verdict {
-    /// Whether nothing stands in the way.
+impl GateVerdict {
+    /// Whether the work may land as far as gates go.
     pub fn passed(&self) -> bool {
-        self.blockers.is_empty()
+        !matches!(self.ruling, GateRuling::Refused { .. })
     }
 
-    /// Whether it passed and something speaks for it.
-    pub fn is_proven(&self) -> bool {
-        self.passed() && self.unproven.is_empty()
-    }
-
-    /// The checks with this kind of standing.
-    pub fn with(&self, wanted: impl Fn(&Standing) -> bool) -> impl Iterator<Item = &Check> {
-        self.checks.iter().filter(move |j| wanted(&j.standing)).map(|judged| &judged.check)
-    }
-
-    /// A short name for the way in which it failed, the same when the same things fail again; `None`
-    /// when nothing stands in the way. For the circuit breaker.
-    pub fn fingerprint(&self) -> Option<String> {
-        let mut print = 0_u64;
-        let mut add = |text: &str| print = hash(print.wrapping_add(1), text.as_bytes());
-        for blocker in &self.blockers {
-            match blocker {
-                Blocker::Gate(name) => {
-                    let judged = self.checks.iter().find(|judged| judged.check.name == *name);
-                    add(name);
-                    let Some(Judged { check, standing }) = judged else { continue };
-                    add(check.ending.word());
-                    match standing {
-                        Standing::New(new) if !new.is_empty() => new.iter().for_each(|n| add(n)),
-                        _ => add(&check.failures.text),
-                    }
-                }
-                Blocker::Judges(paths) => paths.iter().for_each(|path| add(path)),
-            }
+    /// Why work that may land is not proven; nothing where it is.
+    pub fn proof_gaps(&self) -> &[ProofGap] {
+        match &self.ruling {
+            GateRuling::Unproven(gaps) => gaps,
+            _ => &[],
         }
-        (!self.passed()).then(|| format!("{print:016x}"))
+    }
+
+    /// Changed judges that `judges = "block"` forbids.
+    pub fn forbidden(&self) -> &[String] {
+        match &self.ruling {
+            GateRuling::Refused { forbidden, .. } => forbidden,
+            _ => &[],
+        }
+    }
+
+    /// What a person should know about an attempt that lands: changed judges, and how far it is proven.
+    pub fn remarks(&self) -> Vec<String> {
+        let judges = self.judges.iter().map(ToString::to_string);
+        let gaps = self.proof_gaps().iter().map(|why| format!("unproven: {why}"));
+        let old = match &self.ruling {
+            GateRuling::ProvenExceptOld(old) => Some(format!("failed before, too: {old}")),
+            _ => None,
+        };
+        judges.chain(gaps).chain(old).collect()
+    }
+
+    /// The gates that keep the attempt from landing.
+    pub fn blocking(&self) -> impl Iterator<Item = &GateCheck> {
+        self.checks.iter().filter(|check| check.blocks())
+    }
+
+    /// What keeps the attempt from landing, as markdown under `### Validation Failures`; empty when
+    /// nothing does.
+    pub fn failure_context(&self) -> String {
+        if self.passed() {
+            return String::new();
+        }
+        let mut text = "### Validation Failures\n".to_owned();
+        self.blocking().for_each(|check| check.write_context(&mut text));
+        if !self.forbidden().is_empty() {
+            text.push_str("\nThese files decide what the gates find and must stay as they are:\n");
+            let forbidden: FailingNames = self.forbidden().iter().collect();
+            forbidden.lines().for_each(|path| text.push_str(&format!("- {path}\n")));
+        }
+        let excused = self.checks.iter().filter(|check| !check.is_green() && !check.blocks());
+        let excused: Vec<&str> = excused.map(|check| check.name.as_str()).collect();
+        if !excused.is_empty() {
+            let names = excused.join(", ");
+            text.push_str(&format!("\nAlso red, but not held against this task: {names}\n"));
+        }
+        text
     }
 }
 

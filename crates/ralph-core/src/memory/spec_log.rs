@@ -47,6 +47,7 @@ fn section(spec: &SpecDone<'_>) -> String {
             other => writeln!(text, "- [ ] {name} ({})", other.word()),
         };
     }
+    let gate = |check: &GateCheck| format!("{} {}", flat(&check.name), check.standing);
     let gates: Vec<String> = spec.gates.iter().map(gate).collect();
     let gates =
         if gates.is_empty() { "none, so nothing is proven".into() } else { gates.join(", ") };
@@ -57,18 +58,10 @@ fn section(spec: &SpecDone<'_>) -> String {
     text
 }
 
-fn gate(check: &GateCheck) -> String {
-    let result = match (check.passed, check.preexisting) {
-        (true, _) => "passed",
-        (false, true) => "failed as before",
-        (false, false) => "failed, not required",
-    };
-    format!("{} {result}", flat(&check.name))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gate::{FailingNames, GateStanding};
 
     fn task(name: &str, state: State) -> Task {
         Task { name: name.into(), state, ..Task::default() }
@@ -79,14 +72,17 @@ mod tests {
         SpecDone { date: "2026-01-17", name: "User Avatar Upload", tasks, gates, commit }
     }
 
-    fn check(name: &str, passed: bool) -> GateCheck {
-        GateCheck { name: name.into(), passed, ..GateCheck::default() }
+    fn check(name: &str, standing: GateStanding) -> GateCheck {
+        GateCheck { name: name.into(), standing, ..GateCheck::default() }
     }
 
     #[test]
     fn a_finished_spec_gets_its_tasks_gates_and_commit() {
         let (one, two) = (task("add the field", State::Accepted), task("docs", State::Skipped));
-        let gates = [check("test", true), check("lint", false)];
+        let gates = [
+            check("test", GateStanding::Green),
+            check("lint", GateStanding::Tolerated { failing: FailingNames::default() }),
+        ];
         assert_eq!(
             spec_done("", &done(&[&one, &two], &gates)),
             "# Progress\n\n## 2026-01-17 User Avatar Upload\n\nTasks:\n\n- [x] add the field\n\
@@ -107,9 +103,9 @@ mod tests {
     #[test]
     fn telling_it_again_after_a_crash_changes_nothing() {
         let one = task("add", State::Accepted);
-        let first = spec_done("# P\n", &done(&[&one], &[check("test", true)]));
-        assert_eq!(spec_done(&first, &done(&[&one], &[check("test", true)])), first);
+        let first = spec_done("# P\n", &done(&[&one], &[check("test", GateStanding::Green)]));
+        assert_eq!(spec_done(&first, &done(&[&one], &[check("test", GateStanding::Green)])), first);
         let later = spec_done(&first, &SpecDone { name: "Another", ..done(&[&one], &[]) });
-        assert_eq!(spec_done(&later, &done(&[&one], &[check("test", true)])), later);
+        assert_eq!(spec_done(&later, &done(&[&one], &[check("test", GateStanding::Green)])), later);
     }
 }

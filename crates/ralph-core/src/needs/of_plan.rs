@@ -1,7 +1,7 @@
 //! Needs that follow from the plan: work that cannot go on by itself.
 
 use super::{Need, NeedKind, NeedSources, need};
-use crate::cycle::Claimed;
+use crate::claim::Claim;
 use crate::plan::{Fate, Id, Issue, Lookup, Obstacle, State, Task, Trust, cycles, obstacles};
 use crate::text::{one_line, shell_word};
 use crate::words::count;
@@ -127,8 +127,8 @@ fn asked<'s>(sources: &NeedSources<'s>, id: &Id) -> Option<&'s str> {
     let history = sources.history;
     let view = history.attempts.iter().rev().find(|view| view.started.task == id.as_str())?;
     let end = view.backend.as_ref()?;
-    match &end.claimed {
-        Claimed::NeedsHuman { reason } => Some(reason),
+    match &end.claim {
+        Claim::NeedsHuman { reason } => Some(reason),
         _ => end.review.as_deref(),
     }
 }

@@ -61,8 +61,8 @@ fn unproven(sources: &NeedSources<'_>) -> Option<Need> {
     let last = landed.last()?;
     let mut tasks: Vec<&str> = landed.iter().map(|view| view.started.task.as_str()).collect();
     tasks.dedup();
-    let why = last.verdict.as_ref().and_then(|verdict| verdict.unproven.first());
-    let why = why.map_or("no gate spoke for the change", String::as_str);
+    let why = last.verdict.as_ref().and_then(|verdict| verdict.proof_gaps().first());
+    let why = why.map_or_else(|| "no gate spoke for the change".to_owned(), ToString::to_string);
     let names = match tasks.as_slice() {
         [one] => (*one).to_owned(),
         [some @ .., _] if some.len() < 5 => tasks.join(", "),

@@ -6,7 +6,7 @@ use super::material::{
 use crate::config::Mode;
 use crate::format::Format;
 use crate::format::progress::Attempt;
-use crate::gate::GateCheck;
+use crate::gate::{Ending, FailingNames, GateCheck, GateStanding};
 use crate::handoff::{Constraint, Handoff, Unfinished};
 use crate::plan::{Id, Task};
 
@@ -45,9 +45,11 @@ pub(super) fn full() -> Material {
         gate_failures: vec![GateCheck {
             name: text("test"),
             command: text("cargo test"),
-            blocks: true,
-            ending: text("exit code 101"),
-            failing: vec![text("empty_line")],
+            ending: Ending::Code(101),
+            standing: GateStanding::New {
+                new: FailingNames::from_iter(["empty_line"]),
+                old: FailingNames::default(),
+            },
             excerpt: text("test empty_line ... FAILED\nexpected an error, got Ok(Header)"),
             log: log.clone(),
             ..GateCheck::default()

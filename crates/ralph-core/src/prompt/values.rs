@@ -248,8 +248,8 @@ fn gate_failure(gate: &GateCheck) -> GateFailureValues {
     GateFailureValues {
         name: one_line(&gate.name),
         command: code(&gate.command),
-        ending: one_line(&gate.ending),
-        failing: gate.failing.iter().map(|f| one_line(f)).collect(),
+        ending: one_line(&gate.ending.describe()),
+        failing: gate.new_failures().iter().map(|f| one_line(f)).collect(),
         output: fenced(&gate.excerpt),
         log: gate.log.as_deref().map(code).unwrap_or_default(),
     }

@@ -80,8 +80,7 @@ fn failed(sources: &Sources<'_>, one: &Try<'_>, tries: usize) -> Option<FailedTa
     if accepted == Some(true) {
         return None;
     }
-    let checks = one.view.verdict.as_ref().map(|v| v.checks.as_slice()).unwrap_or_default();
-    let red = checks.iter().filter(|check| !check.passed && !check.preexisting);
+    let red = one.view.verdict.iter().flat_map(|verdict| verdict.blocking());
     let iteration = started.iteration;
     Some(FailedTask {
         task: started.task.clone(),

@@ -90,10 +90,10 @@ fn landed(sources: &Sources<'_>, tries: &[Try<'_>], one: &Try<'_>) -> Option<Lan
         iteration: started.iteration,
         at: one.ended_at,
         partial: *landing == Landing::Partial,
-        proof: *proof,
+        proof: proof.clone(),
         gates: verdict.map(|v| v.checks.clone()).unwrap_or_default(),
         judges: verdict.map(|v| v.judges.clone()).unwrap_or_default(),
-        unproven: verdict.map(|v| v.unproven.clone()).unwrap_or_default(),
+        unproven: verdict.map(|v| v.proof_gaps().to_vec()).unwrap_or_default(),
         // Attempts before the period count as the loop counted them.
         tries: counted.max(usize::try_from(started.retries).unwrap_or(0) + 1),
         cost,

@@ -32,7 +32,8 @@ use serde::Serialize;
 
 use crate::cost_sum::CostSum;
 use crate::cycle::{AmendmentRow, Proof};
-use crate::gate::GateCheck;
+use crate::gate::judges::JudgeChange;
+use crate::gate::{GateCheck, ProofGap};
 use crate::needs::Need;
 
 /// What happened in a period.
@@ -152,9 +153,9 @@ pub struct LandedTask {
     /// What the gates said.
     pub gates: Vec<GateCheck>,
     /// Changes to tests, manifests and CI.
-    pub judges: Vec<String>,
+    pub judges: Vec<JudgeChange>,
     /// Why it is not proven, where it is not.
-    pub unproven: Vec<String>,
+    pub unproven: Vec<ProofGap>,
     /// Attempts it took.
     pub tries: usize,
     /// What its attempts cost since it last landed.

@@ -43,19 +43,30 @@ fn ends(minute: u32, n: u32, cost: Value) -> Value {
         minute,
         json!({
             "record": "backend_ended", "attempt": format!("01JAAA{n}"), "outcome": "success",
-            "cost_usd": cost, "claimed": { "claim": "done" }, "changes": null,
+            "cost_usd": cost, "claim": { "kind": "done" }, "changes": null,
             "changed_files": 2, "duration_ms": 300_000,
         }),
     )
 }
 
 fn judged(minute: u32, n: u32, passed: bool) -> Value {
+    let none = json!({ "names": [] });
+    let (ruling, test) = match passed {
+        true => (json!("proven"), json!({ "name": "test", "standing": "green" })),
+        false => (
+            json!({ "refused": {} }),
+            json!({ "name": "test", "standing": "new", "new": none, "old": none }),
+        ),
+    };
+    let judge = json!({
+        "path": "tests/a.rs", "kind": "tests", "extent": "changed", "deleted": [], "weakened": [],
+    });
     at(
         minute,
         json!({
-            "record": "judged", "attempt": format!("01JAAA{n}"), "passed": passed,
-            "checks": [{ "name": "lint", "passed": true }, { "name": "test", "passed": passed }],
-            "judges": if passed { vec!["tests/a.rs: changed"] } else { vec![] },
+            "record": "judged", "attempt": format!("01JAAA{n}"), "ruling": ruling,
+            "checks": [{ "name": "lint", "standing": "green" }, test],
+            "judges": if passed { vec![judge] } else { vec![] },
         }),
     )
 }
@@ -189,10 +200,10 @@ loops ran 30m 0s.
 2 tasks landed, 1 attempt failed on the way, $1.50 and 1 run of unknown cost, 15m 0s.
 
 - **t-aaaa Resize \\<b\\>**: green: lint, test; 2 tries, $1.50, commit 1111111111
-  - look at it: tests/a.rs: changed
+  - look at it: tests changed: tests/a.rs
   - undo: `git revert --no-commit 1111111111; git checkout HEAD -- ralph/plan.jsonl && git commit -m 'Undo t-aaaa'`
 - **t-bbbb Resize \\<b\\>**: green: lint, test; first try, cost unknown, commit 2222222222
-  - look at it: tests/a.rs: changed
+  - look at it: tests changed: tests/a.rs
   - undo: `git revert --no-commit 2222222222; git checkout HEAD -- ralph/plan.jsonl && git commit -m 'Undo t-bbbb'`
 
 Undo all of it: `for c in 2222222222 1111111111; do git revert --no-commit $c; \

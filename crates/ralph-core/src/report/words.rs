@@ -6,6 +6,7 @@ use jiff::tz::{Offset, TimeZone};
 use super::{FailedTask, LandedTask, Place, Report, RunLine, SpecPart, Totals};
 use crate::cost_sum::CostSum;
 use crate::cycle::{AmendmentRow, Proof};
+use crate::gate::GateCheck;
 use crate::words::{count, elapsed, short, took};
 
 impl Report {
@@ -136,20 +137,18 @@ pub(super) fn effort(part: &SpecPart) -> String {
 
 /// What proves a task.
 pub(super) fn evidence(task: &LandedTask) -> String {
-    let green: Vec<&str> =
-        task.gates.iter().filter(|gate| gate.passed).map(|gate| gate.name.as_str()).collect();
-    let red: Vec<&str> =
-        task.gates.iter().filter(|gate| !gate.passed).map(|gate| gate.name.as_str()).collect();
-    let mut text = match (task.proof, green.is_empty()) {
-        (Proof::Unproven, true) => "unproven".to_owned(),
-        (Proof::Unproven, false) => format!("unproven, green: {}", green.join(", ")),
-        (Proof::Reviewed, true) => "accepted by review".to_owned(),
-        (Proof::Reviewed, false) => format!("accepted by review, green: {}", green.join(", ")),
-        (Proof::NoChange, _) => format!("no change needed, green: {}", green.join(", ")),
-        (Proof::Proven, _) => format!("green: {}", green.join(", ")),
+    let names = |checks: Vec<&GateCheck>| -> String {
+        checks.iter().map(|check| check.name.as_str()).collect::<Vec<_>>().join(", ")
     };
+    let (green, red): (Vec<&GateCheck>, Vec<&GateCheck>) =
+        task.gates.iter().partition(|check| check.is_green());
+    let mut parts: Vec<String> = task.proof.remark().into_iter().collect();
+    if !green.is_empty() {
+        parts.push(format!("green: {}", names(green)));
+    }
+    let mut text = parts.join(", ");
     if !red.is_empty() {
-        text.push_str(&format!("; red and not counted: {}", red.join(", ")));
+        text.push_str(&format!("; red and not counted: {}", names(red)));
     }
     text
 }
@@ -182,7 +181,11 @@ pub(super) fn doubts(task: &LandedTask) -> Vec<String> {
     let judges = task.judges.iter().map(|judge| format!("look at it: {judge}"));
     let unproven = task.unproven.iter().filter(|_| task.proof == Proof::Unproven);
     let unproven = unproven.map(|why| format!("unproven: {why}"));
-    unproven.chain(judges).collect()
+    let old = match &task.proof {
+        Proof::ProvenExceptOld(old) => Some(format!("failed before, too: {old}")),
+        _ => None,
+    };
+    unproven.chain(old).chain(judges).collect()
 }
 
 /// Why a task failed, in one line.

@@ -10,7 +10,7 @@ use ralph_core::cycle::{
     Failure, FailureKind, GateEnd, GateStart, History, LandIntent, LandedAttempt, Landing, On,
     Proof, Record, Remark, RunEnd, RunStart, Started, StreamedEvent, WaitTick, events_of,
 };
-use ralph_core::gate::{GateCheck, GateVerdict};
+use ralph_core::gate::{Ending, FailingNames, GateCheck, GateRuling, GateStanding, GateVerdict};
 use ralph_core::needs::{Need, NeedKind};
 use ralph_core::plan::{Id, Task};
 use ralph_core::view::Tally;
@@ -168,18 +168,17 @@ fn tally(accepted: usize, blocked: usize) -> Tally {
     Tally { accepted, blocked, pending: 5 - accepted - blocked, ..Tally::default() }
 }
 
-fn verdict(iteration: u32, checks: Vec<GateCheck>, judges: &[&str]) -> Record {
-    Record::Judged(GateVerdict {
-        attempt: format!("01JATT{iteration}"),
-        passed: checks.iter().all(|check| check.passed),
-        checks,
-        judges: judges.iter().map(|&line| line.to_owned()).collect(),
-        ..GateVerdict::default()
-    })
+fn verdict(iteration: u32, checks: Vec<GateCheck>) -> Record {
+    let ruling = match checks.iter().any(GateCheck::blocks) {
+        true => GateRuling::Refused { forbidden: Vec::new(), fingerprint: String::new() },
+        false => GateRuling::Proven,
+    };
+    let attempt = format!("01JATT{iteration}");
+    Record::Judged(GateVerdict { attempt, ruling, checks, ..GateVerdict::default() })
 }
 
 fn green(name: &str) -> GateCheck {
-    GateCheck { name: name.into(), passed: true, ..GateCheck::default() }
+    GateCheck { name: name.into(), ..GateCheck::default() }
 }
 
 fn failed_attempt<F: FnMut(Duration, &Event<'_>)>(stage: &mut Stage<F>) {
@@ -205,14 +204,14 @@ fn failed_attempt<F: FnMut(Duration, &Event<'_>)>(stage: &mut Stage<F>) {
     let red = GateCheck {
         name: "test".into(),
         command: "npm test".into(),
-        blocks: true,
-        ending: "exit code 1".into(),
+        ending: Ending::Code(1),
+        standing: GateStanding::New { new: FailingNames::default(), old: FailingNames::default() },
         excerpt:
             "not ok 3 - keeps proportions\r\n  expected: 256\n\n  actual: \u{1b}[31m255\u{1b}[0m\n"
                 .into(),
         ..GateCheck::default()
     };
-    stage.record(19.9, verdict(3, vec![green("lint"), red], &[]));
+    stage.record(19.9, verdict(3, vec![green("lint"), red]));
     let end = DiscardedAttempt {
         salvage: Some("refs/ralph/01JRUN/salvage/01JATT3".into()),
         then: AfterFailure::Retry(2),
@@ -233,8 +232,7 @@ fn landed_attempt<F: FnMut(Duration, &Event<'_>)>(stage: &mut Stage<F>) {
     stage.ends(32.0, 4, 1, Some(0.05), 11_000);
     stage.gate(32.1, "lint", On::Result, true, 800);
     stage.gate(33.0, "test", On::Result, true, 2_900);
-    let judges = ["test/resize.js was changed"];
-    stage.record(36.0, verdict(4, vec![green("lint"), green("test")], &judges));
+    stage.record(36.0, verdict(4, vec![green("lint"), green("test")]));
     stage.record(
         36.4,
         Record::LandIntent(LandIntent {
@@ -251,7 +249,7 @@ fn landed_attempt<F: FnMut(Duration, &Event<'_>)>(stage: &mut Stage<F>) {
         Record::Landed(LandedAttempt {
             attempt: "01JATT4".into(),
             commit: Some("3f2a9c1d5e6f708192a3b4c5d6e7f8091a2b3c4d".into()),
-            remarks: Vec::new(),
+            remarks: vec!["test/resize.js was changed".into()],
             tasks: tally(3, 0),
         }),
     );

@@ -6,10 +6,11 @@ use std::rc::Rc;
 use jiff::Timestamp;
 use ralph_core::config::{CommitScope, OnDirty};
 use ralph_core::cycle::{
-    BackendEnd, Base, Decision, End, Evidence, Failure, FailureKind, History, Record,
-    Result as Gates, Started, forbidden, judge, ledger,
+    BackendEnd, Base, Decision, End, Evidence, Failure, FailureKind, History, Record, Started,
+    forbidden, judge, ledger,
 };
 use ralph_core::format::{Format, progress};
+use ralph_core::gate::GateVerdict;
 use ralph_core::plan::{Plan, Task};
 use ralph_core::view::Tally;
 use serde::Serialize;
@@ -17,7 +18,7 @@ use serde::de::DeserializeOwned;
 
 use super::context::Preparation;
 use super::error::DriveError;
-use super::gating::Gated;
+use super::gating::{GateFindings, Gating};
 use super::session::Session;
 use crate::git::{self, AttemptRef, Changes, Checkpoint, Target};
 use crate::handoff_files;
@@ -35,12 +36,22 @@ pub(super) struct Begun {
     pub(super) at: Timestamp,
 }
 
-/// An attempt whose backend has ended.
+/// An attempt whose backend has ended, from its work to what the gates say about it.
 pub(super) struct Ended {
     /// As the journal has it.
     pub(super) end: BackendEnd,
     /// What it changed.
     pub(super) changes: Changes,
+    /// What the gates found, once they have run; nothing after a crash.
+    pub(super) gates: Option<GateFindings>,
+}
+
+impl Ended {
+    /// What the gates say against the work, for the retry.
+    fn failure_context(&self) -> String {
+        let verdict = self.gates.as_ref().map(|findings| &findings.verdict);
+        verdict.map(GateVerdict::failure_context).unwrap_or_default()
+    }
 }
 
 impl Session<'_> {
@@ -116,28 +127,26 @@ impl Session<'_> {
 
     /// From the backend's end to the attempt's: judge, gate, land or roll back.
     pub(super) fn conclude(&mut self, begun: &Begun, mut ended: Ended) -> Result<(), DriveError> {
-        let mut gates = Gates::NotRun;
-        let mut context = String::new();
         loop {
-            match self.judge(begun, &ended, gates) {
-                Decision::Gate => match self.gate(begun, &mut ended)? {
-                    Some(Gated { unusable: Some(end), .. }) => {
+            match self.judge(begun, &ended) {
+                Decision::Gate => match self.gate(begun, &mut ended.changes)? {
+                    Gating::Judged(findings) => ended.gates = Some(findings),
+                    Gating::Unusable(end) => {
                         let failure = Failure::new(FailureKind::Interrupted, end.reason());
                         self.ending = Some(end);
-                        return self.roll_back(begun, Some(&ended.changes), failure, context);
+                        return self.roll_back(begun, Some(&ended.changes), failure, String::new());
                     }
-                    Some(gated) => (gates, context) = (gated.result, gated.context),
-                    None => {
+                    Gating::Stopped => {
                         let failure =
                             Failure::new(FailureKind::Interrupted, "the gates were ended");
-                        return self.roll_back(begun, Some(&ended.changes), failure, context);
+                        return self.roll_back(begun, Some(&ended.changes), failure, String::new());
                     }
                 },
                 Decision::Land { landing, proof } => {
                     return self.land(begun, &ended, landing, proof);
                 }
                 Decision::Fail(failure) => {
-                    let failure = self.with_gates(failure, &context);
+                    let context = ended.failure_context();
                     return self.roll_back(begun, Some(&ended.changes), failure, context);
                 }
                 Decision::Wait { until, reason } => {
@@ -155,7 +164,7 @@ impl Session<'_> {
         }
     }
 
-    fn judge(&self, begun: &Begun, ended: &Ended, gates: Gates) -> Decision {
+    fn judge(&self, begun: &Begun, ended: &Ended) -> Decision {
         let paths = ended.changes.paths.iter().map(|change| change.path.to_string());
         let mut forbidden = forbidden(paths, &begun.task);
         forbidden.extend(ended.changes.nested.iter().map(|path| {
@@ -163,12 +172,11 @@ impl Session<'_> {
         }));
         judge(&Evidence {
             outcome: &ended.end.outcome,
-            claimed: &ended.end.claimed,
+            claim: &ended.end.claim,
             review: ended.end.review.as_deref(),
             changed: ended.end.changed,
             forbidden: &forbidden,
-            judges: &[],
-            gates,
+            verdict: ended.gates.as_ref().map(|findings| &findings.verdict),
         })
     }
 
@@ -202,20 +210,6 @@ impl Session<'_> {
         match self.scope() {
             CommitScope::Task => Target::Head,
             CommitScope::Spec => Target::Spec,
-        }
-    }
-
-    /// A failure of gates is known by what they said.
-    fn with_gates(&self, failure: Failure, context: &str) -> Failure {
-        match (&failure.kind, &self.red) {
-            (FailureKind::Gates | FailureKind::Judges, Some(red)) if !context.is_empty() => {
-                Failure {
-                    message: red.message.clone(),
-                    fingerprint: red.fingerprint.clone(),
-                    ..failure
-                }
-            }
-            _ => failure,
         }
     }
 }

@@ -6,7 +6,7 @@ use ralph_core::backend::{Outcome, Session as Talk, cost, system_in_prompt};
 use ralph_core::claim::{self, Claim, Reply, Said};
 use ralph_core::config::StageName;
 use ralph_core::control::Doing;
-use ralph_core::cycle::{BackendEnd, Base, Claimed, Record, Remark};
+use ralph_core::cycle::{BackendEnd, Base, Record, Remark};
 use ralph_core::handoff;
 use ralph_core::limits::{Decision, Monitor};
 use ralph_core::plan::Plan;
@@ -23,7 +23,7 @@ use crate::crash;
 use crate::proc::Bounds;
 use crate::redaction::{hide_value, put_log, redactor};
 use crate::session::{SessionReport, Work, run_session};
-use crate::store::{Durability, Word};
+use crate::store::Durability;
 
 /// Longest story of an attempt, in characters.
 const LONGEST_STORY: usize = 300;
@@ -71,12 +71,12 @@ impl Session<'_> {
             spent = spent.plus(asked.spent);
             let again = asked.last;
             let second = self.hear(begun, plan, &again)?;
-            if second.claim != Claim::None {
+            if !second.is_silent() {
                 (reply, report) = (second, again);
             }
         }
         let unread = matches!(report.outcome, Outcome::Success | Outcome::Malformed { .. });
-        if let Some(message) = report.too_long().filter(|_| unread && reply.claim == Claim::None) {
+        if let Some(message) = report.too_long().filter(|_| unread && reply.is_silent()) {
             report.outcome = Outcome::Malformed { message };
         }
         self.learn_windows(monitor.windows());
@@ -97,7 +97,7 @@ impl Session<'_> {
             cost: cost(&spent, &prices),
             tokens: spent.input.zip(spent.output),
             session: report.session.clone(),
-            claimed: claimed(&reply),
+            claim: reply.claim.clone(),
             review: reply.review(),
             summary: summary(&reply, begun),
             story: story(&reply),
@@ -108,7 +108,7 @@ impl Session<'_> {
         };
         let record = Record::BackendEnded { end: end.clone(), changes: Base(to_value(&changes)) };
         self.record(record, Durability::Syncing)?;
-        Ok(Ended { end, changes })
+        Ok(Ended { end, changes, gates: None })
     }
 
     /// One run of the backend.
@@ -175,10 +175,9 @@ impl Session<'_> {
             format: plan.format,
             iteration: begun.started.iteration,
         });
-        let command = match said.word {
-            None => Claim::None,
-            Some(Word::Done) => Claim::Done,
-            Some(Word::Blocked { reason }) => Claim::Blocked { reason: redactor().hide(&reason) },
+        let command = match said.claim {
+            Claim::Blocked { reason } => Claim::Blocked { reason: redactor().hide(&reason) },
+            other => other,
         };
         let said = command.or_more_careful(self.ticked(begun)?);
         Ok(Reply { claim: reply.claim.or_more_careful(said), ..reply })
@@ -192,7 +191,7 @@ impl Session<'_> {
         reply: &Reply,
     ) -> Option<(String, String)> {
         let can = self.choice.at(backend).driver.supports().resume;
-        if report.outcome != Outcome::Success || reply.claim != Claim::None || !can {
+        if report.outcome != Outcome::Success || !reply.is_silent() || !can {
             return None;
         }
         let problem = reply.problem.as_ref()?;
@@ -204,18 +203,6 @@ impl Session<'_> {
         let Some(log) = &begun.started.log else { return Ok(()) };
         let path = self.project.root().join(log).with_extension("prompt.md");
         Ok(put_log(&path, prompt)?)
-    }
-}
-
-fn claimed(reply: &Reply) -> Claimed {
-    match &reply.claim {
-        Claim::Done => {
-            Claimed::Done { no_change_needed: reply.no_change_needed().map(str::to_owned) }
-        }
-        Claim::Partial => Claimed::Partial,
-        Claim::Blocked { reason } => Claimed::Blocked { reason: reason.clone() },
-        Claim::NeedsHuman { reason } => Claimed::NeedsHuman { reason: reason.clone() },
-        Claim::RalphDone | Claim::None => Claimed::Nothing,
     }
 }
 

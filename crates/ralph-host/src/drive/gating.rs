@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::control::Doing;
-use ralph_core::cycle::{End, GateEnd, GateStart, On, Record, Result as Gates, Started};
+use ralph_core::cycle::{End, GateEnd, GateStart, On, Record, Started};
 use ralph_core::doctor;
 use ralph_core::gate::judges::{FileChange, JudgeChange, judge_changes, may_judge};
-use ralph_core::gate::{self, Baselines, Check, Gate, GateVerdict, Verdict};
+use ralph_core::gate::{self, Baselines, Gate, GateRunResult, GateVerdict};
 
-use super::attempt::{Begun, Ended};
+use super::attempt::Begun;
 use super::control::ear;
 use super::error::DriveError;
 use super::preflight::gate_advice;
-use super::session::{Red, Session};
+use super::session::Session;
 use crate::crash;
 use crate::gates::{GateError, GateNews, GateRun, run_gate, write_report};
 use crate::git::{Changes, GateEffects};
@@ -22,69 +22,90 @@ use crate::store::Durability;
 /// Where the outputs and verdicts of gates are kept.
 const DIRECTORY: &str = ".ralph/logs/validation";
 
-/// What the gates came to.
-pub(super) struct Gated {
-    /// In a word.
-    pub(super) result: Gates,
-    /// For the retry's prompt.
-    pub(super) context: String,
-    /// The end of the run, when a gate cannot be run at all.
-    pub(super) unusable: Option<End>,
+/// How the gates of an attempt ended.
+pub(super) enum Gating {
+    /// All of them ran.
+    Judged(GateFindings),
+    /// One cannot be run at all, and the run ends.
+    Unusable(End),
+    /// Somebody wants an end first.
+    Stopped,
+}
+
+/// What the gates said about an attempt, and what they leave behind for the next one.
+pub(super) struct GateFindings {
+    /// As the journal has it.
+    pub(super) verdict: GateVerdict,
+    /// What is known of the base of the next attempt, should this one land.
+    pub(super) next_base: Baselines,
+    /// What the gates did to the tree.
+    pub(super) effects: GateEffects,
 }
 
 impl Session<'_> {
-    /// Run the gates on what the backend left. `None` when somebody wants an end first.
+    /// Run the gates on what the backend left.
     pub(super) fn gate(
         &mut self,
         begun: &Begun,
-        ended: &mut Ended,
-    ) -> Result<Option<Gated>, DriveError> {
+        changes: &mut Changes,
+    ) -> Result<Gating, DriveError> {
         let logs = self.gate_logs(begun, On::Result);
         let (gates, root) = (self.gates.clone(), self.project.root().to_owned());
-        let Some(checks) = self.run_all(&gates, &logs, On::Result, &root)? else { return Ok(None) };
-        let effects = self.repo.after_gates(&begun.base, &mut ended.changes)?;
-        self.as_gated = effects == GateEffects::default();
+        let Some(runs) = self.run_all(&gates, &logs, On::Result, &root)? else {
+            return Ok(Gating::Stopped);
+        };
+        let effects = self.repo.after_gates(&begun.base, changes)?;
         if !effects.removed.is_empty() {
             let names: Vec<String> = effects.removed.iter().map(ToString::to_string).collect();
             self.warn(&format!("gates made new files, which were removed: {}", names.join(", ")));
         }
-        let base = match self.look_at_base(begun, &ended.changes, &checks)? {
-            Some(base) => base,
-            None => return Ok(None),
-        };
-        let judges = self.changed_judges(begun, &ended.changes);
-        let verdict = gate::judge(checks, &base, judges, self.config.judges);
-        let context = self.record_verdict(begun, &verdict)?;
-        self.last_checks = verdict.checks.iter().map(|judged| judged.check.clone()).collect();
-        let unusable = self.last_checks.iter().find(|check| base.cannot_run(check));
-        let unusable = unusable.and_then(|check| self.unusable(check));
-        Ok(Some(Gated { unusable, ..self.summed_up(&verdict, context) }))
+        if !self.look_at_base(begun, changes, &runs)? {
+            return Ok(Gating::Stopped);
+        }
+        let judges = self.changed_judges(begun, changes);
+        let attempt = &begun.started.attempt;
+        let mut verdict = gate::judge(attempt, &runs, &self.baselines, judges, self.config.judges);
+        let iteration = begun.started.iteration.into();
+        let directory = self.project.root().join(DIRECTORY);
+        let strategy = self.config.gate_strategy;
+        let report = write_report(&directory, iteration, &verdict, &runs, strategy, &self.clock)?;
+        verdict.report = Some(self.relative(&report));
+        self.record(Record::Judged(verdict.clone()), Durability::Eventual)?;
+        let unusable = runs.iter().find(|run| self.baselines.cannot_run(run));
+        Ok(match unusable.and_then(|run| self.unusable(run)) {
+            Some(end) => Gating::Unusable(end),
+            None => {
+                let next_base = Baselines::of_landed(&runs);
+                Gating::Judged(GateFindings { verdict, next_base, effects })
+            }
+        })
     }
 
     /// A retry would only be paid to meet the same gate.
-    fn unusable(&self, check: &Check) -> Option<End> {
-        let gate = self.gates.iter().find(|gate| gate.name == check.name)?;
-        let why = doctor::last_line(check);
-        let how = check.ending.describe();
+    fn unusable(&self, run: &GateRunResult) -> Option<End> {
+        let gate = self.gates.iter().find(|gate| gate.name == run.check.name)?;
+        let why = doctor::last_line(run);
+        let how = run.check.ending.describe();
         let reason = format!("the gate {} cannot be run ({how}): {why}", gate.name);
         Some(End::Gate { reason, advice: gate_advice(gate) })
     }
 
-    /// The gates that are red now and unknown at the base are run there once.
+    /// Run the gates that are red now and unknown at the base there once. Returns whether nobody wanted
+    /// an end first.
     fn look_at_base(
         &mut self,
         begun: &Begun,
         changes: &Changes,
-        checks: &[Check],
-    ) -> Result<Option<Baselines>, DriveError> {
+        runs: &[GateRunResult],
+    ) -> Result<bool, DriveError> {
         let wanted: Vec<Gate> = self
             .baselines
-            .wanted(checks)
+            .wanted(runs)
             .into_iter()
-            .filter_map(|check| self.gates.iter().find(|gate| gate.name == check.name).cloned())
+            .filter_map(|run| self.gates.iter().find(|gate| gate.name == run.check.name).cloned())
             .collect();
         if wanted.is_empty() {
-            return Ok(Some(self.baselines.clone()));
+            return Ok(true);
         }
         crash::point();
         let on_base = self.repo.restore_base(&begun.base, changes)?;
@@ -95,9 +116,9 @@ impl Session<'_> {
         crash::point();
         self.repo.reapply(&begun.base, &on_base)?;
         crash::point();
-        let Some(ran) = ran? else { return Ok(None) };
-        ran.iter().for_each(|check| self.baselines.record(check));
-        Ok(Some(self.baselines.clone()))
+        let Some(ran) = ran? else { return Ok(false) };
+        ran.iter().for_each(|run| self.baselines.record(run));
+        Ok(true)
     }
 
     /// How the paths of the logs begin: one directory for all attempts, not one for each.
@@ -116,7 +137,7 @@ impl Session<'_> {
         logs: &Path,
         on: On,
         place: &Path,
-    ) -> Result<Option<Vec<Check>>, DriveError> {
+    ) -> Result<Option<Vec<GateRunResult>>, DriveError> {
         let root = self.project.root().to_owned();
         let last = self.history.attempts.last().map(|view| view.started.clone());
         let Started { attempt, task, .. } = last.unwrap_or_default();
@@ -125,7 +146,7 @@ impl Session<'_> {
         let mut trouble = None;
         let run =
             GateRun { cwd: place, logs, grace: Bounds::default().grace, cancel: leash.clone() };
-        let mut checks = Vec::new();
+        let mut runs = Vec::new();
         for gate in gates {
             let start = GateStart { attempt: attempt.clone(), gate: gate.name.clone(), on };
             // Whoever looks sees it at once; nothing depends on it, so nothing waits for the disk.
@@ -133,8 +154,7 @@ impl Session<'_> {
             let mut over = None;
             let mut hear = |news: GateNews<'_>| match news {
                 GateNews::Over(check) => {
-                    let took_ms = u64::try_from(check.took.as_millis()).unwrap_or(u64::MAX);
-                    let passed = check.is_green();
+                    let (passed, took_ms) = (check.is_green(), check.took_ms);
                     over = Some(GateEnd { start: start.clone(), passed, took_ms });
                 }
                 GateNews::Begins(_) | GateNews::Line(..) => {}
@@ -150,15 +170,15 @@ impl Session<'_> {
                 ear.record(Record::GateEnded(over), Durability::Eventual)?;
             }
             match ran {
-                Ok(mut check) => {
-                    check.log = check.log.map(|log| below(&root, &log));
-                    checks.push(check);
+                Ok(mut run) => {
+                    run.check.log = run.check.log.map(|log| below(&root, &log));
+                    runs.push(run);
                 }
                 Err(GateError::Cancelled) => return Ok(None),
                 Err(GateError::Proc { source, .. }) => return Err(source.into()),
             }
         }
-        Ok(Some(checks))
+        Ok(Some(runs))
     }
 
     /// Tests, manifests and the like that the attempt changed.
@@ -198,38 +218,6 @@ impl Session<'_> {
             })
             .collect();
         judge_changes(&files)
-    }
-
-    /// Write the verdict to its file and to the journal. Returns what stands in the way, as text.
-    fn record_verdict(&mut self, begun: &Begun, verdict: &Verdict) -> Result<String, DriveError> {
-        let iteration = begun.started.iteration;
-        let directory = self.project.root().join(DIRECTORY);
-        let strategy = self.config.gate_strategy;
-        let report = write_report(&directory, iteration.into(), verdict, strategy, &self.clock)?;
-        let noted = GateVerdict::of(&begun.started.attempt, verdict, Some(self.relative(&report)));
-        let context = noted.failure_context();
-        self.record(Record::Judged(noted), Durability::Eventual)?;
-        Ok(context)
-    }
-
-    fn summed_up(&mut self, verdict: &Verdict, context: String) -> Gated {
-        self.red = verdict.fingerprint().map(|fingerprint| {
-            let names: Vec<String> = verdict.blockers.iter().map(blocker).collect();
-            Red { message: names.join("; "), fingerprint }
-        });
-        let result = match (verdict.passed(), verdict.is_proven()) {
-            (false, _) => Gates::Red,
-            (true, true) => Gates::Green,
-            (true, false) => Gates::Unproven,
-        };
-        Gated { result, context, unusable: None }
-    }
-}
-
-fn blocker(blocker: &gate::Blocker) -> String {
-    match blocker {
-        gate::Blocker::Gate(name) => format!("{name} failed"),
-        gate::Blocker::Judges(paths) => format!("it changed {}", paths.join(", ")),
     }
 }
 

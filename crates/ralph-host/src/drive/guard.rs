@@ -45,7 +45,7 @@ impl Session<'_> {
         let bytes = crate::store::read(&self.plan.path)?.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let name = self.plan.path.to_string_lossy();
-        Ok(if is_ticked(&name, &text, &begun.task) { Claim::Done } else { Claim::None })
+        Ok(if is_ticked(&name, &text, &begun.task) { Claim::DONE } else { Claim::None })
     }
 
     /// Take the mark of a running task away.

@@ -7,7 +7,6 @@ use ralph_core::cycle::{
     Landing, Proof, Record,
 };
 use ralph_core::format::jsonl::fresh_issue_id;
-use ralph_core::gate::Baselines;
 use ralph_core::plan::Id;
 use ralph_core::view::Tally;
 
@@ -16,7 +15,7 @@ use super::error::DriveError;
 use super::memory::FAILURE_CONTEXT;
 use super::session::Session;
 use crate::crash;
-use crate::git::{Changes, CommitMessage, LandError, RepoPath, RolledBack};
+use crate::git::{Changes, CommitMessage, GateEffects, LandError, RepoPath, RolledBack};
 use crate::handoff_files;
 use crate::redaction::put_log;
 use crate::store::Durability;
@@ -166,7 +165,8 @@ impl Session<'_> {
         commit: Option<String>,
     ) -> Result<(), DriveError> {
         let mut remarks = remarks_on(&ended.changes);
-        if !begun.base.dirty.is_empty() && intent.proof == Proof::Proven {
+        let proven = matches!(intent.proof, Proof::Proven | Proof::ProvenExceptOld(_));
+        if !begun.base.dirty.is_empty() && proven {
             remarks.push("proven with your uncommitted changes present".into());
         }
         let landed = LandedAttempt {
@@ -177,9 +177,10 @@ impl Session<'_> {
         };
         self.record(Record::Landed(landed), Durability::Eventual)?;
         self.repo.forget(&begun.base);
-        let as_gated = std::mem::take(&mut self.as_gated);
+        let findings = ended.gates.as_ref();
+        let as_gated = findings.is_some_and(|found| found.effects == GateEffects::default());
         self.settled = commit.clone().filter(|_| as_gated).map(|c| (begun.base.clone(), c));
-        self.baselines = Baselines::of_landed(&self.last_checks);
+        self.baselines = findings.map(|found| found.next_base.clone()).unwrap_or_default();
         self.regate(begun, commit.as_deref())?;
         self.land_finished_specs()
     }

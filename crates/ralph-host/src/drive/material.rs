@@ -192,12 +192,15 @@ impl PromptSource<'_> {
         }
         // A crash answers nothing: what the gates said before it has not been read yet.
         for (view, failure) in failures.iter().rev() {
-            if let Some(verdict) = view.verdict.as_ref().filter(|v| v.blocking().next().is_some()) {
-                material.gate_failures = verdict.blocking().cloned().collect();
-                break;
-            }
-            if material.setbacks.len() < MOST_SETBACKS {
+            let verdict = view.verdict.iter();
+            material.gate_failures = verdict.flat_map(|v| v.blocking()).cloned().collect();
+            let forbidden = view.verdict.as_ref().is_some_and(|v| !v.forbidden().is_empty());
+            let is_told = !material.gate_failures.is_empty() && !forbidden;
+            if !is_told && material.setbacks.len() < MOST_SETBACKS {
                 material.setbacks.insert(0, setback(view, failure));
+            }
+            if !material.gate_failures.is_empty() {
+                break;
             }
             if view.backend.as_ref().is_some_and(BackendEnd::has_answer) {
                 break;

@@ -74,7 +74,7 @@ impl Session<'_> {
         };
         let name = format!("iteration {} ({})", open.started.iteration, open.started.task);
         let ended = open.ended.clone().zip(now.or_else(|| changes.clone()));
-        let ended = ended.map(|(end, changes)| Ended { end, changes });
+        let ended = ended.map(|(end, changes)| Ended { end, changes, gates: None });
         match (recover(open, &facts), ended) {
             (Recovery::Finish { commit, intent }, _) => {
                 self.recovered(&format!("{name} had landed as {commit}; the plan now says so"))?;

@@ -42,10 +42,11 @@ impl Session<'_> {
         let place = self.link_into(tree)?;
         let gates: Vec<Gate> = self.setup_gate().into_iter().chain(self.gates.clone()).collect();
         let logs = self.gate_logs(begun, On::Alone);
-        let Some(checks) = self.run_all(&gates, &logs, On::Alone, &place)? else {
+        let Some(runs) = self.run_all(&gates, &logs, On::Alone, &place)? else {
             return Ok(None);
         };
-        let red = checks.iter().filter(|c| !c.is_green() && c.need == Need::Required);
-        Ok(Some(red.map(|check| check.name.clone()).collect()))
+        let checks = runs.into_iter().map(|run| run.check);
+        let red = checks.filter(|check| !check.is_green() && check.need == Need::Required);
+        Ok(Some(red.map(|check| check.name).collect()))
     }
 }

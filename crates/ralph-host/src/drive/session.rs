@@ -14,7 +14,7 @@ use ralph_core::cycle::{
     Signal, exit_code, remaining,
 };
 use ralph_core::format::Format;
-use ralph_core::gate::{Baselines, Check, Gate};
+use ralph_core::gate::{Baselines, Gate};
 use ralph_core::inbox::Inbox;
 use ralph_core::needs::{Need, NeedSources, Running, needs};
 use ralph_core::plan::{Id, Plan};
@@ -112,13 +112,6 @@ impl Loop {
     }
 }
 
-/// What red gates said, in a line for people and one for the breaker.
-#[derive(Clone, Debug)]
-pub(super) struct Red {
-    pub(super) message: String,
-    pub(super) fingerprint: String,
-}
-
 /// A loop under way.
 pub(super) struct Session<'a> {
     pub(super) kind: Loop,
@@ -144,14 +137,10 @@ pub(super) struct Session<'a> {
     pub(super) began: Timestamp,
     pub(super) format: Format,
     pub(super) current_spec: Option<String>,
-    /// The gates left the tree as the backend did.
-    pub(super) as_gated: bool,
     /// The attempt that has just landed and left nothing uncommitted, and its commit.
     pub(super) settled: Option<(Checkpoint, String)>,
     /// What ends the loop although the plan would go on.
     pub(super) ending: Option<End>,
-    /// The gates of the attempt at hand, once they have run.
-    pub(super) last_checks: Vec<Check>,
     /// When the last run wrote its last record, RFC 3339.
     pub(super) last_run_ended: Option<String>,
     /// Dollars that earlier runs of the same session have spent.
@@ -162,8 +151,6 @@ pub(super) struct Session<'a> {
     pub(super) last_changed: Vec<String>,
     /// Files of the ledger as ralph left them.
     pub(super) kept_ledger: KeptLedger,
-    /// What the gates of the attempt at hand said, when that is not good.
-    pub(super) red: Option<Red>,
     /// How much the context of each model holds, as far as it is known.
     pub(super) windows: Windows,
     pub(super) journal: Journal,
@@ -227,14 +214,11 @@ impl<'a> Session<'a> {
             baselines: Baselines::new(),
             ending: None,
             settled: None,
-            as_gated: false,
-            red: None,
             spent_before: 0.0,
             last_run_ended: history.last_at.clone(),
             logged: Logged::of(&history),
             last_changed: Vec::new(),
             kept_ledger: KeptLedger::default(),
-            last_checks: Vec::new(),
             _lock: lock,
             format: loaded.plan.format,
             current_spec: loaded.plan.current_spec.clone(),

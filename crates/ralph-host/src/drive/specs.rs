@@ -7,7 +7,6 @@
 use ralph_core::config::{CommitScope, Config};
 use ralph_core::cycle::{Record, SpecLanded};
 use ralph_core::format::Format;
-use ralph_core::gate::GateCheck;
 use ralph_core::memory::{SpecDone, spec_done};
 use ralph_core::plan::{Plan, SpecEntry, State, Task};
 
@@ -46,15 +45,9 @@ impl Session<'_> {
         let plan = self.read_plan()?.plan;
         let Some(spec) = finished(&plan, &begun.task) else { return Ok(()) };
         let tasks: Vec<&Task> = plan.tasks.iter().filter(|t| t.spec == begun.task.spec).collect();
-        let gates: Vec<GateCheck> = self
-            .last_checks
-            .iter()
-            .map(|check| GateCheck {
-                name: check.name.clone(),
-                passed: check.is_green(),
-                ..GateCheck::default()
-            })
-            .collect();
+        let attempts = self.history.attempts.iter().rev();
+        let mut views = attempts.filter(|view| view.started.attempt == begun.started.attempt);
+        let verdict = views.next().and_then(|view| view.verdict.as_ref());
         let now = self.clock.stamp();
         let subject = self.spec_subject(spec);
         let path = self.plan.path.with_file_name(PROGRESS);
@@ -63,7 +56,7 @@ impl Session<'_> {
             date: now.get(..10).unwrap_or_default(),
             name: name(spec),
             tasks: &tasks,
-            gates: &gates,
+            gates: verdict.map(|verdict| verdict.checks.as_slice()).unwrap_or_default(),
             commit: Some(&subject),
         };
         let new = spec_done(&String::from_utf8_lossy(&old), &done);

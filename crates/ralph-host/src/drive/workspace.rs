@@ -84,8 +84,8 @@ impl Session<'_> {
         made.places.push(place.clone());
         let Some(setup) = self.setup_gate() else { return Ok(None) };
         let logs = self.project.root().join(".ralph/logs/validation/worktree");
-        let checks = self.run_all(&[setup], &logs, On::Alone, &place)?;
-        let green = checks.is_some_and(|checks| checks.iter().all(|check| check.is_green()));
+        let runs = self.run_all(&[setup], &logs, On::Alone, &place)?;
+        let green = runs.is_some_and(|runs| runs.iter().all(|run| run.check.is_green()));
         Ok((!green).then(|| "the command of `[worktree] setup` failed".to_owned()))
     }
 

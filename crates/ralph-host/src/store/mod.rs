@@ -42,7 +42,7 @@ pub use journal::{
 };
 pub use ledger::{Kind, Read, Store, StoreError, Torn, TornTail, Updated, Wrote, update};
 pub use lock::{Holder, LEDGER_WAIT, LedgerLock, LockError, RunLock, who_runs};
-pub use said::{Said, Word};
+pub use said::Said;
 pub use secret::{keep_secret, new_secret, put_private};
 pub use spill::Spill;
 pub use sync::{Syncing, syncs};

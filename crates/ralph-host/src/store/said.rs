@@ -6,32 +6,20 @@
 
 use std::path::{Path, PathBuf};
 
+use ralph_core::claim::Claim;
 use ralph_core::handoff::Handoff;
 use serde::{Deserialize, Serialize};
 
 use super::{Kind, Store, StoreError, target};
 use crate::FileError;
 
-/// What a backend claims about its task.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "claim", rename_all = "snake_case")]
-pub enum Word {
-    /// It is done.
-    Done,
-    /// It cannot go on.
-    Blocked {
-        /// Why.
-        reason: String,
-    },
-}
-
-/// What a backend has said so far.
+/// A backend's claim, handoff and additions to the plan so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Said {
-    /// Its claim; a later one replaces it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub word: Option<Word>,
-    /// Its handoff; a later one replaces it.
+    /// The last claim.
+    #[serde(default)]
+    pub claim: Claim,
+    /// The last handoff.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handoff: Option<Handoff>,
     /// How many tasks and issues it has added.

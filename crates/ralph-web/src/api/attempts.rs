@@ -4,6 +4,7 @@ use std::path::Path;
 
 use ralph_core::cycle::AttemptView;
 use ralph_core::dashboard::attempt_row;
+use ralph_core::gate::GateStanding;
 use ralph_face::attempt;
 use ralph_host::git::{LedgerPaths, Repo};
 use ralph_host::proc::Runner;
@@ -56,7 +57,7 @@ pub(crate) fn one(site: &Site, _: &Request, id: &str) -> Result<Value, Refusal> 
     let running = site.running();
     let mut told = attempt::as_json(&view, &running);
     told["row"] = value(&attempt_row(&view, &running))?;
-    told["claim_words"] = json!(view.backend.as_ref().map(|end| attempt::claim(&end.claimed)));
+    told["claim_words"] = json!(view.backend.as_ref().map(|end| end.claim.to_string()));
     told["retry_context"] = json!(view.context);
     told["kept_as"] = json!(attempt::kept(&view));
     Ok(told)
@@ -116,15 +117,16 @@ pub(crate) fn gates(site: &Site, _: &Request, id: &str) -> Result<Value, Refusal
         .map(|check| {
             let whole = check.log.as_deref().and_then(|log| file(site, log).ok());
             json!({
-                "name": check.name, "passed": check.passed, "preexisting": check.preexisting,
-                "words": attempt::check(check), "command": check.command,
-                "output": whole.as_ref().unwrap_or(&check.excerpt),
+                "name": check.name, "passed": check.is_green(), "words": check.standing.to_string(),
+                "preexisting": matches!(check.standing, GateStanding::Old { .. }),
+                "command": check.command, "output": whole.as_ref().unwrap_or(&check.excerpt),
             })
         })
         .collect();
     Ok(json!({
-        "passed": verdict.passed, "checks": checks, "unproven": verdict.unproven,
-        "judges": verdict.judges,
+        "passed": verdict.passed(), "checks": checks,
+        "unproven": verdict.proof_gaps().iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "judges": verdict.judges.iter().map(ToString::to_string).collect::<Vec<_>>(),
     }))
 }
 

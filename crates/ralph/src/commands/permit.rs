@@ -7,12 +7,12 @@
 
 use std::path::Path;
 
-use ralph_core::claim;
+use ralph_core::claim::{self, Claim};
 use ralph_core::handoff::Handoff;
 use ralph_core::plan::{Id, MAX_AMENDMENTS};
 use ralph_host::drive::ATTEMPT_VARIABLE;
 use ralph_host::proc::mark::descends_from;
-use ralph_host::store::{StoreError, Word};
+use ralph_host::store::StoreError;
 
 use super::control::running;
 use crate::context::Context;
@@ -131,15 +131,15 @@ impl Inside {
         &self,
         context: &Context,
         id: Option<&str>,
-        word: Word,
+        claim: Claim,
     ) -> Result<&Id, CommandError> {
         let task = self.own(id)?;
-        if matches!(&word, Word::Blocked { reason } if reason.trim().is_empty()) {
+        if matches!(&claim, Claim::Blocked { reason } if reason.trim().is_empty()) {
             return Err(CommandError::usage(format!("{task} cannot be blocked without a reason"))
                 .hint("say what is missing, and who could give it"));
         }
         context.store().say(&self.attempt, |said| {
-            said.word = Some(word);
+            said.claim = claim;
             Ok::<_, StoreError>(())
         })?;
         Ok(task)

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::plans::{Format, task};
 use crate::repo::{BROKEN, GOOD, Repo, repo, repo_with, rule, says};
@@ -228,4 +228,103 @@ fn events_tell_what_the_gates_said() {
     let of_seed: Vec<&str> =
         kinds.iter().map(String::as_str).filter(|k| expected.contains(k)).collect();
     assert_eq!(of_seed, expected);
+}
+
+/// Cargo's words for these tests, of which `new` fails on broken work; some pass.
+fn libtest(passing: &str, old: &[String]) -> String {
+    let echo = |line: &str| format!("echo \"{line}\"; ");
+    let failed = |name: &str| echo(&format!("test {name} ... FAILED"));
+    let output = |name: &str| {
+        let noise = format!("for i in 1 2 3 4 5 6 7 8 9; do echo \"{name} works\"; done; ");
+        echo(&format!("---- {name} stdout ----"))
+            + &noise
+            + &echo(&format!("thread '{name}' panicked at src/a.rs: {name} is 7"))
+    };
+    let if_broken = |commands: &str| format!("if grep -qs BROKEN work/*; then {commands} fi; ");
+    let mut script = passing.to_owned();
+    old.iter().for_each(|name| script.push_str(&failed(name)));
+    script.push_str(&if_broken(&failed("tests::zz_new")));
+    script.push_str("echo; echo failures:; echo; ");
+    let (first, last) = old.split_at(old.len() / 2);
+    first.iter().for_each(|name| script.push_str(&output(name)));
+    script.push_str(&if_broken(&output("tests::zz_new")));
+    last.iter().for_each(|name| script.push_str(&output(name)));
+    script + "exit 101"
+}
+
+const PASSING: &str = "echo 'test tests::fine ... ok'; ";
+
+#[test]
+fn old_failures_beside_passing_tests_are_proven_except_for_their_names() {
+    let old = ["tests::a_old".to_owned(), "tests::b_old".to_owned()];
+    let repo = gated("", &[("unit", "test", "", &libtest(PASSING, &old))]);
+    let run = repo.command(["build"]).env("RALPH_UNPROVEN", "stop").run().ok();
+    says(&run, "; proven except 2 old failures");
+    says(&run, "failed before, too: tests::a_old, tests::b_old");
+    assert!(repo.is_done("t-aaa1"));
+    let ends = repo.events("iteration_end");
+    let names = &ends[0]["metadata"]["proof"]["proven_except_old"]["names"];
+    assert_eq!(names, &json!(["tests::a_old", "tests::b_old"]), "{ends:?}");
+    repo.run(["attempts"]).ok().stdout_has("proven except 2 old failures");
+    let shown = repo.run(["show", "last"]).ok().stdout_has("tests::a_old, tests::b_old");
+    shown.stdout_has("unit: failed as before");
+    let report = repo.run(["report"]).ok().stdout_has("proven except 2 old failures");
+    report.stdout_has("tests::a_old, tests::b_old");
+    assert_eq!(check(&repo.report(1), "unit")["standing"], "old");
+}
+
+#[test]
+fn every_gate_red_as_before_proves_nothing() {
+    let old = ["tests::a_old".to_owned()];
+    let repo = gated("", &[("unit", "test", "", &libtest("", &old))]);
+    let run = repo.command(["build"]).env("RALPH_UNPROVEN", "stop").run().fails(3);
+    says(&run, "; unproven");
+    let ends = repo.events("iteration_end");
+    assert_eq!(ends[0]["metadata"]["proof"], "unproven", "{ends:?}");
+}
+
+#[test]
+fn the_retry_sees_the_new_failure_among_dozens_of_old_ones() {
+    let old: Vec<String> = (10..70).map(|n| format!("tests::old_{n}")).collect();
+    let repo = gated("", &[("unit", "test", "", "sh ./check.sh")]);
+    repo.write("check.sh", libtest(PASSING, &old));
+    repo.config(&repo.read("ralph.toml").replace("max_retries = 0", "max_retries = 1"));
+    repo.script(&(rule("attempt = 1", BROKEN) + &rule("", GOOD)));
+    repo.build([]).ok();
+    let prompt = repo.prompt(2);
+    assert!(prompt.contains("panicked at src/a.rs: tests::zz_new is 7"), "{prompt}");
+    assert!(
+        prompt.contains("- tests::zz_new\n") && !prompt.contains("\n- tests::old_"),
+        "{prompt}"
+    );
+    let red = check(&repo.report(1), "unit");
+    assert_eq!(red["new"], json!({ "names": ["tests::zz_new"], "more": 0 }));
+    assert_eq!(
+        (&red["old"]["names"][0], &red["old"]["more"]),
+        (&json!("tests::old_10"), &json!(40))
+    );
+}
+
+#[test]
+fn blocked_judges_fail_with_a_kind_of_their_own_and_are_in_every_verdict() {
+    let steps = r#"{ write = "tests/test_a.py", text = "def test_a():\n    pass\n" }, "#;
+    for (policy, code) in [("list", 0), ("block", 3)] {
+        let repo = gated(&format!("judges = \"{policy}\""), &[("unit", "test", "", "true")]);
+        repo.write("tests/test_a.py", "def test_a():\n    assert f() == 1\n");
+        repo.commit("a test");
+        repo.script(&rule("", &format!("{steps}{GOOD}")));
+        let run = repo.build([]);
+        assert_eq!(run.code, code, "{policy}");
+        let word = if code == 0 { "validation_pass" } else { "validation_fail" };
+        let verdict = &repo.events(word)[0]["metadata"];
+        assert_eq!(verdict["judges"][0]["path"], "tests/test_a.py", "{verdict}");
+        let shown = repo.run(["show", "last", "--json"]).ok();
+        let shown: Value = serde_json::from_str(&shown.stdout).unwrap();
+        assert_eq!(shown["judges"][0]["extent"], "changed", "{shown}");
+        if policy == "block" {
+            says(&run, "changed its judges");
+            assert_eq!(shown["failure"], "judges", "{shown}");
+            assert_eq!(shown["ruling"]["refused"]["forbidden"], json!(["tests/test_a.py"]));
+        }
+    }
 }

@@ -20,7 +20,10 @@ fn every_ending() -> Repo {
         ("t-idle", r#"{ claim = "done" }"#),
         ("t-died", r#"{ write = "src/died.c", text = "x\n" }, { fault = "early_exit" }"#),
         ("t-mute", r#"{ answer = "I thought about it." }"#),
-        ("t-part", r#"{ write = "src/part-{attempt}.c", text = "x\n" }, { claim = "not_complete" }"#),
+        (
+            "t-part",
+            r#"{ write = "src/part-{attempt}.c", text = "x\n" }, { claim = "not_complete" }"#,
+        ),
         ("t-hold", r#"{ claim = "blocked", why = "no key" }"#),
     ];
     let rules = steps.map(|(name, steps)| rule(&format!("task = \"{name}\""), steps));
@@ -38,9 +41,8 @@ fn every_line_of_the_file_is_on_json_with_equal_fields_and_only_live_kinds_are_e
     let repo = every_ending();
     let run = repo.build(["--json", "--max-iterations", "12"]);
     let streamed: Vec<Value> = parse(&run.stdout);
-    let (live, streamed): (Vec<_>, Vec<_>) = streamed
-        .into_iter()
-        .partition(|event| LIVE.iter().any(|kind| event["event"] == *kind));
+    let (live, streamed): (Vec<_>, Vec<_>) =
+        streamed.into_iter().partition(|event| LIVE.iter().any(|kind| event["event"] == *kind));
     let kept = parse(&repo.read(".ralph/logs/events.jsonl"));
     assert_eq!(streamed, kept);
     assert!(live.iter().any(|event| event["event"] == "backend"), "a backend was heard");

@@ -218,7 +218,7 @@ fn a_tick_by_hand_is_a_claim_for_the_task_at_hand_and_is_told() {
     says(&run, "was marked done");
     let journal = repo.journal();
     let end = journal.iter().find(|r| r["record"] == "backend_ended").unwrap();
-    assert_eq!(end["claimed"]["claim"], "done");
+    assert_eq!(end["claim"]["kind"], "done");
 }
 
 #[test]

@@ -21,18 +21,30 @@ fn journal(commit: &str) -> String {
         json!({
             "at": "2025-01-20T10:05:00Z", "record": "backend_ended", "attempt": id,
             "outcome": "success", "cost_usd": cost, "tokens": [43_210, 950],
-            "claimed": { "claim": "done" }, "summary": "Resized", "changes": null,
+            "claim": { "kind": "done" }, "summary": "Resized", "changes": null,
             "changed_files": changed, "duration_ms": 72_000,
         })
     };
     let judged = |id: &str, passed: bool| {
+        let (ruling, standing) = match passed {
+            true => (json!("proven"), "green"),
+            false => (json!({ "refused": {} }), "new"),
+        };
+        let none = json!({ "names": [] });
         json!({
-            "at": "2025-01-20T10:06:00Z", "record": "judged", "attempt": id, "passed": passed,
+            "at": "2025-01-20T10:06:00Z", "record": "judged", "attempt": id, "ruling": ruling,
             "checks": [
-                { "name": "lint", "command": "npm run lint", "passed": true },
-                { "name": "test", "command": "npm test", "passed": passed, "log": GATE_LOG },
+                { "name": "lint", "command": "npm run lint", "standing": "green" },
+                {
+                    "name": "test", "command": "npm test", "standing": standing, "log": GATE_LOG,
+                    "new": none, "old": none,
+                },
             ],
-            "judges": ["tests/a.rs: changed"], "report": ".ralph/logs/validation/iter-2.json",
+            "judges": [{
+                "path": "tests/a.rs", "kind": "tests", "extent": "changed", "deleted": [],
+                "weakened": [],
+            }],
+            "report": ".ralph/logs/validation/iter-2.json",
         })
     };
     let failure = json!({ "kind": "gates", "message": "test", "fingerprint": "x" });
@@ -59,7 +71,7 @@ fn journal(commit: &str) -> String {
         attempt("01JBBB3", 3, "t-other"),
         json!({
             "at": at, "record": "backend_ended", "attempt": "01JBBB3", "outcome": "rate_limit",
-            "resets_at": null, "message": "usage limit", "claimed": { "claim": "nothing" }, "changes": null,
+            "resets_at": null, "message": "usage limit", "claim": { "kind": "none" }, "changes": null,
             "changed_files": 0, "duration_ms": 2_000,
         }),
         json!({ "at": at, "record": "rolled_back", "attempt": "01JBBB3", "salvage": null }),
@@ -119,7 +131,7 @@ Claim:    done
 Summary:  Resized
 Gates:    lint: passed
           test: failed  .ralph/logs/validation/iter-2-test.log
-Judges:   tests/a.rs: changed
+Judges:   tests changed: tests/a.rs
 Report:   .ralph/logs/validation/iter-2.json
 Result:   gates failed: test
 Ended:    2025-01-20T10:07:00Z

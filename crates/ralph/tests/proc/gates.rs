@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ralph_core::config::{GateKind, GateStrategy, Judges};
-use ralph_core::gate::{Baselines, Check, Ending, Gate, KEPT_HEAD, KEPT_TAIL, Need, judge};
+use ralph_core::gate::{Baselines, Ending, Gate, GateRunResult, KEPT_HEAD, KEPT_TAIL, Need, judge};
 use ralph_host::clock::Clock;
 use ralph_host::gates::{GateError, GateNews, GateRun, run_gate, run_gates, write_report};
 use ralph_host::proc::Cancel;
@@ -28,10 +28,10 @@ fn with<'a>(stage: &'a Stage, logs: &'a std::path::Path) -> GateRun<'a> {
 }
 
 #[track_caller]
-fn run(stage: &Stage, gate: &Gate) -> Check {
-    let check = run_gate(&stage.runner, gate, &with(stage, &logs(stage)), &mut |_| {}).unwrap();
+fn run(stage: &Stage, gate: &Gate) -> GateRunResult {
+    let result = run_gate(&stage.runner, gate, &with(stage, &logs(stage)), &mut |_| {}).unwrap();
     assert_eq!(survivors(stage.runner.run_id()), [], "somebody outlived the gate");
-    check
+    result
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn every_gate_runs_also_after_one_that_fails() {
         GateNews::Runs(..) => {}
     })
     .unwrap();
-    let endings: Vec<&Ending> = checks.iter().map(|check| &check.ending).collect();
+    let endings: Vec<&Ending> = checks.iter().map(|run| &run.check.ending).collect();
     assert_eq!(endings, [&Ending::Code(3), &Ending::Code(0), &Ending::Signal(9)]);
     assert_eq!(checks[1].output, "two\n");
     assert_eq!(
@@ -59,9 +59,9 @@ fn every_gate_runs_also_after_one_that_fails() {
 #[test]
 fn a_gate_has_no_input_and_knows_that_it_is_one() {
     let stage = Stage::new();
-    let check = run(&stage, &gate("test", "cat; echo $RALPH_GATE; pwd"));
+    let result = run(&stage, &gate("test", "cat; echo $RALPH_GATE; pwd"));
     let place = stage.place.path().canonicalize().unwrap();
-    assert_eq!(check.output, format!("1\n{}\n", place.display()));
+    assert_eq!(result.output, format!("1\n{}\n", place.display()));
 }
 
 #[test]
@@ -70,38 +70,38 @@ fn a_gate_that_hangs_ends_at_its_timeout_with_all_its_children() {
     let script = "trap '' TERM; (setsid sh -c 'trap \"\" TERM; sleep 300; sleep 300') & \
                   echo 'not ok 1 - hangs'; sleep 300; sleep 300";
     let slow = Gate { timeout: Duration::from_millis(400), ..gate("slow", script) };
-    let check = run(&stage, &slow);
-    assert_eq!(check.ending, Ending::TimedOut);
-    assert!(!check.is_green());
-    assert_eq!(check.output, "not ok 1 - hangs\n");
+    let result = run(&stage, &slow);
+    assert_eq!(result.check.ending, Ending::TimedOut);
+    assert!(!result.check.is_green());
+    assert_eq!(result.output, "not ok 1 - hangs\n");
 }
 
 #[test]
 fn a_gate_that_exits_well_when_its_time_is_up_has_still_timed_out() {
     let stage = Stage::new();
     let script = "trap 'exit 0' TERM; while :; do sleep 0.01; done";
-    let check = run(&stage, &Gate { timeout: Duration::from_millis(300), ..gate("t", script) });
-    assert_eq!(check.ending, Ending::TimedOut);
+    let result = run(&stage, &Gate { timeout: Duration::from_millis(300), ..gate("t", script) });
+    assert_eq!(result.check.ending, Ending::TimedOut);
 }
 
 #[test]
 fn a_server_that_a_gate_leaves_behind_is_ended_and_the_gate_is_green() {
     let stage = Stage::new();
-    let check = run(&stage, &gate("test", "(setsid sleep 300 &) ; sleep 300 & echo served"));
-    assert_eq!((check.ending, check.output.as_str()), (Ending::Code(0), "served\n"));
+    let result = run(&stage, &gate("test", "(setsid sleep 300 &) ; sleep 300 & echo served"));
+    assert_eq!((result.check.ending, result.output.as_str()), (Ending::Code(0), "served\n"));
 }
 
 #[test]
 fn huge_output_is_whole_on_disk_bounded_in_the_result_and_read_to_its_middle() {
     let stage = Stage::new();
     let noise = "yes 'nothing of interest stands in this line' | head -n 30000";
-    let check =
+    let result =
         run(&stage, &gate("test", &format!("{noise}; echo 'not ok 1 - middle'; {noise}; exit 1")));
-    assert!(check.output.len() < KEPT_HEAD + KEPT_TAIL + 100);
-    assert!(!check.output.contains("middle"));
-    assert!(check.failures.tests.contains("middle"));
-    assert!(check.excerpt.contains("not ok 1 - middle\n"));
-    let log = std::fs::read_to_string(check.log.unwrap()).unwrap();
+    assert!(result.output.len() < KEPT_HEAD + KEPT_TAIL + 100);
+    assert!(!result.output.contains("middle"));
+    assert!(result.failures.tests.contains("middle"));
+    assert!(result.excerpts.around(&[]).contains("not ok 1 - middle\n"));
+    let log = std::fs::read_to_string(result.check.log.unwrap()).unwrap();
     assert_eq!(log.lines().count(), 60_001);
 }
 
@@ -118,8 +118,8 @@ fn measured() {
     let stage = Stage::new();
     let script = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo \"not ok $i - test $i\"; done; \
                   echo \"src/a.c:1:1: error: x\"; head -c 100000000 /dev/zero; exit 1";
-    let check = run(&stage, &gate("test", script));
-    assert!(check.failures.partial.is_some());
+    let result = run(&stage, &gate("test", script));
+    assert!(result.failures.partial.is_some());
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let most = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).unwrap();
     println!("measured: {}", most.trim().trim_end_matches(" kB"));
@@ -128,16 +128,17 @@ fn measured() {
 #[test]
 fn output_that_is_no_text_is_read_and_kept_on_disk_as_it_is() {
     let stage = Stage::new();
-    let check = run(&stage, &gate("odd", "printf 'not ok 1 - \\377\\n'; exit 1"));
-    assert!(check.failures.tests.contains("\u{fffd}"));
-    assert_eq!(std::fs::read(check.log.unwrap()).unwrap(), b"not ok 1 - \xff\n");
+    let result = run(&stage, &gate("odd", "printf 'not ok 1 - \\377\\n'; exit 1"));
+    assert!(result.failures.tests.contains("\u{fffd}"));
+    assert_eq!(std::fs::read(result.check.log.unwrap()).unwrap(), b"not ok 1 - \xff\n");
 }
 
 #[test]
 fn a_gate_that_runs_again_gets_another_log() {
     let stage = Stage::new();
     let odd = gate("cargo test --all", "echo $$");
-    let (first, again) = (run(&stage, &odd).log.unwrap(), run(&stage, &odd).log.unwrap());
+    let (first, again) =
+        (run(&stage, &odd).check.log.unwrap(), run(&stage, &odd).check.log.unwrap());
     assert!(first.ends_with("validation-cargo-test---all.log"), "{first}");
     assert!(again.ends_with("validation-cargo-test---all-2.log"), "{again}");
 }
@@ -174,10 +175,11 @@ fn a_directory_that_is_gone_is_an_error_that_names_the_gate() {
 #[test]
 fn the_report_of_an_iteration_is_written_where_it_is_expected() {
     let stage = Stage::new();
-    let checks = vec![run(&stage, &gate("test", "exit 1"))];
-    let verdict = judge(checks, &Baselines::new(), Vec::new(), Judges::List);
+    let runs = [run(&stage, &gate("test", "exit 1"))];
+    let verdict = judge("01J", &runs, &Baselines::new(), Vec::new(), Judges::List);
     let clock = Clock::stopped_at("2026-01-02T03:04:05Z".parse().unwrap());
-    let path = write_report(&logs(&stage), 12, &verdict, GateStrategy::Strict, &clock).unwrap();
+    let path =
+        write_report(&logs(&stage), 12, &verdict, &runs, GateStrategy::Strict, &clock).unwrap();
     assert_eq!(path, logs(&stage).join("iter-12.json"));
     let value: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     assert_eq!(value["timestamp"], "2026-01-02T03:04:05Z");

@@ -1,7 +1,10 @@
 //! Which files are judges, by their names.
 
+use serde::{Deserialize, Serialize};
+
 /// What a judge decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum JudgeKind {
     /// What is tested.
     Tests,

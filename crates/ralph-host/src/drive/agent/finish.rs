@@ -38,18 +38,11 @@ impl Session<'_> {
         ));
         let logs = self.project.root().join(".ralph/logs/validation").join(&entry.id);
         let (gates, root) = (self.gates.clone(), self.project.root().to_owned());
-        let Some(checks) = self.run_all(&gates, &logs, On::Result, &root)? else {
+        let Some(runs) = self.run_all(&gates, &logs, On::Result, &root)? else {
             return Ok(Standing::Unknown);
         };
-        let verdict = gate::judge(checks, &self.baselines, Vec::new(), self.config.judges);
-        let red: Vec<String> = verdict
-            .blockers
-            .iter()
-            .filter_map(|blocker| match blocker {
-                gate::Blocker::Gate(name) => Some(name.clone()),
-                gate::Blocker::Judges(_) => None,
-            })
-            .collect();
+        let verdict = gate::judge("", &runs, &self.baselines, Vec::new(), self.config.judges);
+        let red: Vec<&str> = verdict.blocking().map(|check| check.name.as_str()).collect();
         Ok(match red.as_slice() {
             [] => Standing::Proven,
             red => Standing::Broken(format!(

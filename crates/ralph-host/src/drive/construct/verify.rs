@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use ralph_core::config::{StageName, VerifyWorkspace};
 use ralph_core::construct::answer::{self, SpecVerdict, TaskVerdict};
 use ralph_core::construct::apply::{self, Verification};
-use ralph_core::construct::prompts::{self, GateLine, VerifyInput};
+use ralph_core::construct::prompts::{self, VerifyInput};
 use ralph_core::cycle::{Fate, NotVerified, Record, StageKind};
+use ralph_core::gate::GateCheck;
 use ralph_core::memory::roles::directive::schema_of;
 use ralph_core::plan::{Id, Plan, Task, Tombstone, TombstoneKind};
 
@@ -152,14 +153,12 @@ impl Session<'_> {
         let mut questions = Vec::new();
         for (task, check) in tasks.iter().zip(&checks) {
             let work = self.work_on(task)?;
-            let gates: Vec<GateLine<'_>> =
-                work.gates.iter().map(|(name, result)| GateLine { name, result }).collect();
             let input = VerifyInput {
                 task,
                 spec: goal.spec_text(),
                 diff: &work.diff,
                 diff_command: work.command.as_deref(),
-                gates: &gates,
+                gates: work.gates,
                 rulings: &self.history.construct.rulings,
             };
             let prompt = prompts::verify(&templates, &input)
@@ -214,13 +213,12 @@ impl Session<'_> {
     }
 
     /// What was done for a task: its commits, and what the gates said about the last of them.
-    fn work_on(&self, task: &Task) -> Result<Work, DriveError> {
+    fn work_on<'a>(&'a self, task: &'a Task) -> Result<Work<'a>, DriveError> {
         let mut work = Work::default();
         let mut commits = Vec::new();
         for view in self.history.of_task(task.id.as_str()) {
             let Fate::Landed { commit, .. } = &view.fate else { continue };
-            work.gates =
-                view.verdict.iter().flat_map(|verdict| &verdict.checks).map(gate).collect();
+            work.gates = view.verdict.as_ref().map(|v| v.checks.as_slice()).unwrap_or_default();
             let Some(commit) = commit else { continue };
             if work.diff.len() < LONGEST_DIFF {
                 let patch = self.repo.work_of(commit)?;
@@ -254,17 +252,8 @@ fn remembering(plan: &Plan, id: &Id) -> Option<Task> {
 }
 
 #[derive(Default)]
-struct Work {
+struct Work<'a> {
     diff: String,
     command: Option<String>,
-    gates: Vec<(String, &'static str)>,
-}
-
-fn gate(check: &ralph_core::gate::GateCheck) -> (String, &'static str) {
-    let result = match (check.passed, check.preexisting) {
-        (true, _) => "passed",
-        (false, true) => "failed, as before the work",
-        (false, false) => "failed",
-    };
-    (check.name.clone(), result)
+    gates: &'a [GateCheck],
 }

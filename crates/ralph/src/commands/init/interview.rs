@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ralph_core::config::BackendKind;
 use ralph_core::doctor::{cannot_run, last_line};
-use ralph_core::gate::{Check, Ending, Gate, Need};
+use ralph_core::gate::{Ending, Gate, GateRunResult, Need};
 use ralph_core::init::{self, FirstSpec, IgnoreRules, Request, STARTER_FILE, Setup};
 use ralph_core::words::took;
 use ralph_host::choice::{BY_DEFAULT, Place};
@@ -131,8 +131,8 @@ impl<'i, W: Write> Interview<'i, W> {
                 out::clean(&gate.command)
             )
             .and_then(|()| self.output.flush());
-            let check = try_once(context, &runner, gate)?;
-            let (words, usual) = verdict(&check);
+            let run = try_once(context, &runner, gate)?;
+            let (words, usual) = verdict(&run);
             self.say(&words);
             if !self.yes("  Keep it?", usual)? {
                 request.dropped.insert(gate.name.clone());
@@ -195,7 +195,11 @@ fn installed(context: &Context) -> Result<Vec<Known>, CommandError> {
 }
 
 /// Run a gate that is not configured yet.
-fn try_once(context: &Context, runner: &Runner, gate: &init::Gate) -> Result<Check, CommandError> {
+fn try_once(
+    context: &Context,
+    runner: &Runner,
+    gate: &init::Gate,
+) -> Result<GateRunResult, CommandError> {
     let scratch = Scratch::new(&std::env::temp_dir())
         .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
     let run = GateRun {
@@ -216,12 +220,12 @@ fn try_once(context: &Context, runner: &Runner, gate: &init::Gate) -> Result<Che
 }
 
 /// How it went, and what Enter means then: a gate that cannot run would stop every task.
-fn verdict(check: &Check) -> (String, Usual) {
-    let time = took(u64::try_from(check.took.as_millis()).unwrap_or(u64::MAX));
-    match &check.ending {
+fn verdict(run: &GateRunResult) -> (String, Usual) {
+    let (ending, time) = (&run.check.ending, took(run.check.took_ms));
+    match ending {
         Ending::Code(0) => (format!("passed in {time}"), Usual::Yes),
-        _ if cannot_run(check) => {
-            (format!("cannot be run: {}", out::clean(&last_line(check))), Usual::No)
+        _ if cannot_run(run) => {
+            (format!("cannot be run: {}", out::clean(&last_line(run))), Usual::No)
         }
         Ending::TimedOut => {
             (format!("not over after {time}; in a loop it may take 10 minutes"), Usual::Yes)
@@ -229,7 +233,7 @@ fn verdict(check: &Check) -> (String, Usual) {
         Ending::Code(_) | Ending::Signal(_) | Ending::NotStarted(_) => (
             format!(
                 "fails in {time} ({}); only failures that are new will count against work",
-                check.ending.describe()
+                ending.describe()
             ),
             Usual::Yes,
         ),

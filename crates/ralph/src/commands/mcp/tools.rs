@@ -2,11 +2,11 @@
 //!
 //! Descriptions are read by models: they say when to call a tool and what comes of it.
 
+use ralph_core::claim::Claim;
 use ralph_core::handoff::Handoff;
 use ralph_core::memory::MOST;
 use ralph_core::plan::{self, Id, Lookup, Priority, Task, read_tasks};
 use ralph_core::view;
-use ralph_host::store::Word;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
@@ -258,7 +258,7 @@ impl Ask for TaskDone {
 
     fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
         let inside = permit::speaking(desk.context, Self::NAME)?;
-        let id = inside.claim(desk.context, self.id.as_deref(), Word::Done)?;
+        let id = inside.claim(desk.context, self.id.as_deref(), Claim::DONE)?;
         Ok(claimed(id, "done"))
     }
 }
@@ -282,8 +282,8 @@ impl Ask for TaskBlock {
 
     fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
         let inside = permit::speaking(desk.context, Self::NAME)?;
-        let word = Word::Blocked { reason: self.reason };
-        let id = inside.claim(desk.context, self.id.as_deref(), word)?;
+        let claim = Claim::Blocked { reason: self.reason };
+        let id = inside.claim(desk.context, self.id.as_deref(), claim)?;
         Ok(claimed(id, "blocked"))
     }
 }

@@ -74,7 +74,7 @@ pub(super) fn gates(context: &Context, view: &AttemptView) -> Result<(), Command
             .hint("gates run only after a backend made a claim"));
     };
     for check in &verdict.checks {
-        let (name, words, command) = (&check.name, attempt::check(check), &check.command);
+        let (name, words, command) = (&check.name, &check.standing, &check.command);
         out::line(safe(&format!("== {name}: {words}  {command}")))?;
         if let Some(log) = &check.log {
             print(&read(context, log)?)?;

@@ -2,7 +2,7 @@
 
 use ralph_core::age;
 use ralph_core::cycle::{AttemptView, BackendEnd, Fate};
-use ralph_core::gate::GateVerdict;
+use ralph_core::gate::{GateRuling, GateVerdict};
 use ralph_core::needs::Running;
 use ralph_face::{attempt, words};
 
@@ -66,7 +66,7 @@ fn backend(rows: &mut Rows, end: &BackendEnd) {
         format!(", {} tokens in, {} out", words::tokens(read), words::tokens(written))
     });
     rows.add("Outcome:", format!("{}; {numbers}{}", end.outcome, tokens.unwrap_or_default()));
-    rows.add("Claim:", attempt::claim(&end.claimed));
+    rows.add("Claim:", end.claim.to_string());
     if !end.summary.is_empty() {
         rows.add("Summary:", &end.summary);
     }
@@ -82,13 +82,16 @@ fn gates(rows: &mut Rows, verdict: &GateVerdict) {
     for (n, check) in verdict.checks.iter().enumerate() {
         let label = if n == 0 { "Gates:" } else { "" };
         let log = check.log.as_ref().map(|log| format!("  {log}")).unwrap_or_default();
-        rows.add(label, format!("{}: {}{log}", check.name, attempt::check(check)));
+        rows.add(label, format!("{}: {}{log}", check.name, check.standing));
     }
-    for (n, why) in verdict.unproven.iter().enumerate() {
-        rows.add(if n == 0 { "Unproven:" } else { "" }, why);
+    for (n, why) in verdict.proof_gaps().iter().enumerate() {
+        rows.add(if n == 0 { "Unproven:" } else { "" }, why.to_string());
+    }
+    if let GateRuling::ProvenExceptOld(old) = &verdict.ruling {
+        rows.add("Old:", old.to_string());
     }
     for (n, change) in verdict.judges.iter().enumerate() {
-        rows.add(if n == 0 { "Judges:" } else { "" }, change);
+        rows.add(if n == 0 { "Judges:" } else { "" }, change.to_string());
     }
     if let Some(path) = &verdict.report {
         rows.add("Report:", path);

@@ -2,11 +2,11 @@
 
 use std::io::Read;
 
+use ralph_core::claim::Claim;
 use ralph_core::plan::{
     self, Edit, Id, Plan, Priority, Refusal, Task, TaskInput, add, prioritize, read_tasks, verbs,
 };
 use ralph_core::view;
-use ralph_host::store::Word;
 use serde_json::{Value, json};
 
 use super::EditArgs;
@@ -41,7 +41,7 @@ impl Tasks<'_> {
 
     pub(super) fn done(&self, id: Option<String>) -> Result<(), CommandError> {
         if let Some(inside) = permit::inside(self.context)? {
-            let id = inside.claim(self.context, id.as_deref(), Word::Done)?;
+            let id = inside.claim(self.context, id.as_deref(), Claim::DONE)?;
             return self.claimed(id, "done");
         }
         let at = self.context.now();
@@ -188,7 +188,7 @@ impl Tasks<'_> {
 
     pub(super) fn block(&self, id: &str, reason: String) -> Result<(), CommandError> {
         if let Some(inside) = permit::inside(self.context)? {
-            let id = inside.claim(self.context, Some(id), Word::Blocked { reason })?;
+            let id = inside.claim(self.context, Some(id), Claim::Blocked { reason })?;
             return self.claimed(id, "blocked");
         }
         self.judge("Blocked", id, |plan, id, _| verbs::block(plan, id, &reason))

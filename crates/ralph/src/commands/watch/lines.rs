@@ -142,13 +142,13 @@ fn of_attempt(view: &AttemptView, running: &Running) -> Vec<Line> {
         lines.push(field("why", &failure.told()));
     }
     if let Some(end) = &view.backend {
-        lines.push(field("claim", &attempt::claim(&end.claimed)));
+        lines.push(field("claim", &end.claim.to_string()));
         if !end.summary.is_empty() {
             lines.push(field("summary", &end.summary));
         }
     }
     for check in view.verdict.iter().flat_map(|verdict| &verdict.checks) {
-        lines.push(field("gate", &format!("{}: {}", check.name, attempt::check(check))));
+        lines.push(field("gate", &format!("{}: {}", check.name, check.standing)));
     }
     lines
 }
