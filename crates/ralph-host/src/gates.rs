@@ -92,16 +92,6 @@ impl GateError {
     }
 }
 
-/// Run all gates, one after the other, also past one that fails.
-pub fn run_gates(
-    runner: &Runner,
-    gates: &[Gate],
-    run: &GateRun<'_>,
-    listener: &mut dyn FnMut(GateNews<'_>),
-) -> Result<Vec<GateRunResult>, GateError> {
-    gates.iter().map(|gate| run_gate(runner, gate, run, listener)).collect()
-}
-
 /// Run one gate.
 pub fn run_gate(
     runner: &Runner,

@@ -85,8 +85,10 @@ words! {
     }
 
     /// What a gate checks.
+    #[derive(Default)]
     GateKind {
         /// Behaviour.
+        #[default]
         Test = "test",
         /// Style.
         Lint = "lint",

@@ -1,6 +1,6 @@
 //! Old failures and new ones.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::model::{Ending, Failures};
 
@@ -123,31 +123,6 @@ fn more_than(before: &BTreeMap<String, u32>, after: &BTreeMap<String, u32>) -> V
 
 fn cannot(why: &str) -> Comparison {
     Comparison::CannotTell(why.to_owned())
-}
-
-/// What a second run of a red gate says about the first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rerun {
-    /// Failed both times.
-    pub real: BTreeSet<String>,
-    /// Failed only once: to be named, not to be trusted.
-    pub flaky: BTreeSet<String>,
-}
-
-/// Compare two runs of a gate on the same tree. `again` is `None` when the second one was green.
-/// `None` as an answer: the outputs do not say enough, and the gate stays red.
-pub fn rerun(first: &Failures, again: Option<&Failures>) -> Option<Rerun> {
-    let Some(again) = again else {
-        return Some(Rerun { real: BTreeSet::new(), flaky: first.tests.clone() });
-    };
-    let runs = [first, again];
-    if runs.iter().any(|run| run.tests.is_empty() || base_is_partial(run).is_some()) {
-        return None;
-    }
-    Some(Rerun {
-        real: first.tests.intersection(&again.tests).cloned().collect(),
-        flaky: first.tests.symmetric_difference(&again.tests).cloned().collect(),
-    })
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -95,17 +97,6 @@ fn an_early_stop_convicts_a_test_whose_group_ran_and_no_other() {
     assert!(matches!(compare(&base, &target("b", "one", stop)), Comparison::CannotTell(_)));
     assert!(matches!(compare(&base, &target("a", "one", stop)), Comparison::CannotTell(_)));
     assert_eq!(compare(&base, &target("a", "one", "")), Comparison::AllOld);
-}
-
-#[test]
-fn a_rerun_separates_flaky_tests_from_real_failures() {
-    let first = read("not ok 1 - a\nnot ok 2 - b\n");
-    let again = read("not ok 2 - b\nnot ok 3 - c\n");
-    let rerun_of = rerun(&first, Some(&again)).unwrap();
-    assert_eq!(rerun_of.real, BTreeSet::from(["b".to_owned()]));
-    assert_eq!(rerun_of.flaky, BTreeSet::from(["a".to_owned(), "c".to_owned()]));
-    assert_eq!(rerun(&first, None).unwrap().real, BTreeSet::new());
-    assert_eq!(rerun(&first, Some(&read("no names\n"))), None);
 }
 
 proptest! {

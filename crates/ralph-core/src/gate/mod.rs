@@ -40,7 +40,7 @@ pub mod judges;
 
 pub use baseline::{Baseline, Baselines};
 pub use check::{FailingNames, GateCheck, GateStanding};
-pub use compare::{Comparison, Rerun, compare, rerun};
+pub use compare::{Comparison, compare};
 pub use excerpt::{ExcerptReader, shows_error};
 pub use model::{Ending, Failures, Gate, GateRunResult, Need};
 pub use output::{KEPT_HEAD, KEPT_TAIL, OutputReader, Reading};

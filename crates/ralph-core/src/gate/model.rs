@@ -25,12 +25,6 @@ pub struct Gate {
     pub timeout: Duration,
 }
 
-impl Default for GateKind {
-    fn default() -> Self {
-        Self::Test
-    }
-}
-
 /// What a failure of a gate means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,9 +1,10 @@
 //! Everything that a prompt may say, as values. Nothing here is read from anywhere.
 
 use crate::config::Mode;
+use crate::cycle::Failure;
 use crate::format::Format;
 use crate::format::progress::Attempt;
-use crate::gate::GateCheck;
+use crate::gate::{Gate, GateCheck};
 use crate::handoff::Handoff;
 use crate::plan::Task;
 
@@ -23,7 +24,7 @@ pub struct Material {
     /// Names of tasks of the same spec that are complete, oldest first.
     pub completed: Vec<String>,
     /// The gates that ralph will run.
-    pub gates: Vec<GateCommand>,
+    pub gates: Vec<Gate>,
     /// Gates that kept an attempt from landing, until an answer to them was read.
     pub gate_failures: Vec<GateCheck>,
     /// What else went wrong since then, oldest first.
@@ -100,49 +101,13 @@ pub struct Spec {
     pub accept: Vec<String>,
 }
 
-/// A gate that ralph will run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GateCommand {
-    /// Short name.
-    pub name: String,
-    /// Shell command.
-    pub command: String,
-    /// Whether its failure fails the attempt.
-    pub required: bool,
-}
-
-/// What went wrong other than a gate.
+/// An attempt that failed, where the gates do not say all about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setback {
-    /// What kind of thing.
-    pub kind: SetbackKind,
-    /// In the words of whoever noticed.
-    pub detail: String,
-    /// The log of that run.
+    /// Why it failed.
+    pub failure: Failure,
+    /// The log of its run.
     pub log: Option<String>,
-}
-
-/// What can go wrong other than a gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SetbackKind {
-    /// It took too long.
-    Timeout,
-    /// It fell silent.
-    Idle,
-    /// Its context was full.
-    ContextLimit,
-    /// It used all its turns.
-    MaxTurns,
-    /// It changed nothing.
-    NoChange,
-    /// It crashed.
-    Crash,
-    /// It was not allowed to do what it wanted.
-    Denied,
-    /// Its answer had no claim that could be read.
-    BadOutput,
-    /// It was rejected for another reason, which the detail gives.
-    Rejected,
 }
 
 /// An approach that failed.

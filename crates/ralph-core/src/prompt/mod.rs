@@ -33,9 +33,7 @@ mod words;
 pub use assemble::{PromptError, assemble, prepared, skills_beside};
 pub use budget::{LeftOut, Prompt, PromptSize, tokens};
 pub(crate) use fields::{Field, of_schema};
-pub use material::{
-    GateCommand, Material, PastHandoff, Rejection, Setback, SetbackKind, Skill, Spec,
-};
+pub use material::{Material, PastHandoff, Rejection, Setback, Skill, Spec};
 pub use role_values::ROLE_VARIABLES;
 pub(crate) use role_values::{RoleTask, RoleValues};
 pub use section::Section;

@@ -1,12 +1,13 @@
 //! One of everything: what an override is tried with before it is used.
 
-use super::material::{
-    GateCommand, Material, PastHandoff, Rejection, Setback, SetbackKind, Skill, Spec,
-};
-use crate::config::Mode;
+use std::time::Duration;
+
+use super::material::{Material, PastHandoff, Rejection, Setback, Skill, Spec};
+use crate::config::{GateKind, Mode};
+use crate::cycle::{Failure, FailureKind};
 use crate::format::Format;
 use crate::format::progress::Attempt;
-use crate::gate::{Ending, FailingNames, GateCheck, GateStanding};
+use crate::gate::{Ending, FailingNames, Gate, GateCheck, GateStanding, Need};
 use crate::handoff::{Constraint, Handoff, Unfinished};
 use crate::plan::{Id, Task};
 
@@ -39,8 +40,8 @@ pub(super) fn full() -> Material {
         },
         completed: vec![text("Set the project up")],
         gates: vec![
-            GateCommand { name: text("test"), command: text("cargo test"), required: true },
-            GateCommand { name: text("lint"), command: text("cargo clippy"), required: false },
+            gate("test", "cargo test", Need::Required),
+            gate("lint", "cargo clippy", Need::Optional),
         ],
         gate_failures: vec![GateCheck {
             name: text("test"),
@@ -55,8 +56,7 @@ pub(super) fn full() -> Material {
             ..GateCheck::default()
         }],
         setbacks: vec![Setback {
-            kind: SetbackKind::NoChange,
-            detail: text("the answer spoke of a finished parser"),
+            failure: Failure::new(FailureKind::NoChange, "the answer spoke of a finished parser"),
             log,
         }],
         rejections: vec![Rejection {
@@ -81,6 +81,11 @@ pub(super) fn full() -> Material {
         }],
         ..Material::new(Format::Jsonl, "ralph/plan.jsonl", task)
     }
+}
+
+fn gate(name: &str, command: &str, need: Need) -> Gate {
+    let (name, command) = (name.to_owned(), command.to_owned());
+    Gate { name, command, kind: GateKind::Test, need, timeout: Duration::ZERO }
 }
 
 fn handoff() -> Handoff {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::fields::{self, Field};
 use super::markdown::{code, fenced, item, one_line, under};
 use super::material::{Material, Rejection, Setback};
-use crate::gate::GateCheck;
+use crate::gate::{Gate, GateCheck, Need};
 use crate::handoff::Handoff;
 use crate::text::clip;
 
@@ -239,9 +239,9 @@ fn task(material: &Material) -> TaskValues {
     }
 }
 
-fn gate(gate: &super::GateCommand) -> GateValues {
+fn gate(gate: &Gate) -> GateValues {
     let (name, command) = (one_line(&gate.name), code(&gate.command));
-    GateValues { name, command, required: gate.required }
+    GateValues { name, command, required: gate.need == Need::Required }
 }
 
 fn gate_failure(gate: &GateCheck) -> GateFailureValues {
@@ -257,9 +257,9 @@ fn gate_failure(gate: &GateCheck) -> GateFailureValues {
 
 fn setback(setback: &Setback) -> SetbackValues {
     SetbackValues {
-        happened: setback.kind.happened(),
-        detail: clip(&one_line(&setback.detail), SETBACK),
-        advice: setback.kind.advice(),
+        happened: setback.failure.kind.happened(),
+        detail: clip(&one_line(&setback.failure.message), SETBACK),
+        advice: setback.failure.kind.advice(),
         log: setback.log.as_deref().map(code).unwrap_or_default(),
     }
 }

@@ -1,8 +1,8 @@
-//! What a setback means for the next attempt, in words for an agent.
+//! What a failure means for the next attempt, in words for an agent.
 
-use super::material::SetbackKind;
+use crate::cycle::FailureKind;
 
-impl SetbackKind {
+impl FailureKind {
     /// What happened.
     pub(super) fn happened(self) -> &'static str {
         match self {
@@ -11,12 +11,11 @@ impl SetbackKind {
             Self::ContextLimit => "its context was full",
             Self::MaxTurns => "it used all its turns",
             Self::NoChange => "it changed no file",
-            Self::Crash => "the program crashed",
-            Self::Denied => "it was not allowed to use a tool it asked for",
+            Self::Backend => "the program crashed",
             Self::BadOutput => {
                 "its answer did not say in a readable way whether the task is complete"
             }
-            Self::Rejected => "it was rejected",
+            _ => "it was rejected",
         }
     }
 
@@ -32,10 +31,9 @@ impl SetbackKind {
                 "Change what the task asks for. If nothing has to be changed, answer with a handoff \
                  whose `no_change_needed` says why."
             }
-            Self::Crash => "Work in small steps, so that less is lost.",
-            Self::Denied => "Do without that tool, or say that you are blocked.",
+            Self::Backend => "Work in small steps, so that less is lost.",
             Self::BadOutput => "End your answer exactly as the first lines of this prompt say.",
-            Self::Rejected => "Mend what was found wanting.",
+            _ => "Mend what was found wanting.",
         }
     }
 }

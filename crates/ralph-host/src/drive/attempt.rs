@@ -43,7 +43,7 @@ pub(super) struct Ended {
     /// What it changed.
     pub(super) changes: Changes,
     /// What the gates found, once they have run; nothing after a crash.
-    pub(super) gates: Option<GateFindings>,
+    pub(super) gates: Option<Box<GateFindings>>,
 }
 
 impl Ended {

@@ -25,7 +25,7 @@ const DIRECTORY: &str = ".ralph/logs/validation";
 /// How the gates of an attempt ended.
 pub(super) enum Gating {
     /// All of them ran.
-    Judged(GateFindings),
+    Judged(Box<GateFindings>),
     /// One cannot be run at all, and the run ends.
     Unusable(End),
     /// Somebody wants an end first.
@@ -76,7 +76,7 @@ impl Session<'_> {
             Some(end) => Gating::Unusable(end),
             None => {
                 let next_base = Baselines::of_landed(&runs);
-                Gating::Judged(GateFindings { verdict, next_base, effects })
+                Gating::Judged(Box::new(GateFindings { verdict, next_base, effects }))
             }
         })
     }

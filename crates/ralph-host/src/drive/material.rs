@@ -4,13 +4,12 @@ use std::path::Path;
 
 use ralph_core::backend::Supports;
 use ralph_core::config::{Config, Mode};
-use ralph_core::cycle::{AttemptView, BackendEnd, Failure, FailureKind, History, Record};
+use ralph_core::cycle::{BackendEnd, History, Record};
 use ralph_core::format::{Format, progress};
-use ralph_core::gate::{Gate, Need};
+use ralph_core::gate::Gate;
 use ralph_core::plan::{Plan, State, Task};
 use ralph_core::prompt::{
-    GateCommand, Material, Prompt, Rejection, Setback, SetbackKind, Spec, Templates, assemble,
-    skills_beside,
+    Material, Prompt, Rejection, Setback, Spec, Templates, assemble, skills_beside,
 };
 
 use super::attempt::Begun;
@@ -152,7 +151,7 @@ impl PromptSource<'_> {
         material.mode = self.config.mode;
         material.spec = spec_of(plan, task, text);
         material.completed = completed(plan, task);
-        material.gates = self.gate_commands();
+        material.gates = self.gates.to_vec();
         material.dirty_files = dirty_files;
         material.operator_notes = self.history.notes_for_prompt().to_vec();
         if plan.format == Format::Progress {
@@ -161,15 +160,6 @@ impl PromptSource<'_> {
         }
         self.add_failures(task, &mut material);
         material
-    }
-
-    fn gate_commands(&self) -> Vec<GateCommand> {
-        let command = |gate: &Gate| GateCommand {
-            name: gate.name.clone(),
-            command: gate.command.clone(),
-            required: gate.need == Need::Required,
-        };
-        self.gates.iter().map(command).collect()
     }
 
     /// What went wrong with this task before.
@@ -197,7 +187,8 @@ impl PromptSource<'_> {
             let forbidden = view.verdict.as_ref().is_some_and(|v| !v.forbidden().is_empty());
             let is_told = !material.gate_failures.is_empty() && !forbidden;
             if !is_told && material.setbacks.len() < MOST_SETBACKS {
-                material.setbacks.insert(0, setback(view, failure));
+                let log = view.started.log.clone();
+                material.setbacks.insert(0, Setback { failure: (*failure).clone(), log });
             }
             if !material.gate_failures.is_empty() {
                 break;
@@ -207,20 +198,6 @@ impl PromptSource<'_> {
             }
         }
     }
-}
-
-fn setback(view: &AttemptView, failure: &Failure) -> Setback {
-    let kind = match failure.kind {
-        FailureKind::Timeout => SetbackKind::Timeout,
-        FailureKind::Idle => SetbackKind::Idle,
-        FailureKind::ContextLimit => SetbackKind::ContextLimit,
-        FailureKind::MaxTurns => SetbackKind::MaxTurns,
-        FailureKind::NoChange => SetbackKind::NoChange,
-        FailureKind::Backend => SetbackKind::Crash,
-        FailureKind::BadOutput => SetbackKind::BadOutput,
-        _ => SetbackKind::Rejected,
-    };
-    Setback { kind, detail: failure.message.clone(), log: view.started.log.clone() }
 }
 
 /// The spec a task belongs to, as far as the plan describes it.
