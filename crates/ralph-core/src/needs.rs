@@ -89,10 +89,21 @@ pub enum Running {
 /// A file of the ledger that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
+    /// The part of the ledger that is damaged.
+    pub part: LedgerPart,
     /// The file, the line and what is wrong with it.
     pub problem: String,
     /// The command that shows it.
     pub command: String,
+}
+
+/// The files of the ledger that a damage can be in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LedgerPart {
+    /// The plan.
+    Plan,
+    /// The queue of specs.
+    Inbox,
 }
 
 /// Everything that needs follow from.

@@ -170,7 +170,7 @@ function drawTop() {
     (now.tasks_total > 0 || loop.pid || loop.stage === 'UNREADABLE') && fact('stage', loop.stage),
     spec && spec.total > 0 && fact('spec', `${spec.number} of ${spec.total}`),
     now.tasks_total ? fact('tasks', `${doneTasks(now)} of ${now.tasks_total}`) : loop.stage !== 'UNREADABLE' && h('span', {}, 'No tasks'),
-    fact('cost', now.cost.limit_usd ? `${now.cost.run_words}, limit ${usd(now.cost.limit_usd)}` : now.cost.run_words),
+    fact('cost', now.cost.limit_usd ? `${now.cost.run.cost_words}, limit ${usd(now.cost.limit_usd)}` : now.cost.run.cost_words),
     now.needs.length > 0 && h('a', { href: '#now', class: 'bad' }, `▲ ${plural(now.needs.length, 'thing')} for you`));
 }
 
@@ -240,9 +240,9 @@ function progressTile(now) {
 
 function costTile({ cost }) {
   const budget = cost.limit_usd;
-  const warn = budget && cost.run_usd / budget > 0.8 ? 'warn' : '';
-  return tile('Cost', cost.run_words, warn, budget ? bar(cost.run_usd / budget, [0.8], warn) : null,
-    budget ? `of a budget of ${usd(budget)}` : 'no budget is set (limits.max_cost)', `${cost.total_words} in all runs`);
+  const warn = budget && cost.run.cost_usd / budget > 0.8 ? 'warn' : '';
+  return tile('Cost', cost.run.cost_words, warn, budget ? bar(cost.run.cost_usd / budget, [0.8], warn) : null,
+    budget ? `of a budget of ${usd(budget)}` : 'no budget is set (limits.max_cost)', `${cost.total.cost_words} in all runs`);
 }
 
 // Green only where somebody works or everything is done.

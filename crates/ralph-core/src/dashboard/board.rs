@@ -1,13 +1,12 @@
 //! The plan as a board: every task as a card, and one task with all its attempts.
 
 use serde::Serialize;
-use serde_json::Value;
 
 use super::rows::{AttemptRow, attempt_row};
 use crate::cycle::History;
 use crate::needs::Running;
 use crate::plan::{Lookup, Plan, Priority, State, Task, TombstoneKind, Trust, obstacle, runnable};
-use crate::view::{self, Tally, stage_word};
+use crate::view::{Tally, stage_word};
 
 /// A task as a card.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -199,7 +198,7 @@ pub struct TaskPage {
     /// The card.
     pub card: Card,
     /// All fields, as `ralph query` shows them; null for a task that has left the plan.
-    pub task: Value,
+    pub task: Option<Task>,
     /// Tasks that wait for it.
     pub dependents: Vec<String>,
     /// What became of it before.
@@ -236,7 +235,7 @@ pub fn task_page(plan: &Plan, history: &History, running: &Running, id: &str) ->
     let waits = |t: &&Task| t.deps.iter().any(|d| d.as_str() == id);
     Some(TaskPage {
         card,
-        task: task.map(view::task).unwrap_or_default(),
+        task: task.cloned(),
         dependents: plan.tasks.iter().filter(waits).map(|t| t.id.to_string()).collect(),
         past: stones
             .iter()

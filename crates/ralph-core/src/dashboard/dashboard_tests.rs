@@ -52,7 +52,7 @@ fn lands(id: &str, n: u32, task: &str) -> Vec<Value> {
         ended(id, 0.5),
         judged(id, true),
         json!({"record": "land_intent", "attempt": id, "landing": "complete", "proof": "proven",
-            "summary": "did it", "task": {}}),
+            "summary": "did it", "task": {"state": "pending"}}),
         json!({"record": "landed", "attempt": id, "commit": "c0ffee"}),
     ]
 }
@@ -134,7 +134,7 @@ fn the_first_screen_tells_what_runs_how_far_and_what_it_cost() {
     assert_eq!((attempt.phase, attempt.timeout_s, attempt.row.iteration), ("backend", 600, 2));
     assert_eq!(attempt.elapsed_s, 30 * 60 - 6);
     assert_eq!((attempt.gates[0].passed, attempt.gates[0].this_attempt), (Some(false), false));
-    assert!((state.cost.run_usd - 0.35).abs() < 1e-9, "{:?}", state.cost);
+    assert!((state.cost.run.usd - 0.35).abs() < 1e-9, "{:?}", state.cost);
     assert_eq!(state.context.unwrap().used, 150_000);
     assert_eq!((state.tasks.pending, state.tasks.accepted, state.tasks_total), (2, 1, 4));
     assert_eq!(state.health.word, HealthWord::Attention);

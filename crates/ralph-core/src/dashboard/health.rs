@@ -63,7 +63,7 @@ pub(super) fn health(facts: &Facts<'_>, run: &LoopNow, needs: &[Need]) -> Health
         attention(format!("{stuck} {noun} {verb} a person"));
     }
     let (stage, items) = plan::next(facts.plan);
-    if stage == Stage::Blocked && items.iter().any(|item| matches!(item, Item::Stuck(..))) {
+    if stage == Stage::Blocked && items.iter().any(|item| matches!(item, Item::Stuck { .. })) {
         attention("work is left, but none of it can go on".to_owned());
     }
     let damaged = needs.iter().filter(|need| need.kind == NeedKind::Damaged);

@@ -110,6 +110,18 @@ pub struct State {
     pub notes: Vec<String>,
 }
 
+impl State {
+    /// Clear what changes although nothing happens but that time goes by.
+    pub fn clear_clocks(&mut self) {
+        self.now.clear();
+        (self.run.elapsed_s, self.run.wait_s) = (None, None);
+        if let Some(attempt) = &mut self.attempt {
+            attempt.elapsed_s = 0;
+            attempt.gates.iter_mut().for_each(|gate| gate.elapsed_s = None);
+        }
+    }
+}
+
 /// The loop.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoopNow {
@@ -186,24 +198,14 @@ pub struct ContextNow {
 /// Money.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CostNow {
-    /// Dollars of this run, the attempt under way included.
-    pub run_usd: f64,
-    /// Of these, the attempt under way.
+    /// This run, the attempt under way included.
+    pub run: CostSum,
+    /// Dollars of the attempt under way.
     pub attempt_usd: Option<f64>,
-    /// Dollars of all runs.
-    pub total_usd: f64,
+    /// All runs.
+    pub total: CostSum,
     /// Most dollars of a run.
     pub limit_usd: Option<f64>,
-    /// Whether some cost is not known.
-    pub unknown: bool,
-    /// Backend runs of this run whose cost is not known.
-    pub unknown_runs: usize,
-    /// Backend runs of all runs whose cost is not known.
-    pub total_unknown_runs: usize,
-    /// The cost of this run in words.
-    pub run_words: String,
-    /// The cost of all runs in words.
-    pub total_words: String,
 }
 
 impl CostNow {
@@ -211,27 +213,7 @@ impl CostNow {
         let (mut run, mut total) = (CostSum::of_last_run(history), CostSum::of_all_runs(history));
         run.usd += attempt_usd.unwrap_or(0.0);
         total.usd += attempt_usd.unwrap_or(0.0);
-        Self {
-            run_usd: run.usd,
-            attempt_usd,
-            total_usd: total.usd,
-            limit_usd,
-            unknown: history.cost_unknown,
-            unknown_runs: run.unknown_runs,
-            total_unknown_runs: total.unknown_runs,
-            run_words: run.to_string(),
-            total_words: total.to_string(),
-        }
-    }
-
-    /// The cost of this run.
-    pub fn run(&self) -> CostSum {
-        CostSum { usd: self.run_usd, unknown_runs: self.unknown_runs }
-    }
-
-    /// The cost of all runs.
-    pub fn total(&self) -> CostSum {
-        CostSum { usd: self.total_usd, unknown_runs: self.total_unknown_runs }
+        Self { run, attempt_usd, total, limit_usd }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::text::shell_word;
 pub(super) fn specs(sources: &Sources<'_>) -> Vec<FailedSpec> {
     let notes = sources.past.specs.iter().filter(|note| within(sources, note.at));
     let mut found: BTreeMap<String, FailedSpec> = notes.filter_map(noted).collect();
-    let queue = sources.inbox.map(|inbox| inbox.entries()).unwrap_or_default();
+    let queue = sources.inbox;
     for entry in queue {
         let over = entry.completed_at.as_deref().map(seconds);
         match (entry.status, over) {

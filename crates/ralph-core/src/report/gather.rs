@@ -6,7 +6,7 @@ use super::past::{Past, SpecFate, seconds};
 use super::{Ended, Report, RunLine, Spent, StageLine, Totals, Tried};
 use crate::cost_sum::{CostSum, stage_of};
 use crate::cycle::{AttemptView, Fate};
-use crate::inbox::{Inbox, Status};
+use crate::inbox::{Entry, Status};
 use crate::needs::{NeedSources, Running, needs};
 use crate::plan::{Id, Lookup, Plan};
 
@@ -24,7 +24,7 @@ pub struct Sources<'a> {
     /// Whether a loop is at work.
     pub running: &'a Running,
     /// The queue as it is now.
-    pub inbox: Option<&'a Inbox<'a>>,
+    pub inbox: &'a [Entry],
     /// Commits of the journal that are on the branch; `None` when git was not asked.
     pub on_branch: Option<&'a BTreeSet<String>>,
     /// Files of the ledger that are in git.
@@ -69,7 +69,7 @@ impl Report {
             plan: sources.plan,
             plan_file: sources.plan_file,
             history: &sources.past.history,
-            inbox: sources.inbox.map(Inbox::entries).unwrap_or_default(),
+            inbox: sources.inbox,
             running: sources.running,
             damage: &[],
         });
@@ -113,9 +113,8 @@ impl Report {
     fn count(&mut self, sources: &Sources<'_>, tries: &[Try<'_>]) {
         let (first_tries, first_try_landed) = first_tries(tries);
         let queue = |status: Status| {
-            let entries = sources.inbox.map(Inbox::entries).unwrap_or_default();
-            let over = |e: &&crate::inbox::Entry| e.completed_at.as_deref().map(seconds);
-            let of = entries.iter().filter(|e| e.status == status);
+            let over = |e: &&Entry| e.completed_at.as_deref().map(seconds);
+            let of = sources.inbox.iter().filter(|e| e.status == status);
             of.filter(|e| over(e).is_some_and(|at| within(sources, at))).count()
         };
         let done = self.specs.iter().filter(|part| part.done && part.spec.is_some()).count();

@@ -115,7 +115,7 @@ fn finish(sources: &Sources<'_>, part: &mut SpecPart) {
     part.undo = undo(name, &all, sources.ledger);
     part.commits = whole.iter().map(|&commit| commit.to_owned()).collect();
     let Some(spec) = &part.spec else { return };
-    let queue = sources.inbox.map(|inbox| inbox.entries()).unwrap_or_default();
+    let queue = sources.inbox;
     let last = queue.iter().rev().find(|entry| entry.spec == *spec);
     let accepted = sources.plan.accepted_specs.iter().any(|done| {
         done.spec == *spec && done.at.as_deref().is_none_or(|at| within(sources, seconds(at)))

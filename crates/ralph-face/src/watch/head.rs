@@ -157,7 +157,7 @@ fn health(state: &State) -> Line {
 
 /// What it cost, and how full the context is.
 fn cost(state: &State) -> Line {
-    let spent = state.cost.run().with_limit(state.cost.limit_usd);
+    let spent = state.cost.run.with_limit(state.cost.limit_usd);
     let no_limit = if state.cost.limit_usd.is_none() { ", no limit" } else { "" };
     let context = state.context.as_ref().map(|context| match context.window {
         Some(window) if window > 0 => {
@@ -168,7 +168,7 @@ fn cost(state: &State) -> Line {
     });
     label("cost")
         .add(Style::Plain, format!("{spent}{no_limit}{}", context.unwrap_or_default()))
-        .add(Style::Faint, format!("  {} here so far", state.cost.total()))
+        .add(Style::Faint, format!("  {} here so far", state.cost.total))
 }
 
 /// Three answers in one line, for a low screen.
@@ -178,7 +178,7 @@ fn brief(state: &State) -> Line {
         0 => String::new(),
         n => format!(", {n} stuck"),
     };
-    let cost = match state.cost.run() {
+    let cost = match state.cost.run {
         run if run.is_unknown() => run.in_list(),
         run => run.with_limit(state.cost.limit_usd),
     };

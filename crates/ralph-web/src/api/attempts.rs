@@ -135,8 +135,7 @@ pub(crate) fn diff(site: &Site, _: &Request, id: &str) -> Result<Value, Refusal>
         return Ok(json!({ "kept_as": null, "patch": "" }));
     };
     let runner = Runner::new(format!("web-{}", site.ulid()));
-    let plan = site.plan();
-    let ledger = LedgerPaths::with_plan(&plan.file);
+    let ledger = LedgerPaths::with_plan(&site.snapshot().plan.shown);
     let patch = Repo::open(site.root(), git_dir, &runner, &ledger)
         .and_then(|repo| repo.patch_of(kept))
         .map_err(|e| Refusal::broken(&site.project, e))?;

@@ -22,10 +22,7 @@ const WAITS: &str =
 
 /// `GET /api/inbox`
 pub(crate) fn list(site: &Site, _: &Request, _: &str) -> Result<Value, Refusal> {
-    let bytes = store::read(&site.project.inbox());
-    let bytes = bytes.map_err(|e| Refusal::broken(&site.project, e))?.unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
-    Ok(json!({ "entries": parse(&text)?.to_json() }))
+    Ok(json!({ "entries": site.inbox()? }))
 }
 
 fn parse(text: &str) -> Result<Inbox<'_>, Refusal> {
@@ -109,8 +106,8 @@ fn known(site: &Site, typed: &str) -> Result<String, Refusal> {
 
 /// `GET /api/specs`
 pub(crate) fn specs(site: &Site, _: &Request, _: &str) -> Result<Value, Refusal> {
-    let plan = site.plan();
-    let accepted: Vec<&str> = plan.plan.accepted_specs.iter().map(|s| s.spec.as_str()).collect();
+    let plan = &site.snapshot().plan.plan;
+    let accepted: Vec<&str> = plan.accepted_specs.iter().map(|s| s.spec.as_str()).collect();
     let waiting = drafts::waiting(site).into_iter().map(|draft| draft.name);
     let mut files = names(site)?;
     let waiting: Vec<String> = waiting.filter(|name| !files.contains(name)).collect();
@@ -118,7 +115,7 @@ pub(crate) fn specs(site: &Site, _: &Request, _: &str) -> Result<Value, Refusal>
     let specs: Vec<Value> = files
         .into_iter()
         .map(|name| {
-            let current = plan.plan.current_spec.as_deref() == Some(&name);
+            let current = plan.current_spec.as_deref() == Some(&name);
             let waits = waiting.contains(&name);
             let accepted = accepted.contains(&name.as_str());
             json!({ "accepted": accepted, "current": current, "waits": waits, "name": name })

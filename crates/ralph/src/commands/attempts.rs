@@ -44,7 +44,7 @@ pub(crate) fn run(context: &Context, args: &AttemptsArgs) -> Result<ExitCode, Co
     let found: Vec<&AttemptView> =
         history.attempts.iter().rev().filter(wanted).take(most).collect();
     if Render::from_flag(args.json) == Render::Json {
-        out::json(&found.iter().map(|view| attempt::as_json(view, &running)).collect())?;
+        out::json(&found.iter().map(|view| attempt::as_json(view, &running)).collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
     match (&args.task, found.is_empty()) {

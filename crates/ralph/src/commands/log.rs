@@ -42,7 +42,7 @@ pub(crate) fn run(context: &Context, args: &LogArgs) -> Result<ExitCode, Command
     let entries: Vec<Entry> =
         history(&file.plan).into_iter().rev().take(args.number.unwrap_or(usize::MAX)).collect();
     if args.common.render() == Render::Json {
-        out::json(&entries.iter().map(as_json).collect())?;
+        out::json(&entries.iter().map(as_json).collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
     if entries.is_empty() {

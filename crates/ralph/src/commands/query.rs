@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ralph_core::{construct, view};
+use ralph_core::construct;
+use ralph_core::view::{NextAction, PlanSummary, TaskLists};
 use serde_json::Value;
 
 use crate::args::PlanArgs;
-use crate::commands::inbox;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out;
@@ -51,21 +51,20 @@ enum Question {
 
 /// Run it.
 pub(crate) fn run(context: &Context, args: &QueryArgs) -> Result<ExitCode, CommandError> {
-    let read = || context.read_plan(&args.plan).map(|file| file.plan);
+    let read = || context.read_plan(&args.plan);
     match &args.question {
         Some(Question::Stage) => {
-            out::line(construct::current_stage(&read()?, &context.history()?))?;
+            out::line(construct::current_stage(&read()?.plan, &context.history()?))?;
         }
         Some(Question::Iteration) => out::line(iteration(context)?.to_string())?,
-        Some(Question::Next) => out::json(&view::next_action(&read()?))?,
-        Some(Question::Tasks { done: true }) => out::json(&view::done_tasks(&read()?))?,
-        Some(Question::Tasks { done: false }) => out::json(&view::tasks(&read()?))?,
-        Some(Question::Issues) => out::json(&view::issues(&read()?))?,
+        Some(Question::Next) => out::json(&NextAction::of(&read()?.plan))?,
+        Some(Question::Tasks { done: true }) => out::json(&TaskLists::of(&read()?.plan).done)?,
+        Some(Question::Tasks { done: false }) => out::json(&TaskLists::of(&read()?.plan))?,
+        Some(Question::Issues) => out::json(&read()?.plan.scoped_issues().collect::<Vec<_>>())?,
         Some(Question::Inbox) => {
-            let text = inbox::read(context)?;
-            out::json(&inbox::parse(context, &text)?.to_json().into())?;
+            out::json(&context.inbox()?)?;
         }
-        None => out::json(&view::summary(&read()?, iteration(context)?))?,
+        None => out::json(&PlanSummary::of(&read()?.plan, iteration(context)?))?,
     }
     Ok(ExitCode::SUCCESS)
 }

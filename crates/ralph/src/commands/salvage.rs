@@ -141,7 +141,9 @@ impl Kept<'_> {
         let files = self.repo.salvage_files(&all).map_err(|e| git_error(&e))?;
         let lines = all.iter().zip(&files);
         if self.render == Render::Json {
-            return out::json(&lines.map(|(kept, files)| self.as_json(kept, files)).collect());
+            return out::json(
+                &lines.map(|(kept, files)| self.as_json(kept, files)).collect::<Vec<_>>(),
+            );
         }
         if all.is_empty() {
             return out::line("Nothing is kept: no attempt was rolled back, or it is long ago.");

@@ -62,13 +62,14 @@ pub(crate) fn run(context: &Context, args: SpecArgs) -> Result<ExitCode, Command
 }
 
 fn list(context: &Context, plan: &PlanArgs, render: Render) -> Result<(), CommandError> {
-    let plan = context.read_plan(plan)?.plan;
+    let file = context.read_plan(plan)?;
+    let plan = &file.plan;
     let mut found = Vec::new();
     for name in spec_names(context)? {
         found.push(read_spec(context, &name)?);
     }
     if render == Render::Json {
-        return out::json(&found.iter().map(|s| as_json(s, &plan)).collect());
+        return out::json(&found.iter().map(|s| as_json(s, &plan)).collect::<Vec<_>>());
     }
     if found.is_empty() {
         return out::line("No specs in ralph/specs/. Write one in markdown and put it there.");

@@ -20,11 +20,11 @@ fn a_run_of_unknown_cost_is_counted_beside_the_dollars_in_every_view() {
     let dashboard = Dashboard::of(&repo);
     let (state, numbers) = (dashboard.get("/api/state"), dashboard.get("/api/numbers"));
     assert_eq!(
-        (&state["cost"]["run_words"], &state["cost"]["unknown_runs"]),
+        (&state["cost"]["run"]["cost_words"], &state["cost"]["run"]["cost_unknown"]),
         (&json!(words), &json!(1))
     );
     for value in [
-        &state["cost"]["total_words"],
+        &state["cost"]["total"]["cost_words"],
         &numbers["cost_words"],
         &numbers["models"][0]["cost_words"],
         &numbers["stages"][0]["cost_words"],
@@ -37,7 +37,7 @@ fn a_run_of_unknown_cost_is_counted_beside_the_dollars_in_every_view() {
 fn nothing_known_is_unknown_and_never_zero() {
     let repo = repo(&[task("t-aaaa")]);
     says(&repo.build([]).ok(), "1 landed in 1 attempt, cost unknown, ");
-    assert_eq!(Dashboard::of(&repo).get("/api/state")["cost"]["run_words"], "unknown");
+    assert_eq!(Dashboard::of(&repo).get("/api/state")["cost"]["run"]["cost_words"], "unknown");
     let text = repo.run(["report"]).ok().stdout;
     assert!(text.contains(" | unknown |\n") && !text.contains("$0.00"), "{text}");
 }

@@ -53,7 +53,7 @@ fn journal(commit: &str) -> String {
         judged("01JAAB2", true),
         json!({
             "at": at, "record": "land_intent", "attempt": "01JAAB2", "landing": "complete",
-            "proof": "unproven", "summary": "Resized", "task": {},
+            "proof": "unproven", "summary": "Resized", "task": {"state": "pending"},
         }),
         json!({ "at": at, "record": "landed", "attempt": "01JAAB2", "commit": commit }),
         attempt("01JBBB3", 3, "t-other"),

@@ -69,7 +69,7 @@ fn next_names_the_action_and_its_items() {
     assert_eq!(next(&[])["item"], json!(null));
     assert_eq!(next(&[])["items"], json!([]));
     assert_eq!(next(&[X])["item"]["why"], "needs t-none, which does not exist");
-    assert_eq!(next(&[K])["item"]["kill_log"], "x.log");
+    assert_eq!(next(&[K])["item"]["reason"]["kill_log"], "x.log");
 }
 
 #[test]
