@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use serde::ser::{Serialize, SerializeStruct, Serializer};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::cycle::{AttemptView, Fate, History};
 use crate::words::{count, dollars};
@@ -10,7 +11,8 @@ use crate::words::{count, dollars};
 /// Known dollars, and how many runs have an unknown cost.
 ///
 /// Prints as `$0.24`, `$0.24 and 5 runs of unknown cost`, or `unknown`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(into = "CostFields")]
 pub struct CostSum {
     /// Dollars, as far as known.
     pub usd: f64,
@@ -18,13 +20,20 @@ pub struct CostSum {
     pub unknown_runs: usize,
 }
 
-impl Serialize for CostSum {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_struct("CostSum", 3)?;
-        fields.serialize_field("cost_usd", &self.usd)?;
-        fields.serialize_field("cost_unknown", &self.unknown_runs)?;
-        fields.serialize_field("cost_words", &self.to_string())?;
-        fields.end()
+/// The fields of a sum as JSON, with its sentence.
+#[derive(Serialize, JsonSchema)]
+struct CostFields {
+    /// Dollars, as far as known.
+    cost_usd: f64,
+    /// Backend runs whose cost is not known.
+    cost_unknown: usize,
+    /// The sum in words.
+    cost_words: String,
+}
+
+impl From<CostSum> for CostFields {
+    fn from(sum: CostSum) -> Self {
+        Self { cost_usd: sum.usd, cost_unknown: sum.unknown_runs, cost_words: sum.to_string() }
     }
 }
 

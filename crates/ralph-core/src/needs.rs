@@ -7,6 +7,7 @@
 mod of_plan;
 mod of_run;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cycle::History;
@@ -15,7 +16,7 @@ use crate::plan::Plan;
 use crate::text::shell_word;
 
 /// Something that waits for a person.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Need {
     /// What kind of need.
     pub kind: NeedKind,
@@ -32,7 +33,7 @@ pub struct Need {
 }
 
 /// The kinds of needs, the most urgent first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NeedKind {
     /// A plan or a queue that cannot be read.

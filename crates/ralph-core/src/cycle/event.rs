@@ -245,7 +245,7 @@ fn iteration_end(entry: &Entry, history: &History, attempt: &str) -> Option<Even
             json!({ "failure": failure.kind, "salvage": salvage }),
         ),
         Fate::Limited => ("limited", "usage limit".to_owned(), json!({})),
-        Fate::Open => return None,
+        Fate::Open | Fate::Interrupted => return None,
     };
     metadata["iteration"] = json!(started.iteration);
     metadata["task_id"] = json!(started.task);

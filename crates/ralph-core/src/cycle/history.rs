@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::attempts::{AttemptView, Fate, GateSeen, OpenAttempt, Phase};
 use super::judge::{Failure, FailureKind, Proof};
 use super::record::{
@@ -29,7 +32,7 @@ pub struct Wait {
 }
 
 /// What was handed over and is not in the knowledge index yet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unindexed {
     /// Bytes of handoffs.
     pub bytes: u64,

@@ -1,12 +1,13 @@
 //! Whether an attempt counts: a claim, green gates and a changed tree, or a reason why not.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::Outcome;
 use crate::plan::Task;
 
 /// What an agent says about its task, in its decoded words.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "claim", rename_all = "snake_case")]
 pub enum Claimed {
     /// It is done.
@@ -33,7 +34,7 @@ pub enum Claimed {
 }
 
 /// How far a landed result is proven.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
     /// Gates were green.
@@ -79,7 +80,9 @@ pub struct Evidence<'a> {
 }
 
 /// Why an attempt failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
     /// A gate is red.
@@ -151,7 +154,7 @@ impl FailureKind {
 }
 
 /// A failed attempt.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Failure {
     /// What kind.
     pub kind: FailureKind,

@@ -28,7 +28,10 @@ mod recover;
 mod staged;
 mod state;
 
-pub use attempts::{AttemptView, Fate, GateSeen, OpenAttempt, Phase};
+pub use attempts::{
+    AttemptSummary, AttemptView, Fate, GateSeen, OpenAttempt, Phase, PhaseKind, check_words,
+    claim_words, failing_lines,
+};
 pub use breaker::{Breaker, Tripped};
 pub use build::{End, Limits, OnceEnd, Progress, Signal, Step, exit_code, next_step, remaining};
 pub use event::{Event, event_of};

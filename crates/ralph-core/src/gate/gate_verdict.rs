@@ -1,6 +1,7 @@
 //! What the gates said about an attempt: the one value that the journal keeps and that prompts, the
 //! terminal and the page show.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::judges::JudgeChange;
@@ -14,7 +15,7 @@ const MOST_NAMES: usize = 20;
 const LONGEST_NAME: usize = 200;
 
 /// What the gates said about an attempt.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateVerdict {
     /// The attempt that it is about.
     pub attempt: String,
@@ -37,7 +38,7 @@ pub struct GateVerdict {
 }
 
 /// The result of one gate.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateCheck {
     /// The gate's name.
     pub name: String,

@@ -1,5 +1,8 @@
 //! Everything that a prompt may say, as values. Nothing here is read from anywhere.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::config::Mode;
 use crate::format::Format;
 use crate::format::progress::Attempt;
@@ -155,7 +158,7 @@ pub struct Rejection {
 }
 
 /// A handoff of an earlier attempt.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PastHandoff {
     /// Its number.
     pub number: u64,

@@ -284,7 +284,10 @@ fn a_spec_that_failed_says_why_where_its_work_is_and_how_to_try_again() {
 fn what_landed_later_is_no_failure_and_what_is_older_is_not_told() {
     let past = past(&night());
     let report = report(&past, PLAN, "", None);
-    assert_eq!(report.failed_tasks.iter().map(|t| t.task.as_str()).collect::<Vec<_>>(), ["t-cccc"]);
+    assert_eq!(
+        report.failed_tasks.iter().map(|t| t.attempt.task_id.as_str()).collect::<Vec<_>>(),
+        ["t-cccc"]
+    );
     let plan = Plan::empty(Format::Jsonl);
     let later = Report::of(&Sources {
         project: "shop",

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use ralph_core::age;
 use ralph_core::cycle::{AttemptView, History};
-use ralph_face::attempt;
 use ralph_host::clock::stamp_of;
 use ralph_host::config_load::ProjectText;
 use ralph_host::drive::{retirement, underway};
@@ -191,7 +190,7 @@ impl Kept<'_> {
             return "written while gates looked at the tree before".into();
         }
         match self.view(kept) {
-            Some(view) => attempt::result(view, &self.context.running()),
+            Some(view) => view.summary(&self.context.running()).words,
             None => "unknown: the journal does not have it".into(),
         }
     }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 use ralph_core::agent_session::counts;
 use ralph_core::cycle::History;
-use ralph_core::dashboard::{self, Meter, State};
+use ralph_core::dashboard::{self, LoopStatus, Meter, State};
 use ralph_core::inbox::Entry;
 use ralph_core::plan::{self, Item, Stage};
 use ralph_core::view::{self, PlanSummary, Tally};
@@ -156,8 +156,8 @@ fn of_loop(state: &State) -> Vec<Vec<String>> {
     let row = |label: &str, text: &str| vec![label.to_owned(), out::clean(text)];
     let then = if run.stopping { " Then it ends." } else { "" };
     let mut rows = Vec::new();
-    let has_run = run.status != "never";
-    if has_run && (run.pid.is_some() || run.status == "crashed") {
+    let has_run = run.status != LoopStatus::Never;
+    if has_run && (run.pid.is_some() || run.status == LoopStatus::Crashed) {
         rows.push(row("Loop:", &format!("{}{then}", run.words)));
     }
     if has_run && run.pid.is_some() {
