@@ -55,7 +55,7 @@ fn the_cost_of_a_task_has_its_failed_tries_and_the_parts_add_up() {
         .stdout_has("2 tasks landed, 1 attempt failed on the way, $0.10");
     let report = repo.run(["report", "--json"]).ok().json();
     let tasks = report["specs"][0]["tasks"].as_array().unwrap();
-    let sum: f64 = tasks.iter().filter_map(|task| task["cost_usd"].as_f64()).sum();
+    let sum: f64 = tasks.iter().filter_map(|task| task["cost"]["cost_usd"].as_f64()).sum();
     assert!((sum - report["totals"]["cost_usd"].as_f64().unwrap()).abs() < 1e-9, "{report:#}");
 }
 

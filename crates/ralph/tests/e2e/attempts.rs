@@ -95,7 +95,10 @@ fn attempts_of_one_task_can_be_asked_for_also_as_json() {
     let found = p.run(["attempts", "--task", "t-7jla", "--json"]).ok().json();
     assert_eq!(found.as_array().unwrap().len(), 2);
     assert_eq!((&found[0]["iteration"], &found[0]["result"]), (&json!(2), &json!("landed")));
-    assert_eq!((&found[1]["failure"]["kind"], &found[1]["salvage"]), (&json!("gates"), &json!(SALVAGE)));
+    assert_eq!(
+        (&found[1]["failure"]["kind"], &found[1]["salvage"]),
+        (&json!("gates"), &json!(SALVAGE))
+    );
     assert_eq!((&found[0]["cost_usd"], &found[1]["cost_usd"]), (&Value::Null, &json!(0.03)));
     let newest = p.run(["attempts", "-n", "1", "--json"]).ok().json();
     assert_eq!(
