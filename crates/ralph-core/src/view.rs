@@ -55,7 +55,7 @@ pub struct PlanSummary<'p> {
     /// The stage that follows from the plan.
     pub stage: Stage,
     /// The number of the current iteration.
-    pub iteration: u64,
+    pub iteration: u32,
     /// The current spec.
     pub spec: Option<&'p str>,
     /// The tasks in scope.
@@ -68,7 +68,7 @@ pub struct PlanSummary<'p> {
 
 impl<'p> PlanSummary<'p> {
     /// Sum up a plan.
-    pub fn of(plan: &'p Plan, iteration: u64) -> Self {
+    pub fn of(plan: &'p Plan, iteration: u32) -> Self {
         let next = NextAction::of(plan);
         Self {
             stage: next.action,
@@ -149,6 +149,11 @@ impl Tally {
     /// Tasks whose work was done. A task that was skipped or removed is not done.
     pub fn finished(&self) -> usize {
         self.done + self.accepted
+    }
+
+    /// Tasks that do not go on by themselves.
+    pub fn stuck(&self) -> usize {
+        self.blocked + self.failed
     }
 
     /// All tasks that count.

@@ -17,6 +17,9 @@ use crate::site::Site;
 /// What answers a request; the text is the part of the path that the route leaves open.
 type Handler<T> = fn(&Site, &Request, &str) -> Result<T, Refusal>;
 
+/// What answers a request with JSON.
+type JsonHandler = Box<dyn Fn(&Site, &Request, &str) -> Result<Value, Refusal> + Send + Sync>;
+
 /// What makes the schema of a type.
 type SchemaSource = fn(&mut SchemaGenerator) -> Schema;
 
@@ -34,7 +37,7 @@ pub(crate) struct Route {
     pub(crate) answer: SchemaSource,
     /// Whether the state of the queue or of the specs can stand against it.
     pub(crate) conflict: Conflict,
-    handler: Box<dyn Fn(&Site, &Request, &str) -> Result<Value, Refusal> + Send + Sync>,
+    handler: JsonHandler,
 }
 
 /// Whether a request can be refused because of what is there.

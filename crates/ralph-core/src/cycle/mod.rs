@@ -49,4 +49,4 @@ pub use recover::{Facts, Recovery, TreeIs, recover};
 pub use staged::{
     Came, ConstructStart, Lap, NotVerified, Ruling, StageEnd, StageKind, StageStart, Staged,
 };
-pub use state::state_of;
+pub use state::{StateFile, state_of};

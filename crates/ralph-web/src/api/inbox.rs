@@ -238,7 +238,7 @@ pub(crate) fn write_spec(site: &Site, spec: NewSpec, _: &str) -> Result<WrittenS
     let taken = || Refusal::new(409, "there is a spec of that name already");
     let text = if text.ends_with('\n') { text } else { format!("{text}\n") };
     if drafts::busy(site) {
-        let known = names(site)?.iter().any(|known| *known == name);
+        let known = names(site)?.contains(&name);
         if known || drafts::waiting(site).iter().any(|draft| draft.name == name) {
             return Err(taken());
         }

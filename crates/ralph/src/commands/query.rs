@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use ralph_core::construct;
+use ralph_core::cycle::History;
 use ralph_core::view::{NextAction, PlanSummary, TaskLists};
-use serde_json::Value;
 
 use crate::args::PlanArgs;
 use crate::context::Context;
@@ -56,7 +56,7 @@ pub(crate) fn run(context: &Context, args: &QueryArgs) -> Result<ExitCode, Comma
         Some(Question::Stage) => {
             out::line(construct::current_stage(&read()?.plan, &context.history()?))?;
         }
-        Some(Question::Iteration) => out::line(iteration(context)?.to_string())?,
+        Some(Question::Iteration) => out::line(iteration(&context.history()?).to_string())?,
         Some(Question::Next) => out::json(&NextAction::of(&read()?.plan))?,
         Some(Question::Tasks { done: true }) => out::json(&TaskLists::of(&read()?.plan).done)?,
         Some(Question::Tasks { done: false }) => out::json(&TaskLists::of(&read()?.plan))?,
@@ -64,26 +64,15 @@ pub(crate) fn run(context: &Context, args: &QueryArgs) -> Result<ExitCode, Comma
         Some(Question::Inbox) => {
             out::json(&context.inbox()?)?;
         }
-        None => out::json(&PlanSummary::of(&read()?.plan, iteration(context)?))?,
+        None => out::json(&PlanSummary::of(&read()?.plan, iteration(&context.history()?)))?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The loop's iteration, from the runtime state; 0 when no loop has run here.
-pub(crate) fn iteration(context: &Context) -> Result<u64, CommandError> {
-    let history = context.history()?;
-    if history.run.as_ref().is_some_and(|run| run.command != "build") {
-        return Ok(history.construct.iteration.into());
-    }
-    let path = context.project.state_json();
-    let Some(text) = context.read_text(&path)? else { return Ok(0) };
-    let damaged = || {
-        CommandError::new(format!("{}: not a state file of ralph", context.show(&path)))
-            .hint("it is only a view: delete it, and the next run writes it again")
-    };
-    let state: Value = serde_json::from_str(&text).map_err(|_| damaged())?;
-    match &state["current_iteration"] {
-        Value::Null if state.is_object() => Ok(0),
-        value => value.as_u64().ok_or_else(damaged),
+/// The loop's iteration; 0 when no loop has run here.
+pub(crate) fn iteration(history: &History) -> u32 {
+    match &history.run {
+        Some(run) if run.command != "build" => history.construct.iteration,
+        _ => history.iteration,
     }
 }

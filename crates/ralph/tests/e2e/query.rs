@@ -41,10 +41,8 @@ fn a_stored_stage_decides_nothing() {
 fn iteration_is_a_bare_number_and_0_before_the_first_run() {
     let p = with_plan(&[A]);
     p.run(["query", "iteration"]).ok().stdout("0\n");
-    p.write(".ralph/state.json", r#"{"current_iteration": 5, "status": "running"}"#);
-    p.run(["query", "iteration"]).ok().stdout("5\n");
     p.write(".ralph/state.json", "oops");
-    p.run(["query", "iteration"]).fails(1).stderr_has(".ralph/state.json");
+    p.run(["query", "iteration"]).ok().stdout("0\n");
 }
 
 #[test]

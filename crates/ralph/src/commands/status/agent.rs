@@ -27,7 +27,7 @@ pub(super) enum AgentStatus {
     /// The session, with whether a loop works on it.
     Session {
         #[serde(flatten)]
-        session: AgentSession,
+        session: Box<AgentSession>,
         unknown_cost_runs: usize,
         running: bool,
         elapsed_seconds: Option<u64>,
@@ -48,7 +48,7 @@ pub(super) fn status(context: &Context) -> Result<Option<AgentStatus>, CommandEr
                 unknown_cost_runs: cost.unknown_runs,
                 running: at_work(context) == AtWork::Running,
                 elapsed_seconds: session.seconds(&context.now()),
-                session,
+                session: Box::new(session),
             })
         }
     })

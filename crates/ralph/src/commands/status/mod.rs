@@ -74,17 +74,18 @@ struct StatusAnswer<'a> {
 struct StatusSources {
     seen: ProjectSnapshot,
     history: History,
-    iteration: u64,
+    iteration: u32,
     now: String,
 }
 
 impl StatusSources {
     fn read(context: &Context, args: &StatusArgs) -> Result<Self, CommandError> {
         let asked = context.read_plan(&args.common.plan)?;
+        let history = context.history()?;
         Ok(Self {
             seen: context.reader().snapshot(Some(&asked.path))?,
-            history: context.history()?,
-            iteration: super::query::iteration(context)?,
+            iteration: super::query::iteration(&history),
+            history,
             now: context.now(),
         })
     }
@@ -168,7 +169,7 @@ fn of_loop(state: &State) -> Vec<Vec<String>> {
     rows
 }
 
-fn explain(stage: Stage, tally: &Tally, iteration: u64) -> String {
+fn explain(stage: Stage, tally: &Tally, iteration: u32) -> String {
     if stage == Stage::Complete && tally.total() == 0 {
         return "no tasks yet; `ralph plan` makes them of a spec, `ralph task add` adds one"
             .to_owned();
