@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use serde::Deserialize;
-use serde::ser::{Serialize, SerializeStruct, Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::cycle::{AttemptView, Fate, History};
 use crate::words::{count, dollars};
@@ -11,23 +11,36 @@ use crate::words::{count, dollars};
 /// Known dollars, and how many runs have an unknown cost.
 ///
 /// Prints as `$0.24`, `$0.24 and 5 runs of unknown cost`, or `unknown`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(into = "CostFields", from = "CostFields")]
 pub struct CostSum {
     /// Dollars, as far as known.
-    #[serde(rename = "cost_usd")]
     pub usd: f64,
     /// Backend runs whose cost is not known.
-    #[serde(rename = "cost_unknown")]
     pub unknown_runs: usize,
 }
 
-impl Serialize for CostSum {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_struct("CostSum", 3)?;
-        fields.serialize_field("cost_usd", &self.usd)?;
-        fields.serialize_field("cost_unknown", &self.unknown_runs)?;
-        fields.serialize_field("cost_words", &self.to_string())?;
-        fields.end()
+/// The fields of a sum as JSON, with its sentence.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct CostFields {
+    /// Dollars, as far as known.
+    cost_usd: f64,
+    /// Backend runs whose cost is not known.
+    cost_unknown: usize,
+    /// The sum in words.
+    #[serde(default)]
+    cost_words: String,
+}
+
+impl From<CostFields> for CostSum {
+    fn from(fields: CostFields) -> Self {
+        Self { usd: fields.cost_usd, unknown_runs: fields.cost_unknown }
+    }
+}
+
+impl From<CostSum> for CostFields {
+    fn from(sum: CostSum) -> Self {
+        Self { cost_usd: sum.usd, cost_unknown: sum.unknown_runs, cost_words: sum.to_string() }
     }
 }
 

@@ -9,7 +9,9 @@
 
 mod order;
 
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
 
 use crate::format::ParseError;
 use crate::ids;
@@ -18,7 +20,8 @@ use crate::lines::{self, Record};
 use crate::text;
 
 /// Where a queued spec stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Waiting.
     Pending,
@@ -74,7 +77,8 @@ pub enum Change {
 }
 
 /// A queued spec.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "InboxEntry")]
 pub struct Entry {
     /// `q-` and four of a-z, 0-9.
     pub id: String,
@@ -85,12 +89,16 @@ pub struct Entry {
     /// When it was queued.
     pub added_at: String,
     /// When an agent began.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<String>,
     /// When an agent finished or gave up.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<String>,
     /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Line in the file, from 1.
+    #[serde(skip)]
     pub line: usize,
 }
 
@@ -163,6 +171,11 @@ impl<'t> Inbox<'t> {
     /// All entries in queue order.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// All entries in queue order, without the text.
+    pub fn into_entries(self) -> Vec<Entry> {
+        self.entries
     }
 
     /// The entry that is worked on next.
@@ -248,22 +261,6 @@ impl<'t> Inbox<'t> {
             done = range.end;
         }
         out + &self.text[done..]
-    }
-
-    /// All entries for `ralph query inbox`: known fields first, then the unknown ones.
-    pub fn to_json(&self) -> Vec<Value> {
-        self.records.iter().map(|record| self.entry_json(record)).collect()
-    }
-
-    fn entry_json(&self, record: &Record<'_>) -> Value {
-        const FIRST: [&str; 7] =
-            ["id", "spec", "status", "added_at", "started_at", "completed_at", "error"];
-        let Value::Object(mut old) = record.node.to_value(self.text) else { return Value::Null };
-        old.shift_remove("t");
-        let known = FIRST.iter().filter_map(|&key| Some((key.to_owned(), old.shift_remove(key)?)));
-        let mut all: Map<String, Value> = known.collect();
-        all.append(&mut old);
-        Value::Object(all)
     }
 }
 

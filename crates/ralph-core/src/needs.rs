@@ -9,6 +9,7 @@ mod of_run;
 
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cycle::History;
@@ -17,7 +18,7 @@ use crate::plan::Plan;
 use crate::text::shell_word;
 
 /// Something that waits for a person.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Need {
     /// What kind of need.
     pub kind: NeedKind,
@@ -34,7 +35,9 @@ pub struct Need {
 }
 
 /// The kinds of needs, the most urgent first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum NeedKind {
     /// A plan or a queue that cannot be read.
@@ -91,10 +94,21 @@ pub enum Running {
 /// A file of the ledger that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
+    /// The part of the ledger that is damaged.
+    pub part: LedgerPart,
     /// The file, the line and what is wrong with it.
     pub problem: String,
     /// The command that shows it.
     pub command: String,
+}
+
+/// The files of the ledger that a damage can be in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LedgerPart {
+    /// The plan.
+    Plan,
+    /// The queue of specs.
+    Inbox,
 }
 
 /// Everything that needs follow from.

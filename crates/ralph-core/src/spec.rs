@@ -1,5 +1,8 @@
 //! Specs: markdown files that people write.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 /// What ralph knows of a spec before any agent has read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
@@ -12,7 +15,7 @@ pub struct Spec {
 }
 
 /// One checkbox of a spec.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Checkbox {
     /// Whether it is ticked.
     pub ticked: bool,

@@ -1,130 +1,84 @@
-//! Read-only views of a plan as JSON, the same for every face and every format.
-//!
-//! The field names are plan.jsonl's. `state` is ours: one word for where a task stands.
+//! Read-only views of a plan, the same for every face and every format.
 
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::plan::{Issue, Item, Kill, Plan, Stage, State, Task, Trust, next, runnable};
-
-/// One task. Fields that say nothing are left out; `accept` is a text when there is one criterion
-/// and an array when there are several, as in plan.jsonl.
-pub fn task(task: &Task) -> Value {
-    let mut out = Map::new();
-    let mut put = |key: &str, value: Value| {
-        let empty = match &value {
-            Value::Null => true,
-            Value::Array(items) => items.is_empty(),
-            _ => false,
-        };
-        if !empty {
-            out.insert(key.to_owned(), value);
-        }
-    };
-    put("id", json!(task.id));
-    put("spec", json!(task.spec));
-    put("name", json!(task.name));
-    put("s", json!(if task.state == State::Done { "d" } else { "p" }));
-    put("state", json!(task.state.word()));
-    put("phase", json!(task.phase));
-    put("notes", json!(task.notes));
-    put("accept", if let [one] = &task.accept[..] { json!(one) } else { json!(task.accept) });
-    put("deps", json!(task.deps));
-    put("priority", json!(task.priority));
-    put("parent", json!(task.parent));
-    put("created_from", json!(task.created_from));
-    put("skills", json!(task.skills));
-    put("libraries", json!(task.libraries));
-    put("needs_docs", if task.needs_docs { json!(true) } else { Value::Null });
-    put("max_turns", json!(task.max_turns));
-    put("timeout_ms", json!(task.timeout_ms));
-    put("max_retries", json!(task.max_retries));
-    put("retry_count", if task.retries > 0 { json!(task.retries) } else { Value::Null });
-    put("done_at", json!(task.done_at));
-    put("reject", json!(task.reject));
-    match &task.state {
-        State::Blocked(reason) => put("blocked", json!(reason)),
-        State::Failed(reason) => put("failed", json!(reason)),
-        State::Killed(kill) => put_kill(&mut put, kill),
-        _ => {}
-    }
-    Value::Object(out)
-}
-
-/// One issue.
-pub fn issue(issue: &Issue) -> Value {
-    let mut out = Map::new();
-    let mut put = |key: &str, value: Value| {
-        if !value.is_null() {
-            out.insert(key.to_owned(), value);
-        }
-    };
-    put("id", json!(issue.id));
-    put("spec", json!(issue.spec));
-    put("desc", json!(issue.desc));
-    put("priority", json!(issue.priority));
-    put("created_from", json!(issue.created_from));
-    if let Some(kill) = &issue.kill {
-        put_kill(&mut put, kill);
-    }
-    Value::Object(out)
-}
-
-fn put_kill(put: &mut impl FnMut(&str, Value), kill: &Kill) {
-    put("kill_reason", json!(kill.reason));
-    put("kill_log", json!(kill.log));
-}
+use crate::plan::{Issue, Item, Plan, Stage, State, Task, Trust, next, runnable};
 
 /// The answer of `ralph query next`.
-pub fn next_action(plan: &Plan) -> Value {
-    let (stage, items) = next(plan);
-    let items: Vec<Value> = items.iter().map(item).collect();
-    json!({ "action": stage.as_str(), "item": items.first(), "items": items })
+#[derive(Clone, Debug, Serialize)]
+pub struct NextAction<'p> {
+    /// The stage that follows from the plan.
+    pub action: Stage,
+    /// The first of `items`.
+    pub item: Option<Item<'p>>,
+    /// Everything that the stage works on, in order.
+    pub items: Vec<Item<'p>>,
 }
 
-fn item(item: &Item<'_>) -> Value {
-    match item {
-        Item::Task(t) => task(t),
-        Item::Issue(i) => issue(i),
-        Item::Stuck(t, why) => {
-            let mut value = task(t);
-            value["why"] = json!(why.to_string());
-            value
-        }
+impl<'p> NextAction<'p> {
+    /// Find what comes next.
+    pub fn of(plan: &'p Plan) -> Self {
+        let (action, items) = next(plan);
+        Self { action, item: items.first().cloned(), items }
     }
 }
 
-/// The answer of `ralph query tasks`: open tasks in the order in which they will be taken, as far
-/// as that is known, and the claimed ones.
-pub fn tasks(plan: &Plan) -> Value {
-    let ready = runnable(plan, Trust::Claimed);
-    let rest = plan
-        .scoped_tasks()
-        .filter(|t| t.state.is_open() && !ready.iter().any(|r| std::ptr::eq(*r, *t)));
-    let pending: Vec<Value> = ready.iter().copied().chain(rest).map(task).collect();
-    json!({ "pending": pending, "done": done_tasks(plan) })
+/// The answer of `ralph query tasks`.
+#[derive(Clone, Debug, Serialize)]
+pub struct TaskLists<'p> {
+    /// Open tasks in the order in which they will be taken, as far as that is known.
+    pub pending: Vec<&'p Task>,
+    /// Tasks that are claimed to be done.
+    pub done: Vec<&'p Task>,
 }
 
-/// The answer of `ralph query tasks --done`.
-pub fn done_tasks(plan: &Plan) -> Value {
-    plan.scoped_tasks().filter(|t| t.state == State::Done).map(task).collect()
-}
-
-/// The answer of `ralph query issues`.
-pub fn issues(plan: &Plan) -> Value {
-    plan.scoped_issues().map(issue).collect()
+impl<'p> TaskLists<'p> {
+    /// Sort the tasks in scope.
+    pub fn of(plan: &'p Plan) -> Self {
+        let mut pending = runnable(plan, Trust::Claimed);
+        let ready = pending.len();
+        let rest = plan.scoped_tasks().filter(|task| task.state.is_open());
+        for task in rest {
+            if !pending[..ready].iter().any(|known| std::ptr::eq(*known, task)) {
+                pending.push(task);
+            }
+        }
+        let done = plan.scoped_tasks().filter(|task| task.state == State::Done);
+        Self { pending, done: done.collect() }
+    }
 }
 
 /// The answer of a bare `ralph query`.
-pub fn summary(plan: &Plan, iteration: u64) -> Value {
-    let next = next_action(plan);
-    json!({
-        "stage": next["action"],
-        "iteration": iteration,
-        "spec": plan.current_spec,
-        "tasks": tasks(plan),
-        "issues": issues(plan),
-        "next": next,
-    })
+#[derive(Clone, Debug, Serialize)]
+pub struct PlanSummary<'p> {
+    /// The stage that follows from the plan.
+    pub stage: Stage,
+    /// The number of the current iteration.
+    pub iteration: u32,
+    /// The current spec.
+    pub spec: Option<&'p str>,
+    /// The tasks in scope.
+    pub tasks: TaskLists<'p>,
+    /// The open issues in scope.
+    pub issues: Vec<&'p Issue>,
+    /// What comes next.
+    pub next: NextAction<'p>,
+}
+
+impl<'p> PlanSummary<'p> {
+    /// Sum up a plan.
+    pub fn of(plan: &'p Plan, iteration: u32) -> Self {
+        let next = NextAction::of(plan);
+        Self {
+            stage: next.action,
+            iteration,
+            spec: plan.current_spec.as_deref(),
+            tasks: TaskLists::of(plan),
+            issues: plan.scoped_issues().collect(),
+            next,
+        }
+    }
 }
 
 /// The stage that follows from a plan, for people: one without tasks and issues is not complete.
@@ -145,7 +99,7 @@ pub fn other_specs(plan: &Plan) -> Option<String> {
 }
 
 /// How the tasks in scope stand.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Tally {
     /// Waiting or running.
@@ -198,7 +152,7 @@ impl Tally {
         self.done + self.accepted
     }
 
-    /// Tasks that cannot go on by themselves.
+    /// Tasks that do not go on by themselves.
     pub fn stuck(&self) -> usize {
         self.blocked + self.failed
     }

@@ -19,7 +19,6 @@
 //! Every text from elsewhere (a plan, a backend, a gate) is made safe before it is shown: nothing in it
 //! can move the cursor or change colours.
 
-pub mod attempt;
 mod ending;
 mod json;
 mod line;

@@ -117,7 +117,7 @@ impl Story {
                 landed(end, commit.as_deref(), *landing, proof)
             }
             Fate::Failed { failure, salvage } => failed(end, failure, salvage.as_deref()),
-            Fate::Limited | Fate::Open => Vec::new(),
+            Fate::Limited | Fate::Open | Fate::Interrupted => Vec::new(),
         }
     }
 

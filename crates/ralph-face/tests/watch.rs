@@ -5,7 +5,7 @@
 use ralph_core::config::{Config, Gate, Timeout};
 use ralph_core::control::Command;
 use ralph_core::cycle::{Entry, History};
-use ralph_core::dashboard::{Card, Facts, Meter, Running, board, state};
+use ralph_core::dashboard::{Card, Facts, GateState, Meter, Running, board, state};
 use ralph_core::format::{Format, codec};
 use ralph_core::plan::Id;
 use ralph_face::watch::{Act, App, Board, Colours, Key, Role, draw};
@@ -187,7 +187,7 @@ fn a_gate_is_seen_while_it_runs() {
     let now = board_of(&records, Running::Pid(7));
     let states: Vec<_> =
         now.state.attempt.as_ref().unwrap().gates.iter().map(|gate| gate.state).collect();
-    assert_eq!(states, ["passed", "running"]);
+    assert_eq!(states, [GateState::Passed, GateState::Running]);
     let mut app = app();
     app.set_board(now);
     let first = screen(&mut app, 100, 16).lines().next().unwrap().to_owned();

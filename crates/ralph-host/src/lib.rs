@@ -29,6 +29,7 @@ pub mod plan_file;
 pub mod plan_store;
 pub mod proc;
 pub mod project;
+pub mod project_reader;
 pub mod prompt_files;
 pub mod redaction;
 pub mod session;

@@ -87,6 +87,11 @@ impl Project {
         &self.root
     }
 
+    /// The project's name: that of its directory.
+    pub fn name(&self) -> String {
+        self.root.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
     /// The git directory of this worktree; `None` outside of a repository.
     pub fn git_dir(&self) -> Option<&Path> {
         self.git_dir.as_deref()

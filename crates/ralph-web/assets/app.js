@@ -144,7 +144,8 @@ const crashed = () => Boolean(know.state && know.state.loop.status === 'crashed'
 const liveState = (word) => (crashed() && ['open', 'running', 'active'].includes(word) ? 'crashed' : word);
 // The task that the loop was at when it crashed waits again; what matters is that it was cut off.
 const taskState = (card) => (crashed() && know.state.recent.some((row, n) => n === 0 && row.task_id === card.id && row.result === 'interrupted') ? 'crashed' : liveState(card.state));
-const resultOf = (row) => (crashed() && ['open', 'interrupted'].includes(row.result) ? state('interrupted', 'interrupted by the crash') : state(row.result, row.result === 'open' ? 'running' : row.words));
+const resultWord = (row) => (row.landing === 'partial' ? 'partial' : row.failure && row.failure.kind === 'interrupted' ? 'ended' : row.result);
+const resultOf = (row) => (crashed() && ['open', 'interrupted'].includes(row.result) ? state('interrupted', 'interrupted by the crash') : state(resultWord(row), row.result === 'open' ? 'running' : row.failure ? row.failure.message : row.words));
 
 // A clock that counts from `at` while the loop runs and the server answers.
 const age = (at) => (Date.now() - know.skew - new Date(at)) / 1000;
@@ -170,7 +171,7 @@ function drawTop() {
     (now.tasks_total > 0 || loop.pid || loop.stage === 'UNREADABLE') && fact('stage', loop.stage),
     spec && spec.total > 0 && fact('spec', `${spec.number} of ${spec.total}`),
     now.tasks_total ? fact('tasks', `${doneTasks(now)} of ${now.tasks_total}`) : loop.stage !== 'UNREADABLE' && h('span', {}, 'No tasks'),
-    fact('cost', now.cost.limit_usd ? `${now.cost.run_words}, limit ${usd(now.cost.limit_usd)}` : now.cost.run_words),
+    fact('cost', now.cost.limit_usd ? `${now.cost.run.cost_words}, limit ${usd(now.cost.limit_usd)}` : now.cost.run.cost_words),
     now.needs.length > 0 && h('a', { href: '#now', class: 'bad' }, `▲ ${plural(now.needs.length, 'thing')} for you`));
 }
 
@@ -240,9 +241,9 @@ function progressTile(now) {
 
 function costTile({ cost }) {
   const budget = cost.limit_usd;
-  const warn = budget && cost.run_usd / budget > 0.8 ? 'warn' : '';
-  return tile('Cost', cost.run_words, warn, budget ? bar(cost.run_usd / budget, [0.8], warn) : null,
-    budget ? `of a budget of ${usd(budget)}` : 'no budget is set (limits.max_cost)', `${cost.total_words} in all runs`);
+  const warn = budget && cost.run.cost_usd / budget > 0.8 ? 'warn' : '';
+  return tile('Cost', cost.run.cost_words, warn, budget ? bar(cost.run.cost_usd / budget, [0.8], warn) : null,
+    budget ? `of a budget of ${usd(budget)}` : 'no budget is set (limits.max_cost)', `${cost.total.cost_words} in all runs`);
 }
 
 // Green only where somebody works or everything is done.
@@ -285,7 +286,7 @@ function attemptPanel(now) {
 function attemptTable(rows, small) {
   if (!rows.length) return empty('No attempt was made yet.');
   const head = ['#', 'Task', 'Result', 'Gates', 'Time', 'Cost'].concat(small ? [] : ['Tokens', 'When']);
-  const gates = (row) => (row.checks.length ? `${row.checks.filter((c) => c.passed).length}/${row.checks.length}` : '–');
+  const gates = (row) => (row.verdict && row.verdict.checks.length ? `${row.verdict.checks.filter((c) => c.passed).length}/${row.verdict.checks.length}` : '–');
   return h('div', { class: 'scroll' }, h('table', {}, h('thead', {}, h('tr', {}, head.map((t, n) => h('th', { class: n > 2 ? 'n' : '' }, t)))), h('tbody', {}, rows.map((row) => h('tr', { class: 'row', 'data-attempt': row.attempt, key: row.attempt },
     h('td', {}, attemptLink(row)), h('td', {}, taskLink(row.task_id)), h('td', { class: 'grow' }, resultOf(row)), h('td', { class: 'n' }, gates(row)),
     h('td', { class: 'n' }, took(row.duration_ms)), h('td', { class: 'n' }, usd(row.cost_usd)),
@@ -477,7 +478,7 @@ async function drawTask(main, old) {
 
 async function drawAttempt(main, old) {
   const a = await api(`/api/attempts/${encodeURIComponent(argument)}`);
-  const { row } = a;
+  const row = a;
   const id = row.attempt;
   const parts = {
     stream: async () => { const p = await api(`/api/attempts/${id}/stream?limit=500&after=0`); return p.items.length ? h('div', { class: 'stream' }, p.items.map((item, n) => itemNode({ ...item, of: id, n })), p.total > p.items.length && empty(`${p.total - p.items.length} more: ralph show ${row.iteration} --events`)) : empty('It said nothing.'); },
@@ -492,7 +493,7 @@ async function drawAttempt(main, old) {
   show(main, h('div', { class: 'sub' }, h('a', { href: `#task/${encodeURIComponent(row.task_id)}` }, `← ${row.task_id}`)),
     h('div', { class: 'grid two' },
       h('section', { class: 'panel' }, h('div', { class: 'sub' }, Object.keys(parts).map((p) => h('button', { type: 'button', 'aria-pressed': String(sub.attempt === p), onclick: () => { sub.attempt = p; draw(); } }, p))), h('div', { key: sub.attempt }, body)),
-      panel(`Attempt #${row.iteration}`, state(liveState(row.result), row.result === 'open' && !crashed() ? 'running' : null), h('h1', {}, row.name), facts([['task', taskLink(row.task_id)], ['result', resultOf(row)], ['backend', `${row.backend}${row.model ? ` · ${row.model}` : ''}`], ['claims', a.claim_words], ['summary', row.summary], ['try', row.retry + 1], ['began', day(row.started_at)], ['backend took', took(row.duration_ms)], ['cost', usd(row.cost_usd)], ['tokens', row.tokens && `${tokens(row.tokens[0])} in, ${tokens(row.tokens[1])} out`], ['files', row.changed_files], ['commit', row.commit && h('code', {}, row.commit.slice(0, 12))], ['kept as', row.salvage && h('code', {}, row.salvage)]]),
+      panel(`Attempt #${row.iteration}`, state(liveState(resultWord(row)), row.result === 'open' && !crashed() ? 'running' : null), h('h1', {}, row.name), facts([['task', taskLink(row.task_id)], ['result', resultOf(row)], ['backend', `${row.backend}${row.model ? ` · ${row.model}` : ''}`], ['claims', a.claim_words], ['summary', row.summary], ['try', row.retry + 1], ['began', day(row.started_at)], ['backend took', took(row.duration_ms)], ['cost', usd(row.cost_usd)], ['tokens', row.tokens && `${tokens(row.tokens[0])} in, ${tokens(row.tokens[1])} out`], ['files', row.changed_files], ['commit', row.commit && h('code', {}, row.commit.slice(0, 12))], ['kept as', row.salvage && h('code', {}, row.salvage)]]),
         a.retry_context && [h('label', {}, 'What the next try was told'), h('pre', { class: 'box' }, a.retry_context)])));
 }
 

@@ -5,7 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use ralph_host::store::StoreError;
 use ralph_host::{FileError, project::Project};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::http::Response;
 
@@ -44,6 +45,12 @@ impl ServeError {
     }
 }
 
+/// The answer to a request that cannot be met.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ErrorAnswer {
+    error: String,
+}
+
 /// A request that cannot be met.
 #[derive(Debug)]
 pub(crate) struct Refusal {
@@ -74,7 +81,7 @@ impl Refusal {
 
     /// As an answer.
     pub(crate) fn response(&self) -> Response {
-        Response::json(self.status, &json!({ "error": self.message }))
+        Response::json(self.status, &ErrorAnswer { error: self.message.clone() })
     }
 }
 

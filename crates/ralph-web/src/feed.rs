@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ralph_core::cycle::{Entry, History, events_of};
+use ralph_core::cycle::{Entry, Event, History, events_of};
 use ralph_core::dashboard::redact::Redactor;
 use ralph_core::dashboard::{AgentRows, Timeline};
 use ralph_host::store::{JournalTail, Spill};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::limits;
 use crate::stream::LogOwner;
@@ -46,6 +47,14 @@ pub(crate) struct Inner {
     pub(crate) problem: Option<String>,
     /// How many streams there are.
     pub(crate) watchers: usize,
+}
+
+/// An event with its place among all events of the journal.
+#[derive(Serialize)]
+struct NumberedEvent<'a> {
+    id: u64,
+    #[serde(flatten)]
+    event: Event<'a>,
 }
 
 /// An event as it is told, from the first time that somebody asks for it on: to look for secrets takes
@@ -158,13 +167,8 @@ impl Inner {
         self.agents.add(entry);
         for event in events_of(entry, &self.history) {
             self.last += 1;
-            let mut value = json!({ "id": self.last });
-            if let (Value::Object(value), Ok(Value::Object(event))) =
-                (&mut value, serde_json::to_value(&event))
-            {
-                value.extend(event);
-            }
-            let text = value.to_string();
+            let numbered = NumberedEvent { id: self.last, event };
+            let text = serde_json::to_string(&numbered).unwrap_or_default();
             // On a full disk the newest ones have to do.
             if self.all.as_mut().is_some_and(|all| all.push(&text).is_err()) {
                 self.all = None;

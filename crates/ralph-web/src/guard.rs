@@ -9,6 +9,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use crate::error::Refusal;
 use crate::http::{Method, Request, Response};
 
 /// Whether other machines may ask.
@@ -68,9 +69,8 @@ impl Guard {
 
     /// Decide.
     pub(crate) fn admit(&self, request: &Request) -> Admission {
-        let refuse = |status, words: &str| {
-            Admission::Refuse(Response::json(status, &serde_json::json!({ "error": words })))
-        };
+        let refuse =
+            |status, words: &str| Admission::Refuse(Refusal::new(status, words).response());
         let Some(host) = request.header("host").filter(|_| request.count("host") == 1) else {
             return refuse(400, "one Host header is needed");
         };

@@ -24,6 +24,7 @@ mod feed;
 mod guard;
 mod http;
 mod limits;
+mod openapi;
 mod routes;
 mod server;
 mod site;

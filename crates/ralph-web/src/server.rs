@@ -16,7 +16,7 @@ use ralph_host::project::Project;
 use ralph_host::store::{Store, journal_file, keep_secret, new_secret, put_private};
 use ralph_host::watch::Watch;
 
-use crate::error::ServeError;
+use crate::error::{Refusal, ServeError};
 use crate::guard::{Admission, Guard, Remote, is_local};
 use crate::http::{Method, Request, Response, Unreadable};
 use crate::site::Site;
@@ -160,8 +160,7 @@ fn serve(stream: &mut TcpStream, site: &Site, guard: &Guard, stop: &AtomicBool) 
         Ok(request) => request,
         Err(Unreadable::Gone) => return,
         Err(Unreadable::Refused(status, words)) => {
-            let refusal = Response::json(status, &serde_json::json!({ "error": words }));
-            return refusal.write(stream, Method::Get);
+            return Refusal::new(status, words).response().write(stream, Method::Get);
         }
     };
     let method = request.method;
@@ -169,7 +168,7 @@ fn serve(stream: &mut TcpStream, site: &Site, guard: &Guard, stop: &AtomicBool) 
         Admission::Refuse(response) => response.write(stream, method),
         Admission::Enter if method.is_change() && is_backend(stream, site) => {
             let words = "this comes from inside an attempt, and only a person may change something";
-            Response::json(403, &serde_json::json!({ "error": words })).write(stream, method);
+            Refusal::new(403, words).response().write(stream, method);
         }
         Admission::Enter if routes::is_stream(&request) => sse::tell(stream, site, &request, stop),
         Admission::Enter => routes::answer(site, &request).write(stream, method),

@@ -5,8 +5,6 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
 use crate::feed::Seen;
 use crate::http::{Request, Response};
 use crate::limits;
@@ -45,8 +43,10 @@ pub(crate) fn tell(stream: &mut TcpStream, site: &Site, request: &Request, stop:
         let inner = site.feed.fresh();
         Seen { last: asked.unwrap_or(inner.last()), tick: inner.tick, epoch: inner.epoch }
     };
-    let hello = json!({ "last": seen.last, "heartbeat_s": limits::HEARTBEAT.as_secs() });
-    let mut out = format!("retry: 1000\nevent: hello\ndata: {hello}\n\n");
+    let (last, seconds) = (seen.last, limits::HEARTBEAT.as_secs());
+    let mut out = format!(
+        "retry: 1000\nevent: hello\ndata: {{\"last\":{last},\"heartbeat_s\":{seconds}}}\n\n"
+    );
     let mut said = Instant::now();
     while !stop.load(Ordering::Relaxed) {
         seen = next(site, seen, &mut out);

@@ -10,6 +10,7 @@ use ralph_core::dashboard::redact::Redactor;
 use ralph_core::dashboard::{AgentRow, Meter};
 use ralph_core::text::clip;
 use ralph_face::{event_line, tool_words};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -23,8 +24,8 @@ const PIECE: usize = 256 * 1024;
 const LINE: usize = 8 * 1024 * 1024;
 
 /// One thing that a backend said or did.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Item {
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct LogItem {
     /// `says`, `thinks`, `tool`, `result`, `start`, `usage` or `note`.
     pub(crate) kind: &'static str,
     /// In a line, or the words themselves.
@@ -73,7 +74,7 @@ pub(crate) struct LogStream {
     reader: Option<Box<dyn Reader>>,
     offset: u64,
     partial: Vec<u8>,
-    pub(crate) items: Vec<Item>,
+    pub(crate) items: Vec<LogItem>,
     pub(crate) left_out: usize,
     pub(crate) meter: Meter,
 }
@@ -141,7 +142,7 @@ impl LogStream {
         }
     }
 
-    fn push(&mut self, mut item: Item, redactor: &Redactor) {
+    fn push(&mut self, mut item: LogItem, redactor: &Redactor) {
         // A message comes in pieces: one item each would be a word a line.
         if let Some(last) = self.items.last_mut()
             && last.kind == item.kind
@@ -162,40 +163,35 @@ impl LogStream {
         }
     }
 
-    fn item(&mut self, event: &Event) -> Option<Item> {
+    fn item(&mut self, event: &Event) -> Option<LogItem> {
         match event {
             Event::Text(text) => Some(item("says", text.clone())),
             Event::Thinking(text) => Some(item("thinks", text.clone())),
-            Event::ToolCall { id, name, input } => Some(Item {
+            Event::ToolCall { id, name, input } => Some(LogItem {
                 detail: detail(input),
                 call: Some(id.clone()),
                 ..item("tool", tool_words(name, input, Some(&self.root)))
             }),
-            Event::ToolResult { id, status, text } => Some(Item {
+            Event::ToolResult { id, status, text } => Some(LogItem {
                 detail: Some(text.clone()),
                 call: Some(id.clone()),
                 failed: *status == ToolStatus::Failed,
                 ..item("result", clip(text.lines().next().unwrap_or_default(), 200))
             }),
-            Event::Context(context) => {
-                self.meter.used = Some(context.used);
-                self.meter.window = context.window.or(self.meter.window);
-                None
-            }
-            Event::Cost(money) => {
-                self.meter.cost = Some(money.0);
+            Event::Context(_) | Event::Cost(_) => {
+                self.meter.hear(event);
                 None
             }
             Event::Usage(_) => self.note("usage", event),
             Event::Started { .. } => self.note("start", event),
             Event::Denied { .. } | Event::CompactionFailed(_) => {
-                self.note("note", event).map(|item| Item { failed: true, ..item })
+                self.note("note", event).map(|item| LogItem { failed: true, ..item })
             }
             other => self.note("note", other),
         }
     }
 
-    fn note(&self, kind: &'static str, event: &Event) -> Option<Item> {
+    fn note(&self, kind: &'static str, event: &Event) -> Option<LogItem> {
         let line = event_line(event, Some(&self.root))?.text();
         // The first word is the kind, which has a column of its own here.
         let words = line.split_once(char::is_whitespace).map_or(line.as_str(), |(_, rest)| rest);
@@ -203,8 +199,8 @@ impl LogStream {
     }
 }
 
-fn item(kind: &'static str, text: String) -> Item {
-    Item { kind, text, detail: None, call: None, failed: false }
+fn item(kind: &'static str, text: String) -> LogItem {
+    LogItem { kind, text, detail: None, call: None, failed: false }
 }
 
 /// The input of a tool as text: an edit as a difference, anything else as JSON.

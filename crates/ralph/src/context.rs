@@ -2,22 +2,24 @@
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ralph_core::config;
 use ralph_core::cycle::History;
-use ralph_core::format::{self, Codec, EditError, Format};
+use ralph_core::format::{self, Codec, EditError};
+use ralph_core::inbox::Entry;
 use ralph_core::needs::Running;
 use ralph_core::plan::{Edit, Id, Plan};
 use ralph_host::clock::Clock;
-use ralph_host::config_load::{ProjectText, Sources, load};
+use ralph_host::config_load::{ProjectText, Sources};
 use ralph_host::drive::TASK_VARIABLE;
 use ralph_host::git::{GitError, LedgerPaths, Repo};
 use ralph_host::ids::Ids;
-use ralph_host::plan_file::plan_file;
-use ralph_host::plan_store::{self, PlanError};
+use ralph_host::plan_store;
 use ralph_host::proc::Runner;
 use ralph_host::project::Project;
-use ralph_host::store::{Holder, Kind, Store, Torn, read_history, who_runs};
+use ralph_host::project_reader::{PlanRead, ProjectReadError, ProjectReader};
+use ralph_host::store::{Holder, Kind, Store};
 
 use crate::args::PlanArgs;
 use crate::error::CommandError;
@@ -32,14 +34,7 @@ pub(crate) struct Context {
     clock: Clock,
     ids: RefCell<Ids>,
     store: Store,
-}
-
-/// A plan as it is on disk now.
-pub(crate) struct PlanFile {
-    /// Its path as people should see it.
-    pub(crate) shown: String,
-    /// What it says.
-    pub(crate) plan: Plan,
+    reader: ProjectReader,
 }
 
 impl Context {
@@ -61,7 +56,9 @@ impl Context {
         let ids =
             Ids::from_env().map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
         let store = Store::new(project.state_dir(), Holder::this_process(clock.stamp()));
-        Ok(Self { project, directory, clock, ids: RefCell::new(ids), store })
+        let env = std::env::vars_os().collect();
+        let reader = ProjectReader::new(project.clone(), directory.clone(), env);
+        Ok(Self { project, directory, clock, ids: RefCell::new(ids), store, reader })
     }
 
     /// Whatever tells the time.
@@ -89,82 +86,43 @@ impl Context {
         || self.ids.borrow_mut().word(4)
     }
 
+    /// Reads everything of the project.
+    pub(crate) fn reader(&self) -> &ProjectReader {
+        &self.reader
+    }
+
     /// A path as people should see it: relative to where they are, when it is below.
     pub(crate) fn show(&self, path: &Path) -> String {
-        let shown = path
-            .strip_prefix(&self.directory)
-            .or_else(|_| path.strip_prefix(self.project.root()))
-            .unwrap_or(path);
-        shown.display().to_string()
+        self.reader.show(path)
     }
 
     /// Which plan file the command is about.
     pub(crate) fn plan_path(&self, args: &PlanArgs) -> Result<PathBuf, CommandError> {
-        let flag = args.plan.as_deref().map(|p| self.directory.join(p));
-        let configured = match &flag {
-            Some(_) => None,
-            None => {
-                let sources = self.config_sources(ProjectText::OnDisk)?;
-                sources.without_plan().map_err(config_error)?.config.plan.map(PathBuf::from)
-            }
-        };
-        plan_file(&self.project, flag.as_deref(), configured.as_deref())
-            .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))
+        Ok(self.reader.plan_path(args.plan.as_deref())?)
     }
 
     /// The layers of the configuration, with what `ralph.toml` says or would say.
     pub(crate) fn config_sources(&self, project: ProjectText<'_>) -> Result<Sources, CommandError> {
-        Sources::read(self.project.root(), project, std::env::vars_os(), &[]).map_err(config_error)
+        self.reader.sources(project).map_err(config_error)
     }
 
     /// The configuration for a plan, with options of the command line above all.
     pub(crate) fn config_with(
         &self,
         flags: &[config::Flag],
-        plan: &PlanFile,
+        plan: &PlanRead,
     ) -> Result<config::Resolved, CommandError> {
-        let plan = (plan.shown.as_str(), &plan.plan.config);
-        load(self.project.root(), plan, std::env::vars_os(), flags).map_err(config_error)
+        self.reader.config(plan, flags).map_err(config_error)
     }
 
-    /// Read the plan. A plan that does not exist yet is an empty one.
-    pub(crate) fn read_plan(&self, args: &PlanArgs) -> Result<PlanFile, CommandError> {
-        let path = self.plan_path(args)?;
-        let shown = self.show(&path);
-        let text = self.read_text(&path)?;
-        if text.is_none() && args.plan.is_some() {
-            return Err(missing_plan(&shown));
-        }
-        let plan = plan_store::parse(&path, &shown, &text.unwrap_or_default())?;
-        Ok(PlanFile { shown, plan })
+    /// Read the plan. A plan that does not exist yet is an empty one, unless it was asked for.
+    pub(crate) fn read_plan(&self, args: &PlanArgs) -> Result<Arc<PlanRead>, CommandError> {
+        Ok(self.reader.plan(args.plan.as_deref())?)
     }
 
     /// The plan in this file; one that is not there yet is empty, in the format that its name says.
-    pub(crate) fn plan_at(&self, path: &Path) -> Result<PlanFile, CommandError> {
-        if path.exists() {
-            return self.read_plan(&PlanArgs { plan: Some(path.to_owned()) });
-        }
-        let shown = self.show(path);
-        let format = Format::from_file_name(&shown).ok_or_else(|| {
-            CommandError::usage(format!("{shown} is not the name of a plan file"))
-        })?;
-        let codec = format::codec(format);
-        let plan = codec.parse(&codec.empty("", &self.now()));
-        Ok(PlanFile { shown, plan: plan.map_err(|e| CommandError::new(e.to_string()))? })
-    }
-
-    /// Read the plan and its text without changing anything, not even an unfinished last line.
-    pub(crate) fn peek_plan(&self, args: &PlanArgs) -> Result<(PlanFile, String), CommandError> {
-        let path = self.plan_path(args)?;
-        let shown = self.show(&path);
-        let text = self.peek_text(&path)?.ok_or_else(|| missing_plan(&shown))?;
-        let plan = plan_store::parse(&path, &shown, &text)?;
-        Ok((PlanFile { shown, plan }, text))
-    }
-
-    /// Read a file of the ledger without changing anything, and without what is unfinished.
-    pub(crate) fn peek_text(&self, path: &Path) -> Result<Option<String>, CommandError> {
-        Ok(plan_store::peek(path, &self.show(path))?)
+    pub(crate) fn plan_at(&self, path: &Path) -> Result<Arc<PlanRead>, CommandError> {
+        Ok(self.reader.plan_at(path)?)
     }
 
     /// The project's repository.
@@ -182,13 +140,12 @@ impl Context {
 
     /// Read any file of the ledger as text; an unfinished last line of a .jsonl file is left out.
     pub(crate) fn read_text(&self, path: &Path) -> Result<Option<String>, CommandError> {
-        let shown = self.show(path);
-        let read = self.store.read(path, Kind::of(path), |bytes| {
-            let text = bytes.map(|bytes| plan_store::decode(&shown, bytes).map(str::to_owned));
-            Ok::<_, CommandError>(text.transpose()?)
-        })?;
-        self.warn_torn(read.torn);
-        Ok(read.value)
+        Ok(self.reader.text(path)?)
+    }
+
+    /// The queue of specs.
+    pub(crate) fn inbox(&self) -> Result<Vec<Entry>, CommandError> {
+        Ok(self.reader.inbox()?)
     }
 
     /// Change any file of the ledger under its lock. `decide` gets the text (`None`: there is no
@@ -202,20 +159,20 @@ impl Context {
         let updated = self.store.update(path, Kind::of(path), |bytes| {
             decide(bytes.map(|bytes| plan_store::decode(&shown, bytes)).transpose()?)
         })?;
-        self.warn_torn(updated.torn);
+        if let Some(torn) = updated.torn {
+            out::warn(torn.to_string());
+        }
         Ok(updated.value)
     }
 
     /// What the loops of this worktree have done.
     pub(crate) fn history(&self) -> Result<History, CommandError> {
-        read_history(&self.project.state_dir())
-            .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))
+        Ok(self.reader.history().map_err(ProjectReadError::from)?)
     }
 
     /// Whether a loop is at work here.
     pub(crate) fn running(&self) -> Running {
-        let holder = who_runs(&self.project.state_dir());
-        holder.map_or(Running::Nobody, |holder| Running::Pid(holder.pid))
+        self.reader.running()
     }
 
     /// The task that is worked on now: by the loop that started us, or by the one of this worktree.
@@ -225,12 +182,6 @@ impl Context {
         }
         let open = self.history()?.open.filter(|_| self.running() != Running::Nobody);
         Ok(open.map(|open| Id::new(open.started.task)))
-    }
-
-    fn warn_torn(&self, torn: Option<Torn>) {
-        if let Some(torn) = torn {
-            out::warn(torn.to_string());
-        }
     }
 
     /// Change the plan: under the ledger's lock, read it, let `decide` choose edits, make them,
@@ -243,7 +194,7 @@ impl Context {
         let path = self.plan_path(args)?;
         let shown = self.show(&path);
         if args.plan.is_some() && !path.exists() {
-            return Err(missing_plan(&shown));
+            return Err(ProjectReadError::MissingPlan(shown).into());
         }
         self.change_text(&path, |text| {
             let text = text.unwrap_or_default();
@@ -275,17 +226,7 @@ pub(crate) fn git_error(error: &GitError) -> CommandError {
 
 /// All that is wrong with the configuration, one line each.
 pub(crate) fn config_error(errors: config::ConfigErrors) -> CommandError {
-    CommandError::new(errors.to_string()).hint("`ralph config show` lists all keys")
-}
-
-fn missing_plan(shown: &str) -> CommandError {
-    CommandError::new(format!("there is no plan file {shown}"))
-        .hint("`ralph plan` makes one of your specs, `ralph convert` one of another plan")
-}
-
-/// A file that cannot be read, with the place.
-pub(crate) fn parse_error(shown: &str, error: &format::ParseError) -> CommandError {
-    PlanError::damaged(shown, error).into()
+    ProjectReadError::from(errors).into()
 }
 
 fn edit_error(shown: &str, error: &EditError) -> CommandError {

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use ralph_host::plan_store::PlanError;
+use ralph_host::project_reader::ProjectReadError;
 use ralph_host::store::StoreError;
 
 /// What kind of end it is; decides the exit code.
@@ -77,6 +78,16 @@ impl CommandError {
 impl From<StoreError> for CommandError {
     fn from(error: StoreError) -> Self {
         Self::new(error.to_string()).maybe_hint(error.hint())
+    }
+}
+
+impl From<ProjectReadError> for CommandError {
+    fn from(error: ProjectReadError) -> Self {
+        let kind = match error {
+            ProjectReadError::NotAPlanName(_) => Kind::Usage,
+            _ => Kind::Failure,
+        };
+        Self { kind, ..Self::new(error.to_string()) }.maybe_hint(error.hint())
     }
 }
 

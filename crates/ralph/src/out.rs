@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use ralph_face::text::width;
-use serde_json::Value;
+use serde::Serialize;
 
 use crate::error::CommandError;
 
@@ -27,9 +27,15 @@ pub(crate) fn bytes(content: &[u8]) -> Result<(), CommandError> {
     }
 }
 
-/// Print one JSON value on one line.
-pub(crate) fn json(value: &Value) -> Result<(), CommandError> {
-    line(value.to_string())
+/// Print a value as JSON on one line.
+pub(crate) fn json(value: &impl Serialize) -> Result<(), CommandError> {
+    line(json_text(value)?)
+}
+
+/// A value as JSON on one line.
+pub(crate) fn json_text(value: &impl Serialize) -> Result<String, CommandError> {
+    serde_json::to_string(value)
+        .map_err(|e| CommandError::new(format!("this cannot be printed as JSON: {e}")))
 }
 
 /// Say something beside the data.

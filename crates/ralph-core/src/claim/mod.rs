@@ -23,6 +23,7 @@ pub use progress::{Taken, taken_from_progress};
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -49,7 +50,7 @@ pub struct Said<'a> {
 
 /// An agent's word about its task. Commands, answers and files all say it in this form, and the journal,
 /// `--json` and the API show it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Claim {
     /// The task is complete.

@@ -1,17 +1,26 @@
 //! Attempts as the journal's records tell them: how far each came and how it ended.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::judge::{Failure, Proof};
+use super::judge::{Failure, FailureKind, Proof};
 use super::record::{BackendEnd, Base, FailIntent, GateStart, LandIntent, Landing, Started};
-use crate::gate::GateVerdict;
+use crate::claim::Claim;
+use crate::gate::{GateCheck, GateStanding, GateVerdict};
+use crate::needs::Running;
+use crate::words::short;
+
+/// Most lines of a gate's output that a summary in words has.
+const MOST_LINES: usize = 6;
 
 /// How an attempt ended.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "result", rename_all = "snake_case")]
 pub enum Fate {
     /// It has not.
     Open,
+    /// It has not, and the loop that worked on it is gone.
+    Interrupted,
     /// Its work is where it belongs.
     Landed {
         /// The commit, unless nothing was committed.
@@ -32,7 +41,145 @@ pub enum Fate {
     Limited,
 }
 
-/// One attempt as `ralph attempts` shows it.
+impl Fate {
+    /// Whether it landed.
+    pub fn is_landed(&self) -> bool {
+        matches!(self, Self::Landed { .. })
+    }
+
+    /// Whether it was rolled back because of a failure that counts.
+    pub fn is_failed(&self) -> bool {
+        self.failure().is_some_and(|failure| failure.kind != FailureKind::Interrupted)
+    }
+
+    /// Why it failed, when it did.
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Failed { failure, .. } => Some(failure),
+            _ => None,
+        }
+    }
+
+    /// The commit or the ref that keeps the work.
+    pub fn kept(&self) -> Option<&str> {
+        match self {
+            Self::Landed { commit, .. } => commit.as_deref(),
+            Self::Failed { salvage, .. } => salvage.as_deref(),
+            Self::Open | Self::Interrupted | Self::Limited => None,
+        }
+    }
+
+    /// The fate in a word or two.
+    fn words(&self) -> String {
+        let (landing, proof) = match self {
+            Self::Interrupted => return "interrupted".to_owned(),
+            Self::Open => return "under way".to_owned(),
+            Self::Limited => return "usage limit".to_owned(),
+            Self::Failed { failure, .. } => return failure.kind.words().to_owned(),
+            Self::Landed { landing, proof, .. } => (landing, proof),
+        };
+        let landing = match landing {
+            Landing::Complete => "landed",
+            Landing::Partial => "landed in part",
+        };
+        match proof.remark() {
+            Some(remark) => format!("{landing}, {remark}"),
+            None => landing.to_owned(),
+        }
+    }
+}
+
+/// Everything that is shown about an attempt: the one object of `ralph attempts`, `ralph show`, the
+/// report and the API.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct AttemptSummary {
+    /// The id, unique for ever.
+    pub attempt: String,
+    /// The number.
+    pub iteration: u32,
+    /// The run that it belongs to.
+    pub run: String,
+    /// The task.
+    pub task_id: String,
+    /// The task's name.
+    pub name: String,
+    /// Failed attempts on the task before.
+    pub retry: u32,
+    /// The backend.
+    pub backend: String,
+    /// The model that was asked for.
+    pub model: Option<String>,
+    /// The log, relative to the root.
+    pub log: Option<String>,
+    /// When it began, RFC 3339.
+    pub started_at: String,
+    /// When it ended, RFC 3339.
+    pub ended_at: Option<String>,
+    /// How it ended.
+    #[serde(flatten)]
+    pub fate: Fate,
+    /// How it ended, in a word or two.
+    pub words: String,
+    /// How the backend ended, as a word.
+    pub outcome: Option<String>,
+    /// How the backend ended, in words.
+    pub outcome_message: Option<String>,
+    /// What the agent claims.
+    pub claim: Option<Claim>,
+    /// One line about what was done.
+    pub summary: String,
+    /// The backend's session.
+    pub session: Option<String>,
+    /// The file with the handoff.
+    pub handoff: Option<String>,
+    /// How many files it changed.
+    pub changed_files: Option<usize>,
+    /// Dollars, where known.
+    pub cost_usd: Option<f64>,
+    /// Tokens in and out, where known.
+    pub tokens: Option<(u64, u64)>,
+    /// Milliseconds of the backend's run.
+    pub duration_ms: Option<u64>,
+    /// What the gates said.
+    pub verdict: Option<GateVerdict>,
+}
+
+impl AttemptSummary {
+    /// The gates that ran.
+    pub fn checks(&self) -> &[GateCheck] {
+        self.verdict.as_ref().map(|verdict| verdict.checks.as_slice()).unwrap_or_default()
+    }
+
+    /// How many gates were green: `2 of 3`, and nothing when none ran.
+    pub fn gate_words(&self) -> Option<String> {
+        let checks = &self.verdict.as_ref()?.checks;
+        let green = checks.iter().filter(|check| check.is_green()).count();
+        let words = format!("{green} of {}", checks.len());
+        Some(if checks.is_empty() { "none".to_owned() } else { words })
+    }
+
+    /// Where its work is, short enough for a table.
+    pub fn kept_short(&self) -> Option<&str> {
+        let kept = self.fate.kept();
+        if self.fate.is_landed() { kept.map(short) } else { kept }
+    }
+}
+
+/// The lines that say what failed in a gate: the names of what failed, else the end of its output.
+pub fn failing_lines(check: &GateCheck) -> Vec<String> {
+    if !matches!(check.standing, GateStanding::New { .. } | GateStanding::Unclear { .. }) {
+        return Vec::new();
+    }
+    let mut named = check.new_failures();
+    named.truncate(MOST_LINES);
+    if !named.is_empty() {
+        return named;
+    }
+    let excerpt = || check.excerpt.lines().map(str::trim_end).filter(|line| !line.is_empty());
+    excerpt().skip(excerpt().count().saturating_sub(MOST_LINES)).map(str::to_owned).collect()
+}
+
+/// One attempt as the journal tells it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttemptView {
     /// How it began.
@@ -51,6 +198,43 @@ pub struct AttemptView {
     pub context: String,
 }
 
+impl AttemptView {
+    /// Sum it up. What a loop left open that is gone is not under way.
+    pub fn summary(&self, running: &Running) -> AttemptSummary {
+        let (started, end) = (&self.started, self.backend.as_ref());
+        let fate = match &self.fate {
+            Fate::Open if *running == Running::Nobody => Fate::Interrupted,
+            fate => fate.clone(),
+        };
+        AttemptSummary {
+            attempt: started.attempt.clone(),
+            iteration: started.iteration,
+            run: started.run.clone(),
+            task_id: started.task.clone(),
+            name: started.name.clone(),
+            retry: started.retries,
+            backend: started.backend.clone(),
+            model: started.model.clone(),
+            log: started.log.clone(),
+            started_at: self.at.clone(),
+            ended_at: self.ended_at.clone(),
+            words: fate.words(),
+            fate,
+            outcome: end.map(|end| end.outcome.word().to_owned()),
+            outcome_message: end.map(|end| end.outcome.to_string()),
+            claim: end.map(|end| end.claim.clone()),
+            summary: end.map(|end| end.summary.clone()).unwrap_or_default(),
+            session: end.and_then(|end| end.session.clone()),
+            handoff: end.and_then(|end| end.handoff.clone()),
+            changed_files: end.map(|end| end.changed),
+            cost_usd: end.and_then(|end| end.cost),
+            tokens: end.and_then(|end| end.tokens),
+            duration_ms: end.map(|end| end.took_ms),
+            verdict: self.verdict.clone(),
+        }
+    }
+}
+
 /// How far an attempt that is under way has come.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Phase {
@@ -62,6 +246,32 @@ pub enum Phase {
     Landing(Box<LandIntent>),
     /// The work is being rolled back.
     RollingBack(Box<FailIntent>),
+}
+
+/// The kinds of phases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PhaseKind {
+    /// A backend may be running.
+    Backend,
+    /// Gates decide about what it left.
+    Gates,
+    /// The work is being landed.
+    Landing,
+    /// The work is being rolled back.
+    RollingBack,
+}
+
+impl Phase {
+    /// The kind of phase.
+    pub fn kind(&self) -> PhaseKind {
+        match self {
+            Self::Running => PhaseKind::Backend,
+            Self::Ended(_) => PhaseKind::Gates,
+            Self::Landing(_) => PhaseKind::Landing,
+            Self::RollingBack(_) => PhaseKind::RollingBack,
+        }
+    }
 }
 
 /// An attempt that is under way, or was when a crash came.

@@ -401,7 +401,7 @@ impl std::fmt::Display for EventKind<'_> {
                 match end.fate {
                     Fate::Failed { failure, .. } => f.write_str(&failure.message),
                     Fate::Limited => f.write_str("usage limit"),
-                    Fate::Landed { .. } | Fate::Open => f.write_str("landed"),
+                    Fate::Landed { .. } | Fate::Open | Fate::Interrupted => f.write_str("landed"),
                 }
             }
             Self::Amendments(amended) => {

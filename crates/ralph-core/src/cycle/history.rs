@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::attempts::{AttemptView, Fate, GateSeen, OpenAttempt, Phase};
 use super::build::End;
 use super::judge::{Failure, FailureKind, Proof};
@@ -17,7 +20,7 @@ use crate::memory::roles::directive::PostDirective;
 use crate::plan::Id;
 
 /// What was handed over and is not in the knowledge index yet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unindexed {
     /// Bytes of handoffs.
     pub bytes: u64,

@@ -1,5 +1,6 @@
 //! Whether an attempt counts: a claim, green gates and a changed tree, or a reason why not.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::Outcome;
@@ -9,7 +10,7 @@ use crate::plan::Task;
 use crate::words::count;
 
 /// How far a landed result is proven.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
     /// A gate was green, and none that counts was red.
@@ -57,7 +58,9 @@ pub struct Evidence<'a> {
 }
 
 /// Why an attempt failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
     /// A gate is red.
@@ -129,7 +132,7 @@ impl FailureKind {
 }
 
 /// A failed attempt.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Failure {
     /// What kind.
     pub kind: FailureKind,

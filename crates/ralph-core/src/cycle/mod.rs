@@ -30,7 +30,9 @@ pub(crate) mod sample_tests;
 mod staged;
 mod state;
 
-pub use attempts::{AttemptView, Fate, GateSeen, OpenAttempt, Phase};
+pub use attempts::{
+    AttemptSummary, AttemptView, Fate, GateSeen, OpenAttempt, Phase, PhaseKind, failing_lines,
+};
 pub use breaker::{Breaker, Tripped};
 pub use build::{End, Limits, OnceEnd, Progress, Signal, Step, exit_code, next_step, remaining};
 pub use event::{AttemptEnd, Event, EventKind, NoDetails, StreamedEvent, WaitTick, events_of};
@@ -49,4 +51,4 @@ pub use staged::{
     Came, ConstructStart, IterationStart, Lap, NotVerified, Ruling, StageEnd, StageKind,
     StageStart, Staged,
 };
-pub use state::state_of;
+pub use state::{StateFile, state_of};

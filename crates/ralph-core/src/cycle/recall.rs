@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::attempts::{AttemptView, Fate};
@@ -11,7 +12,7 @@ use super::record::{BackendEnd, Landing, PlanAmended, RunStart, Started};
 use crate::plan::{AmendmentOutcome, Plan, State, Task};
 
 /// A change of the plan by an agent, as reports and the page show it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AmendmentRow {
     /// When, RFC 3339.
     pub at: String,

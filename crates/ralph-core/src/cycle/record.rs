@@ -1,5 +1,6 @@
 //! What the journal holds: one record a line, intents before something changes and facts after it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -435,8 +436,9 @@ pub struct PlanAmended {
 }
 
 /// Which tree a gate looks at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "GateTree")]
 pub enum On {
     /// What the backend left.
     #[default]
@@ -635,7 +637,7 @@ fn is_zero(bytes: &u64) -> bool {
 }
 
 /// How a landed attempt leaves its task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Landing {
     /// Finished.

@@ -338,7 +338,7 @@ fn told(history: &History) -> Option<Fate> {
     match &mut fate {
         Fate::Landed { commit, .. } => *commit = None,
         Fate::Failed { salvage, .. } => *salvage = None,
-        Fate::Limited | Fate::Open => {}
+        Fate::Limited | Fate::Open | Fate::Interrupted => {}
     }
     Some(fate)
 }

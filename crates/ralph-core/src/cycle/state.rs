@@ -5,14 +5,13 @@
 //! last `orchestrator_end` of the event stream.
 
 use serde::Serialize;
-use serde_json::Value;
 
 use super::build::End;
 use super::history::History;
 
 /// The fields of the file, in its order.
-#[derive(Serialize)]
-struct StateFile<'h> {
+#[derive(Clone, Debug, Serialize)]
+pub struct StateFile<'h> {
     /// The highest iteration number.
     current_iteration: u32,
     /// The last task that was worked on.
@@ -32,7 +31,7 @@ struct StateFile<'h> {
 }
 
 /// How the loop stands.
-#[derive(Serialize)]
+#[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Status {
     /// It goes on, or a crash ended it.
@@ -49,9 +48,9 @@ enum Status {
     Paused,
 }
 
-/// What the file holds; `null` before the first run.
-pub fn state_of(history: &History) -> Value {
-    let file = history.run.as_ref().map(|run| StateFile {
+/// What the file holds; nothing before the first run.
+pub fn state_of(history: &History) -> Option<StateFile<'_>> {
+    history.run.as_ref().map(|run| StateFile {
         current_iteration: history.iteration,
         last_task_id: history.last_task.as_deref(),
         status: status(history),
@@ -60,8 +59,7 @@ pub fn state_of(history: &History) -> Value {
         total_handoff_bytes_since_compaction: history.unindexed.bytes,
         coding_iterations_since_compaction: history.unindexed.iterations,
         last_compaction_iteration: history.unindexed.since,
-    });
-    serde_json::to_value(file).unwrap_or_default()
+    })
 }
 
 fn status(history: &History) -> Status {

@@ -1,11 +1,17 @@
+use serde_json::Value;
+
 use super::super::model_tests::*;
 use super::*;
 use crate::backend::Outcome;
 use crate::control::Command;
 use crate::cycle::{BackendEnd, End, Landing, Record, Signal, Tripped};
 
+fn state(history: &History) -> Value {
+    serde_json::to_value(state_of(history)).unwrap()
+}
+
 fn over(end: &End) -> Value {
-    state_of(&history([run("r1", 0), run_ended(end.clone(), 1)]))["status"].clone()
+    state(&history([run("r1", 0), run_ended(end.clone(), 1)]))["status"].clone()
 }
 
 fn handed_over(
@@ -24,7 +30,7 @@ fn the_file_has_exactly_the_eight_fields_that_its_readers_know() {
     for n in 3..=5 {
         records.extend(handed_over(&n.to_string(), n, &Outcome::Success, 5_000));
     }
-    let state = state_of(&history(records));
+    let state = state(&history(records));
     assert_eq!(
         serde_json::to_string(&state).unwrap(),
         r#"{"current_iteration":5,"last_task_id":"T-003","status":"running","mode":"handoff-only","started_at":"t0","total_handoff_bytes_since_compaction":15000,"coding_iterations_since_compaction":3,"last_compaction_iteration":2}"#
@@ -33,7 +39,7 @@ fn the_file_has_exactly_the_eight_fields_that_its_readers_know() {
 
 #[test]
 fn before_the_first_run_there_is_no_file() {
-    assert_eq!(state_of(&history([])), Value::Null);
+    assert!(state_of(&history([])).is_none());
 }
 
 #[test]
@@ -60,7 +66,7 @@ fn every_end_has_a_word_that_readers_know_and_only_success_is_complete() {
 
 #[test]
 fn a_paused_run_says_so_and_a_new_run_is_running() {
-    let status = |records: Vec<Record>| state_of(&history(records))["status"].clone();
+    let status = |records: Vec<Record>| state(&history(records))["status"].clone();
     let records = vec![run("r1", 0), command("c1", &Command::Pause)];
     assert_eq!(status(records.clone()), "paused");
     assert_eq!(
@@ -76,7 +82,7 @@ fn a_new_run_keeps_the_iteration_number_and_the_last_task() {
     let mut records = vec![run("r1", 0)];
     records.extend(lands("a", 4, "T-002", Landing::Complete));
     records.push(run("r2", 0));
-    let state = state_of(&history(records));
+    let state = state(&history(records));
     assert_eq!(state["current_iteration"], 4);
     assert_eq!(state["last_task_id"], "T-002");
 }
@@ -86,7 +92,7 @@ fn a_usage_limit_is_no_coding_iteration() {
     let outcome = Outcome::RateLimit { resets_at: None, message: "x".into() };
     let mut records = vec![run("r1", 0)];
     records.extend(handed_over("a", 1, &outcome, 9));
-    let state = state_of(&history(records));
+    let state = state(&history(records));
     assert_eq!(state["coding_iterations_since_compaction"], 0);
     assert_eq!(state["total_handoff_bytes_since_compaction"], 0);
 }

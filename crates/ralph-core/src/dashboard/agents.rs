@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::state::Facts;
@@ -15,7 +16,7 @@ const MOST: usize = 500;
 const LISTED: usize = 8;
 
 /// An agent that plans, verifies, investigates or breaks down.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct AgentRow {
     /// The consultation's id and the agent's number in the journal.
     pub id: String,
@@ -99,7 +100,7 @@ impl AgentRows {
 }
 
 /// A stage that has ended.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StageRow {
     /// Which one.
     pub stage: &'static str,
@@ -110,7 +111,7 @@ pub struct StageRow {
 }
 
 /// Where `construct` or `agent` is with its spec.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SpecNow {
     /// The spec.
     pub spec: String,

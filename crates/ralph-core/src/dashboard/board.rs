@@ -1,16 +1,15 @@
 //! The plan as a board: every task as a card, and one task with all its attempts.
 
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
-use super::rows::{AttemptRow, attempt_row};
-use crate::cycle::History;
+use crate::cycle::{AttemptSummary, History};
 use crate::needs::Running;
 use crate::plan::{Lookup, Plan, Priority, State, Task, TombstoneKind, Trust, obstacle, runnable};
-use crate::view::{self, Tally, stage_word};
+use crate::view::{Tally, stage_word};
 
 /// A task as a card.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Card {
     /// Its id.
     pub id: String,
@@ -35,7 +34,7 @@ pub struct Card {
 }
 
 /// An open question or bug.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct IssueCard {
     /// Its id.
     pub id: String,
@@ -46,7 +45,7 @@ pub struct IssueCard {
 }
 
 /// A page of the plan.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Board {
     /// The plan's title, where it has one.
     pub title: Option<String>,
@@ -183,7 +182,7 @@ impl<'h> Effort<'h> {
 }
 
 /// One record of a task's past.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Deed {
     /// accept, reject or delete.
     pub kind: TombstoneKind,
@@ -194,18 +193,18 @@ pub struct Deed {
 }
 
 /// One task with all its attempts.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TaskPage {
     /// The card.
     pub card: Card,
     /// All fields, as `ralph query` shows them; null for a task that has left the plan.
-    pub task: Value,
+    pub task: Option<Task>,
     /// Tasks that wait for it.
     pub dependents: Vec<String>,
     /// What became of it before.
     pub past: Vec<Deed>,
     /// Its attempts, newest first.
-    pub attempts: Vec<AttemptRow>,
+    pub attempts: Vec<AttemptSummary>,
 }
 
 /// Everything about a task; `None` when neither plan nor history know it.
@@ -213,8 +212,8 @@ pub fn task_page(plan: &Plan, history: &History, running: &Running, id: &str) ->
     let lookup = Lookup::new(plan);
     let task = plan.tasks.iter().find(|t| t.id.as_str() == id);
     let stones: Vec<_> = plan.tombstones.iter().filter(|s| s.id.as_str() == id).collect();
-    let mut attempts: Vec<AttemptRow> =
-        history.of_task(id).map(|view| attempt_row(view, running)).collect();
+    let mut attempts: Vec<AttemptSummary> =
+        history.of_task(id).map(|view| view.summary(running)).collect();
     attempts.reverse();
     let card = match (task, stones.last(), attempts.first()) {
         (Some(task), ..) => card(task, &lookup),
@@ -236,7 +235,7 @@ pub fn task_page(plan: &Plan, history: &History, running: &Running, id: &str) ->
     let waits = |t: &&Task| t.deps.iter().any(|d| d.as_str() == id);
     Some(TaskPage {
         card,
-        task: task.map(view::task).unwrap_or_default(),
+        task: task.cloned(),
         dependents: plan.tasks.iter().filter(waits).map(|t| t.id.to_string()).collect(),
         past: stones
             .iter()

@@ -3,7 +3,11 @@
 //! The queue of commands forgives what a hand may have written. A program that asks is better told at
 //! once that it asked for the wrong thing, so nothing is guessed here and nothing is cut.
 
-use serde_json::Value;
+use std::collections::BTreeMap;
+
+use schemars::generate::SchemaGenerator;
+use schemars::{JsonSchema, Schema, json_schema};
+use serde::Deserialize;
 
 use crate::control::{Command, Doing, Effect, SETTINGS, Setting, effect, promise};
 use crate::cycle::History;
@@ -15,65 +19,154 @@ const LONGEST_NOTE: usize = 4_000;
 /// Most digits of a delay: a day has 86,400 seconds.
 const LONGEST_DELAY: usize = 5;
 
-/// The commands that there are.
-const WORDS: [&str; 8] = [
-    "pause",
-    "resume",
-    "skip-task",
-    "inject-note",
-    "stop",
-    "kill-attempt",
-    "retry-task",
-    "set-setting",
-];
+/// A command for the loop, as a request carries it.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(tag = "command", rename_all = "kebab-case")]
+pub enum CommandRequest {
+    /// Begin nothing new.
+    Pause,
+    /// Go on.
+    Resume,
+    /// Leave a task out.
+    SkipTask(TaskChoice),
+    /// Tell the next backend something.
+    InjectNote {
+        /// At most 4000 characters.
+        #[schemars(length(max = 4000), regex(pattern = r"\S"))]
+        note: String,
+    },
+    /// End the loop after the attempt that runs.
+    Stop,
+    /// End the attempt that runs, now.
+    KillAttempt,
+    /// Give a task another chance.
+    RetryTask(TaskChoice),
+    /// Change a setting of the running loop and of `ralph.toml`.
+    SetSetting(SettingRequest),
+}
 
-/// The command that the body of a request asks for.
-pub fn check(body: &Value) -> Result<Command, String> {
-    let Some(word) = body["command"].as_str() else {
-        return Err("`command` is missing: it says what to do, for example \"pause\"".to_owned());
-    };
-    let text = |field: &str| {
-        let text = body[field].as_str().map(str::trim).unwrap_or_default();
-        if text.is_empty() { Err(format!("`{word}` needs `{field}`, a text")) } else { Ok(text) }
-    };
-    let task = || match text("task_id")? {
-        id if id.contains(char::is_control) => Err("that is no id of a task".to_owned()),
-        id => Ok(Id::new(id)),
-    };
-    Ok(match word {
-        "pause" => Command::Pause,
-        "resume" => Command::Resume,
-        "skip-task" => Command::Skip(task()?),
-        "inject-note" => match text("note")? {
-            note if note.chars().count() > LONGEST_NOTE => {
-                return Err(format!("`note` is longer than {LONGEST_NOTE} characters"));
-            }
-            note => Command::Note(note.to_owned()),
-        },
-        "stop" => Command::Stop,
-        "kill-attempt" => Command::KillAttempt,
-        "retry-task" => Command::Retry(task()?),
-        "set-setting" => {
-            text("key")?;
-            Command::Set(setting(body["key"].as_str().unwrap_or_default(), &body["value"])?)
-        }
-        _ => {
-            let known = WORDS.join(", ");
-            return Err(format!("there is no command of that name; there are {known}"));
-        }
-    })
+/// The task that a command is about.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+pub struct TaskChoice {
+    /// The id of a task.
+    #[schemars(regex(
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\x00-\x1f\x7f-\x9f\s][^\x00-\x1f\x7f-\x9f]*$"
+    ))]
+    pub task_id: String,
 }
 
 /// A setting by either of its names, with the value that it shall have.
-pub fn setting(name: &str, value: &Value) -> Result<Setting, String> {
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct SettingRequest {
+    /// The key, or the name of its variable.
+    pub key: String,
+    /// The value.
+    pub value: SettingValue,
+}
+
+/// Settings by either of their names.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct SettingsRequest(pub BTreeMap<String, SettingValue>);
+
+/// The value of a setting.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum SettingValue {
+    /// A word, or a number as text.
+    Text(String),
+    /// A number.
+    Number(f64),
+}
+
+impl JsonSchema for SettingRequest {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "SettingRequest".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let one = |(variable, key): (&str, &str)| {
+            json_schema!({
+                "type": "object",
+                "required": ["key", "value"],
+                "properties": { "key": { "enum": [key, variable] }, "value": value_schema(key) },
+            })
+        };
+        json_schema!({ "oneOf": SETTINGS.map(one) })
+    }
+}
+
+impl JsonSchema for SettingsRequest {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "SettingsRequest".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let both = |(variable, key)| [(key, value_schema(key)), (variable, value_schema(key))];
+        let properties: BTreeMap<&str, Schema> = SETTINGS.into_iter().flat_map(both).collect();
+        json_schema!({
+            "type": "object", "minProperties": 1, "additionalProperties": false,
+            "properties": properties,
+        })
+    }
+}
+
+/// The values that a setting takes.
+fn value_schema(key: &str) -> Schema {
+    match key {
+        "gate_strategy" => json_schema!({ "enum": ["strict", "lenient", "tests_only"] }),
+        "mode" => {
+            json_schema!({ "enum": ["handoff-only", "handoff-plus-index", "agent-orchestrated"] })
+        }
+        "min_delay" => json_schema!({ "oneOf": [
+            { "type": "integer", "minimum": 0, "maximum": 99999 },
+            { "type": "string", "pattern": "^[0-9]{1,5}(ms|s|m|h)?$" },
+        ]}),
+        "max_turns" => json_schema!({ "type": "integer", "minimum": 1, "maximum": u32::MAX }),
+        _ => json_schema!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }),
+    }
+}
+
+impl TryFrom<CommandRequest> for Command {
+    type Error = String;
+
+    fn try_from(request: CommandRequest) -> Result<Self, String> {
+        Ok(match request {
+            CommandRequest::Pause => Self::Pause,
+            CommandRequest::Resume => Self::Resume,
+            CommandRequest::Stop => Self::Stop,
+            CommandRequest::KillAttempt => Self::KillAttempt,
+            CommandRequest::SkipTask(task) => Self::Skip(task.id()?),
+            CommandRequest::RetryTask(task) => Self::Retry(task.id()?),
+            CommandRequest::InjectNote { note } => match note.trim() {
+                "" => return Err("`note` is empty".to_owned()),
+                note if note.chars().count() > LONGEST_NOTE => {
+                    return Err(format!("`note` is longer than {LONGEST_NOTE} characters"));
+                }
+                note => Self::Note(note.to_owned()),
+            },
+            CommandRequest::SetSetting(SettingRequest { key, value }) => {
+                Self::Set(setting(&key, &value)?)
+            }
+        })
+    }
+}
+
+impl TaskChoice {
+    fn id(&self) -> Result<Id, String> {
+        match self.task_id.trim() {
+            "" => Err("`task_id` is empty".to_owned()),
+            id if id.contains(char::is_control) => Err("that is no id of a task".to_owned()),
+            id => Ok(Id::new(id)),
+        }
+    }
+}
+
+/// A setting by either of its names, with the value that it shall have.
+pub fn setting(name: &str, value: &SettingValue) -> Result<Setting, String> {
     let text = match value {
-        Value::String(text) => text.clone(),
+        SettingValue::Text(text) => text.clone(),
         // 2 and 2.0 are the same number to JSON.
-        Value::Number(number) => match number.as_f64().filter(|n| n.fract() == 0.0) {
-            Some(whole) if number.is_f64() => format!("{whole:.0}"),
-            _ => number.to_string(),
-        },
-        _ => return Err("a setting needs a word or a number".to_owned()),
+        SettingValue::Number(number) => number.to_string(),
     };
     let setting = Setting::new(name, &text)?;
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -113,9 +206,15 @@ pub fn outlook(command: &Command, doing: Option<Doing<'_>>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+
+    fn check(body: &Value) -> Result<Command, String> {
+        let request: CommandRequest =
+            serde_json::from_value(body.clone()).map_err(|e| e.to_string())?;
+        request.try_into()
+    }
 
     #[test]
     fn the_bodies_of_seed_tools_are_taken_as_they_are() {
@@ -126,26 +225,19 @@ mod tests {
                 Command::Note("Check auth module".into()),
             ),
             (json!({"command": "skip-task", "task_id": "T-005"}), Command::Skip(Id::new("T-005"))),
+            (json!({"command": "retry-task", "task_id": "T-5"}), Command::Retry(Id::new("T-5"))),
+            (json!({"command": "kill-attempt"}), Command::KillAttempt),
         ] {
             assert_eq!(check(&body), Ok(wanted), "{body}");
         }
-    }
-
-    #[test]
-    fn every_command_that_is_told_of_is_known() {
-        for word in WORDS {
-            let body = json!({
-                "command": word, "task_id": "t", "note": "n", "key": "mode", "value": "handoff-only",
-            });
-            assert_eq!(check(&body).map(|command| command.word()), Ok(word));
-        }
+        let set = json!({"command": "set-setting", "key": "mode", "value": "handoff-only"});
+        assert_eq!(check(&set).map(|command| command.word()), Ok("set-setting"));
     }
 
     #[test]
     fn what_is_not_listed_or_of_another_kind_is_refused() {
         for body in [
             json!({}),
-            json!([]),
             json!("pause"),
             json!({"command": "rm"}),
             json!({"command": 7}),
@@ -165,7 +257,10 @@ mod tests {
 
     #[test]
     fn both_names_of_a_setting_lead_to_its_key_and_no_other_key_can_be_set() {
-        let key = |name: &str, value: Value| setting(name, &value).map(|s| (s.key, s.value));
+        let key = |name: &str, value: Value| {
+            let value: SettingValue = serde_json::from_value(value).unwrap();
+            setting(name, &value).map(|s| (s.key, s.value))
+        };
         assert_eq!(
             key("RALPH_VALIDATION_STRATEGY", json!("strict")),
             key("gate_strategy", json!("strict"))

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::config::Config;
-use crate::cycle::{Entry, History};
+use crate::cycle::{Entry, Fate, History, PhaseKind};
 use crate::format::{self, Format};
 use crate::inbox::Inbox;
 use crate::needs::NeedKind;
@@ -57,7 +57,7 @@ fn lands(id: &str, n: u32, task: &str) -> Vec<Value> {
         ended(id, 0.5),
         judged(id, true),
         json!({"record": "land_intent", "attempt": id, "landing": "complete", "proof": "proven",
-            "summary": "did it", "task": {}}),
+            "summary": "did it", "task": {"state": "pending"}}),
         json!({"record": "landed", "attempt": id, "commit": "c0ffee"}),
     ]
 }
@@ -122,7 +122,7 @@ fn screen(records: &[Value], plan: &Plan, running: &Running, meter: Meter) -> St
 fn a_project_without_a_run_says_so_and_is_idle() {
     let empty = Plan::empty(Format::Jsonl);
     let state = screen(&[], &empty, &Running::Nobody, Meter::default());
-    assert_eq!((state.run.status, state.health.word), ("never", HealthWord::Idle));
+    assert_eq!((state.run.status, state.health.word), (LoopStatus::Never, HealthWord::Idle));
     assert!(state.needs.is_empty() && state.attempt.is_none() && state.context.is_none());
 }
 
@@ -133,13 +133,16 @@ fn the_first_screen_tells_what_runs_how_far_and_what_it_cost() {
     records.push(started("b", 2, "t-aaaa"));
     let meter = Meter { used: Some(150_000), window: Some(200_000), cost: Some(0.1) };
     let state = screen(&records, &tasks(), &Running::Pid(7), meter);
-    assert_eq!((state.run.status, state.run.pid), ("running", Some(7)));
+    assert_eq!((state.run.status, state.run.pid), (LoopStatus::Running, Some(7)));
     assert_eq!(state.run.words, "sim works on t-aaaa.");
     let attempt = state.attempt.unwrap();
-    assert_eq!((attempt.phase, attempt.timeout_s, attempt.row.iteration), ("backend", 600, 2));
+    assert_eq!(
+        (attempt.phase, attempt.timeout_s, attempt.summary.iteration),
+        (PhaseKind::Backend, 600, 2)
+    );
     assert_eq!(attempt.elapsed_s, 30 * 60 - 6);
     assert_eq!((attempt.gates[0].passed, attempt.gates[0].this_attempt), (Some(false), false));
-    assert!((state.cost.run_usd - 0.35).abs() < 1e-9, "{:?}", state.cost);
+    assert!((state.cost.run.usd - 0.35).abs() < 1e-9, "{:?}", state.cost);
     assert_eq!(state.context.unwrap().used, 150_000);
     assert_eq!((state.tasks.pending, state.tasks.accepted, state.tasks_total), (2, 1, 4));
     assert_eq!(state.health.word, HealthWord::Attention);
@@ -178,20 +181,22 @@ fn a_gate_runs_from_its_start_to_its_end_and_no_longer_than_its_attempt() {
         let gate = &state.attempt.unwrap().gates[0];
         (gate.state, gate.passed, gate.elapsed_s.is_some())
     };
-    assert_eq!(at(3), ("waiting", None, false));
-    assert_eq!(at(4), ("running", None, true));
-    assert_eq!(at(5), ("failed", Some(false), false));
+    assert_eq!(at(3), (GateState::Waiting, None, false));
+    assert_eq!(at(4), (GateState::Running, None, true));
+    assert_eq!(at(5), (GateState::Failed, Some(false), false));
     let mut killed = all[..4].to_vec();
     killed.push(json!({"record": "fail_intent", "attempt": "a", "retries": 0,
         "failure": {"kind": "interrupted", "message": "ended"}}));
     let state = screen(&killed, &tasks(), &Running::Pid(1), Meter::default());
-    assert_eq!(state.attempt.unwrap().gates[0].state, "waiting");
+    assert_eq!(state.attempt.unwrap().gates[0].state, GateState::Waiting);
 }
 
 #[test]
 fn gates_and_landing_are_phases_of_their_own() {
     let all = lands("a", 1, "t-aaaa");
-    for (upto, phase) in [(1, "backend"), (2, "gates"), (3, "gates"), (4, "landing")] {
+    let gates = PhaseKind::Gates;
+    for (upto, phase) in [(1, PhaseKind::Backend), (2, gates), (3, gates), (4, PhaseKind::Landing)]
+    {
         let records: Vec<Value> = [run()].into_iter().chain(all[..upto].iter().cloned()).collect();
         let state = screen(&records, &tasks(), &Running::Pid(1), Meter::default());
         assert_eq!(state.attempt.unwrap().phase, phase);
@@ -202,11 +207,11 @@ fn gates_and_landing_are_phases_of_their_own() {
 fn a_run_whose_process_is_gone_has_crashed_and_needs_a_person() {
     let records = [run(), started("a", 1, "t-aaaa")];
     let state = screen(&records, &tasks(), &Running::Nobody, Meter::default());
-    assert_eq!((state.run.status, state.health.word), ("crashed", HealthWord::Stopped));
+    assert_eq!((state.run.status, state.health.word), (LoopStatus::Crashed, HealthWord::Stopped));
     assert_eq!(state.needs[0].kind, NeedKind::Crashed);
     assert_eq!(state.needs[0].command, "ralph build");
     assert_eq!((state.attempt, state.run.elapsed_s), (None, None), "nothing is under way");
-    assert_eq!(state.recent[0].result, "interrupted");
+    assert_eq!(state.recent[0].fate, Fate::Interrupted);
 }
 
 #[test]
@@ -219,7 +224,7 @@ fn a_pause_and_a_question_for_a_person_are_needs() {
     let kinds: Vec<_> = state.needs.iter().map(|need| need.kind).collect();
     assert_eq!(
         (state.run.status, &kinds[..]),
-        ("paused", &[NeedKind::Paused, NeedKind::Decide][..])
+        (LoopStatus::Paused, &[NeedKind::Paused, NeedKind::Decide][..])
     );
 }
 
@@ -228,7 +233,7 @@ fn a_wait_for_a_usage_limit_says_until_when() {
     let wait = json!({"record": "waiting", "attempt": "a", "until": 1_737_369_060, "backend": "x",
         "reason": "5 hours"});
     let state = screen(&[run(), wait], &tasks(), &Running::Pid(1), Meter::default());
-    assert_eq!((state.run.status, state.run.wait_s), ("waiting", Some(60)));
+    assert_eq!((state.run.status, state.run.wait_s), (LoopStatus::Waiting, Some(60)));
     assert_eq!(state.run.wait_until.as_deref(), Some("2025-01-20T10:31:00Z"));
 }
 
@@ -259,10 +264,10 @@ fn a_task_page_has_its_attempts_newest_first_and_who_waits_for_it() {
     records.extend(lands("b", 2, "t-aaaa"));
     let history = History::of(&journal(&records));
     let page = task_page(&tasks(), &history, &Running::Nobody, "t-aaaa").unwrap();
-    let results: Vec<_> = page.attempts.iter().map(|a| (a.iteration, a.result)).collect();
-    assert_eq!(results, [(2, "landed"), (1, "failed")]);
+    let results: Vec<_> = page.attempts.iter().map(|a| (a.iteration, a.fate.is_landed())).collect();
+    assert_eq!(results, [(2, true), (1, false)]);
     assert_eq!((page.dependents, page.card.cost_usd), (vec!["t-bbbb".to_owned()], 0.75));
-    assert_eq!(page.attempts[1].salvage.as_deref(), Some("refs/ralph/r1/salvage/a"));
+    assert_eq!(page.attempts[1].fate.kept(), Some("refs/ralph/r1/salvage/a"));
     assert_eq!(
         task_page(&tasks(), &history, &Running::Nobody, "t-dddd").unwrap().card.state,
         "accepted"

@@ -1,5 +1,6 @@
 //! The gates of the attempt under way, as they run.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::between;
@@ -7,8 +8,22 @@ use super::state::Facts;
 use crate::cycle::{On, OpenAttempt, Phase};
 use crate::gate::{Gate, Need};
 
+/// Where a gate is in an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GateState {
+    /// It has not begun.
+    Waiting,
+    /// It runs.
+    Running,
+    /// It was green.
+    Passed,
+    /// It was red.
+    Failed,
+}
+
 /// A gate.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GateNow {
     /// Its name.
     pub name: String,
@@ -20,11 +35,11 @@ pub struct GateNow {
     pub passed: Option<bool>,
     /// Whether that was in this attempt.
     pub this_attempt: bool,
-    /// `waiting`, `running`, `passed` or `failed` in this attempt.
-    pub state: &'static str,
+    /// Where it is in this attempt.
+    pub state: GateState,
     /// Seconds since it began, while it runs.
     pub elapsed_s: Option<u64>,
-    /// While it runs: `result`, what the backend left; `base`, what that started from; or `alone`.
+    /// The tree that it looks at, while it runs.
     pub on: Option<On>,
 }
 
@@ -52,10 +67,10 @@ pub(super) fn gate_now(facts: &Facts<'_>, open: &OpenAttempt, gate: Gate) -> Gat
     });
     GateNow {
         state: match (running, said) {
-            (Some(_), _) => "running",
-            (None, Some((true, true))) => "passed",
-            (None, Some((false, true))) => "failed",
-            _ => "waiting",
+            (Some(_), _) => GateState::Running,
+            (None, Some((true, true))) => GateState::Passed,
+            (None, Some((false, true))) => GateState::Failed,
+            _ => GateState::Waiting,
         },
         elapsed_s: running.and_then(|seen| between(&seen.at, facts.now)),
         on: running.map(|seen| seen.start.on),

@@ -1,6 +1,6 @@
 //! How it goes.
 
-use super::state::{Facts, Health, HealthWord, LoopNow, budget};
+use super::state::{Facts, Health, HealthWord, LoopNow, LoopStatus, budget};
 use crate::cycle::{AttemptView, End, Fate};
 use crate::needs::{Need, NeedKind};
 use crate::plan::{self, Item, Stage};
@@ -16,25 +16,27 @@ pub(super) fn health(facts: &Facts<'_>, run: &LoopNow, needs: &[Need]) -> Health
     let history = facts.history;
     let mut why = Vec::new();
     let mut word = match run.status {
-        "running" => HealthWord::Healthy,
-        "never" => HealthWord::Idle,
-        "ended" if history.run_end.as_ref().is_some_and(|run| run.end == End::Complete) => {
+        LoopStatus::Running => HealthWord::Healthy,
+        LoopStatus::Never => HealthWord::Idle,
+        LoopStatus::Ended
+            if history.run_end.as_ref().is_some_and(|run| run.end == End::Complete) =>
+        {
             HealthWord::Idle
         }
-        "paused" => {
+        LoopStatus::Paused => {
             why.push(PAUSED.to_owned());
             HealthWord::Attention
         }
-        "waiting" => {
+        LoopStatus::Waiting => {
             why.push(run.words.clone());
             HealthWord::Attention
         }
-        _ => {
+        LoopStatus::Ended | LoopStatus::Crashed => {
             why.push(run.words.clone());
             HealthWord::Stopped
         }
     };
-    let failed = |view: &&AttemptView| matches!(view.fate, Fate::Failed { .. });
+    let failed = |view: &&AttemptView| view.fate.failure().is_some();
     let ended = history.attempts.iter().rev().filter(|view| view.fate != Fate::Open);
     let row = ended.take_while(failed).count();
     let mut attention = |text: String| {
@@ -65,7 +67,7 @@ pub(super) fn health(facts: &Facts<'_>, run: &LoopNow, needs: &[Need]) -> Health
         attention(format!("{stuck} {noun} {verb} a person"));
     }
     let (stage, items) = plan::next(facts.plan);
-    if stage == Stage::Blocked && items.iter().any(|item| matches!(item, Item::Stuck(..))) {
+    if stage == Stage::Blocked && items.iter().any(|item| matches!(item, Item::Stuck { .. })) {
         attention("work is left, but none of it can go on".to_owned());
     }
     let damaged = needs.iter().filter(|need| need.kind == NeedKind::Damaged);

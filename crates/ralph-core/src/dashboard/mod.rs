@@ -20,19 +20,17 @@ mod gates;
 mod health;
 mod numbers;
 pub mod redact;
-mod rows;
 mod state;
 mod timeline;
 
 pub use crate::needs::{Need, Running};
 pub use agents::{AgentRow, AgentRows, SpecNow, StageRow, spec_now};
 pub use board::{Board, Card, Deed, IssueCard, TaskPage, board, task_page};
-pub use gates::GateNow;
+pub use gates::{GateNow, GateState};
 pub use numbers::{Group, Numbers, Point, numbers};
-pub use rows::{AttemptRow, attempt_row, phase_word};
 pub use state::{
-    AttemptNow, ContextNow, CostNow, Facts, Health, HealthWord, InboxCount, LoopNow, Meter, State,
-    UNREADABLE, state,
+    AttemptNow, ContextNow, CostNow, Facts, Health, HealthWord, InboxCount, LoopNow, LoopStatus,
+    Meter, State, UNREADABLE, state,
 };
 pub use timeline::{Span, SpanKind, Timeline};
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::between;
@@ -12,7 +13,7 @@ use crate::cycle::{AttemptView, FailureKind, Fate, History, Landing, Spending};
 const MOST_POINTS: usize = 400;
 
 /// Everything about how the work went.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Numbers {
     /// All attempts.
     pub attempts: usize,
@@ -54,7 +55,7 @@ pub struct Numbers {
 }
 
 /// Attempts or stages that have something in common.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Group {
     /// What.
     pub name: String,
@@ -74,7 +75,7 @@ pub struct Group {
 }
 
 /// Sums at a point in time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Point {
     /// When.
     pub at: String,
@@ -113,7 +114,7 @@ pub fn numbers(history: &History) -> Numbers {
         }
         // What was killed in the middle has spent, too.
         if view.backend.is_some() || view.fate != Fate::Open {
-            landed_then.push((is_landed(view), finished.len()));
+            landed_then.push((view.fate.is_landed(), finished.len()));
         }
     }
     add_spending(&mut sum, history, landed_then);
@@ -175,7 +176,7 @@ impl Group {
 fn count(sum: &mut Numbers, view: &AttemptView, failures: &mut BTreeMap<&'static str, usize>) {
     sum.attempts += 1;
     match &view.fate {
-        Fate::Open => {}
+        Fate::Open | Fate::Interrupted => {}
         Fate::Limited => sum.uncounted += 1,
         Fate::Landed { landing: Landing::Complete, .. } => sum.landed += 1,
         Fate::Landed { landing: Landing::Partial, .. } => sum.partial += 1,
@@ -195,15 +196,7 @@ fn count(sum: &mut Numbers, view: &AttemptView, failures: &mut BTreeMap<&'static
 }
 
 fn counts(view: &AttemptView) -> bool {
-    match &view.fate {
-        Fate::Open | Fate::Limited => false,
-        Fate::Failed { failure, .. } => failure.kind != FailureKind::Interrupted,
-        Fate::Landed { .. } => true,
-    }
-}
-
-fn is_landed(view: &AttemptView) -> bool {
-    matches!(view.fate, Fate::Landed { .. })
+    view.fate.is_landed() || view.fate.is_failed()
 }
 
 fn is_done(view: &AttemptView) -> bool {

@@ -1,15 +1,15 @@
 //! The first screen: what is it doing, is it healthy, how far is it, what did it cost, what needs me.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::gates::{GateNow, gate_now};
 use super::health::health;
-use super::rows::{AttemptRow, attempt_row, phase_word};
 use super::{between, seconds};
 use crate::backend::Event;
 use crate::config::Config;
 use crate::cost_sum::CostSum;
-use crate::cycle::{AmendmentRow, Budget, History, OpenAttempt};
+use crate::cycle::{AmendmentRow, AttemptSummary, Budget, History, OpenAttempt, PhaseKind};
 use crate::gate::resolve;
 use crate::inbox;
 use crate::needs::{Damage, Need, NeedSources, Running, needs};
@@ -75,7 +75,7 @@ pub struct Facts<'a> {
 }
 
 /// The first screen.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct State {
     /// When it was made.
     pub now: String,
@@ -101,7 +101,7 @@ pub struct State {
     /// The tasks that come next.
     pub next: Vec<String>,
     /// The last attempts, newest first.
-    pub recent: Vec<AttemptRow>,
+    pub recent: Vec<AttemptSummary>,
     /// Changes of the plan by agents since the last run that ended complete, newest first.
     pub amendments: Vec<AmendmentRow>,
     /// The queue of specs.
@@ -110,11 +110,41 @@ pub struct State {
     pub notes: Vec<String>,
 }
 
+impl State {
+    /// Clear what changes although nothing happens but that time goes by.
+    pub fn clear_clocks(&mut self) {
+        self.now.clear();
+        (self.run.elapsed_s, self.run.wait_s) = (None, None);
+        if let Some(attempt) = &mut self.attempt {
+            attempt.elapsed_s = 0;
+            attempt.gates.iter_mut().for_each(|gate| gate.elapsed_s = None);
+        }
+    }
+}
+
+/// Whether a loop runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LoopStatus {
+    /// It works.
+    Running,
+    /// The operator paused it.
+    Paused,
+    /// It waits for a usage limit.
+    Waiting,
+    /// It said how it ended.
+    Ended,
+    /// It is gone without having said how it ended.
+    Crashed,
+    /// None has run here yet.
+    Never,
+}
+
 /// The loop.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LoopNow {
-    /// `running`, `paused`, `waiting`, `ended`, `crashed` or `never`.
-    pub status: &'static str,
+    /// Whether it runs.
+    pub status: LoopStatus,
     /// The same in a sentence.
     pub words: String,
     /// build, construct or agent.
@@ -151,13 +181,13 @@ pub struct LoopNow {
 }
 
 /// The attempt under way.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct AttemptNow {
     /// What is known about every attempt.
     #[serde(flatten)]
-    pub row: AttemptRow,
-    /// `backend`, `gates`, `landing` or `rolling_back`.
-    pub phase: &'static str,
+    pub summary: AttemptSummary,
+    /// How far it has come.
+    pub phase: PhaseKind,
     /// Seconds since it began.
     pub elapsed_s: u64,
     /// Most seconds of a backend's run.
@@ -169,7 +199,7 @@ pub struct AttemptNow {
 }
 
 /// The context of the backend under way.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ContextNow {
     /// Tokens in it.
     pub used: u64,
@@ -184,26 +214,16 @@ pub struct ContextNow {
 }
 
 /// Money.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CostNow {
-    /// Dollars of this run, the attempt under way included.
-    pub run_usd: f64,
-    /// Of these, the attempt under way.
+    /// This run, the attempt under way included.
+    pub run: CostSum,
+    /// Dollars of the attempt under way.
     pub attempt_usd: Option<f64>,
-    /// Dollars of all runs.
-    pub total_usd: f64,
+    /// All runs.
+    pub total: CostSum,
     /// Most dollars of a run.
     pub limit_usd: Option<f64>,
-    /// Whether some cost is not known.
-    pub unknown: bool,
-    /// Backend runs of this run whose cost is not known.
-    pub unknown_runs: usize,
-    /// Backend runs of all runs whose cost is not known.
-    pub total_unknown_runs: usize,
-    /// The cost of this run in words.
-    pub run_words: String,
-    /// The cost of all runs in words.
-    pub total_words: String,
 }
 
 impl CostNow {
@@ -211,32 +231,12 @@ impl CostNow {
         let (mut run, mut total) = (CostSum::of_last_run(history), CostSum::of_all_runs(history));
         run.usd += attempt_usd.unwrap_or(0.0);
         total.usd += attempt_usd.unwrap_or(0.0);
-        Self {
-            run_usd: run.usd,
-            attempt_usd,
-            total_usd: total.usd,
-            limit_usd,
-            unknown: history.cost_unknown,
-            unknown_runs: run.unknown_runs,
-            total_unknown_runs: total.unknown_runs,
-            run_words: run.to_string(),
-            total_words: total.to_string(),
-        }
-    }
-
-    /// The cost of this run.
-    pub fn run(&self) -> CostSum {
-        CostSum { usd: self.run_usd, unknown_runs: self.unknown_runs }
-    }
-
-    /// The cost of all runs.
-    pub fn total(&self) -> CostSum {
-        CostSum { usd: self.total_usd, unknown_runs: self.total_unknown_runs }
+        Self { run, attempt_usd, total, limit_usd }
     }
 }
 
 /// How it goes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Health {
     /// In a word.
     pub word: HealthWord,
@@ -245,7 +245,7 @@ pub struct Health {
 }
 
 /// How it goes in a word, the best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HealthWord {
     /// All is well.
@@ -259,7 +259,7 @@ pub enum HealthWord {
 }
 
 /// The queue of specs, counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct InboxCount {
     /// Waiting.
     pub pending: usize,
@@ -316,7 +316,7 @@ pub fn state(facts: &Facts<'_>) -> State {
             .iter()
             .rev()
             .take(RECENT)
-            .map(|view| attempt_row(view, facts.running))
+            .map(|view| view.summary(facts.running))
             .collect(),
         amendments: history.open_amendments().rev().take(AMENDMENTS).collect(),
         inbox: inbox_count(facts.inbox),
@@ -364,17 +364,17 @@ fn loop_now(facts: &Facts<'_>) -> LoopNow {
     let wait_s = wait.and_then(|w| u64::try_from(w.until - seconds(facts.now)?).ok());
     let command = run.map_or("", |run| run.command.as_str());
     let (status, words) = match (run, pid, &history.run_end) {
-        (None, ..) => ("never", "No loop has run here yet.".to_owned()),
-        (Some(_), None, None) => ("crashed", crashed(command)),
+        (None, ..) => (LoopStatus::Never, "No loop has run here yet.".to_owned()),
+        (Some(_), None, None) => (LoopStatus::Crashed, crashed(command)),
         (Some(_), None, Some(end)) => {
-            ("ended", format!("ralph {command} ended: {}.", plain(end.end.word())))
+            (LoopStatus::Ended, format!("ralph {command} ended: {}.", plain(end.end.word())))
         }
-        (Some(_), Some(_), _) if history.paused => ("paused", paused(facts)),
+        (Some(_), Some(_), _) if history.paused => (LoopStatus::Paused, paused(facts)),
         (Some(_), Some(_), _) if wait_s.is_some() => {
             let reason = wait.map_or("", |wait| wait.reason.as_str());
-            ("waiting", format!("Waiting for a usage limit: {reason}"))
+            (LoopStatus::Waiting, format!("Waiting for a usage limit: {reason}"))
         }
-        (Some(_), Some(_), _) => ("running", doing(facts)),
+        (Some(_), Some(_), _) => (LoopStatus::Running, doing(facts)),
     };
     let construct = &history.construct;
     let staged = construct.open.as_ref().filter(|_| command != "build" && pid.is_some());
@@ -434,11 +434,13 @@ fn doing(facts: &Facts<'_>) -> String {
     match (&facts.history.open, &facts.history.consulting) {
         (Some(open), _) => {
             let started = &open.started;
-            let what = match phase_word(facts.history) {
-                Some("gates") => "Gates decide about",
-                Some("landing") => "Landing",
-                Some("rolling_back") => "Rolling back",
-                _ => return format!("{} works on {}.", started.backend, started.task),
+            let what = match open.phase.kind() {
+                PhaseKind::Gates => "Gates decide about",
+                PhaseKind::Landing => "Landing",
+                PhaseKind::RollingBack => "Rolling back",
+                PhaseKind::Backend => {
+                    return format!("{} works on {}.", started.backend, started.task);
+                }
             };
             format!("{what} {}.", started.task)
         }
@@ -452,8 +454,8 @@ fn attempt_now(facts: &Facts<'_>, open: &OpenAttempt) -> Option<AttemptNow> {
     let view = history.attempts.iter().rev().find(|v| v.started.attempt == open.started.attempt)?;
     let task = facts.plan.tasks.iter().find(|t| t.id.as_str() == open.started.task);
     Some(AttemptNow {
-        row: attempt_row(view, facts.running),
-        phase: phase_word(history)?,
+        summary: view.summary(facts.running),
+        phase: open.phase.kind(),
         elapsed_s: between(&view.at, facts.now).unwrap_or(0),
         timeout_s: budget(facts).timeout_s,
         max_retries: task.and_then(|t| t.max_retries).unwrap_or(facts.config.max_retries),

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cycle::{Entry, FailureKind, Record};
@@ -10,7 +11,7 @@ use crate::cycle::{Entry, FailureKind, Record};
 const MOST: usize = 2_000;
 
 /// What a span is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SpanKind {
     /// A whole run of a loop.
@@ -26,7 +27,7 @@ pub enum SpanKind {
 }
 
 /// Something with a begin and, as a rule, an end.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Span {
     /// What it is.
     pub kind: SpanKind,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -16,7 +17,7 @@ const MOST_NAMES: usize = 20;
 const LONGEST_NAME: usize = 200;
 
 /// The result of one gate.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateCheck {
     /// The gate's name.
     pub name: String,
@@ -25,6 +26,7 @@ pub struct GateCheck {
     pub command: String,
     /// What the gate checks.
     #[serde(default, rename = "type")]
+    #[schemars(with = "String")]
     pub kind: GateKind,
     /// Whether a failure counts.
     #[serde(default)]
@@ -48,7 +50,7 @@ pub struct GateCheck {
 }
 
 /// What the result of a gate means, seen from the tree that the attempt started from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(tag = "standing", rename_all = "snake_case")]
 pub enum GateStanding {
     /// The gate is green.
@@ -124,7 +126,7 @@ impl fmt::Display for GateStanding {
 }
 
 /// Names of failing tests, or messages of compilers: the first ones where there are many.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FailingNames {
     /// The names, none of them long.
     pub names: Vec<String>,

@@ -18,6 +18,7 @@ mod weaken;
 use std::collections::BTreeSet;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use paths::{JudgeKind, kind_of, may_judge};
@@ -40,7 +41,7 @@ pub struct FileChange<'a> {
 }
 
 /// How far a judge was changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Extent {
     /// It is new.
@@ -66,7 +67,7 @@ impl Extent {
 }
 
 /// A judge that does not judge as strictly as it did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Weakened {
     /// The test, where it is one.
     pub test: Option<String>,
@@ -84,7 +85,7 @@ impl fmt::Display for Weakened {
 }
 
 /// What was done to one judge.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JudgeChange {
     /// The file.
     pub path: String,

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::baseline::{Baseline, Baselines};
@@ -14,7 +15,7 @@ use super::normal::hash;
 use crate::config::Judges;
 
 /// What the gates said about an attempt.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateVerdict {
     /// The attempt's id.
     pub attempt: String,
@@ -31,7 +32,7 @@ pub struct GateVerdict {
 }
 
 /// What all gates together mean for the work of an attempt.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GateRuling {
     /// It may land: a gate is green, and none that counts is red.
@@ -53,7 +54,7 @@ pub enum GateRuling {
 }
 
 /// Why work that may land is not proven.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProofGap {
     /// No gate ran.

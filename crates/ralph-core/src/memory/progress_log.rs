@@ -6,7 +6,8 @@
 //! is a piece of text between the last entry and the closing bracket, and nothing is parsed: the cost
 //! is that of copying the text. A file in any other layout is edited by span, and stays in its layout.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::format::ParseError;
@@ -16,7 +17,8 @@ use crate::plan::{Plan, State};
 use crate::text::splice;
 
 /// What one iteration did. A task and an iteration have one entry: a second one takes its place.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct ProgressEntry {
     /// The task. It comes first, and the iteration second: by these two an entry is found again.
     pub task_id: String,

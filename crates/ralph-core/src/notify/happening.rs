@@ -1,6 +1,6 @@
 //! What a person may want to hear of.
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::config::NotifyOn;
 use crate::needs::Need;
@@ -25,24 +25,29 @@ pub struct Happening {
 }
 
 /// What happened.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum What {
     /// A spec is done.
     SpecDone {
         /// The spec's file name.
+        #[serde(skip)]
         spec: String,
         /// Its commit, unless nothing was committed.
         commit: Option<String>,
         /// Tasks that were completed.
         tasks: usize,
         /// Dollars, where known.
+        #[serde(rename = "cost_usd")]
         cost: Option<f64>,
         /// How long it took, in milliseconds.
+        #[serde(rename = "duration_ms")]
         took_ms: u64,
     },
     /// A spec was given up.
     SpecFailed {
         /// The spec's file name.
+        #[serde(skip)]
         spec: String,
         /// Why.
         why: String,
@@ -52,6 +57,7 @@ pub enum What {
     /// Something cannot go on without a person.
     NeedsPerson {
         /// The spec's file name, where it is about one.
+        #[serde(skip)]
         spec: Option<String>,
         /// What is asked or in the way.
         why: String,
@@ -59,6 +65,7 @@ pub enum What {
     /// A budget or a limit was reached.
     LimitReached {
         /// The spec's file name, where it is about one.
+        #[serde(skip)]
         spec: Option<String>,
         /// Which one, and what follows from it.
         why: String,
@@ -70,12 +77,16 @@ pub enum What {
         /// What needs a person.
         needs: Vec<Need>,
         /// Specs done in this session.
+        #[serde(rename = "specs_completed")]
         done: u64,
         /// Specs given up in this session.
+        #[serde(rename = "specs_failed")]
         failed: u64,
         /// Dollars, where known.
+        #[serde(rename = "cost_usd")]
         cost: Option<f64>,
         /// How long the session took, in milliseconds.
+        #[serde(rename = "duration_ms")]
         took_ms: u64,
     },
 }
@@ -151,29 +162,35 @@ impl Happening {
     }
 
     /// All of it, for programs.
-    pub fn as_json(&self) -> Value {
-        let mut value = json!({
-            "event": self.on().as_str(),
-            "project": self.project,
-            "spec": self.spec(),
-            "title": self.title(),
-            "message": self.text(),
-            "at": self.at,
-        });
-        let more = match &self.what {
-            What::SpecDone { commit, tasks, cost, took_ms, .. } => {
-                json!({ "commit": commit, "tasks": tasks, "cost_usd": cost, "duration_ms": took_ms })
-            }
-            What::SpecFailed { why, kept, .. } => json!({ "why": why, "kept": kept }),
-            What::NeedsPerson { why, .. } | What::LimitReached { why, .. } => json!({ "why": why }),
-            What::Stopped { why, needs, done, failed, cost, took_ms } => json!({
-                "why": why, "needs": needs, "specs_completed": done, "specs_failed": failed, "cost_usd": cost,
-                "duration_ms": took_ms,
-            }),
-        };
-        if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
-            value.extend(more);
+    pub fn report(&self) -> HappeningReport<'_> {
+        HappeningReport {
+            event: self.on().as_str(),
+            project: &self.project,
+            spec: self.spec(),
+            title: self.title(),
+            message: self.text(),
+            at: &self.at,
+            what: &self.what,
         }
-        value
     }
+}
+
+/// A happening as programs read it: what all of them have, and then its own fields.
+#[derive(Clone, Debug, Serialize)]
+pub struct HappeningReport<'h> {
+    /// The word by which the configuration asks for it.
+    pub event: &'static str,
+    /// The project's name.
+    pub project: &'h str,
+    /// The spec it is about.
+    pub spec: Option<&'h str>,
+    /// One line.
+    pub title: String,
+    /// A line or two more.
+    pub message: String,
+    /// When, RFC 3339.
+    pub at: &'h str,
+    /// What happened.
+    #[serde(flatten)]
+    pub what: &'h What,
 }

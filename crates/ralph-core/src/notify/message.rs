@@ -71,7 +71,7 @@ impl Message {
             NotifyKind::Telegram => telegram(url, &both)?,
             NotifyKind::Ntfy => ntfy(url, happening.on(), &title, &body)?,
             NotifyKind::Desktop | NotifyKind::Command | NotifyKind::Webhook => {
-                (url.to_owned(), happening.as_json())
+                (url.to_owned(), json!(happening.report()))
             }
         };
         Ok(Self::Post(Post { url, body: json.to_string() }))
@@ -99,7 +99,7 @@ fn command(happening: &Happening) -> Message {
     ];
     // A variable cannot hold what ends it.
     let env = env.into_iter().map(|(name, value)| (name, value.replace('\0', " "))).collect();
-    Message::Command { env, stdin: format!("{}\n", happening.as_json()) }
+    Message::Command { env, stdin: format!("{}\n", json!(happening.report())) }
 }
 
 /// Slack reads `<…>` as a link or a call of everybody, so those three characters are escaped.

@@ -14,7 +14,7 @@
 mod happening;
 mod message;
 
-pub use happening::{Happening, What};
+pub use happening::{Happening, HappeningReport, What};
 pub use message::{Message, Post};
 
 #[cfg(test)]

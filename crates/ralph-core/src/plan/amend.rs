@@ -1,5 +1,6 @@
 //! Amendments: changes of the plan that a backend proposes in its handoff, behind guard rails.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -31,7 +32,7 @@ pub struct Amender<'a> {
 }
 
 /// A change of the plan that an agent proposed or made, and what became of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AmendmentOutcome {
     /// What it wanted: `add`, `modify`, `remove`, or whatever it said.
     pub action: String,

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::format::Format;
 
 /// The name of a task or an issue, unique in its plan.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
 pub struct Id(String);
 
@@ -70,7 +72,7 @@ impl Priority {
 }
 
 /// Why a run of a task was killed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KillReason {
     /// It ran longer than its stage may.
@@ -95,16 +97,20 @@ impl KillReason {
 }
 
 /// A killed run: why, and where its log is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Kill {
     /// Why it was killed.
+    #[serde(rename = "kill_reason")]
     pub reason: KillReason,
     /// The log of the killed run, relative to the project.
+    #[serde(rename = "kill_log", default, skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
 }
 
-/// Where a task stands.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Where a task stands. As JSON a word, with a `reason` where there is one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "state", content = "reason", rename_all = "snake_case")]
+#[schemars(rename = "TaskState")]
 pub enum State {
     /// To be done.
     #[default]
@@ -146,8 +152,8 @@ impl State {
     }
 }
 
-/// The unit of agent work. As JSON it is for ralph's own journal; plan files have codecs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The unit of agent work. As JSON it is in the journal and in every answer; plan files have codecs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Task {
     /// Unique in the plan.
@@ -155,69 +161,99 @@ pub struct Task {
     /// One line that says what to do.
     pub name: String,
     /// The spec it belongs to; `None` is the current one. implementation.json: the spec's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
     /// Where it stands.
+    #[serde(flatten)]
     pub state: State,
     /// Whatever helps to do it. plan.json: the description.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
     /// What must be true when it is done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub accept: Vec<String>,
     /// Tasks that must be accepted first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deps: Vec<Id>,
     /// How soon; `None` ranks as medium.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
     /// The priority that ralph computed last. When it equals `priority`, nobody chose that one and
     /// the next prioritisation may change it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_priority: Option<Priority>,
     /// Failed attempts so far.
+    #[serde(rename = "retry_count", skip_serializing_if = "is_zero")]
     pub retries: u32,
     /// Retries allowed for this task alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_retries: Option<u32>,
     /// Turns a backend may take for this task alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
     /// Longest time of one run of this task alone, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     /// Skill files to put into the prompt.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<String>,
     /// Libraries whose documentation the task needs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub libraries: Vec<String>,
     /// Whether the task needs documentation fetched first.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub needs_docs: bool,
     /// The task it was split from.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<Id>,
     /// The issue it came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub created_from: Option<Id>,
     /// When it was claimed done (implementation.json: completed).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub done_at: Option<String>,
     /// Why it was rejected last.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reject: Option<String>,
     /// The heading it stands under (progress.md's phases).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
     /// Line in the plan file, from 1; 0 for a task that is not in a file yet.
+    #[serde(skip)]
     pub line: usize,
 }
 
 /// A question or bug that must be investigated before it is work.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Issue {
     /// Unique in the plan.
     pub id: Id,
     /// What is asked or wrong.
     pub desc: String,
     /// The spec it belongs to; `None` is the current one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
     /// How soon; tasks made from it inherit this.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
     /// Its investigation was killed.
+    #[serde(flatten)]
     pub kill: Option<Kill>,
     /// The task whose failure it reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub created_from: Option<Id>,
     /// Line in the plan file, from 1.
+    #[serde(skip)]
     pub line: usize,
 }
 
+/// serde asks with a reference.
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// What a record of the past says happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TombstoneKind {
     /// Verified and taken out of the plan.

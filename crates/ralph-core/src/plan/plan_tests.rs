@@ -75,7 +75,7 @@ mod stages {
         let p = plan(vec![task("t-a", &["t-gone"])]);
         let (stage, items) = next(&p);
         assert_eq!(stage, Stage::Blocked);
-        let [Item::Stuck(_, why)] = &items[..] else { panic!("{items:?}") };
+        let [Item::Stuck { why, .. }] = &items[..] else { panic!("{items:?}") };
         assert_eq!(why.to_string(), "needs t-gone, which does not exist");
     }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Serialize, Serializer};
+
 use super::lookup::{Fate, Lookup, Trust};
 use super::model::{Id, Plan, Priority, State, Task};
 
@@ -37,6 +39,13 @@ impl fmt::Display for Obstacle {
             Self::DependencySkipped(id) => write!(f, "needs {id}, which was skipped"),
             Self::DependencyMissing(id) => write!(f, "needs {id}, which does not exist"),
         }
+    }
+}
+
+/// As JSON it is its sentence.
+impl Serialize for Obstacle {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -2,12 +2,15 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use super::lookup::Trust;
 use super::model::{Issue, Plan, State, Task};
 use super::select::{Obstacle, obstacles, runnable};
 
 /// What construct would do next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum Stage {
     /// Break down what was killed.
     Decompose,
@@ -44,14 +47,21 @@ impl fmt::Display for Stage {
 }
 
 /// Something a stage works on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub enum Item<'p> {
     /// A task to build, verify or break down.
     Task(&'p Task),
     /// An issue to investigate or break down.
     Issue(&'p Issue),
     /// A task that cannot go on, and why.
-    Stuck(&'p Task, Obstacle),
+    Stuck {
+        /// Which one.
+        #[serde(flatten)]
+        task: &'p Task,
+        /// What is in its way.
+        why: Obstacle,
+    },
 }
 
 /// The stage of the records in scope.
@@ -83,7 +93,7 @@ pub fn next(plan: &Plan) -> (Stage, Vec<Item<'_>>) {
     }
     let stuck: Vec<_> = obstacles(plan, Trust::Claimed)
         .into_iter()
-        .map(|(task, why)| Item::Stuck(task, why))
+        .map(|(task, why)| Item::Stuck { task, why })
         .collect();
     if stuck.is_empty() { (Stage::Complete, stuck) } else { (Stage::Blocked, stuck) }
 }

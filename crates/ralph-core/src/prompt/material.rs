@@ -1,5 +1,8 @@
 //! Everything that a prompt may say, as values. Nothing here is read from anywhere.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::config::Mode;
 use crate::cycle::Failure;
 use crate::format::Format;
@@ -120,7 +123,7 @@ pub struct Rejection {
 }
 
 /// A handoff of an earlier attempt.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PastHandoff {
     /// Its number.
     pub number: u64,

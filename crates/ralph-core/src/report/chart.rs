@@ -5,8 +5,8 @@
 
 use std::fmt::Write as _;
 
+use super::Report;
 use super::html::escaped;
-use super::{Ended, Report};
 use crate::words::{dollars, elapsed, took};
 
 const WIDTH: f64 = 640.0;
@@ -64,7 +64,7 @@ pub(super) fn spending(report: &Report) -> Option<String> {
 /// One bar for each attempt, as high as it took long.
 pub(super) fn attempts(report: &Report) -> Option<String> {
     let shown = &report.attempts[report.attempts.len().saturating_sub(MOST)..];
-    let longest = shown.iter().map(|one| one.agent_ms).max()?.max(1);
+    let longest = shown.iter().map(|one| one.duration_ms.unwrap_or(0)).max()?.max(1);
     let room = (WIDTH - LEFT - RIGHT) / shown.len().max(1) as f64;
     let (step, floor) = (room.min(36.0), HEIGHT - BOTTOM);
     let bar = (step * 0.75).max(1.0);
@@ -79,20 +79,21 @@ pub(super) fn attempts(report: &Report) -> Option<String> {
         elapsed(longest / 1000)
     );
     for (n, one) in shown.iter().enumerate() {
-        let (class, word, mark) = match one.ended {
-            Ended::Landed => ("good", "landed", ""),
-            Ended::Failed => ("bad", "failed", "×"),
-            Ended::Uncounted => ("idle", "does not count", "·"),
+        let (class, word, mark) = match &one.fate {
+            fate if fate.is_landed() => ("good", "landed", ""),
+            fate if fate.is_failed() => ("bad", "failed", "×"),
+            _ => ("idle", "does not count", "·"),
         };
-        let height = (one.agent_ms as f64 / longest as f64 * (floor - TOP)).max(3.0);
+        let agent_ms = one.duration_ms.unwrap_or(0);
+        let height = (agent_ms as f64 / longest as f64 * (floor - TOP)).max(3.0);
         let (x, y) = (LEFT + step * n as f64 + (step - bar) / 2.0, floor - height);
         let _ = write!(
             svg,
             "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{bar:.1}\" \
              height=\"{height:.1}\" rx=\"1.5\"><title>attempt {}, {}: {word}, {}</title></rect>",
             one.iteration,
-            escaped(&one.task),
-            took(one.agent_ms)
+            escaped(&one.task_id),
+            took(agent_ms)
         );
         if !mark.is_empty() && step >= 8.0 {
             let middle = x + bar / 2.0;

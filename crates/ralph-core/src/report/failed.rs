@@ -4,17 +4,16 @@ use std::collections::BTreeMap;
 
 use super::gather::{Sources, Try, within};
 use super::past::{SpecFate, SpecNote, seconds};
-use super::{Ended, FailedSpec, FailedTask};
-use crate::cycle::Fate;
+use super::{FailedSpec, FailedTask};
 use crate::inbox::Status;
+use crate::plan::{Id, State};
 use crate::text::shell_word;
 
 /// Specs that were given up, oldest first.
 pub(super) fn specs(sources: &Sources<'_>) -> Vec<FailedSpec> {
     let notes = sources.past.specs.iter().filter(|note| within(sources, note.at));
     let mut found: BTreeMap<String, FailedSpec> = notes.filter_map(noted).collect();
-    let queue = sources.inbox.map(|inbox| inbox.entries()).unwrap_or_default();
-    for entry in queue {
+    for entry in sources.inbox {
         let over = entry.completed_at.as_deref().map(seconds);
         match (entry.status, over) {
             (Status::Failed, Some(at)) if within(sources, at) => {
@@ -61,37 +60,27 @@ fn noted(note: &SpecNote) -> Option<(String, FailedSpec)> {
 /// Tasks whose last attempt that counts failed, in the order in which they failed last.
 pub(super) fn tasks(sources: &Sources<'_>, tries: &[Try<'_>]) -> Vec<FailedTask> {
     let mut last: BTreeMap<&str, (&Try<'_>, usize)> = BTreeMap::new();
-    for one in tries.iter().filter(|t| t.ended != Ended::Uncounted) {
+    for one in tries.iter().filter(|one| one.counts()) {
         let known = last.get(one.view.started.task.as_str()).map_or(0, |(_, tries)| *tries);
         last.insert(&one.view.started.task, (one, known + 1));
     }
-    let mut all: Vec<FailedTask> =
-        last.into_values().filter_map(|(one, tries)| failed(sources, one, tries)).collect();
-    all.sort_by_key(|task| (task.at, task.iteration));
-    all
+    let mut last: Vec<_> = last.into_values().filter(|(one, _)| is_failed(sources, one)).collect();
+    last.sort_by_key(|(one, _)| (one.ended_at, one.view.started.iteration));
+    let failed = last.into_iter().map(|(one, tries)| FailedTask {
+        attempt: one.view.summary(sources.running),
+        spec: one.spec.clone(),
+        tries,
+        restore: one
+            .view
+            .fate
+            .kept()
+            .map(|_| format!("ralph salvage restore {}", one.view.started.iteration)),
+    });
+    failed.collect()
 }
 
-fn failed(sources: &Sources<'_>, one: &Try<'_>, tries: usize) -> Option<FailedTask> {
-    let Fate::Failed { failure, salvage } = &one.view.fate else { return None };
-    let started = &one.view.started;
-    // Somebody may have finished it by hand since.
-    let id = crate::plan::Id::new(&*started.task);
-    let accepted = sources.plan.task(&id).map(|task| task.state == crate::plan::State::Accepted);
-    if accepted == Some(true) {
-        return None;
-    }
-    let red = one.view.verdict.iter().flat_map(|verdict| verdict.blocking());
-    let iteration = started.iteration;
-    Some(FailedTask {
-        task: started.task.clone(),
-        name: started.name.clone(),
-        spec: one.spec.clone(),
-        iteration,
-        at: one.ended_at,
-        why: failure.told(),
-        red: red.map(|check| check.name.clone()).collect(),
-        tries,
-        salvage: salvage.clone(),
-        restore: salvage.as_ref().map(|_| format!("ralph salvage restore {iteration}")),
-    })
+/// Whether a task failed with this attempt, and nobody has finished it by hand since.
+fn is_failed(sources: &Sources<'_>, one: &Try<'_>) -> bool {
+    let task = sources.plan.task(&Id::new(&*one.view.started.task));
+    one.view.fate.is_failed() && task.is_none_or(|task| task.state != State::Accepted)
 }

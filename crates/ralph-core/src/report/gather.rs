@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::past::{Past, SpecFate, seconds};
-use super::{Ended, Report, RunLine, Spent, StageLine, Totals, Tried};
+use super::{Report, RunLine, Spent, StageLine, Totals};
 use crate::cost_sum::{CostSum, stage_of};
 use crate::cycle::{AttemptView, Fate};
-use crate::inbox::{Inbox, Status};
+use crate::inbox::{Entry, Status};
 use crate::needs::{NeedSources, Running, needs};
 use crate::plan::{Id, Lookup, Plan};
 
@@ -24,7 +24,7 @@ pub struct Sources<'a> {
     /// Whether a loop is at work.
     pub running: &'a Running,
     /// The queue as it is now.
-    pub inbox: Option<&'a Inbox<'a>>,
+    pub inbox: &'a [Entry],
     /// Commits of the journal that are on the branch; `None` when git was not asked.
     pub on_branch: Option<&'a BTreeSet<String>>,
     /// Files of the ledger that are in git.
@@ -42,7 +42,13 @@ pub(super) struct Try<'a> {
     pub(super) view: &'a AttemptView,
     pub(super) spec: Option<String>,
     pub(super) ended_at: i64,
-    pub(super) ended: Ended,
+}
+
+impl Try<'_> {
+    /// Whether it counts: usage limits and interruptions do not.
+    pub(super) fn counts(&self) -> bool {
+        self.view.fate.is_landed() || self.view.fate.is_failed()
+    }
 }
 
 impl Report {
@@ -56,7 +62,7 @@ impl Report {
             until: sources.until,
             utc_offset: sources.utc_offset,
             runs: runs(sources),
-            attempts: tries.iter().map(tried).collect(),
+            attempts: tries.iter().map(|one| one.view.summary(sources.running)).collect(),
             specs: super::landed::specs(sources, &tries, &failed_specs),
             failed_specs,
             failed_tasks: super::failed::tasks(sources, &tries),
@@ -69,7 +75,7 @@ impl Report {
             plan: sources.plan,
             plan_file: sources.plan_file,
             history: &sources.past.history,
-            inbox: sources.inbox.map(Inbox::entries).unwrap_or_default(),
+            inbox: sources.inbox,
             running: sources.running,
             damage: &[],
         });
@@ -113,14 +119,14 @@ impl Report {
     fn count(&mut self, sources: &Sources<'_>, tries: &[Try<'_>]) {
         let (first_tries, first_try_landed) = first_tries(tries);
         let queue = |status: Status| {
-            let entries = sources.inbox.map(Inbox::entries).unwrap_or_default();
-            let over = |e: &&crate::inbox::Entry| e.completed_at.as_deref().map(seconds);
-            let of = entries.iter().filter(|e| e.status == status);
+            let over = |e: &&Entry| e.completed_at.as_deref().map(seconds);
+            let of = sources.inbox.iter().filter(|e| e.status == status);
             of.filter(|e| over(e).is_some_and(|at| within(sources, at))).count()
         };
         let done = self.specs.iter().filter(|part| part.done && part.spec.is_some()).count();
-        let landed = self.specs.iter().flat_map(|part| &part.tasks).filter(|task| !task.partial);
-        let landed: BTreeSet<&str> = landed.map(|task| task.task.as_str()).collect();
+        let landed =
+            self.specs.iter().flat_map(|part| &part.tasks).filter(|task| !task.is_partial());
+        let landed: BTreeSet<&str> = landed.map(|task| task.attempt.task_id.as_str()).collect();
         let length = |run: &RunLine| run.last.saturating_sub(run.began.max(self.since));
         let run_seconds = self.runs.iter().map(length).filter_map(|s| u64::try_from(s).ok()).sum();
         self.totals = Totals {
@@ -146,23 +152,12 @@ fn tries<'a>(sources: &Sources<'a>) -> Vec<Try<'a>> {
     let specs = Belongs::to(sources.plan);
     let ended = |view: &AttemptView| seconds(view.ended_at.as_deref().unwrap_or(&view.at));
     let all = sources.past.attempts().filter(|(view, _)| within(sources, ended(view)));
-    all.filter_map(|(view, spec)| {
-        let ended = match &view.fate {
-            Fate::Open => return None,
-            Fate::Landed { .. } => Ended::Landed,
-            Fate::Limited => Ended::Uncounted,
-            Fate::Failed { failure, .. }
-                if failure.kind == crate::cycle::FailureKind::Interrupted =>
-            {
-                Ended::Uncounted
-            }
-            Fate::Failed { .. } => Ended::Failed,
-        };
-        let ended_at = seconds(view.ended_at.as_deref().unwrap_or(&view.at));
-        let spec = spec.map(str::to_owned).or_else(|| specs.spec_of(&view.started.task));
-        Some(Try { view, spec, ended_at, ended })
-    })
-    .collect()
+    all.filter(|(view, _)| view.fate != Fate::Open)
+        .map(|(view, spec)| {
+            let spec = spec.map(str::to_owned).or_else(|| specs.spec_of(&view.started.task));
+            Try { view, spec, ended_at: ended(view) }
+        })
+        .collect()
 }
 
 /// Which spec a task belongs to, as far as the plan still knows it.
@@ -186,24 +181,13 @@ impl<'p> Belongs<'p> {
     }
 }
 
-fn tried(one: &Try<'_>) -> Tried {
-    Tried {
-        iteration: one.view.started.iteration,
-        task: one.view.started.task.clone(),
-        agent_ms: one.view.backend.as_ref().map_or(0, |end| end.took_ms),
-        ended: one.ended,
-    }
-}
-
 /// Tasks that were tried for the first time, and how many of them landed with that.
 fn first_tries(tries: &[Try<'_>]) -> (usize, usize) {
-    let mut first: BTreeMap<&str, Ended> = BTreeMap::new();
-    for one in tries.iter().filter(|t| t.ended != Ended::Uncounted) {
-        if one.view.started.retries == 0 {
-            first.entry(&one.view.started.task).or_insert(one.ended);
-        }
+    let mut first: BTreeMap<&str, bool> = BTreeMap::new();
+    for one in tries.iter().filter(|t| t.counts() && t.view.started.retries == 0) {
+        first.entry(&one.view.started.task).or_insert(one.view.fate.is_landed());
     }
-    let landed = first.values().filter(|ended| **ended == Ended::Landed).count();
+    let landed = first.values().filter(|landed| **landed).count();
     (first.len(), landed)
 }
 

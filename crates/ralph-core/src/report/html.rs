@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::chart;
-use super::words::{amendment, doubts, effort, evidence, failure, percent, remarks};
+use super::words::{amendment, doubts, effort, evidence, failing, failure, percent, remarks};
 use super::{LandedTask, Place, Report, SpecPart};
 use crate::cycle::Proof;
 use crate::text::{clip, one_line};
@@ -102,9 +102,13 @@ impl Report {
             page.push_str("</li>\n");
         }
         for task in &self.failed_tasks {
-            let (id, name) = (text(&task.task), text(&task.name));
+            let attempt = &task.attempt;
+            let (id, name) = (text(&attempt.task_id), text(&attempt.name));
             let _ = write!(page, "<li><b>{id}</b> {name}{}", why(&failure(task)));
-            command(page, "look at it", Some(&format!("ralph show {}", task.iteration)));
+            for line in failing(task) {
+                let _ = write!(page, "<p class=\"quiet\"><code>{}</code></p>", text(&line));
+            }
+            command(page, "look at it", Some(&format!("ralph show {}", attempt.iteration)));
             command(page, "bring it back", task.restore.as_deref());
             page.push_str("</li>\n");
         }
@@ -187,12 +191,12 @@ fn spec(page: &mut String, part: &SpecPart) {
 }
 
 fn task(page: &mut String, task: &LandedTask, undo: Option<&str>) {
-    let class = if task.proof == Proof::Unproven { "doubt" } else { "proof" };
+    let class = if *task.proof() == Proof::Unproven { "doubt" } else { "proof" };
     let _ = write!(
         page,
         "<li><b>{}</b> {}<p><span class=\"{class}\">{}</span> <span class=\"quiet\">{}</span></p>",
-        text(&task.task),
-        text(&task.name),
+        text(&task.attempt.task_id),
+        text(&task.attempt.name),
         text(&evidence(task)),
         text(&remarks(task))
     );

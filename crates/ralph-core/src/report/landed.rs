@@ -3,9 +3,9 @@
 use super::gather::{Belongs, Sources, Try, is_here, spec_commits, within};
 use super::past::{SpecFate, seconds};
 use super::undo::undo;
-use super::{Ended, FailedSpec, LandedTask, Place, SpecPart};
+use super::{FailedSpec, LandedTask, Place, SpecPart};
 use crate::cost_sum::CostSum;
-use crate::cycle::{Fate, Landing};
+use crate::cycle::Fate;
 use crate::inbox::Status;
 use crate::plan::{State, TombstoneKind};
 
@@ -22,11 +22,8 @@ pub(super) fn specs(
         if let Some(end) = &one.view.backend {
             part.agent_ms = part.agent_ms.saturating_add(end.took_ms);
         }
-        match one.ended {
-            Ended::Landed => part.tasks.extend(landed(sources, tries, one)),
-            Ended::Failed => part.failed_attempts += 1,
-            Ended::Uncounted => {}
-        }
+        part.tasks.extend(landed(sources, tries, one));
+        part.failed_attempts += usize::from(one.view.fate.is_failed());
     }
     for (asked, spec) in sources.past.asked() {
         if spec.is_none() || !within(sources, seconds(&asked.at)) {
@@ -68,8 +65,8 @@ fn part_of<'p>(parts: &'p mut Vec<SpecPart>, spec: Option<&str>) -> &'p mut Spec
 }
 
 fn landed(sources: &Sources<'_>, tries: &[Try<'_>], one: &Try<'_>) -> Option<LandedTask> {
-    let Fate::Landed { commit, landing, proof } = &one.view.fate else { return None };
-    let (started, verdict) = (&one.view.started, one.view.verdict.as_ref());
+    let Fate::Landed { commit, .. } = &one.view.fate else { return None };
+    let started = &one.view.started;
     let place = match commit {
         Some(commit) if is_here(sources, commit) => Place::Branch,
         _ if !spec_commits(sources, one.spec.as_deref()).is_empty() => Place::Spec,
@@ -78,26 +75,17 @@ fn landed(sources: &Sources<'_>, tries: &[Try<'_>], one: &Try<'_>) -> Option<Lan
     };
     let upto = tries.iter().position(|t| std::ptr::eq(t, one)).map_or(0, |at| at + 1);
     let of_task = tries.iter().take(upto).filter(|t| t.view.started.task == started.task);
-    let counted = of_task.clone().filter(|t| t.ended != Ended::Uncounted).count();
+    let counted = of_task.clone().filter(|t| t.counts()).count();
     // What an earlier part of the task cost is told with that part.
-    let is_new = |t: &&Try<'_>| std::ptr::eq(*t, one) || t.ended != Ended::Landed;
+    let is_new = |t: &&Try<'_>| std::ptr::eq(*t, one) || !t.view.fate.is_landed();
     let mut cost = CostSum::default();
     of_task.rev().take_while(is_new).for_each(|t| cost.add_attempt(t.view));
     let own = commit.as_deref().filter(|_| place == Place::Branch);
     Some(LandedTask {
-        task: started.task.clone(),
-        name: started.name.clone(),
-        iteration: started.iteration,
-        at: one.ended_at,
-        partial: *landing == Landing::Partial,
-        proof: proof.clone(),
-        gates: verdict.map(|v| v.checks.clone()).unwrap_or_default(),
-        judges: verdict.map(|v| v.judges.clone()).unwrap_or_default(),
-        unproven: verdict.map(|v| v.proof_gaps().to_vec()).unwrap_or_default(),
+        attempt: one.view.summary(sources.running),
         // Attempts before the period count as the loop counted them.
         tries: counted.max(usize::try_from(started.retries).unwrap_or(0) + 1),
         cost,
-        commit: commit.clone(),
         place,
         undo: own.and_then(|commit| undo(&started.task, &[commit], sources.ledger)),
     })
@@ -107,7 +95,7 @@ fn landed(sources: &Sources<'_>, tries: &[Try<'_>], one: &Try<'_>) -> Option<Lan
 fn finish(sources: &Sources<'_>, part: &mut SpecPart) {
     let whole = spec_commits(sources, part.spec.as_deref());
     let own = part.tasks.iter().filter(|task| task.place == Place::Branch);
-    let mut all: Vec<&str> = own.filter_map(|task| task.commit.as_deref()).collect();
+    let mut all: Vec<&str> = own.filter_map(|task| task.attempt.fate.kept()).collect();
     all.extend(&whole);
     // A revert goes from the newest to the oldest.
     all.reverse();
@@ -115,8 +103,7 @@ fn finish(sources: &Sources<'_>, part: &mut SpecPart) {
     part.undo = undo(name, &all, sources.ledger);
     part.commits = whole.iter().map(|&commit| commit.to_owned()).collect();
     let Some(spec) = &part.spec else { return };
-    let queue = sources.inbox.map(|inbox| inbox.entries()).unwrap_or_default();
-    let last = queue.iter().rev().find(|entry| entry.spec == *spec);
+    let last = sources.inbox.iter().rev().find(|entry| entry.spec == *spec);
     let accepted = sources.plan.accepted_specs.iter().any(|done| {
         done.spec == *spec && done.at.as_deref().is_none_or(|at| within(sources, seconds(at)))
     });

@@ -1,6 +1,6 @@
 //! The report as Markdown: for a terminal, a commit or a chat.
 
-use super::words::{amendment, doubts, effort, evidence, failure, remarks};
+use super::words::{amendment, doubts, effort, evidence, failing, failure, remarks};
 use super::{LandedTask, Place, Report, SpecPart};
 use crate::text::{clip, one_line};
 use crate::words::{elapsed, short};
@@ -59,8 +59,11 @@ impl Report {
             page.command(Some("bring it back"), spec.restore.as_deref());
         }
         for task in &self.failed_tasks {
-            page.item(&titled(&format!("{} {}", task.task, task.name), &failure(task)));
-            page.command(Some("look at it"), Some(&format!("ralph show {}", task.iteration)));
+            let attempt = &task.attempt;
+            let title = format!("{} {}", attempt.task_id, attempt.name);
+            page.item(&titled(&title, &failure(task)));
+            failing(task).iter().for_each(|line| page.more(Some(code(line))));
+            page.command(Some("look at it"), Some(&format!("ralph show {}", attempt.iteration)));
             page.command(Some("bring it back"), task.restore.as_deref());
         }
     }
@@ -103,7 +106,7 @@ fn spec(page: &mut Page, part: &SpecPart) {
 
 fn task(page: &mut Page, task: &LandedTask, undo: Option<&str>) {
     page.item(&titled(
-        &format!("{} {}", task.task, task.name),
+        &format!("{} {}", task.attempt.task_id, task.attempt.name),
         &format!("{}; {}", evidence(task), remarks(task)),
     ));
     doubts(task).iter().for_each(|doubt| page.more(Some(plain(doubt))));

@@ -31,9 +31,7 @@ pub use since::Since;
 use serde::Serialize;
 
 use crate::cost_sum::CostSum;
-use crate::cycle::{AmendmentRow, Proof};
-use crate::gate::judges::JudgeChange;
-use crate::gate::{GateCheck, ProofGap};
+use crate::cycle::{AmendmentRow, AttemptSummary};
 use crate::needs::Need;
 
 /// What happened in a period.
@@ -67,8 +65,8 @@ pub struct Report {
     pub stages: Vec<StageLine>,
     /// What was spent, in order.
     pub spending: Vec<Spent>,
-    /// Every attempt, in order.
-    pub attempts: Vec<Tried>,
+    /// Every attempt that ended, in order.
+    pub attempts: Vec<AttemptSummary>,
 }
 
 /// The numbers of a period.
@@ -138,31 +136,12 @@ pub enum Place {
 /// A task that landed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LandedTask {
-    /// Its id.
-    pub task: String,
-    /// Its name.
-    pub name: String,
-    /// The number of the attempt.
-    pub iteration: u32,
-    /// When, seconds since 1970.
-    pub at: i64,
-    /// Whether a part of it is left.
-    pub partial: bool,
-    /// How far it is proven.
-    pub proof: Proof,
-    /// What the gates said.
-    pub gates: Vec<GateCheck>,
-    /// Changes to tests, manifests and CI.
-    pub judges: Vec<JudgeChange>,
-    /// Why it is not proven, where it is not.
-    pub unproven: Vec<ProofGap>,
+    /// The attempt that landed.
+    pub attempt: AttemptSummary,
     /// Attempts it took.
     pub tries: usize,
     /// What its attempts cost since it last landed.
-    #[serde(flatten)]
     pub cost: CostSum,
-    /// The commit.
-    pub commit: Option<String>,
     /// Where the work is.
     pub place: Place,
     /// The command that takes it out again.
@@ -187,24 +166,12 @@ pub struct FailedSpec {
 /// A task that failed and has not landed since.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FailedTask {
-    /// Its id.
-    pub task: String,
-    /// Its name.
-    pub name: String,
-    /// Its spec.
+    /// The last attempt that counts.
+    pub attempt: AttemptSummary,
+    /// The task's spec.
     pub spec: Option<String>,
-    /// The number of the last attempt.
-    pub iteration: u32,
-    /// When it ended, seconds since 1970.
-    pub at: i64,
-    /// Why.
-    pub why: String,
-    /// Gates that were red.
-    pub red: Vec<String>,
     /// Attempts in the period.
     pub tries: usize,
-    /// The ref that keeps its work.
-    pub salvage: Option<String>,
     /// The command that brings its work back.
     pub restore: Option<String>,
 }
@@ -243,31 +210,6 @@ pub struct Spent {
     pub at: i64,
     /// Dollars since the beginning of the period.
     pub total_usd: f64,
-}
-
-/// How an attempt ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Ended {
-    /// It landed.
-    Landed,
-    /// It was rolled back.
-    Failed,
-    /// It met a usage limit or was interrupted: it does not count.
-    Uncounted,
-}
-
-/// One attempt.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Tried {
-    /// Its number.
-    pub iteration: u32,
-    /// The task.
-    pub task: String,
-    /// How long the backend worked, in milliseconds.
-    pub agent_ms: u64,
-    /// How it ended.
-    pub ended: Ended,
 }
 
 #[cfg(test)]

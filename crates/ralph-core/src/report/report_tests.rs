@@ -78,7 +78,7 @@ fn lands(minute: u32, n: u32, commit: Option<&str>) -> [Value; 2] {
             minute,
             json!({
                 "record": "land_intent", "attempt": attempt, "landing": "complete", "proof": "proven",
-                "summary": "Resized", "task": {},
+                "summary": "Resized", "task": {"state": "pending"},
             }),
         ),
         at(minute, json!({ "record": "landed", "attempt": attempt, "commit": commit })),
@@ -162,7 +162,7 @@ fn report(past: &Past, plan: &str, inbox: &str, on_branch: Option<&[&str]>) -> R
         plan: &plan,
         plan_file: "ralph/plan.jsonl",
         running: &running,
-        inbox: Some(&inbox),
+        inbox: inbox.entries(),
         on_branch: here.as_ref(),
         ledger: &["ralph/plan.jsonl".to_owned()],
         since: moment("2025-01-20T00:00:00Z"),
@@ -296,7 +296,10 @@ fn a_spec_that_failed_says_why_where_its_work_is_and_how_to_try_again() {
 fn what_landed_later_is_no_failure_and_what_is_older_is_not_told() {
     let past = past(&night());
     let report = report(&past, PLAN, "", None);
-    assert_eq!(report.failed_tasks.iter().map(|t| t.task.as_str()).collect::<Vec<_>>(), ["t-cccc"]);
+    assert_eq!(
+        report.failed_tasks.iter().map(|t| t.attempt.task_id.as_str()).collect::<Vec<_>>(),
+        ["t-cccc"]
+    );
     let plan = Plan::empty(Format::Jsonl);
     let later = Report::of(&Sources {
         project: "shop",
@@ -304,7 +307,7 @@ fn what_landed_later_is_no_failure_and_what_is_older_is_not_told() {
         plan: &plan,
         plan_file: "ralph/plan.jsonl",
         running: &Running::Nobody,
-        inbox: None,
+        inbox: &[],
         on_branch: None,
         ledger: &[],
         since: moment("2025-01-20T02:15:00Z"),

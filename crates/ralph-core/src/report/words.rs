@@ -5,7 +5,7 @@ use jiff::tz::{Offset, TimeZone};
 
 use super::{FailedTask, LandedTask, Place, Report, RunLine, SpecPart, Totals};
 use crate::cost_sum::CostSum;
-use crate::cycle::{AmendmentRow, Proof};
+use crate::cycle::{AmendmentRow, Failure, Fate, Landing, Proof, failing_lines};
 use crate::gate::GateCheck;
 use crate::words::{count, elapsed, short, took};
 
@@ -141,8 +141,8 @@ pub(super) fn evidence(task: &LandedTask) -> String {
         checks.iter().map(|check| check.name.as_str()).collect::<Vec<_>>().join(", ")
     };
     let (green, red): (Vec<&GateCheck>, Vec<&GateCheck>) =
-        task.gates.iter().partition(|check| check.is_green());
-    let mut parts: Vec<String> = task.proof.remark().into_iter().collect();
+        task.attempt.checks().iter().partition(|check| check.is_green());
+    let mut parts: Vec<String> = task.proof().remark().into_iter().collect();
     if !green.is_empty() {
         parts.push(format!("green: {}", names(green)));
     }
@@ -156,7 +156,7 @@ pub(super) fn evidence(task: &LandedTask) -> String {
 /// What else there is to say about a task: part, tries, cost, place.
 pub(super) fn remarks(task: &LandedTask) -> String {
     let mut parts = Vec::new();
-    if task.partial {
+    if task.is_partial() {
         parts.push("a part of it".to_owned());
     }
     parts.push(match task.tries {
@@ -164,12 +164,12 @@ pub(super) fn remarks(task: &LandedTask) -> String {
         n => format!("{n} tries"),
     });
     parts.push(task.cost.in_list());
-    match (task.place, &task.commit) {
+    match (task.place, task.attempt.fate.kept()) {
         (Place::Branch, Some(commit)) => parts.push(format!("commit {}", short(commit))),
         (Place::Branch | Place::Spec, _) => parts.push("in the spec's commit".to_owned()),
         (Place::Uncommitted, _) => parts.push("not committed".to_owned()),
         (Place::Elsewhere, commit) => {
-            let commit = commit.as_deref().map(short).unwrap_or_default();
+            let commit = commit.map(short).unwrap_or_default();
             parts.push(format!("commit {commit}, which is not on this branch"));
         }
     }
@@ -178,10 +178,11 @@ pub(super) fn remarks(task: &LandedTask) -> String {
 
 /// What a reader has to look at twice.
 pub(super) fn doubts(task: &LandedTask) -> Vec<String> {
-    let judges = task.judges.iter().map(|judge| format!("look at it: {judge}"));
-    let unproven = task.unproven.iter().filter(|_| task.proof == Proof::Unproven);
+    let Some(verdict) = &task.attempt.verdict else { return Vec::new() };
+    let judges = verdict.judges.iter().map(|judge| format!("look at it: {judge}"));
+    let unproven = verdict.proof_gaps().iter();
     let unproven = unproven.map(|why| format!("unproven: {why}"));
-    let old = match &task.proof {
+    let old = match task.proof() {
         Proof::ProvenExceptOld(old) => Some(format!("failed before, too: {old}")),
         _ => None,
     };
@@ -191,12 +192,38 @@ pub(super) fn doubts(task: &LandedTask) -> Vec<String> {
 /// Why a task failed, in one line.
 pub(super) fn failure(task: &FailedTask) -> String {
     let tries = if task.tries > 1 { format!(" ({} tries)", task.tries) } else { String::new() };
-    let named = task.red.iter().any(|gate| task.why.contains(gate.as_str()));
-    let red = match task.red.is_empty() || named {
+    let why = task.attempt.fate.failure().map(Failure::told).unwrap_or_default();
+    let red: Vec<&str> = red_checks(task).map(|check| check.name.as_str()).collect();
+    let named = red.iter().any(|gate| why.contains(gate));
+    let red = match red.is_empty() || named {
         true => String::new(),
-        false => format!("; red: {}", task.red.join(", ")),
+        false => format!("; red: {}", red.join(", ")),
     };
-    format!("{}{red}{tries}", task.why)
+    format!("{why}{red}{tries}")
+}
+
+/// The lines that say what failed in the gates of a task that failed.
+pub(super) fn failing(task: &FailedTask) -> Vec<String> {
+    red_checks(task).flat_map(failing_lines).collect()
+}
+
+fn red_checks(task: &FailedTask) -> impl Iterator<Item = &GateCheck> {
+    task.attempt.checks().iter().filter(|check| check.blocks())
+}
+
+impl LandedTask {
+    /// How far it is proven.
+    pub(super) fn proof(&self) -> &Proof {
+        match &self.attempt.fate {
+            Fate::Landed { proof, .. } => proof,
+            _ => &Proof::Unproven,
+        }
+    }
+
+    /// Whether a part of it is left.
+    pub(super) fn is_partial(&self) -> bool {
+        matches!(self.attempt.fate, Fate::Landed { landing: Landing::Partial, .. })
+    }
 }
 
 /// A change of the plan by an agent, with where it came from.

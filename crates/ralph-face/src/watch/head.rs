@@ -1,7 +1,8 @@
 //! The five answers: what runs, how far it is, whether it is healthy, what it cost, what needs somebody.
 
 use ralph_core::cycle::On;
-use ralph_core::dashboard::{AttemptNow, HealthWord, Need, State};
+use ralph_core::cycle::{Fate, PhaseKind};
+use ralph_core::dashboard::{AttemptNow, GateState, HealthWord, LoopStatus, Need, State};
 
 use crate::line::{Line, Style};
 use crate::words::{elapsed, tokens};
@@ -35,7 +36,7 @@ pub(super) fn now(state: &State) -> Line {
     let run = &state.run;
     let then = match (run.stopping, run.status) {
         (true, _) => ", then the loop ends",
-        (false, "paused") => ", then it pauses",
+        (false, LoopStatus::Paused) => ", then it pauses",
         _ => "",
     };
     match state.attempt.as_ref().filter(|_| run.pid.is_some()) {
@@ -45,10 +46,10 @@ pub(super) fn now(state: &State) -> Line {
                 .add(Style::Strong, doing)
                 .add(Style::Plain, then)
                 .add(Style::Faint, format!("  {time}  "))
-                .add(Style::Plain, &attempt.row.name)
+                .add(Style::Plain, &attempt.summary.name)
         }
         None => {
-            let left = run.wait_s.filter(|_| run.status == "waiting");
+            let left = run.wait_s.filter(|_| run.status == LoopStatus::Waiting);
             let left = left.map(|s| format!("  {} left", elapsed(s))).unwrap_or_default();
             let words = run.words.trim_end_matches('.');
             let then = if run.stopping { then } else { "" };
@@ -59,9 +60,9 @@ pub(super) fn now(state: &State) -> Line {
 
 /// What is done in an attempt, and for how long.
 fn doing(attempt: &AttemptNow) -> (String, String) {
-    let (task, whole) = (&attempt.row.task_id, elapsed(attempt.elapsed_s));
+    let (task, whole) = (&attempt.summary.task_id, elapsed(attempt.elapsed_s));
     let gates = attempt.gates.iter().enumerate();
-    if let Some((at, gate)) = gates.rev().find(|(_, gate)| gate.state == "running") {
+    if let Some((at, gate)) = gates.rev().find(|(_, gate)| gate.state == GateState::Running) {
         let tree = match gate.on {
             Some(On::Base) => "the tree before ",
             Some(On::Alone) => "the commit of ",
@@ -72,16 +73,16 @@ fn doing(attempt: &AttemptNow) -> (String, String) {
         return (words, gate.elapsed_s.map_or(whole, elapsed));
     }
     match attempt.phase {
-        "gates" => (format!("gates decide about {task}"), whole),
-        "landing" => (format!("the work of {task} lands"), whole),
-        "rolling_back" => (format!("the work of {task} is rolled back"), whole),
-        _ => {
-            let retry = match attempt.row.retry {
+        PhaseKind::Gates => (format!("gates decide about {task}"), whole),
+        PhaseKind::Landing => (format!("the work of {task} lands"), whole),
+        PhaseKind::RollingBack => (format!("the work of {task} is rolled back"), whole),
+        PhaseKind::Backend => {
+            let retry = match attempt.summary.retry {
                 0 => String::new(),
                 n => format!(", retry {n} of {}", attempt.max_retries),
             };
             let time = format!("{whole} of {}", limit(attempt.timeout_s));
-            (format!("{} works on {task}{retry}", attempt.row.backend), time)
+            (format!("{} works on {task}{retry}", attempt.summary.backend), time)
         }
     }
 }
@@ -143,8 +144,8 @@ fn verdict(state: &State) -> (Style, &'static str) {
 /// Whether it is healthy.
 fn health(state: &State) -> Line {
     let (style, word) = verdict(state);
-    let over = || state.recent.iter().filter(|row| row.result != "open");
-    let landed = over().filter(|row| matches!(row.result, "landed" | "partial")).count();
+    let over = || state.recent.iter().filter(|row| row.fate != Fate::Open);
+    let landed = over().filter(|row| row.fate.is_landed()).count();
     let why = match (state.health.why.join("; "), over().count()) {
         (why, _) if !why.is_empty() => why.trim_end_matches('.').to_owned(),
         (_, 0) => "no attempt has ended yet".to_owned(),
@@ -157,7 +158,7 @@ fn health(state: &State) -> Line {
 
 /// What it cost, and how full the context is.
 fn cost(state: &State) -> Line {
-    let spent = state.cost.run().with_limit(state.cost.limit_usd);
+    let spent = state.cost.run.with_limit(state.cost.limit_usd);
     let no_limit = if state.cost.limit_usd.is_none() { ", no limit" } else { "" };
     let context = state.context.as_ref().map(|context| match context.window {
         Some(window) if window > 0 => {
@@ -168,7 +169,7 @@ fn cost(state: &State) -> Line {
     });
     label("cost")
         .add(Style::Plain, format!("{spent}{no_limit}{}", context.unwrap_or_default()))
-        .add(Style::Faint, format!("  {} here so far", state.cost.total()))
+        .add(Style::Faint, format!("  {} here so far", state.cost.total))
 }
 
 /// Three answers in one line, for a low screen.
@@ -178,7 +179,7 @@ fn brief(state: &State) -> Line {
         0 => String::new(),
         n => format!(", {n} stuck"),
     };
-    let cost = match state.cost.run() {
+    let cost = match state.cost.run {
         run if run.is_unknown() => run.in_list(),
         run => run.with_limit(state.cost.limit_usd),
     };

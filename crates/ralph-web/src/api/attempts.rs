@@ -2,42 +2,52 @@
 
 use std::path::Path;
 
-use ralph_core::cycle::AttemptView;
-use ralph_core::dashboard::attempt_row;
-use ralph_core::gate::GateStanding;
-use ralph_face::attempt;
+use ralph_core::cycle::{AttemptSummary, AttemptView};
+use ralph_core::gate::GateCheck;
+use ralph_core::handoff::Handoff;
 use ralph_host::git::{LedgerPaths, Repo};
 use ralph_host::proc::Runner;
 use ralph_host::store;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::{limit, text, value};
+use super::{limit, text};
 use crate::error::Refusal;
 use crate::http::Request;
 use crate::site::Site;
-use crate::stream::LogOwner;
+use crate::stream::{LogItem, LogOwner};
+
+/// A page of attempts, newest first.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct AttemptList {
+    /// How many there are.
+    total: usize,
+    attempts: Vec<AttemptSummary>,
+    /// Where the next page begins, for `before`; 0 at the end.
+    before: usize,
+}
 
 /// `GET /api/attempts?before=&limit=&task=`: newest first.
-pub(crate) fn list(site: &Site, request: &Request, _: &str) -> Result<Value, Refusal> {
+pub(crate) fn list(site: &Site, request: &Request, _: &str) -> Result<AttemptList, Refusal> {
     let inner = site.feed.fresh();
     let all = &inner.history.attempts;
     let end = request.number("before").and_then(|n| usize::try_from(n).ok());
     let end = end.unwrap_or(all.len()).min(all.len());
     let task = request.asked("task");
     let running = site.running();
-    let mut rows = Vec::new();
-    let mut next = 0;
+    let mut attempts = Vec::new();
+    let mut before = 0;
     for (at, view) in all.iter().enumerate().take(end).rev() {
         if task.is_some_and(|task| task != view.started.task) {
             continue;
         }
-        if rows.len() == limit(request, 100) {
-            next = at + 1;
+        if attempts.len() == limit(request, 100) {
+            before = at + 1;
             break;
         }
-        rows.push(attempt_row(view, &running));
+        attempts.push(view.summary(&running));
     }
-    Ok(json!({ "total": all.len(), "attempts": rows, "before": next }))
+    Ok(AttemptList { total: all.len(), attempts, before })
 }
 
 /// The attempt that an id names; `last` is the newest.
@@ -51,24 +61,37 @@ fn find(site: &Site, id: &str) -> Result<AttemptView, Refusal> {
     found.cloned().ok_or_else(|| Refusal::missing("no attempt has that id"))
 }
 
+/// One attempt.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct AttemptPage {
+    #[serde(flatten)]
+    attempt: AttemptSummary,
+    /// The claim in words.
+    claim_words: Option<String>,
+    /// What the retry's prompt said about it.
+    retry_context: String,
+}
+
 /// `GET /api/attempts/{id}`
-pub(crate) fn one(site: &Site, _: &Request, id: &str) -> Result<Value, Refusal> {
+pub(crate) fn one(site: &Site, _: &Request, id: &str) -> Result<AttemptPage, Refusal> {
     let view = find(site, id)?;
-    let running = site.running();
-    let mut told = attempt::as_json(&view, &running);
-    told["row"] = value(&attempt_row(&view, &running))?;
-    told["claim_words"] = json!(view.backend.as_ref().map(|end| end.claim.to_string()));
-    told["retry_context"] = json!(view.context);
-    told["kept_as"] = json!(attempt::kept(&view));
-    Ok(told)
+    let attempt = view.summary(&site.running());
+    let claim_words = attempt.claim.as_ref().map(ToString::to_string);
+    Ok(AttemptPage { attempt, claim_words, retry_context: view.context })
+}
+
+/// The prompt of an attempt.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PromptAnswer {
+    text: String,
 }
 
 /// `GET /api/attempts/{id}/prompt`
-pub(crate) fn prompt(site: &Site, _: &Request, id: &str) -> Result<Value, Refusal> {
+pub(crate) fn prompt(site: &Site, _: &Request, id: &str) -> Result<PromptAnswer, Refusal> {
     let view = find(site, id)?;
     let log = view.started.log.ok_or_else(|| Refusal::missing("it has no log"))?;
     let path = Path::new(&log).with_extension("prompt.md");
-    Ok(json!({ "text": file(site, &path.to_string_lossy())? }))
+    Ok(PromptAnswer { text: file(site, &path.to_string_lossy())? })
 }
 
 fn file(site: &Site, relative: &str) -> Result<String, Refusal> {
@@ -78,79 +101,124 @@ fn file(site: &Site, relative: &str) -> Result<String, Refusal> {
     Ok(text(&bytes.ok_or_else(gone)?))
 }
 
+/// A part of what a backend said and did.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StreamPage {
+    /// The attempt or the agent.
+    attempt: String,
+    /// The number of the first item.
+    from: usize,
+    /// The number to go on with, for `after`.
+    next: usize,
+    /// How many items there are.
+    total: usize,
+    /// Items of a log that is too long to be kept.
+    left_out: usize,
+    items: Vec<LogItem>,
+}
+
 /// `GET /api/attempts/{id}/stream?after=&limit=`: items from a number on.
-pub(crate) fn stream(site: &Site, request: &Request, id: &str) -> Result<Value, Refusal> {
+pub(crate) fn stream(site: &Site, request: &Request, id: &str) -> Result<StreamPage, Refusal> {
     stream_of(site, request, &LogOwner::from(&find(site, id)?))
 }
 
 /// `GET /api/agents/{id}/stream?after=&limit=`: the same for an agent of a stage.
-pub(crate) fn agent_stream(site: &Site, request: &Request, id: &str) -> Result<Value, Refusal> {
+pub(crate) fn agent_stream(
+    site: &Site,
+    request: &Request,
+    id: &str,
+) -> Result<StreamPage, Refusal> {
     let of = site.feed.fresh().agents.find(id).map(LogOwner::from);
     stream_of(site, request, &of.ok_or_else(|| Refusal::missing("no agent has that id"))?)
 }
 
-fn stream_of(site: &Site, request: &Request, of: &LogOwner) -> Result<Value, Refusal> {
+fn stream_of(site: &Site, request: &Request, of: &LogOwner) -> Result<StreamPage, Refusal> {
     let most = limit(request, 200);
     let asked = request.number("after").and_then(|n| usize::try_from(n).ok());
-    let told = site.with_log(of, |log| {
-        let all = log.items.len();
+    let page = site.with_log(of, |log| {
+        let total = log.items.len();
         // Without a number: the end, which is what a person looks at first.
-        let from = asked.unwrap_or(all.saturating_sub(most)).min(all);
-        let items: Vec<_> = log.items.iter().skip(from).take(most).collect();
-        json!({
-            "attempt": of.id, "from": from, "next": from + items.len(),
-            "total": all, "left_out": log.left_out, "items": items,
-        })
+        let from = asked.unwrap_or(total.saturating_sub(most)).min(total);
+        let items: Vec<_> = log.items.iter().skip(from).take(most).cloned().collect();
+        let (next, left_out) = (from + items.len(), log.left_out);
+        StreamPage { attempt: of.id.clone(), from, next, total, left_out, items }
     });
-    told.ok_or_else(|| Refusal::missing("logs are kept for a while only, and this one is gone"))
+    page.ok_or_else(|| Refusal::missing("logs are kept for a while only, and this one is gone"))
+}
+
+/// What the gates said about an attempt.
+#[derive(Default, Serialize, JsonSchema)]
+pub(crate) struct GatesAnswer {
+    /// Whether the attempt may land as far as gates go; null when none ran.
+    passed: Option<bool>,
+    checks: Vec<GateOutput>,
+    /// Why the result is not proven, where it is not.
+    unproven: Vec<String>,
+    /// Changes to tests, manifests and CI, one line each.
+    judges: Vec<String>,
+}
+
+/// A gate with its output.
+#[derive(Serialize, JsonSchema)]
+struct GateOutput {
+    #[serde(flatten)]
+    check: GateCheck,
+    /// The result in words.
+    words: String,
+    /// The whole output, or what the journal has of it.
+    output: String,
 }
 
 /// `GET /api/attempts/{id}/gates`
-pub(crate) fn gates(site: &Site, _: &Request, id: &str) -> Result<Value, Refusal> {
-    let view = find(site, id)?;
-    let Some(verdict) = &view.verdict else {
-        return Ok(json!({ "passed": null, "checks": [] }));
+pub(crate) fn gates(site: &Site, _: &Request, id: &str) -> Result<GatesAnswer, Refusal> {
+    let Some(verdict) = find(site, id)?.verdict else { return Ok(GatesAnswer::default()) };
+    let with_output = |check: GateCheck| {
+        let whole = check.log.as_deref().and_then(|log| file(site, log).ok());
+        let output = whole.unwrap_or_else(|| check.excerpt.clone());
+        GateOutput { words: check.standing.to_string(), output, check }
     };
-    let checks: Vec<Value> = verdict
-        .checks
-        .iter()
-        .map(|check| {
-            let whole = check.log.as_deref().and_then(|log| file(site, log).ok());
-            json!({
-                "name": check.name, "passed": check.is_green(), "words": check.standing.to_string(),
-                "preexisting": matches!(check.standing, GateStanding::Old { .. }),
-                "command": check.command, "output": whole.as_ref().unwrap_or(&check.excerpt),
-            })
-        })
-        .collect();
-    Ok(json!({
-        "passed": verdict.passed(), "checks": checks,
-        "unproven": verdict.proof_gaps().iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "judges": verdict.judges.iter().map(ToString::to_string).collect::<Vec<_>>(),
-    }))
+    Ok(GatesAnswer {
+        passed: Some(verdict.passed()),
+        unproven: verdict.proof_gaps().iter().map(ToString::to_string).collect(),
+        judges: verdict.judges.iter().map(ToString::to_string).collect(),
+        checks: verdict.checks.into_iter().map(with_output).collect(),
+    })
+}
+
+/// What an attempt changed.
+#[derive(Default, Serialize, JsonSchema)]
+pub(crate) struct DiffAnswer {
+    /// The commit or the ref; null when nothing is kept.
+    kept_as: Option<String>,
+    patch: String,
 }
 
 /// `GET /api/attempts/{id}/diff`
-pub(crate) fn diff(site: &Site, _: &Request, id: &str) -> Result<Value, Refusal> {
+pub(crate) fn diff(site: &Site, _: &Request, id: &str) -> Result<DiffAnswer, Refusal> {
     let view = find(site, id)?;
-    let (Some(kept), Some(git_dir)) = (attempt::kept(&view), site.project.git_dir()) else {
-        return Ok(json!({ "kept_as": null, "patch": "" }));
+    let (Some(kept), Some(git_dir)) = (view.fate.kept(), site.project.git_dir()) else {
+        return Ok(DiffAnswer::default());
     };
     let runner = Runner::new(format!("web-{}", site.ulid()));
-    let plan = site.plan();
-    let ledger = LedgerPaths::with_plan(&plan.file);
+    let ledger = LedgerPaths::with_plan(&site.snapshot().plan.shown);
     let patch = Repo::open(site.root(), git_dir, &runner, &ledger)
         .and_then(|repo| repo.patch_of(kept))
         .map_err(|e| Refusal::broken(&site.project, e))?;
-    Ok(json!({ "kept_as": kept, "patch": text(&patch) }))
+    Ok(DiffAnswer { kept_as: Some(kept.to_owned()), patch: text(&patch) })
+}
+
+/// What an attempt handed over.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct HandoffAnswer {
+    file: String,
+    /// Null when the file is no handoff any more.
+    handoff: Option<Handoff>,
 }
 
 /// `GET /api/attempts/{id}/handoff`
-pub(crate) fn handoff(site: &Site, _: &Request, id: &str) -> Result<Value, Refusal> {
-    let view = find(site, id)?;
-    let path = view.backend.and_then(|end| end.handoff);
+pub(crate) fn handoff(site: &Site, _: &Request, id: &str) -> Result<HandoffAnswer, Refusal> {
+    let path = find(site, id)?.backend.and_then(|end| end.handoff);
     let path = path.ok_or_else(|| Refusal::missing("it left no handoff"))?;
-    let text = file(site, &path)?;
-    let handoff: Value = serde_json::from_str(&text).unwrap_or_default();
-    Ok(json!({ "file": path, "handoff": handoff }))
+    let handoff = serde_json::from_str(&file(site, &path)?).ok();
+    Ok(HandoffAnswer { file: path, handoff })
 }

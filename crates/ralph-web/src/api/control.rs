@@ -1,25 +1,43 @@
 //! What a person can tell the loop, and the settings that may be changed from here.
 
+use std::collections::BTreeMap;
+
 use ralph_core::config;
 use ralph_core::control::{Command, Setting};
 use ralph_core::dashboard::Running;
-use ralph_core::dashboard::command as commands;
+use ralph_core::dashboard::command::{self as commands, CommandRequest, SettingsRequest};
 use ralph_host::config_load::ProjectText;
 use ralph_host::store::{self, Kind};
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::error::Refusal;
 use crate::http::Request;
-use crate::routes::body;
 use crate::site::Site;
 
+/// A command that was sent.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CommandAnswer {
+    id: String,
+    command: &'static str,
+    at: String,
+    /// What comes of it and when, in words.
+    effect: String,
+    /// Where a queue that could not be read was moved.
+    set_aside: Option<String>,
+}
+
 /// `POST /api/command`
-pub(crate) fn command(site: &Site, request: &Request, _: &str) -> Result<Value, Refusal> {
-    let command = commands::check(&body(request)?).map_err(Refusal::bad)?;
+pub(crate) fn command(
+    site: &Site,
+    request: CommandRequest,
+    _: &str,
+) -> Result<CommandAnswer, Refusal> {
+    let command = Command::try_from(request).map_err(Refusal::bad)?;
     let effect = outlook(site, &command);
-    let mut told = send(site, &command)?;
-    told["effect"] = json!(effect);
-    Ok(told)
+    let (id, set_aside) = send(site, &command)?;
+    let at = site.clock.stamp();
+    Ok(CommandAnswer { id, command: command.word(), at, effect, set_aside })
 }
 
 /// What will come of a command that is sent now.
@@ -30,39 +48,68 @@ fn outlook(site: &Site, command: &Command) -> String {
     commands::outlook(command, doing)
 }
 
-/// Put a command into the queue, where a loop finds it.
-fn send(site: &Site, command: &Command) -> Result<Value, Refusal> {
+/// Put a command into the queue, where a loop finds it. Returns its id, and where a queue that could
+/// not be read was moved.
+fn send(site: &Site, command: &Command) -> Result<(String, Option<String>), Refusal> {
     // Chance may be predictable in tests, and ids are for ever.
     let id = format!("{}-{}", site.ulid(), std::process::id());
     let aside = site.store.send_command(&site.project.commands_json(), command, &id)?;
     site.feed.touch();
-    let aside = aside.map(|path| site.relative(&path));
-    Ok(json!({ "id": id, "command": command.word(), "at": site.clock.stamp(), "set_aside": aside }))
+    Ok((id, aside.map(|path| site.relative(&path))))
+}
+
+/// The settings that may be changed from here.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SettingsAnswer {
+    settings: Vec<SettingRow>,
+}
+
+/// A setting.
+#[derive(Serialize, JsonSchema)]
+struct SettingRow {
+    key: &'static str,
+    value: Option<String>,
+    /// Where the value comes from.
+    origin: String,
+    /// What it is for.
+    about: String,
 }
 
 /// `GET /api/settings`
-pub(crate) fn settings(site: &Site, _: &Request, _: &str) -> Result<Value, Refusal> {
+pub(crate) fn settings(site: &Site, _: &Request, _: &str) -> Result<SettingsAnswer, Refusal> {
     let resolved = site.sources(ProjectText::OnDisk)?.without_plan();
     let resolved = resolved.map_err(|e| Refusal::broken(&site.project, e))?;
-    let mut rows = Vec::new();
-    for key in commands::writable() {
+    let row = |key| {
         let shown = resolved.get(key).map_err(|e| Refusal::new(500, e.to_string()))?;
         let about = config::find_key(key).map(|key| key.key.doc).unwrap_or_default();
-        rows.push(json!({
-            "key": key, "value": shown.value.as_ref().map(ToString::to_string),
-            "origin": shown.origin.to_string(), "about": about.trim(),
-        }));
-    }
-    Ok(json!({ "settings": rows }))
+        Ok(SettingRow {
+            key,
+            value: shown.value.as_ref().map(ToString::to_string),
+            origin: shown.origin.to_string(),
+            about: about.trim().to_owned(),
+        })
+    };
+    Ok(SettingsAnswer { settings: commands::writable().map(row).collect::<Result<_, Refusal>>()? })
+}
+
+/// Settings that were changed.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SettingsChange {
+    set: BTreeMap<&'static str, String>,
+    /// What comes of it and when, in words.
+    effect: &'static str,
 }
 
 /// `POST /api/settings` with `{"KEY": value, …}`: all of them or none. A loop that runs is told to
 /// change them, since what changes in `ralph.toml` during an attempt would be taken for its work.
-pub(crate) fn set(site: &Site, request: &Request, _: &str) -> Result<Value, Refusal> {
-    let body = body(request)?;
-    let wanted = body.as_object().filter(|fields| !fields.is_empty());
-    let wanted =
-        wanted.ok_or_else(|| Refusal::bad("send an object: {\"mode\": \"handoff-only\"}"))?;
+pub(crate) fn set(
+    site: &Site,
+    SettingsRequest(wanted): SettingsRequest,
+    _: &str,
+) -> Result<SettingsChange, Refusal> {
+    if wanted.is_empty() {
+        return Err(Refusal::bad("send an object: {\"mode\": \"handoff-only\"}"));
+    }
     let checked: Result<Vec<Setting>, String> =
         wanted.iter().map(|(name, value)| commands::setting(name, value)).collect();
     let checked = checked.map_err(Refusal::bad)?;
@@ -81,9 +128,8 @@ pub(crate) fn set(site: &Site, request: &Request, _: &str) -> Result<Value, Refu
         "ralph.toml is changed"
     };
     site.feed.touch();
-    let set: Map<String, Value> =
-        checked.into_iter().map(|s| (s.key.to_owned(), json!(s.value))).collect();
-    Ok(json!({ "set": set, "effect": effect }))
+    let set = checked.into_iter().map(|setting| (setting.key, setting.value)).collect();
+    Ok(SettingsChange { set, effect })
 }
 
 /// `ralph.toml` with these settings, if it is a configuration then.

@@ -1,21 +1,34 @@
 //! Events by the page.
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
 use super::limit;
 use crate::error::Refusal;
 use crate::http::Request;
 use crate::site::Site;
 
+/// A page of events.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct EventPage {
+    /// The number of the first event that can be asked for.
+    first: u64,
+    /// The number of the last event; 0 before the first.
+    last: u64,
+    /// Lines of `events.jsonl`, each with its number as `id`. They are kept as text, without secrets.
+    events: Vec<Value>,
+}
+
 /// `GET /api/events?before=&after=&limit=`: oldest first; without a number, the newest.
-pub(crate) fn page(site: &Site, request: &Request, _: &str) -> Result<Value, Refusal> {
+pub(crate) fn page(site: &Site, request: &Request, _: &str) -> Result<EventPage, Refusal> {
     let most = limit(request, 100);
     let mut inner = site.feed.fresh();
     let page = match request.number("after") {
         Some(after) => inner.after(after, most),
         None => inner.before(request.number("before").unwrap_or(u64::MAX), most),
     };
-    let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
-    let events: Vec<Value> = page.iter().map(|(_, text)| read(text)).collect();
-    Ok(json!({ "first": inner.first(), "last": inner.last(), "events": events }))
+    let read = |text: &str| serde_json::from_str(text).unwrap_or_default();
+    let events = page.iter().map(|(_, text)| read(text)).collect();
+    Ok(EventPage { first: inner.first(), last: inner.last(), events })
 }

@@ -1,16 +1,16 @@
 //! Specs and the queue of them.
 
-use ralph_core::inbox::{Inbox, InboxError};
-use ralph_core::spec::{self, Spec};
+use ralph_core::inbox::{Entry, Inbox, InboxError, Status};
+use ralph_core::spec::{self, Checkbox, Spec};
 use ralph_host::specs as files;
 use ralph_host::store::{self, Created, Kind};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::text;
 use crate::drafts;
 use crate::error::Refusal;
 use crate::http::Request;
-use crate::routes::body;
 use crate::site::Site;
 
 /// Longest name of a new spec, in bytes.
@@ -20,12 +20,15 @@ const LONGEST_NAME: usize = 100;
 const WAITS: &str =
     "it waits until the loop pauses or ends: a new file would be taken for its work";
 
+/// The queue of specs.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct InboxAnswer {
+    entries: Vec<Entry>,
+}
+
 /// `GET /api/inbox`
-pub(crate) fn list(site: &Site, _: &Request, _: &str) -> Result<Value, Refusal> {
-    let bytes = store::read(&site.project.inbox());
-    let bytes = bytes.map_err(|e| Refusal::broken(&site.project, e))?.unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
-    Ok(json!({ "entries": parse(&text)?.to_json() }))
+pub(crate) fn list(site: &Site, _: &Request, _: &str) -> Result<InboxAnswer, Refusal> {
+    Ok(InboxAnswer { entries: site.inbox()? })
 }
 
 fn parse(text: &str) -> Result<Inbox<'_>, Refusal> {
@@ -55,14 +58,37 @@ fn refused(error: InboxError) -> Refusal {
     }
 }
 
-/// `POST /api/inbox` with `{"spec"}`
-pub(crate) fn add(site: &Site, request: &Request, _: &str) -> Result<Value, Refusal> {
-    let body = body(request)?;
-    let typed = body["spec"].as_str().unwrap_or_default();
-    if drafts::queue(site, typed)? {
-        return Ok(json!({ "id": null, "spec": typed, "status": "pending", "effect": WAITS }));
+/// A spec to be queued.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct SpecChoice {
+    /// The name of a file below ralph/specs/.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,100}$"))]
+    spec: String,
+}
+
+/// A spec that was queued.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct QueuedSpec {
+    /// Null while the spec waits for the loop to pause or end.
+    id: Option<String>,
+    spec: String,
+    status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    added_at: Option<String>,
+    /// What comes of it, where that is not at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effect: Option<&'static str>,
+}
+
+/// `POST /api/inbox`
+pub(crate) fn add(site: &Site, request: SpecChoice, _: &str) -> Result<QueuedSpec, Refusal> {
+    let typed = request.spec;
+    let status = Status::Pending;
+    if drafts::queue(site, &typed)? {
+        let effect = Some(WAITS);
+        return Ok(QueuedSpec { id: None, spec: typed, status, added_at: None, effect });
     }
-    let spec = known(site, body["spec"].as_str().unwrap_or_default())?;
+    let spec = known(site, &typed)?;
     let at = site.clock.stamp();
     let id = change(site, |inbox| {
         if let Some(entry) = inbox.queued(&spec) {
@@ -73,25 +99,41 @@ pub(crate) fn add(site: &Site, request: &Request, _: &str) -> Result<Value, Refu
         let id = id.ok_or_else(|| Refusal::new(409, "the queue has no free ids left"))?;
         Ok((inbox.add(&id, &spec, &at), id))
     })?;
-    Ok(json!({ "id": id, "spec": spec, "status": "pending", "added_at": at }))
+    Ok(QueuedSpec { id: Some(id), spec, status, added_at: Some(at), effect: None })
 }
 
-/// `POST /api/inbox/{id}/move` with `{"before": id | null}`
-pub(crate) fn reorder(site: &Site, request: &Request, id: &str) -> Result<Value, Refusal> {
-    let body = body(request)?;
-    let before = match &body["before"] {
-        Value::Null => None,
-        Value::String(before) => Some(before.as_str()),
-        _ => return Err(Refusal::bad("`before` is an id, or null for the end of the queue")),
-    };
-    change(site, |inbox| Ok((inbox.move_before(id, before).map_err(refused)?, ())))?;
-    Ok(json!({ "id": id, "before": before }))
+/// Where an entry of the queue goes.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct MoveRequest {
+    /// The entry that it goes before; null for the end of the queue.
+    #[serde(default)]
+    before: Option<String>,
+}
+
+/// An entry of the queue that was moved.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct MovedEntry {
+    id: String,
+    before: Option<String>,
+}
+
+/// `POST /api/inbox/{id}/move`
+pub(crate) fn reorder(site: &Site, request: MoveRequest, id: &str) -> Result<MovedEntry, Refusal> {
+    let before = request.before;
+    change(site, |inbox| Ok((inbox.move_before(id, before.as_deref()).map_err(refused)?, ())))?;
+    Ok(MovedEntry { id: id.to_owned(), before })
+}
+
+/// An entry of the queue that was removed.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RemovedEntry {
+    id: String,
 }
 
 /// `DELETE /api/inbox/{id}`
-pub(crate) fn remove(site: &Site, _: &Request, id: &str) -> Result<Value, Refusal> {
+pub(crate) fn remove(site: &Site, _: &Request, id: &str) -> Result<RemovedEntry, Refusal> {
     change(site, |inbox| Ok((inbox.remove(id).map_err(refused)?, ())))?;
-    Ok(json!({ "id": id }))
+    Ok(RemovedEntry { id: id.to_owned() })
 }
 
 fn names(site: &Site) -> Result<Vec<String>, Refusal> {
@@ -107,68 +149,108 @@ fn known(site: &Site, typed: &str) -> Result<String, Refusal> {
     }
 }
 
+/// All specs.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SpecList {
+    specs: Vec<SpecRow>,
+}
+
+/// A spec in a list.
+#[derive(Serialize, JsonSchema)]
+struct SpecRow {
+    /// The plan has it accepted as a whole.
+    accepted: bool,
+    /// The plan is at it.
+    current: bool,
+    /// It is kept until the loop pauses or ends.
+    waits: bool,
+    name: String,
+}
+
 /// `GET /api/specs`
-pub(crate) fn specs(site: &Site, _: &Request, _: &str) -> Result<Value, Refusal> {
-    let plan = site.plan();
-    let accepted: Vec<&str> = plan.plan.accepted_specs.iter().map(|s| s.spec.as_str()).collect();
+pub(crate) fn specs(site: &Site, _: &Request, _: &str) -> Result<SpecList, Refusal> {
+    let plan = &site.snapshot().plan.plan;
     let waiting = drafts::waiting(site).into_iter().map(|draft| draft.name);
     let mut files = names(site)?;
     let waiting: Vec<String> = waiting.filter(|name| !files.contains(name)).collect();
     files.extend(waiting.iter().cloned());
-    let specs: Vec<Value> = files
-        .into_iter()
-        .map(|name| {
-            let current = plan.plan.current_spec.as_deref() == Some(&name);
-            let waits = waiting.contains(&name);
-            let accepted = accepted.contains(&name.as_str());
-            json!({ "accepted": accepted, "current": current, "waits": waits, "name": name })
-        })
-        .collect();
-    Ok(json!({ "specs": specs }))
+    let row = |name: String| SpecRow {
+        accepted: plan.accepted_specs.iter().any(|accepted| accepted.spec == name),
+        current: plan.current_spec.as_ref() == Some(&name),
+        waits: waiting.contains(&name),
+        name,
+    };
+    Ok(SpecList { specs: files.into_iter().map(row).collect() })
+}
+
+/// One spec.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SpecAnswer {
+    name: String,
+    title: Option<String>,
+    boxes: Vec<Checkbox>,
+    text: String,
 }
 
 /// `GET /api/specs/{id}`
-pub(crate) fn spec(site: &Site, _: &Request, id: &str) -> Result<Value, Refusal> {
+pub(crate) fn spec(site: &Site, _: &Request, id: &str) -> Result<SpecAnswer, Refusal> {
     let name = known(site, id)?;
     let bytes = store::read(&site.project.specs_dir().join(&name));
     let bytes = bytes.map_err(|e| Refusal::broken(&site.project, e))?.unwrap_or_default();
     let text = text(&bytes);
     let spec = Spec::parse(&name, &text);
-    let boxes: Vec<Value> =
-        spec.boxes.iter().map(|b| json!({ "ticked": b.ticked, "text": b.text })).collect();
-    Ok(json!({ "name": name, "title": spec.title, "boxes": boxes, "text": text }))
+    Ok(SpecAnswer { title: spec.title, boxes: spec.boxes, name, text })
 }
 
-/// `POST /api/specs` with `{"name", "text"}`: a new spec, never over another one.
-pub(crate) fn write_spec(site: &Site, request: &Request, _: &str) -> Result<Value, Refusal> {
-    let body = body(request)?;
-    let name = body["name"].as_str().unwrap_or_default();
+/// A new spec.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct NewSpec {
+    /// The name of a file that is not there yet.
+    #[schemars(length(max = 100), regex(pattern = r"^[A-Za-z0-9_-][A-Za-z0-9._-]*\.md$"))]
+    name: String,
+    /// What is wanted, as Markdown.
+    #[schemars(regex(pattern = r"\S"))]
+    text: String,
+}
+
+/// A spec that was written.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct WrittenSpec {
+    name: String,
+    /// It is kept until the loop pauses or ends.
+    waits: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effect: Option<&'static str>,
+}
+
+/// `POST /api/specs`: a new spec, never over another one.
+pub(crate) fn write_spec(site: &Site, spec: NewSpec, _: &str) -> Result<WrittenSpec, Refusal> {
+    let NewSpec { name, text } = spec;
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let tame = name.ends_with(".md") && !name.starts_with('.') && name.chars().all(plain);
     if !tame || name.len() > LONGEST_NAME {
         let words = "a name has at most 100 letters, digits, - and _, and ends in .md";
         return Err(Refusal::bad(words));
     }
-    let text = body["text"].as_str().unwrap_or_default();
     if text.trim().is_empty() {
         return Err(Refusal::bad("`text` is empty: say what is wanted"));
     }
     let taken = || Refusal::new(409, "there is a spec of that name already");
-    let text = if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
+    let text = if text.ends_with('\n') { text } else { format!("{text}\n") };
     if drafts::busy(site) {
-        let known = names(site)?.iter().any(|known| known == name);
+        let known = names(site)?.contains(&name);
         if known || drafts::waiting(site).iter().any(|draft| draft.name == name) {
             return Err(taken());
         }
-        drafts::hold(site, name, &text)?;
-        return Ok(json!({ "name": name, "waits": true, "effect": WAITS }));
+        drafts::hold(site, &name, &text)?;
+        return Ok(WrittenSpec { name, waits: true, effect: Some(WAITS) });
     }
-    let made = store::create(&site.project.specs_dir().join(name), text.as_bytes());
+    let made = store::create(&site.project.specs_dir().join(&name), text.as_bytes());
     match made.map_err(|e| Refusal::broken(&site.project, e))? {
         Created::AlreadyThere => Err(taken()),
         Created::New => {
             site.feed.touch();
-            Ok(json!({ "name": name, "waits": false }))
+            Ok(WrittenSpec { name, waits: false, effect: None })
         }
     }
 }

@@ -1,12 +1,16 @@
 //! What was learned and handed over.
 
-use ralph_core::memory::index::knowledge;
+use ralph_core::cycle::Unindexed;
+use ralph_core::memory::ProgressEntry;
+use ralph_core::memory::index::{Item, knowledge};
+use ralph_core::prompt::PastHandoff;
 use ralph_host::handoff_files;
 use ralph_host::knowledge_files::Snapshot;
 use ralph_host::store;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::{limit, value};
+use super::limit;
 use crate::error::Refusal;
 use crate::http::Request;
 use crate::site::Site;
@@ -14,38 +18,63 @@ use crate::site::Site;
 /// Entries of the progress log that are told.
 const LOG: usize = 100;
 
+/// What is remembered.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct MemoryAnswer {
+    /// The knowledge index, with what was superseded.
+    knowledge: Vec<Item>,
+    /// Why a part of the index was left out.
+    damage: Option<String>,
+    /// Notes of the operator that wait for the next prompt.
+    notes: Vec<String>,
+    /// What was handed over and is not in the index yet.
+    unindexed: Unindexed,
+    /// The newest entries of the progress log, newest first.
+    progress: Vec<ProgressEntry>,
+    /// How many entries it has.
+    progress_total: usize,
+}
+
+/// The progress log, as far as it is told.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ProgressLog {
+    entries: Vec<ProgressEntry>,
+}
+
 /// `GET /api/memory`: the knowledge index, notes that wait, the newest of the progress log.
-pub(crate) fn memory(site: &Site, _: &Request, _: &str) -> Result<Value, Refusal> {
+pub(crate) fn memory(site: &Site, _: &Request, _: &str) -> Result<MemoryAnswer, Refusal> {
     let snapshot = Snapshot::take(site.root()).map_err(|e| Refusal::broken(&site.project, e))?;
     let known = knowledge(snapshot.files());
     let path = site.root().join(".ralph/progress-log.json");
     let log = store::read(&path).ok().flatten().unwrap_or_default();
-    let log: Value = serde_json::from_slice(&log).unwrap_or_default();
-    let entries = log["entries"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let newest: Vec<&Value> = entries.iter().rev().take(LOG).collect();
+    let ProgressLog { mut entries } = serde_json::from_slice(&log).unwrap_or_default();
+    let progress_total = entries.len();
+    entries.reverse();
+    entries.truncate(LOG);
     let inner = site.feed.fresh();
-    let unindexed = &inner.history.unindexed;
-    Ok(json!({
-        "knowledge": value(&known.items)?,
-        "damage": known.damage.map(|e| format!("line {}: {}", e.line, e.message)),
-        "notes": inner.history.notes,
-        "unindexed": { "iterations": unindexed.iterations, "bytes": unindexed.bytes,
-            "since": unindexed.since },
-        "progress": newest,
-        "progress_total": entries.len(),
-    }))
+    Ok(MemoryAnswer {
+        knowledge: known.items,
+        damage: known.damage.map(|e| format!("line {}: {}", e.line, e.message)),
+        notes: inner.history.notes.clone(),
+        unindexed: inner.history.unindexed,
+        progress: entries,
+        progress_total,
+    })
+}
+
+/// A page of handoffs, newest first.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct HandoffPage {
+    /// How many there are.
+    total: usize,
+    handoffs: Vec<PastHandoff>,
 }
 
 /// `GET /api/handoffs?before=&limit=`: newest first.
-pub(crate) fn handoffs(site: &Site, request: &Request, _: &str) -> Result<Value, Refusal> {
+pub(crate) fn handoffs(site: &Site, request: &Request, _: &str) -> Result<HandoffPage, Refusal> {
     let before = request.number("before").unwrap_or(u64::MAX);
-    let (found, total) = handoff_files::newest(site.root(), before, limit(request, 20))
+    let (handoffs, total) = handoff_files::newest(site.root(), before, limit(request, 20))
         .map_err(|e| Refusal::broken(&site.project, e))?;
-    let told: Result<Vec<Value>, Refusal> = found
-        .iter()
-        .map(|past| {
-            Ok(json!({ "number": past.number, "file": past.file, "handoff": value(&past.handoff)? }))
-        })
-        .collect();
-    Ok(json!({ "total": total, "handoffs": told? }))
+    Ok(HandoffPage { total, handoffs })
 }

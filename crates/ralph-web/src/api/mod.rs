@@ -8,17 +8,9 @@ pub(crate) mod memory;
 pub(crate) mod overview;
 
 use ralph_core::text::clip;
-use serde::Serialize;
-use serde_json::Value;
 
-use crate::error::Refusal;
 use crate::http::Request;
 use crate::limits;
-
-/// Any value as JSON.
-fn value(of: &impl Serialize) -> Result<Value, Refusal> {
-    serde_json::to_value(of).map_err(|e| Refusal::new(500, e.to_string()))
-}
 
 /// How many items a page has.
 fn limit(request: &Request, usual: usize) -> usize {

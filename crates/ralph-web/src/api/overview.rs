@@ -1,83 +1,104 @@
 //! The whole at a glance: the first screen, the plan, a task, the numbers.
 
-use ralph_core::dashboard::{self, Facts};
-use ralph_core::needs::Damage;
-use ralph_core::text::shell_word;
-use serde_json::{Value, json};
+use ralph_core::dashboard::{self, Board, Numbers, Span, SpecNow, State, TaskPage};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::{limit, value};
+use super::limit;
 use crate::error::Refusal;
 use crate::http::Request;
 use crate::site::Site;
 
+/// The first screen, with what only the server knows.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StateAnswer {
+    #[serde(flatten)]
+    state: State,
+    /// The spec that `construct` or `agent` works on.
+    spec_now: Option<SpecNow>,
+    /// Files that cannot be read, a sentence each.
+    problems: Vec<String>,
+    /// The events that can be asked for.
+    events: EventRange,
+    /// The version of the server.
+    version: &'static str,
+}
+
+/// The numbers of the first and the last event that can be asked for.
+#[derive(Serialize, JsonSchema)]
+struct EventRange {
+    first: u64,
+    last: u64,
+}
+
 /// `GET /api/state`
-pub(crate) fn state(site: &Site, _: &Request, _: &str) -> Result<Value, Refusal> {
-    let plan = site.plan();
-    let inbox = site.inbox();
-    let (config, running) = (site.config(), site.running());
+pub(crate) fn state(site: &Site, _: &Request, _: &str) -> Result<StateAnswer, Refusal> {
+    let seen = site.snapshot();
     let speaker = site.feed.fresh().speaker();
     let meter = site.meter(speaker.as_ref());
-    let (now, name) = (site.clock.stamp(), site.name());
-    let damaged = |problem: &String, command: String| Damage { problem: problem.clone(), command };
-    let plan_command = || format!("ralph validate --plan {}", shell_word(&plan.file));
-    let damage: Vec<Damage> = [
-        plan.problem.as_ref().map(|problem| damaged(problem, plan_command())),
-        inbox.as_ref().err().map(|problem| damaged(problem, "ralph inbox list".to_owned())),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let now = site.clock.stamp();
     let inner = site.feed.known();
-    let facts = Facts {
-        now: &now,
-        project: &name,
-        plan_file: &plan.file,
-        history: &inner.history,
-        plan: &plan.plan,
-        damage: &damage,
-        inbox: inbox.as_deref().unwrap_or_default(),
-        config: &config,
-        running: &running,
-        meter,
-    };
-    let mut told = value(&dashboard::state(&facts))?;
-    told["spec_now"] = value(&dashboard::spec_now(&facts, &inner.agents))?;
-    let problems = [plan.problem.clone(), inbox.err(), inner.problem.clone()];
-    told["problems"] = json!(problems.into_iter().flatten().collect::<Vec<_>>());
-    told["events"] = json!({ "first": inner.first(), "last": inner.last() });
-    told["version"] = json!(env!("CARGO_PKG_VERSION"));
-    Ok(told)
+    let facts = seen.facts(&inner.history, &now, meter);
+    let damage = seen.damage.iter().map(|damage| &damage.problem);
+    Ok(StateAnswer {
+        state: dashboard::state(&facts),
+        spec_now: dashboard::spec_now(&facts, &inner.agents),
+        problems: damage.chain(&inner.problem).cloned().collect(),
+        events: EventRange { first: inner.first(), last: inner.last() },
+        version: env!("CARGO_PKG_VERSION"),
+    })
+}
+
+/// A page of the plan.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PlanAnswer {
+    #[serde(flatten)]
+    board: Board,
+    /// Why the plan cannot be read.
+    problem: Option<String>,
+    /// The plan file.
+    file: String,
 }
 
 /// `GET /api/plan?offset=&limit=`
-pub(crate) fn plan(site: &Site, request: &Request, _: &str) -> Result<Value, Refusal> {
-    let plan = site.plan();
+pub(crate) fn plan(site: &Site, request: &Request, _: &str) -> Result<PlanAnswer, Refusal> {
+    let seen = site.snapshot();
     let offset = request.number("offset").and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
     let inner = site.feed.fresh();
-    let board =
-        dashboard::board(&plan.plan, &inner.history, &site.running(), offset, limit(request, 200));
-    let mut told = value(&board)?;
-    if plan.problem.is_some() {
-        told["stage"] = json!(dashboard::UNREADABLE);
+    let (plan, most) = (&seen.plan.plan, limit(request, 200));
+    let mut board = dashboard::board(plan, &inner.history, &seen.running, offset, most);
+    let problem = seen.plan_damage().map(str::to_owned);
+    if problem.is_some() {
+        board.stage = dashboard::UNREADABLE;
     }
-    told["problem"] = json!(plan.problem);
-    told["file"] = json!(plan.file);
-    Ok(told)
+    Ok(PlanAnswer { board, problem, file: seen.plan.shown.clone() })
 }
 
 /// `GET /api/tasks/{id}`
-pub(crate) fn task(site: &Site, _: &Request, id: &str) -> Result<Value, Refusal> {
-    let plan = site.plan();
+pub(crate) fn task(site: &Site, _: &Request, id: &str) -> Result<TaskPage, Refusal> {
+    let seen = site.snapshot();
     let inner = site.feed.fresh();
-    let page = dashboard::task_page(&plan.plan, &inner.history, &site.running(), id);
-    value(&page.ok_or_else(|| Refusal::missing("no task has that id"))?)
+    let page = dashboard::task_page(&seen.plan.plan, &inner.history, &seen.running, id);
+    page.ok_or_else(|| Refusal::missing("no task has that id"))
+}
+
+/// The numbers, with what ran when.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct NumbersAnswer {
+    #[serde(flatten)]
+    numbers: Numbers,
+    /// What ran when, oldest first.
+    timeline: Vec<Span>,
+    /// This moment.
+    now: String,
 }
 
 /// `GET /api/numbers`
-pub(crate) fn numbers(site: &Site, request: &Request, _: &str) -> Result<Value, Refusal> {
+pub(crate) fn numbers(site: &Site, request: &Request, _: &str) -> Result<NumbersAnswer, Refusal> {
     let inner = site.feed.fresh();
-    let mut told = value(&dashboard::numbers(&inner.history))?;
-    told["timeline"] = value(&inner.timeline.newest(limit(request, 120)))?;
-    told["now"] = json!(site.clock.stamp());
-    Ok(told)
+    Ok(NumbersAnswer {
+        numbers: dashboard::numbers(&inner.history),
+        timeline: inner.timeline.newest(limit(request, 120)),
+        now: site.clock.stamp(),
+    })
 }

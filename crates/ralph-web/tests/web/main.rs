@@ -8,5 +8,6 @@
 )]
 
 mod api;
+mod schema;
 mod security;
 mod site;

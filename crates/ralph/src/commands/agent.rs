@@ -13,7 +13,7 @@ use super::loop_args::StageArgs;
 use super::permit::Access;
 use super::screen::{ScreenArgs, under_view};
 use super::service::{self, ServiceArgs};
-use super::{inbox, plan_spec, spec_file};
+use super::{plan_spec, spec_file};
 use crate::args::PlanArgs;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -112,12 +112,11 @@ fn prepare(
     flag_layer(&flags).map_err(|errors| CommandError::usage(errors.to_string()))?;
     mend_ledger(context, listener)?;
     // A damaged inbox is told before anything begins.
-    inbox::parse(context, &inbox::read(context)?)?;
-    let path = context.project.plan_jsonl();
-    let file = context.plan_at(&path)?;
+    context.inbox()?;
+    let file = context.plan_at(&context.project.plan_jsonl())?;
     let resolved = context.config_with(&flags, &file)?;
     resolved.warnings.iter().for_each(out::warn);
-    setup(context, path, &file, &resolved, args.stages.common.options())
+    setup(context, &file, &resolved, args.stages.common.options())
 }
 
 /// Plan what is pending, and write nothing.
@@ -126,11 +125,10 @@ fn dry_run(
     args: &AgentArgs,
     listener: &mut dyn Listener,
 ) -> Result<ExitCode, CommandError> {
-    let text = inbox::read(context)?;
     let most =
         args.max_specs.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
-    let pending: Vec<String> = inbox::parse(context, &text)?
-        .entries()
+    let pending: Vec<String> = context
+        .inbox()?
         .iter()
         .filter(|entry| entry.status == Status::Pending)
         .map(|entry| entry.spec.clone())

@@ -3,10 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ralph_core::cycle::{AttemptView, History};
-use ralph_core::needs::Running;
+use ralph_core::cycle::{AttemptSummary, AttemptView, History};
 use ralph_core::text::nearest;
-use ralph_face::{attempt, words};
+use ralph_face::words;
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -41,14 +40,14 @@ pub(crate) fn run(context: &Context, args: &AttemptsArgs) -> Result<ExitCode, Co
     let (history, running) = (context.history()?, context.running());
     let wanted = |view: &&AttemptView| args.task.as_ref().is_none_or(|id| view.started.task == *id);
     let most = args.number.unwrap_or(usize::MAX);
-    let found: Vec<&AttemptView> =
-        history.attempts.iter().rev().filter(wanted).take(most).collect();
+    let newest = history.attempts.iter().rev().filter(wanted).take(most);
+    let found: Vec<AttemptSummary> = newest.map(|view| view.summary(&running)).collect();
     if Render::from_flag(args.json) == Render::Json {
-        out::json(&found.iter().map(|view| attempt::as_json(view, &running)).collect())?;
+        out::json(&found)?;
         return Ok(ExitCode::SUCCESS);
     }
     match (&args.task, found.is_empty()) {
-        (_, false) => table(&found, &running).into_iter().try_for_each(out::line)?,
+        (_, false) => table(&found).into_iter().try_for_each(out::line)?,
         (Some(task), true) => out::line(none_on(task, &history))?,
         (None, true) => out::line("No attempt was made here yet.")?,
     }
@@ -65,26 +64,24 @@ fn none_on(task: &str, history: &History) -> String {
     }
 }
 
-fn table(found: &[&AttemptView], running: &Running) -> Vec<String> {
+fn table(found: &[AttemptSummary]) -> Vec<String> {
     let titles = ["#", "task", "backend", "result", "files", "gates", "cost", "time", "kept as"];
     let mut rows = vec![titles.map(str::to_owned).to_vec()];
-    rows.extend(found.iter().map(|view| row(view, running)));
+    rows.extend(found.iter().map(row));
     out::table(&rows)
 }
 
-fn row(view: &AttemptView, running: &Running) -> Vec<String> {
+fn row(attempt: &AttemptSummary) -> Vec<String> {
     let nothing = || "-".to_owned();
-    let started = &view.started;
-    let end = view.backend.as_ref();
     vec![
-        started.iteration.to_string(),
-        out::clean(&started.task),
-        out::clean(&started.backend),
-        attempt::result(view, running),
-        end.map_or_else(nothing, |end| end.changed.to_string()),
-        attempt::gates(view).unwrap_or_else(nothing),
-        end.and_then(|end| end.cost).map_or_else(nothing, words::dollars),
-        end.map_or_else(nothing, |end| words::took(end.took_ms)),
-        attempt::kept_short(view).map_or_else(nothing, out::clean),
+        attempt.iteration.to_string(),
+        out::clean(&attempt.task_id),
+        out::clean(&attempt.backend),
+        attempt.words.clone(),
+        attempt.changed_files.map_or_else(nothing, |files| files.to_string()),
+        attempt.gate_words().unwrap_or_else(nothing),
+        attempt.cost_usd.map_or_else(nothing, words::dollars),
+        attempt.duration_ms.map_or_else(nothing, words::took),
+        attempt.kept_short().map_or_else(nothing, out::clean),
     ]
 }

@@ -1,6 +1,6 @@
 //! `ralph build`: the loop over the tasks of a plan.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use ralph_core::config::{Resolved, flag_layer};
@@ -9,11 +9,12 @@ use ralph_core::gate;
 use ralph_core::plan::Id;
 use ralph_core::text::nearest;
 use ralph_host::drive::{self, DriveError, Listener, Options, Setup, Signals};
+use ralph_host::project_reader::PlanRead;
 
 use super::build_args::{BuildArgs, StartArgs, StartMode};
 use super::screen::under_view;
 use super::{plan_spec, preview};
-use crate::context::{Context, PlanFile};
+use crate::context::Context;
 use crate::error::CommandError;
 use crate::out;
 
@@ -46,7 +47,7 @@ pub(crate) fn run_with(
 }
 
 /// The one task that was asked for is in the plan, or was.
-fn known(task: Option<&str>, file: &PlanFile) -> Result<(), CommandError> {
+fn known(task: Option<&str>, file: &PlanRead) -> Result<(), CommandError> {
     let Some(task) = task.filter(|task| !file.plan.knows(&Id::new(*task))) else { return Ok(()) };
     let near = nearest(task, file.plan.tasks.iter().map(|t| t.id.as_str()));
     let error = CommandError::new(format!("{} has no task {}", file.shown, out::clean(task)));
@@ -72,12 +73,11 @@ pub(super) fn drive_error(error: &DriveError) -> CommandError {
 fn run_loop(
     context: &Context,
     args: &BuildArgs,
-    file: &PlanFile,
+    file: &PlanRead,
     resolved: &Resolved,
     listener: &mut dyn Listener,
 ) -> Result<ExitCode, CommandError> {
-    let plan = context.plan_path(&args.plan())?;
-    let setup = setup(context, plan, file, resolved, options(args))?;
+    let setup = setup(context, file, resolved, options(args))?;
     match drive::build(setup, listener) {
         Ok(end) => Ok(ExitCode::from(exit_code(&end))),
         // Once at most: nothing is left to recover then.
@@ -89,8 +89,7 @@ fn run_loop(
 /// What a loop is given.
 pub(super) fn setup(
     context: &Context,
-    plan: PathBuf,
-    file: &PlanFile,
+    file: &PlanRead,
     resolved: &Resolved,
     options: Options,
 ) -> Result<Setup, CommandError> {
@@ -101,7 +100,7 @@ pub(super) fn setup(
         project: context.project.clone(),
         gates: gate::resolve(&config, &file.plan),
         config,
-        plan,
+        plan: file.path.clone(),
         clock: context.clock(),
         ids: context.ids(),
         store: context.store(),

@@ -96,7 +96,7 @@ fn resolved(context: &Context, plan: &PlanArgs) -> Result<Resolved, CommandError
 
 fn show(rows: &[Shown], render: Render) -> Result<(), CommandError> {
     if render == Render::Json {
-        return out::json(&rows.iter().map(as_json).collect());
+        return out::json(&rows.iter().map(as_json).collect::<Vec<_>>());
     }
     let rows: Vec<Vec<String>> = rows
         .iter()

@@ -86,7 +86,7 @@ fn run_with(
     let resolved = context.config_with(&flags, &file)?;
     resolved.warnings.iter().for_each(out::warn);
     let options = Options { resume: args.resume, ..args.stages.common.options() };
-    let setup = setup(context, path, &file, &resolved, options)?;
+    let setup = setup(context, &file, &resolved, options)?;
     let goal = Goal { spec: spec.name, file: spec.file, text: spec.text, jobs: args.stages.jobs() };
     match drive::construct(setup, &goal, listener) {
         Ok((end, _)) => Ok(ExitCode::from(end.exit_code())),

@@ -42,9 +42,9 @@ pub(crate) struct ConvertArgs {
 /// Run it.
 pub(crate) fn run(context: &Context, args: &ConvertArgs) -> Result<ExitCode, CommandError> {
     let format = target(args)?;
-    let (file, text) = context.peek_plan(&PlanArgs { plan: Some(args.input.clone()) })?;
+    let file = context.read_plan(&PlanArgs { plan: Some(args.input.clone()) })?;
     let title = project_name(context);
-    let converted = convert(&file.plan, &text, format, &title, &context.now())
+    let converted = convert(&file.plan, &file.text, format, &title, &context.now())
         .map_err(|e| CommandError::new(format!("cannot convert {}: {e}", file.shown)))?;
     let to_stdout = args.output.as_os_str() == "-";
     if to_stdout {

@@ -263,6 +263,6 @@ fn meaning(fate: &Fate, wrong: Option<FailureKind>) -> Option<[&'static str; 2]>
             ],
             _ => ["The files are put back as they were,", "and the task is tried again."],
         },
-        Fate::Open | Fate::Limited => return None,
+        Fate::Open | Fate::Interrupted | Fate::Limited => return None,
     })
 }

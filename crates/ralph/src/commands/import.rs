@@ -15,6 +15,8 @@ use ralph_core::format::{self, Format};
 use ralph_core::import::{self, Found, Import, ImportError, Kind, Placed, Target};
 use ralph_core::text::nearest;
 use ralph_host::FileError;
+use ralph_host::plan_store;
+use ralph_host::project_reader::ProjectReadError;
 use ralph_host::store::{self, Created};
 
 use crate::args::PlanArgs;
@@ -171,8 +173,8 @@ fn refused(gathered: &Gathered, error: ImportError) -> CommandError {
 fn preview(context: &Context, job: &Job) -> Result<(Import, bool), CommandError> {
     let shown = context.show(&job.into);
     let import = if job.into.exists() {
-        let (file, text) = context.peek_plan(&PlanArgs { plan: Some(job.into.clone()) })?;
-        settled(context, job, &shown, Some((&file.plan, &text)))?
+        let file = context.read_plan(&PlanArgs { plan: Some(job.into.clone()) })?;
+        settled(context, job, &shown, Some((&file.plan, &file.text)))?
     } else {
         settled(context, job, &shown, None)?
     };
@@ -194,10 +196,8 @@ fn settled(
     let (plan, text) = match there {
         Some((plan, text)) => (plan, text),
         None => {
-            let format = Format::from_file_name(shown).ok_or_else(|| {
-                CommandError::usage(format!("{shown} is not the name of a plan file"))
-                    .hint("plan.jsonl, plan.json, progress.md and implementation.json are")
-            })?;
+            let format = Format::from_file_name(shown)
+                .ok_or_else(|| ProjectReadError::NotAPlanName(shown.to_owned()))?;
             let codec = format::codec(format);
             let text = codec.empty(&super::convert::project_name(context), &now);
             let plan = codec.parse(&text).map_err(|e| CommandError::new(e.to_string()))?;
@@ -250,9 +250,7 @@ fn write(context: &Context, job: &Job) -> Result<Import, CommandError> {
         let import = match old.filter(|text| !text.is_empty()) {
             None => settled(context, job, &shown, None)?,
             Some(text) => {
-                let broken = |e| crate::context::parse_error(&shown, &e);
-                let format = format::detect(&job.into.to_string_lossy(), text).map_err(broken)?;
-                let plan = format::codec(format).parse(text).map_err(broken)?;
+                let plan = plan_store::parse(&job.into, &shown, text)?;
                 settled(context, job, &shown, Some((&plan, text)))?
             }
         };

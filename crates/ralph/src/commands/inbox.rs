@@ -10,13 +10,14 @@ use ralph_core::needs::Running;
 use ralph_core::spec;
 use ralph_core::words::count;
 use ralph_host::drive::{self, Warnings};
+use ralph_host::plan_store::PlanError;
 use serde_json::json;
 
 use crate::commands::build::{drive_error, mend_ledger, setup};
 use crate::commands::permit::Access;
 use crate::commands::spec::existing_spec;
 use crate::commands::spec_file::untouched;
-use crate::context::{Context, parse_error};
+use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, Render};
 
@@ -80,17 +81,15 @@ pub(crate) fn run(context: &Context, args: InboxArgs) -> Result<ExitCode, Comman
 }
 
 fn list(context: &Context, render: Render) -> Result<(), CommandError> {
-    let text = read(context)?;
-    let inbox = parse(context, &text)?;
+    let entries = context.inbox()?;
     if render == Render::Json {
-        return out::json(&inbox.to_json().into());
+        return out::json(&entries);
     }
-    let entries = inbox.entries();
     let end = if entries.is_empty() { "" } else { ":" };
     out::line(format!("Inbox ({}){end}", count(entries.len(), "spec")))?;
     let now = context.now();
     let width = entries.iter().map(|e| e.spec.chars().count()).max().unwrap_or(0).max(16);
-    for entry in entries {
+    for entry in &entries {
         let (status, spec) = (entry.status.as_str(), out::clean(&entry.spec));
         let when = when(entry, &now);
         out::line(format!("  {}  {status:<8}  {spec:<width$}  ({when})", entry.id))?;
@@ -142,7 +141,7 @@ fn add(context: &Context, typed: &str, render: Render) -> Result<(), CommandErro
 }
 
 fn remove(context: &Context, which: &str, render: Render) -> Result<(), CommandError> {
-    let text = read(context)?;
+    let text = context.read_text(&context.project.inbox())?.unwrap_or_default();
     let inbox = parse(context, &text)?;
     let typed = inbox.find(which).map(|e| e.id.clone()).or_else(|| spec::name(which).ok());
     let entry = match inbox.removable(typed.as_deref().unwrap_or(which)) {
@@ -189,10 +188,9 @@ fn remove(context: &Context, which: &str, render: Render) -> Result<(), CommandE
 fn discard(context: &Context, entry: &Entry) -> Result<Option<String>, CommandError> {
     let mut told = Warnings::default();
     mend_ledger(context, &mut told)?;
-    let path = context.project.plan_jsonl();
-    let file = context.plan_at(&path)?;
+    let file = context.plan_at(&context.project.plan_jsonl())?;
     let resolved = context.config_with(&[], &file)?;
-    let setup = setup(context, path, &file, &resolved, drive::Options::default())?;
+    let setup = setup(context, &file, &resolved, drive::Options::default())?;
     let kept = drive::discard_spec(setup, entry, &mut told).map_err(|e| drive_error(&e));
     told.0.iter().for_each(out::warn);
     kept
@@ -215,12 +213,8 @@ fn change<T>(
     })
 }
 
-/// The text of the inbox; one that does not exist is empty.
-pub(crate) fn read(context: &Context) -> Result<String, CommandError> {
-    Ok(context.read_text(&context.project.inbox())?.unwrap_or_default())
-}
-
 /// Read its text strictly.
-pub(crate) fn parse<'t>(context: &Context, text: &'t str) -> Result<Inbox<'t>, CommandError> {
-    Inbox::parse(text).map_err(|e| parse_error(&context.show(&context.project.inbox()), &e))
+fn parse<'t>(context: &Context, text: &'t str) -> Result<Inbox<'t>, CommandError> {
+    let shown = context.show(&context.project.inbox());
+    Ok(Inbox::parse(text).map_err(|e| PlanError::damaged(&shown, &e))?)
 }

@@ -6,7 +6,6 @@ use clap::{Args, Subcommand};
 use ralph_core::format::Codec;
 use ralph_core::format::jsonl::fresh_issue_id;
 use ralph_core::plan::{Edit, Id, Issue, Plan, Priority, verbs};
-use ralph_core::view;
 use serde_json::json;
 
 use crate::args::{Common, PlanArgs};
@@ -108,15 +107,16 @@ fn add(
 ) -> Result<(), CommandError> {
     let added = open(context, plan, description, priority.and_then(Priority::from_word))?;
     match render {
-        Render::Json => out::json(&view::issue(&added)),
+        Render::Json => out::json(&added),
         Render::People => out::line(format!("Added: {} {}", added.id, out::clean(&added.desc))),
     }
 }
 
 fn list(context: &Context, plan: &PlanArgs, render: Render) -> Result<(), CommandError> {
-    let plan = context.read_plan(plan)?.plan;
+    let file = context.read_plan(plan)?;
+    let plan = &file.plan;
     if render == Render::Json {
-        return out::json(&view::issues(&plan));
+        return out::json(&plan.scoped_issues().collect::<Vec<_>>());
     }
     let rows: Vec<Vec<String>> = plan
         .scoped_issues()

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use ralph_core::age;
 use ralph_core::plan::{Plan, State, TombstoneKind};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::args::Common;
 use crate::context::Context;
@@ -28,7 +28,9 @@ pub(crate) struct LogArgs {
 }
 
 /// One line of history.
+#[derive(Serialize)]
 struct Entry {
+    #[serde(rename = "event")]
     what: &'static str,
     id: String,
     name: String,
@@ -42,7 +44,7 @@ pub(crate) fn run(context: &Context, args: &LogArgs) -> Result<ExitCode, Command
     let entries: Vec<Entry> =
         history(&file.plan).into_iter().rev().take(args.number.unwrap_or(usize::MAX)).collect();
     if args.common.render() == Render::Json {
-        out::json(&entries.iter().map(as_json).collect())?;
+        out::json(&entries)?;
         return Ok(ExitCode::SUCCESS);
     }
     if entries.is_empty() {
@@ -95,14 +97,4 @@ fn history(plan: &Plan) -> Vec<Entry> {
             Some(Entry { what, id, name, reason, at: t.done_at.clone() })
         })
         .collect()
-}
-
-fn as_json(entry: &Entry) -> Value {
-    json!({
-        "event": entry.what,
-        "id": entry.id,
-        "name": entry.name,
-        "reason": entry.reason,
-        "at": entry.at,
-    })
 }

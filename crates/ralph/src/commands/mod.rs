@@ -29,7 +29,6 @@ pub(crate) mod recover;
 pub(crate) mod report;
 pub(crate) mod salvage;
 mod screen;
-mod seen;
 pub(crate) mod serve;
 pub(crate) mod service;
 pub(crate) mod show;

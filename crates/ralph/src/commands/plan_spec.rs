@@ -116,7 +116,7 @@ pub(crate) fn run(context: &Context, args: &PlanSpecArgs) -> Result<ExitCode, Co
         let empty = codec(file.plan.format).empty("", &context.now());
         context.change_text(&path, |text| Ok((text.map_or(empty, str::to_owned), ())))?;
     }
-    let setup = setup(context, path.clone(), &file, &resolved, args.common.options())?;
+    let setup = setup(context, &file, &resolved, args.common.options())?;
     let mut listener = ralph_face::listener(args.common.view(), context.project.root());
     let planned = drive::plan(setup, &plannings, &mut *listener);
     drop(listener);

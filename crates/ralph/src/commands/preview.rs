@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use ralph_core::config::{Flag, render_duration};
 use ralph_core::cycle::exit_code;
 use ralph_core::gate::{self, Gate, Need};
-use ralph_core::view;
 use ralph_face::words;
 use ralph_host::drive::{CommandLine, Input, Look, Next, Preview, preview};
 use ralph_host::proc::Runner;
+use ralph_host::project_reader::ProjectReadError;
 use serde_json::{Value, json};
 
 use super::build::options;
@@ -23,18 +23,21 @@ pub(super) fn run(
     args: &BuildArgs,
     flags: &[Flag],
 ) -> Result<ExitCode, CommandError> {
-    let (file, text) = context.peek_plan(&args.plan())?;
+    let file = context.plan_at(&context.plan_path(&args.plan())?)?;
+    if !file.path.exists() {
+        return Err(ProjectReadError::MissingPlan(file.shown.clone()).into());
+    }
     let resolved = context.config_with(flags, &file)?;
     resolved.warnings.iter().for_each(out::warn);
     let gates = gate::resolve(&resolved.config, &file.plan);
-    let path = context.plan_path(&args.plan())?;
-    let shown = path.strip_prefix(context.project.root()).unwrap_or(&path).display().to_string();
+    let path = file.path.strip_prefix(context.project.root()).unwrap_or(&file.path);
+    let shown = path.display().to_string();
     let look = Look {
         project: &context.project,
         config: &resolved.config,
         gates: &gates,
         plan: &file.plan,
-        text: &text,
+        text: &file.text,
         shown: &shown,
         options: &options(args),
         clock: context.clock(),
@@ -169,7 +172,7 @@ fn as_json(found: &Preview, gates: &[Gate], plan: &str) -> Value {
     let more = match &found.next {
         Next::End(end) => json!({ "end": end.word(), "reason": end.reason() }),
         Next::Attempt { iteration, task, max_retries, prompt, command, commit } => json!({
-            "iteration": iteration, "task": view::task(task), "max_retries": max_retries,
+            "iteration": iteration, "task": task, "max_retries": max_retries,
             "prompt": prompt.text, "commit": commit,
             "backend": backend_json(command),
         }),

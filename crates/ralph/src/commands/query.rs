@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ralph_core::{construct, view};
-use serde_json::Value;
+use ralph_core::construct;
+use ralph_core::cycle::History;
+use ralph_core::view::{NextAction, PlanSummary, TaskLists};
 
 use crate::args::PlanArgs;
-use crate::commands::inbox;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out;
@@ -51,40 +51,28 @@ enum Question {
 
 /// Run it.
 pub(crate) fn run(context: &Context, args: &QueryArgs) -> Result<ExitCode, CommandError> {
-    let read = || context.read_plan(&args.plan).map(|file| file.plan);
+    let read = || context.read_plan(&args.plan);
     match &args.question {
         Some(Question::Stage) => {
-            out::line(construct::current_stage(&read()?, &context.history()?))?;
+            out::line(construct::current_stage(&read()?.plan, &context.history()?))?;
         }
-        Some(Question::Iteration) => out::line(iteration(context)?.to_string())?,
-        Some(Question::Next) => out::json(&view::next_action(&read()?))?,
-        Some(Question::Tasks { done: true }) => out::json(&view::done_tasks(&read()?))?,
-        Some(Question::Tasks { done: false }) => out::json(&view::tasks(&read()?))?,
-        Some(Question::Issues) => out::json(&view::issues(&read()?))?,
+        Some(Question::Iteration) => out::line(iteration(&context.history()?).to_string())?,
+        Some(Question::Next) => out::json(&NextAction::of(&read()?.plan))?,
+        Some(Question::Tasks { done: true }) => out::json(&TaskLists::of(&read()?.plan).done)?,
+        Some(Question::Tasks { done: false }) => out::json(&TaskLists::of(&read()?.plan))?,
+        Some(Question::Issues) => out::json(&read()?.plan.scoped_issues().collect::<Vec<_>>())?,
         Some(Question::Inbox) => {
-            let text = inbox::read(context)?;
-            out::json(&inbox::parse(context, &text)?.to_json().into())?;
+            out::json(&context.inbox()?)?;
         }
-        None => out::json(&view::summary(&read()?, iteration(context)?))?,
+        None => out::json(&PlanSummary::of(&read()?.plan, iteration(&context.history()?)))?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The loop's iteration, from the runtime state; 0 when no loop has run here.
-pub(crate) fn iteration(context: &Context) -> Result<u64, CommandError> {
-    let history = context.history()?;
-    if history.run.as_ref().is_some_and(|run| run.command != "build") {
-        return Ok(history.construct.iteration.into());
-    }
-    let path = context.project.state_json();
-    let Some(text) = context.read_text(&path)? else { return Ok(0) };
-    let damaged = || {
-        CommandError::new(format!("{}: not a state file of ralph", context.show(&path)))
-            .hint("it is only a view: delete it, and the next run writes it again")
-    };
-    let state: Value = serde_json::from_str(&text).map_err(|_| damaged())?;
-    match &state["current_iteration"] {
-        Value::Null if state.is_object() => Ok(0),
-        value => value.as_u64().ok_or_else(damaged),
+/// The loop's iteration; 0 when no loop has run here.
+pub(crate) fn iteration(history: &History) -> u32 {
+    match &history.run {
+        Some(run) if run.command != "build" => history.construct.iteration,
+        _ => history.iteration,
     }
 }

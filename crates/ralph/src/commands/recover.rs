@@ -75,7 +75,7 @@ fn look(context: &Context, runner: &Runner, render: Render) -> Result<(), Comman
     if render == Render::Json {
         return out::json(&json!({ "open": {
             "attempt": started.attempt, "iteration": started.iteration, "task": started.task,
-            "phase": phase_word(&open), "running": running, "uncommitted": paths,
+            "phase": open.phase.kind(), "running": running, "uncommitted": paths,
             "salvage": kept.iter().map(|s| &s.name).collect::<Vec<_>>(), "next": next,
         }}));
     }
@@ -114,15 +114,6 @@ fn phase(open: &OpenAttempt) -> (&'static str, &'static str) {
         Phase::RollingBack(_) => {
             ("the tree was being put back", "`ralph build` goes on putting it back")
         }
-    }
-}
-
-fn phase_word(open: &OpenAttempt) -> &'static str {
-    match open.phase {
-        Phase::Running => "running",
-        Phase::Ended(_) => "ended",
-        Phase::Landing(_) => "landing",
-        Phase::RollingBack(_) => "rolling_back",
     }
 }
 

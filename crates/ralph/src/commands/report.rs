@@ -51,9 +51,7 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> Result<ExitCode, Comm
     match (&args.html, args.common.render()) {
         (Some(file), _) => write_page(context, file, &report)?,
         (None, Render::Json) => {
-            let value = serde_json::to_value(&report)
-                .map_err(|e| CommandError::new(format!("the report is no JSON: {e}")))?;
-            out::json(&value)?;
+            out::json(&report)?;
         }
         (None, Render::People) => {
             report.markdown().lines().map(out::clean).try_for_each(out::line)?;
@@ -67,19 +65,17 @@ fn report(context: &Context, args: &ReportArgs) -> Result<Report, CommandError> 
     read_entries(&context.project.state_dir(), &mut |entry| past.add(entry))
         .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
     let file = context.read_plan(&plan_args(context, args, &past))?;
-    let text = super::inbox::read(context)?;
-    let inbox = super::inbox::parse(context, &text)?;
+    let inbox = context.inbox()?;
     let (on_branch, ledger) = ask_git(context, &past.commits())?;
     let (now, offset) = (context.clock().now().as_second(), context.clock().utc_offset());
     let since = args.since.clone().unwrap_or_default().moment(&past, now, offset);
-    let name = context.project.root().file_name().map(|name| name.to_string_lossy().into_owned());
     Ok(Report::of(&Sources {
-        project: name.as_deref().unwrap_or("ralph"),
+        project: &context.project.name(),
         past: &past,
         plan: &file.plan,
         plan_file: &file.shown,
         running: &context.running(),
-        inbox: Some(&inbox),
+        inbox: &inbox,
         on_branch: on_branch.as_ref(),
         ledger: &ledger,
         since,

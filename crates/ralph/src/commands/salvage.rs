@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use ralph_core::age;
 use ralph_core::cycle::{AttemptView, History};
-use ralph_face::attempt;
 use ralph_host::clock::stamp_of;
 use ralph_host::config_load::ProjectText;
 use ralph_host::drive::{retirement, underway};
@@ -141,7 +140,9 @@ impl Kept<'_> {
         let files = self.repo.salvage_files(&all).map_err(|e| git_error(&e))?;
         let lines = all.iter().zip(&files);
         if self.render == Render::Json {
-            return out::json(&lines.map(|(kept, files)| self.as_json(kept, files)).collect());
+            return out::json(
+                &lines.map(|(kept, files)| self.as_json(kept, files)).collect::<Vec<_>>(),
+            );
         }
         if all.is_empty() {
             return out::line("Nothing is kept: no attempt was rolled back, or it is long ago.");
@@ -189,7 +190,7 @@ impl Kept<'_> {
             return "written while gates looked at the tree before".into();
         }
         match self.view(kept) {
-            Some(view) => attempt::result(view, &self.context.running()),
+            Some(view) => view.summary(&self.context.running()).words,
             None => "unknown: the journal does not have it".into(),
         }
     }

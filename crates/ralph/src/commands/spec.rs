@@ -62,13 +62,14 @@ pub(crate) fn run(context: &Context, args: SpecArgs) -> Result<ExitCode, Command
 }
 
 fn list(context: &Context, plan: &PlanArgs, render: Render) -> Result<(), CommandError> {
-    let plan = context.read_plan(plan)?.plan;
+    let file = context.read_plan(plan)?;
+    let plan = &file.plan;
     let mut found = Vec::new();
     for name in spec_names(context)? {
         found.push(read_spec(context, &name)?);
     }
     if render == Render::Json {
-        return out::json(&found.iter().map(|s| as_json(s, &plan)).collect());
+        return out::json(&found.iter().map(|s| as_json(s, plan)).collect::<Vec<_>>());
     }
     if found.is_empty() {
         return out::line("No specs in ralph/specs/. Write one in markdown and put it there.");
@@ -77,7 +78,7 @@ fn list(context: &Context, plan: &PlanArgs, render: Render) -> Result<(), Comman
         .iter()
         .map(|s| {
             let mark = if plan.current_spec.as_deref() == Some(&s.name) { "*" } else { " " };
-            let (open, done) = tasks_of(&plan, &s.name);
+            let (open, done) = tasks_of(plan, &s.name);
             let tasks = match open + done {
                 0 => "no tasks".to_owned(),
                 _ => format!("{open} open, {done} done"),

@@ -14,10 +14,10 @@ use ralph_core::dashboard::{self, command::doing};
 use ralph_face::watch::{self, Board, Colours, Left, Role, Source};
 use ralph_face::{Line, Paint, Style, Terminal};
 use ralph_host::drive::Signals;
+use ralph_host::project_reader::ProjectSnapshot;
 use ralph_host::store::JournalTail;
 
 use super::control;
-use super::seen::Seen;
 use super::show::details;
 use crate::args::PlanArgs;
 use crate::context::Context;
@@ -90,7 +90,7 @@ struct Window<'c> {
     history: History,
     /// Lines of events that are not in the output yet.
     events: Vec<Line>,
-    seen: Seen,
+    seen: ProjectSnapshot,
     looked: Option<Instant>,
     tail: Tail,
     output: Vec<Line>,
@@ -103,7 +103,7 @@ struct Window<'c> {
 impl<'c> Window<'c> {
     fn open(context: &'c Context, asked: &PlanArgs) -> Result<Self, CommandError> {
         let history = context.history()?;
-        let seen = Seen::peek(context, &control::plan_of(context, &history, asked))?;
+        let seen = look(context, &control::plan_of(context, &history, asked))?;
         Ok(Self {
             context,
             asked: asked.clone(),
@@ -144,7 +144,7 @@ impl<'c> Window<'c> {
     /// The files as they are now. One that cannot be read at this moment stays what it was.
     fn look_around(&mut self) {
         let plan = control::plan_of(self.context, &self.history, &self.asked);
-        match Seen::peek(self.context, &plan) {
+        match look(self.context, &plan) {
             Ok(seen) => (self.seen, self.trouble) = (seen, None),
             Err(e) => self.tell_once(e.told()),
         }
@@ -185,6 +185,10 @@ impl<'c> Window<'c> {
     }
 }
 
+fn look(context: &Context, plan: &PlanArgs) -> Result<ProjectSnapshot, CommandError> {
+    Ok(context.reader().snapshot(plan.plan.as_deref())?)
+}
+
 /// The log that was written last.
 fn newest_log(context: &Context) -> Option<PathBuf> {
     let entries = std::fs::read_dir(context.project.logs_dir()).ok()?;
@@ -205,15 +209,10 @@ impl Source for Window<'_> {
             self.look_around();
             self.follow_log();
         }
-        let state = self.seen.state(self.context, &self.history, self.tail.meter);
-        let tasks = dashboard::board(
-            &self.seen.file.plan,
-            &self.history,
-            &self.seen.running,
-            0,
-            usize::MAX,
-        )
-        .tasks;
+        let (seen, now) = (&self.seen, self.context.now());
+        let state = dashboard::state(&seen.facts(&self.history, &now, self.tail.meter));
+        let plan = &seen.plan.plan;
+        let tasks = dashboard::board(plan, &self.history, &seen.running, 0, usize::MAX).tasks;
         Board { state, tasks }
     }
 
@@ -229,7 +228,7 @@ impl Source for Window<'_> {
     }
 
     fn detail(&mut self, task: &str) -> Vec<Line> {
-        lines::of_task(self.context, &self.seen.file.plan, &self.history, task)
+        lines::of_task(self.context, &self.seen.plan.plan, &self.history, task)
     }
 
     fn send(&mut self, command: Command) -> String {

@@ -45,8 +45,8 @@ fn every_view_shows_the_same_sum() {
     let sums = [
         &report["totals"]["cost_usd"],
         &report["spending"].as_array().unwrap().last().unwrap()["total_usd"],
-        &view["view"]["cost"]["run_usd"],
-        &state["cost"]["total_usd"],
+        &view["view"]["cost"]["run"]["cost_usd"],
+        &state["cost"]["total"]["cost_usd"],
         &numbers["cost_usd"],
         &numbers["curve"].as_array().unwrap().last().unwrap()["cost_usd"],
     ];

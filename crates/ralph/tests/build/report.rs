@@ -37,7 +37,7 @@ fn the_report_says_what_landed_what_failed_and_how_often_the_first_try_was_good(
     assert_eq!((&totals["tasks_landed"], &totals["tasks_failed"]), (&3.into(), &1.into()));
     assert_eq!((&totals["first_try_landed"], &totals["first_tries"]), (&2.into(), &4.into()));
     let failed = &report["failed_tasks"][0];
-    assert_eq!((&failed["task"], &failed["tries"]), (&"t-dddd".into(), &3.into()));
+    assert_eq!((&failed["attempt"]["task_id"], &failed["tries"]), (&"t-dddd".into(), &3.into()));
     let text = repo.run(["report"]).ok().stdout;
     for part in [
         "3 tasks landed, 1 failed, ",
@@ -56,7 +56,13 @@ fn the_undo_command_takes_out_exactly_that_task_and_leaves_the_ledger_alone() {
     let repo = night();
     let plan = repo.plan();
     let tasks = json(&repo)["specs"][0]["tasks"].clone();
-    let first = tasks.as_array().unwrap().iter().find(|t| t["task"] == "t-aaaa").unwrap().clone();
+    let first = tasks
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|t| t["attempt"]["task_id"] == "t-aaaa")
+        .unwrap()
+        .clone();
     paste(&repo, &first["undo"]);
     assert!(!repo.exists("work/t-aaaa.txt") && repo.exists("work/t-bbbb.txt"));
     assert_eq!((repo.plan(), repo.status()), (plan, String::new()));

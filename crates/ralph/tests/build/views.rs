@@ -20,11 +20,11 @@ fn a_run_of_unknown_cost_is_counted_beside_the_dollars_in_every_view() {
     let dashboard = Dashboard::of(&repo);
     let (state, numbers) = (dashboard.get("/api/state"), dashboard.get("/api/numbers"));
     assert_eq!(
-        (&state["cost"]["run_words"], &state["cost"]["unknown_runs"]),
+        (&state["cost"]["run"]["cost_words"], &state["cost"]["run"]["cost_unknown"]),
         (&json!(words), &json!(1))
     );
     for value in [
-        &state["cost"]["total_words"],
+        &state["cost"]["total"]["cost_words"],
         &numbers["cost_words"],
         &numbers["models"][0]["cost_words"],
         &numbers["stages"][0]["cost_words"],
@@ -37,7 +37,7 @@ fn a_run_of_unknown_cost_is_counted_beside_the_dollars_in_every_view() {
 fn nothing_known_is_unknown_and_never_zero() {
     let repo = repo(&[task("t-aaaa")]);
     says(&repo.build([]).ok(), "1 landed in 1 attempt, cost unknown, ");
-    assert_eq!(Dashboard::of(&repo).get("/api/state")["cost"]["run_words"], "unknown");
+    assert_eq!(Dashboard::of(&repo).get("/api/state")["cost"]["run"]["cost_words"], "unknown");
     let text = repo.run(["report"]).ok().stdout;
     assert!(text.contains(" | unknown |\n") && !text.contains("$0.00"), "{text}");
 }
@@ -55,7 +55,7 @@ fn the_cost_of_a_task_has_its_failed_tries_and_the_parts_add_up() {
         .stdout_has("2 tasks landed, 1 attempt failed on the way, $0.10");
     let report = repo.run(["report", "--json"]).ok().json();
     let tasks = report["specs"][0]["tasks"].as_array().unwrap();
-    let sum: f64 = tasks.iter().filter_map(|task| task["cost_usd"].as_f64()).sum();
+    let sum: f64 = tasks.iter().filter_map(|task| task["cost"]["cost_usd"].as_f64()).sum();
     assert!((sum - report["totals"]["cost_usd"].as_f64().unwrap()).abs() < 1e-9, "{report:#}");
 }
 

@@ -65,7 +65,7 @@ fn journal(commit: &str) -> String {
         judged("01JAAB2", true),
         json!({
             "at": at, "record": "land_intent", "attempt": "01JAAB2", "landing": "complete",
-            "proof": "unproven", "summary": "Resized", "task": {},
+            "proof": "unproven", "summary": "Resized", "task": {"state": "pending"},
         }),
         json!({ "at": at, "record": "landed", "attempt": "01JAAB2", "commit": commit }),
         attempt("01JBBB3", 3, "t-other"),
@@ -107,7 +107,10 @@ fn attempts_of_one_task_can_be_asked_for_also_as_json() {
     let found = p.run(["attempts", "--task", "t-7jla", "--json"]).ok().json();
     assert_eq!(found.as_array().unwrap().len(), 2);
     assert_eq!((&found[0]["iteration"], &found[0]["result"]), (&json!(2), &json!("landed")));
-    assert_eq!((&found[1]["failure"], &found[1]["salvage"]), (&json!("gates"), &json!(SALVAGE)));
+    assert_eq!(
+        (&found[1]["failure"]["kind"], &found[1]["salvage"]),
+        (&json!("gates"), &json!(SALVAGE))
+    );
     assert_eq!((&found[0]["cost_usd"], &found[1]["cost_usd"]), (&Value::Null, &json!(0.03)));
     let newest = p.run(["attempts", "-n", "1", "--json"]).ok().json();
     assert_eq!(

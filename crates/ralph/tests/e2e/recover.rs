@@ -36,7 +36,7 @@ fn what_was_interrupted_is_shown_and_can_be_forgotten_without_touching_a_file() 
         .stdout_has("the backend was at work")
         .stdout_has("1  half.txt")
         .stdout_has("puts the tree back");
-    assert_eq!(p.run(["recover", "--json"]).ok().json()["open"]["phase"], "running");
+    assert_eq!(p.run(["recover", "--json"]).ok().json()["open"]["phase"], "backend");
     p.run(["recover", "--forget"]).ok().stdout_has("kept as refs/ralph/01JRUN/salvage/01JAAA1");
     assert_eq!(p.read("half.txt"), "half of it\n");
     p.run(["salvage", "diff", "4"]).ok().stdout_has("+half of it");

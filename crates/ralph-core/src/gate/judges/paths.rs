@@ -1,9 +1,12 @@
 //! Which files are judges, by their names.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a judge decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum JudgeKind {
     /// What is tested.

@@ -1,22 +1,29 @@
 //! What an entry of the index is about, and the ids that name entries: `K-<kind>-<slug>`.
 
-use serde::{Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Longest id, in bytes.
 const LONGEST: usize = 120;
 
 /// What an entry is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[schemars(rename = "KnowledgeCategory")]
 pub enum Category {
     /// What must be so.
+    #[serde(rename = "constraint")]
     Constraints,
     /// What was decided.
+    #[serde(rename = "decision")]
     Decisions,
     /// How things are done here.
+    #[serde(rename = "pattern")]
     Patterns,
     /// What surprises.
+    #[serde(rename = "gotcha")]
     Gotchas,
     /// What nobody knows yet.
+    #[serde(rename = "unresolved")]
     Unresolved,
 }
 
@@ -70,11 +77,5 @@ impl Category {
         let fits = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
         let is_slug = !slug.is_empty() && slug.chars().all(fits) && id.len() <= LONGEST;
         Self::ALL.into_iter().find(|c| c.kind() == kind).filter(|_| is_slug)
-    }
-}
-
-impl Serialize for Category {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.kind())
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::records::{Activity, Record};
@@ -10,7 +11,8 @@ use crate::format::ParseError;
 use crate::memory::flat;
 
 /// Something that is known, or was.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "KnowledgeItem")]
 pub struct Item {
     /// `K-constraint-no-force-push`; an entry may have none.
     pub id: Option<String>,
@@ -36,8 +38,9 @@ pub struct Item {
 }
 
 /// Whether an entry is in force.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "status", rename_all = "lowercase")]
+#[schemars(rename = "KnowledgeStatus")]
 pub enum Status {
     /// It is.
     Active,

@@ -54,7 +54,7 @@ pub(super) fn run(
     match render {
         Render::Json => {
             let default = default.as_ref().ok().map(|chosen| chosen.name.as_str());
-            out::json(&all.iter().map(|one| as_json(one, default)).collect())?;
+            out::json(&all.iter().map(|one| as_json(one, default)).collect::<Vec<_>>())?;
         }
         Render::People => {
             out::table(&table(&all)).into_iter().try_for_each(out::line)?;

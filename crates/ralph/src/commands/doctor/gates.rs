@@ -25,7 +25,7 @@ pub(super) fn run(
         let what = "not run, because the settings cannot be read";
         return tell(Finding::new(Area::Gate, State::Unknown, what, "correct the settings first"));
     }
-    let plan = context.peek_plan(&PlanArgs::default()).map(|(file, _)| file.plan);
+    let plan = context.read_plan(&PlanArgs::default()).map(|file| file.plan.clone());
     let gates = gate::resolve(&look.config(), &plan.unwrap_or_else(|_| Plan::empty(Format::Jsonl)));
     if gates.is_empty() {
         return tell(doctor::no_gates());

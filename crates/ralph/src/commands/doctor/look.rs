@@ -17,8 +17,8 @@ use ralph_host::store::{Holder, Store, who_runs};
 
 use crate::args::PlanArgs;
 use crate::commands::backends::{Known, known_backends};
-use crate::commands::{inbox, knowledge};
-use crate::context::{Context, PlanFile};
+use crate::commands::knowledge;
+use crate::context::Context;
 use crate::error::CommandError;
 
 /// What is looked at, and with what.
@@ -167,25 +167,18 @@ impl<'a> Look<'a> {
                 format!("{} is not there yet", self.context.show(&path)),
             );
         }
-        match self.context.peek_plan(&args) {
-            Ok((PlanFile { shown, plan }, _)) => {
-                doctor::plan(&shown, &plan, &plan::validate(&plan))
-            }
+        match self.context.read_plan(&args) {
+            Ok(file) => doctor::plan(&file.shown, &file.plan, &plan::validate(&file.plan)),
             Err(e) => failed(Area::Plan, e),
         }
     }
 
     fn inbox(&self) -> Option<Finding> {
-        let path = self.context.project.inbox();
-        let text = match self.context.peek_text(&path) {
-            Ok(text) => text?,
-            Err(e) => return Some(failed(Area::Inbox, e)),
-        };
-        Some(match inbox::parse(self.context, &text) {
-            Ok(inbox) => {
-                let entries = inbox.entries().len();
-                Finding::ok(Area::Inbox, ralph_core::words::count(entries, "spec"))
-            }
+        if !self.context.project.inbox().exists() {
+            return None;
+        }
+        Some(match self.context.inbox() {
+            Ok(inbox) => Finding::ok(Area::Inbox, ralph_core::words::count(inbox.len(), "spec")),
             Err(e) => failed(Area::Inbox, e),
         })
     }

@@ -139,7 +139,7 @@ fn are(n: usize) -> String {
 
 /// Tasks of another spec than the current one are not worked on: say so.
 fn scope(context: &Context, job: &Job, import: &Import) -> Result<(), CommandError> {
-    let plan = context.plan_at(&job.into)?.plan;
+    let plan = &context.plan_at(&job.into)?.plan;
     let Some(current) = &plan.current_spec else { return Ok(()) };
     let new = import.rows.iter().filter(|row| row.fate == Fate::New && row.state.is_open());
     let other = new.filter_map(|row| plan.task(&row.id)?.spec.clone()).find(|spec| spec != current);

@@ -6,7 +6,6 @@ use ralph_core::claim::Claim;
 use ralph_core::handoff::Handoff;
 use ralph_core::memory::MOST;
 use ralph_core::plan::{self, Id, Lookup, Priority, Task, read_tasks};
-use ralph_core::view;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
@@ -204,7 +203,7 @@ impl Ask for TaskShow {
         let file = desk.context.read_plan(desk.plan)?;
         let lookup = Lookup::new(&file.plan);
         let task = task::task_of(&file.plan, &lookup, &self.id)?;
-        Ok(with_obstacle(view::task(task), task, &lookup))
+        Ok(with_obstacle(json!(task), task, &lookup))
     }
 }
 
@@ -237,7 +236,7 @@ impl Ask for TaskAdd {
         let inputs = read_tasks(&json!(self).to_string())
             .map_err(|e| CommandError::usage(format!("cannot add this: {e}")))?;
         let added = task::add_tasks(desk.context, desk.plan, inputs)?;
-        Ok(json!({ "added": added.iter().map(view::task).collect::<Vec<_>>() }))
+        Ok(json!({ "added": added }))
     }
 }
 
@@ -311,7 +310,7 @@ impl Ask for IssueAdd {
     fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
         let priority = self.priority.map(Priority::from);
         let added = issue::open(desk.context, desk.plan, &self.description, priority)?;
-        Ok(json!({ "added": view::issue(&added) }))
+        Ok(json!({ "added": added }))
     }
 }
 

@@ -4,8 +4,8 @@ use std::io::{BufRead, BufReader, IsTerminal};
 use std::path::Path;
 
 use ralph_core::backend::{Driver, Permissions, Request};
-use ralph_core::cycle::AttemptView;
-use ralph_face::{Paint, attempt, event_line, text};
+use ralph_core::cycle::AttemptSummary;
+use ralph_face::{Paint, event_line, text};
 use ralph_host::choice::{self, Place};
 use ralph_host::config_load::ProjectText;
 use ralph_host::git::{GitError, LedgerPaths, Repo};
@@ -16,24 +16,24 @@ use crate::error::CommandError;
 use crate::out;
 
 /// Where the prompt is kept: beside the log.
-pub(super) fn prompt_path(view: &AttemptView) -> Option<String> {
-    let path = Path::new(view.started.log.as_ref()?).with_extension("prompt.md");
+pub(super) fn prompt_path(attempt: &AttemptSummary) -> Option<String> {
+    let path = Path::new(attempt.log.as_ref()?).with_extension("prompt.md");
     Some(path.to_string_lossy().into_owned())
 }
 
 /// Print the prompt.
-pub(super) fn prompt(context: &Context, view: &AttemptView) -> Result<(), CommandError> {
-    let path = prompt_path(view).ok_or_else(|| nothing(context, view, "prompt"))?;
+pub(super) fn prompt(context: &Context, attempt: &AttemptSummary) -> Result<(), CommandError> {
+    let path = prompt_path(attempt).ok_or_else(|| nothing(attempt, "prompt"))?;
     print(&read(context, &path)?)
 }
 
 /// Print what the backend said and did, one line each.
-pub(super) fn events(context: &Context, view: &AttemptView) -> Result<(), CommandError> {
-    let log = view.started.log.as_ref().ok_or_else(|| nothing(context, view, "log"))?;
+pub(super) fn events(context: &Context, attempt: &AttemptSummary) -> Result<(), CommandError> {
+    let log = attempt.log.as_ref().ok_or_else(|| nothing(attempt, "log"))?;
     let path = context.project.root().join(log);
     let file = std::fs::File::open(&path).map_err(|e| gone(log, &e))?;
     let request = Request { permissions: Permissions::Default, ..Request::plain("") };
-    let driver = driver(context, &view.started.backend)?;
+    let driver = driver(context, &attempt.backend)?;
     let mut reader = driver.map(|driver| driver.reader(&request));
     let root = context.project.root().to_str();
     let mut events = Vec::new();
@@ -68,10 +68,11 @@ pub(crate) fn driver(
 }
 
 /// Print the whole output of the gates.
-pub(super) fn gates(context: &Context, view: &AttemptView) -> Result<(), CommandError> {
-    let Some(verdict) = &view.verdict else {
-        return Err(nothing(context, view, "gate result")
-            .hint("gates run only after a backend made a claim"));
+pub(super) fn gates(context: &Context, attempt: &AttemptSummary) -> Result<(), CommandError> {
+    let Some(verdict) = &attempt.verdict else {
+        return Err(
+            nothing(attempt, "gate result").hint("gates run only after a backend made a claim")
+        );
     };
     for check in &verdict.checks {
         let (name, words, command) = (&check.name, &check.standing, &check.command);
@@ -87,13 +88,13 @@ pub(super) fn gates(context: &Context, view: &AttemptView) -> Result<(), Command
 }
 
 /// Print what was changed, as a patch.
-pub(super) fn diff(context: &Context, view: &AttemptView) -> Result<(), CommandError> {
-    print(&patch(context, view)?)
+pub(super) fn diff(context: &Context, attempt: &AttemptSummary) -> Result<(), CommandError> {
+    print(&patch(context, attempt)?)
 }
 
 /// What was changed, as a patch.
-pub(crate) fn patch(context: &Context, view: &AttemptView) -> Result<Vec<u8>, CommandError> {
-    let kept = attempt::kept(view).ok_or_else(|| nothing(context, view, "change"))?;
+pub(crate) fn patch(context: &Context, attempt: &AttemptSummary) -> Result<Vec<u8>, CommandError> {
+    let kept = attempt.fate.kept().ok_or_else(|| nothing(attempt, "change"))?;
     let root = context.project.root();
     let Some(git_dir) = context.project.git_dir() else {
         return Err(CommandError::new("this is not a git repository, so no change is kept"));
@@ -113,12 +114,9 @@ fn read(context: &Context, path: &str) -> Result<Vec<u8>, CommandError> {
     std::fs::read(context.project.root().join(path)).map_err(|e| gone(path, &e))
 }
 
-fn nothing(context: &Context, view: &AttemptView, what: &str) -> CommandError {
-    let number = view.started.iteration;
-    CommandError::new(format!(
-        "iteration {number} has no {what}: {}",
-        attempt::result(view, &context.running())
-    ))
+fn nothing(attempt: &AttemptSummary, what: &str) -> CommandError {
+    let number = attempt.iteration;
+    CommandError::new(format!("iteration {number} has no {what}: {}", attempt.words))
 }
 
 fn gone(path: &str, error: &std::io::Error) -> CommandError {

@@ -8,7 +8,6 @@ use std::process::ExitCode;
 use clap::Args;
 use ralph_core::cycle::{AttemptView, History};
 use ralph_core::text::nearest;
-use ralph_face::attempt;
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -58,17 +57,17 @@ struct Part {
 /// Run it.
 pub(crate) fn run(context: &Context, args: &ShowArgs) -> Result<ExitCode, CommandError> {
     let history = context.history()?;
-    let view = find(&history, &args.which)?;
+    let attempt = &find(&history, &args.which)?.summary(&context.running());
     if Render::from_flag(args.json) == Render::Json {
-        out::json(&attempt::as_json(view, &context.running()))?;
+        out::json(attempt)?;
         return Ok(ExitCode::SUCCESS);
     }
     match args.part {
-        Part { prompt: true, .. } => details::prompt(context, view)?,
-        Part { events: true, .. } => details::events(context, view)?,
-        Part { gates: true, .. } => details::gates(context, view)?,
-        Part { diff: true, .. } => details::diff(context, view)?,
-        _ => summary::print(context, view)?,
+        Part { prompt: true, .. } => details::prompt(context, attempt)?,
+        Part { events: true, .. } => details::events(context, attempt)?,
+        Part { gates: true, .. } => details::gates(context, attempt)?,
+        Part { diff: true, .. } => details::diff(context, attempt)?,
+        _ => summary::print(context, attempt)?,
     }
     Ok(ExitCode::SUCCESS)
 }

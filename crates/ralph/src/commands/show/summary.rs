@@ -1,10 +1,9 @@
 //! One attempt on one screen.
 
 use ralph_core::age;
-use ralph_core::cycle::{AttemptView, BackendEnd, Fate};
+use ralph_core::cycle::{AttemptSummary, Failure, failing_lines};
 use ralph_core::gate::{GateRuling, GateVerdict};
-use ralph_core::needs::Running;
-use ralph_face::{attempt, words};
+use ralph_face::words;
 
 use super::details::prompt_path;
 use crate::context::Context;
@@ -12,30 +11,34 @@ use crate::error::CommandError;
 use crate::out;
 
 /// Print it.
-pub(super) fn print(context: &Context, view: &AttemptView) -> Result<(), CommandError> {
+pub(super) fn print(context: &Context, attempt: &AttemptSummary) -> Result<(), CommandError> {
     let mut rows = Rows::default();
-    let started = &view.started;
-    rows.add("Attempt:", format!("{} (iteration {})", started.attempt, started.iteration));
-    let retry = match started.retries {
+    rows.add("Attempt:", format!("{} (iteration {})", attempt.attempt, attempt.iteration));
+    let retry = match attempt.retry {
         0 => String::new(),
         n => format!(" (retry {n})"),
     };
-    rows.add("Task:", format!("{}  {}{retry}", started.task, started.name));
-    let ago = age::ago(&view.at, &context.now());
-    rows.add("Began:", with(&view.at, ago));
-    rows.add("Backend:", with_model(&started.backend, started.model.as_deref()));
-    if let Some(end) = &view.backend {
-        backend(&mut rows, end);
-    }
-    if let Some(verdict) = &view.verdict {
+    rows.add("Task:", format!("{}  {}{retry}", attempt.task_id, attempt.name));
+    let ago = age::ago(&attempt.started_at, &context.now());
+    rows.add("Began:", with(&attempt.started_at, ago));
+    rows.add("Backend:", with_model(&attempt.backend, attempt.model.as_deref()));
+    backend(&mut rows, attempt);
+    if let Some(verdict) = &attempt.verdict {
         gates(&mut rows, verdict);
     }
-    fate(&mut rows, view, &context.running());
-    if let Some(log) = &started.log {
-        rows.add("Log:", log.clone());
+    let result = attempt.fate.failure().map_or_else(|| attempt.words.clone(), Failure::told);
+    rows.add("Result:", result);
+    if let Some(at) = &attempt.ended_at {
+        rows.add("Ended:", at);
     }
-    if let Some(path) = prompt_path(view).filter(|path| context.project.root().join(path).is_file())
-    {
+    if let Some(kept) = attempt.fate.kept() {
+        rows.add("Kept as:", format!("{kept}  (`ralph show {} --diff`)", attempt.iteration));
+    }
+    if let Some(log) = &attempt.log {
+        rows.add("Log:", log);
+    }
+    let prompt = prompt_path(attempt);
+    if let Some(path) = prompt.filter(|path| context.project.root().join(path).is_file()) {
         rows.add("Prompt:", path);
     }
     out::table(&rows.0).into_iter().try_for_each(out::line)
@@ -58,19 +61,27 @@ fn with_model(backend: &str, model: Option<&str>) -> String {
     [Some(backend), model].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-fn backend(rows: &mut Rows, end: &BackendEnd) {
-    let files = words::count(end.changed, "file");
-    let numbers =
-        format!("{files} changed, {}, {}", words::cost(end.cost), words::took(end.took_ms));
-    let tokens = end.tokens.map(|(read, written)| {
+fn backend(rows: &mut Rows, attempt: &AttemptSummary) {
+    let Some(outcome) = &attempt.outcome_message else { return };
+    let numbers = [
+        format!("{} changed", words::count(attempt.changed_files.unwrap_or(0), "file")),
+        words::cost(attempt.cost_usd),
+        words::took(attempt.duration_ms.unwrap_or(0)),
+    ];
+    let tokens = attempt.tokens.map(|(read, written)| {
         format!(", {} tokens in, {} out", words::tokens(read), words::tokens(written))
     });
-    rows.add("Outcome:", format!("{}; {numbers}{}", end.outcome, tokens.unwrap_or_default()));
-    rows.add("Claim:", end.claim.to_string());
-    if !end.summary.is_empty() {
-        rows.add("Summary:", &end.summary);
+    rows.add(
+        "Outcome:",
+        format!("{outcome}; {}{}", numbers.join(", "), tokens.unwrap_or_default()),
+    );
+    if let Some(claim) = &attempt.claim {
+        rows.add("Claim:", claim.to_string());
     }
-    if let Some(handoff) = &end.handoff {
+    if !attempt.summary.is_empty() {
+        rows.add("Summary:", &attempt.summary);
+    }
+    if let Some(handoff) = &attempt.handoff {
         rows.add("Handoff:", handoff);
     }
 }
@@ -83,6 +94,7 @@ fn gates(rows: &mut Rows, verdict: &GateVerdict) {
         let label = if n == 0 { "Gates:" } else { "" };
         let log = check.log.as_ref().map(|log| format!("  {log}")).unwrap_or_default();
         rows.add(label, format!("{}: {}{log}", check.name, check.standing));
+        failing_lines(check).iter().for_each(|line| rows.add("", format!("  {line}")));
     }
     for (n, why) in verdict.proof_gaps().iter().enumerate() {
         rows.add(if n == 0 { "Unproven:" } else { "" }, why.to_string());
@@ -95,19 +107,5 @@ fn gates(rows: &mut Rows, verdict: &GateVerdict) {
     }
     if let Some(path) = &verdict.report {
         rows.add("Report:", path);
-    }
-}
-
-fn fate(rows: &mut Rows, view: &AttemptView, running: &Running) {
-    let number = view.started.iteration;
-    match &view.fate {
-        Fate::Failed { failure, .. } => rows.add("Result:", failure.told()),
-        _ => rows.add("Result:", attempt::result(view, running)),
-    }
-    if let Some(at) = &view.ended_at {
-        rows.add("Ended:", at);
-    }
-    if let Some(kept) = attempt::kept(view) {
-        rows.add("Kept as:", format!("{kept}  (`ralph show {number} --diff`)"));
     }
 }

@@ -1,10 +1,9 @@
 //! The agent loop in `ralph status`.
 
 use ralph_core::agent_session::{AgentSession, AtWork};
-use ralph_host::store::who_runs;
-use serde_json::{Value, json};
+use ralph_core::needs::Running;
+use serde::Serialize;
 
-use crate::commands::inbox;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out;
@@ -15,27 +14,42 @@ pub(super) fn block(context: &Context) -> Result<Vec<String>, CommandError> {
         None => return Ok(Vec::new()),
         Some(Err(why)) => vec![format!("Mode: agent ({why})")],
         Some(Ok(session)) => {
-            let text = inbox::read(context)?;
-            let inbox = inbox::parse(context, &text)?;
-            session.block(&inbox, &context.history()?, at_work(context), &context.now())
+            session.block(&context.inbox()?, &context.history()?, at_work(context), &context.now())
         }
     };
     Ok(lines.iter().map(|line| out::clean(line)).chain([String::new()]).collect())
 }
 
-/// The session with whether a loop works on it; `null` when there is none.
-pub(super) fn as_json(context: &Context) -> Result<Value, CommandError> {
+/// The agent loop for programs.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum AgentStatus {
+    /// The session, with whether a loop works on it.
+    Session {
+        #[serde(flatten)]
+        session: Box<AgentSession>,
+        unknown_cost_runs: usize,
+        running: bool,
+        elapsed_seconds: Option<u64>,
+    },
+    /// The file of the session is damaged.
+    Unreadable { error: String },
+}
+
+/// Read the status of the agent loop; `None` when there is no session.
+pub(super) fn status(context: &Context) -> Result<Option<AgentStatus>, CommandError> {
     Ok(match read(context)? {
-        None => Value::Null,
-        Some(Err(why)) => json!({ "error": why }),
-        Some(Ok(session)) => {
-            let mut value = json!(session);
+        None => None,
+        Some(Err(error)) => Some(AgentStatus::Unreadable { error }),
+        Some(Ok(mut session)) => {
             let cost = session.cost(&context.history()?);
-            value["total_cost"] = json!(cost.usd);
-            value["unknown_cost_runs"] = json!(cost.unknown_runs);
-            value["running"] = json!(at_work(context) == AtWork::Running);
-            value["elapsed_seconds"] = json!(session.seconds(&context.now()));
-            value
+            session.total_cost = cost.usd;
+            Some(AgentStatus::Session {
+                unknown_cost_runs: cost.unknown_runs,
+                running: at_work(context) == AtWork::Running,
+                elapsed_seconds: session.seconds(&context.now()),
+                session: Box::new(session),
+            })
         }
     })
 }
@@ -51,8 +65,8 @@ fn read(context: &Context) -> Result<Option<Result<AgentSession, String>>, Comma
 }
 
 fn at_work(context: &Context) -> AtWork {
-    match who_runs(&context.project.state_dir()) {
-        Some(_) => AtWork::Running,
-        None => AtWork::Interrupted,
+    match context.running() {
+        Running::Pid(_) => AtWork::Running,
+        Running::Nobody => AtWork::Interrupted,
     }
 }

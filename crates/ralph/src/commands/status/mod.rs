@@ -7,12 +7,16 @@ use std::process::ExitCode;
 
 use clap::Args;
 use ralph_core::agent_session::counts;
-use ralph_core::dashboard::{Meter, State};
+use ralph_core::cycle::History;
+use ralph_core::dashboard::{self, LoopStatus, Meter, State};
+use ralph_core::inbox::Entry;
 use ralph_core::plan::{self, Item, Stage};
-use ralph_core::view::{self, Tally};
-use serde_json::{Value, json};
+use ralph_core::view::{self, PlanSummary, Tally};
+use ralph_host::project_reader::ProjectSnapshot;
+use serde::Serialize;
 
-use super::seen::Seen;
+use agent::AgentStatus;
+
 use crate::args::Common;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -43,7 +47,7 @@ pub(crate) fn run(context: &Context, args: &StatusArgs) -> Result<ExitCode, Comm
         return watch::run(context, args);
     }
     match args.common.render() {
-        Render::Json => out::json(&as_json(context, args)?)?,
+        Render::Json => out::json(&StatusSources::read(context, args)?.answer(context)?)?,
         Render::People => {
             let head = agent::block(context)?;
             let body = body(context, args, &head)?;
@@ -53,20 +57,54 @@ pub(crate) fn run(context: &Context, args: &StatusArgs) -> Result<ExitCode, Comm
     Ok(ExitCode::SUCCESS)
 }
 
-fn as_json(context: &Context, args: &StatusArgs) -> Result<Value, CommandError> {
-    let file = context.read_plan(&args.common.plan)?;
-    let text = super::inbox::read(context)?;
-    let inbox = super::inbox::parse(context, &text)?;
-    let iteration = super::query::iteration(context)?;
-    let mut value = view::summary(&file.plan, iteration);
-    value["plan"] = json!(file.shown);
-    value["tally"] = json!(Tally::of(&file.plan));
-    value["inbox"] = inbox.to_json().into();
-    value["agent"] = agent::as_json(context)?;
-    // The same that the dashboards show.
-    let seen = Seen::of(context, file, inbox.entries())?;
-    value["view"] = json!(seen.state(context, &context.history()?, Meter::default()));
-    Ok(value)
+/// The status for programs.
+#[derive(Serialize)]
+struct StatusAnswer<'a> {
+    #[serde(flatten)]
+    summary: PlanSummary<'a>,
+    plan: &'a str,
+    tally: Tally,
+    inbox: &'a [Entry],
+    agent: Option<AgentStatus>,
+    /// The same that the dashboards show.
+    view: State,
+}
+
+/// What was read for one look.
+struct StatusSources {
+    seen: ProjectSnapshot,
+    history: History,
+    iteration: u32,
+    now: String,
+}
+
+impl StatusSources {
+    fn read(context: &Context, args: &StatusArgs) -> Result<Self, CommandError> {
+        let asked = context.read_plan(&args.common.plan)?;
+        let history = context.history()?;
+        Ok(Self {
+            seen: context.reader().snapshot(Some(&asked.path))?,
+            iteration: super::query::iteration(&history),
+            history,
+            now: context.now(),
+        })
+    }
+
+    fn state(&self) -> State {
+        dashboard::state(&self.seen.facts(&self.history, &self.now, Meter::default()))
+    }
+
+    fn answer(&self, context: &Context) -> Result<StatusAnswer<'_>, CommandError> {
+        let file = &self.seen.plan;
+        Ok(StatusAnswer {
+            summary: PlanSummary::of(&file.plan, self.iteration),
+            plan: &file.shown,
+            tally: Tally::of(&file.plan),
+            inbox: &self.seen.inbox,
+            agent: agent::status(context)?,
+            view: self.state(),
+        })
+    }
 }
 
 /// What stands below the block of the agent loop, which may be empty.
@@ -75,12 +113,8 @@ fn body(
     args: &StatusArgs,
     head: &[String],
 ) -> Result<Vec<String>, CommandError> {
-    let file = context.read_plan(&args.common.plan)?;
-    let text = super::inbox::read(context)?;
-    let inbox = super::inbox::parse(context, &text)?;
-    let iteration = super::query::iteration(context)?;
-    let seen = Seen::of(context, file, inbox.entries())?;
-    let file = &seen.file;
+    let sources = StatusSources::read(context, args)?;
+    let (file, inbox, iteration) = (&sources.seen.plan, &sources.seen.inbox, sources.iteration);
     let tally = Tally::of(&file.plan);
     let (stage, items) = plan::next(&file.plan);
     let mut rows = vec![
@@ -88,7 +122,7 @@ fn body(
         vec!["Stage:".to_owned(), explain(stage, &tally, iteration)],
         vec!["Tasks:".to_owned(), tasks(&tally)],
     ];
-    rows.extend(of_loop(&seen.state(context, &context.history()?, Meter::default())));
+    rows.extend(of_loop(&sources.state()));
     if let Some(remark) = view::other_specs(&file.plan) {
         rows.push(vec!["Other:".to_owned(), remark]);
     }
@@ -100,8 +134,8 @@ fn body(
         rows.push(vec!["Issues:".to_owned(), format!("{issues} open")]);
     }
     // The block has the same line.
-    if head.is_empty() && !inbox.entries().is_empty() {
-        rows.push(vec!["Inbox:".to_owned(), counts(&inbox)]);
+    if head.is_empty() && !inbox.is_empty() {
+        rows.push(vec!["Inbox:".to_owned(), counts(inbox)]);
     }
     for (i, item) in items.iter().take(5).enumerate() {
         let label = match (i, stage) {
@@ -123,19 +157,19 @@ fn of_loop(state: &State) -> Vec<Vec<String>> {
     let row = |label: &str, text: &str| vec![label.to_owned(), out::clean(text)];
     let then = if run.stopping { " Then it ends." } else { "" };
     let mut rows = Vec::new();
-    let has_run = run.status != "never";
-    if has_run && (run.pid.is_some() || run.status == "crashed") {
+    let has_run = run.status != LoopStatus::Never;
+    if has_run && (run.pid.is_some() || run.status == LoopStatus::Crashed) {
         rows.push(row("Loop:", &format!("{}{then}", run.words)));
     }
     if has_run && run.pid.is_some() {
-        rows.push(row("Cost:", &state.cost.run().with_limit(state.cost.limit_usd)));
+        rows.push(row("Cost:", &state.cost.run.with_limit(state.cost.limit_usd)));
     }
     let needs = state.needs.iter();
     rows.extend(needs.map(|need| row("Needs:", &format!("{} ({})", need.text, need.hint()))));
     rows
 }
 
-fn explain(stage: Stage, tally: &Tally, iteration: u64) -> String {
+fn explain(stage: Stage, tally: &Tally, iteration: u32) -> String {
     if stage == Stage::Complete && tally.total() == 0 {
         return "no tasks yet; `ralph plan` makes them of a spec, `ralph task add` adds one"
             .to_owned();
@@ -172,7 +206,7 @@ fn describe(item: &Item<'_>) -> String {
     match item {
         Item::Task(t) => format!("{}  {}", t.id, out::clean(&t.name)),
         Item::Issue(i) => format!("{}  {}", i.id, out::clean(&i.desc)),
-        Item::Stuck(t, why) => {
+        Item::Stuck { task: t, why } => {
             format!("{}  {} [{}]", t.id, out::clean(&t.name), out::clean(&why.to_string()))
         }
     }

@@ -12,9 +12,8 @@ use ralph_core::text::clip;
 use ralph_face::{Line, Screen, Size, Style, Terminal, stdout_size};
 use ralph_host::store::journal_file;
 use ralph_host::watch::Watch;
-use serde_json::Value;
 
-use super::{StatusArgs, agent, as_json, body};
+use super::{StatusArgs, StatusSources, agent, body};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, Render};
@@ -79,8 +78,11 @@ fn one_more(
     loop {
         let (now, timeless) = match render {
             Render::Json => {
-                let value = as_json(context, args)?;
-                (value.to_string(), without_clock(value).to_string())
+                let sources = StatusSources::read(context, args)?;
+                let mut answer = sources.answer(context)?;
+                let now = out::json_text(&answer)?;
+                answer.view.clear_clocks();
+                (now, out::json_text(&answer)?)
             }
             Render::People => {
                 let head = agent::block(context)?;
@@ -100,21 +102,6 @@ fn one_more(
         }
         while !watch.changed(LONG) {}
     }
-}
-
-/// That time goes by is no news.
-fn without_clock(mut value: Value) -> Value {
-    let view = &mut value["view"];
-    for clock in ["/now", "/loop/elapsed_s", "/loop/wait_s", "/attempt/elapsed_s"] {
-        if let Some(clock) = view.pointer_mut(clock) {
-            *clock = Value::Null;
-        }
-    }
-    let gates = view.pointer_mut("/attempt/gates").and_then(Value::as_array_mut);
-    for gate in gates.into_iter().flatten() {
-        gate["elapsed_s"] = Value::Null;
-    }
-    value
 }
 
 fn told(error: &CommandError) -> Vec<String> {

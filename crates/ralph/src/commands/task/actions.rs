@@ -115,7 +115,7 @@ impl Tasks<'_> {
         let plan = &file.plan;
         let shown = listed(plan, which);
         if self.render == Render::Json {
-            return out::json(&shown.iter().map(view::task).collect());
+            return out::json(&shown);
         }
         if shown.is_empty() {
             let remark = view::other_specs(plan).map(|remark| format!("; {remark}"));
@@ -144,7 +144,7 @@ impl Tasks<'_> {
         let lookup = plan::Lookup::new(&file.plan);
         let task = task_of(&file.plan, &lookup, id)?;
         if self.render == Render::Json {
-            return out::json(&view::task(task));
+            return out::json(&task);
         }
         details(task, &file.plan, &lookup).into_iter().try_for_each(out::line)
     }
@@ -206,7 +206,7 @@ impl Tasks<'_> {
 
     fn tell(&self, word: &str, tasks: &[&Task]) -> Result<(), CommandError> {
         match self.render {
-            Render::Json => out::json(&tasks.iter().map(|t| view::task(t)).collect()),
+            Render::Json => out::json(&tasks),
             Render::People => tasks
                 .iter()
                 .try_for_each(|t| out::line(format!("{word}: {} {}", t.id, out::clean(&t.name)))),

@@ -1,9 +1,8 @@
 //! Events and attempts as lines of the screen.
 
-use ralph_core::cycle::{AttemptView, Event, EventKind, Fate, History};
-use ralph_core::needs::Running;
+use ralph_core::cycle::{AttemptSummary, Event, EventKind, Fate, History, failing_lines};
 use ralph_core::plan::{Id, Lookup, Plan, TombstoneKind, Trust, obstacle};
-use ralph_face::{Line, Style, attempt, words};
+use ralph_face::{Line, Style, words};
 
 use super::details;
 use crate::context::Context;
@@ -51,7 +50,7 @@ fn in_words(kind: &EventKind<'_>) -> (String, String) {
         }
         EventKind::IterationEnd(end) => {
             let result = match end.fate {
-                Fate::Landed { .. } | Fate::Open => "landed".to_owned(),
+                Fate::Landed { .. } | Fate::Open | Fate::Interrupted => "landed".to_owned(),
                 Fate::Limited => "limited: usage limit".to_owned(),
                 Fate::Failed { failure, .. } => format!("failed: {}", failure.message),
             };
@@ -86,20 +85,16 @@ pub(super) fn of_task(context: &Context, plan: &Plan, history: &History, id: &st
         lines.extend(stone.name.iter().map(|name| Line::of(Style::Strong, name)));
         lines.extend(stone.reason.iter().map(|reason| field(fate(stone.kind), reason)));
     }
-    let attempts: Vec<&AttemptView> = history.of_task(id).collect();
     let running = context.running();
+    let attempts: Vec<AttemptSummary> =
+        history.of_task(id).map(|view| view.summary(&running)).collect();
     if attempts.is_empty() {
         lines.push(Line::of(Style::Faint, "it was not tried yet"));
     }
-    for view in &attempts {
-        lines.extend(of_attempt(view, &running));
-    }
-    if let Some(last) = attempts.iter().rev().find(|view| attempt::kept(view).is_some()) {
+    lines.extend(attempts.iter().flat_map(of_attempt));
+    if let Some(last) = attempts.iter().rev().find(|attempt| attempt.fate.kept().is_some()) {
         lines.push(Line::new());
-        lines.push(Line::of(
-            Style::Strong,
-            format!("patch of iteration {}", last.started.iteration),
-        ));
+        lines.push(Line::of(Style::Strong, format!("patch of iteration {}", last.iteration)));
         match details::patch(context, last) {
             Ok(patch) => lines.extend(of_patch(&String::from_utf8_lossy(&patch))),
             Err(e) => lines.push(Line::of(Style::Caution, e.told())),
@@ -121,34 +116,28 @@ fn field(name: &str, text: &str) -> Line {
     Line::of(Style::Faint, format!("{name:<9}")).hang_here().add(Style::Plain, text)
 }
 
-fn of_attempt(view: &AttemptView, running: &Running) -> Vec<Line> {
-    let started = &view.started;
-    let style = match view.fate {
-        Fate::Landed { .. } => Style::Good,
-        Fate::Failed { .. } => Style::Bad,
-        Fate::Open | Fate::Limited => Style::Caution,
+fn of_attempt(attempt: &AttemptSummary) -> Vec<Line> {
+    let style = match &attempt.fate {
+        fate if fate.is_landed() => Style::Good,
+        fate if fate.failure().is_some() => Style::Bad,
+        _ => Style::Caution,
     };
-    let cost = view
-        .backend
-        .as_ref()
-        .map(|end| format!(", {}, {}", words::cost(end.cost), words::took(end.took_ms)));
+    let took = attempt.duration_ms.map(words::took);
+    let cost = took.map(|took| format!(", {}, {took}", words::cost(attempt.cost_usd)));
     let mut lines = vec![
         Line::new(),
-        Line::of(Style::Strong, format!("[{}] ", started.iteration))
-            .add(style, attempt::result(view, running))
-            .add(Style::Plain, format!("  {}{}", started.backend, cost.unwrap_or_default())),
+        Line::of(Style::Strong, format!("[{}] ", attempt.iteration))
+            .add(style, &attempt.words)
+            .add(Style::Plain, format!("  {}{}", attempt.backend, cost.unwrap_or_default())),
     ];
-    if let Fate::Failed { failure, .. } = &view.fate {
-        lines.push(field("why", &failure.told()));
+    lines.extend(attempt.fate.failure().map(|failure| field("why", &failure.told())));
+    lines.extend(attempt.claim.as_ref().map(|claim| field("claim", &claim.to_string())));
+    if !attempt.summary.is_empty() {
+        lines.push(field("summary", &attempt.summary));
     }
-    if let Some(end) = &view.backend {
-        lines.push(field("claim", &end.claim.to_string()));
-        if !end.summary.is_empty() {
-            lines.push(field("summary", &end.summary));
-        }
-    }
-    for check in view.verdict.iter().flat_map(|verdict| &verdict.checks) {
+    for check in attempt.checks() {
         lines.push(field("gate", &format!("{}: {}", check.name, check.standing)));
+        lines.extend(failing_lines(check).into_iter().map(|line| field("", &line)));
     }
     lines
 }
