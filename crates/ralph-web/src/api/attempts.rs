@@ -117,7 +117,7 @@ pub(crate) fn gates(site: &Site, _: &Request, id: &str) -> Result<Value, Refusal
         .map(|check| {
             let whole = check.log.as_deref().and_then(|log| file(site, log).ok());
             json!({
-                "name": check.name, "passed": check.is_green(), "words": check.standing.to_string(),
+                "name": check.name, "passed": check.is_green(), "words": format!("{:#}", check.standing),
                 "preexisting": matches!(check.standing, GateStanding::Old { .. }),
                 "command": check.command, "output": whole.as_ref().unwrap_or(&check.excerpt),
             })

@@ -2,7 +2,7 @@
 
 use ralph_core::age;
 use ralph_core::cycle::{AttemptView, BackendEnd, Fate};
-use ralph_core::gate::{GateRuling, GateVerdict};
+use ralph_core::gate::GateVerdict;
 use ralph_core::needs::Running;
 use ralph_face::{attempt, words};
 
@@ -82,13 +82,10 @@ fn gates(rows: &mut Rows, verdict: &GateVerdict) {
     for (n, check) in verdict.checks.iter().enumerate() {
         let label = if n == 0 { "Gates:" } else { "" };
         let log = check.log.as_ref().map(|log| format!("  {log}")).unwrap_or_default();
-        rows.add(label, format!("{}: {}{log}", check.name, check.standing));
+        rows.add(label, format!("{}: {:#}{log}", check.name, check.standing));
     }
     for (n, why) in verdict.proof_gaps().iter().enumerate() {
         rows.add(if n == 0 { "Unproven:" } else { "" }, why.to_string());
-    }
-    if let GateRuling::ProvenExceptOld(old) = &verdict.ruling {
-        rows.add("Old:", old.to_string());
     }
     for (n, change) in verdict.judges.iter().enumerate() {
         rows.add(if n == 0 { "Judges:" } else { "" }, change.to_string());

@@ -48,7 +48,10 @@ const EVENTS: &[(&str, &str)] = &[
     ("gate_end", "a gate has ended: `passed`, `preexisting`, `baseline`"),
     ("gate_start", "a gate begins; with `baseline` on what the attempt started from"),
     ("human_review_requested", "an agent asks for a person; the message is the question"),
-    ("iteration_end", "an attempt has landed or was rolled back: `result`, `commit` or `failure`"),
+    (
+        "iteration_end",
+        "an attempt has landed or was rolled back: `result`, `commit` and `proof`, or `failure`",
+    ),
     ("iteration_start", "an attempt begins: `iteration`, `task_id`, `attempt`, `retry`, `backend`"),
     (
         "knowledge_index_undone",
@@ -77,8 +80,11 @@ const EVENTS: &[(&str, &str)] = &[
     ("stopping", "a signal came, and the loop comes to its end"),
     ("stuck_detected", "the context agent says that the work goes round in circles"),
     ("tree_restored", "an agent that may only look changed files; they are as before"),
-    ("validation_fail", "gates are red: `checks`, each with its name"),
-    ("validation_pass", "gates are green, or what is red was red before: `checks`"),
+    ("validation_fail", "gates are red, or judges were changed: `ruling`, `checks`, `judges`"),
+    (
+        "validation_pass",
+        "gates are green, or what is red was red before: `ruling`, `checks`, `judges`",
+    ),
     ("wait_end", "the wait is over"),
     ("waiting", "a usage limit: `until`, `backend`"),
     ("warning", "something worth knowing that stops nothing"),
