@@ -113,15 +113,20 @@ impl Serialize for GateStanding {
     }
 }
 
+/// Writes the failures as well with `{:#}`, where there is room for names.
 impl fmt::Display for GateStanding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Green => "passed",
-            Self::Tolerated { .. } => "failed, not required",
-            Self::New { .. } => "failed",
-            Self::Old { .. } => "failed as before",
-            Self::Unclear { .. } => "failed, maybe as before",
-        })
+        let (words, names) = match self {
+            Self::Green => ("passed", None),
+            Self::Tolerated { failing } => ("failed, not required", Some(failing)),
+            Self::New { new, .. } => ("failed", Some(new)),
+            Self::Old { old } => ("failed as before", Some(old)),
+            Self::Unclear { .. } => ("failed, maybe as before", None),
+        };
+        match names.filter(|names| f.alternate() && !names.is_empty()) {
+            Some(names) => write!(f, "{words}: {names}"),
+            None => f.write_str(words),
+        }
     }
 }
 

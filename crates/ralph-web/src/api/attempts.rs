@@ -175,7 +175,7 @@ pub(crate) fn gates(site: &Site, _: &Request, id: &str) -> Result<GatesAnswer, R
     let with_output = |check: GateCheck| {
         let whole = check.log.as_deref().and_then(|log| file(site, log).ok());
         let output = whole.unwrap_or_else(|| check.excerpt.clone());
-        GateOutput { words: check.standing.to_string(), output, check }
+        GateOutput { words: format!("{:#}", check.standing), output, check }
     };
     Ok(GatesAnswer {
         passed: Some(verdict.passed()),

@@ -2,7 +2,7 @@
 
 use ralph_core::age;
 use ralph_core::cycle::{AttemptSummary, Failure, failing_lines};
-use ralph_core::gate::{GateRuling, GateVerdict};
+use ralph_core::gate::GateVerdict;
 use ralph_face::words;
 
 use super::details::prompt_path;
@@ -93,14 +93,11 @@ fn gates(rows: &mut Rows, verdict: &GateVerdict) {
     for (n, check) in verdict.checks.iter().enumerate() {
         let label = if n == 0 { "Gates:" } else { "" };
         let log = check.log.as_ref().map(|log| format!("  {log}")).unwrap_or_default();
-        rows.add(label, format!("{}: {}{log}", check.name, check.standing));
+        rows.add(label, format!("{}: {:#}{log}", check.name, check.standing));
         failing_lines(check).iter().for_each(|line| rows.add("", format!("  {line}")));
     }
     for (n, why) in verdict.proof_gaps().iter().enumerate() {
         rows.add(if n == 0 { "Unproven:" } else { "" }, why.to_string());
-    }
-    if let GateRuling::ProvenExceptOld(old) = &verdict.ruling {
-        rows.add("Old:", old.to_string());
     }
     for (n, change) in verdict.judges.iter().enumerate() {
         rows.add(if n == 0 { "Judges:" } else { "" }, change.to_string());
