@@ -1,10 +1,11 @@
 //! What a backend says while it runs.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 /// Tokens of one message or of a whole run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Usage {
     /// Tokens read, those from a cache included.
     pub input: u64,
@@ -15,11 +16,11 @@ pub struct Usage {
 }
 
 /// An amount in dollars, for this run alone.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Money(pub f64);
 
 /// How full the context is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Context {
     /// Tokens in it.
     pub used: u64,
@@ -28,7 +29,7 @@ pub struct Context {
 }
 
 /// How a tool call ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolStatus {
     /// As asked.
@@ -38,7 +39,7 @@ pub enum ToolStatus {
 }
 
 /// How near the limit is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitStatus {
     /// Nearly used up.
@@ -48,7 +49,7 @@ pub enum LimitStatus {
 }
 
 /// A usage limit of the account.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RateLimit {
     /// How near.
     pub status: LimitStatus,
@@ -59,7 +60,7 @@ pub struct RateLimit {
 }
 
 /// Who started a compaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CompactionTrigger {
     /// The program itself.
@@ -69,7 +70,7 @@ pub enum CompactionTrigger {
 }
 
 /// One thing a backend said.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
 pub enum Event {
     /// The session began.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why ralph itself ended a run.
@@ -22,7 +23,7 @@ pub enum Stop {
 }
 
 /// How the process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Ending {
     /// By itself, with this code.
     Code(i32),
@@ -49,7 +50,7 @@ impl Exit {
 }
 
 /// The judgement of one run of a backend.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
     /// It finished and says that all is well. Whether the work is good is the gates' question.

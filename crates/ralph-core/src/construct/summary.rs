@@ -1,5 +1,6 @@
 //! What a construct did: a value, and calm lines for people.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::machine::ConstructEnd;
@@ -11,7 +12,7 @@ use crate::words::{dollars, elapsed};
 const NAMED: usize = 6;
 
 /// A construct from its first iteration to its end.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// The spec.
     pub spec: String,

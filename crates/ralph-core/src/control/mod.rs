@@ -15,6 +15,7 @@ mod queue;
 
 pub use queue::{Entry, Queue, QueueError};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -98,7 +99,7 @@ impl Setting {
 }
 
 /// What a command does, without what it does it to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CommandKind {
     /// Begin nothing new.
@@ -136,7 +137,7 @@ impl CommandKind {
 }
 
 /// A command that the loop has found, as the journal keeps it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OperatorCommand {
     /// The id, unique for ever.
     pub id: String,

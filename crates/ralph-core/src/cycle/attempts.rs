@@ -194,8 +194,6 @@ pub struct AttemptView {
     pub verdict: Option<GateVerdict>,
     /// How it ended.
     pub fate: Fate,
-    /// What the retry's prompt said about it.
-    pub context: String,
 }
 
 impl AttemptView {

@@ -9,6 +9,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::attempts::{AttemptView, Fate};
@@ -24,7 +25,7 @@ const BARREN: usize = 5;
 pub struct Breaker;
 
 /// It tripped, and this is why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tripped {
     /// In one line.
     pub reason: String,

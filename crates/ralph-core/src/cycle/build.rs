@@ -1,5 +1,6 @@
 //! What the build loop does next, and how it ends.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{
@@ -73,7 +74,7 @@ pub enum OnceEnd {
 }
 
 /// Which signal asked for the end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Signal {
     /// SIGINT.
@@ -92,7 +93,7 @@ pub enum Step {
 }
 
 /// How a loop ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "status", content = "detail", rename_all = "snake_case")]
 pub enum End {
     /// Every task is accepted or skipped.

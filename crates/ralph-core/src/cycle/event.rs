@@ -6,6 +6,8 @@
 //! is made from it. Kinds after [`EventKind::Backend`] are live: they are told while a loop runs, and no
 //! file keeps them.
 
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::attempts::Fate;
@@ -57,10 +59,16 @@ macro_rules! event_kinds {
             $($(#[doc = $doc])+ $kind($payload),)+
         }
 
-        impl EventKind<'_> {
+        impl<'a> EventKind<'a> {
             /// Every kind: its name, and what it tells.
             pub const ALL: &'static [(&'static str, &'static str)] =
                 &[$(($name, concat!($($doc),+)),)+];
+
+            /// The schema of every kind's metadata, by name.
+            pub fn schemas() -> Vec<(&'static str, Schema)> {
+                let generator = || SchemaSettings::default().with(|s| s.inline_subschemas = true);
+                vec![$(($name, generator().into_generator().into_root_schema_for::<$payload>()),)+]
+            }
 
             /// The name of the kind in the event stream.
             pub fn name(&self) -> &'static str {
@@ -184,25 +192,25 @@ event_kinds! {
 }
 
 /// Nothing but the fact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, JsonSchema)]
 pub struct NoDetails {}
 
 /// What the knowledge index knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, JsonSchema)]
 pub struct IndexedUpTo {
     /// The last iteration that is in it.
     pub iteration: u32,
 }
 
 /// An update of the knowledge index that was undone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, JsonSchema)]
 pub struct UndoneIndex<'a> {
     /// The rules that it broke, a line each.
     pub why: &'a [String],
 }
 
 /// The end of an attempt, from its first record to its last.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
 pub struct AttemptEnd<'a> {
     /// The number of the attempt.
     pub iteration: u32,
@@ -229,7 +237,7 @@ pub struct AttemptEnd<'a> {
 }
 
 /// Something that a backend says.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
 pub struct StreamedEvent<'a> {
     /// The attempt; empty for an agent beside it.
     pub attempt: &'a str,
@@ -239,7 +247,7 @@ pub struct StreamedEvent<'a> {
 }
 
 /// A second of a wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, JsonSchema)]
 pub struct WaitTick<'a> {
     /// What is waited for.
     pub reason: &'a str,

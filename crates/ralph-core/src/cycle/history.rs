@@ -319,7 +319,6 @@ impl History {
             backend: None,
             verdict: None,
             fate: Fate::Open,
-            context: String::new(),
         });
     }
 
@@ -410,9 +409,9 @@ impl History {
         let attempt = discarded.attempt.as_str();
         let Some(open) = self.open.take_if(|o| o.started.attempt == attempt) else { return };
         let limited = open.ended.as_ref().is_some_and(|end| end.outcome.is_limit());
-        let (failure, context) = match open.phase {
-            Phase::RollingBack(intent) => (intent.failure, intent.context),
-            _ => (unplanned(open.ended.as_ref()), String::new()),
+        let failure = match open.phase {
+            Phase::RollingBack(intent) => intent.failure,
+            _ => unplanned(open.ended.as_ref()),
         };
         let by_hand = failure.kind == FailureKind::Interrupted
             && self.ended.take_if(|ended| ended == attempt).is_some();
@@ -448,7 +447,6 @@ impl History {
         }
         let Some(view) = self.view(attempt) else { return };
         view.ended_at = Some(at.to_owned());
-        view.context = context;
         view.fate = match limited {
             true => Fate::Limited,
             false => Fate::Failed { failure, salvage: discarded.salvage.clone() },

@@ -33,7 +33,8 @@ fn a_landing_that_a_hook_refused_becomes_a_failure() {
     let after = history(records);
     assert!(matches!(&after.attempts[0].fate,
         Fate::Failed { failure, salvage: Some(_) } if failure.kind == FailureKind::Hook));
-    assert_eq!(after.attempts[0].context, "pre-commit said no");
+    let failure = after.attempts[0].fate.failure().unwrap();
+    assert!(failure.retry_context(None).contains("pre-commit said no"));
 }
 
 #[test]

@@ -151,6 +151,15 @@ impl Failure {
         Self { kind, message, fingerprint }
     }
 
+    /// What the next attempt is told about it, as markdown.
+    pub fn retry_context(&self, verdict: Option<&GateVerdict>) -> String {
+        let of_gates = matches!(self.kind, FailureKind::Gates | FailureKind::Judges);
+        match verdict.filter(|verdict| of_gates && !verdict.passed()) {
+            Some(verdict) => verdict.failure_context(),
+            None => format!("### {}\n\n{}\n", self.kind.words(), self.message),
+        }
+    }
+
     /// What kind and why in one line, each thing said once.
     pub fn told(&self) -> String {
         let (words, message) = (self.kind.words(), self.message.trim());

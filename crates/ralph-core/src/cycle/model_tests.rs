@@ -133,7 +133,6 @@ pub(super) fn fail_intent(attempt: &str, failure: Failure) -> Record {
     Record::FailIntent(FailIntent {
         attempt: attempt.into(),
         retries: u32::from(failure.kind.counts()),
-        context: failure.message.clone(),
         failure,
     })
 }

@@ -154,7 +154,7 @@ pub enum Record {
 }
 
 /// One sentence.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Remark {
     /// The sentence.
     pub text: String,
@@ -168,7 +168,7 @@ impl Remark {
 }
 
 /// A sentence about a task.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskRemark {
     /// The task.
     #[serde(rename = "task_id")]
@@ -178,7 +178,7 @@ pub struct TaskRemark {
 }
 
 /// A question of an agent to a person.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReviewRequest {
     /// The task that it is about.
     #[serde(rename = "task_id")]
@@ -191,7 +191,7 @@ pub struct ReviewRequest {
 }
 
 /// A spec whose work is one commit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SpecLanded {
     /// The spec; `None` for tasks without one.
     pub spec: Option<String>,
@@ -202,7 +202,7 @@ pub struct SpecLanded {
 }
 
 /// A spec that was given up.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SpecFailed {
     /// The spec.
     pub spec: String,
@@ -213,7 +213,7 @@ pub struct SpecFailed {
 }
 
 /// The answer of a pass.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PassAnswer {
     /// The name of the pass.
     pub pass: String,
@@ -226,7 +226,7 @@ pub struct PassAnswer {
 }
 
 /// A pass without a usable answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PassFailure {
     /// The name of the pass.
     pub pass: String,
@@ -235,7 +235,7 @@ pub struct PassFailure {
 }
 
 /// Files that an agent changed although it may only look.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TreeRestored {
     /// What the agent was asked for.
     pub role: String,
@@ -244,7 +244,7 @@ pub struct TreeRestored {
 }
 
 /// The result of the gates on a commit alone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Regating {
     /// The commit.
     pub commit: String,
@@ -263,7 +263,7 @@ impl Regating {
 }
 
 /// A wait for a usage limit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UsageWait {
     /// The attempt that met the limit; empty when an agent that was asked something did.
     pub attempt: String,
@@ -306,7 +306,7 @@ pub struct DiscardedAttempt {
 }
 
 /// What becomes of a task after an attempt that did not land.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AfterFailure {
     /// It is tried again, with so many attempts left.
@@ -321,7 +321,7 @@ pub enum AfterFailure {
 }
 
 /// A loop ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunEnd {
     /// How.
     #[serde(flatten)]
@@ -352,7 +352,7 @@ pub struct RunEnd {
 }
 
 /// A loop began.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunStart {
     /// The run's id; refs and processes carry it.
     pub run: String,
@@ -389,7 +389,7 @@ pub struct RunStart {
 }
 
 /// What a run may use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Budget {
     /// Dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -421,7 +421,7 @@ impl Budget {
 }
 
 /// An agent changed the plan, or wanted to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanAmended {
     /// Which attempt.
     pub attempt: String,
@@ -450,7 +450,7 @@ pub enum On {
 }
 
 /// A gate begins.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateStart {
     /// Which attempt.
     pub attempt: String,
@@ -461,7 +461,7 @@ pub struct GateStart {
 }
 
 /// A gate has ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateEnd {
     /// Which one.
     #[serde(flatten)]
@@ -474,7 +474,7 @@ pub struct GateEnd {
 }
 
 /// A backend is about to run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Started {
     /// The attempt's id, unique for ever.
     pub attempt: String,
@@ -512,7 +512,7 @@ pub struct Started {
 pub struct Base(pub Value);
 
 /// How the backend's run went.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BackendEnd {
     /// Which attempt.
     pub attempt: String,
@@ -581,7 +581,7 @@ pub struct Consulting {
 }
 
 /// One agent of a consultation begins.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Asked {
     /// The consultation's id.
     pub id: String,
@@ -597,7 +597,7 @@ pub struct Asked {
 }
 
 /// One agent of a consultation has ended.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Answered {
     /// Which consultation.
     pub id: String,
@@ -671,9 +671,6 @@ pub struct FailIntent {
     pub attempt: String,
     /// Why.
     pub failure: Failure,
-    /// What the retry's prompt says about it.
-    #[serde(default)]
-    pub context: String,
     /// The task's retries afterwards.
     pub retries: u32,
 }

@@ -119,7 +119,6 @@ fn intent(open: &OpenAttempt, failure: Failure) -> FailIntent {
     FailIntent {
         attempt: open.started.attempt.clone(),
         retries: open.started.retries.saturating_add(u32::from(counts)),
-        context: if counts { failure.message.clone() } else { String::new() },
         failure,
     }
 }

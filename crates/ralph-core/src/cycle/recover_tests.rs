@@ -99,7 +99,7 @@ fn a_backend_that_had_failed_before_the_crash_has_failed() {
     for tree in [TreeIs::Base, TreeIs::Other] {
         let intent = rolls_back(recover(&open, &facts(tree)));
         assert_eq!((intent.failure.kind, intent.retries), (FailureKind::Timeout, 1));
-        assert_eq!(intent.context, Outcome::Timeout.to_string());
+        assert_eq!(intent.failure.message, Outcome::Timeout.to_string());
     }
 }
 

@@ -6,12 +6,15 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Id;
 
 /// A stage as the journal knows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum StageKind {
     /// A spec becomes tasks.
@@ -46,7 +49,7 @@ impl fmt::Display for StageKind {
 }
 
 /// A construct began.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConstructStart {
     /// The spec.
     pub spec: String,
@@ -56,7 +59,7 @@ pub struct ConstructStart {
 }
 
 /// An iteration of construct began.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IterationStart {
     /// Its number.
     pub iteration: u32,
@@ -65,7 +68,7 @@ pub struct IterationStart {
 }
 
 /// Intent: a stage is about to begin.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StageStart {
     /// Which one.
     pub stage: StageKind,
@@ -80,7 +83,7 @@ pub struct StageStart {
 }
 
 /// A stage has ended, and the plan says what came of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StageEnd {
     /// Which one.
     pub stage: StageKind,
@@ -102,7 +105,7 @@ pub struct StageEnd {
 }
 
 /// What came of a stage, as far as the plan is concerned.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Came {
     /// Tasks that were claimed done.
@@ -153,7 +156,7 @@ pub struct Came {
 }
 
 /// An investigator's decision that the spec does not ask for something.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ruling {
     /// The issue's description.
     pub issue: String,
@@ -162,7 +165,7 @@ pub struct Ruling {
 }
 
 /// A task, or the spec as a whole, about which no verifier gave a usable verdict.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotVerified {
     /// `None` is the spec as a whole.
     #[serde(default, rename = "task_id", skip_serializing_if = "Option::is_none")]

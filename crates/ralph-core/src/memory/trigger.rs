@@ -11,6 +11,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::terms::{task_terms, terms, texts};
@@ -20,7 +21,7 @@ use crate::handoff::Handoff;
 use crate::plan::Task;
 
 /// Why the index is brought up to date, with the numbers that decided.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "trigger", rename_all = "snake_case")]
 pub enum Trigger {
     /// The task needs documentation, or names libraries.
@@ -53,7 +54,7 @@ pub enum Trigger {
 }
 
 /// How many of a task's terms recent handoffs use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Overlap {
     /// Terms of the task that occur in a handoff.
     #[serde(rename = "shared_terms")]

@@ -1,5 +1,6 @@
 //! The budget: characters / 4, whole sections dropped in a fixed order, and no word lost in silence.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::section::Section;
@@ -29,7 +30,7 @@ pub struct Prompt {
 }
 
 /// A section that was left out, or cut.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
     /// Which one.
     pub section: Section,
@@ -40,7 +41,7 @@ pub struct LeftOut {
 }
 
 /// What the log says about a prompt's size; never part of the prompt.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptSize {
     /// How many tokens the prompt might have.
     pub budget_tokens: usize,

@@ -1,9 +1,12 @@
 //! The seven sections of a prompt: their headers, their order, and which goes first when room is short.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A section of a prompt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Section {
     /// What to do.

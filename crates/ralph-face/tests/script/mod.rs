@@ -157,8 +157,7 @@ impl<F: FnMut(Duration, &Event<'_>)> Stage<F> {
 
     fn fails(&mut self, seconds: f64, iteration: u32, failure: Failure, end: DiscardedAttempt) {
         let attempt = format!("01JATT{iteration}");
-        let intent =
-            FailIntent { attempt: attempt.clone(), failure, context: String::new(), retries: 1 };
+        let intent = FailIntent { attempt: attempt.clone(), failure, retries: 1 };
         self.record(seconds, Record::FailIntent(intent));
         self.record(seconds, Record::RolledBack(DiscardedAttempt { attempt, ..end }));
     }

@@ -10,7 +10,6 @@ use ralph_core::cycle::{
     forbidden, judge, ledger,
 };
 use ralph_core::format::{Format, progress};
-use ralph_core::gate::GateVerdict;
 use ralph_core::plan::{Plan, Task};
 use ralph_core::view::Tally;
 use serde::Serialize;
@@ -44,14 +43,6 @@ pub(super) struct Ended {
     pub(super) changes: Changes,
     /// What the gates found, once they have run; nothing after a crash.
     pub(super) gates: Option<Box<GateFindings>>,
-}
-
-impl Ended {
-    /// What the gates say against the work, for the retry.
-    fn failure_context(&self) -> String {
-        let verdict = self.gates.as_ref().map(|findings| &findings.verdict);
-        verdict.map(GateVerdict::failure_context).unwrap_or_default()
-    }
 }
 
 impl Session<'_> {
@@ -134,20 +125,19 @@ impl Session<'_> {
                     Gating::Unusable(end) => {
                         let failure = Failure::new(FailureKind::Interrupted, end.reason());
                         self.ending = Some(end);
-                        return self.roll_back(begun, Some(&ended.changes), failure, String::new());
+                        return self.roll_back(begun, Some(&ended.changes), failure);
                     }
                     Gating::Stopped => {
                         let failure =
                             Failure::new(FailureKind::Interrupted, "the gates were ended");
-                        return self.roll_back(begun, Some(&ended.changes), failure, String::new());
+                        return self.roll_back(begun, Some(&ended.changes), failure);
                     }
                 },
                 Decision::Land { landing, proof } => {
                     return self.land(begun, &ended, landing, proof);
                 }
                 Decision::Fail(failure) => {
-                    let context = ended.failure_context();
-                    return self.roll_back(begun, Some(&ended.changes), failure, context);
+                    return self.roll_back(begun, Some(&ended.changes), failure);
                 }
                 Decision::Wait { until, reason } => {
                     return self.limit(begun, &ended, until, &reason);
@@ -156,7 +146,7 @@ impl Session<'_> {
                     let reason = ended.end.outcome.to_string();
                     let advice = ended.end.outcome.advice(&begun.started.backend);
                     let failure = Failure::new(FailureKind::Interrupted, reason.clone());
-                    self.roll_back(begun, Some(&ended.changes), failure, String::new())?;
+                    self.roll_back(begun, Some(&ended.changes), failure)?;
                     self.ending = Some(End::Backend { reason, advice });
                     return Ok(());
                 }

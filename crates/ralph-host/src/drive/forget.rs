@@ -88,7 +88,6 @@ fn last_words(
         records.push(Record::FailIntent(FailIntent {
             attempt: started.attempt.clone(),
             failure: Failure::new(FailureKind::Interrupted, message),
-            context: String::new(),
             retries: started.retries,
         }));
     }

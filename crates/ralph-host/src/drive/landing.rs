@@ -65,8 +65,7 @@ impl Session<'_> {
                 self.plan.put_back(&before, &after, |plan, text| {
                     ledger::undo(plan, text, &intent.task, &now)
                 })?;
-                let context = failure.message.clone();
-                self.roll_back(begun, Some(&ended.changes), failure, context)
+                self.roll_back(begun, Some(&ended.changes), failure)
             }
         }
     }
@@ -191,11 +190,10 @@ impl Session<'_> {
         begun: &Begun,
         changes: Option<&Changes>,
         failure: Failure,
-        context: String,
     ) -> Result<(), DriveError> {
         let retries = begun.started.retries + u32::from(failure.kind.counts());
         let attempt = begun.started.attempt.clone();
-        let intent = FailIntent { attempt, failure, context, retries };
+        let intent = FailIntent { attempt, failure, retries };
         self.record(Record::FailIntent(intent.clone()), Durability::Synced)?;
         self.roll_back_now(begun, changes, &intent)
     }
@@ -253,11 +251,8 @@ impl Session<'_> {
         begun: &Begun,
         intent: &FailIntent,
     ) -> Result<(), DriveError> {
-        let failure = &intent.failure;
-        let text = match intent.context.as_str() {
-            "" => format!("### {}\n\n{}\n", failure.kind.words(), failure.message),
-            context => context.to_owned(),
-        };
+        let verdict = self.history.attempts.last().and_then(|view| view.verdict.as_ref());
+        let text = intent.failure.retry_context(verdict);
         let path = self.project.root().join(FAILURE_CONTEXT);
         let before = match self.history.has_unread_failure(&begun.started) {
             true => crate::store::read(&path)?.unwrap_or_default(),

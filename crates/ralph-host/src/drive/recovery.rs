@@ -107,12 +107,7 @@ impl Session<'_> {
             (Recovery::RollBack(intent), _) => {
                 self.recovered(&format!("{name} was interrupted; the tree is put back"))?;
                 if !matches!(open.phase, Phase::RollingBack(_)) {
-                    return self.roll_back(
-                        &begun,
-                        changes.as_ref(),
-                        intent.failure,
-                        intent.context,
-                    );
+                    return self.roll_back(&begun, changes.as_ref(), intent.failure);
                 }
                 self.roll_back_now(&begun, changes.as_ref(), &intent)
             }

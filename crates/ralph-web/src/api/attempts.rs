@@ -69,7 +69,7 @@ pub(crate) struct AttemptPage {
     /// The claim in words.
     claim_words: Option<String>,
     /// What the retry's prompt said about it.
-    retry_context: String,
+    retry_context: Option<String>,
 }
 
 /// `GET /api/attempts/{id}`
@@ -77,7 +77,9 @@ pub(crate) fn one(site: &Site, _: &Request, id: &str) -> Result<AttemptPage, Ref
     let view = find(site, id)?;
     let attempt = view.summary(&site.running());
     let claim_words = attempt.claim.as_ref().map(ToString::to_string);
-    Ok(AttemptPage { attempt, claim_words, retry_context: view.context })
+    let counts = attempt.fate.failure().filter(|failure| failure.kind.counts());
+    let retry_context = counts.map(|failure| failure.retry_context(view.verdict.as_ref()));
+    Ok(AttemptPage { attempt, claim_words, retry_context })
 }
 
 /// The prompt of an attempt.
