@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::ErrorAnswer;
 use crate::http::Method;
-use crate::routes::{Conflict, LARGEST, NUMBERS, Route};
+use crate::routes::{LARGEST, NUMBERS, Route};
 
 /// Describe these routes.
 pub(crate) fn describe(routes: &[Route]) -> Value {
@@ -73,17 +73,15 @@ fn method_key(method: Method) -> &'static str {
 /// The answer, and the refusals that follow from what the route takes.
 fn responses(route: &Route, answer: &Schema) -> Value {
     let mut refusals = vec!["401", "403"];
-    if route.path.contains("{id}") || route.conflict == Conflict::Possible {
-        refusals.push("404");
+    refusals.extend(route.refusals);
+    if route.path.contains("{id}") {
+        refusals.extend(["400", "404"]);
     }
-    if route.path.contains("{id}") || !route.query.is_empty() || route.body.is_some() {
+    if !route.query.is_empty() {
         refusals.push("400");
     }
     if route.body.is_some() {
-        refusals.extend(["413", "415"]);
-    }
-    if route.conflict == Conflict::Possible {
-        refusals.push("409");
+        refusals.extend(["400", "413", "415"]);
     }
     let status = if route.method == Method::Post { "202" } else { "200" };
     let mut all = json!({ status: {

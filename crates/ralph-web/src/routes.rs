@@ -35,16 +35,9 @@ pub(crate) struct Route {
     pub(crate) body: Option<SchemaSource>,
     /// The answer that it gives.
     pub(crate) answer: SchemaSource,
-    /// Whether the state of the queue or of the specs can stand against it.
-    pub(crate) conflict: Conflict,
+    /// Refusals beside those that follow from what it takes.
+    pub(crate) refusals: &'static [&'static str],
     handler: JsonHandler,
-}
-
-/// Whether a request can be refused because of what is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Conflict {
-    Never,
-    Possible,
 }
 
 impl Route {
@@ -65,7 +58,7 @@ impl Route {
             query: &[],
             body: None,
             answer: |generator| generator.subschema_for::<T>(),
-            conflict: Conflict::Never,
+            refusals: &[],
             handler: Box::new(as_json),
         }
     }
@@ -74,8 +67,9 @@ impl Route {
         Self { query, ..self }
     }
 
+    /// What it is about may be missing, or something else may be in the way.
     fn may_conflict(self) -> Self {
-        Self { conflict: Conflict::Possible, ..self }
+        Self { refusals: &["404", "409"], ..self }
     }
 }
 

@@ -41,8 +41,6 @@ pub enum CommandRequest {
     KillAttempt,
     /// Give a task another chance.
     RetryTask(TaskChoice),
-    /// Change a setting of the running loop and of `ralph.toml`.
-    SetSetting(SettingRequest),
 }
 
 /// The task that a command is about.
@@ -53,15 +51,6 @@ pub struct TaskChoice {
         pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\x00-\x1f\x7f-\x9f\s][^\x00-\x1f\x7f-\x9f]*$"
     ))]
     pub task_id: String,
-}
-
-/// A setting by either of its names, with the value that it shall have.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct SettingRequest {
-    /// The key, or the name of its variable.
-    pub key: String,
-    /// The value.
-    pub value: SettingValue,
 }
 
 /// Settings by either of their names.
@@ -76,23 +65,6 @@ pub enum SettingValue {
     Text(String),
     /// A number.
     Number(f64),
-}
-
-impl JsonSchema for SettingRequest {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "SettingRequest".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let one = |(variable, key): (&str, &str)| {
-            json_schema!({
-                "type": "object",
-                "required": ["key", "value"],
-                "properties": { "key": { "enum": [key, variable] }, "value": value_schema(key) },
-            })
-        };
-        json_schema!({ "oneOf": SETTINGS.map(one) })
-    }
 }
 
 impl JsonSchema for SettingsRequest {
@@ -144,9 +116,6 @@ impl TryFrom<CommandRequest> for Command {
                 }
                 note => Self::Note(note.to_owned()),
             },
-            CommandRequest::SetSetting(SettingRequest { key, value }) => {
-                Self::Set(setting(&key, &value)?)
-            }
         })
     }
 }
@@ -230,8 +199,6 @@ mod tests {
         ] {
             assert_eq!(check(&body), Ok(wanted), "{body}");
         }
-        let set = json!({"command": "set-setting", "key": "mode", "value": "handoff-only"});
-        assert_eq!(check(&set).map(|command| command.word()), Ok("set-setting"));
     }
 
     #[test]

@@ -352,5 +352,5 @@ fn a_spec_that_failed_in_the_inbox_is_a_need() {
         running: &Running::Nobody,
         meter: Meter::default(),
     });
-    assert_eq!((state.inbox.failed, state.needs[0].text.as_str()), (1, "x.md failed: gave up"));
+    assert_eq!(state.needs[0].text, "x.md failed: gave up");
 }

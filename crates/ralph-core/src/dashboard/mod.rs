@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Every face renders these types and none reads a ledger file itself. As JSON they are the API of
-//! `ralph serve`: a field may be added, never renamed or removed. What a face may send back is here
+//! `ralph serve`, and their schemas are in its OpenAPI file. What a face may send back is here
 //! too: [`command`] lets through what is listed and nothing else, and [`redact`] hides secrets in
 //! whatever leaves the program.
 
@@ -29,8 +29,8 @@ pub use board::{Board, Card, Deed, IssueCard, TaskPage, board, task_page};
 pub use gates::{GateNow, GateState};
 pub use numbers::{Group, Numbers, Point, numbers};
 pub use state::{
-    AttemptNow, ContextNow, CostNow, Facts, Health, HealthWord, InboxCount, LoopNow, LoopStatus,
-    Meter, State, UNREADABLE, state,
+    AttemptNow, ContextNow, CostNow, Facts, Health, HealthWord, LoopNow, LoopStatus, Meter, State,
+    UNREADABLE, state,
 };
 pub use timeline::{Span, SpanKind, Timeline};
 

@@ -104,8 +104,6 @@ pub struct State {
     pub recent: Vec<AttemptSummary>,
     /// Changes of the plan by agents since the last run that ended complete, newest first.
     pub amendments: Vec<AmendmentRow>,
-    /// The queue of specs.
-    pub inbox: InboxCount,
     /// Notes of the operator that wait for the next prompt.
     pub notes: Vec<String>,
 }
@@ -258,19 +256,6 @@ pub enum HealthWord {
     Stopped,
 }
 
-/// The queue of specs, counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct InboxCount {
-    /// Waiting.
-    pub pending: usize,
-    /// Worked on.
-    pub active: usize,
-    /// Finished.
-    pub done: usize,
-    /// Given up.
-    pub failed: usize,
-}
-
 /// Make the first screen.
 pub fn state(facts: &Facts<'_>) -> State {
     let history = facts.history;
@@ -319,7 +304,6 @@ pub fn state(facts: &Facts<'_>) -> State {
             .map(|view| view.summary(facts.running))
             .collect(),
         amendments: history.open_amendments().rev().take(AMENDMENTS).collect(),
-        inbox: inbox_count(facts.inbox),
         notes: history.notes.clone(),
         run,
         health,
@@ -338,19 +322,6 @@ pub(super) fn budget(facts: &Facts<'_>) -> Budget {
         "build" => Budget::of_build(config),
         _ => Budget::of_construct(config),
     }
-}
-
-fn inbox_count(entries: &[inbox::Entry]) -> InboxCount {
-    let mut count = InboxCount::default();
-    for entry in entries {
-        match entry.status {
-            inbox::Status::Pending => count.pending += 1,
-            inbox::Status::Active => count.active += 1,
-            inbox::Status::Done => count.done += 1,
-            inbox::Status::Failed => count.failed += 1,
-        }
-    }
-    count
 }
 
 fn loop_now(facts: &Facts<'_>) -> LoopNow {

@@ -110,30 +110,17 @@ pub(crate) struct MoveRequest {
     before: Option<String>,
 }
 
-/// An entry of the queue that was moved.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct MovedEntry {
-    id: String,
-    before: Option<String>,
+/// `POST /api/inbox/{id}/move`: the queue as it is then.
+pub(crate) fn reorder(site: &Site, request: MoveRequest, id: &str) -> Result<InboxAnswer, Refusal> {
+    let before = request.before.as_deref();
+    change(site, |inbox| Ok((inbox.move_before(id, before).map_err(refused)?, ())))?;
+    Ok(InboxAnswer { entries: site.inbox()? })
 }
 
-/// `POST /api/inbox/{id}/move`
-pub(crate) fn reorder(site: &Site, request: MoveRequest, id: &str) -> Result<MovedEntry, Refusal> {
-    let before = request.before;
-    change(site, |inbox| Ok((inbox.move_before(id, before.as_deref()).map_err(refused)?, ())))?;
-    Ok(MovedEntry { id: id.to_owned(), before })
-}
-
-/// An entry of the queue that was removed.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct RemovedEntry {
-    id: String,
-}
-
-/// `DELETE /api/inbox/{id}`
-pub(crate) fn remove(site: &Site, _: &Request, id: &str) -> Result<RemovedEntry, Refusal> {
+/// `DELETE /api/inbox/{id}`: the queue as it is then.
+pub(crate) fn remove(site: &Site, _: &Request, id: &str) -> Result<InboxAnswer, Refusal> {
     change(site, |inbox| Ok((inbox.remove(id).map_err(refused)?, ())))?;
-    Ok(RemovedEntry { id: id.to_owned() })
+    Ok(InboxAnswer { entries: site.inbox()? })
 }
 
 fn names(site: &Site) -> Result<Vec<String>, Refusal> {
