@@ -87,26 +87,26 @@ fn lived_in() -> Site {
     let started = |attempt: &str, iteration: u32, task: &str| {
         json!({
             "record": "attempt_started", "attempt": attempt, "run": "r1", "iteration": iteration,
-            "task": task, "name": "n", "retries": 0, "backend": "sim", "base": null,
+            "task_id": task, "name": "n", "retry": 0, "backend": "sim", "base": null,
             "log": "build/ralph-logs/a.log",
         })
     };
     let ended = |attempt: &str| {
         json!({
-            "record": "backend_ended", "attempt": attempt, "outcome": "finished",
-            "message": "finished", "claimed": { "claim": "done" }, "changes": null, "changed": 1,
-            "cost": 0.5, "tokens": [10, 2], "took_ms": 5000, "summary": "did it",
+            "record": "backend_ended", "attempt": attempt, "outcome": "success",
+            "claim": { "kind": "done" }, "changes": null, "changed_files": 1,
+            "cost_usd": 0.5, "tokens": [10, 2], "duration_ms": 5000, "summary": "did it",
         })
     };
     let records = [
         started("a", 1, "t-aaaa"),
         ended("a"),
-        json!({ "record": "judged", "attempt": "a", "passed": false, "checks": [{
-            "name": "test", "command": "make test", "passed": false, "blocks": true,
-            "failing": ["add::adds"], "excerpt": "add::adds failed",
+        json!({ "record": "judged", "attempt": "a", "ruling": { "refused": {} }, "checks": [{
+            "name": "test", "command": "make test", "standing": "new",
+            "new": { "names": ["add::adds"] }, "old": { "names": [] }, "excerpt": "add::adds failed",
         }]}),
         json!({ "record": "fail_intent", "attempt": "a", "retries": 1,
-            "failure": { "kind": "gates", "message": "test" }, "context": "test failed" }),
+            "failure": { "kind": "gates", "message": "test" } }),
         json!({ "record": "rolled_back", "attempt": "a", "salvage": "refs/ralph/r1/salvage/a" }),
         started("b", 2, "t-aaaa"),
         ended("b"),
@@ -186,7 +186,7 @@ fn every_answer_fits_the_description_of_its_route() {
 fn an_attempt_has_the_failing_lines_of_its_gates() {
     let attempt = lived_in().get("/api/attempts/a").json();
     let check = &attempt["verdict"]["checks"][0];
-    assert_eq!(check["failing"], json!(["add::adds"]), "{attempt}");
+    assert_eq!(check["new"]["names"], json!(["add::adds"]), "{attempt}");
     assert_eq!(
         (&attempt["result"], &attempt["failure"]["kind"]),
         (&json!("failed"), &json!("gates"))

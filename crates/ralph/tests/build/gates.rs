@@ -320,11 +320,14 @@ fn blocked_judges_fail_with_a_kind_of_their_own_and_are_in_every_verdict() {
         assert_eq!(verdict["judges"][0]["path"], "tests/test_a.py", "{verdict}");
         let shown = repo.run(["show", "last", "--json"]).ok();
         let shown: Value = serde_json::from_str(&shown.stdout).unwrap();
-        assert_eq!(shown["judges"][0]["extent"], "changed", "{shown}");
+        assert_eq!(shown["verdict"]["judges"][0]["extent"], "changed", "{shown}");
         if policy == "block" {
             says(&run, "changed its judges");
-            assert_eq!(shown["failure"], "judges", "{shown}");
-            assert_eq!(shown["ruling"]["refused"]["forbidden"], json!(["tests/test_a.py"]));
+            assert_eq!(shown["failure"]["kind"], "judges", "{shown}");
+            assert_eq!(
+                shown["verdict"]["ruling"]["refused"]["forbidden"],
+                json!(["tests/test_a.py"])
+            );
         }
     }
 }
