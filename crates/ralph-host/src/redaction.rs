@@ -19,8 +19,8 @@ static REDACTOR: LazyLock<RwLock<Arc<Redactor>>> = LazyLock::new(RwLock::default
 
 /// Fields of a record that are names, not text: recovery must find them as they were.
 const NAMES: [&str; 19] = [
-    "record", "run", "attempt", "task", "id", "plan", "base", "changes", "log", "handoff",
-    "session", "commit", "salvage", "command", "end", "outcome", "event", "backend", "role",
+    "record", "run", "attempt", "task", "task_id", "id", "plan", "base", "changes", "log",
+    "handoff", "session", "commit", "salvage", "command", "status", "outcome", "backend", "role",
 ];
 
 /// Hide the patterns of this configuration, and the values of variables that hold secrets.
@@ -58,6 +58,11 @@ pub(crate) fn hide_record(record: Record) -> Record {
         redactor.hide_json(value);
     }
     serde_json::from_value(Value::Object(fields)).unwrap_or(record)
+}
+
+/// A text that an agent gave to a command of ralph, without secrets.
+pub fn hide_text(text: &str) -> String {
+    redactor().hide(text)
 }
 
 /// A value that an agent answered, without secrets.

@@ -83,11 +83,12 @@ pub(crate) fn open(
     if description.trim().is_empty() {
         return Err(CommandError::usage("an issue needs a description"));
     }
+    let description = permit::secrets_hider(context)?(description.trim());
     let mut added = Issue::default();
     let add = |plan: &Plan, _: &dyn Codec| {
         added = Issue {
             id: fresh_issue_id(&|id| plan.knows(id), &mut context.random()),
-            desc: description.trim().to_owned(),
+            desc: description.clone(),
             spec: plan.current_spec.clone(),
             priority,
             ..Issue::default()

@@ -10,12 +10,14 @@ use std::path::Path;
 use ralph_core::claim::{self, Claim};
 use ralph_core::handoff::Handoff;
 use ralph_core::plan::{Id, MAX_AMENDMENTS};
+use ralph_host::config_load::ProjectText;
 use ralph_host::drive::ATTEMPT_VARIABLE;
 use ralph_host::proc::mark::descends_from;
+use ralph_host::redaction::{hide_secrets_of, hide_text};
 use ralph_host::store::StoreError;
 
 use super::control::running;
-use crate::context::Context;
+use crate::context::{Context, config_error};
 use crate::error::CommandError;
 
 /// What a command does, as far as a backend is concerned.
@@ -102,6 +104,18 @@ pub(crate) fn inside(context: &Context) -> Result<Option<Inside>, CommandError> 
         )));
     }
     Ok(Some(Inside { attempt, iteration, task }))
+}
+
+/// Hides secrets in texts that a backend gives to a command. A person's texts stay as they are.
+pub(crate) fn secrets_hider(
+    context: &Context,
+) -> Result<impl Fn(&str) -> String + use<>, CommandError> {
+    let is_backend = inside(context)?.is_some();
+    if is_backend {
+        let sources = context.config_sources(ProjectText::OnDisk)?;
+        hide_secrets_of(&sources.without_plan().map_err(config_error)?.config);
+    }
+    Ok(move |text: &str| if is_backend { hide_text(text) } else { text.to_owned() })
 }
 
 /// The attempt that something is said in. Outside of one there is nobody to say it.

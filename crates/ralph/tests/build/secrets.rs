@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::plans::task;
-use crate::repo::{repo, rule};
+use crate::repo::{GOOD, repo, rule};
 
 const KEY: &str = "sk-ant-api03-0123456789abcdefghij";
 const VALUE: &str = "correct-horse-battery";
@@ -66,4 +66,19 @@ fn secrets_are_hidden_in_everything_that_ralph_writes_and_logs_are_for_their_own
     let log = repo.ask_git(["log", "--format=%B"]);
     assert!(!log.contains(KEY), "{log}");
     assert!(repo.prompt(2).contains("[hidden]"), "the failure's output is there without the key");
+}
+
+#[test]
+fn a_secret_in_a_task_or_an_issue_that_a_backend_adds_is_hidden_and_a_persons_words_stay() {
+    let repo = repo(&[task("t-aaa1")]);
+    let bin = env!("CARGO_BIN_EXE_ralph");
+    let add = format!(
+        r#"{{ run = "{bin} task add 'Rotate {KEY}'" }}, {{ run = "{bin} issue add 'who has {KEY}?'" }}"#
+    );
+    repo.script(&(rule("task = \"t-aaa1\"", &format!("{add}, {GOOD}")) + &rule("", GOOD)));
+    repo.run(["task", "add", "Read docs of sk-ant keys"]).ok();
+    repo.build(["--once"]);
+    let plan = repo.plan();
+    assert!(plan.contains("Rotate ") && plan.contains("who has "), "{plan}");
+    assert!(!plan.contains(KEY) && plan.contains("Read docs of sk-ant keys"), "{plan}");
 }

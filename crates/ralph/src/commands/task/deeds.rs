@@ -27,6 +27,16 @@ pub(crate) fn add_tasks(
     plan: &PlanArgs,
     inputs: Vec<TaskInput>,
 ) -> Result<Vec<Task>, CommandError> {
+    let hide = permit::secrets_hider(context)?;
+    let inputs: Vec<TaskInput> = inputs
+        .into_iter()
+        .map(|input| TaskInput {
+            name: input.name.as_deref().map(&hide),
+            notes: input.notes.as_deref().map(&hide),
+            accept: input.accept.map(|all| all.iter().map(|text| hide(text)).collect()),
+            ..input
+        })
+        .collect();
     let add = |plan: &Plan, codec: &dyn ralph_core::format::Codec| {
         let inputs = inputs.iter().cloned().map(|input| {
             let spec = input.spec.as_deref().map(|s| spec_of(plan, s)).transpose()?;
