@@ -25,7 +25,7 @@ use crate::clock::Clock;
 use crate::proc::{
     Bounds, Cancel, Finished, Input, Job, Line, ProcError, Runner, Stdin, Step, Watch,
 };
-use crate::redaction::{hide_value, redactor};
+use crate::redaction::{hide_outcome, hide_value, redactor};
 
 /// What to run, where, and with what added to it by configuration.
 #[derive(Clone)]
@@ -295,7 +295,7 @@ impl Listening<'_> {
     fn report(mut self, finished: Finished, program: &str, log: Option<PathBuf>) -> RunReport {
         let outcome = self.reader.outcome(&finished.exit, &finished.stderr_tail);
         RunReport {
-            outcome,
+            outcome: hide_outcome(outcome),
             program: program.to_owned(),
             // What follows from an answer is written down and committed.
             answer: redactor().hide(self.reader.answer()),

@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
+use ralph_core::backend::Outcome;
 use ralph_core::config::Config;
 use ralph_core::cycle::Record;
 use ralph_core::dashboard::redact::{OpenKey, Redactor};
@@ -69,6 +70,12 @@ pub fn hide_text(text: &str) -> String {
 pub(crate) fn hide_value(mut value: Value) -> Value {
     redactor().hide_json(&mut value);
     value
+}
+
+/// The outcome of a run without secrets: plans and reports say what a program said last.
+pub(crate) fn hide_outcome(outcome: Outcome) -> Outcome {
+    let hidden = serde_json::to_value(&outcome).map(hide_value);
+    hidden.and_then(serde_json::from_value).unwrap_or(outcome)
 }
 
 /// Put a file about the work in place, without secrets and for its owner alone.

@@ -369,13 +369,13 @@ impl History {
 
     fn judged(&mut self, verdict: &GateVerdict) {
         let place = self.attempts.iter().rposition(|v| v.started.attempt == verdict.attempt);
-        let Some((place, view)) = place.and_then(|at| Some((at, self.attempts.get_mut(at)?)))
-        else {
+        let Some((place, view)) = place.and_then(|at| Some((at, self.attempts.get(at)?))) else {
             return;
         };
-        view.verdict = Some(verdict.clone());
         let task = view.started.task.clone();
+        // Before the new one is in its place: after a crash it may be the second on the same attempt.
         self.drop_excerpts(&task);
+        self.attempts[place].verdict = Some(verdict.clone());
         if !verdict.passed() {
             self.red.insert(task, place);
         }

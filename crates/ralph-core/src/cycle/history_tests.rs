@@ -343,3 +343,17 @@ proptest! {
         prop_assert_eq!(after.counted, u32::try_from(counted).unwrap());
     }
 }
+
+#[test]
+fn a_second_verdict_on_the_same_attempt_keeps_its_output() {
+    let red = || match verdict("a", false) {
+        Record::Judged(mut red) => {
+            red.checks[0].excerpt = "the line that matters".to_owned();
+            Record::Judged(red)
+        }
+        other => other,
+    };
+    let after = history([start("a", 1, "t-1"), ended("a", &Outcome::Success), red(), red()]);
+    let verdict = after.attempts[0].verdict.as_ref().unwrap();
+    assert_eq!(verdict.checks[0].excerpt, "the line that matters");
+}

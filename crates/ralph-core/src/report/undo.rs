@@ -7,6 +7,10 @@
 use crate::text::{one_line, shell_word};
 use crate::words::short;
 
+/// Ends the command, and names the files, where something is not committed: a revert would stop at it,
+/// and what follows the revert would throw it away or commit it.
+const CLEAN: &str = "git diff --exit-code --stat HEAD";
+
 /// The command for these commits, newest first; nothing without any.
 pub(super) fn undo(name: &str, commits: &[&str], ledger: &[String]) -> Option<String> {
     let hashes: Vec<&str> = commits.iter().map(|commit| short(commit)).collect();
@@ -18,11 +22,12 @@ pub(super) fn undo(name: &str, commits: &[&str], ledger: &[String]) -> Option<St
     let (ledger, message) = (ledger.join(" "), shell_word(&format!("Undo {}", one_line(name))));
     Some(match hashes.len() {
         1 => format!(
-            "git revert --no-commit {first}; git checkout HEAD -- {ledger} && git commit -m {message}"
+            "{CLEAN} && (git revert --no-commit {first}; git checkout HEAD -- {ledger} && \
+             git commit -m {message})"
         ),
         _ => format!(
-            "for c in {}; do git revert --no-commit $c; git checkout HEAD -- {ledger}; done && \
-             git commit -m {message}",
+            "{CLEAN} && (for c in {}; do git revert --no-commit $c; git checkout HEAD -- {ledger}; \
+             done && git commit -m {message})",
             hashes.join(" ")
         ),
     })
@@ -42,13 +47,13 @@ mod tests {
         );
         assert_eq!(
             undo("it's", &["aa"], &ledger).unwrap(),
-            "git revert --no-commit aa; git checkout HEAD -- ralph/plan.jsonl && \
-             git commit -m 'Undo it'\\''s'"
+            "git diff --exit-code --stat HEAD && (git revert --no-commit aa; \
+             git checkout HEAD -- ralph/plan.jsonl && git commit -m 'Undo it'\\''s')"
         );
         assert_eq!(
             undo("feature-x.md", &["bb", "aa"], &ledger).unwrap(),
-            "for c in bb aa; do git revert --no-commit $c; git checkout HEAD -- ralph/plan.jsonl; \
-             done && git commit -m 'Undo feature-x.md'"
+            "git diff --exit-code --stat HEAD && (for c in bb aa; do git revert --no-commit $c; \
+             git checkout HEAD -- ralph/plan.jsonl; done && git commit -m 'Undo feature-x.md')"
         );
     }
 }

@@ -12,6 +12,7 @@ use super::error::DriveError;
 use super::session::Session;
 use super::specs::spec_keeper;
 use super::survivors::end_survivors;
+use super::views::Views;
 use crate::git::{Aside, Changes, Checkpoint, Landing, OnBase};
 use crate::store::Durability;
 
@@ -28,6 +29,9 @@ struct Found {
 impl Session<'_> {
     /// Recover, then make sure that the repository can be worked in.
     pub(super) fn recover(&mut self) -> Result<(), DriveError> {
+        if self.history.run.is_some() && self.history.run_end.is_none() {
+            Views::of(&self.project).rebuild_events(&self.project.state_dir())?;
+        }
         for record in end_survivors(&self.history, self.runner) {
             self.record(record, Durability::Eventual)?;
         }

@@ -326,6 +326,10 @@ impl<'a> Session<'a> {
         }
         let told = end.clone().unless_unproven(&self.history, &loaded.plan);
         let mut reason = if told == *end { reason.to_owned() } else { told.reason() };
+        if told == End::Complete && Tally::of(&loaded.plan).total() == 0 && self.kind == Loop::Build
+        {
+            reason = format!("{} has no tasks", self.plan.shown);
+        }
         if let Some(remark) = other_specs(&loaded.plan).filter(|_| told == End::Complete) {
             reason = format!("{reason}; {remark}");
         }

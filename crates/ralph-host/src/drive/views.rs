@@ -1,16 +1,17 @@
 //! Everything that follows from a record: lines of `events.jsonl` and `ralph.log`, `state.json`, and
 //! what listeners hear. All of it is made from the same events.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ralph_core::config::LogLevel;
 use ralph_core::cycle::{Entry, EventKind, History, Record, events_of, state_of};
 
+use super::error::DriveError;
 use super::listener::Listener;
 use super::log::Log;
 use crate::FileError;
 use crate::project::Project;
-use crate::store::{add_to_view, swap_view};
+use crate::store::{add_to_view, read_entries, swap_view};
 
 /// The files that other programs read about a loop.
 #[derive(Clone, Debug)]
@@ -24,6 +25,21 @@ impl Views {
     pub(super) fn of(project: &Project) -> Self {
         let events = project.root().join(".ralph/logs/events.jsonl");
         Self { events, state: project.state_json() }
+    }
+
+    /// Make the events anew from the journal: a loop that was killed may have died between a record and
+    /// its events.
+    pub(super) fn rebuild_events(&self, state_dir: &Path) -> Result<(), DriveError> {
+        let (mut history, mut lines) = (History::default(), Vec::new());
+        read_entries(state_dir, &mut |entry| {
+            history.add(entry);
+            for event in events_of(entry, &history) {
+                if serde_json::to_writer(&mut lines, &event).is_ok() {
+                    lines.push(b'\n');
+                }
+            }
+        })?;
+        Ok(swap_view(&self.events, &lines)?)
     }
 
     /// Publish a record; `history` holds everything up to and with it. Returns the files that cannot be

@@ -82,3 +82,20 @@ fn a_secret_in_a_task_or_an_issue_that_a_backend_adds_is_hidden_and_a_persons_wo
     assert!(plan.contains("Rotate ") && plan.contains("who has "), "{plan}");
     assert!(!plan.contains(KEY) && plan.contains("Read docs of sk-ant keys"), "{plan}");
 }
+
+#[test]
+fn a_secret_in_the_error_of_a_backend_reaches_no_plan_and_no_journal() {
+    for steps in [
+        format!(r#"{{ fail = "api_error", status = 500, message = "Bad {KEY}" }}"#),
+        format!(r#"{{ stderr = "panic {KEY}" }}, {{ exit = 70 }}"#),
+    ] {
+        let repo = repo(&[task("t-aaa1")]);
+        repo.set("max_retries = 0").script(&rule("", &steps));
+        repo.build([]).fails(3);
+        let journal = fs::read_to_string(repo.git_dir().join("ralph/journal.jsonl")).unwrap();
+        let report = repo.run(["report"]).ok().stdout;
+        for text in [repo.plan(), journal, report, repo.ask_git(["show", "HEAD"])] {
+            assert!(!text.contains(KEY), "{steps}: {text}");
+        }
+    }
+}
