@@ -201,13 +201,13 @@ loops ran 30m 0s.
 
 - **t-aaaa Resize \\<b\\>**: green: lint, test; 2 tries, $1.50, commit 1111111111
   - look at it: tests changed: tests/a.rs
-  - undo: `git revert --no-commit 1111111111; git checkout HEAD -- ralph/plan.jsonl && git commit -m 'Undo t-aaaa'`
+  - undo: `git diff --exit-code --stat HEAD && (git revert --no-commit 1111111111; git checkout HEAD -- ralph/plan.jsonl && git commit -m 'Undo t-aaaa')`
 - **t-bbbb Resize \\<b\\>**: green: lint, test; first try, cost unknown, commit 2222222222
   - look at it: tests changed: tests/a.rs
-  - undo: `git revert --no-commit 2222222222; git checkout HEAD -- ralph/plan.jsonl && git commit -m 'Undo t-bbbb'`
+  - undo: `git diff --exit-code --stat HEAD && (git revert --no-commit 2222222222; git checkout HEAD -- ralph/plan.jsonl && git commit -m 'Undo t-bbbb')`
 
-Undo all of it: `for c in 2222222222 1111111111; do git revert --no-commit $c; \
-git checkout HEAD -- ralph/plan.jsonl; done && git commit -m 'Undo a.md'`
+Undo all of it: `git diff --exit-code --stat HEAD && (for c in 2222222222 1111111111; do git revert --no-commit $c; \
+git checkout HEAD -- ralph/plan.jsonl; done && git commit -m 'Undo a.md')`
 
 Everything else: $0.25.
 
@@ -250,7 +250,7 @@ fn a_spec_that_was_committed_as_a_whole_is_undone_as_a_whole() {
     let part = &report.specs[0];
     assert_eq!((part.spec.as_deref(), part.done, part.commits.len()), (Some("a.md"), true, 1));
     assert_eq!((part.tasks[0].place, &part.tasks[0].undo), (Place::Spec, &None));
-    assert!(part.undo.as_ref().unwrap().starts_with("git revert --no-commit 3333333333;"));
+    assert!(part.undo.as_ref().unwrap().contains("git revert --no-commit 3333333333;"));
     assert_eq!((part.cost.usd, report.totals.specs_done), (1.5, 1));
     assert_eq!(
         report.stages.iter().map(|s| s.stage.as_str()).collect::<Vec<_>>(),
@@ -265,9 +265,7 @@ fn work_that_is_not_on_the_branch_has_no_undo_and_says_so() {
     let task = &report.specs[0].tasks[0];
     assert_eq!((task.place, &task.undo), (Place::Elsewhere, &None));
     assert!(report.markdown().contains("commit 1111111111, which is not on this branch"));
-    assert!(
-        report.specs[0].undo.as_ref().unwrap().starts_with("git revert --no-commit 2222222222;")
-    );
+    assert!(report.specs[0].undo.as_ref().unwrap().contains("git revert --no-commit 2222222222;"));
 }
 
 #[test]
