@@ -164,8 +164,20 @@ pub fn secrets<'v>(variables: impl Iterator<Item = (&'v str, &'v str)>) -> Vec<S
         let name = name.to_ascii_uppercase();
         ENDS.iter().any(|end| name.ends_with(end))
     };
-    variables
-        .filter(|(name, value)| is_secret(name) && value.len() >= 8 && !value.contains('*'))
-        .map(|(_, value)| value.to_owned())
-        .collect()
+    let forms = variables.filter(|(name, _)| is_secret(name)).flat_map(|(_, value)| forms(value));
+    // A `*` stands for anything in a pattern, so what is between two of them is hidden.
+    let parts = forms.flat_map(|form| form.split('*').map(str::to_owned).collect::<Vec<_>>());
+    let mut parts: Vec<String> = parts.filter(|part| part.len() >= SHORTEST_SECRET).collect();
+    parts.dedup();
+    parts
+}
+
+/// Shortest text that is taken for a secret, in bytes.
+const SHORTEST_SECRET: usize = 8;
+
+/// The forms in which programs print a secret: line by line, and as a JSON string.
+fn forms(value: &str) -> Vec<String> {
+    let escaped = serde_json::Value::from(value).to_string();
+    let lines = value.lines().map(str::to_owned);
+    lines.chain([escaped.trim_matches('"').to_owned()]).collect()
 }

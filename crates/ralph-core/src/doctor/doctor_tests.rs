@@ -202,3 +202,16 @@ fn leftovers_are_mended_where_nothing_can_be_lost_and_told_where_a_person_decide
     assert!(all.iter().all(|f| f.remedy.is_none() && f.fix.is_some()), "{all:?}");
     assert_eq!(states(&all), [State::Unknown, State::Warning, State::Warning, State::Warning]);
 }
+
+#[test]
+fn a_secret_is_known_line_by_line_as_json_and_around_a_star() {
+    let all =
+        [("A_TOKEN", "first-line-9911\nsecond-line-8812"), ("B_KEY", "abc\"defghijk*lmnopqrst")];
+    let known = secrets(all.into_iter());
+    for form in
+        ["first-line-9911", "second-line-8812", "abc\"defghijk", "abc\\\"defghijk", "lmnopqrst"]
+    {
+        assert!(known.iter().any(|pattern| pattern == form), "{form}: {known:?}");
+    }
+    assert!(known.iter().all(|pattern| !pattern.contains('*') && pattern.len() >= 8));
+}

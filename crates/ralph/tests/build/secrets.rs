@@ -99,3 +99,25 @@ fn a_secret_in_the_error_of_a_backend_reaches_no_plan_and_no_journal() {
         }
     }
 }
+
+#[test]
+fn a_secret_of_several_lines_or_printed_as_json_is_hidden_in_the_logs_of_gates() {
+    let repo = repo(&[task("t-aaa1")]);
+    let gate = "echo \\\"$ML_TOKEN\\\"; printf '%s' '{\\\"k\\\":\\\"quo\\\\\\\"ted-secret-77\\\"}'; exit 1";
+    repo.config(&format!(
+        "max_retries = 0\nbackend = \"sim\"\n[[gates]]\nname = \"test\"\nkind = \"test\"\ncommand = \"{gate}\"\n"
+    ));
+    repo.script(&rule("", GOOD));
+    let run = repo.command(["build"]);
+    let run = run.env("ML_TOKEN", "multi-line-first-9911\nsecond-line-token-8812");
+    run.env("QUOTED_TOKEN", "quo\"ted-secret-77").run();
+    let mut found = Vec::new();
+    files(&repo.path(".ralph"), &mut found);
+    files(&repo.git_dir().join("ralph"), &mut found);
+    let texts = found.iter().map(|path| fs::read_to_string(path).unwrap_or_default());
+    let all: String = texts.collect();
+    assert!(all.contains("iter-1-test.log"), "the gate has printed something");
+    for secret in ["multi-line-first-9911", "second-line-token-8812", "ted-secret-77"] {
+        assert!(!all.contains(secret), "{secret} is in a file");
+    }
+}
