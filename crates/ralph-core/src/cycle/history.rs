@@ -8,10 +8,12 @@ use serde::Serialize;
 use super::attempts::{AttemptView, Fate, GateSeen, OpenAttempt, Phase};
 use super::build::End;
 use super::judge::{Failure, FailureKind, Proof};
+use super::payload::TaskRemark;
 use super::record::{
     BackendEnd, Base, Consulting, DiscardedAttempt, Entry, LandedAttempt, Landing, PlanAmended,
-    Record, RunEnd, RunStart, Started, TaskRemark, UsageWait,
+    Record, Started, UsageWait,
 };
+use super::run_record::{RunEnd, RunStart};
 use super::staged::Staged;
 use crate::backend::Outcome;
 use crate::control::{CommandKind, DoubtedCommand, OperatorCommand};

@@ -16,15 +16,18 @@ mod attempts;
 mod breaker;
 mod build;
 mod event;
+mod event_words;
 mod history;
 mod judge;
 pub mod ledger;
 #[cfg(test)]
 pub(crate) mod model_tests;
+mod payload;
 mod recall;
 mod reconcile;
 mod record;
 mod recover;
+mod run_record;
 #[cfg(test)]
 pub(crate) mod sample_tests;
 mod staged;
@@ -38,15 +41,19 @@ pub use build::{End, Limits, OnceEnd, Progress, Signal, Step, exit_code, next_st
 pub use event::{AttemptEnd, Event, EventKind, NoDetails, StreamedEvent, WaitTick, events_of};
 pub use history::{History, Spending, Undone, Unindexed};
 pub use judge::{Decision, Evidence, Failure, FailureKind, Proof, forbidden, judge};
+pub use payload::{
+    PassAnswer, PassFailure, Regating, Remark, ReviewRequest, SpecFailed, SpecLanded, TaskRemark,
+    TreeRestored,
+};
 pub use recall::AmendmentRow;
 pub use reconcile::{Kept, is_ticked, reconcile};
 pub use record::{
-    AfterFailure, Answered, Asked, BackendEnd, Base, Budget, Consulting, DiscardedAttempt, Entry,
+    AfterFailure, Answered, Asked, BackendEnd, Base, Consulting, DiscardedAttempt, Entry,
     FailIntent, GateEnd, GateStart, JOURNAL_FORM, LandIntent, LandedAttempt, Landing, On,
-    PassAnswer, PassFailure, PlanAmended, Record, Regating, Remark, ReviewRequest, RunEnd,
-    RunStart, SpecFailed, SpecLanded, Started, TaskRemark, TreeRestored, UsageWait,
+    PlanAmended, Record, Started, UsageWait,
 };
 pub use recover::{Facts, Recovery, TreeIs, recover};
+pub use run_record::{Budget, RunEnd, RunStart};
 pub use staged::{
     Came, ConstructStart, IterationStart, Lap, NotVerified, Ruling, StageEnd, StageKind,
     StageStart, Staged,

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::attempts::{AttemptView, Fate};
 use super::history::History;
 use super::judge::{FREE_CRASHES, Failure, FailureKind, Proof};
-use super::record::{BackendEnd, Landing, PlanAmended, RunStart, Started};
+use super::record::{BackendEnd, Landing, PlanAmended, Started};
+use super::run_record::RunStart;
 use crate::plan::{AmendmentOutcome, Plan, State, Task};
 
 /// A change of the plan by an agent, as reports and the page show it.

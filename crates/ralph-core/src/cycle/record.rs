@@ -4,19 +4,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::build::End;
 use super::judge::{Failure, Proof};
-use super::recall::AmendmentRow;
+use super::payload::{
+    PassAnswer, PassFailure, Regating, Remark, ReviewRequest, SpecFailed, SpecLanded, TaskRemark,
+    TreeRestored,
+};
+use super::run_record::{RunEnd, RunStart};
 use super::staged::{ConstructStart, IterationStart, NotVerified, StageEnd, StageStart};
 use crate::backend::Outcome;
-use crate::config::{Config, Dollars};
 use crate::construct::Summary;
 use crate::control::OperatorCommand;
-use crate::cost_sum::CostSum;
 use crate::gate::GateVerdict;
 use crate::memory::Trigger;
 use crate::memory::roles::directive::{PostDirective, StuckDetection};
-use crate::needs::Need;
 use crate::plan::{AmendmentOutcome, Task};
 use crate::prompt::PromptSize;
 use crate::view::Tally;
@@ -153,115 +153,6 @@ pub enum Record {
     Warned(Remark),
 }
 
-/// One sentence.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Remark {
-    /// The sentence.
-    pub text: String,
-}
-
-impl Remark {
-    /// A remark that says this.
-    pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into() }
-    }
-}
-
-/// A sentence about a task.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TaskRemark {
-    /// The task.
-    #[serde(rename = "task_id")]
-    pub task: String,
-    /// The sentence.
-    pub text: String,
-}
-
-/// A question of an agent to a person.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ReviewRequest {
-    /// The task that it is about.
-    #[serde(rename = "task_id")]
-    pub task: String,
-    /// The attempt that asked, unless the context agent did before one began.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub attempt: Option<String>,
-    /// The question.
-    pub reason: String,
-}
-
-/// A spec whose work is one commit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SpecLanded {
-    /// The spec; `None` for tasks without one.
-    pub spec: Option<String>,
-    /// The commit, unless there was nothing to commit.
-    pub commit: Option<String>,
-    /// The commit's subject.
-    pub subject: String,
-}
-
-/// A spec that was given up.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SpecFailed {
-    /// The spec.
-    pub spec: String,
-    /// The reason.
-    pub why: String,
-    /// The stash entry or the ref that keeps its work.
-    pub kept: Option<String>,
-}
-
-/// The answer of a pass.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PassAnswer {
-    /// The name of the pass.
-    pub pass: String,
-    /// The iteration of the attempt.
-    pub iteration: u32,
-    /// The file with the whole answer, relative to the root.
-    pub file: String,
-    /// The answer in one line.
-    pub summary: String,
-}
-
-/// A pass without a usable answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PassFailure {
-    /// The name of the pass.
-    pub pass: String,
-    /// The reason.
-    pub why: String,
-}
-
-/// Files that an agent changed although it may only look.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TreeRestored {
-    /// What the agent was asked for.
-    pub role: String,
-    /// The files.
-    pub paths: Vec<String>,
-}
-
-/// The result of the gates on a commit alone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Regating {
-    /// The commit.
-    pub commit: String,
-    /// The gates that fail there.
-    pub failed: Vec<String>,
-}
-
-impl Regating {
-    /// The result in one sentence.
-    pub fn in_words(&self) -> String {
-        match self.failed.as_slice() {
-            [] => "the commit alone, without your changes, passes the gates too".to_owned(),
-            red => format!("the commit alone, without your changes, fails: {}", red.join(", ")),
-        }
-    }
-}
-
 /// A wait for a usage limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UsageWait {
@@ -318,106 +209,6 @@ pub enum AfterFailure {
     /// It is as before: nothing was counted.
     #[default]
     Unchanged,
-}
-
-/// A loop ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RunEnd {
-    /// How.
-    #[serde(flatten)]
-    pub end: End,
-    /// The program's exit code. `ralph agent` has one of its own.
-    pub exit_code: u8,
-    /// The reason in words.
-    pub reason: String,
-    /// Which loop: build, construct or agent.
-    pub command: String,
-    /// Tasks that are left.
-    pub remaining: usize,
-    /// Attempts of this run that landed.
-    pub landed: usize,
-    /// Attempts of this run.
-    pub attempts: usize,
-    /// The cost of the run.
-    #[serde(flatten)]
-    pub cost: CostSum,
-    /// How long the run took.
-    #[serde(rename = "duration_ms")]
-    pub took_ms: u64,
-    /// What needs a person.
-    pub needs: Vec<Need>,
-    /// Tasks that agents took out of the plan since a run last ended complete.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub removed: Vec<AmendmentRow>,
-}
-
-/// A loop began.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RunStart {
-    /// The run's id; refs and processes carry it.
-    pub run: String,
-    /// build, construct or agent.
-    pub command: String,
-    /// The plan file, relative to the root.
-    pub plan: String,
-    /// The memory mode.
-    pub mode: String,
-    /// Iterations of earlier runs that count towards the limit (`--resume`).
-    #[serde(default)]
-    pub counted: u32,
-    /// Dollars that were spent before and count towards the same limit.
-    #[serde(default)]
-    pub spent: f64,
-    /// The form of the records that follow, [`JOURNAL_FORM`] of whoever writes them.
-    #[serde(default)]
-    pub form: u32,
-    /// The backend that writes code.
-    #[serde(default)]
-    pub backend: String,
-    /// The gates, by name.
-    #[serde(default)]
-    pub gates: Vec<String>,
-    /// How the tasks stand.
-    #[serde(default)]
-    pub tasks: Tally,
-    /// What it may use, options of the command line included. Older runs did not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub budget: Option<Budget>,
-    /// Work that no gate proves may be the end of it.
-    #[serde(default)]
-    pub allow_unproven: bool,
-}
-
-/// What a run may use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Budget {
-    /// Dollars.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_cost: Option<f64>,
-    /// Iterations.
-    pub max_iterations: u32,
-    /// Seconds of one backend run.
-    pub timeout_s: u64,
-}
-
-impl Budget {
-    /// Of `ralph build`, as configured.
-    pub fn of_build(config: &Config) -> Self {
-        Self {
-            max_cost: config.limits.max_cost.map(Dollars::get),
-            max_iterations: config.build.max_iterations.get(),
-            timeout_s: config.limits.build_timeout().as_secs(),
-        }
-    }
-
-    /// Of `ralph construct` and `ralph agent`, as configured.
-    pub fn of_construct(config: &Config) -> Self {
-        Self {
-            max_iterations: config.construct.max_iterations.get(),
-            timeout_s: config.limits.construct_timeout().as_secs(),
-            ..Self::of_build(config)
-        }
-    }
 }
 
 /// An agent changed the plan, or wanted to.

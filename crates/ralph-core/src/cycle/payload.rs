@@ -1,0 +1,113 @@
+//! Payloads of records that tell something and decide nothing.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One sentence.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Remark {
+    /// The sentence.
+    pub text: String,
+}
+
+impl Remark {
+    /// A remark that says this.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into() }
+    }
+}
+
+/// A sentence about a task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TaskRemark {
+    /// The task.
+    #[serde(rename = "task_id")]
+    pub task: String,
+    /// The sentence.
+    pub text: String,
+}
+
+/// A question of an agent to a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReviewRequest {
+    /// The task that it is about.
+    #[serde(rename = "task_id")]
+    pub task: String,
+    /// The attempt that asked, unless the context agent did before one began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<String>,
+    /// The question.
+    pub reason: String,
+}
+
+/// A spec whose work is one commit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SpecLanded {
+    /// The spec; `None` for tasks without one.
+    pub spec: Option<String>,
+    /// The commit, unless there was nothing to commit.
+    pub commit: Option<String>,
+    /// The commit's subject.
+    pub subject: String,
+}
+
+/// A spec that was given up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SpecFailed {
+    /// The spec.
+    pub spec: String,
+    /// The reason.
+    pub why: String,
+    /// The stash entry or the ref that keeps its work.
+    pub kept: Option<String>,
+}
+
+/// The answer of a pass.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PassAnswer {
+    /// The name of the pass.
+    pub pass: String,
+    /// The iteration of the attempt.
+    pub iteration: u32,
+    /// The file with the whole answer, relative to the root.
+    pub file: String,
+    /// The answer in one line.
+    pub summary: String,
+}
+
+/// A pass without a usable answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PassFailure {
+    /// The name of the pass.
+    pub pass: String,
+    /// The reason.
+    pub why: String,
+}
+
+/// Files that an agent changed although it may only look.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TreeRestored {
+    /// What the agent was asked for.
+    pub role: String,
+    /// The files.
+    pub paths: Vec<String>,
+}
+
+/// The result of the gates on a commit alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Regating {
+    /// The commit.
+    pub commit: String,
+    /// The gates that fail there.
+    pub failed: Vec<String>,
+}
+
+impl Regating {
+    /// The result in one sentence.
+    pub fn in_words(&self) -> String {
+        match self.failed.as_slice() {
+            [] => "the commit alone, without your changes, passes the gates too".to_owned(),
+            red => format!("the commit alone, without your changes, fails: {}", red.join(", ")),
+        }
+    }
+}
