@@ -59,13 +59,7 @@ impl Account {
                 total.since(self.before).cost
             }
         };
-        self.spent = Spent {
-            cost,
-            input: sum([earlier.input, now.input]),
-            cached: sum([earlier.cached, now.cached]),
-            output: sum([earlier.output, now.output]),
-            turns: sum([earlier.turns, now.turns]),
-        };
+        self.spent = Spent { cost, ..earlier.plus(now) };
         self.done = Some(self.spent);
     }
 }
