@@ -98,7 +98,6 @@ fn server_config(at: &At<'_>) -> Value {
 /// What is known of the cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Price {
-    /// No step has told.
     Unknown,
     /// So much, and no step was without a price.
     Dollars(f64),

@@ -32,7 +32,6 @@ const LONG: usize = 60_000;
 const MIDDLE: usize = 20_000;
 /// Characters of a line of somebody else's words.
 const LINE: usize = 500;
-/// Tasks that are listed.
 const LISTED: usize = 200;
 
 /// What keeps a text from being taken for instructions.

@@ -23,7 +23,6 @@ pub const ROLE_VARIABLES: [(&str, &str); 9] = [
     ("pass", "the name of the pass; empty in other roles"),
 ];
 
-/// What these templates see.
 #[derive(Debug, Serialize)]
 pub(crate) struct RoleValues {
     pub(crate) iteration: u32,
@@ -37,7 +36,6 @@ pub(crate) struct RoleValues {
     pub(crate) pass: String,
 }
 
-/// The task at hand.
 #[derive(Debug, Serialize)]
 pub(crate) struct RoleTask {
     id: String,
@@ -73,7 +71,6 @@ impl RoleValues {
         }
     }
 
-    /// One of everything.
     pub(super) fn sample() -> Self {
         Self {
             prompt_file: code(".ralph/context/prepared-prompt.md"),

@@ -21,7 +21,6 @@ pub const STAGE_VARIABLES: [(&str, &str); 5] = [
     ("task_fields", "of a new task in the answer: a list of `name`, `shape`, `about`, `required`"),
 ];
 
-/// What these templates see.
 #[derive(Debug, Serialize)]
 pub(crate) struct StageValues {
     pub(crate) spec: StageSpec,
@@ -31,7 +30,6 @@ pub(crate) struct StageValues {
     pub(crate) task_fields: Vec<Field>,
 }
 
-/// The spec at hand.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct StageSpec {
     name: String,
@@ -58,7 +56,6 @@ impl StageItem {
 }
 
 impl StageValues {
-    /// One of everything.
     pub(super) fn sample() -> Self {
         Self {
             spec: StageSpec::new("header.md", Some("ralph/specs/header.md")),

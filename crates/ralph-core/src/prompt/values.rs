@@ -58,7 +58,6 @@ pub const VARIABLES: [(&str, &str); 20] = [
     ("handoff_fields", "the fields of a handoff: a list of `name`, `shape`, `about`, `required`"),
 ];
 
-/// What templates see.
 #[derive(Debug, Serialize)]
 pub(super) struct Values {
     format: &'static str,

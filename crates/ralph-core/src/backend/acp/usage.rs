@@ -76,7 +76,6 @@ impl Meter {
         self.start = Some(total);
     }
 
-    /// A total of dollars.
     pub(super) fn dollars(&mut self, total: f64) {
         self.dollars = Some(total);
     }
@@ -110,7 +109,6 @@ impl Meter {
         Spent { cost: self.cost(), ..tokens }
     }
 
-    /// Dollars of this run.
     pub(super) fn cost(&self) -> Option<f64> {
         let start = self.start.or(self.before.cost).unwrap_or(0.0);
         // A total cannot shrink: this one counts from the start of the process.

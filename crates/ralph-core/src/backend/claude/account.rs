@@ -12,7 +12,6 @@ pub(super) struct Account {
     before: Spent,
     /// So far, as far as it was told.
     pub(super) spent: Spent,
-    /// What the results told.
     done: Option<Spent>,
 }
 

@@ -44,7 +44,6 @@ const VERBS: [(&str, &[&str]); 31] = [
     ("fault", &[]),
 ];
 
-/// Read one step.
 pub(super) fn step(table: &Fields<'_>) -> Result<Step, ScenarioError> {
     let verb = verb(table)?;
     Ok(match verb {
