@@ -21,10 +21,13 @@ const LAST_LINES: usize = 2;
 /// What a program said about its own end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
+    /// Nothing yet.
     Open,
+    /// It is done.
     Done,
     /// It has stopped, and may go on: a program without a last word says so by its exit code.
     Stopped,
+    /// It has given up.
     Failed,
 }
 
@@ -34,13 +37,9 @@ pub(super) enum Failure {
     /// The program used a word of its own that leaves no doubt.
     Known(Outcome),
     /// A call to its model failed.
-    Model {
-        message: String,
-        status: Option<u16>,
-    },
-    Program {
-        message: String,
-    },
+    Model { message: String, status: Option<u16> },
+    /// Something else failed.
+    Program { message: String },
 }
 
 impl Failure {
@@ -81,8 +80,10 @@ pub(super) struct Heard {
     last: Line,
 }
 
+/// What a line was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Line {
+    /// JSON.
     Whole,
     /// Not JSON, or not all of it.
     Broken,
@@ -261,6 +262,7 @@ impl Tail {
     /// Bytes that are always kept.
     pub(super) const KEPT: usize = MOST_ANSWER;
 
+    /// Goes on with `piece`.
     pub(super) fn push(&mut self, piece: &str) {
         self.0.push_str(piece);
         if self.0.len() > 2 * Self::KEPT {
@@ -269,11 +271,13 @@ impl Tail {
         }
     }
 
+    /// Begins again with `text`.
     pub(super) fn set(&mut self, text: &str) {
         self.0.clear();
         self.push(text);
     }
 
+    /// The text.
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
