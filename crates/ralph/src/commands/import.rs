@@ -106,7 +106,7 @@ fn asked(args: &ImportArgs) -> Result<(Option<Kind>, &str), CommandError> {
         (Some(kind), path) => Ok((Some(kind), path.unwrap_or("."))),
         (None, None) => Ok((None, first)),
         (None, Some(_)) => {
-            let names = Kind::ALL.map(Kind::name);
+            let names = Kind::ALL.map(Kind::as_str);
             let hint = match nearest(first, names) {
                 Some(near) => format!("did you mean {near}?"),
                 None => format!("it is one of {}", names.join(", ")),

@@ -70,7 +70,7 @@ pub(crate) fn run(context: &Context, args: &InitArgs) -> Result<ExitCode, Comman
 }
 
 fn request(context: &Context, args: &InitArgs) -> Request {
-    let wanted = Format::ALL.into_iter().find(|f| Some(f.name()) == args.format.as_deref());
+    let wanted = Format::ALL.into_iter().find(|f| Some(f.as_str()) == args.format.as_deref());
     let empty = |format| {
         format::codec(format).empty(&super::convert::project_name(context), &context.now())
     };

@@ -153,7 +153,7 @@ fn scope(context: &Context, job: &Job, import: &Import) -> Result<(), CommandErr
 
 fn value(context: &Context, job: &Job, import: &Import, end: End) -> Value {
     json!({
-        "kind": job.kind.name(),
+        "kind": job.kind.as_str(),
         "from": job.from,
         "plan": context.show(&job.into),
         "written": end == End::Written,
