@@ -7,7 +7,7 @@ use ralph_core::config::flag_layer;
 use ralph_core::format::Format;
 use ralph_host::drive::{self, DriveError, Goal, Listener, Options};
 
-use super::build::{drive_error, mend_ledger, setup};
+use super::build::{mend_ledger, setup};
 use super::loop_args::StageArgs;
 use super::permit::Access;
 use super::screen::{ScreenArgs, under_view};
@@ -47,13 +47,11 @@ pub(crate) struct ConstructArgs {
 }
 
 impl ConstructArgs {
-    /// What it does, as far as a backend is concerned.
     pub(crate) fn access(&self) -> Access {
         Access::Decide
     }
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &ConstructArgs) -> Result<ExitCode, CommandError> {
     let view = args.stages.common.view();
     under_view(context, &args.screen, view, args.plan.clone(), |listener| {
@@ -92,6 +90,6 @@ fn run_with(
         Ok((end, _)) => Ok(ExitCode::from(end.exit_code())),
         // Once at most: nothing is left to recover then.
         Err(DriveError::SettingsMoved) => run_with(context, args, listener),
-        Err(e) => Err(drive_error(&e)),
+        Err(e) => Err(e.into()),
     }
 }

@@ -9,7 +9,6 @@ use std::process::ExitCode;
 use clap::Args;
 use ralph_core::format::{self, Format};
 use ralph_core::init::{self, Gate, IgnoreRules, Request, STARTER_FILE, Setup, Tree};
-use ralph_host::FileError;
 use ralph_host::store::{self, Created};
 use ralph_host::survey::survey;
 use serde_json::{Value, json};
@@ -44,10 +43,9 @@ pub(crate) struct InitArgs {
 
 const IGNORE: &str = ".gitignore";
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &InitArgs) -> Result<ExitCode, CommandError> {
     let root = context.project.root();
-    let tree = survey(root).map_err(file_error)?;
+    let tree = survey(root)?;
     let mut request = request(context, args);
     let mut setup = set_up(&tree, &request)?;
     let render = Render::from_flag(args.json);
@@ -89,7 +87,6 @@ fn is_asked() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal()
 }
 
-/// What was done.
 struct Done {
     created: Vec<String>,
     changed: Vec<String>,
@@ -105,7 +102,7 @@ fn carry_out(root: &Path, mut setup: Setup) -> Result<Done, CommandError> {
         changed.push(IGNORE.to_owned());
     }
     for file in std::mem::take(&mut setup.create) {
-        match store::create(&root.join(&file.path), file.text.as_bytes()).map_err(file_error)? {
+        match store::create(&root.join(&file.path), file.text.as_bytes())? {
             Created::New => created.push(file.path),
             Created::AlreadyThere => setup.kept.push(file.path),
         }
@@ -114,17 +111,12 @@ fn carry_out(root: &Path, mut setup: Setup) -> Result<Done, CommandError> {
 }
 
 fn add_ignore_rules(path: &Path) -> Result<bool, CommandError> {
-    let bytes = store::read(path).map_err(file_error)?.unwrap_or_default();
+    let bytes = store::read(path)?.unwrap_or_default();
     let Some(text) = String::from_utf8(bytes).ok().and_then(|text| init::with_rules(&text)) else {
         return Ok(false);
     };
-    store::replace(path, text.as_bytes()).map_err(file_error)?;
+    store::replace(path, text.as_bytes())?;
     Ok(true)
-}
-
-fn file_error(error: FileError) -> CommandError {
-    let hint = error.hint();
-    CommandError::new(error.to_string()).maybe_hint(hint)
 }
 
 impl Done {

@@ -50,7 +50,6 @@ enum Action {
 }
 
 impl IssueArgs {
-    /// What it does, as far as a backend is concerned.
     pub(crate) fn access(&self) -> Access {
         match self.action {
             Action::List => Access::Look,
@@ -60,7 +59,6 @@ impl IssueArgs {
     }
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: IssueArgs) -> Result<ExitCode, CommandError> {
     let render = args.common.render();
     match args.action {

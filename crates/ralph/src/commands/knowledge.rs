@@ -100,7 +100,6 @@ impl Texts {
     }
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &KnowledgeArgs) -> Result<ExitCode, CommandError> {
     let render = Render::from_flag(args.json);
     let texts = Texts::read(context)?;

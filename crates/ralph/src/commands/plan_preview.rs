@@ -6,18 +6,16 @@ use ralph_core::construct::apply::Existing;
 use ralph_host::drive::{Look, Planning, preview_plan};
 use serde_json::{Value, json};
 
-use super::preview::{Rows, backend_json, input, shell_line};
+use super::preview::{Rows, input, shell_line};
 use crate::error::CommandError;
 use crate::out::{self, Render};
 
-/// Show it.
 pub(super) fn run(
     look: &Look<'_>,
     plannings: &[Planning],
     render: Render,
 ) -> Result<ExitCode, CommandError> {
-    let found = preview_plan(look, plannings)
-        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+    let found = preview_plan(look, plannings)?;
     if let Some(missing) = found.iter().find(|one| one.command.found.is_none()) {
         out::warn(format!("nobody could be asked: {} is not installed", missing.command.program));
     }
@@ -28,7 +26,7 @@ pub(super) fn run(
             .map(|(planning, one)| {
                 json!({
                     "spec": planning.spec, "open_tasks": fate(planning),
-                    "prompt": one.prompt, "backend": backend_json(&one.command),
+                    "prompt": one.prompt, "backend": one.command,
                 })
             })
             .collect();

@@ -14,7 +14,7 @@ use ralph_core::format::{Format, codec};
 use ralph_core::plan::{Plan, Task};
 use ralph_host::drive::{self, DriveError, Look, Planned, Planning};
 
-use super::build::{drive_error, mend_ledger, setup};
+use super::build::{mend_ledger, setup};
 use super::loop_args::LoopArgs;
 use super::permit::Access;
 use super::plan_preview;
@@ -69,13 +69,11 @@ fn format_of(word: &str) -> Result<Format, String> {
 }
 
 impl PlanSpecArgs {
-    /// What it does, as far as a backend is concerned.
     pub(crate) fn access(&self) -> Access {
         if self.dry_run { Access::Look } else { Access::Decide }
     }
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &PlanSpecArgs) -> Result<ExitCode, CommandError> {
     let flags = args.common.flags([]);
     flag_layer(&flags).map_err(|errors| CommandError::usage(errors.to_string()))?;
@@ -124,7 +122,7 @@ pub(crate) fn run(context: &Context, args: &PlanSpecArgs) -> Result<ExitCode, Co
         Ok(planned) => tell(context, &path, &planned, args.common.render()),
         // Once at most: nothing is left to recover then.
         Err(DriveError::SettingsMoved) => run(context, args),
-        Err(e) => Err(drive_error(&e)),
+        Err(e) => Err(e.into()),
     }
 }
 
@@ -228,7 +226,6 @@ fn existing(
     })
 }
 
-/// What came of it.
 fn tell(
     context: &Context,
     path: &std::path::Path,

@@ -17,7 +17,6 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, Render};
 
-/// Run it.
 pub(super) fn run(
     context: &Context,
     args: &BuildArgs,
@@ -43,8 +42,7 @@ pub(super) fn run(
         clock: context.clock(),
     };
     let runner = Runner::new(format!("look-{}", std::process::id()));
-    let found = preview(&look, &runner)
-        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+    let found = preview(&look, &runner)?;
     found.warnings.iter().for_each(out::warn);
     match args.common.render() {
         Render::Json => out::json(&as_json(&found, &gates, &shown))?,
@@ -174,29 +172,11 @@ fn as_json(found: &Preview, gates: &[Gate], plan: &str) -> Value {
         Next::Attempt { iteration, task, max_retries, prompt, command, commit } => json!({
             "iteration": iteration, "task": task, "max_retries": max_retries,
             "prompt": prompt.text, "commit": commit,
-            "backend": backend_json(command),
+            "backend": command,
         }),
     };
     if let (Some(all), Value::Object(more)) = (value.as_object_mut(), more) {
         all.extend(more);
     }
     value
-}
-
-/// How a backend would be started.
-pub(super) fn backend_json(command: &CommandLine) -> Value {
-    json!({
-        "name": command.backend, "model": command.model, "program": command.program,
-        "found": command.found, "args": command.args, "env": command.env,
-        "stdin": stdin_word(&command.stdin), "files": command.files,
-    })
-}
-
-fn stdin_word(input: &Input) -> &'static str {
-    match input {
-        Input::Nothing => "nothing",
-        Input::Prompt => "prompt",
-        Input::Dialogue => "dialogue",
-        Input::Text(_) => "text",
-    }
 }

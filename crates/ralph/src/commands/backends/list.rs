@@ -31,7 +31,6 @@ pub(crate) struct Known {
     pub(crate) version: Option<String>,
 }
 
-/// Every backend there is.
 pub(crate) fn known_backends(config: &Config, place: Place<'_>) -> Vec<Known> {
     let runner = Runner::new(format!("backends-{}", std::process::id()));
     let names = choice::names(config);
@@ -43,7 +42,6 @@ pub(crate) fn known_backends(config: &Config, place: Place<'_>) -> Vec<Known> {
     })
 }
 
-/// Print the list.
 pub(super) fn run(
     config: &Config,
     place: Place<'_>,

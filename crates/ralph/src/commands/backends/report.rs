@@ -14,7 +14,6 @@ use crate::out::{self, Render};
 /// A backend that did not do what it was asked to.
 const NOT_DONE: u8 = 3;
 
-/// Print it.
 pub(super) fn print(
     context: &Context,
     chosen: &Chosen,

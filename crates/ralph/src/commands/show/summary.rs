@@ -10,7 +10,6 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::out;
 
-/// Print it.
 pub(super) fn print(context: &Context, attempt: &AttemptSummary) -> Result<(), CommandError> {
     let mut rows = Rows::default();
     rows.add("Attempt:", format!("{} (iteration {})", attempt.attempt, attempt.iteration));

@@ -41,7 +41,6 @@ pub(crate) struct StatusArgs {
     watch: bool,
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &StatusArgs) -> Result<ExitCode, CommandError> {
     if args.watch {
         return watch::run(context, args);
@@ -57,7 +56,6 @@ pub(crate) fn run(context: &Context, args: &StatusArgs) -> Result<ExitCode, Comm
     Ok(ExitCode::SUCCESS)
 }
 
-/// The status for programs.
 #[derive(Serialize)]
 struct StatusAnswer<'a> {
     #[serde(flatten)]
