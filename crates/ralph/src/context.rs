@@ -99,13 +99,15 @@ impl Context {
         Ok(self.reader.sources(project)?)
     }
 
-    /// The configuration for a plan, with options of the command line above all.
+    /// The configuration for a plan, with options of the command line above all. Prints its warnings.
     pub(crate) fn config_with(
         &self,
         flags: &[config::Flag],
         plan: &PlanRead,
     ) -> Result<config::Resolved, CommandError> {
-        Ok(self.reader.config(plan, flags)?)
+        let resolved = self.reader.config(plan, flags)?;
+        resolved.warnings.iter().for_each(out::warn);
+        Ok(resolved)
     }
 
     /// Read the plan. A plan that does not exist yet is an empty one, unless it was asked for.

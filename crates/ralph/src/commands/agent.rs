@@ -113,7 +113,6 @@ fn prepare(
     context.inbox()?;
     let file = context.plan_at(&context.project.plan_jsonl())?;
     let resolved = context.config_with(&flags, &file)?;
-    resolved.warnings.iter().for_each(out::warn);
     setup(context, &file, &resolved, args.stages.common.options())
 }
 

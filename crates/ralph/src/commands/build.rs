@@ -41,7 +41,6 @@ pub(crate) fn run_with(
     let file = context.read_plan(&args.plan())?;
     known(args.task.as_deref(), &file)?;
     let resolved = context.config_with(&flags, &file)?;
-    resolved.warnings.iter().for_each(out::warn);
     run_loop(context, args, &file, &resolved, listener)
 }
 

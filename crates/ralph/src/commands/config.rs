@@ -103,7 +103,7 @@ fn show(rows: &[Shown], render: Render) -> Result<(), CommandError> {
             vec![row.key.clone(), out::clip(&value, 48), format!("({})", row.origin)]
         })
         .collect();
-    out::table(&rows).into_iter().try_for_each(out::line)
+    out::print_table(&rows)
 }
 
 fn get(resolved: &Resolved, key: &str, render: Render) -> Result<(), CommandError> {

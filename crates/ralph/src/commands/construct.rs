@@ -15,7 +15,6 @@ use super::spec_file;
 use crate::args::PlanArgs;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::out;
 
 /// Turn a spec into verified work: plan, investigate, build, verify, until it is satisfied
 ///
@@ -82,7 +81,6 @@ fn run_with(
         None => spec_file::only(context, file.plan.current_spec.as_deref())?,
     };
     let resolved = context.config_with(&flags, &file)?;
-    resolved.warnings.iter().for_each(out::warn);
     let options = Options { resume: args.resume, ..args.stages.common.options() };
     let setup = setup(context, &file, &resolved, options)?;
     let goal = Goal { spec: spec.name, file: spec.file, text: spec.text, jobs: args.stages.jobs() };

@@ -187,7 +187,7 @@ fn discard(context: &Context, entry: &Entry) -> Result<Option<String>, CommandEr
     let mut told = Warnings::default();
     mend_ledger(context, &mut told)?;
     let file = context.plan_at(&context.project.plan_jsonl())?;
-    let resolved = context.config_with(&[], &file)?;
+    let resolved = context.reader().config(&file, &[])?;
     let setup = setup(context, &file, &resolved, drive::Options::default())?;
     let kept = drive::discard_spec(setup, entry, &mut told);
     told.0.iter().for_each(out::warn);

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, LabelledRows, Render};
 
 /// Set a project up: a first spec, ralph.toml with quality gates, ignore rules
 ///
@@ -155,28 +155,28 @@ impl Done {
                 place(context)
             ))?;
         } else {
-            out::table(&self.rows(context)).into_iter().try_for_each(out::line)?;
+            self.rows(context).print()?;
         }
         setup.problems.iter().for_each(|problem| out::warn(out::clean(&problem.to_string())));
         Ok(())
     }
 
-    fn rows(&self, context: &Context) -> Vec<Vec<String>> {
+    fn rows(&self, context: &Context) -> LabelledRows {
         let setup = &self.setup;
-        let mut rows = Vec::new();
+        let mut rows = LabelledRows::default();
         if context.project.root() != context.directory {
-            section(&mut rows, "Project:", [context.project.root().display().to_string()]);
+            rows.add("Project", [context.project.root().display().to_string()]);
         }
-        section(&mut rows, "Created:", self.created.iter().cloned());
-        section(&mut rows, "Changed:", self.changed.iter().map(|f| format!("{f} (rules added)")));
-        section(&mut rows, "Kept:", setup.kept.iter().cloned());
-        section(&mut rows, "Imported:", setup.imported.iter().cloned());
+        rows.add("Created", &self.created);
+        rows.add("Changed", self.changed.iter().map(|f| format!("{f} (rules added)")));
+        rows.add("Kept", &setup.kept);
+        rows.add("Imported", &setup.imported);
         let found = setup.found.iter().map(|f| format!("{} ({})", f.stack, f.evidence));
-        section(&mut rows, "Found:", found);
-        section(&mut rows, "Gates:", out::table(&setup.gates.iter().map(gate).collect::<Vec<_>>()));
-        section(&mut rows, "Note:", setup.notes.iter().cloned());
+        rows.add("Found", found);
+        rows.add("Gates", out::table(&setup.gates.iter().map(gate).collect::<Vec<_>>()));
+        rows.add("Note", &setup.notes);
         let starter = self.created.iter().any(|file| file == STARTER_FILE);
-        section(&mut rows, "Next:", next_steps(context, starter));
+        rows.add("Next", next_steps(context, starter));
         rows
     }
 }
@@ -201,14 +201,6 @@ fn next_steps(context: &Context, starter: bool) -> Vec<String> {
         false => "write a spec into ralph/specs/, or `ralph task add \"…\"`".to_owned(),
     };
     git.into_iter().chain([spec]).collect()
-}
-
-/// Rows of a table: the label once, then one line an item.
-fn section(rows: &mut Vec<Vec<String>>, label: &str, items: impl IntoIterator<Item = String>) {
-    for (n, item) in items.into_iter().enumerate() {
-        let label = if n == 0 { label } else { "" };
-        rows.push(vec![label.to_owned(), out::clean(&item)]);
-    }
 }
 
 #[cfg(test)]

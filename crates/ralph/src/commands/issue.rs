@@ -126,7 +126,7 @@ fn list(context: &Context, plan: &PlanArgs, render: Render) -> Result<(), Comman
     if rows.is_empty() {
         return out::line("No open issues.");
     }
-    out::table(&rows).into_iter().try_for_each(out::line)
+    out::print_table(&rows)
 }
 
 fn done(context: &Context, plan: &PlanArgs, id: &Id, render: Render) -> Result<(), CommandError> {

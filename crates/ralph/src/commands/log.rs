@@ -59,7 +59,7 @@ pub(crate) fn run(context: &Context, args: &LogArgs) -> Result<ExitCode, Command
             vec![e.id.clone(), e.what.to_owned(), when, text]
         })
         .collect();
-    out::table(&rows).into_iter().try_for_each(out::line)?;
+    out::print_table(&rows)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -96,7 +96,6 @@ pub(crate) fn run(context: &Context, args: &PlanSpecArgs) -> Result<ExitCode, Co
         return Ok(ExitCode::SUCCESS);
     };
     let resolved = context.config_with(&flags, &file)?;
-    resolved.warnings.iter().for_each(out::warn);
     if args.dry_run {
         let look = Look {
             project: &context.project,
@@ -276,5 +275,5 @@ fn table(tasks: &[&Task]) -> Result<(), CommandError> {
             vec![format!("  {}", task.id), priority.to_owned(), name]
         })
         .collect();
-    out::table(&rows).into_iter().try_for_each(out::line)
+    out::print_table(&rows)
 }

@@ -15,7 +15,7 @@ use super::build::options;
 use super::build_args::BuildArgs;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, LabelledRows, Render};
 
 pub(super) fn run(
     context: &Context,
@@ -27,7 +27,6 @@ pub(super) fn run(
         return Err(ProjectReadError::MissingPlan(file.shown.clone()).into());
     }
     let resolved = context.config_with(flags, &file)?;
-    resolved.warnings.iter().for_each(out::warn);
     let gates = gate::resolve(&resolved.config, &file.plan);
     let path = file.path.strip_prefix(context.project.root()).unwrap_or(&file.path);
     let shown = path.display().to_string();
@@ -55,13 +54,13 @@ pub(super) fn run(
 }
 
 fn people(found: &Preview, gates: &[Gate], plan: &str) -> Result<(), CommandError> {
-    let mut rows = Rows(Vec::new());
+    let mut rows = LabelledRows::default();
     let tally = found.tally;
     rows.add(
         "Plan",
         [format!("{plan}, {} of {} done", tally.finished(), out::count(tally.total(), "task"))],
     );
-    rows.add("First", found.recovers.clone());
+    rows.add("First", &found.recovers);
     match &found.next {
         Next::End(end) => rows.add("Next", [format!("nothing: {}", end.reason())]),
         Next::Attempt { iteration, task, max_retries, .. } => {
@@ -69,41 +68,29 @@ fn people(found: &Preview, gates: &[Gate], plan: &str) -> Result<(), CommandErro
                 0 => String::new(),
                 n => format!(", retry {n} of {max_retries}"),
             };
-            let name = out::clean(&task.name);
-            rows.add("Next", [format!("{}  {name}  (iteration {iteration}{retry})", task.id)]);
+            let next = format!("{}  {}  (iteration {iteration}{retry})", task.id, task.name);
+            rows.add("Next", [next]);
         }
     }
-    rows.add("Waiting", found.waiting.iter().map(|(id, why)| format!("{id}  {}", out::clean(why))));
+    rows.add("Waiting", found.waiting.iter().map(|(id, why)| format!("{id}  {why}")));
     if let Next::Attempt { command, commit, .. } = &found.next {
         let model = command.model.as_ref().map(|m| format!(" {m}")).unwrap_or_default();
         rows.add("Backend", [format!("{}{model}", command.backend)]);
         rows.add("Command", [shell_line(command)]);
         rows.add("Variables", [command.env.join(", ")]);
         rows.add("Input", [input(command)]);
-        rows.add("Files", command.files.iter().cloned());
+        rows.add("Files", &command.files);
         rows.add("Gates", gates.iter().map(gate_line));
         rows.add("Commit", [commit.clone().unwrap_or_else(|| "nothing is committed".into())]);
     }
     rows.add("Limits", [limits(found)]);
-    out::table(&rows.0).into_iter().try_for_each(out::line)?;
+    rows.print()?;
     if let Next::Attempt { prompt, .. } = &found.next {
         let size = out::count(prompt.text.len(), "byte");
         out::line(format!("\nPrompt ({size}):\n"))?;
         out::raw(&prompt.text)?;
     }
     Ok(())
-}
-
-pub(super) struct Rows(pub(super) Vec<Vec<String>>);
-
-impl Rows {
-    /// Lines under one title; no lines, no title.
-    pub(super) fn add(&mut self, title: &str, lines: impl IntoIterator<Item = String>) {
-        for (n, line) in lines.into_iter().enumerate() {
-            let title = if n == 0 { format!("{title}:") } else { String::new() };
-            self.0.push(vec![title, line]);
-        }
-    }
 }
 
 /// The command as it could be typed.
@@ -132,7 +119,7 @@ pub(super) fn input(command: &CommandLine) -> String {
 fn gate_line(gate: &Gate) -> String {
     let need = if gate.need == Need::Required { "required" } else { "optional" };
     let limit = render_duration(gate.timeout);
-    format!("{}  {}  ({need}, at most {limit})", gate.name, out::clean(&gate.command))
+    format!("{}  {}  ({need}, at most {limit})", gate.name, gate.command)
 }
 
 fn limits(found: &Preview) -> String {

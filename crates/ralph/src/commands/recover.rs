@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::commands::permit::Access;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, LabelledRows, Render};
 
 /// Show what an interrupted run left, or go on without it
 ///
@@ -77,21 +77,18 @@ fn look(context: &Context, runner: &Runner, render: Render) -> Result<(), Comman
             "salvage": kept.iter().map(|s| &s.name).collect::<Vec<_>>(), "next": next,
         }}));
     }
-    let name = out::clean(&started.name);
     let files = match &paths[..] {
         [] => "none".to_owned(),
         paths => format!("{}  {}", paths.len(), out::clip(&paths.join(", "), 200)),
     };
-    let mut rows = vec![
-        ["Attempt:".to_owned(), format!("{} (iteration {})", started.attempt, started.iteration)],
-        ["Task:".to_owned(), format!("{}  {name}", started.task)],
-        ["Phase:".to_owned(), phase.to_owned()],
-        ["Uncommitted:".to_owned(), files],
-    ];
-    rows.extend(kept.iter().map(|kept| ["Kept as:".to_owned(), kept.name.clone()]));
-    rows.push(["Next:".to_owned(), running.unwrap_or_else(|| next.to_owned())]);
-    let rows: Vec<Vec<String>> = rows.into_iter().map(Vec::from).collect();
-    out::table(&rows).into_iter().try_for_each(out::line)
+    let mut rows = LabelledRows::default();
+    rows.add("Attempt", [format!("{} (iteration {})", started.attempt, started.iteration)]);
+    rows.add("Task", [format!("{}  {}", started.task, started.name)]);
+    rows.add("Phase", [phase]);
+    rows.add("Uncommitted", [files]);
+    kept.iter().for_each(|kept| rows.add("Kept as", [&kept.name]));
+    rows.add("Next", [running.as_deref().unwrap_or(next)]);
+    rows.print()
 }
 
 /// How far it came, and what `ralph build` does about it.

@@ -159,7 +159,7 @@ impl Kept<'_> {
                 kept.of.attempt.clone(),
             ]
         }));
-        out::table(&rows).into_iter().try_for_each(out::line)
+        out::print_table(&rows)
     }
 
     fn as_json(&self, kept: &Salvage, files: &[RepoPath]) -> Value {

@@ -72,10 +72,8 @@ pub(crate) fn run(context: &Context, args: &ServeArgs) -> Result<ExitCode, Comma
     if !args.bind.is_loopback() {
         out::warn("other machines can reach this server, and nothing is encrypted on the way");
     }
-    if args.open {
-        if open_in_browser(&server.door()?).is_err() {
-            out::warn("no browser could be started: open the link yourself");
-        }
+    if args.open && open_in_browser(&server.door()?).is_err() {
+        out::warn("no browser could be started: open the link yourself");
     }
     server.run();
     Ok(ExitCode::SUCCESS)

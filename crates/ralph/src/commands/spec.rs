@@ -85,7 +85,7 @@ fn list(context: &Context, plan: &PlanArgs, render: Render) -> Result<(), Comman
             vec![format!("{mark} {}", s.name), tasks, title]
         })
         .collect();
-    out::table(&rows).into_iter().try_for_each(out::line)
+    out::print_table(&rows)
 }
 
 fn use_spec(

@@ -55,7 +55,7 @@ pub(super) fn run(
             out::json(&all.iter().map(|one| as_json(one, default)).collect::<Vec<_>>())?;
         }
         Render::People => {
-            out::table(&table(&all)).into_iter().try_for_each(out::line)?;
+            out::print_table(&table(&all))?;
             out::line("")?;
             match default {
                 Ok(chosen) => {

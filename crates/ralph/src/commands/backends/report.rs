@@ -29,7 +29,7 @@ pub(super) fn print(
             if report.events > 0 {
                 out::line("")?;
             }
-            out::table(&rows(context, chosen, report)).into_iter().try_for_each(out::line)?;
+            out::print_table(&rows(context, chosen, report))?;
             if let Some(advice) = report.outcome.advice(&chosen.name) {
                 out::note(format!("hint: {advice}"));
             }
