@@ -39,7 +39,6 @@ pub(crate) struct ConvertArgs {
     json: bool,
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &ConvertArgs) -> Result<ExitCode, CommandError> {
     let format = target(args)?;
     let file = context.read_plan(&PlanArgs { plan: Some(args.input.clone()) })?;
