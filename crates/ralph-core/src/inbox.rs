@@ -18,37 +18,19 @@ use crate::ids;
 use crate::json::{Editor, Fields, JsonError, MemberChange};
 use crate::lines::{self, Record};
 use crate::text;
+use crate::word_enum::word_enum;
 
-/// Where a queued spec stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Waiting.
-    Pending,
-    /// An agent works on it.
-    Active,
-    /// Finished.
-    Done,
-    /// Given up.
-    Failed,
-}
-
-impl Status {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Pending, Self::Active, Self::Done, Self::Failed];
-
-    /// The word in the file.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Active => "active",
-            Self::Done => "done",
-            Self::Failed => "failed",
-        }
-    }
-
-    fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|s| s.as_str() == word)
+word_enum! {
+    /// Where a queued spec stands.
+    Status {
+        /// Waiting.
+        Pending = "pending",
+        /// An agent works on it.
+        Active = "active",
+        /// Finished.
+        Done = "done",
+        /// Given up.
+        Failed = "failed",
     }
 }
 

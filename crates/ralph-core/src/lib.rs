@@ -48,4 +48,5 @@ pub mod spec;
 pub mod text;
 pub mod view;
 pub mod windows;
+mod word_enum;
 pub mod words;

@@ -111,7 +111,6 @@ pub struct Monitor {
     over: bool,
 }
 
-/// Where the context stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Pressure {
     /// No compaction is under way.

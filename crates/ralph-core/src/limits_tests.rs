@@ -4,7 +4,6 @@ use serde_json::Value;
 use super::*;
 use crate::backend::{CompactionTrigger, Money, ToolStatus};
 
-/// Longer than any limit.
 const AGES: Duration = Duration::from_secs(10_000);
 
 fn limits() -> Limits {

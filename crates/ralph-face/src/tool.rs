@@ -100,7 +100,6 @@ pub fn event_line(event: &Event, root: Option<&str>) -> Option<Line> {
     }
 }
 
-/// What a compaction did.
 pub(crate) fn compacted(before: Option<u64>, after: Option<u64>) -> String {
     match (before, after) {
         (Some(before), Some(after)) => {

@@ -77,12 +77,6 @@ impl Clock {
         Some(local.strftime("%Y-%m-%d %H:%M").to_string())
     }
 
-    /// How many seconds ago a moment was that is written as RFC 3339.
-    pub fn seconds_since(&self, at: &str) -> Option<u64> {
-        let at: Timestamp = at.parse().ok()?;
-        u64::try_from(self.now().duration_since(at).as_secs()).ok()
-    }
-
     /// This moment as plan files write it: RFC 3339, UTC, whole seconds.
     pub fn stamp(&self) -> String {
         let now = self.now();

@@ -79,7 +79,6 @@ impl Refusal {
         Self::new(500, message.to_string().replace(&root, ""))
     }
 
-    /// As an answer.
     pub(crate) fn response(&self) -> Response {
         Response::json(self.status, &ErrorAnswer { error: self.message.clone() })
     }

@@ -67,7 +67,6 @@ impl Guard {
         format!("ralph-{}", self.address.port())
     }
 
-    /// Decide.
     pub(crate) fn admit(&self, request: &Request) -> Admission {
         let refuse =
             |status, words: &str| Admission::Refuse(Refusal::new(status, words).response());

@@ -67,7 +67,6 @@ pub(crate) enum Unreadable {
 }
 
 impl Request {
-    /// Read one.
     pub(crate) fn read(stream: &mut TcpStream) -> Result<Self, Unreadable> {
         let until = Instant::now() + limits::REQUEST;
         let mut bytes = Vec::with_capacity(1024);

@@ -8,7 +8,6 @@ use crate::error::ErrorAnswer;
 use crate::http::Method;
 use crate::routes::{LARGEST, NUMBERS, Route};
 
-/// Describe these routes.
 pub(crate) fn describe(routes: &[Route]) -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();

@@ -92,7 +92,6 @@ fn post<B: DeserializeOwned + JsonSchema + 'static, T: Serialize + JsonSchema + 
     Route { body: Some(body), ..Route::new(Method::Post, path, summary, with_body) }
 }
 
-/// Routes of the API.
 pub(crate) static API: LazyLock<Vec<Route>> = LazyLock::new(|| {
     const PAGE: &[&str] = &["before", "limit"];
     const STREAM: &[&str] = &["after", "limit"];
@@ -171,7 +170,6 @@ pub(crate) static API: LazyLock<Vec<Route>> = LazyLock::new(|| {
     ]
 });
 
-/// Files of the page.
 const FILES: [(&str, &str, &str); 4] = [
     ("/", "text/html; charset=utf-8", include_str!("../assets/index.html")),
     ("/app.css", "text/css; charset=utf-8", include_str!("../assets/app.css")),

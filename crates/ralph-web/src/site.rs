@@ -96,12 +96,10 @@ impl Site {
         locked(&self.ids).ulid(self.clock.now())
     }
 
-    /// A short random word.
     pub(crate) fn word(&self) -> String {
         locked(&self.ids).word(4)
     }
 
-    /// The queue of specs.
     pub(crate) fn inbox(&self) -> Result<Vec<Entry>, Refusal> {
         self.reader.inbox().map_err(|e| Refusal::broken(&self.project, e))
     }
@@ -111,7 +109,6 @@ impl Site {
         self.reader.show(path)
     }
 
-    /// Who works.
     pub(crate) fn running(&self) -> Running {
         self.reader.running()
     }

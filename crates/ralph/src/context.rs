@@ -13,7 +13,7 @@ use ralph_core::plan::{Edit, Id, Plan};
 use ralph_host::clock::Clock;
 use ralph_host::config_load::{ProjectText, Sources};
 use ralph_host::drive::TASK_VARIABLE;
-use ralph_host::git::{GitError, LedgerPaths, Repo};
+use ralph_host::git::{LedgerPaths, Repo};
 use ralph_host::ids::Ids;
 use ralph_host::plan_store;
 use ralph_host::proc::Runner;
@@ -38,7 +38,6 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Find the project.
     pub(crate) fn open(directory: Option<&Path>) -> Result<Self, CommandError> {
         let directory = match directory {
             Some(dir) => std::path::absolute(dir),
@@ -49,19 +48,15 @@ impl Context {
             return Err(CommandError::new(format!("{} is not a directory", directory.display()))
                 .hint("`-C DIR` takes a directory that is there"));
         }
-        let project = Project::discover(&directory)
-            .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
-        let clock =
-            Clock::from_env().map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
-        let ids =
-            Ids::from_env().map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+        let project = Project::discover(&directory)?;
+        let clock = Clock::from_env()?;
+        let ids = Ids::from_env()?;
         let store = Store::new(project.state_dir(), Holder::this_process(clock.stamp()));
         let env = std::env::vars_os().collect();
         let reader = ProjectReader::new(project.clone(), directory.clone(), env);
         Ok(Self { project, directory, clock, ids: RefCell::new(ids), store, reader })
     }
 
-    /// Whatever tells the time.
     pub(crate) fn clock(&self) -> Clock {
         self.clock
     }
@@ -71,12 +66,10 @@ impl Context {
         self.clock.stamp()
     }
 
-    /// Rolls the dice.
     pub(crate) fn ids(&self) -> Ids {
         self.ids.borrow().clone()
     }
 
-    /// Writes the ledger.
     pub(crate) fn store(&self) -> Store {
         self.store.clone()
     }
@@ -103,16 +96,18 @@ impl Context {
 
     /// The layers of the configuration, with what `ralph.toml` says or would say.
     pub(crate) fn config_sources(&self, project: ProjectText<'_>) -> Result<Sources, CommandError> {
-        self.reader.sources(project).map_err(config_error)
+        Ok(self.reader.sources(project)?)
     }
 
-    /// The configuration for a plan, with options of the command line above all.
+    /// The configuration for a plan, with options of the command line above all. Prints its warnings.
     pub(crate) fn config_with(
         &self,
         flags: &[config::Flag],
         plan: &PlanRead,
     ) -> Result<config::Resolved, CommandError> {
-        self.reader.config(plan, flags).map_err(config_error)
+        let resolved = self.reader.config(plan, flags)?;
+        resolved.warnings.iter().for_each(out::warn);
+        Ok(resolved)
     }
 
     /// Read the plan. A plan that does not exist yet is an empty one, unless it was asked for.
@@ -125,7 +120,6 @@ impl Context {
         Ok(self.reader.plan_at(path)?)
     }
 
-    /// The project's repository.
     pub(crate) fn repo<'r>(&self, runner: &'r Runner) -> Result<Repo<'r>, CommandError> {
         let Some(git_dir) = self.project.git_dir() else {
             let error = CommandError::new("this is not a git repository, so no work is kept here");
@@ -134,8 +128,7 @@ impl Context {
         let plan = self.plan_path(&PlanArgs::default());
         let plan = plan.unwrap_or_else(|_| self.project.plan_jsonl());
         let plan = plan.strip_prefix(self.project.root()).unwrap_or(&plan).display().to_string();
-        Repo::open(self.project.root(), git_dir, runner, &LedgerPaths::with_plan(&plan))
-            .map_err(|e| git_error(&e))
+        Ok(Repo::open(self.project.root(), git_dir, runner, &LedgerPaths::with_plan(&plan))?)
     }
 
     /// Read any file of the ledger as text; an unfinished last line of a .jsonl file is left out.
@@ -143,7 +136,6 @@ impl Context {
         Ok(self.reader.text(path)?)
     }
 
-    /// The queue of specs.
     pub(crate) fn inbox(&self) -> Result<Vec<Entry>, CommandError> {
         Ok(self.reader.inbox()?)
     }
@@ -167,7 +159,7 @@ impl Context {
 
     /// What the loops of this worktree have done.
     pub(crate) fn history(&self) -> Result<History, CommandError> {
-        Ok(self.reader.history().map_err(ProjectReadError::from)?)
+        Ok(self.reader.history()?)
     }
 
     /// Whether a loop is at work here.
@@ -213,20 +205,8 @@ impl Context {
 
 /// A plan before and after a change.
 pub(crate) struct Changed {
-    /// As it was.
     pub(crate) before: Plan,
-    /// As it is now.
     pub(crate) after: Plan,
-}
-
-/// Git refuses.
-pub(crate) fn git_error(error: &GitError) -> CommandError {
-    CommandError::new(error.to_string()).maybe_hint(error.hint())
-}
-
-/// All that is wrong with the configuration, one line each.
-pub(crate) fn config_error(errors: config::ConfigErrors) -> CommandError {
-    ProjectReadError::from(errors).into()
 }
 
 fn edit_error(shown: &str, error: &EditError) -> CommandError {

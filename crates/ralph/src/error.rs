@@ -3,9 +3,20 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use ralph_core::config::ConfigErrors;
+use ralph_host::FileError;
+use ralph_host::choice::ChoiceError;
+use ralph_host::clock::ClockError;
+use ralph_host::drive::DriveError;
+use ralph_host::gates::GateError;
+use ralph_host::git::GitError;
+use ralph_host::ids::SeedError;
 use ralph_host::plan_store::PlanError;
+use ralph_host::proc::ProcError;
+use ralph_host::project::ProjectError;
 use ralph_host::project_reader::ProjectReadError;
-use ralph_host::store::StoreError;
+use ralph_host::store::{JournalError, LockError, StoreError};
+use ralph_web::ServeError;
 
 /// What kind of end it is; decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +36,6 @@ pub(crate) struct CommandError {
 }
 
 impl CommandError {
-    /// Something is wrong.
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { kind: Kind::Failure, message: message.into(), hints: Vec::new() }
     }
@@ -75,9 +85,36 @@ impl CommandError {
     }
 }
 
-impl From<StoreError> for CommandError {
-    fn from(error: StoreError) -> Self {
-        Self::new(error.to_string()).maybe_hint(error.hint())
+/// Let `?` end a command with an error of the host and its hint.
+macro_rules! end_commands_with {
+    ($($error:ty),*) => { $(
+        impl From<$error> for CommandError {
+            fn from(error: $error) -> Self {
+                Self::new(error.to_string()).maybe_hint(error.hint())
+            }
+        }
+    )* };
+}
+
+end_commands_with!(
+    ChoiceError,
+    ClockError,
+    DriveError,
+    FileError,
+    GateError,
+    GitError,
+    JournalError,
+    LockError,
+    ProcError,
+    ProjectError,
+    SeedError,
+    ServeError,
+    StoreError
+);
+
+impl From<ConfigErrors> for CommandError {
+    fn from(errors: ConfigErrors) -> Self {
+        ProjectReadError::from(errors).into()
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+pub(crate) use ralph_core::words::count;
+pub(crate) use ralph_face::text::clean;
 use ralph_face::text::width;
 use serde::Serialize;
 
@@ -63,9 +65,31 @@ pub(crate) fn table(rows: &[Vec<String>]) -> Vec<String> {
         .collect()
 }
 
-/// `1 task`, `2 tasks`.
-pub(crate) fn count(n: usize, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+/// Print a table with aligned columns.
+pub(crate) fn print_table(rows: &[Vec<String>]) -> Result<(), CommandError> {
+    table(rows).into_iter().try_for_each(line)
+}
+
+/// Rows of a label and a text that is safe to show.
+#[derive(Default)]
+pub(crate) struct LabelledRows(Vec<Vec<String>>);
+
+impl LabelledRows {
+    /// Add lines, the first of them with the label; no lines, no label.
+    pub(crate) fn add(&mut self, label: &str, lines: impl IntoIterator<Item: AsRef<str>>) {
+        for (n, line) in lines.into_iter().enumerate() {
+            let label = if n == 0 { format!("{label}:") } else { String::new() };
+            self.0.push(vec![label, clean(line.as_ref())]);
+        }
+    }
+
+    pub(crate) fn lines(&self) -> Vec<String> {
+        table(&self.0)
+    }
+
+    pub(crate) fn print(&self) -> Result<(), CommandError> {
+        print_table(&self.0)
+    }
 }
 
 /// Who reads the output.
@@ -82,11 +106,6 @@ impl Render {
     pub(crate) fn from_flag(json: bool) -> Self {
         if json { Self::Json } else { Self::People }
     }
-}
-
-/// A text from a file, safe to show: nothing in it can move the cursor or change colours.
-pub(crate) fn clean(text: &str) -> String {
-    ralph_face::text::clean(text)
 }
 
 /// Print a text as it is.

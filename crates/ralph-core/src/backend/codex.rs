@@ -14,7 +14,7 @@ use super::codex_args::{self, Instructions};
 use super::heard::{End, Failure, Heard, Tail, for_people, number, object, text};
 use super::{
     Driver, Event, Exit, Invocation, Outcome, Reader, Request, ScratchFile, Spent, Supports,
-    ToolStatus, Usage, as_words, strict,
+    ToolStatus, as_words, strict,
 };
 
 /// Tools at work that are remembered; beyond that a start is not paired with its end.
@@ -29,22 +29,8 @@ impl Driver for Codex {
         "codex"
     }
 
-    fn program(&self) -> &str {
-        "codex"
-    }
-
     fn supports(&self) -> Supports {
-        Supports {
-            schema: true,
-            resume: true,
-            cost: false,
-            context: false,
-            mcp: true,
-            system: true,
-            max_turns: false,
-            budget: false,
-            compaction: false,
-        }
+        Supports { schema: true, resume: true, mcp: true, system: true, ..Supports::default() }
     }
 
     fn invocation(&self, request: &Request<'_>) -> Invocation {
@@ -188,9 +174,7 @@ impl CodexReader {
                 ..Spent::default()
             };
             self.spent = total.since(self.before);
-            if let Spent { input: Some(input), output: Some(output), cached, .. } = self.spent {
-                events.push(Event::Usage(Usage { input, cached: cached.unwrap_or(0), output }));
-            }
+            events.extend(self.spent.tokens().map(Event::Usage));
         }
         events.push(Event::Finished);
     }

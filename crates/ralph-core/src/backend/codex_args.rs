@@ -13,11 +13,8 @@ const LONGEST: usize = 120_000;
 /// How the system prompt gets to codex.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Instructions<'a> {
-    /// There is none.
     None,
-    /// As this setting.
     Argument(String),
-    /// Not as an argument.
     TooLong(&'a str),
 }
 

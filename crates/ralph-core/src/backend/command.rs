@@ -33,7 +33,7 @@ use super::heard::{
 };
 use super::{
     Driver, Ending, Event, Exit, Invocation, Money, Outcome, Reader, Request, ScratchFile, Spent,
-    Supports, Usage, as_words,
+    Supports, as_words,
 };
 use crate::config::Claim;
 
@@ -164,15 +164,9 @@ impl Driver for CommandDriver {
 
     fn supports(&self) -> Supports {
         Supports {
-            schema: false,
             resume: self.uses(Hole::Session),
-            cost: false,
-            context: false,
-            mcp: false,
-            system: false,
             max_turns: self.uses(Hole::MaxTurns),
-            budget: false,
-            compaction: false,
+            ..Supports::default()
         }
     }
 
@@ -319,9 +313,7 @@ impl CommandReader {
             self.spent.cached = number(usage, "cached");
             self.spent.output = number(usage, "output");
             self.spent.turns = number(usage, "turns");
-            if let Spent { input: Some(input), output: Some(output), cached, .. } = self.spent {
-                events.push(Event::Usage(Usage { input, cached: cached.unwrap_or(0), output }));
-            }
+            events.extend(self.spent.tokens().map(Event::Usage));
         }
         if let Some(cost) = said.get("cost_usd").and_then(Value::as_f64).filter(|cost| *cost >= 0.0)
         {

@@ -134,12 +134,10 @@ const TABLE: &[Row] = table! {
     }
 };
 
-/// A plain request.
 pub(super) fn request() -> Request<'static> {
     Request { scratch: "/run/scratch", ..Request::plain("write a greeting") }
 }
 
-/// Reads a whole stream.
 pub(super) fn read(
     driver: &dyn Driver,
     request: &Request<'_>,

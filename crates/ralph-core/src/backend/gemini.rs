@@ -13,7 +13,7 @@ use super::heard::{
 };
 use super::{
     Driver, Ending, Event, Exit, Invocation, Outcome, Permissions, Reader, Request, Spent,
-    Supports, ToolStatus, Usage, as_words,
+    Supports, ToolStatus, as_words,
 };
 
 /// Statuses that a provider answers with and that an exit code can stand for.
@@ -36,22 +36,8 @@ impl Driver for Gemini {
         "gemini"
     }
 
-    fn program(&self) -> &str {
-        "gemini"
-    }
-
     fn supports(&self) -> Supports {
-        Supports {
-            schema: false,
-            resume: true,
-            cost: false,
-            context: false,
-            mcp: false,
-            system: false,
-            max_turns: false,
-            budget: false,
-            compaction: false,
-        }
+        Supports { resume: true, ..Supports::default() }
     }
 
     fn invocation(&self, request: &Request<'_>) -> Invocation {
@@ -134,10 +120,6 @@ impl Reader for GeminiReader {
 
     fn answer(&self) -> &str {
         self.answer.as_str()
-    }
-
-    fn structured(&self) -> Option<&Value> {
-        None
     }
 
     fn session(&self) -> Option<&str> {
@@ -224,9 +206,7 @@ impl GeminiReader {
             self.spent.input = number(stats, "input_tokens");
             self.spent.cached = number(stats, "cached");
             self.spent.output = number(stats, "output_tokens");
-            if let Spent { input: Some(input), output: Some(output), cached, .. } = self.spent {
-                events.push(Event::Usage(Usage { input, cached: cached.unwrap_or(0), output }));
-            }
+            events.extend(self.spent.tokens().map(Event::Usage));
         }
         self.heard.end = match text(event, "status") {
             Some("success") => End::Done,

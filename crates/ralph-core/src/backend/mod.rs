@@ -59,7 +59,7 @@ pub use request::{Invocation, Permissions, Request, ScratchFile, Session, Spent}
 pub use reset::reset_on_the_clock;
 
 /// What a backend can do by itself; the rest ralph does around it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Supports {
     /// Takes a JSON Schema for its answer.
     pub schema: bool,
@@ -87,7 +87,9 @@ pub trait Driver: Send + Sync {
     fn name(&self) -> &str;
 
     /// The program that is looked for on the PATH.
-    fn program(&self) -> &str;
+    fn program(&self) -> &str {
+        self.name()
+    }
 
     /// What it can do.
     fn supports(&self) -> Supports;
@@ -151,7 +153,9 @@ pub trait Reader: Send {
     fn answer(&self) -> &str;
 
     /// The structured answer, when a schema was asked for and the program gave one.
-    fn structured(&self) -> Option<&serde_json::Value>;
+    fn structured(&self) -> Option<&serde_json::Value> {
+        None
+    }
 
     /// The session's id, once it is known.
     fn session(&self) -> Option<&str>;

@@ -24,22 +24,8 @@ impl Driver for OpenCode {
         "opencode"
     }
 
-    fn program(&self) -> &str {
-        "opencode"
-    }
-
     fn supports(&self) -> Supports {
-        Supports {
-            schema: false,
-            resume: true,
-            cost: true,
-            context: false,
-            mcp: true,
-            system: true,
-            max_turns: false,
-            budget: false,
-            compaction: false,
-        }
+        Supports { resume: true, cost: true, mcp: true, system: true, ..Supports::default() }
     }
 
     fn invocation(&self, request: &Request<'_>) -> Invocation {
@@ -112,7 +98,6 @@ fn server_config(at: &At<'_>) -> Value {
 /// What is known of the cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Price {
-    /// No step has told.
     Unknown,
     /// So much, and no step was without a price.
     Dollars(f64),
@@ -150,10 +135,6 @@ impl Reader for OpenCodeReader {
 
     fn answer(&self) -> &str {
         self.answer.as_str()
-    }
-
-    fn structured(&self) -> Option<&Value> {
-        None
     }
 
     fn session(&self) -> Option<&str> {
@@ -256,15 +237,8 @@ impl OpenCodeReader {
         if usage == Usage::default() {
             return;
         }
-        let add = |sum: &mut Option<u64>, n: u64| *sum = Some(sum.unwrap_or(0).saturating_add(n));
-        add(&mut self.spent.input, usage.input);
-        add(&mut self.spent.cached, usage.cached);
-        add(&mut self.spent.output, usage.output);
-        events.push(Event::Usage(Usage {
-            input: self.spent.input.unwrap_or(0),
-            cached: self.spent.cached.unwrap_or(0),
-            output: self.spent.output.unwrap_or(0),
-        }));
+        self.spent.add(usage);
+        events.extend(self.spent.tokens().map(Event::Usage));
         let cost = part.get("cost").and_then(Value::as_f64).filter(|cost| *cost > 0.0);
         self.price = match (self.price, cost) {
             (Price::Unknown, Some(cost)) => Price::Dollars(cost),

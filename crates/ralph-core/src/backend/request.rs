@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::Usage;
+
 /// How much a backend may do without asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Permissions {
@@ -69,6 +71,24 @@ pub struct Spent {
 }
 
 impl Spent {
+    /// Adds the tokens of one more message.
+    pub fn add(&mut self, usage: Usage) {
+        let (input, cached, output) = (usage.input, usage.cached, usage.output);
+        let more = Self {
+            input: Some(input),
+            cached: Some(cached),
+            output: Some(output),
+            ..Self::default()
+        };
+        *self = self.plus(more);
+    }
+
+    /// The tokens, once both ways are counted.
+    pub fn tokens(self) -> Option<Usage> {
+        let cached = self.cached.unwrap_or(0);
+        Some(Usage { input: self.input?, cached, output: self.output? })
+    }
+
     /// What both have used, as far as somebody said so.
     #[must_use]
     pub fn plus(self, more: Self) -> Self {

@@ -35,7 +35,7 @@ mod scenario_tests;
 pub use choose::{COMPACT, Choice, choose, task_of};
 pub use expand::expand;
 pub use fault::Fault;
-pub use line::{Finished, Limit, Line, Status, Trigger, Verdict};
+pub use line::{Finished, Line, Verdict};
 pub use op::{Access, Ask, Op, Performance, Shape, path_bytes};
 pub use parse::ScenarioError;
 pub use scenario::{
@@ -46,8 +46,8 @@ pub use scenario::{
 use serde_json::Value;
 
 use super::{
-    Driver, Ending, Event, Exit, Invocation, Outcome, Permissions, Reader, Request, ScratchFile,
-    Session, Spent, Supports, Usage, as_words, slash,
+    Driver, Ending, Event, Exit, Invocation, LimitStatus, Outcome, Permissions, Reader, Request,
+    ScratchFile, Session, Spent, Supports, as_words, slash,
 };
 
 /// The hidden command of the ralph binary that is this backend.
@@ -76,11 +76,11 @@ impl Driver for Sim {
             resume: true,
             cost: true,
             context: true,
-            mcp: false,
             system: true,
             max_turns: true,
             budget: true,
             compaction: true,
+            ..Supports::default()
         }
     }
 
@@ -152,17 +152,10 @@ impl SimReader {
         match line {
             Line::Started { session, .. } => self.session = Some(session.clone()),
             Line::Text { text } => self.answer.clone_from(text),
-            Line::Usage { input, cached, output } => {
-                let add = |sum: &mut Option<u64>, more: &u64| {
-                    *sum = Some(sum.unwrap_or(0).saturating_add(*more));
-                };
-                add(&mut self.spent.input, input);
-                add(&mut self.spent.cached, cached);
-                add(&mut self.spent.output, output);
-            }
+            Line::Usage(usage) => self.spent.add(*usage),
             Line::Cost { usd } => self.spent.cost = Some(*usd),
-            Line::RateLimit { status: Limit::Rejected, resets_at, .. } => {
-                self.limited = Some(*resets_at);
+            Line::RateLimit(limit) if limit.status == LimitStatus::Rejected => {
+                self.limited = Some(limit.resets_at);
             }
             Line::Denied { tool, .. } => self.denied.push(tool.clone()),
             Line::Finished(finished) => {
@@ -171,13 +164,6 @@ impl SimReader {
             }
             _ => {}
         }
-    }
-
-    /// Tokens of the run so far.
-    fn used(&self) -> Usage {
-        let Spent { input, cached, output, .. } = self.spent;
-        let [input, cached, output] = [input, cached, output].map(Option::unwrap_or_default);
-        Usage { input, cached, output }
     }
 
     /// A run that did not get to its last line.
@@ -206,7 +192,7 @@ impl Reader for SimReader {
                 self.note(&line);
                 events.push(match line.into_event() {
                     // A line is about one message, an event about the run.
-                    Event::Usage(_) => Event::Usage(self.used()),
+                    Event::Usage(usage) => Event::Usage(self.spent.tokens().unwrap_or(usage)),
                     event => event,
                 });
             }

@@ -180,7 +180,6 @@ pub fn hear(said: &Said<'_>) -> Reply {
     Reply { claim, handoff, says_ralph_done, attempt, prose, problem }
 }
 
-/// What a handoff claims.
 fn of_handoff(handoff: Option<&Handoff>) -> Option<Claim> {
     let handoff = handoff?;
     if handoff.task_completed.fully_complete {

@@ -35,7 +35,6 @@ const RESERVED: [&str; 9] = [
 /// What a variable means to the configuration.
 #[derive(Clone, Debug)]
 pub(super) enum Variable {
-    /// It sets a key.
     Key(KeyRef, Reading),
     /// It is known and does nothing, with the reason.
     Unused(&'static str),

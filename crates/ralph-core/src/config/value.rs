@@ -26,7 +26,6 @@ impl Record {
         self.0.iter()
     }
 
-    /// Set one more field.
     pub(super) fn push(&mut self, name: &'static str, value: Value) {
         self.0.push((name, value));
     }

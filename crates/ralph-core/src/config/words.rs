@@ -2,43 +2,11 @@
 
 use super::setting::{Setting, setting};
 use super::value::{Kind, Value};
+use crate::word_enum::word_enum;
 
 macro_rules! words {
-    ($( $(#[$meta:meta])* $name:ident { $( $(#[$vmeta:meta])* $variant:ident = $word:literal, )+ } )+) => { $(
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum $name { $( $(#[$vmeta])* $variant, )+ }
-
-        impl $name {
-            /// All of them, as they are documented.
-            pub const ALL: &'static [Self] = &[$( Self::$variant, )+];
-            /// All their words.
-            pub const WORDS: &'static [&'static str] = &[$( $word, )+];
-
-            /// The word used in files.
-            pub fn as_str(self) -> &'static str {
-                match self { $( Self::$variant => $word, )+ }
-            }
-
-            /// What a word stands for.
-            pub fn from_word(word: &str) -> Option<Self> {
-                match word { $( $word => Some(Self::$variant), )+ _ => None }
-            }
-        }
-
-        impl serde::Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.as_str())
-            }
-        }
-
-        impl<'de> serde::Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let word = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-                let unknown = || serde::de::Error::unknown_variant(&word, Self::WORDS);
-                Self::from_word(&word).ok_or_else(unknown)
-            }
-        }
+    ($( $(#[$meta:meta])* $name:ident { $( $(#[$vmeta:meta])* $variant:ident = $word:tt, )+ } )+) => { $(
+        word_enum! { $(#[$meta])* $name { $( $(#[$vmeta])* $variant = $word, )+ } }
 
         setting!($name, Kind::Word(Self::WORDS),
             Value::Text(word) => Self::from_word(word), |this| Value::Text(this.as_str().to_owned()));

@@ -156,7 +156,6 @@ pub(super) struct Links {
     known: BTreeMap<String, Link>,
 }
 
-/// What a dependency means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Link {
     /// The new task at this place.

@@ -22,7 +22,7 @@ use crate::memory::roles::directive::schema_of;
 use crate::plan::{Issue, Kill, KillReason, State, Task};
 use crate::prompt::markdown::{both_ends, code, fenced, one_line};
 use crate::prompt::{
-    StageItem, StageSpec, StageValues, Template, TemplateError, Templates, of_schema,
+    StageSpec, StageValues, Template, TemplateError, TemplateItem, Templates, of_schema,
 };
 use crate::text::clip;
 
@@ -32,7 +32,6 @@ const LONG: usize = 60_000;
 const MIDDLE: usize = 20_000;
 /// Characters of a line of somebody else's words.
 const LINE: usize = 500;
-/// Tasks that are listed.
 const LISTED: usize = 200;
 
 /// What keeps a text from being taken for instructions.
@@ -116,7 +115,7 @@ pub fn investigate(
     spec: SpecText<'_>,
 ) -> Result<String, TemplateError> {
     let fields = of_schema(&schema_of::<Investigation>());
-    let item = StageItem::new(issue.id.as_str(), &clip(&issue.desc, LINE));
+    let item = TemplateItem::new(issue.id.as_str(), &clip(&issue.desc, LINE));
     let values = values(spec, Some(item), fields);
     let mut out = begin(templates, Template::Investigate, &values)?;
     issue_block(&mut out, issue);
@@ -131,7 +130,7 @@ pub fn investigate(
 /// The prompt of VERIFY for one task.
 pub fn verify(templates: &Templates, input: &VerifyInput<'_>) -> Result<String, TemplateError> {
     let fields = of_schema(&schema_of::<TaskVerdict>());
-    let item = StageItem::new(input.task.id.as_str(), &clip(&input.task.name, LINE));
+    let item = TemplateItem::new(input.task.id.as_str(), &clip(&input.task.name, LINE));
     let values = values(input.spec, Some(item), fields);
     let mut out = begin(templates, Template::Verify, &values)?;
     task_block(&mut out, input.task);
@@ -186,7 +185,7 @@ pub fn decompose(
         KilledItem::Task(task) => (&task.id, &task.name),
         KilledItem::Issue(issue) => (&issue.id, &issue.desc),
     };
-    let item = StageItem::new(id.as_str(), &clip(title, LINE));
+    let item = TemplateItem::new(id.as_str(), &clip(title, LINE));
     let values = values(input.spec, Some(item), of_schema(&schema_of::<Decomposition>()));
     let mut out = begin(templates, Template::Decompose, &values)?;
     match input.item {
@@ -210,7 +209,7 @@ pub fn decompose(
 
 fn values(
     spec: SpecText<'_>,
-    item: Option<StageItem>,
+    item: Option<TemplateItem>,
     fields: Vec<crate::prompt::Field>,
 ) -> StageValues {
     StageValues {

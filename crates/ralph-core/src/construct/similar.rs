@@ -6,7 +6,6 @@
 
 use std::collections::BTreeSet;
 
-/// Words that say nothing.
 const EMPTY: [&str; 12] =
     ["a", "an", "and", "for", "in", "is", "of", "on", "that", "the", "to", "with"];
 

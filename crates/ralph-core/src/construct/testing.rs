@@ -19,7 +19,6 @@ pub(super) fn with_pen(mut write: impl FnMut(Pen<'_>) -> Result<Applied, EditErr
     write(Pen { at: NOW, random: &mut random }).unwrap()
 }
 
-/// What a plan.jsonl says.
 pub(super) fn read(text: &str) -> Plan {
     codec(Format::Jsonl).parse(text).unwrap()
 }
@@ -52,7 +51,6 @@ pub(super) fn live<'p>(plan: &'p Plan, id: &str) -> &'p Task {
     plan.task(&Id::from(id)).unwrap()
 }
 
-/// Ids as texts.
 pub(super) fn texts(ids: &[Id]) -> Vec<&str> {
     ids.iter().map(Id::as_str).collect()
 }

@@ -23,6 +23,7 @@ use crate::config::{self, Config, Flag, flag_layer};
 use crate::plan::Id;
 use crate::text::clip;
 use crate::text::shell_word;
+use crate::word_enum::word_enum;
 
 /// Longest note that a prompt is given, in characters.
 const LONGEST_NOTE: usize = 4000;
@@ -98,41 +99,25 @@ impl Setting {
     }
 }
 
-/// What a command does, without what it does it to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CommandKind {
-    /// Begin nothing new.
-    Pause,
-    /// Go on.
-    Resume,
-    /// Leave a task out.
-    SkipTask,
-    /// Tell the next backend something.
-    InjectNote,
-    /// End the loop after the attempt that runs.
-    Stop,
-    /// End the attempt that runs.
-    KillAttempt,
-    /// Give a task another chance.
-    RetryTask,
-    /// Change a setting.
-    SetSetting,
-}
-
-impl CommandKind {
-    /// The word in the control file.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pause => "pause",
-            Self::Resume => "resume",
-            Self::SkipTask => "skip-task",
-            Self::InjectNote => "inject-note",
-            Self::Stop => "stop",
-            Self::KillAttempt => "kill-attempt",
-            Self::RetryTask => "retry-task",
-            Self::SetSetting => "set-setting",
-        }
+word_enum! {
+    /// What a command does, without what it does it to.
+    CommandKind {
+        /// Begin nothing new.
+        Pause = "pause",
+        /// Go on.
+        Resume = "resume",
+        /// Leave a task out.
+        SkipTask = "skip-task",
+        /// Tell the next backend something.
+        InjectNote = "inject-note",
+        /// End the loop after the attempt that runs.
+        Stop = "stop",
+        /// End the attempt that runs.
+        KillAttempt = "kill-attempt",
+        /// Give a task another chance.
+        RetryTask = "retry-task",
+        /// Change a setting.
+        SetSetting = "set-setting",
     }
 }
 

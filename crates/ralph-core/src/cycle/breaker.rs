@@ -72,7 +72,6 @@ fn changed(attempt: &AttemptView) -> usize {
     attempt.backend.as_ref().map_or(0, |end| end.changed)
 }
 
-/// How many different tasks.
 fn tasks(attempts: &[&AttemptView]) -> usize {
     attempts.iter().map(|a| &a.started.task).collect::<BTreeSet<_>>().len()
 }

@@ -270,7 +270,6 @@ pub struct Staged {
 }
 
 impl Staged {
-    /// A construct began.
     pub(super) fn started(&mut self, start: &ConstructStart) {
         let same = self.spec == start.spec;
         *self = Self {
@@ -282,7 +281,6 @@ impl Staged {
         };
     }
 
-    /// An iteration began.
     pub(super) fn iteration_started(&mut self, number: u32) {
         self.iteration = self.iteration.max(number);
         self.counted = self.counted.saturating_add(1);
@@ -292,7 +290,6 @@ impl Staged {
         self.laps.push(Lap { number, stages: Vec::new() });
     }
 
-    /// A stage began.
     pub(super) fn stage_started(&mut self, start: &StageStart) {
         if start.stage == StageKind::Verify {
             self.unverified.retain(|item| item.task.is_some());
@@ -301,7 +298,6 @@ impl Staged {
         self.decomposed.extend(start.item.clone());
     }
 
-    /// A stage ended.
     pub(super) fn stage_ended(&mut self, end: &StageEnd) {
         self.open = None;
         let came = &end.came;

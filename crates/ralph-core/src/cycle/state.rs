@@ -12,13 +12,10 @@ use super::history::History;
 /// The fields of the file, in its order.
 #[derive(Clone, Debug, Serialize)]
 pub struct StateFile<'h> {
-    /// The highest iteration number.
     current_iteration: u32,
     /// The last task that was worked on.
     last_task_id: Option<&'h str>,
-    /// How the loop stands.
     status: Status,
-    /// The memory mode.
     mode: &'h str,
     /// When the last run began, RFC 3339.
     started_at: Option<&'h str>,
@@ -40,9 +37,7 @@ enum Status {
     Complete,
     /// What is left cannot run.
     Blocked,
-    /// All iterations are used.
     MaxIterationsReached,
-    /// A signal ended it.
     Interrupted,
     /// It waits for a person, or for a new start.
     Paused,

@@ -24,84 +24,52 @@ pub use judge::{
 pub use leftover::{Leftovers, leftovers};
 pub use world::{RepositoryFacts, git_version, identity, repository};
 
-use serde::Serialize;
+use crate::word_enum::word_enum;
 use serde_json::{Value, json};
 
 use crate::words::count;
 
-/// How something stands, from good to bad.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// As it should be.
-    Ok,
-    /// Nobody can tell without trying.
-    Unknown,
-    /// Ralph works, and a person should know.
-    Warning,
-    /// A loop would not start, or would go wrong.
-    Problem,
-}
-
-impl State {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Unknown => "unknown",
-            Self::Warning => "warning",
-            Self::Problem => "problem",
-        }
+word_enum! {
+    /// How something stands, from good to bad.
+    State {
+        /// As it should be.
+        Ok = "ok",
+        /// Nobody can tell without trying.
+        Unknown = "unknown",
+        /// Ralph works, and a person should know.
+        Warning = "warning",
+        /// A loop would not start, or would go wrong.
+        Problem = "problem",
     }
 }
 
-/// What a finding is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Area {
-    /// The program git, and what it knows of the user.
-    Git,
-    /// The working tree and its repository.
-    Repository,
-    /// `ralph.toml` and its layers.
-    Settings,
-    /// A program that writes code.
-    Backend,
-    /// A command that decides whether work counts.
-    Gate,
-    /// The plan file.
-    Plan,
-    /// The queue of specs.
-    Inbox,
-    /// The knowledge index.
-    Knowledge,
-    /// The journal.
-    Journal,
-    /// What operators ask of a loop.
-    Control,
-    /// What an earlier crash left.
-    Leftover,
-    /// Room for files.
-    Disk,
-}
-
-impl Area {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Git => "git",
-            Self::Repository => "repository",
-            Self::Settings => "settings",
-            Self::Backend => "backend",
-            Self::Gate => "gate",
-            Self::Plan => "plan",
-            Self::Inbox => "inbox",
-            Self::Knowledge => "knowledge",
-            Self::Journal => "journal",
-            Self::Control => "control",
-            Self::Leftover => "leftover",
-            Self::Disk => "disk",
-        }
+word_enum! {
+    /// What a finding is about.
+    Area {
+        /// The program git, and what it knows of the user.
+        Git = "git",
+        /// The working tree and its repository.
+        Repository = "repository",
+        /// `ralph.toml` and its layers.
+        Settings = "settings",
+        /// A program that writes code.
+        Backend = "backend",
+        /// A command that decides whether work counts.
+        Gate = "gate",
+        /// The plan file.
+        Plan = "plan",
+        /// The queue of specs.
+        Inbox = "inbox",
+        /// The knowledge index.
+        Knowledge = "knowledge",
+        /// The journal.
+        Journal = "journal",
+        /// What operators ask of a loop.
+        Control = "control",
+        /// What an earlier crash left.
+        Leftover = "leftover",
+        /// Room for files.
+        Disk = "disk",
     }
 }
 

@@ -218,7 +218,6 @@ pub(super) enum Anchor<P> {
 }
 
 impl<'p, P: Copy> Places<'p, P> {
-    /// The places in `tasks`.
     pub(super) fn of(tasks: &'p [Task]) -> Self {
         let mut first = BTreeMap::new();
         let mut again = BTreeMap::new();

@@ -21,34 +21,23 @@ use std::fmt;
 pub use detect::detect;
 
 use crate::plan::{Edit, Id, Plan};
+use crate::word_enum::word_enum;
 
-/// The four plan formats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Format {
-    /// ralph's own: one JSON record a line.
-    Jsonl,
-    /// Ralph Deluxe's plan.json.
-    Deluxe,
-    /// The markdown progress file.
-    Progress,
-    /// implementation.json: specs with tasks in them.
-    Implementation,
+word_enum! {
+    /// The four plan formats.
+    Format {
+        /// ralph's own: one JSON record a line.
+        Jsonl = "jsonl",
+        /// Ralph Deluxe's plan.json.
+        Deluxe = "deluxe",
+        /// The markdown progress file.
+        Progress = "progress",
+        /// implementation.json: specs with tasks in them.
+        Implementation = "implementation",
+    }
 }
 
 impl Format {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Jsonl, Self::Deluxe, Self::Progress, Self::Implementation];
-
-    /// The name used on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Jsonl => "jsonl",
-            Self::Deluxe => "deluxe",
-            Self::Progress => "progress",
-            Self::Implementation => "implementation",
-        }
-    }
-
     /// The usual file name, which is also how messages call the format.
     pub fn file_name(self) -> &'static str {
         match self {

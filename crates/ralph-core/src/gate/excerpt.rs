@@ -20,7 +20,6 @@ const TAIL_BYTES: usize = 800;
 const WINDOW_BYTES: usize = 1_500;
 /// Lines before an error: pytest shows the code there, go the message.
 const LINES_BEFORE: usize = 4;
-/// Lines after an error.
 const LINES_AFTER: usize = 10;
 /// Bytes of windows with each sign that are kept to choose from.
 const KEPT_BYTES: usize = 256 * 1024;
@@ -38,7 +37,6 @@ enum ErrorSign {
     Vague,
 }
 
-/// Lines around an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ErrorWindow {
     sign: ErrorSign,

@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use paths::{JudgeKind, kind_of, may_judge};
 
+use crate::word_enum::word_enum;
 use cases::{Case, cases, test_code};
 use code::Language;
 
@@ -40,29 +41,17 @@ pub struct FileChange<'a> {
     pub after: Option<&'a str>,
 }
 
-/// How far a judge was changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Extent {
-    /// It is new.
-    Added,
-    /// Something was added to it, and all that was there is as it was.
-    Grown,
-    /// What was there is not as it was.
-    Changed,
-    /// It is gone.
-    Deleted,
-}
-
-impl Extent {
-    /// The word for files and for people.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Added => "added",
-            Self::Grown => "grown",
-            Self::Changed => "changed",
-            Self::Deleted => "deleted",
-        }
+word_enum! {
+    /// How far a judge was changed.
+    Extent {
+        /// It is new.
+        Added = "added",
+        /// Something was added to it, and all that was there is as it was.
+        Grown = "grown",
+        /// What was there is not as it was.
+        Changed = "changed",
+        /// It is gone.
+        Deleted = "deleted",
     }
 }
 

@@ -26,7 +26,6 @@ const KNOWN: [&str; 13] = [
     "parent",
 ];
 
-/// Read it.
 pub(super) fn read(sources: &[Source]) -> Result<Found, ImportError> {
     let issues = |path: &str| file_name(path) == "issues.jsonl";
     let older = |path: &str| file_name(path) == "beads.jsonl";

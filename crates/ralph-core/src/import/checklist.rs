@@ -12,7 +12,6 @@ use crate::plan::{Priority, State};
 /// What makes a list item a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Style {
-    /// A box.
     #[default]
     Boxes,
     /// Being a list item at the margin: for plans without any box.
@@ -26,7 +25,6 @@ pub(super) struct Checklist {
     pub(super) prose: String,
 }
 
-/// One task.
 #[derive(Debug, Default)]
 pub(super) struct Entry {
     /// Line, from 1.
@@ -44,7 +42,6 @@ pub(super) struct Entry {
     indent: usize,
 }
 
-/// Read a text.
 pub(super) fn read(text: &str, style: Style) -> Checklist {
     let mut reader = Reader { style, ..Reader::default() };
     let text = text.get(crate::text::bom_len(text)..).unwrap_or_default();

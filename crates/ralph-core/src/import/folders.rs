@@ -22,7 +22,7 @@ pub(super) fn read(kind: Kind, sources: &[Source]) -> Result<Found, ImportError>
     }
     if let (true, [one]) = (folders.is_empty(), sources) {
         let name = super::file_name(&one.path);
-        let stem = name.rsplit_once('.').map_or(kind.name(), |(stem, _)| stem);
+        let stem = name.rsplit_once('.').map_or(kind.as_str(), |(stem, _)| stem);
         folders.insert(stem.to_owned(), vec![("tasks.md", one)]);
     }
     let mut found = Found::default();

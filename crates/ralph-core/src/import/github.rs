@@ -13,7 +13,6 @@ use crate::text::LineCounter;
 
 const KNOWN: [&str; 6] = ["number", "title", "body", "state", "stateReason", "closedAt"];
 
-/// Read it.
 pub(super) fn read(sources: &[Source]) -> Result<Found, ImportError> {
     let given = |path: &str| path == "-";
     let json = |path: &str| path.ends_with(".json");

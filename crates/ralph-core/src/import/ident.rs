@@ -132,8 +132,8 @@ pub(super) fn origin(kind: Kind, item: &Item) -> String {
 /// Two kinds read the same checklists, and a task is the same whichever of them was named.
 fn family(kind: Kind) -> &'static str {
     match kind {
-        Kind::Wiggum => Kind::FixPlan.name(),
-        other => other.name(),
+        Kind::Wiggum => Kind::FixPlan.as_str(),
+        other => other.as_str(),
     }
 }
 

@@ -47,64 +47,33 @@ pub use settle::{Fate, Import, Row, Target, settle};
 
 use crate::json::{self, JsonError, Node};
 use crate::plan::Task;
+use crate::word_enum::word_enum;
 
-/// Where plans can come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// snarktank's `prd.json`.
-    Prd,
-    /// ralph-claude-code's `fix_plan.md`.
-    FixPlan,
-    /// Task Master's `tasks.json`.
-    TaskMaster,
-    /// beads' `issues.jsonl`.
-    Beads,
-    /// OpenSpec's folders of changes.
-    OpenSpec,
-    /// spec-kit's folders of features.
-    SpecKit,
-    /// A Ralph Deluxe project.
-    Deluxe,
-    /// A ralph-wiggum project.
-    Wiggum,
-    /// GitHub issues, as `gh` prints them.
-    Github,
+word_enum! {
+    /// Where plans can come from.
+    Kind {
+        /// snarktank's `prd.json`.
+        Prd = "prd",
+        /// ralph-claude-code's `fix_plan.md`.
+        FixPlan = "fix-plan",
+        /// Task Master's `tasks.json`.
+        TaskMaster = "task-master",
+        /// beads' `issues.jsonl`.
+        Beads = "beads",
+        /// OpenSpec's folders of changes.
+        OpenSpec = "openspec",
+        /// spec-kit's folders of features.
+        SpecKit = "spec-kit",
+        /// A Ralph Deluxe project.
+        Deluxe = "deluxe",
+        /// A ralph-wiggum project.
+        Wiggum = "wiggum",
+        /// GitHub issues, as `gh` prints them.
+        Github = "github",
+    }
 }
 
 impl Kind {
-    /// All of them.
-    pub const ALL: [Self; 9] = [
-        Self::Prd,
-        Self::FixPlan,
-        Self::TaskMaster,
-        Self::Beads,
-        Self::OpenSpec,
-        Self::SpecKit,
-        Self::Deluxe,
-        Self::Wiggum,
-        Self::Github,
-    ];
-
-    /// The word on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Prd => "prd",
-            Self::FixPlan => "fix-plan",
-            Self::TaskMaster => "task-master",
-            Self::Beads => "beads",
-            Self::OpenSpec => "openspec",
-            Self::SpecKit => "spec-kit",
-            Self::Deluxe => "deluxe",
-            Self::Wiggum => "wiggum",
-            Self::Github => "github",
-        }
-    }
-
-    /// The kind a word stands for.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == word)
-    }
-
     /// What one looks for.
     pub fn looks_like(self) -> &'static str {
         match self {
@@ -138,7 +107,7 @@ impl Kind {
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        f.pad(self.as_str())
     }
 }
 

@@ -35,7 +35,6 @@ const DELUXE: [&str; 24] = [
     "failed_reason",
 ];
 
-/// The same in implementation.json.
 const IMPLEMENTATION: [&str; 22] = [
     "id",
     "description",
@@ -70,7 +69,6 @@ const HOME: [&str; 5] = [
     ".ralph/templates/",
 ];
 
-/// A Ralph Deluxe project.
 pub(super) fn deluxe(sources: &[Source]) -> Result<Found, ImportError> {
     let named = |path: &str| file_name(path) == "plan.json";
     let json = |path: &str| sources.len() == 1 && (path.ends_with(".json") || path == "-");
@@ -90,7 +88,6 @@ pub(super) fn deluxe(sources: &[Source]) -> Result<Found, ImportError> {
     Ok(found)
 }
 
-/// A plan in `implementation.json`.
 pub(super) fn implementation(source: &Source) -> Result<Found, ImportError> {
     plan(source, Format::Implementation)
 }

@@ -15,7 +15,6 @@ pub enum Site {
     Import(String),
 }
 
-/// The folder of specs.
 const SPECS: &str = "ralph/specs";
 
 /// The folder of whatever has no other place.

@@ -27,7 +27,6 @@ const KNOWN: [&str; 11] = [
     "completedAt",
 ];
 
-/// Read it.
 pub(super) fn read(sources: &[Source]) -> Result<Found, ImportError> {
     let named = |path: &str| file_name(path) == "tasks.json";
     let json = |path: &str| path.ends_with(".json") || path == "-";
@@ -64,7 +63,6 @@ impl<'s> Reader<'s> {
         if tags == 0 { fields.missing("tasks") } else { Ok(()) }
     }
 
-    /// One list of tasks.
     fn tag(&mut self, tag: &str, node: &Node) -> Result<(), JsonError> {
         let text = self.source.text.as_str();
         let fields = Fields::new(text, node)?;

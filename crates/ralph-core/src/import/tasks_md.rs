@@ -5,7 +5,6 @@
 use super::checklist::{self, Checklist, Entry, Style};
 use super::{Document, Found, ImportError, Item, Kind, Site, Source, file_name, native, pick};
 
-/// Read it.
 pub(super) fn read(kind: Kind, sources: &[Source]) -> Result<Found, ImportError> {
     let plan = plan(kind, sources);
     let mut found = match plan {

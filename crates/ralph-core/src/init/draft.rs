@@ -22,7 +22,6 @@ pub struct Gate {
 /// Where the gates of the new configuration come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Gates {
-    /// Nobody has said yet.
     None,
     /// From the stacks of the project.
     Found(Vec<Found>),

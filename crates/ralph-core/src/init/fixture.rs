@@ -17,7 +17,6 @@ pub(super) fn tree(files: &[(&str, &str)]) -> Tree {
     tree
 }
 
-/// What init does there.
 pub(super) fn init(files: &[(&str, &str)]) -> Setup {
     set_up(&tree(files), &Request::default()).unwrap()
 }

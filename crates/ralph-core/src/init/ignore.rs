@@ -1,6 +1,5 @@
 //! The ignore rules: what ralph writes while it runs and git should not see.
 
-/// Stands above the rules.
 const HEADING: &str = "# what ralph writes while it runs";
 
 /// The rules. The last one is for the unfinished files that a crash may leave beside any other, those

@@ -9,16 +9,13 @@ use crate::text::position;
 
 /// Looks at files and collects what is wrong with them.
 pub(super) struct Look<'a> {
-    /// The project.
     pub(super) tree: &'a Tree,
     /// Files that could not be used.
     pub(super) problems: Vec<Problem>,
-    /// What people should know.
     pub(super) notes: Vec<String>,
 }
 
 impl<'a> Look<'a> {
-    /// Look at this project.
     pub(super) fn new(tree: &'a Tree) -> Self {
         Self { tree, problems: Vec::new(), notes: Vec::new() }
     }

@@ -9,9 +9,7 @@ use super::{Kind, Member, Node};
 /// The habits of one file, learned from the first place that shows each of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Style {
-    /// The line end.
     pub(super) newline: &'static str,
-    /// One step of indentation.
     pub(super) indent: String,
     /// Between key and value.
     pub(super) colon: String,
@@ -26,7 +24,6 @@ pub(super) struct Style {
 /// On one line, or an entry a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// All on one line.
     Flat,
     /// Each entry on its own line; the container's own lines have this indentation.
     Pretty(String),

@@ -145,7 +145,7 @@ proptest! {
         prop_assert_eq!(happening.title().lines().count(), 1);
         for kind in NotifyKind::ALL {
             let address = "https://a.example/topic?chat_id=1";
-            match Message::of(*kind, &happening, Some(address)) {
+            match Message::of(kind, &happening, Some(address)) {
                 Ok(Message::Post(post)) => prop_assert!(!post.body.contains('\n')),
                 Ok(Message::Command { env, .. }) => {
                     prop_assert!(env.iter().all(|(_, value)| !value.contains('\0')));

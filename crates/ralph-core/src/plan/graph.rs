@@ -20,7 +20,6 @@ pub(super) struct Graph {
 /// A list for each task, all of them in one piece of memory: a large graph is walked in random order.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
-    /// Where each list ends.
     ends: Vec<usize>,
     all: Vec<usize>,
 }

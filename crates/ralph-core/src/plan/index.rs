@@ -37,7 +37,6 @@ impl<'p> Key<'p> {
 }
 
 impl<'p, T: Copy> Index<'p, T> {
-    /// Index a list.
     pub(super) fn new(list: impl Iterator<Item = (&'p str, T)>) -> Self {
         let mut sorted: Vec<_> = list.map(|(id, what)| (Key::new(id), what)).collect();
         sorted.sort_by(|(a, _), (b, _)| a.order(b));
@@ -45,7 +44,6 @@ impl<'p, T: Copy> Index<'p, T> {
         Self { sorted }
     }
 
-    /// What `id` stands for.
     pub(super) fn get(&self, id: &str) -> Option<T> {
         let key = Key::new(id);
         let place = self.sorted.binary_search_by(|(known, _)| known.order(&key)).ok()?;

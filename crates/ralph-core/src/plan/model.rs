@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::format::Format;
+use crate::word_enum::word_enum;
 
 /// The name of a task or an issue, unique in its plan.
 #[derive(
@@ -38,61 +39,25 @@ impl From<&str> for Id {
     }
 }
 
-/// How soon a task should be done. `High` sorts first.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Priority {
-    /// Unblocks others or was asked for.
-    High,
-    /// Standard work; also the rank of a task without a priority.
-    Medium,
-    /// Documentation, clean-up, nice to have.
-    Low,
-}
-
-impl Priority {
-    /// All of them, highest first.
-    pub const ALL: [Self; 3] = [Self::High, Self::Medium, Self::Low];
-
-    /// The word used in every file format.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::High => "high",
-            Self::Medium => "medium",
-            Self::Low => "low",
-        }
-    }
-
-    /// The priority a word stands for.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|p| p.as_str() == word)
+word_enum! {
+    /// How soon a task should be done. `High` sorts first.
+    Priority {
+        /// Unblocks others or was asked for.
+        High = "high",
+        /// Standard work; also the rank of a task without a priority.
+        Medium = "medium",
+        /// Documentation, clean-up, nice to have.
+        Low = "low",
     }
 }
 
-/// Why a run of a task was killed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum KillReason {
-    /// It ran longer than its stage may.
-    Timeout,
-    /// Its context was full and could not be compacted.
-    ContextLimit,
-}
-
-impl KillReason {
-    /// The word used in plan.jsonl.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Timeout => "timeout",
-            Self::ContextLimit => "context_limit",
-        }
-    }
-
-    /// The reason a word stands for.
-    pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Timeout, Self::ContextLimit].into_iter().find(|k| k.as_str() == word)
+word_enum! {
+    /// Why a run of a task was killed.
+    KillReason {
+        /// It ran longer than its stage may.
+        Timeout = "timeout",
+        /// Its context was full and could not be compacted.
+        ContextLimit = "context_limit",
     }
 }
 

@@ -7,36 +7,23 @@ use serde::Serialize;
 use super::lookup::Trust;
 use super::model::{Issue, Plan, State, Task};
 use super::select::{Obstacle, obstacles, runnable};
+use crate::word_enum::word_enum;
 
-/// What construct would do next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum Stage {
-    /// Break down what was killed.
-    Decompose,
-    /// Turn issues into tasks.
-    Investigate,
-    /// Work on tasks.
-    Build,
-    /// Check what is claimed to be done.
-    Verify,
-    /// Nothing is left.
-    Complete,
-    /// Work is left, and none of it can go on.
-    Blocked,
-}
-
-impl Stage {
-    /// The word that `ralph query stage` prints.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Decompose => "DECOMPOSE",
-            Self::Investigate => "INVESTIGATE",
-            Self::Build => "BUILD",
-            Self::Verify => "VERIFY",
-            Self::Complete => "COMPLETE",
-            Self::Blocked => "BLOCKED",
-        }
+word_enum! {
+    /// What construct would do next.
+    Stage {
+        /// Break down what was killed.
+        Decompose = "DECOMPOSE",
+        /// Turn issues into tasks.
+        Investigate = "INVESTIGATE",
+        /// Work on tasks.
+        Build = "BUILD",
+        /// Check what is claimed to be done.
+        Verify = "VERIFY",
+        /// Nothing is left.
+        Complete = "COMPLETE",
+        /// Work is left, and none of it can go on.
+        Blocked = "BLOCKED",
     }
 }
 

@@ -70,7 +70,6 @@ pub(super) struct Part {
     pub(super) section: Section,
     /// Without its header.
     pub(super) body: String,
-    /// Files that have it.
     pub(super) sources: Vec<String>,
 }
 

@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use crate::handoff;
 
-/// One field.
 #[derive(Debug, Serialize)]
 pub(crate) struct Field {
     name: String,

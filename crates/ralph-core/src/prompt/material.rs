@@ -114,7 +114,7 @@ pub struct Setback {
 }
 
 /// An approach that failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Rejection {
     /// What was tried, in a line or two.
     pub tried: String,

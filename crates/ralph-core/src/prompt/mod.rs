@@ -35,10 +35,10 @@ pub use budget::{LeftOut, Prompt, PromptSize, tokens};
 pub(crate) use fields::{Field, of_schema};
 pub use material::{Material, PastHandoff, Rejection, Setback, Skill, Spec};
 pub use role_values::ROLE_VARIABLES;
-pub(crate) use role_values::{RoleTask, RoleValues};
+pub(crate) use role_values::RoleValues;
 pub use section::Section;
 pub use stage_values::STAGE_VARIABLES;
-pub(crate) use stage_values::{StageItem, StageSpec, StageValues};
+pub(crate) use stage_values::{StageSpec, StageValues, TemplateItem};
 pub use templates::{TEMPLATES, Template, TemplateError, Templates};
 pub use values::VARIABLES;
 

@@ -6,8 +6,9 @@
 use serde::Serialize;
 
 use super::fields::Field;
-use super::markdown::{code, one_line};
+use super::markdown::code;
 use super::section::Section;
+use super::stage_values::TemplateItem;
 use crate::memory::index::{Category, JSON_FILE, MARKDOWN_FILE};
 
 /// The variables of these templates, and what they hold.
@@ -23,11 +24,10 @@ pub const ROLE_VARIABLES: [(&str, &str); 9] = [
     ("pass", "the name of the pass; empty in other roles"),
 ];
 
-/// What these templates see.
 #[derive(Debug, Serialize)]
 pub(crate) struct RoleValues {
     pub(crate) iteration: u32,
-    pub(crate) task: RoleTask,
+    pub(crate) task: TemplateItem,
     pub(crate) index_md: String,
     pub(crate) index_json: String,
     pub(crate) prompt_file: String,
@@ -35,19 +35,6 @@ pub(crate) struct RoleValues {
     pub(crate) categories: Vec<CategoryValues>,
     pub(crate) fields: Vec<Field>,
     pub(crate) pass: String,
-}
-
-/// The task at hand.
-#[derive(Debug, Serialize)]
-pub(crate) struct RoleTask {
-    id: String,
-    title: String,
-}
-
-impl RoleTask {
-    pub(crate) fn new(id: &str, title: &str) -> Self {
-        Self { id: code(id), title: one_line(title) }
-    }
 }
 
 #[derive(Debug, Serialize)]
@@ -58,7 +45,7 @@ pub(crate) struct CategoryValues {
 
 impl RoleValues {
     /// What all roles see. The prompt's file, headers and the pass are empty.
-    pub(crate) fn new(iteration: u32, task: RoleTask, fields: Vec<Field>) -> Self {
+    pub(crate) fn new(iteration: u32, task: TemplateItem, fields: Vec<Field>) -> Self {
         let category = |c: Category| CategoryValues { heading: c.heading(), kind: c.kind() };
         Self {
             iteration,
@@ -73,13 +60,16 @@ impl RoleValues {
         }
     }
 
-    /// One of everything.
     pub(super) fn sample() -> Self {
         Self {
             prompt_file: code(".ralph/context/prepared-prompt.md"),
             headers: vec![code(&Section::CurrentTask.header())],
             pass: "review".to_owned(),
-            ..Self::new(3, RoleTask::new("t-1a2b", "Parse the header"), super::fields::of_handoff())
+            ..Self::new(
+                3,
+                TemplateItem::new("t-1a2b", "Parse the header"),
+                super::fields::of_handoff(),
+            )
         }
     }
 }

@@ -21,17 +21,15 @@ pub const STAGE_VARIABLES: [(&str, &str); 5] = [
     ("task_fields", "of a new task in the answer: a list of `name`, `shape`, `about`, `required`"),
 ];
 
-/// What these templates see.
 #[derive(Debug, Serialize)]
 pub(crate) struct StageValues {
     pub(crate) spec: StageSpec,
-    pub(crate) item: StageItem,
+    pub(crate) item: TemplateItem,
     pub(crate) format: &'static str,
     pub(crate) fields: Vec<Field>,
     pub(crate) task_fields: Vec<Field>,
 }
 
-/// The spec at hand.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct StageSpec {
     name: String,
@@ -46,23 +44,22 @@ impl StageSpec {
 
 /// The task or issue at hand.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct StageItem {
+pub(crate) struct TemplateItem {
     id: String,
     title: String,
 }
 
-impl StageItem {
+impl TemplateItem {
     pub(crate) fn new(id: &str, title: &str) -> Self {
         Self { id: code(id), title: one_line(title) }
     }
 }
 
 impl StageValues {
-    /// One of everything.
     pub(super) fn sample() -> Self {
         Self {
             spec: StageSpec::new("header.md", Some("ralph/specs/header.md")),
-            item: StageItem::new("t-1a2b", "Parse the header"),
+            item: TemplateItem::new("t-1a2b", "Parse the header"),
             format: Format::Jsonl.file_name(),
             fields: super::fields::of_handoff(),
             task_fields: super::fields::of_handoff(),

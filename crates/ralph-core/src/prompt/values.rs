@@ -58,7 +58,6 @@ pub const VARIABLES: [(&str, &str); 20] = [
     ("handoff_fields", "the fields of a handoff: a list of `name`, `shape`, `about`, `required`"),
 ];
 
-/// What templates see.
 #[derive(Debug, Serialize)]
 pub(super) struct Values {
     format: &'static str,
@@ -71,7 +70,7 @@ pub(super) struct Values {
     gates: Vec<GateValues>,
     gate_failures: Vec<GateFailureValues>,
     setbacks: Vec<SetbackValues>,
-    rejections: Vec<RejectionValues>,
+    rejections: Vec<Rejection>,
     handoff: HandoffValues,
     constraints: Vec<ConstraintValues>,
     decisions: Vec<String>,
@@ -124,12 +123,6 @@ struct SetbackValues {
     detail: String,
     advice: &'static str,
     log: String,
-}
-
-#[derive(Debug, Serialize)]
-struct RejectionValues {
-    tried: String,
-    why: String,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -264,8 +257,8 @@ fn setback(setback: &Setback) -> SetbackValues {
     }
 }
 
-fn rejection(rejection: &Rejection) -> RejectionValues {
-    RejectionValues { tried: short(&rejection.tried), why: short(&rejection.why) }
+fn rejection(rejection: &Rejection) -> Rejection {
+    Rejection { tried: short(&rejection.tried), why: short(&rejection.why) }
 }
 
 fn constraints(handoff: &Handoff) -> Vec<ConstraintValues> {

@@ -222,7 +222,6 @@ fn why(text: &str) -> String {
     }
 }
 
-/// The first letter large.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters

@@ -22,9 +22,7 @@ pub struct Past {
     pub(super) waits: Vec<(i64, u64)>,
     /// The spec of each attempt of the history, where construct worked on one.
     of_attempt: Vec<Option<String>>,
-    /// The spec at work.
     pub(super) spec: Option<String>,
-    /// Since when ralph waits.
     waiting: Option<i64>,
 }
 
@@ -47,12 +45,9 @@ pub(super) struct SpecNote {
     pub(super) fate: SpecFate,
 }
 
-/// What became of it.
 #[derive(Clone, Debug)]
 pub(super) enum SpecFate {
-    /// One commit holds it.
     Committed { commit: String },
-    /// It was given up.
     Failed { why: String, kept: Option<String> },
 }
 

@@ -7,7 +7,6 @@ use jiff::tz::{Offset, TimeZone};
 use super::past::{Past, seconds};
 use crate::config::parse_duration;
 
-/// A day.
 const DAY: i64 = 24 * 60 * 60;
 
 /// From when on a report tells.

@@ -129,7 +129,6 @@ impl App {
         }
     }
 
-    /// The tasks.
     pub(super) fn tasks(&self) -> &[Card] {
         self.board.as_ref().map_or(&[], |board| &board.tasks)
     }

@@ -103,7 +103,6 @@ fn stuck(state: &State) -> usize {
     state.tasks.blocked + state.tasks.failed
 }
 
-/// How far it is.
 fn far(state: &State, width: u16) -> Line {
     let (tally, total) = (state.tasks, state.tasks_total);
     let wide = usize::from(width / 4).clamp(8, 30);
@@ -141,7 +140,6 @@ fn verdict(state: &State) -> (Style, &'static str) {
     }
 }
 
-/// Whether it is healthy.
 fn health(state: &State) -> Line {
     let (style, word) = verdict(state);
     let over = || state.recent.iter().filter(|row| row.fate != Fate::Open);
@@ -189,7 +187,6 @@ fn brief(state: &State) -> Line {
         .add(Style::Plain, format!("  {cost}"))
 }
 
-/// What needs somebody most.
 pub(super) fn need(state: &State) -> Line {
     match state.needs.as_slice() {
         [] => label("needs").add(Style::Plain, "nothing from you"),

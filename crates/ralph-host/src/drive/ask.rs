@@ -26,11 +26,9 @@ use crate::session::{SessionReport, Work, run_session};
 pub(super) struct Asking<'q> {
     /// Its place among all questions.
     pub(super) number: usize,
-    /// The question.
     pub(super) question: &'q Question<'q>,
     /// Its log, relative to the root.
     pub(super) log: String,
-    /// Where it works.
     pub(super) place: &'q Path,
 }
 
@@ -40,13 +38,11 @@ pub(super) struct Ended {
     pub(super) number: usize,
     /// What the question was about.
     pub(super) item: String,
-    /// Its answer.
     pub(super) answer: Answer,
     /// Dollars, where known.
     pub(super) cost: Option<f64>,
     /// Tokens in and out, where known.
     pub(super) tokens: Option<(u64, u64)>,
-    /// How long it took.
     pub(super) took_ms: u64,
     /// What it has let us know about contexts.
     pub(super) windows: Windows,
@@ -79,13 +75,11 @@ enum Words {
 
 /// What an agent's thread tells.
 enum News {
-    /// The agent said something.
     Event(Box<Event>),
     /// How a run went, in words.
     Note(String),
     /// How full its context is, or what was done about that.
     Context(String),
-    /// It has ended.
     Ended(Box<Result<Option<Ended>, ProcError>>),
 }
 

@@ -27,11 +27,9 @@ use crate::store::Durability;
 pub(super) struct Begun {
     /// As the journal has it.
     pub(super) started: Started,
-    /// The task.
     pub(super) task: Task,
     /// The tree as it was.
     pub(super) base: Checkpoint,
-    /// When it began.
     pub(super) at: Timestamp,
 }
 
@@ -39,7 +37,6 @@ pub(super) struct Begun {
 pub(super) struct Ended {
     /// As the journal has it.
     pub(super) end: BackendEnd,
-    /// What it changed.
     pub(super) changes: Changes,
     /// What the gates found, once they have run; nothing after a crash.
     pub(super) gates: Option<Box<GateFindings>>,

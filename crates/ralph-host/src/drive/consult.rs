@@ -41,27 +41,21 @@ use crate::store::Durability;
 pub(super) struct Question<'q> {
     /// What it is about, for people and for logs; empty when the role says it all.
     pub(super) item: String,
-    /// The prompt.
     pub(super) prompt: String,
     /// Whether an answer can be used: the verdict in one word, empty where there is none to tell.
     pub(super) check: &'q (dyn Fn(&Said) -> Result<&'static str, UnusableAnswer> + Sync),
 }
 
-/// What an agent answered.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Said {
     /// The text of its last answer.
     pub(super) text: String,
-    /// Its structured answer.
     pub(super) structured: Option<Value>,
 }
 
-/// How an agent ended.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
-    /// What it said.
     pub(super) said: Said,
-    /// How it ended.
     pub(super) outcome: Outcome,
     /// The verdict in one word, or why the answer cannot be used.
     pub(super) verdict: Result<&'static str, String>,
@@ -73,9 +67,7 @@ pub(super) struct Answer {
 pub(super) struct Consultation<'q> {
     /// What the agents are asked for, in one word.
     pub(super) role: &'static str,
-    /// On which terms.
     pub(super) terms: RoleTerms,
-    /// The questions.
     pub(super) questions: Vec<Question<'q>>,
     /// How many of them at once.
     pub(super) jobs: usize,

@@ -24,21 +24,16 @@ const MOST_SETBACKS: usize = 3;
 
 /// Where the parts of a prompt come from. The loop has one, and so has whoever only looks.
 pub(super) struct PromptSource<'a> {
-    /// The project.
     pub(super) root: &'a Path,
-    /// What is configured.
     pub(super) config: &'a Config,
-    /// The gates.
     pub(super) gates: &'a [Gate],
     /// The plan file, as people call it.
     pub(super) plan: &'a str,
-    /// What was tried before.
     pub(super) history: &'a History,
 }
 
 /// What a backend is told.
 pub(super) struct Told {
-    /// The prompt.
     pub(super) prompt: String,
     /// What goes beside it, where the backend takes such.
     pub(super) system: Option<String>,
@@ -46,9 +41,7 @@ pub(super) struct Told {
 
 /// A prompt, and what else came of making it.
 pub(super) struct Made {
-    /// The prompt.
     pub(super) prompt: Prompt,
-    /// What goes beside it.
     pub(super) system: Option<String>,
     /// Where all of it is to be written, when something was left out.
     pub(super) whole_file: String,

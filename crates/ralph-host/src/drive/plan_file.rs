@@ -16,7 +16,6 @@ use crate::store::{Kind, Said, Store, Syncing, Torn};
 /// The plan file in use.
 #[derive(Clone, Debug)]
 pub(super) struct PlanFile {
-    /// Where it is.
     pub(super) path: PathBuf,
     /// As people call it, and relative to the root where it is below it.
     pub(super) shown: String,
@@ -47,7 +46,6 @@ pub(super) enum Origin {
 /// A plan as it is on disk.
 #[derive(Clone, Debug)]
 pub(super) struct Loaded {
-    /// What it says.
     pub(super) plan: Rc<Plan>,
     /// An unfinished last line that was moved away.
     pub(super) torn: Option<Torn>,
@@ -65,7 +63,6 @@ impl PlanFile {
         &self.store
     }
 
-    /// Read it.
     pub(super) fn read(&self) -> Result<Loaded, DriveError> {
         let read = self
             .store

@@ -15,6 +15,7 @@ use ralph_core::gate::Gate;
 use ralph_core::plan::{Id, Plan, Task, Trust, obstacles};
 use ralph_core::prompt::Prompt;
 use ralph_core::view::Tally;
+use serde::Serialize;
 
 use super::attempt::{logged_iterations, max_retries, next_iteration};
 use super::error::DriveError;
@@ -96,8 +97,10 @@ pub enum Next {
 }
 
 /// How a backend is started.
+#[derive(Serialize)]
 pub struct CommandLine {
     /// The backend's name.
+    #[serde(rename = "name")]
     pub backend: String,
     /// The model asked for.
     pub model: Option<String>,
@@ -116,7 +119,8 @@ pub struct CommandLine {
 }
 
 /// What a backend reads from its standard input.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Input {
     /// Nothing.
     Nothing,
@@ -125,7 +129,7 @@ pub enum Input {
     /// The messages of a dialogue; the prompt is in one of them.
     Dialogue,
     /// This text, which is not the prompt alone.
-    Text(String),
+    Text(#[serde(skip)] String),
 }
 
 /// Find out what would happen.

@@ -18,7 +18,6 @@ use crate::store::Durability;
 
 /// What recovery has to go by.
 struct Found {
-    /// What it decides from.
     facts: Facts,
     /// What the attempt has changed, where the journal does not know it all.
     now: Option<Changes>,

@@ -269,7 +269,6 @@ impl<'a> Session<'a> {
         self.listener.on_event(&Event { timestamp: &self.clock.stamp(), kind });
     }
 
-    /// The loop begins.
     pub(super) fn start(&mut self) -> Result<(), DriveError> {
         self.land_finished_specs()?;
         let loaded = self.read_plan()?;

@@ -20,7 +20,6 @@ use crate::store::{Durability, replace};
 const PROGRESS: &str = "PROGRESS.md";
 
 impl Session<'_> {
-    /// What one commit holds.
     pub(super) fn scope(&self) -> CommitScope {
         match self.kind {
             Loop::Agent => CommitScope::Spec,

@@ -115,7 +115,6 @@ impl Terms {
 /// What an agent that is asked something may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Look at everything.
     Looks,
     /// Write too, and run what it likes. What it was not asked to write is undone.
     Writes,
@@ -124,11 +123,9 @@ pub(super) enum Access {
 /// On which terms an agent is asked something.
 #[derive(Clone, Debug)]
 pub(super) struct RoleTerms {
-    /// Whose settings it has.
     pub(super) stage: StageName,
     /// The JSON Schema of its answer.
     pub(super) schema: Value,
-    /// What it may do.
     pub(super) access: Access,
     /// Most turns, where its own setting says so.
     pub(super) max_turns: Option<u32>,

@@ -36,7 +36,6 @@ pub(super) struct Link {
 type Mailboxes = Mutex<Option<BTreeMap<u64, Arc<Mailbox>>>>;
 
 impl Link {
-    /// Start a supervisor.
     #[expect(clippy::disallowed_methods, reason = "this room is the one that spawns")]
     pub(super) fn start(program: &Path, run: &str, place: Option<&str>) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
@@ -78,7 +77,6 @@ impl Link {
         }
     }
 
-    /// Ask for something.
     pub(super) fn ask(&self, ask: &Ask, files: &[OwnedFd]) -> Result<(), Lost> {
         let files: Vec<BorrowedFd<'_>> = files.iter().map(AsFd::as_fd).collect();
         channel::send(&lock(&self.control), &ask.encode(), &files).map_err(|_| Lost)

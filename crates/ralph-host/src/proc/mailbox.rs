@@ -23,9 +23,7 @@ pub(super) enum Stream {
 pub(super) enum Mail {
     /// A piece of output.
     Piece(Stream, Vec<u8>),
-    /// A stream is over.
     End(Stream),
-    /// News from the supervisor.
     Told(Told),
     /// The supervisor is gone.
     Lost,
@@ -90,7 +88,6 @@ impl Mailbox {
         }
     }
 
-    /// Whether nothing waits.
     pub(super) fn is_empty(&self) -> bool {
         let queues = self.lock();
         queues.news.is_empty() && queues.output.is_empty()

@@ -61,7 +61,6 @@ impl Mark {
     }
 }
 
-/// Which processes are meant.
 #[derive(Clone, Copy, Debug)]
 enum Wanted<'a> {
     /// Those of a run.

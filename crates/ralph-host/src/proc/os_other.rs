@@ -21,7 +21,6 @@ pub(super) fn adopt_orphans() -> io::Result<()> {
     Ok(())
 }
 
-/// Every process there is.
 pub(super) fn processes() -> Vec<Process> {
     let text = ps(&["-axo", "pid=,ppid=,pgid=,state="]);
     let process = |line: &str| {

@@ -50,7 +50,6 @@ impl Tee {
         Self::new(Some(LogFile::new(path, most)))
     }
 
-    /// No log.
     pub(super) fn none() -> Self {
         Self::new(None)
     }

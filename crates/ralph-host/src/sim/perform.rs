@@ -16,8 +16,9 @@ use std::thread;
 use std::time::Duration;
 
 use ralph_core::backend::sim::{
-    Act, COMMAND, Escape, Limit, Line, Op, Performance, Signal, Spawn, Status, Stdout, path_bytes,
+    Act, COMMAND, Escape, Line, Op, Performance, Signal, Spawn, Stdout, path_bytes,
 };
+use ralph_core::backend::{LimitStatus, RateLimit, ToolStatus};
 use rustix::process::{Signal as Os, getpid, kill_process, setsid};
 
 use super::STRAY;
@@ -91,18 +92,19 @@ impl Stage {
 
     fn tool(&mut self, id: &str, act: &Act) -> io::Result<()> {
         let (status, text) = match act_on(act) {
-            Ok(text) => (Status::Ok, text),
-            Err(text) => (Status::Failed, text),
+            Ok(text) => (ToolStatus::Ok, text),
+            Err(text) => (ToolStatus::Failed, text),
         };
         let line = Line::ToolResult { id: id.to_owned(), status, text };
         self.print(line.render().as_bytes())
     }
 
-    fn limit(&mut self, status: Limit, resets_in: Option<Duration>) -> io::Result<()> {
+    fn limit(&mut self, status: LimitStatus, resets_in: Option<Duration>) -> io::Result<()> {
         let from_now =
             |time: Duration| self.clock.now().as_second().saturating_add_unsigned(time.as_secs());
         let resets_at = resets_in.map(from_now);
-        let line = Line::RateLimit { status, resets_at, kind: Some("five_hour".into()) };
+        let kind = Some("five_hour".into());
+        let line = Line::RateLimit(RateLimit { status, resets_at, kind });
         self.print(line.render().as_bytes())
     }
 

@@ -35,7 +35,6 @@ struct Kept {
     watched: Watched,
 }
 
-/// Its first line.
 #[derive(Serialize, Deserialize)]
 struct Head<'h> {
     link: Cow<'h, str>,

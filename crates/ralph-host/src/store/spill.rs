@@ -20,7 +20,6 @@ pub struct Spill {
     file: File,
     /// Lines in all.
     count: u64,
-    /// Bytes in the file.
     length: u64,
     /// Bytes that are not in it yet.
     waiting: Vec<u8>,

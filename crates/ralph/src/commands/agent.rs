@@ -8,7 +8,7 @@ use ralph_core::construct::apply::Existing;
 use ralph_core::inbox::Status;
 use ralph_host::drive::{self, AgentOptions, DriveError, Listener, Planning};
 
-use super::build::{drive_error, mend_ledger, setup};
+use super::build::{mend_ledger, setup};
 use super::loop_args::StageArgs;
 use super::permit::Access;
 use super::screen::{ScreenArgs, under_view};
@@ -64,13 +64,11 @@ enum Action {
 }
 
 impl AgentArgs {
-    /// What it does, as far as a backend is concerned.
     pub(crate) fn access(&self) -> Access {
         Access::Decide
     }
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &AgentArgs) -> Result<ExitCode, CommandError> {
     if let Some(Action::InstallService(args)) = &args.action {
         return service::run(context, args);
@@ -98,7 +96,7 @@ fn run_with(
         Ok(report) => Ok(ExitCode::from(report.exit_code())),
         // Once at most: nothing is left to recover then.
         Err(DriveError::SettingsMoved) => run_with(context, args, listener),
-        Err(e) => Err(drive_error(&e)),
+        Err(e) => Err(e.into()),
     }
 }
 
@@ -115,7 +113,6 @@ fn prepare(
     context.inbox()?;
     let file = context.plan_at(&context.project.plan_jsonl())?;
     let resolved = context.config_with(&flags, &file)?;
-    resolved.warnings.iter().for_each(out::warn);
     setup(context, &file, &resolved, args.stages.common.options())
 }
 
@@ -152,7 +149,7 @@ fn dry_run(
         }
     }
     let setup = prepare(context, args, listener)?;
-    let planned = drive::plan(setup, &plannings, listener).map_err(|e| drive_error(&e))?;
+    let planned = drive::plan(setup, &plannings, listener)?;
     let told = plan_spec::tell_dry(&names, &planned)?;
     Ok(if names.len() < pending.len() { ExitCode::from(3) } else { told })
 }

@@ -35,7 +35,6 @@ pub(crate) struct AttemptsArgs {
     json: bool,
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &AttemptsArgs) -> Result<ExitCode, CommandError> {
     let (history, running) = (context.history()?, context.running());
     let wanted = |view: &&AttemptView| args.task.as_ref().is_none_or(|id| view.started.task == *id);

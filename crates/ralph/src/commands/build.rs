@@ -18,7 +18,6 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::out;
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &BuildArgs) -> Result<ExitCode, CommandError> {
     under_view(context, &args.screen, args.common.view(), args.plan(), |listener| {
         run_with(context, args, listener)
@@ -42,7 +41,6 @@ pub(crate) fn run_with(
     let file = context.read_plan(&args.plan())?;
     known(args.task.as_deref(), &file)?;
     let resolved = context.config_with(&flags, &file)?;
-    resolved.warnings.iter().for_each(out::warn);
     run_loop(context, args, &file, &resolved, listener)
 }
 
@@ -60,16 +58,9 @@ pub(super) fn mend_ledger(
     context: &Context,
     listener: &mut dyn Listener,
 ) -> Result<(), CommandError> {
-    drive::mend_ledger(&context.project, &context.store(), &context.clock(), listener)
-        .map_err(|e| drive_error(&e))
+    Ok(drive::mend_ledger(&context.project, &context.store(), &context.clock(), listener)?)
 }
 
-/// A loop that could not go on.
-pub(super) fn drive_error(error: &DriveError) -> CommandError {
-    CommandError::new(error.to_string()).maybe_hint(error.hint())
-}
-
-/// The loop itself.
 fn run_loop(
     context: &Context,
     args: &BuildArgs,
@@ -82,7 +73,7 @@ fn run_loop(
         Ok(end) => Ok(ExitCode::from(exit_code(&end))),
         // Once at most: nothing is left to recover then.
         Err(DriveError::SettingsMoved) => run_with(context, args, listener),
-        Err(e) => Err(drive_error(&e)),
+        Err(e) => Err(e.into()),
     }
 }
 

@@ -71,7 +71,6 @@ impl BuildArgs {
         self.common.flags([flag("--max-iterations", "max_iterations", iterations)])
     }
 
-    /// What it does, as far as a backend is concerned.
     pub(crate) fn access(&self) -> Access {
         if self.dry_run { Access::Look } else { Access::Decide }
     }
@@ -100,7 +99,6 @@ pub(crate) enum StartMode {
 }
 
 impl StartArgs {
-    /// What it does, as far as a backend is concerned.
     pub(crate) fn access(&self) -> Access {
         match &self.mode {
             StartMode::Build(args) => args.access(),

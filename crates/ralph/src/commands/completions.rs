@@ -28,7 +28,6 @@ pub(crate) struct ManArgs {
     directory: Option<PathBuf>,
 }
 
-/// Run it.
 pub(crate) fn run(args: &CompletionsArgs) -> Result<ExitCode, CommandError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "ralph", &mut script);
@@ -36,7 +35,6 @@ pub(crate) fn run(args: &CompletionsArgs) -> Result<ExitCode, CommandError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Run it.
 pub(crate) fn man(args: &ManArgs) -> Result<ExitCode, CommandError> {
     match &args.directory {
         Some(directory) => {

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::args::{Common, PlanArgs};
 use crate::commands::control;
 use crate::commands::permit::Access;
-use crate::context::{Context, config_error};
+use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, Render};
 
@@ -56,7 +56,6 @@ enum Action {
 }
 
 impl ConfigArgs {
-    /// What it does, as far as a backend is concerned.
     pub(crate) fn access(&self) -> Access {
         match self.action {
             Action::Show { .. } | Action::Get { .. } => Access::Look,
@@ -65,7 +64,6 @@ impl ConfigArgs {
     }
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: ConfigArgs) -> Result<ExitCode, CommandError> {
     let render = args.common.render();
     match args.action {
@@ -89,7 +87,7 @@ fn resolved(context: &Context, plan: &PlanArgs) -> Result<Resolved, CommandError
         Err(_) if plan.plan.is_none() => sources.without_plan(),
         Err(error) => return Err(error),
     };
-    let resolved = resolved.map_err(config_error)?;
+    let resolved = resolved?;
     resolved.warnings.iter().for_each(out::warn);
     Ok(resolved)
 }
@@ -105,7 +103,7 @@ fn show(rows: &[Shown], render: Render) -> Result<(), CommandError> {
             vec![row.key.clone(), out::clip(&value, 48), format!("({})", row.origin)]
         })
         .collect();
-    out::table(&rows).into_iter().try_for_each(out::line)
+    out::print_table(&rows)
 }
 
 fn get(resolved: &Resolved, key: &str, render: Render) -> Result<(), CommandError> {
@@ -144,7 +142,7 @@ fn set_key(context: &Context, key: &str, value: &str, render: Render) -> Result<
         })?;
         // A value may be right alone and wrong beside the others.
         let sources = context.config_sources(ProjectText::Instead(&new))?;
-        sources.without_plan().map_err(config_error)?;
+        sources.without_plan()?;
         Ok((new, ()))
     })?;
     match render {

@@ -7,7 +7,7 @@ use ralph_core::config::flag_layer;
 use ralph_core::format::Format;
 use ralph_host::drive::{self, DriveError, Goal, Listener, Options};
 
-use super::build::{drive_error, mend_ledger, setup};
+use super::build::{mend_ledger, setup};
 use super::loop_args::StageArgs;
 use super::permit::Access;
 use super::screen::{ScreenArgs, under_view};
@@ -15,7 +15,6 @@ use super::spec_file;
 use crate::args::PlanArgs;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::out;
 
 /// Turn a spec into verified work: plan, investigate, build, verify, until it is satisfied
 ///
@@ -47,13 +46,11 @@ pub(crate) struct ConstructArgs {
 }
 
 impl ConstructArgs {
-    /// What it does, as far as a backend is concerned.
     pub(crate) fn access(&self) -> Access {
         Access::Decide
     }
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &ConstructArgs) -> Result<ExitCode, CommandError> {
     let view = args.stages.common.view();
     under_view(context, &args.screen, view, args.plan.clone(), |listener| {
@@ -84,7 +81,6 @@ fn run_with(
         None => spec_file::only(context, file.plan.current_spec.as_deref())?,
     };
     let resolved = context.config_with(&flags, &file)?;
-    resolved.warnings.iter().for_each(out::warn);
     let options = Options { resume: args.resume, ..args.stages.common.options() };
     let setup = setup(context, &file, &resolved, options)?;
     let goal = Goal { spec: spec.name, file: spec.file, text: spec.text, jobs: args.stages.jobs() };
@@ -92,6 +88,6 @@ fn run_with(
         Ok((end, _)) => Ok(ExitCode::from(end.exit_code())),
         // Once at most: nothing is left to recover then.
         Err(DriveError::SettingsMoved) => run_with(context, args, listener),
-        Err(e) => Err(drive_error(&e)),
+        Err(e) => Err(e.into()),
     }
 }

@@ -39,7 +39,6 @@ pub(crate) struct ConvertArgs {
     json: bool,
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &ConvertArgs) -> Result<ExitCode, CommandError> {
     let format = target(args)?;
     let file = context.read_plan(&PlanArgs { plan: Some(args.input.clone()) })?;
@@ -58,7 +57,7 @@ pub(crate) fn run(context: &Context, args: &ConvertArgs) -> Result<ExitCode, Com
 
 fn target(args: &ConvertArgs) -> Result<Format, CommandError> {
     if let Some(name) = &args.to {
-        let known = Format::ALL.into_iter().find(|f| f.name() == name);
+        let known = Format::ALL.into_iter().find(|f| f.as_str() == name);
         return known.ok_or_else(|| CommandError::usage(format!("unknown format {name}")));
     }
     Format::from_file_name(&args.output.to_string_lossy()).ok_or_else(|| {
@@ -94,7 +93,7 @@ fn report(
         (Render::Json, false) => {
             return out::json(&json!({
                 "output": shown,
-                "format": format.name(),
+                "format": format.as_str(),
                 "tasks": tasks,
                 "lost": lost,
             }));

@@ -65,7 +65,6 @@ impl Place {
     }
 }
 
-/// Run it.
 pub(crate) fn run(here: Option<&Path>, args: &DemoArgs) -> Result<ExitCode, CommandError> {
     let place = place(here, args)?;
     let root = place.path();
@@ -120,18 +119,14 @@ pub(super) fn make_project<'f>(
 ) -> Result<Runner, CommandError> {
     for (name, text) in files {
         let path = root.join(name);
-        match store::create(&path, text.as_bytes()) {
-            Ok(Created::New) => {}
-            Ok(Created::AlreadyThere) => {
-                return Err(CommandError::new(format!("{} is there already", path.display())));
-            }
-            Err(e) => return Err(CommandError::new(e.to_string()).maybe_hint(e.hint())),
+        if store::create(&path, text.as_bytes())? == Created::AlreadyThere {
+            return Err(CommandError::new(format!("{} is there already", path.display())));
         }
     }
     let context = Context::open(Some(root))?;
     // Its own name: two demos at once must not take each other's processes for their own.
     let runner = Runner::new(context.ids().ulid(context.clock().now()));
-    git::found(root, &runner, subject).map_err(git_error)?;
+    git::found(root, &runner, subject)?;
     Ok(runner)
 }
 
@@ -153,8 +148,8 @@ fn log(context: &Context, runner: &Runner) -> Result<Vec<String>, CommandError> 
     let root = context.project.root();
     let Some(git_dir) = context.project.git_dir() else { return Ok(Vec::new()) };
     let ledger = LedgerPaths::with_plan(PLAN);
-    let repo = Repo::open(root, git_dir, runner, &ledger).map_err(git_error)?;
-    let lines = repo.recent(20).map_err(git_error)?;
+    let repo = Repo::open(root, git_dir, runner, &ledger)?;
+    let lines = repo.recent(20)?;
     Ok(lines.iter().map(|line| format!("  {}", out::clean(line))).collect())
 }
 
@@ -185,10 +180,6 @@ fn ending(place: &Place) -> Vec<String> {
 
 fn tell(lines: &[String]) -> Result<(), CommandError> {
     lines.iter().try_for_each(out::line)
-}
-
-fn git_error(error: git::GitError) -> CommandError {
-    CommandError::new(error.to_string()).maybe_hint(error.hint())
 }
 
 /// How long a reader gets for one attempt, on a terminal.

@@ -14,7 +14,6 @@ use clap::Args;
 use ralph_core::format::{self, Format};
 use ralph_core::import::{self, Found, Import, ImportError, Kind, Placed, Target};
 use ralph_core::text::nearest;
-use ralph_host::FileError;
 use ralph_host::plan_store;
 use ralph_host::project_reader::ProjectReadError;
 use ralph_host::store::{self, Created};
@@ -72,7 +71,6 @@ struct Job {
     remarks: Vec<String>,
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &ImportArgs) -> Result<ExitCode, CommandError> {
     let (kind, path) = asked(args)?;
     let gathered = gather::gather(context, path)?;
@@ -106,7 +104,7 @@ fn asked(args: &ImportArgs) -> Result<(Option<Kind>, &str), CommandError> {
         (Some(kind), path) => Ok((Some(kind), path.unwrap_or("."))),
         (None, None) => Ok((None, first)),
         (None, Some(_)) => {
-            let names = Kind::ALL.map(Kind::name);
+            let names = Kind::ALL.map(Kind::as_str);
             let hint = match nearest(first, names) {
                 Some(near) => format!("did you mean {near}?"),
                 None => format!("it is one of {}", names.join(", ")),
@@ -237,7 +235,7 @@ fn write(context: &Context, job: &Job) -> Result<Import, CommandError> {
     let root = context.project.root();
     for placed in job.placed.iter().filter(|placed| !placed.is_there) {
         let path = root.join(&placed.path);
-        let made = store::create(&path, placed.document.text.as_bytes()).map_err(file_error)?;
+        let made = store::create(&path, placed.document.text.as_bytes())?;
         if made == Created::AlreadyThere {
             let message = format!("{} has just been made by somebody else", context.show(&path));
             return Err(CommandError::new(message).hint("import again: it will take another name"));
@@ -271,7 +269,7 @@ fn write_record(
     // The folder may not be there yet; a file of somebody else is never replaced, only added to.
     if old.is_none() {
         let text = import::with_blocks(None, kind, &import.record).unwrap_or_default();
-        if store::create(path, text.as_bytes()).map_err(file_error)? == Created::New {
+        if store::create(path, text.as_bytes())? == Created::New {
             return Ok(());
         }
     }
@@ -279,9 +277,4 @@ fn write_record(
         let text = import::with_blocks(old, kind, &import.record);
         Ok((text.unwrap_or_else(|| old.unwrap_or_default().to_owned()), ()))
     })
-}
-
-fn file_error(error: FileError) -> CommandError {
-    let hint = error.hint();
-    CommandError::new(error.to_string()).maybe_hint(hint)
 }

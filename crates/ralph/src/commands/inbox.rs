@@ -13,7 +13,7 @@ use ralph_host::drive::{self, Warnings};
 use ralph_host::plan_store::PlanError;
 use serde_json::json;
 
-use crate::commands::build::{drive_error, mend_ledger, setup};
+use crate::commands::build::{mend_ledger, setup};
 use crate::commands::permit::Access;
 use crate::commands::spec::existing_spec;
 use crate::commands::spec_file::untouched;
@@ -59,7 +59,6 @@ enum Action {
 }
 
 impl InboxArgs {
-    /// What it does, as far as a backend is concerned.
     pub(crate) fn access(&self) -> Access {
         match self.action {
             None | Some(Action::List) => Access::Look,
@@ -68,7 +67,6 @@ impl InboxArgs {
     }
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: InboxArgs) -> Result<ExitCode, CommandError> {
     let render = Render::from_flag(args.json);
     match args.action {
@@ -189,11 +187,11 @@ fn discard(context: &Context, entry: &Entry) -> Result<Option<String>, CommandEr
     let mut told = Warnings::default();
     mend_ledger(context, &mut told)?;
     let file = context.plan_at(&context.project.plan_jsonl())?;
-    let resolved = context.config_with(&[], &file)?;
+    let resolved = context.reader().config(&file, &[])?;
     let setup = setup(context, &file, &resolved, drive::Options::default())?;
-    let kept = drive::discard_spec(setup, entry, &mut told).map_err(|e| drive_error(&e));
+    let kept = drive::discard_spec(setup, entry, &mut told);
     told.0.iter().for_each(out::warn);
-    kept
+    Ok(kept?)
 }
 
 fn clear(context: &Context, render: Render) -> Result<(), CommandError> {
@@ -213,7 +211,6 @@ fn change<T>(
     })
 }
 
-/// Read its text strictly.
 fn parse<'t>(context: &Context, text: &'t str) -> Result<Inbox<'t>, CommandError> {
     let shown = context.show(&context.project.inbox());
     Ok(Inbox::parse(text).map_err(|e| PlanError::damaged(&shown, &e))?)

@@ -9,14 +9,13 @@ use std::process::ExitCode;
 use clap::Args;
 use ralph_core::format::{self, Format};
 use ralph_core::init::{self, Gate, IgnoreRules, Request, STARTER_FILE, Setup, Tree};
-use ralph_host::FileError;
 use ralph_host::store::{self, Created};
 use ralph_host::survey::survey;
 use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, LabelledRows, Render};
 
 /// Set a project up: a first spec, ralph.toml with quality gates, ignore rules
 ///
@@ -44,10 +43,9 @@ pub(crate) struct InitArgs {
 
 const IGNORE: &str = ".gitignore";
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &InitArgs) -> Result<ExitCode, CommandError> {
     let root = context.project.root();
-    let tree = survey(root).map_err(file_error)?;
+    let tree = survey(root)?;
     let mut request = request(context, args);
     let mut setup = set_up(&tree, &request)?;
     let render = Render::from_flag(args.json);
@@ -70,7 +68,7 @@ pub(crate) fn run(context: &Context, args: &InitArgs) -> Result<ExitCode, Comman
 }
 
 fn request(context: &Context, args: &InitArgs) -> Request {
-    let wanted = Format::ALL.into_iter().find(|f| Some(f.name()) == args.format.as_deref());
+    let wanted = Format::ALL.into_iter().find(|f| Some(f.as_str()) == args.format.as_deref());
     let empty = |format| {
         format::codec(format).empty(&super::convert::project_name(context), &context.now())
     };
@@ -89,7 +87,6 @@ fn is_asked() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal()
 }
 
-/// What was done.
 struct Done {
     created: Vec<String>,
     changed: Vec<String>,
@@ -105,7 +102,7 @@ fn carry_out(root: &Path, mut setup: Setup) -> Result<Done, CommandError> {
         changed.push(IGNORE.to_owned());
     }
     for file in std::mem::take(&mut setup.create) {
-        match store::create(&root.join(&file.path), file.text.as_bytes()).map_err(file_error)? {
+        match store::create(&root.join(&file.path), file.text.as_bytes())? {
             Created::New => created.push(file.path),
             Created::AlreadyThere => setup.kept.push(file.path),
         }
@@ -114,17 +111,12 @@ fn carry_out(root: &Path, mut setup: Setup) -> Result<Done, CommandError> {
 }
 
 fn add_ignore_rules(path: &Path) -> Result<bool, CommandError> {
-    let bytes = store::read(path).map_err(file_error)?.unwrap_or_default();
+    let bytes = store::read(path)?.unwrap_or_default();
     let Some(text) = String::from_utf8(bytes).ok().and_then(|text| init::with_rules(&text)) else {
         return Ok(false);
     };
-    store::replace(path, text.as_bytes()).map_err(file_error)?;
+    store::replace(path, text.as_bytes())?;
     Ok(true)
-}
-
-fn file_error(error: FileError) -> CommandError {
-    let hint = error.hint();
-    CommandError::new(error.to_string()).maybe_hint(hint)
 }
 
 impl Done {
@@ -163,28 +155,28 @@ impl Done {
                 place(context)
             ))?;
         } else {
-            out::table(&self.rows(context)).into_iter().try_for_each(out::line)?;
+            self.rows(context).print()?;
         }
         setup.problems.iter().for_each(|problem| out::warn(out::clean(&problem.to_string())));
         Ok(())
     }
 
-    fn rows(&self, context: &Context) -> Vec<Vec<String>> {
+    fn rows(&self, context: &Context) -> LabelledRows {
         let setup = &self.setup;
-        let mut rows = Vec::new();
+        let mut rows = LabelledRows::default();
         if context.project.root() != context.directory {
-            section(&mut rows, "Project:", [context.project.root().display().to_string()]);
+            rows.add("Project", [context.project.root().display().to_string()]);
         }
-        section(&mut rows, "Created:", self.created.iter().cloned());
-        section(&mut rows, "Changed:", self.changed.iter().map(|f| format!("{f} (rules added)")));
-        section(&mut rows, "Kept:", setup.kept.iter().cloned());
-        section(&mut rows, "Imported:", setup.imported.iter().cloned());
+        rows.add("Created", &self.created);
+        rows.add("Changed", self.changed.iter().map(|f| format!("{f} (rules added)")));
+        rows.add("Kept", &setup.kept);
+        rows.add("Imported", &setup.imported);
         let found = setup.found.iter().map(|f| format!("{} ({})", f.stack, f.evidence));
-        section(&mut rows, "Found:", found);
-        section(&mut rows, "Gates:", out::table(&setup.gates.iter().map(gate).collect::<Vec<_>>()));
-        section(&mut rows, "Note:", setup.notes.iter().cloned());
+        rows.add("Found", found);
+        rows.add("Gates", out::table(&setup.gates.iter().map(gate).collect::<Vec<_>>()));
+        rows.add("Note", &setup.notes);
         let starter = self.created.iter().any(|file| file == STARTER_FILE);
-        section(&mut rows, "Next:", next_steps(context, starter));
+        rows.add("Next", next_steps(context, starter));
         rows
     }
 }
@@ -209,14 +201,6 @@ fn next_steps(context: &Context, starter: bool) -> Vec<String> {
         false => "write a spec into ralph/specs/, or `ralph task add \"…\"`".to_owned(),
     };
     git.into_iter().chain([spec]).collect()
-}
-
-/// Rows of a table: the label once, then one line an item.
-fn section(rows: &mut Vec<Vec<String>>, label: &str, items: impl IntoIterator<Item = String>) {
-    for (n, item) in items.into_iter().enumerate() {
-        let label = if n == 0 { label } else { "" };
-        rows.push(vec![label.to_owned(), out::clean(&item)]);
-    }
 }
 
 #[cfg(test)]

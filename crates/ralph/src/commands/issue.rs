@@ -50,7 +50,6 @@ enum Action {
 }
 
 impl IssueArgs {
-    /// What it does, as far as a backend is concerned.
     pub(crate) fn access(&self) -> Access {
         match self.action {
             Action::List => Access::Look,
@@ -60,7 +59,6 @@ impl IssueArgs {
     }
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: IssueArgs) -> Result<ExitCode, CommandError> {
     let render = args.common.render();
     match args.action {
@@ -129,7 +127,7 @@ fn list(context: &Context, plan: &PlanArgs, render: Render) -> Result<(), Comman
     if rows.is_empty() {
         return out::line("No open issues.");
     }
-    out::table(&rows).into_iter().try_for_each(out::line)
+    out::print_table(&rows)
 }
 
 fn done(context: &Context, plan: &PlanArgs, id: &Id, render: Render) -> Result<(), CommandError> {

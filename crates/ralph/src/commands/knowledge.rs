@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, LabelledRows, Render};
 
 /// Look at what the agents have learned: the knowledge index
 ///
@@ -100,7 +100,6 @@ impl Texts {
     }
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &KnowledgeArgs) -> Result<ExitCode, CommandError> {
     let render = Render::from_flag(args.json);
     let texts = Texts::read(context)?;
@@ -228,28 +227,24 @@ fn show(
     }
     out::line(out::clean(item.id.as_deref().unwrap_or_default()))?;
     out::line(format!("  {}", out::clean(&item.text)))?;
-    let mut rows = vec![("category", heading(item))];
-    rows.push(("status", status(item).unwrap_or_else(|| "in force".to_owned())));
-    let join = |words: &[String]| out::clean(&words.join(", "));
-    if !item.sources.is_empty() {
-        let iterations: Vec<String> = item.sources.iter().map(u64::to_string).collect();
-        rows.push(("iterations", iterations.join(", ")));
-    }
-    for (name, words) in
-        [("tasks", &item.tasks), ("tags", &item.tags), ("supersedes", &item.supersedes)]
-    {
-        if !words.is_empty() {
-            rows.push((name, join(words)));
-        }
-    }
-    let root = context.project.root();
-    rows.push(match item.line {
-        Some(line) => ("file", format!("{}:{line}", context.show(&root.join(MARKDOWN_FILE)))),
-        None => ("file", context.show(&root.join(JSON_FILE))),
-    });
-    let rows: Vec<Vec<String>> =
-        rows.into_iter().map(|(name, value)| vec![format!("{name}:"), value]).collect();
-    out::table(&rows).into_iter().try_for_each(out::line)
+    let mut rows = LabelledRows::default();
+    rows.add("category", [heading(item)]);
+    rows.add("status", [status(item).unwrap_or_else(|| "in force".to_owned())]);
+    let joined = |words: &[String]| (!words.is_empty()).then(|| words.join(", "));
+    let iterations: Vec<String> = item.sources.iter().map(u64::to_string).collect();
+    rows.add("iterations", joined(&iterations));
+    rows.add("tasks", joined(&item.tasks));
+    rows.add("tags", joined(&item.tags));
+    rows.add("supersedes", joined(&item.supersedes));
+    let shown = |file| context.show(&context.project.root().join(file));
+    rows.add(
+        "file",
+        [match item.line {
+            Some(line) => format!("{}:{line}", shown(MARKDOWN_FILE)),
+            None => shown(JSON_FILE),
+        }],
+    );
+    rows.print()
 }
 
 /// What is wrong with both files, and how many entries are in force; nothing when there is no index.

@@ -27,7 +27,6 @@ pub(crate) struct LogArgs {
     number: Option<usize>,
 }
 
-/// One line of history.
 #[derive(Serialize)]
 struct Entry {
     #[serde(rename = "event")]
@@ -38,7 +37,6 @@ struct Entry {
     at: Option<String>,
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &LogArgs) -> Result<ExitCode, CommandError> {
     let file = context.read_plan(&args.common.plan)?;
     let entries: Vec<Entry> =
@@ -61,7 +59,7 @@ pub(crate) fn run(context: &Context, args: &LogArgs) -> Result<ExitCode, Command
             vec![e.id.clone(), e.what.to_owned(), when, text]
         })
         .collect();
-    out::table(&rows).into_iter().try_for_each(out::line)?;
+    out::print_table(&rows)?;
     Ok(ExitCode::SUCCESS)
 }
 

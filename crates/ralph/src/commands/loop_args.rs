@@ -109,7 +109,6 @@ impl LoopArgs {
         Render::from_flag(self.json)
     }
 
-    /// What to show.
     pub(crate) fn view(&self) -> View {
         match (self.json, self.quiet) {
             (true, _) => View::Json,

@@ -48,7 +48,6 @@ use crate::args::{Cli, Command};
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Run what was typed.
 pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
     let here = cli.directory.as_deref();
     permit::check(access(&cli.command), here)?;

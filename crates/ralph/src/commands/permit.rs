@@ -23,20 +23,16 @@ use crate::error::CommandError;
 /// What a command does, as far as a backend is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// It only looks.
     Look,
     /// It says something that a backend may say; the command itself sees to the rest.
     Say,
-    /// It is for people.
     Decide,
 }
 
 /// The attempt that a command runs in.
 #[derive(Clone, Debug)]
 pub(crate) struct Inside {
-    /// Its id.
     pub(crate) attempt: String,
-    /// Its number.
     pub(crate) iteration: u32,
     /// The task it is about.
     pub(crate) task: Id,

@@ -6,18 +6,16 @@ use ralph_core::construct::apply::Existing;
 use ralph_host::drive::{Look, Planning, preview_plan};
 use serde_json::{Value, json};
 
-use super::preview::{Rows, backend_json, input, shell_line};
+use super::preview::{input, shell_line};
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, LabelledRows, Render};
 
-/// Show it.
 pub(super) fn run(
     look: &Look<'_>,
     plannings: &[Planning],
     render: Render,
 ) -> Result<ExitCode, CommandError> {
-    let found = preview_plan(look, plannings)
-        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+    let found = preview_plan(look, plannings)?;
     if let Some(missing) = found.iter().find(|one| one.command.found.is_none()) {
         out::warn(format!("nobody could be asked: {} is not installed", missing.command.program));
     }
@@ -28,7 +26,7 @@ pub(super) fn run(
             .map(|(planning, one)| {
                 json!({
                     "spec": planning.spec, "open_tasks": fate(planning),
-                    "prompt": one.prompt, "backend": backend_json(&one.command),
+                    "prompt": one.prompt, "backend": one.command,
                 })
             })
             .collect();
@@ -36,16 +34,16 @@ pub(super) fn run(
         return Ok(ExitCode::SUCCESS);
     }
     for (planning, one) in plannings.iter().zip(&found) {
-        let mut rows = Rows(Vec::new());
-        rows.add("Plan", [look.shown.to_owned()]);
+        let mut rows = LabelledRows::default();
+        rows.add("Plan", [look.shown]);
         let name = planning.spec.as_deref().unwrap_or("what was typed");
-        rows.add("Spec", [format!("{}; its open tasks {}", out::clean(name), fate(planning))]);
+        rows.add("Spec", [format!("{name}; its open tasks {}", fate(planning))]);
         let model = one.command.model.as_ref().map(|m| format!(" {m}")).unwrap_or_default();
         rows.add("Backend", [format!("{}{model}", one.command.backend)]);
         rows.add("Command", [shell_line(&one.command)]);
         rows.add("Input", [input(&one.command)]);
-        rows.add("Files", one.command.files.iter().cloned());
-        out::table(&rows.0).into_iter().try_for_each(out::line)?;
+        rows.add("Files", &one.command.files);
+        rows.print()?;
         let size = out::count(one.prompt.len(), "byte");
         out::line(format!("\nPrompt ({size}):\n"))?;
         out::raw(&one.prompt)?;

@@ -14,7 +14,7 @@ use ralph_core::format::{Format, codec};
 use ralph_core::plan::{Plan, Task};
 use ralph_host::drive::{self, DriveError, Look, Planned, Planning};
 
-use super::build::{drive_error, mend_ledger, setup};
+use super::build::{mend_ledger, setup};
 use super::loop_args::LoopArgs;
 use super::permit::Access;
 use super::plan_preview;
@@ -69,13 +69,11 @@ fn format_of(word: &str) -> Result<Format, String> {
 }
 
 impl PlanSpecArgs {
-    /// What it does, as far as a backend is concerned.
     pub(crate) fn access(&self) -> Access {
         if self.dry_run { Access::Look } else { Access::Decide }
     }
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &PlanSpecArgs) -> Result<ExitCode, CommandError> {
     let flags = args.common.flags([]);
     flag_layer(&flags).map_err(|errors| CommandError::usage(errors.to_string()))?;
@@ -98,7 +96,6 @@ pub(crate) fn run(context: &Context, args: &PlanSpecArgs) -> Result<ExitCode, Co
         return Ok(ExitCode::SUCCESS);
     };
     let resolved = context.config_with(&flags, &file)?;
-    resolved.warnings.iter().for_each(out::warn);
     if args.dry_run {
         let look = Look {
             project: &context.project,
@@ -124,7 +121,7 @@ pub(crate) fn run(context: &Context, args: &PlanSpecArgs) -> Result<ExitCode, Co
         Ok(planned) => tell(context, &path, &planned, args.common.render()),
         // Once at most: nothing is left to recover then.
         Err(DriveError::SettingsMoved) => run(context, args),
-        Err(e) => Err(drive_error(&e)),
+        Err(e) => Err(e.into()),
     }
 }
 
@@ -228,7 +225,6 @@ fn existing(
     })
 }
 
-/// What came of it.
 fn tell(
     context: &Context,
     path: &std::path::Path,
@@ -279,5 +275,5 @@ fn table(tasks: &[&Task]) -> Result<(), CommandError> {
             vec![format!("  {}", task.id), priority.to_owned(), name]
         })
         .collect();
-    out::table(&rows).into_iter().try_for_each(out::line)
+    out::print_table(&rows)
 }

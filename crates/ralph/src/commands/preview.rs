@@ -15,9 +15,8 @@ use super::build::options;
 use super::build_args::BuildArgs;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, LabelledRows, Render};
 
-/// Run it.
 pub(super) fn run(
     context: &Context,
     args: &BuildArgs,
@@ -28,7 +27,6 @@ pub(super) fn run(
         return Err(ProjectReadError::MissingPlan(file.shown.clone()).into());
     }
     let resolved = context.config_with(flags, &file)?;
-    resolved.warnings.iter().for_each(out::warn);
     let gates = gate::resolve(&resolved.config, &file.plan);
     let path = file.path.strip_prefix(context.project.root()).unwrap_or(&file.path);
     let shown = path.display().to_string();
@@ -43,8 +41,7 @@ pub(super) fn run(
         clock: context.clock(),
     };
     let runner = Runner::new(format!("look-{}", std::process::id()));
-    let found = preview(&look, &runner)
-        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+    let found = preview(&look, &runner)?;
     found.warnings.iter().for_each(out::warn);
     match args.common.render() {
         Render::Json => out::json(&as_json(&found, &gates, &shown))?,
@@ -57,13 +54,13 @@ pub(super) fn run(
 }
 
 fn people(found: &Preview, gates: &[Gate], plan: &str) -> Result<(), CommandError> {
-    let mut rows = Rows(Vec::new());
+    let mut rows = LabelledRows::default();
     let tally = found.tally;
     rows.add(
         "Plan",
         [format!("{plan}, {} of {} done", tally.finished(), out::count(tally.total(), "task"))],
     );
-    rows.add("First", found.recovers.clone());
+    rows.add("First", &found.recovers);
     match &found.next {
         Next::End(end) => rows.add("Next", [format!("nothing: {}", end.reason())]),
         Next::Attempt { iteration, task, max_retries, .. } => {
@@ -71,41 +68,29 @@ fn people(found: &Preview, gates: &[Gate], plan: &str) -> Result<(), CommandErro
                 0 => String::new(),
                 n => format!(", retry {n} of {max_retries}"),
             };
-            let name = out::clean(&task.name);
-            rows.add("Next", [format!("{}  {name}  (iteration {iteration}{retry})", task.id)]);
+            let next = format!("{}  {}  (iteration {iteration}{retry})", task.id, task.name);
+            rows.add("Next", [next]);
         }
     }
-    rows.add("Waiting", found.waiting.iter().map(|(id, why)| format!("{id}  {}", out::clean(why))));
+    rows.add("Waiting", found.waiting.iter().map(|(id, why)| format!("{id}  {why}")));
     if let Next::Attempt { command, commit, .. } = &found.next {
         let model = command.model.as_ref().map(|m| format!(" {m}")).unwrap_or_default();
         rows.add("Backend", [format!("{}{model}", command.backend)]);
         rows.add("Command", [shell_line(command)]);
         rows.add("Variables", [command.env.join(", ")]);
         rows.add("Input", [input(command)]);
-        rows.add("Files", command.files.iter().cloned());
+        rows.add("Files", &command.files);
         rows.add("Gates", gates.iter().map(gate_line));
         rows.add("Commit", [commit.clone().unwrap_or_else(|| "nothing is committed".into())]);
     }
     rows.add("Limits", [limits(found)]);
-    out::table(&rows.0).into_iter().try_for_each(out::line)?;
+    rows.print()?;
     if let Next::Attempt { prompt, .. } = &found.next {
         let size = out::count(prompt.text.len(), "byte");
         out::line(format!("\nPrompt ({size}):\n"))?;
         out::raw(&prompt.text)?;
     }
     Ok(())
-}
-
-pub(super) struct Rows(pub(super) Vec<Vec<String>>);
-
-impl Rows {
-    /// Lines under one title; no lines, no title.
-    pub(super) fn add(&mut self, title: &str, lines: impl IntoIterator<Item = String>) {
-        for (n, line) in lines.into_iter().enumerate() {
-            let title = if n == 0 { format!("{title}:") } else { String::new() };
-            self.0.push(vec![title, line]);
-        }
-    }
 }
 
 /// The command as it could be typed.
@@ -134,7 +119,7 @@ pub(super) fn input(command: &CommandLine) -> String {
 fn gate_line(gate: &Gate) -> String {
     let need = if gate.need == Need::Required { "required" } else { "optional" };
     let limit = render_duration(gate.timeout);
-    format!("{}  {}  ({need}, at most {limit})", gate.name, out::clean(&gate.command))
+    format!("{}  {}  ({need}, at most {limit})", gate.name, gate.command)
 }
 
 fn limits(found: &Preview) -> String {
@@ -174,29 +159,11 @@ fn as_json(found: &Preview, gates: &[Gate], plan: &str) -> Value {
         Next::Attempt { iteration, task, max_retries, prompt, command, commit } => json!({
             "iteration": iteration, "task": task, "max_retries": max_retries,
             "prompt": prompt.text, "commit": commit,
-            "backend": backend_json(command),
+            "backend": command,
         }),
     };
     if let (Some(all), Value::Object(more)) = (value.as_object_mut(), more) {
         all.extend(more);
     }
     value
-}
-
-/// How a backend would be started.
-pub(super) fn backend_json(command: &CommandLine) -> Value {
-    json!({
-        "name": command.backend, "model": command.model, "program": command.program,
-        "found": command.found, "args": command.args, "env": command.env,
-        "stdin": stdin_word(&command.stdin), "files": command.files,
-    })
-}
-
-fn stdin_word(input: &Input) -> &'static str {
-    match input {
-        Input::Nothing => "nothing",
-        Input::Prompt => "prompt",
-        Input::Dialogue => "dialogue",
-        Input::Text(_) => "text",
-    }
 }

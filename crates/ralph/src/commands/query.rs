@@ -49,7 +49,6 @@ enum Question {
     Inbox,
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &QueryArgs) -> Result<ExitCode, CommandError> {
     let read = || context.read_plan(&args.plan);
     match &args.question {

@@ -11,9 +11,9 @@ use ralph_host::store::RunLock;
 use serde_json::json;
 
 use crate::commands::permit::Access;
-use crate::context::{Context, git_error};
+use crate::context::Context;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, LabelledRows, Render};
 
 /// Show what an interrupted run left, or go on without it
 ///
@@ -39,13 +39,11 @@ pub(crate) struct RecoverArgs {
 }
 
 impl RecoverArgs {
-    /// What it does, as far as a backend is concerned.
     pub(crate) fn access(&self) -> Access {
         if self.forget { Access::Decide } else { Access::Look }
     }
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &RecoverArgs) -> Result<ExitCode, CommandError> {
     let render = Render::from_flag(args.json);
     let runner = Runner::new(format!("recover-{}", std::process::id()));
@@ -64,9 +62,9 @@ fn look(context: &Context, runner: &Runner, render: Render) -> Result<(), Comman
     let store = context.store();
     let running = RunLock::acquire(&context.project.state_dir(), store.holder()).err();
     let repo = context.repo(runner)?;
-    let dirty = repo.dirty().map_err(|e| git_error(&e))?;
+    let dirty = repo.dirty()?;
     let paths: Vec<String> = dirty.iter().map(ToString::to_string).collect();
-    let salvages = repo.salvages().map_err(|e| git_error(&e))?;
+    let salvages = repo.salvages()?;
     let kept: Vec<Salvage> =
         salvages.into_iter().filter(|s| s.of.attempt.starts_with(&open.started.attempt)).collect();
     let started = &open.started;
@@ -79,21 +77,18 @@ fn look(context: &Context, runner: &Runner, render: Render) -> Result<(), Comman
             "salvage": kept.iter().map(|s| &s.name).collect::<Vec<_>>(), "next": next,
         }}));
     }
-    let name = out::clean(&started.name);
     let files = match &paths[..] {
         [] => "none".to_owned(),
         paths => format!("{}  {}", paths.len(), out::clip(&paths.join(", "), 200)),
     };
-    let mut rows = vec![
-        ["Attempt:".to_owned(), format!("{} (iteration {})", started.attempt, started.iteration)],
-        ["Task:".to_owned(), format!("{}  {name}", started.task)],
-        ["Phase:".to_owned(), phase.to_owned()],
-        ["Uncommitted:".to_owned(), files],
-    ];
-    rows.extend(kept.iter().map(|kept| ["Kept as:".to_owned(), kept.name.clone()]));
-    rows.push(["Next:".to_owned(), running.unwrap_or_else(|| next.to_owned())]);
-    let rows: Vec<Vec<String>> = rows.into_iter().map(Vec::from).collect();
-    out::table(&rows).into_iter().try_for_each(out::line)
+    let mut rows = LabelledRows::default();
+    rows.add("Attempt", [format!("{} (iteration {})", started.attempt, started.iteration)]);
+    rows.add("Task", [format!("{}  {}", started.task, started.name)]);
+    rows.add("Phase", [phase]);
+    rows.add("Uncommitted", [files]);
+    kept.iter().for_each(|kept| rows.add("Kept as", [&kept.name]));
+    rows.add("Next", [running.as_deref().unwrap_or(next)]);
+    rows.print()
 }
 
 /// How far it came, and what `ralph build` does about it.
@@ -118,8 +113,7 @@ fn phase(open: &OpenAttempt) -> (&'static str, &'static str) {
 }
 
 fn forget(context: &Context, runner: &Runner, render: Render) -> Result<(), CommandError> {
-    let forgotten = drive::forget(&context.project, &context.store(), context.clock(), runner)
-        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+    let forgotten = drive::forget(&context.project, &context.store(), context.clock(), runner)?;
     let Some(forgotten) = forgotten else {
         return match render {
             Render::Json => out::json(&json!({ "forgotten": null })),

@@ -11,7 +11,7 @@ use ralph_host::store::{put_view, read_entries};
 
 use crate::args::{Common, PlanArgs};
 use crate::commands::permit::Access;
-use crate::context::{Context, git_error};
+use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, Render};
 
@@ -39,13 +39,11 @@ pub(crate) struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// What it does, as far as a backend is concerned.
     pub(crate) fn access(&self) -> Access {
         if self.html.is_some() { Access::Decide } else { Access::Look }
     }
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &ReportArgs) -> Result<ExitCode, CommandError> {
     let report = report(context, args)?;
     match (&args.html, args.common.render()) {
@@ -62,8 +60,7 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> Result<ExitCode, Comm
 
 fn report(context: &Context, args: &ReportArgs) -> Result<Report, CommandError> {
     let mut past = Past::default();
-    read_entries(&context.project.state_dir(), &mut |entry| past.add(entry))
-        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+    read_entries(&context.project.state_dir(), &mut |entry| past.add(entry))?;
     let file = context.read_plan(&plan_args(context, args, &past))?;
     let inbox = context.inbox()?;
     let (on_branch, ledger) = ask_git(context, &past.commits())?;
@@ -101,14 +98,13 @@ fn ask_git(
     }
     let runner = Runner::new(format!("report-{}", std::process::id()));
     let repo = context.repo(&runner)?;
-    let on_branch = repo.on_branch(commits).map_err(|e| git_error(&e))?;
-    let ledger = repo.ledger_in_git().map_err(|e| git_error(&e))?;
+    let on_branch = repo.on_branch(commits)?;
+    let ledger = repo.ledger_in_git()?;
     Ok((Some(on_branch), ledger))
 }
 
 fn write_page(context: &Context, file: &Path, report: &Report) -> Result<(), CommandError> {
     let path = context.directory.join(file);
-    put_view(&path, report.html().as_bytes())
-        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+    put_view(&path, report.html().as_bytes())?;
     out::line(format!("Written: {}", context.show(&path)))
 }

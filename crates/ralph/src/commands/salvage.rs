@@ -14,7 +14,7 @@ use ralph_host::store::RunLock;
 use serde_json::{Value, json};
 
 use crate::commands::permit::Access;
-use crate::context::{Context, config_error, git_error};
+use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, Render};
 
@@ -83,7 +83,6 @@ enum Action {
 }
 
 impl SalvageArgs {
-    /// What it does, as far as a backend is concerned.
     pub(crate) fn access(&self) -> Access {
         match self.action {
             Action::List | Action::Diff { .. } => Access::Look,
@@ -92,7 +91,6 @@ impl SalvageArgs {
     }
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &SalvageArgs) -> Result<ExitCode, CommandError> {
     let runner = Runner::new(format!("salvage-{}", std::process::id()));
     let kept = Kept {
@@ -132,12 +130,12 @@ struct Kept<'a> {
 
 impl Kept<'_> {
     fn all(&self) -> Result<Vec<Salvage>, CommandError> {
-        self.repo.salvages().map_err(|e| git_error(&e))
+        Ok(self.repo.salvages()?)
     }
 
     fn list(&self) -> Result<(), CommandError> {
         let all = self.all()?;
-        let files = self.repo.salvage_files(&all).map_err(|e| git_error(&e))?;
+        let files = self.repo.salvage_files(&all)?;
         let lines = all.iter().zip(&files);
         if self.render == Render::Json {
             return out::json(
@@ -161,7 +159,7 @@ impl Kept<'_> {
                 kept.of.attempt.clone(),
             ]
         }));
-        out::table(&rows).into_iter().try_for_each(out::line)
+        out::print_table(&rows)
     }
 
     fn as_json(&self, kept: &Salvage, files: &[RepoPath]) -> Value {
@@ -195,7 +193,6 @@ impl Kept<'_> {
         }
     }
 
-    /// A salvage in words.
     fn name(&self, kept: &Salvage) -> String {
         match self.view(kept) {
             Some(view) => {
@@ -250,7 +247,7 @@ impl Kept<'_> {
 
     fn diff(&self, which: &str) -> Result<(), CommandError> {
         let kept = self.find(which)?;
-        let patch = self.repo.salvage_diff(&kept).map_err(|e| git_error(&e))?;
+        let patch = self.repo.salvage_diff(&kept)?;
         match self.render {
             Render::Json => {
                 out::json(&json!({ "ref": kept.name, "patch": String::from_utf8_lossy(&patch) }))
@@ -263,12 +260,10 @@ impl Kept<'_> {
         let kept = self.find(which)?;
         let name = self.name(&kept);
         let store = self.context.store();
-        let _no_loop = RunLock::acquire(&self.context.project.state_dir(), store.holder())
-            .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
-        let mut files =
-            self.repo.salvage_files(std::slice::from_ref(&kept)).map_err(|e| git_error(&e))?;
+        let _no_loop = RunLock::acquire(&self.context.project.state_dir(), store.holder())?;
+        let mut files = self.repo.salvage_files(std::slice::from_ref(&kept))?;
         let files = files.pop().unwrap_or_default();
-        self.repo.salvage_restore(&kept).map_err(|e| misfit(&e, &kept, &name))?;
+        self.repo.salvage_restore(&kept).map_err(|e| misfit(e, &kept, &name))?;
         if self.render == Render::Json {
             return out::json(&json!({ "ref": kept.name, "files": files }));
         }
@@ -282,13 +277,13 @@ impl Kept<'_> {
             Some(keep) => Retire::Beyond(keep),
             None => {
                 let sources = self.context.config_sources(ProjectText::OnDisk)?;
-                let config = sources.without_plan().map_err(config_error)?.config;
+                let config = sources.without_plan()?.config;
                 retirement(&config, self.context.clock().now())
             }
         };
-        let gone = self.repo.retired(rule, underway(&self.history)).map_err(|e| git_error(&e))?;
+        let gone = self.repo.retired(rule, underway(&self.history))?;
         if doing == Doing::It {
-            self.repo.retire(&gone).map_err(|e| git_error(&e))?;
+            self.repo.retire(&gone)?;
         }
         let others: Vec<&str> = gone.others.iter().map(|other| other.name.as_str()).collect();
         if self.render == Render::Json {
@@ -308,8 +303,8 @@ impl Kept<'_> {
 }
 
 /// It does not fit what is there now.
-fn misfit(error: &GitError, kept: &Salvage, name: &str) -> CommandError {
-    let GitError::Failed { message, .. } = error else { return git_error(error) };
+fn misfit(error: GitError, kept: &Salvage, name: &str) -> CommandError {
+    let GitError::Failed { message, .. } = &error else { return error.into() };
     let why: Vec<&str> = message.lines().filter_map(|line| line.strip_prefix("error: ")).collect();
     let attempt = &kept.of.attempt;
     let mut told = CommandError::new(format!(

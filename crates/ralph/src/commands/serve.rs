@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use ralph_host::proc::open_in_browser;
-use ralph_web::{Options, Remote, ServeError, Server};
+use ralph_web::{Options, Remote, Server};
 use serde_json::json;
 
 use crate::args::Common;
@@ -45,7 +45,6 @@ pub(crate) struct ServeArgs {
     open: bool,
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &ServeArgs) -> Result<ExitCode, CommandError> {
     let options = Options {
         bind: args.bind,
@@ -61,8 +60,7 @@ pub(crate) fn run(context: &Context, args: &ServeArgs) -> Result<ExitCode, Comma
         context.ids(),
         std::env::vars_os().collect(),
         options,
-    )
-    .map_err(|e: ServeError| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+    )?;
     let link = server.link();
     match args.common.render() {
         Render::Json => out::json(&json!({ "link": link, "address": server.address() }))?,
@@ -74,11 +72,8 @@ pub(crate) fn run(context: &Context, args: &ServeArgs) -> Result<ExitCode, Comma
     if !args.bind.is_loopback() {
         out::warn("other machines can reach this server, and nothing is encrypted on the way");
     }
-    if args.open {
-        let failed = |e: ServeError| CommandError::new(e.to_string()).maybe_hint(e.hint());
-        if open_in_browser(&server.door().map_err(failed)?).is_err() {
-            out::warn("no browser could be started: open the link yourself");
-        }
+    if args.open && open_in_browser(&server.door()?).is_err() {
+        out::warn("no browser could be started: open the link yourself");
     }
     server.run();
     Ok(ExitCode::SUCCESS)

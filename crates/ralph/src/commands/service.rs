@@ -35,7 +35,6 @@ pub(crate) struct ServiceArgs {
     args: Vec<String>,
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &ServiceArgs) -> Result<ExitCode, CommandError> {
     let program = std::env::current_exe()
         .map_err(|e| CommandError::new(format!("cannot find ralph's own program: {e}")))?;
@@ -154,8 +153,7 @@ fn units() -> Result<PathBuf, CommandError> {
 
 /// Write the unit, unless one of that name belongs to another project.
 fn write(file: &Path, text: &str, root: &Path) -> Result<(), CommandError> {
-    let broken = |e: ralph_host::FileError| CommandError::new(e.to_string()).maybe_hint(e.hint());
-    let old = read(file).map_err(broken)?;
+    let old = read(file)?;
     let place = |text: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix("WorkingDirectory="));
         line.map(str::to_owned)
@@ -169,7 +167,7 @@ fn write(file: &Path, text: &str, root: &Path) -> Result<(), CommandError> {
                 .hint(format!("`--name` gives the one for {} another name", root.display())));
         }
     }
-    put_view(file, text.as_bytes()).map_err(broken)
+    Ok(put_view(file, text.as_bytes())?)
 }
 
 #[cfg(test)]

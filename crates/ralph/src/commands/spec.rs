@@ -42,7 +42,6 @@ enum Action {
 }
 
 impl SpecArgs {
-    /// What it does, as far as a backend is concerned.
     pub(crate) fn access(&self) -> Access {
         match self.action {
             Action::List => Access::Look,
@@ -51,7 +50,6 @@ impl SpecArgs {
     }
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: SpecArgs) -> Result<ExitCode, CommandError> {
     let render = args.common.render();
     match args.action {
@@ -87,7 +85,7 @@ fn list(context: &Context, plan: &PlanArgs, render: Render) -> Result<(), Comman
             vec![format!("{mark} {}", s.name), tasks, title]
         })
         .collect();
-    out::table(&rows).into_iter().try_for_each(out::line)
+    out::print_table(&rows)
 }
 
 fn use_spec(

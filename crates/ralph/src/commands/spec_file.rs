@@ -24,7 +24,6 @@ pub(crate) struct SpecFile {
     pub(crate) name: String,
     /// Relative to the project.
     pub(crate) file: String,
-    /// What it says.
     pub(crate) text: String,
 }
 
@@ -132,8 +131,7 @@ pub(crate) fn only(context: &Context, current: Option<&str>) -> Result<SpecFile,
 
 fn read(context: &Context, name: String, path: &Path) -> Result<SpecFile, CommandError> {
     let shown = context.show(path);
-    let bytes = ralph_host::store::read(path)
-        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?
+    let bytes = ralph_host::store::read(path)?
         .ok_or_else(|| CommandError::new(format!("{shown} is not there any more")))?;
     if bytes.len() > LARGEST {
         return Err(CommandError::new(format!("{shown} is larger than 16 MB"))

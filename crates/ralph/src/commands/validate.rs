@@ -26,7 +26,6 @@ pub(crate) struct ValidateArgs {
     common: Common,
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &ValidateArgs) -> Result<ExitCode, CommandError> {
     let file = context.read_plan(&args.common.plan)?;
     let findings = plan::validate(&file.plan);

@@ -45,7 +45,6 @@ pub(crate) struct WatchArgs {
     plan: PlanArgs,
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &WatchArgs) -> Result<ExitCode, CommandError> {
     let paint = able()?;
     let signals = Signals::listen()
@@ -82,7 +81,6 @@ pub(super) fn show(
         .map_err(|e| CommandError::new(format!("the terminal cannot be used: {e}")))
 }
 
-/// Where the view looks.
 struct Window<'c> {
     context: &'c Context,
     asked: PlanArgs,

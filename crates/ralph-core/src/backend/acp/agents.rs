@@ -3,7 +3,6 @@
 /// What the tokens in the answer to a prompt count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tokens {
-    /// This prompt.
     Turn,
     /// The whole session so far, which is also what the schema's text says.
     Session,
@@ -31,18 +30,15 @@ pub(super) enum FirstWord {
     Draft,
 }
 
-/// One agent.
 #[derive(Debug)]
 pub(super) struct Agent {
     /// A word in its program's name and in the name it gives itself.
     word: &'static str,
-    /// Whether it reports dollars.
     pub(super) cost: bool,
     /// Whether it reports how full its context is.
     pub(super) context: bool,
     /// The prompt that makes it compact its context.
     pub(super) compact: Option<&'static str>,
-    /// What its tokens count.
     pub(super) tokens: Tokens,
     /// How it tells of a failure.
     pub(super) tell: Tell,

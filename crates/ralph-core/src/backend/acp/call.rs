@@ -15,16 +15,12 @@ const OUTPUT: usize = 64 << 10;
 /// What of a call has become an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Told {
-    /// Nothing.
     #[default]
     Nothing,
-    /// The call.
     Call,
-    /// Its result too.
     Result,
 }
 
-/// A tool call.
 #[derive(Debug, Default)]
 pub(super) struct Call {
     /// What has become an event.
@@ -103,7 +99,6 @@ impl Call {
         name.unwrap_or("tool").to_owned()
     }
 
-    /// What it does.
     pub(super) fn kind(&self) -> ToolKind {
         self.kind.unwrap_or_default()
     }
@@ -128,7 +123,6 @@ impl Call {
         })
     }
 
-    /// What it gave back.
     pub(super) fn text(&self) -> String {
         if self.text.is_empty() { self.output.clone() } else { self.text.clone() }
     }

@@ -40,12 +40,9 @@ enum Step {
     Prompt,
 }
 
-/// How the dialogue ended.
 #[derive(Clone, Debug, PartialEq)]
 enum End {
-    /// The prompt was answered.
     Answered(StopReason),
-    /// It went wrong.
     Failed(Failure),
 }
 

@@ -9,12 +9,9 @@ use crate::backend::{Ending, Outcome};
 /// Most characters of a message that is kept for people.
 const MESSAGE: usize = 2000;
 
-/// What went wrong.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Failure {
-    /// It has a name.
     Known(Outcome),
-    /// Something in the program.
     Program(String),
 }
 

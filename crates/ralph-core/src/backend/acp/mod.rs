@@ -88,15 +88,12 @@ impl Driver for Acp {
 
     fn supports(&self) -> Supports {
         Supports {
-            schema: false,
             resume: true,
             cost: self.agent.is_some_and(|agent| agent.cost),
             context: self.agent.is_some_and(|agent| agent.context),
             mcp: true,
-            system: false,
-            max_turns: false,
-            budget: false,
             compaction: self.agent.is_some_and(|agent| agent.compact.is_some()),
+            ..Supports::default()
         }
     }
 

@@ -7,12 +7,9 @@ use agent_client_protocol_schema::v1::{
 
 use crate::backend::Permissions;
 
-/// What the policy says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Go on.
     Allow,
-    /// No.
     Reject,
 }
 

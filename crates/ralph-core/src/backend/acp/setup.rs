@@ -24,22 +24,17 @@ const ALLOW_ALL: (&str, &str, &str) = ("allow_all", "on", "off");
 /// Whether a run makes sense without a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
-    /// It does not.
     Must,
     /// It does: permissions are also answered one by one.
     May,
 }
 
-/// One thing to set.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Setting {
-    /// What, for people.
     pub(super) what: String,
     /// Whether the run ends when the agent refuses it.
     pub(super) need: Need,
-    /// The method.
     pub(super) method: &'static str,
-    /// Its parameters.
     pub(super) params: Value,
 }
 

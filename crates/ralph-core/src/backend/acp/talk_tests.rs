@@ -28,7 +28,6 @@ pub(super) fn options() -> Options {
 pub(super) struct Talk {
     pub(super) client: Client,
     pub(super) events: Vec<Event>,
-    /// Everything the client wrote.
     pub(super) sent: Vec<Value>,
     agent: &'static str,
     session: Value,

@@ -24,7 +24,6 @@ const CALLS: usize = 1024;
 pub(super) enum Understood {
     /// It did, or it says nothing.
     Yes,
-    /// It is something else.
     No,
 }
 
@@ -40,7 +39,6 @@ struct Compaction {
 #[derive(Debug)]
 pub(super) struct Turn {
     agent: &'static Agent,
-    /// Tokens and dollars.
     pub(super) meter: Meter,
     /// What the model can hold.
     window: Option<u64>,
@@ -88,7 +86,6 @@ impl Turn {
         self.window = window;
     }
 
-    /// The prompt goes out.
     pub(super) fn begin(&mut self, prompt: &str) {
         self.compacting = self.agent.compact.is_some_and(|command| prompt.starts_with(command));
     }
@@ -313,11 +310,8 @@ impl Turn {
 /// When an agent speaks of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Moment {
-    /// For the first time.
     First,
-    /// Again.
     Later,
-    /// To ask for permission.
     Asked,
 }
 

@@ -76,7 +76,6 @@ impl Meter {
         self.start = Some(total);
     }
 
-    /// A total of dollars.
     pub(super) fn dollars(&mut self, total: f64) {
         self.dollars = Some(total);
     }
@@ -84,8 +83,8 @@ impl Meter {
     /// The `_meta.usage` of a piece of text: one call to the model. Returns all its tokens.
     pub(super) fn piece(&mut self, usage: &Value) -> Option<u64> {
         let spent = count(usage)?.spent();
-        self.pieces = Some(sum(self.pieces.unwrap_or_default(), spent));
-        add(spent.input, spent.output)
+        self.pieces = Some(self.pieces.unwrap_or_default().plus(spent));
+        spent.tokens().map(|tokens| tokens.input.saturating_add(tokens.output))
     }
 
     /// The answer to the prompt.
@@ -110,7 +109,6 @@ impl Meter {
         Spent { cost: self.cost(), ..tokens }
     }
 
-    /// Dollars of this run.
     pub(super) fn cost(&self) -> Option<f64> {
         let start = self.start.or(self.before.cost).unwrap_or(0.0);
         // A total cannot shrink: this one counts from the start of the process.
@@ -119,12 +117,7 @@ impl Meter {
 
     /// The tokens of this run, if they are known.
     pub(super) fn usage(&self) -> Option<Usage> {
-        let spent = self.spent();
-        Some(Usage {
-            input: spent.input?,
-            cached: spent.cached.unwrap_or(0),
-            output: spent.output.unwrap_or(0),
-        })
+        self.spent().tokens()
     }
 }
 
@@ -144,28 +137,12 @@ fn of_usage(usage: &schema::Usage) -> Spent {
 fn of_models(quota: &Value) -> Option<Spent> {
     let models = quota.get("model_usage")?.as_array()?;
     models.iter().try_fold(Spent::default(), |total, model| {
-        Some(sum(total, count(model.get("token_count")?)?.spent()))
+        Some(total.plus(count(model.get("token_count")?)?.spent()))
     })
 }
 
 fn has_models(quota: &Value) -> bool {
     quota.get("model_usage").and_then(Value::as_array).is_some_and(|models| !models.is_empty())
-}
-
-fn sum(a: Spent, b: Spent) -> Spent {
-    Spent {
-        input: add(a.input, b.input),
-        cached: add(a.cached, b.cached),
-        output: add(a.output, b.output),
-        ..Spent::default()
-    }
-}
-
-fn add(a: Option<u64>, b: Option<u64>) -> Option<u64> {
-    match (a, b) {
-        (None, None) => None,
-        (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
-    }
 }
 
 /// What a total has grown since; a total that is below what was there before counts anew.

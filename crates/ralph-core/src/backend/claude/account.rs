@@ -12,7 +12,6 @@ pub(super) struct Account {
     before: Spent,
     /// So far, as far as it was told.
     pub(super) spent: Spent,
-    /// What the results told.
     done: Option<Spent>,
 }
 
@@ -59,13 +58,7 @@ impl Account {
                 total.since(self.before).cost
             }
         };
-        self.spent = Spent {
-            cost,
-            input: sum([earlier.input, now.input]),
-            cached: sum([earlier.cached, now.cached]),
-            output: sum([earlier.output, now.output]),
-            turns: sum([earlier.turns, now.turns]),
-        };
+        self.spent = Spent { cost, ..earlier.plus(now) };
         self.done = Some(self.spent);
     }
 }

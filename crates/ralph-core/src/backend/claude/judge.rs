@@ -89,7 +89,6 @@ fn recognised(run: &ClaudeReader, text: &str, status: Option<u16>) -> Option<Out
     Some(outcome)
 }
 
-/// There is no result.
 fn unfinished(run: &ClaudeReader, ending: Ending, stderr: &str) -> Outcome {
     let is_by_itself = matches!(ending, Ending::Code(_));
     if is_by_itself && let Some(error) = &run.error {

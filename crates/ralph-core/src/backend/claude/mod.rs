@@ -40,10 +40,6 @@ impl Driver for Claude {
         "claude"
     }
 
-    fn program(&self) -> &'static str {
-        "claude"
-    }
-
     fn supports(&self) -> Supports {
         Supports {
             schema: true,

@@ -53,7 +53,6 @@ pub(super) struct ApiFailure {
     pub(super) text: String,
 }
 
-/// Whose words they are.
 #[derive(Clone, Copy)]
 enum Speaker {
     Main,

@@ -7,7 +7,6 @@ use super::scenario::{Claim, ClaimStep, Form};
 
 /// What the handoff is about.
 pub(super) struct Facts<'a> {
-    /// The task's id.
     pub(super) task: &'a str,
     /// Files and what was done to them.
     pub(super) touched: &'a [(String, &'static str)],
@@ -15,11 +14,8 @@ pub(super) struct Facts<'a> {
     pub(super) shape: Shape,
 }
 
-/// The last words.
 pub(super) struct Said {
-    /// As text.
     pub(super) text: String,
-    /// As data.
     pub(super) structured: Option<Value>,
 }
 

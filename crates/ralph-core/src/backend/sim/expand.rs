@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 use super::answer;
 use super::choose::{Choice, is_compaction};
 use super::fault::{After, Fault, hash, strike};
-use super::line::{Finished, Limit, Line, Trigger, Verdict};
+use super::line::{Finished, Line, Verdict};
 use super::op::{Access, Ask, Op, Performance, Shape};
 use super::scenario::{Act, Answer, Chance, Failure, Garbage, Scenario, Sigterm, Spawn, Step};
+use crate::backend::{CompactionTrigger, Context, LimitStatus, Usage};
 
 /// What a run of the chosen rule does.
 pub fn expand(scenario: &Scenario, choice: &Choice, prompt: &str, ask: &Ask) -> Performance {
@@ -22,7 +23,10 @@ pub fn expand(scenario: &Scenario, choice: &Choice, prompt: &str, ask: &Ask) -> 
         choice,
         ask,
         window: scenario.window,
-        trigger: if is_compaction(prompt) { Trigger::Manual } else { Trigger::Auto },
+        trigger: match is_compaction(prompt) {
+            true => CompactionTrigger::Manual,
+            false => CompactionTrigger::Auto,
+        },
         ops: Vec::new(),
         sigterm: choice.rule.sigterm,
         touched: Vec::new(),
@@ -55,7 +59,7 @@ struct Run<'a> {
     choice: &'a Choice,
     ask: &'a Ask,
     window: u64,
-    trigger: Trigger,
+    trigger: CompactionTrigger,
     ops: Vec<Op>,
     sigterm: Sigterm,
     /// Files that were named so far, for the handoff.
@@ -196,7 +200,7 @@ impl Run<'_> {
         let tokens = |percent: u64| window.saturating_mul(percent) / 100;
         match step {
             Step::Usage(input, cached, output) => {
-                self.line(Line::Usage { input: *input, cached: *cached, output: *output });
+                self.line(Line::Usage(Usage { input: *input, cached: *cached, output: *output }));
             }
             Step::Cost(usd) => {
                 self.line(Line::Cost { usd: *usd });
@@ -207,13 +211,16 @@ impl Run<'_> {
             }
             Step::Context(trace) => {
                 for percent in trace {
-                    self.line(Line::Context { used: tokens(*percent), window });
+                    self.line(Line::Context(Context {
+                        used: tokens(*percent),
+                        window: Some(window),
+                    }));
                 }
             }
             Step::Compact(from, to) => {
                 let (before, after) = (tokens(*from), tokens(*to));
                 self.line(Line::Compacted { trigger: self.trigger, before, after });
-                self.line(Line::Context { used: after, window });
+                self.line(Line::Context(Context { used: after, window: Some(window) }));
             }
             Step::CompactionFails(reason) => {
                 self.line(Line::CompactionFailed { reason: reason.clone() });
@@ -315,7 +322,7 @@ impl Run<'_> {
             Verdict::Success => ("", None),
         };
         if failure.verdict == Verdict::RateLimit {
-            self.ops.push(Op::Limit(Limit::Rejected, failure.resets_in));
+            self.ops.push(Op::Limit(LimitStatus::Rejected, failure.resets_in));
         }
         self.finished(Finished {
             result: failure.verdict,

@@ -3,9 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::backend::{
-    CompactionTrigger, Context, Event, LimitStatus, Money, RateLimit, ToolStatus, Usage,
-};
+use crate::backend::{CompactionTrigger, Context, Event, Money, RateLimit, ToolStatus, Usage};
 
 /// One line of output. Each is one [`Event`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,40 +40,21 @@ pub enum Line {
         /// Of which call.
         id: String,
         /// How it ended.
-        status: Status,
+        status: ToolStatus,
         /// What it said.
         text: String,
     },
     /// Tokens of one message; the sum of all is the run's.
-    Usage {
-        /// Tokens read, those from a cache included.
-        input: u64,
-        /// Of these, tokens from a cache.
-        cached: u64,
-        /// Tokens written.
-        output: u64,
-    },
+    Usage(Usage),
     /// Dollars so far in this run.
     Cost {
         /// How many.
         usd: f64,
     },
     /// How full the context is.
-    Context {
-        /// Tokens in it.
-        used: u64,
-        /// Tokens it can hold.
-        window: u64,
-    },
+    Context(Context),
     /// A limit of the account.
-    RateLimit {
-        /// How near.
-        status: Limit,
-        /// When it is lifted, in seconds since 1970.
-        resets_at: Option<i64>,
-        /// Which limit.
-        kind: Option<String>,
-    },
+    RateLimit(RateLimit),
     /// A call to the model is tried again.
     Retry {
         /// Which try.
@@ -90,7 +69,7 @@ pub enum Line {
     /// The context was compacted.
     Compacted {
         /// Who asked.
-        trigger: Trigger,
+        trigger: CompactionTrigger,
         /// Tokens before.
         before: u64,
         /// Tokens after.
@@ -150,36 +129,6 @@ pub enum Verdict {
     ApiError,
 }
 
-/// How a tool ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// As asked.
-    Ok,
-    /// With an error.
-    Failed,
-}
-
-/// How near a limit is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Limit {
-    /// Nearly there.
-    Warning,
-    /// Reached.
-    Rejected,
-}
-
-/// Who asked for a compaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Trigger {
-    /// The program itself.
-    Auto,
-    /// A `/compact` prompt.
-    Manual,
-}
-
 impl Line {
     /// The line with its end, as it is printed.
     pub fn render(&self) -> String {
@@ -203,38 +152,17 @@ impl Line {
             Self::Text { text } => Event::Text(text),
             Self::Thinking { text } => Event::Thinking(text),
             Self::ToolCall { id, name, input } => Event::ToolCall { id, name, input },
-            Self::ToolResult { id, status, text } => Event::ToolResult {
-                id,
-                status: match status {
-                    Status::Ok => ToolStatus::Ok,
-                    Status::Failed => ToolStatus::Failed,
-                },
-                text,
-            },
-            Self::Usage { input, cached, output } => Event::Usage(Usage { input, cached, output }),
+            Self::ToolResult { id, status, text } => Event::ToolResult { id, status, text },
+            Self::Usage(usage) => Event::Usage(usage),
             Self::Cost { usd } => Event::Cost(Money(usd)),
-            Self::Context { used, window } => {
-                Event::Context(Context { used, window: Some(window) })
-            }
-            Self::RateLimit { status, resets_at, kind } => Event::RateLimit(RateLimit {
-                status: match status {
-                    Limit::Warning => LimitStatus::Warning,
-                    Limit::Rejected => LimitStatus::Rejected,
-                },
-                resets_at,
-                kind,
-            }),
+            Self::Context(context) => Event::Context(context),
+            Self::RateLimit(limit) => Event::RateLimit(limit),
             Self::Retry { attempt, of, delay_ms, reason } => {
                 Event::Retry { attempt, of, delay_ms, reason }
             }
-            Self::Compacted { trigger, before, after } => Event::Compacted {
-                trigger: match trigger {
-                    Trigger::Auto => CompactionTrigger::Auto,
-                    Trigger::Manual => CompactionTrigger::Manual,
-                },
-                before: Some(before),
-                after: Some(after),
-            },
+            Self::Compacted { trigger, before, after } => {
+                Event::Compacted { trigger, before: Some(before), after: Some(after) }
+            }
             Self::CompactionFailed { reason } => Event::CompactionFailed(reason),
             Self::Denied { tool, reason } => Event::Denied { tool, reason },
             Self::Finished(_) => Event::Finished,

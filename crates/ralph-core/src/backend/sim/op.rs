@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::line::{Limit, Line};
+use super::line::Line;
 use super::scenario::{Act, Signal, Sigterm, Spawn};
+use crate::backend::LimitStatus;
 
 /// What the command line asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +55,7 @@ pub enum Op {
     /// Write the first half of this text to this path.
     Half(String, String),
     /// Print a limit that resets in this time.
-    Limit(Limit, Option<Duration>),
+    Limit(LimitStatus, Option<Duration>),
     /// Start a process.
     Spawn(Spawn),
     /// Wait.

@@ -126,7 +126,6 @@ pub(super) fn fault(table: &Fields<'_>, name: &str, word: &str) -> Result<Fault,
 pub(super) struct Fields<'t> {
     text: &'t str,
     table: &'t dyn TableLike,
-    /// Where it begins.
     at: usize,
 }
 
@@ -155,7 +154,6 @@ impl<'t> Fields<'t> {
         ScenarioError { line: position(self.text, self.at).line, message }
     }
 
-    /// No field but these.
     pub(super) fn only(&self, known: &[&str]) -> Result<(), ScenarioError> {
         match self.names().into_iter().find(|name| !known.contains(name)) {
             None => Ok(()),

@@ -4,9 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::backend::{
-    CompactionTrigger, Context, LimitStatus, Money, RateLimit, Stop, ToolStatus, Usage,
-};
+use crate::backend::{CompactionTrigger, Context, Money, RateLimit, Stop, ToolStatus, Usage};
 
 fn request(prompt: &str) -> Request<'_> {
     Request { scratch: "/scratch", ..Request::plain(prompt) }
@@ -70,20 +68,24 @@ fn every_line_is_one_event() {
             Event::ToolCall { id: id(), name: "write".into(), input: json!({ "path": "a" }) },
         ),
         (
-            Line::ToolResult { id: id(), status: Status::Failed, text: "no".into() },
+            Line::ToolResult { id: id(), status: ToolStatus::Failed, text: "no".into() },
             Event::ToolResult { id: id(), status: ToolStatus::Failed, text: "no".into() },
         ),
         (
-            Line::Usage { input: 3, cached: 2, output: 1 },
+            Line::Usage(Usage { input: 3, cached: 2, output: 1 }),
             Event::Usage(Usage { input: 3, cached: 2, output: 1 }),
         ),
         (Line::Cost { usd: 0.25 }, Event::Cost(Money(0.25))),
         (
-            Line::Context { used: 5, window: 10 },
+            Line::Context(Context { used: 5, window: Some(10) }),
             Event::Context(Context { used: 5, window: Some(10) }),
         ),
         (
-            Line::RateLimit { status: Limit::Warning, resets_at: Some(9), kind: None },
+            Line::RateLimit(RateLimit {
+                status: LimitStatus::Warning,
+                resets_at: Some(9),
+                kind: None,
+            }),
             Event::RateLimit(RateLimit {
                 status: LimitStatus::Warning,
                 resets_at: Some(9),
@@ -95,7 +97,7 @@ fn every_line_is_one_event() {
             Event::Retry { attempt: 1, of: None, delay_ms: Some(2), reason: "r".into() },
         ),
         (
-            Line::Compacted { trigger: Trigger::Manual, before: 9, after: 2 },
+            Line::Compacted { trigger: CompactionTrigger::Manual, before: 9, after: 2 },
             Event::Compacted {
                 trigger: CompactionTrigger::Manual,
                 before: Some(9),

@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::fault::Fault;
-use super::line::{Limit, Verdict};
+use super::line::Verdict;
+use crate::backend::LimitStatus;
 
 /// Tokens that the context holds unless the scenario says otherwise.
 pub(super) const WINDOW: u64 = 200_000;
@@ -125,7 +126,7 @@ pub enum Step {
     /// Print that the model is asked again.
     Retry(String),
     /// Print a limit that resets in this time.
-    Limit(Limit, Option<Duration>),
+    Limit(LimitStatus, Option<Duration>),
     /// Print that a tool was denied.
     Denied(String, Option<String>),
     /// Wait.

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::backend::CompactionTrigger;
 use crate::handoff::{Handoff, MIN_FREEFORM};
 
 const TASK: &str = "## Current Task\n\n**ID**: t-a1b2\n";
@@ -176,7 +177,8 @@ fn the_task_is_the_one_below_its_header() {
 fn a_compaction_is_answered_unless_a_rule_is_for_it() {
     let any = "[[rule]]\nsteps = [{ write = 'a', text = 'a' }]";
     let found = ops(any, "/compact keep the plan", &ask());
-    let compacted = Line::Compacted { trigger: Trigger::Manual, before: 180_000, after: 40_000 };
+    let compacted =
+        Line::Compacted { trigger: CompactionTrigger::Manual, before: 180_000, after: 40_000 };
     assert!(found.contains(&Op::Line(compacted)), "{found:?}");
     let fails = "[[rule]]\nwhen = '/compact'\nsteps = [{ compaction_fails = 'too few' }]";
     let found = ops(fails, "/compact", &ask());

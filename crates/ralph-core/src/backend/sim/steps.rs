@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::line::{Limit, Verdict};
+use super::line::Verdict;
 use super::parse::{Fields, ScenarioError, fault};
 use super::scenario::{
     Act, Answer, Claim, ClaimStep, Escape, Failure, Form, Garbage, Signal, Spawn, Stdout, Step,
 };
+use crate::backend::LimitStatus;
 
 /// Every verb, and the fields that may stand beside it.
 const VERBS: [(&str, &[&str]); 31] = [
@@ -43,7 +44,6 @@ const VERBS: [(&str, &[&str]); 31] = [
     ("fault", &[]),
 ];
 
-/// Read one step.
 pub(super) fn step(table: &Fields<'_>) -> Result<Step, ScenarioError> {
     let verb = verb(table)?;
     Ok(match verb {
@@ -62,7 +62,7 @@ pub(super) fn step(table: &Fields<'_>) -> Result<Step, ScenarioError> {
         "compaction_fails" => Step::CompactionFails(text(table, verb)?),
         "retry" => Step::Retry(text(table, verb)?),
         "limit" => {
-            let words = [("warning", Limit::Warning), ("rejected", Limit::Rejected)];
+            let words = [("warning", LimitStatus::Warning), ("rejected", LimitStatus::Rejected)];
             Step::Limit(word(table, verb, &words)?, table.duration("resets_in")?)
         }
         "denied" => Step::Denied(text(table, verb)?, table.string("reason")?),

@@ -40,7 +40,6 @@ pub(super) struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    /// Read the text.
     pub(super) fn new(format: Format, text: &str, pen: Pen<'a>) -> Result<Self, EditError> {
         let codec = codec(format);
         let plan = codec.parse(text)?;
@@ -76,7 +75,6 @@ impl<'a> Bench<'a> {
         self.changed.get(id).or_else(|| self.plan.task(id))
     }
 
-    /// Change a live task.
     pub(super) fn change(&mut self, id: &Id, change: impl FnOnce(&mut Task)) {
         if let Some(mut task) = self.task(id).cloned() {
             change(&mut task);
@@ -208,7 +206,6 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// The new text.
     pub(super) fn finish(mut self) -> Result<Applied, EditError> {
         self.commit()?;
         let notes = &mut self.came.notes;

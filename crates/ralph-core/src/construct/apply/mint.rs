@@ -14,7 +14,6 @@ use crate::text::clip;
 const NAME: usize = 200;
 const NOTES: usize = 20_000;
 const CRITERION: usize = 1_000;
-/// Criteria of one task.
 const CRITERIA: usize = 30;
 
 /// What new tasks are compared with.

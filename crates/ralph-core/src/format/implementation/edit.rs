@@ -36,7 +36,6 @@ struct Batch<'a> {
     names: SpecNames,
     /// What becomes of a task, by its place in the plan.
     outcomes: BTreeMap<usize, Outcome>,
-    /// New tasks by spec.
     added: BTreeMap<usize, Vec<(Place, &'a Task)>>,
     /// Specs after those of the file.
     new_specs: Vec<NewSpec>,

@@ -18,7 +18,6 @@ pub(super) fn edit(plan: &Plan, text: &str, edits: &[Edit]) -> Result<String, Ed
     batch.finish()
 }
 
-/// A live record.
 #[derive(Clone, Copy)]
 enum Item<'a> {
     Task(&'a Task),
@@ -48,7 +47,6 @@ enum Place {
     At(usize),
     /// Behind the last line, which has no line end.
     LastLine,
-    /// At the end.
     End,
 }
 

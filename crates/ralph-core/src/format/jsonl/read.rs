@@ -10,7 +10,6 @@ use crate::plan::{
 
 type Read<T> = Result<T, JsonError>;
 
-/// Read a whole file.
 pub(super) fn plan(text: &str) -> Result<Plan, ParseError> {
     let mut plan = Plan::empty(Format::Jsonl);
     for record in lines::records(text) {
@@ -19,7 +18,6 @@ pub(super) fn plan(text: &str) -> Result<Plan, ParseError> {
     Ok(plan)
 }
 
-/// One more record.
 pub(super) fn take(plan: &mut Plan, text: &str, record: &Record<'_>) -> Read<()> {
     let fields = Fields::new(text, &record.node)?;
     let line = record.line.number;

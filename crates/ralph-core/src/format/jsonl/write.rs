@@ -88,7 +88,6 @@ pub(super) fn record_with_task(members: Members, task: &str) -> String {
     format!("{record},\"task\":{task}}}")
 }
 
-/// An optional text.
 pub(super) fn text(text: Option<&String>) -> Option<Value> {
     text.map(|t| t.as_str().into())
 }

@@ -38,7 +38,6 @@ pub(super) struct Additions<'d> {
     /// The phases to be made, in order.
     phases: Vec<String>,
     phase_index: BTreeMap<String, usize>,
-    /// Where new phases go.
     end: usize,
     all: Vec<Addition>,
 }

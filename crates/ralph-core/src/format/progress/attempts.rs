@@ -96,7 +96,6 @@ pub(super) struct Entry {
     pub(super) mark: Option<Mark>,
     /// From its heading to its last line.
     pub(super) range: Range<usize>,
-    /// The value of `Tried`.
     pub(super) tried_at: usize,
 }
 
@@ -142,7 +141,6 @@ fn entry(doc: &Doc<'_>, iteration: u32, range: Range<usize>) -> Entry {
     Entry { mark: Mark::of(&attempt), attempt, range, tried_at }
 }
 
-/// An entry as lines.
 pub(super) fn render(attempt: &Attempt) -> Vec<String> {
     let field = |label: &str, value: &str| {
         format!("- {label}: {}", lines::one_line(value)).trim_end().to_owned()

@@ -65,7 +65,6 @@ pub(super) fn words(title: &str) -> String {
 /// One `## …` with what stands under it.
 pub(super) struct Section {
     pub(super) kind: Option<Kind>,
-    /// Where its heading begins.
     pub(super) start: usize,
     /// From the line below the heading to the next heading of its level or above.
     pub(super) body: Range<usize>,
@@ -81,7 +80,6 @@ pub(super) struct Region {
     pub(super) tasks: Range<usize>,
 }
 
-/// The whole file.
 pub(super) struct Doc<'t> {
     pub(super) text: &'t str,
     pub(super) outline: Outline,
@@ -93,7 +91,6 @@ pub(super) struct Doc<'t> {
 }
 
 impl<'t> Doc<'t> {
-    /// Take `text` apart.
     pub(super) fn read(text: &'t str) -> Result<Self, ParseError> {
         check_text(text)?;
         let outline = Outline::of(text);

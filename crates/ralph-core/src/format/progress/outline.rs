@@ -19,7 +19,6 @@ const DEEPEST: usize = 500;
 pub(super) struct Heading {
     /// From 1 to 6.
     pub(super) level: u8,
-    /// Its whole lines.
     pub(super) range: Range<usize>,
     /// Its text as in the source.
     pub(super) title: String,
@@ -41,7 +40,6 @@ pub(super) struct Item {
 /// A table outside of quotations and lists.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// Its whole lines.
     pub(super) range: Range<usize>,
     /// The cells of each row, the header first.
     pub(super) rows: Vec<Vec<Range<usize>>>,
@@ -55,12 +53,10 @@ pub(super) struct Outline {
     pub(super) tables: Vec<Table>,
     /// Where the lines of thematic breaks begin.
     rules: Vec<usize>,
-    /// Code and raw HTML.
     opaque: Vec<Range<usize>>,
 }
 
 impl Outline {
-    /// The outline of `text`.
     pub(super) fn of(text: &str) -> Self {
         let base = bom_len(text);
         let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS;
@@ -112,12 +108,10 @@ fn is_one_mark(line: &str) -> bool {
     matches!(first, Some(b'-' | b'*')) && marks.all(|b| Some(b) == first)
 }
 
-/// An open block.
 enum Frame {
     /// A list or an item of one, which may hold tasks; the item's index.
     List,
     Item(Option<usize>),
-    /// Anything else.
     Foreign,
 }
 

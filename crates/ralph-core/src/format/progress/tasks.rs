@@ -12,7 +12,6 @@ use crate::text::{LineCounter, position};
 
 /// A task and the places of its parts.
 pub(super) struct TaskSpan {
-    /// What it says.
     pub(super) task: Task,
     /// From its bullet to the end of its last line.
     pub(super) item: Range<usize>,

@@ -46,7 +46,6 @@ pub fn read(text: &str) -> Result<ProgressFile, ParseError> {
     Doc::read(text).map(of)
 }
 
-/// Everything but the tasks.
 pub(super) fn of(doc: Doc<'_>) -> ProgressFile {
     ProgressFile {
         status: prose(&doc, Kind::Status),

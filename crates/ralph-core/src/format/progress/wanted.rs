@@ -43,7 +43,6 @@ impl Wanted {
         })
     }
 
-    /// The task's line.
     pub(super) fn line(&self, lead: &str) -> String {
         let tick = if self.state == State::Accepted { 'x' } else { ' ' };
         let mark = match &self.state {
@@ -85,7 +84,6 @@ impl Wanted {
     }
 }
 
-/// Criteria as nested items.
 pub(super) fn criteria(indent: &str, accept: &[String]) -> Vec<String> {
     accept.iter().map(|a| format!("{indent}- Accept: {a}")).collect()
 }

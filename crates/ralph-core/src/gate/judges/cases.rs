@@ -13,7 +13,6 @@ const MOST: usize = 5000;
 pub(super) struct Case {
     /// Its name with those of the suites around it.
     pub(super) name: String,
-    /// Its own name.
     pub(super) leaf: String,
     /// What stands before its body, without strings and comments: attributes, decorators.
     pub(super) head: String,

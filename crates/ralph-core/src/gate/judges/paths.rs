@@ -1,36 +1,20 @@
 //! Which files are judges, by their names.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::word_enum::word_enum;
 
-/// What a judge decides.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum JudgeKind {
-    /// What is tested.
-    Tests,
-    /// What is built, and by which commands.
-    Manifest,
-    /// Which versions are used.
-    Lock,
-    /// How tests and linters run.
-    Settings,
-    /// What runs for every change.
-    Ci,
-}
-
-impl JudgeKind {
-    /// The word for files and for people.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Tests => "tests",
-            Self::Manifest => "manifest",
-            Self::Lock => "lock",
-            Self::Settings => "settings",
-            Self::Ci => "ci",
-        }
+word_enum! {
+    /// What a judge decides.
+    JudgeKind {
+        /// What is tested.
+        Tests = "tests",
+        /// What is built, and by which commands.
+        Manifest = "manifest",
+        /// Which versions are used.
+        Lock = "lock",
+        /// How tests and linters run.
+        Settings = "settings",
+        /// What runs for every change.
+        Ci = "ci",
     }
 }
 

@@ -23,7 +23,6 @@ const TOO_MANY: &str = "too many tests fail to keep all their names";
 /// Longest name, in characters.
 const LONGEST_NAME: usize = 400;
 
-/// What one runner said.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) failed: BTreeSet<String>,
@@ -76,12 +75,10 @@ impl Tally {
     }
 }
 
-/// Reads one runner's output.
 trait Runner {
     /// A line without colours, and without its end.
     fn line(&mut self, line: &str, tally: &mut Tally);
 
-    /// The output is over.
     fn end(&mut self, tally: &mut Tally) {
         let _ = tally;
     }

@@ -49,7 +49,6 @@ fn is_summary(line: &str) -> bool {
         && (text.contains(" passed") || text.contains(" failed") || text.contains(" error"))
 }
 
-/// Python's own unittest.
 #[derive(Default)]
 pub(super) struct Unittest {
     ruled: bool,

@@ -5,14 +5,12 @@ use std::collections::BTreeMap;
 use super::{GateKind, Offer, Offers};
 use crate::init::manifest::Look;
 
-/// One recipe.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Recipe {
     /// Whether it cannot be called without arguments.
     wants_arguments: bool,
     /// Recipes that run before it.
     needs: Vec<String>,
-    /// Its lines.
     body: Vec<String>,
 }
 

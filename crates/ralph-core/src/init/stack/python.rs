@@ -44,7 +44,6 @@ pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
     Some(Offers { evidence, gates })
 }
 
-/// What is configured.
 struct Tools {
     pytest: bool,
     ruff: bool,

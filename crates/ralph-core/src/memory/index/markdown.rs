@@ -16,7 +16,6 @@ use super::Category;
 use crate::fence::{Fences, Place};
 use crate::memory::flat;
 
-/// Its first line.
 pub(super) const TITLE: &str = "# Knowledge Index";
 
 /// What its second line begins with.

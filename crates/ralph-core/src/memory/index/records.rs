@@ -36,7 +36,6 @@ pub struct Record {
     pub standing: Standing,
     /// Its line, from 1.
     pub line: usize,
-    /// Its bytes.
     pub(super) span: Range<usize>,
     /// What is wrong with its fields.
     pub(super) faults: Vec<String>,

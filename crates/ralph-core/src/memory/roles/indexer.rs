@@ -10,7 +10,7 @@ use crate::memory::trigger::Trigger;
 use crate::plan::Task;
 use crate::prompt::markdown::{code, fenced, one_line};
 use crate::prompt::{
-    PastHandoff, RoleTask, RoleValues, Template, TemplateError, Templates, of_schema,
+    PastHandoff, RoleValues, Template, TemplateError, TemplateItem, Templates, of_schema,
 };
 
 /// Characters of the index that the prompt holds; a longer one is only pointed to.
@@ -38,7 +38,7 @@ pub fn indexer_prompt(
     templates: &Templates,
     input: &IndexerInput<'_>,
 ) -> Result<String, TemplateError> {
-    let task = RoleTask::new(input.task.id.as_str(), &input.task.name);
+    let task = TemplateItem::new(input.task.id.as_str(), &input.task.name);
     let fields = of_schema(&schema_of::<IndexerReport>());
     let values = RoleValues::new(input.iteration, task, fields);
     let instructions = templates.role(Template::Indexer, &values)?;

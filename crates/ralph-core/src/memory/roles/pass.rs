@@ -6,7 +6,7 @@ use super::prep::{line, pointer, said};
 use crate::config::{Config, Pass, Trigger};
 use crate::plan::Task;
 use crate::prompt::markdown::code;
-use crate::prompt::{RoleTask, RoleValues, Template, TemplateError, Templates, of_schema};
+use crate::prompt::{RoleValues, Template, TemplateError, TemplateItem, Templates, of_schema};
 
 /// Changed files that a manifest names.
 const NAMED: usize = 50;
@@ -68,7 +68,7 @@ pub fn pass_prompt(
     prompt: PassPrompt<'_>,
     input: &PassInput<'_>,
 ) -> Result<String, TemplateError> {
-    let task = RoleTask::new(input.task.id.as_str(), &input.task.name);
+    let task = TemplateItem::new(input.task.id.as_str(), &input.task.name);
     let fields = of_schema(&schema_of::<Review>());
     let values =
         RoleValues { pass: said(input.name), ..RoleValues::new(input.iteration, task, fields) };

@@ -10,7 +10,7 @@ use crate::memory::levels::{l1, l3};
 use crate::plan::Task;
 use crate::prompt::markdown::code;
 use crate::prompt::{
-    PastHandoff, RoleTask, RoleValues, Template, TemplateError, Templates, of_schema,
+    PastHandoff, RoleValues, Template, TemplateError, TemplateItem, Templates, of_schema,
 };
 
 /// Handoffs that show whether something happens again and again.
@@ -37,7 +37,7 @@ pub struct PostInput<'a> {
 
 /// The whole prompt for the context agent.
 pub fn post_prompt(templates: &Templates, input: &PostInput<'_>) -> Result<String, TemplateError> {
-    let task = RoleTask::new(input.task.id.as_str(), &input.task.name);
+    let task = TemplateItem::new(input.task.id.as_str(), &input.task.name);
     let fields = of_schema(&schema_of::<PostDirective>());
     let values = RoleValues::new(input.iteration, task, fields);
     let instructions = templates.role(Template::ContextPost, &values)?;

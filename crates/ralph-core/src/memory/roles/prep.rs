@@ -10,7 +10,7 @@ use crate::handoff::Confidence;
 use crate::plan::Task;
 use crate::prompt::markdown::{code, item, one_line, under};
 use crate::prompt::{
-    PastHandoff, RoleTask, RoleValues, Section, Template, TemplateError, Templates, of_schema,
+    PastHandoff, RoleValues, Section, Template, TemplateError, TemplateItem, Templates, of_schema,
 };
 use crate::text::clip;
 
@@ -152,7 +152,7 @@ pub fn check_prepared(text: Option<&str>, required: &[Section]) -> Result<(), St
 
 /// The whole prompt for the context agent.
 pub fn prep_prompt(templates: &Templates, input: &PrepInput<'_>) -> Result<String, TemplateError> {
-    let task = RoleTask::new(input.task.id.as_str(), &input.task.name);
+    let task = TemplateItem::new(input.task.id.as_str(), &input.task.name);
     let fields = of_schema(&schema_of::<PrepDirective>());
     let headers = required_sections(input).iter().map(|s| code(&s.header())).collect();
     let values = RoleValues {

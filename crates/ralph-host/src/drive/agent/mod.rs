@@ -361,7 +361,6 @@ impl Session<'_> {
         self.notify(agent, what);
     }
 
-    /// Write the session file.
     fn save(&mut self, agent: &mut Agent) -> Result<(), DriveError> {
         agent.state.total_cost = self.history.cost;
         let text = serde_json::to_string_pretty(&agent.state).unwrap_or_default() + "\n";

@@ -171,7 +171,6 @@ impl Session<'_> {
         }
     }
 
-    /// A stage begins.
     fn begin_stage(&mut self, stage: StageKind, item: Option<Id>) -> Result<Under, DriveError> {
         let id = self.ids.ulid(self.clock.now());
         let iteration = self.history.construct.iteration;

@@ -176,7 +176,6 @@ impl Session<'_> {
         self.consult_in(&consultation, self.workplace())
     }
 
-    /// Where verifiers work.
     fn workplace(&self) -> Workplace {
         match self.config.verify_workspace {
             VerifyWorkspace::Shared => Workplace::Shared,

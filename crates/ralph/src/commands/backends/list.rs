@@ -31,7 +31,6 @@ pub(crate) struct Known {
     pub(crate) version: Option<String>,
 }
 
-/// Every backend there is.
 pub(crate) fn known_backends(config: &Config, place: Place<'_>) -> Vec<Known> {
     let runner = Runner::new(format!("backends-{}", std::process::id()));
     let names = choice::names(config);
@@ -43,7 +42,6 @@ pub(crate) fn known_backends(config: &Config, place: Place<'_>) -> Vec<Known> {
     })
 }
 
-/// Print the list.
 pub(super) fn run(
     config: &Config,
     place: Place<'_>,
@@ -57,7 +55,7 @@ pub(super) fn run(
             out::json(&all.iter().map(|one| as_json(one, default)).collect::<Vec<_>>())?;
         }
         Render::People => {
-            out::table(&table(&all)).into_iter().try_for_each(out::line)?;
+            out::print_table(&table(&all))?;
             out::line("")?;
             match default {
                 Ok(chosen) => {

@@ -54,12 +54,10 @@ impl Live {
         Self { render, clock, here, pending: None, speaking: None }
     }
 
-    /// It begins.
     pub(super) fn start(&mut self, text: &str) {
         self.print("run", text);
     }
 
-    /// It is over.
     pub(super) fn end(&mut self) {
         self.flush();
     }

@@ -13,11 +13,11 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use ralph_core::config::parse_duration;
-use ralph_host::choice::{ChoiceError, Place};
+use ralph_host::choice::Place;
 use ralph_host::config_load::ProjectText;
 
 use crate::commands::permit::Access;
-use crate::context::{Context, config_error};
+use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, Render};
 
@@ -85,7 +85,6 @@ struct TryArgs {
 }
 
 impl BackendsArgs {
-    /// What it does, as far as a backend is concerned.
     pub(crate) fn access(&self) -> Access {
         match self.action {
             None | Some(Action::List) => Access::Look,
@@ -94,11 +93,10 @@ impl BackendsArgs {
     }
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &BackendsArgs) -> Result<ExitCode, CommandError> {
     let render = Render::from_flag(args.json);
     let sources = context.config_sources(ProjectText::OnDisk)?;
-    let resolved = sources.without_plan().map_err(config_error)?;
+    let resolved = sources.without_plan()?;
     resolved.warnings.iter().for_each(out::warn);
     let path = std::env::var_os("PATH");
     let place =
@@ -114,8 +112,4 @@ fn time(text: &str) -> Result<Duration, String> {
         Some(time) if !time.is_zero() => Ok(time),
         _ => Err("a time is written like 90s, 10m or 1h30m".to_owned()),
     }
-}
-
-fn choice_error(error: &ChoiceError) -> CommandError {
-    CommandError::new(error.to_string()).maybe_hint(error.hint())
 }

@@ -14,7 +14,6 @@ use crate::out::{self, Render};
 /// A backend that did not do what it was asked to.
 const NOT_DONE: u8 = 3;
 
-/// Print it.
 pub(super) fn print(
     context: &Context,
     chosen: &Chosen,
@@ -30,7 +29,7 @@ pub(super) fn print(
             if report.events > 0 {
                 out::line("")?;
             }
-            out::table(&rows(context, chosen, report)).into_iter().try_for_each(out::line)?;
+            out::print_table(&rows(context, chosen, report))?;
             if let Some(advice) = report.outcome.advice(&chosen.name) {
                 out::note(format!("hint: {advice}"));
             }

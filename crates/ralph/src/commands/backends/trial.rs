@@ -14,12 +14,11 @@ use ralph_host::proc::{Bounds, Cancel, Interrupt, Runner};
 use ralph_host::redaction::hide_secrets_of;
 
 use super::live::Live;
-use super::{TryArgs, choice_error, report};
+use super::{TryArgs, report};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, Render};
 
-/// Try one.
 pub(super) fn run(
     context: &Context,
     mut config: Config,
@@ -35,8 +34,8 @@ pub(super) fn run(
     config.allow_unknown_cost |= args.allow_unknown_cost;
     check_words(&config, args)?;
     let asked = Asked { backend: args.name.as_deref(), model: args.model.as_deref() };
-    let chosen = choice::choose(&config, asked, place).map_err(|error| explain(&error))?;
-    chosen.check_cost(&config).map_err(|error| choice_error(&error))?;
+    let chosen = choice::choose(&config, asked, place).map_err(explain)?;
+    chosen.check_cost(&config)?;
     if args.max_turns.is_some() && !chosen.driver.supports().max_turns {
         out::warn(format!(
             "{} cannot be told a number of turns: --max-turns has no effect",
@@ -65,17 +64,17 @@ fn check_words(config: &Config, args: &TryArgs) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn explain(error: &ChoiceError) -> CommandError {
-    let plain = choice_error(error);
-    match error {
+fn explain(error: ChoiceError) -> CommandError {
+    let hint = match error {
         ChoiceError::Unknown { near: None, .. } => {
-            plain.hint("a prompt of several words needs quotes: ralph backends try \"say hello\"")
+            Some("a prompt of several words needs quotes: ralph backends try \"say hello\"")
         }
         ChoiceError::NoneInstalled => {
-            plain.hint("`ralph backends try sim \"say hello\"` works without any")
+            Some("`ralph backends try sim \"say hello\"` works without any")
         }
-        _ => plain,
-    }
+        _ => None,
+    };
+    CommandError::from(error).maybe_hint(hint.map(str::to_owned))
 }
 
 fn call(
@@ -131,7 +130,7 @@ fn call(
     let report = run_backend(&runner, &call, &mut monitor, &mut |heard| live.hear(heard));
     live.end();
     prune_logs(&context.project.logs_dir(), LogOf::Trial, config.retention.logs.get());
-    report.map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))
+    Ok(report?)
 }
 
 /// `build/ralph-logs/try-codex-20250120-103000-x1y2.log`

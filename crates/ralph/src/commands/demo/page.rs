@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use ralph_host::proc::{Cancel, Interrupt, open_in_browser};
-use ralph_web::{Options, Remote, ServeError, Server};
+use ralph_web::{Options, Remote, Server};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -25,7 +25,6 @@ pub(super) struct Page {
 impl Page {
     /// Serve the dashboard of this project from now on, and show it where there is somebody to see it.
     pub(super) fn open(context: &Context) -> Result<Self, CommandError> {
-        let failed = |e: ServeError| CommandError::new(e.to_string()).maybe_hint(e.hint());
         let options = Options {
             bind: IpAddr::V4(Ipv4Addr::LOCALHOST),
             port: 0,
@@ -35,9 +34,8 @@ impl Page {
         };
         let (project, env) = (context.project.clone(), std::env::vars_os().collect());
         let (clock, ids) = (context.clock(), context.ids());
-        let server =
-            Server::bind(project, context.store(), clock, ids, env, options).map_err(failed)?;
-        let (link, door) = (server.link(), server.door().map_err(failed)?);
+        let server = Server::bind(project, context.store(), clock, ids, env, options)?;
+        let (link, door) = (server.link(), server.door()?);
         thread::Builder::new()
             .name("demo-web".into())
             .spawn(move || server.run())
@@ -54,7 +52,6 @@ impl Page {
         Ok(Self { link })
     }
 
-    /// Go on until Ctrl-C.
     pub(super) fn until_told(&self) -> Result<(), CommandError> {
         // The loop is over, and with it its own way to hear signals.
         let stop = Interrupt::cancels(&Cancel::default())

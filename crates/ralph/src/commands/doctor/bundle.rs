@@ -28,9 +28,7 @@ pub(super) enum Prompts {
     Last,
 }
 
-/// What was written.
 pub(super) struct Written {
-    /// Where.
     pub(super) file: String,
     /// What is in it, a line each.
     pub(super) parts: Vec<String>,
@@ -40,7 +38,6 @@ const HEAD: &str = "\
 A report of `ralph doctor --bundle`. Secrets that ralph knows are replaced by [hidden]. There is no
 source code in it, no specs and no plan; prompts only where --with-prompts asked for the last one.";
 
-/// Write it.
 pub(super) fn write(
     look: &Look<'_>,
     report: &Report,
@@ -54,8 +51,7 @@ pub(super) fn write(
     }
     let sections = Maker::new(look).sections(report, prompts);
     let text = bundle::text(HEAD, &sections);
-    store::put_private(file, text.as_bytes())
-        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+    store::put_private(file, text.as_bytes())?;
     let size = |section: &Section| match section.text.lines().count() {
         1 => "1 line".to_owned(),
         n => format!("{n} lines"),

@@ -52,8 +52,7 @@ pub(super) fn run(
             place
         }
         None => {
-            scratch = Scratch::new(&std::env::temp_dir())
-                .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+            scratch = Scratch::new(&std::env::temp_dir())?;
             scratch.path().to_owned()
         }
     };

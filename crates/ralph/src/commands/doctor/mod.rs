@@ -57,7 +57,6 @@ pub(crate) struct DoctorArgs {
     json: bool,
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &DoctorArgs) -> Result<ExitCode, CommandError> {
     let mut printer = Printer::new(Render::from_flag(args.json));
     let look = Look::new(context);
@@ -93,8 +92,7 @@ fn mend(look: &Look<'_>, report: &Report, printer: &mut Printer) -> Result<(), C
     }
     let context = look.context;
     let store = context.store();
-    let lock = RunLock::acquire(&context.project.state_dir(), store.holder())
-        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+    let lock = RunLock::acquire(&context.project.state_dir(), store.holder())?;
     let runner = look.worker();
     let (Some(repo), history) = (look.repo(&runner)?, look.history()) else { return Ok(()) };
     let plan = look.plan_path();

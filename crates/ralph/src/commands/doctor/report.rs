@@ -79,7 +79,7 @@ impl Printer {
 
 /// A finding for people: what, and below it what to do.
 pub(super) fn lines(finding: &Finding) -> Vec<String> {
-    let (state, area) = (finding.state.word(), finding.area.word());
+    let (state, area) = (finding.state.as_str(), finding.area.as_str());
     let what = out::clean(&finding.what);
     let first = format!("{state:STATE$}{area:AREA$}{what}");
     let fix = finding

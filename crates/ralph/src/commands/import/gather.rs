@@ -22,13 +22,10 @@ const DEEPEST: usize = 6;
 /// Files of which a folder that is one change or one feature has at least one.
 const MARKS: [&str; 3] = ["proposal.md", "spec.md", "tasks.md"];
 
-/// What was read.
 pub(super) struct Gathered {
     /// What was named, for people.
     pub(super) shown: String,
-    /// The texts.
     pub(super) sources: Vec<Source>,
-    /// What people should know.
     pub(super) remarks: Vec<String>,
     /// What stands before the path of each source when people type it.
     base: String,

@@ -14,7 +14,6 @@ use crate::out::{self, Render};
 /// Most characters of a name in the table.
 const NAME: usize = 48;
 
-/// How an import ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     /// It was written.
@@ -32,7 +31,6 @@ impl End {
     }
 }
 
-/// What would be created.
 pub(super) fn plan(context: &Context, job: &Job, import: &Import) -> Result<(), CommandError> {
     let into = context.show(&job.into);
     out::line(format!("{} from {} into {into}:", job.kind, out::clean(&job.from)))?;
@@ -101,7 +99,6 @@ fn word(state: &State) -> &'static str {
     }
 }
 
-/// The last words.
 pub(super) fn end(
     context: &Context,
     job: &Job,
@@ -153,7 +150,7 @@ fn scope(context: &Context, job: &Job, import: &Import) -> Result<(), CommandErr
 
 fn value(context: &Context, job: &Job, import: &Import, end: End) -> Value {
     json!({
-        "kind": job.kind.name(),
+        "kind": job.kind.as_str(),
         "from": job.from,
         "plan": context.show(&job.into),
         "written": end == End::Written,

@@ -17,7 +17,7 @@ use ralph_host::gates::{GateRun, run_gate};
 use ralph_host::proc::{Bounds, Cancel, Runner, Scratch};
 
 use crate::commands::backends::{Known, known_backends};
-use crate::context::{Context, config_error};
+use crate::context::Context;
 use crate::error::CommandError;
 use crate::out;
 
@@ -180,7 +180,7 @@ fn stopped() -> CommandError {
 /// The coding agents that are installed, the usual one first.
 fn installed(context: &Context) -> Result<Vec<Known>, CommandError> {
     let sources = context.config_sources(ProjectText::OnDisk)?;
-    let config = sources.without_plan().map_err(config_error)?.config;
+    let config = sources.without_plan()?.config;
     let path = std::env::var_os("PATH");
     let place =
         Place { root: context.project.root(), cwd: &context.directory, path: path.as_deref() };
@@ -200,8 +200,7 @@ fn try_once(
     runner: &Runner,
     gate: &init::Gate,
 ) -> Result<GateRunResult, CommandError> {
-    let scratch = Scratch::new(&std::env::temp_dir())
-        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))?;
+    let scratch = Scratch::new(&std::env::temp_dir())?;
     let run = GateRun {
         cwd: context.project.root(),
         logs: &scratch.path().join("gate"),
@@ -215,8 +214,7 @@ fn try_once(
         need: Need::Required,
         timeout: PATIENCE,
     };
-    run_gate(runner, &gate, &run, &mut |_| {})
-        .map_err(|e| CommandError::new(e.to_string()).maybe_hint(e.hint()))
+    Ok(run_gate(runner, &gate, &run, &mut |_| {})?)
 }
 
 /// How it went, and what Enter means then: a gate that cannot run would stop every task.

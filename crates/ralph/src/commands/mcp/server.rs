@@ -13,8 +13,9 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::Value;
 
-use super::tools::{Desk, Effect, TOOLS, Tool};
+use super::tools::{Desk, TOOLS, Tool};
 use crate::args::PlanArgs;
+use crate::commands::permit::Access;
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -35,7 +36,6 @@ that you find on the way and that is not your task goes into task_add, a questio
 pub(super) struct Server {
     /// The directory it was started for.
     pub(super) here: Option<PathBuf>,
-    /// Which plan.
     pub(super) plan: PlanArgs,
 }
 
@@ -94,7 +94,7 @@ fn listed(tool: &Tool) -> Listed {
         _ => serde_json::Map::new(),
     };
     let hints = ToolAnnotations::new()
-        .read_only(tool.effect == Effect::Looks)
+        .read_only(tool.access == Access::Look)
         .destructive(false)
         .open_world(false);
     let mut meta = MetaObject::new();

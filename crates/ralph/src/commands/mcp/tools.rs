@@ -14,45 +14,29 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::args::PlanArgs;
-use crate::commands::{issue, knowledge, permit, task};
+use crate::commands::permit::{self, Access};
+use crate::commands::{issue, knowledge, task};
 use crate::context::Context;
 use crate::error::CommandError;
 
 /// Tasks of a list, unless somebody wants more.
 const MOST_TASKS: usize = 100;
 
-/// Where a call works.
 pub(super) struct Desk<'a> {
-    /// The project.
     pub(super) context: &'a Context,
-    /// Which plan.
     pub(super) plan: &'a PlanArgs,
 }
 
-/// What a tool does, as far as permissions are concerned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Effect {
-    /// It only looks.
-    Looks,
-    /// It writes something down.
-    Says,
-}
-
-/// One tool.
 pub(super) struct Tool {
-    /// Its name.
     pub(super) name: &'static str,
     /// What a model is told about it.
     pub(super) description: &'static str,
-    /// What it does.
-    pub(super) effect: Effect,
+    pub(super) access: Access,
     /// The JSON Schema of what it takes.
     pub(super) schema: fn() -> Value,
-    /// Call it.
     pub(super) call: fn(&Desk<'_>, Value) -> Result<Value, CommandError>,
 }
 
-/// All of them.
 pub(super) const TOOLS: [Tool; 8] = [
     tool::<TaskList>(),
     tool::<TaskShow>(),
@@ -64,11 +48,10 @@ pub(super) const TOOLS: [Tool; 8] = [
     tool::<HandoffWrite>(),
 ];
 
-/// What a tool takes.
 trait Ask: DeserializeOwned + JsonSchema {
     const NAME: &'static str;
     const DESCRIPTION: &'static str;
-    const EFFECT: Effect;
+    const ACCESS: Access;
 
     fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError>;
 }
@@ -77,7 +60,7 @@ const fn tool<A: Ask>() -> Tool {
     Tool {
         name: A::NAME,
         description: A::DESCRIPTION,
-        effect: A::EFFECT,
+        access: A::ACCESS,
         schema: schema::<A>,
         call: call::<A>,
     }
@@ -105,15 +88,6 @@ fn call<A: Ask>(desk: &Desk<'_>, arguments: Value) -> Result<Value, CommandError
     ask.answer(desk)
 }
 
-/// Which tasks.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum Which {
-    #[default]
-    Open,
-    All,
-}
-
 /// How soon.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -138,7 +112,7 @@ impl From<Urgency> for Priority {
 struct TaskList {
     /// `open`: the unfinished tasks of the current spec. `all`: those of every spec, finished ones too.
     #[serde(default)]
-    which: Which,
+    which: task::Which,
     /// Most tasks to return.
     #[serde(default = "most_tasks")]
     limit: usize,
@@ -153,18 +127,12 @@ impl Ask for TaskList {
     const DESCRIPTION: &'static str = "List the tasks of the plan: id, state, priority, name, and why a \
         task cannot run yet. `current` is the task of this attempt, if there is one. Use it to see \
         whether something is planned already.";
-    const EFFECT: Effect = Effect::Looks;
+    const ACCESS: Access = Access::Look;
 
     fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
         let file = desk.context.read_plan(desk.plan)?;
         let lookup = Lookup::new(&file.plan);
-        let tasks = task::listed(
-            &file.plan,
-            match self.which {
-                Which::Open => task::Which::Open,
-                Which::All => task::Which::All,
-            },
-        );
+        let tasks = task::listed(&file.plan, self.which);
         let row = |t: &Task| {
             let mut row = json!({ "id": t.id, "state": t.state.word(), "name": t.name });
             if let Some(priority) = t.priority {
@@ -197,7 +165,7 @@ impl Ask for TaskShow {
     const NAME: &'static str = "task_show";
     const DESCRIPTION: &'static str = "Show everything about one task: notes, acceptance criteria, \
         dependencies, retries, and why it was rejected or is blocked.";
-    const EFFECT: Effect = Effect::Looks;
+    const ACCESS: Access = Access::Look;
 
     fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
         let file = desk.context.read_plan(desk.plan)?;
@@ -230,7 +198,7 @@ impl Ask for TaskAdd {
     const NAME: &'static str = "task_add";
     const DESCRIPTION: &'static str = "Add a task to the plan: work that you found and that is not part of \
         your own task. Do not do that work yourself. One attempt may add three tasks and issues in all.";
-    const EFFECT: Effect = Effect::Says;
+    const ACCESS: Access = Access::Say;
 
     fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
         let inputs = read_tasks(&json!(self).to_string())
@@ -253,7 +221,7 @@ impl Ask for TaskDone {
     const DESCRIPTION: &'static str = "Claim that the task of this attempt is complete: every acceptance \
         criterion is met and the work is in the files. ralph then runs the gates, which decide. Call it \
         once, at the end. Only your own task can be claimed.";
-    const EFFECT: Effect = Effect::Says;
+    const ACCESS: Access = Access::Say;
 
     fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
         let inside = permit::speaking(desk.context, Self::NAME)?;
@@ -277,7 +245,7 @@ impl Ask for TaskBlock {
     const DESCRIPTION: &'static str = "Say that the task of this attempt cannot go on without something that \
         you cannot get: a key, a decision, a service. A person reads the reason. Not for work that is \
         merely hard. Only your own task can be blocked.";
-    const EFFECT: Effect = Effect::Says;
+    const ACCESS: Access = Access::Say;
 
     fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
         let inside = permit::speaking(desk.context, Self::NAME)?;
@@ -305,7 +273,7 @@ impl Ask for IssueAdd {
     const NAME: &'static str = "issue_add";
     const DESCRIPTION: &'static str = "Write down a question or a bug that must be investigated before it is \
         work. One attempt may add three tasks and issues in all.";
-    const EFFECT: Effect = Effect::Says;
+    const ACCESS: Access = Access::Say;
 
     fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
         let priority = self.priority.map(Priority::from);
@@ -333,7 +301,7 @@ impl Ask for KnowledgeSearch {
     const DESCRIPTION: &'static str = "Search what earlier attempts learned about this project: constraints, \
         decisions, patterns, gotchas. What matters most comes first. Look here before you decide \
         something that others may have decided.";
-    const EFFECT: Effect = Effect::Looks;
+    const ACCESS: Access = Access::Look;
 
     fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
         if self.query.trim().is_empty() {
@@ -353,7 +321,7 @@ impl Ask for HandoffWrite {
     const DESCRIPTION: &'static str = "Leave the handoff of this attempt: what was done, what is left, what \
         was learned. Whoever goes on tomorrow reads it. `task_completed.fully_complete` is also your \
         claim about the task. Write it at the end; a later one replaces it.";
-    const EFFECT: Effect = Effect::Says;
+    const ACCESS: Access = Access::Say;
 
     fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
         let inside = permit::speaking(desk.context, Self::NAME)?;

@@ -11,7 +11,7 @@ use ralph_host::config_load::ProjectText;
 use ralph_host::git::{GitError, LedgerPaths, Repo};
 use ralph_host::proc::Runner;
 
-use crate::context::{Context, config_error};
+use crate::context::Context;
 use crate::error::CommandError;
 use crate::out;
 
@@ -21,7 +21,6 @@ pub(super) fn prompt_path(attempt: &AttemptSummary) -> Option<String> {
     Some(path.to_string_lossy().into_owned())
 }
 
-/// Print the prompt.
 pub(super) fn prompt(context: &Context, attempt: &AttemptSummary) -> Result<(), CommandError> {
     let path = prompt_path(attempt).ok_or_else(|| nothing(attempt, "prompt"))?;
     print(&read(context, &path)?)
@@ -61,7 +60,7 @@ pub(crate) fn driver(
     name: &str,
 ) -> Result<Option<Box<dyn Driver>>, CommandError> {
     let sources = context.config_sources(ProjectText::OnDisk)?;
-    let config = sources.without_plan().map_err(config_error)?.config;
+    let config = sources.without_plan()?.config;
     let (root, path) = (context.project.root(), std::env::var_os("PATH"));
     let place = Place { root, cwd: root, path: path.as_deref() };
     Ok(choice::named(&config, name, place).ok().map(|chosen| chosen.driver))

@@ -54,7 +54,6 @@ struct Part {
     diff: bool,
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &ShowArgs) -> Result<ExitCode, CommandError> {
     let history = context.history()?;
     let attempt = &find(&history, &args.which)?.summary(&context.running());

@@ -8,49 +8,32 @@ use ralph_face::words;
 use super::details::prompt_path;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::out;
+use crate::out::LabelledRows;
 
-/// Print it.
 pub(super) fn print(context: &Context, attempt: &AttemptSummary) -> Result<(), CommandError> {
-    let mut rows = Rows::default();
-    rows.add("Attempt:", format!("{} (iteration {})", attempt.attempt, attempt.iteration));
+    let mut rows = LabelledRows::default();
+    rows.add("Attempt", [format!("{} (iteration {})", attempt.attempt, attempt.iteration)]);
     let retry = match attempt.retry {
         0 => String::new(),
         n => format!(" (retry {n})"),
     };
-    rows.add("Task:", format!("{}  {}{retry}", attempt.task_id, attempt.name));
+    rows.add("Task", [format!("{}  {}{retry}", attempt.task_id, attempt.name)]);
     let ago = age::ago(&attempt.started_at, &context.now());
-    rows.add("Began:", with(&attempt.started_at, ago));
-    rows.add("Backend:", with_model(&attempt.backend, attempt.model.as_deref()));
+    rows.add("Began", [with(&attempt.started_at, ago)]);
+    rows.add("Backend", [with_model(&attempt.backend, attempt.model.as_deref())]);
     backend(&mut rows, attempt);
     if let Some(verdict) = &attempt.verdict {
         gates(&mut rows, verdict);
     }
     let result = attempt.fate.failure().map_or_else(|| attempt.words.clone(), Failure::told);
-    rows.add("Result:", result);
-    if let Some(at) = &attempt.ended_at {
-        rows.add("Ended:", at);
-    }
-    if let Some(kept) = attempt.fate.kept() {
-        rows.add("Kept as:", format!("{kept}  (`ralph show {} --diff`)", attempt.iteration));
-    }
-    if let Some(log) = &attempt.log {
-        rows.add("Log:", log);
-    }
+    rows.add("Result", [result]);
+    rows.add("Ended", &attempt.ended_at);
+    let diff = |kept| format!("{kept}  (`ralph show {} --diff`)", attempt.iteration);
+    rows.add("Kept as", attempt.fate.kept().map(diff));
+    rows.add("Log", &attempt.log);
     let prompt = prompt_path(attempt);
-    if let Some(path) = prompt.filter(|path| context.project.root().join(path).is_file()) {
-        rows.add("Prompt:", path);
-    }
-    out::table(&rows.0).into_iter().try_for_each(out::line)
-}
-
-#[derive(Default)]
-struct Rows(Vec<Vec<String>>);
-
-impl Rows {
-    fn add(&mut self, label: &str, text: impl AsRef<str>) {
-        self.0.push(vec![label.to_owned(), out::clean(text.as_ref())]);
-    }
+    rows.add("Prompt", prompt.filter(|path| context.project.root().join(path).is_file()));
+    rows.print()
 }
 
 fn with(text: &str, more: Option<String>) -> String {
@@ -61,7 +44,7 @@ fn with_model(backend: &str, model: Option<&str>) -> String {
     [Some(backend), model].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-fn backend(rows: &mut Rows, attempt: &AttemptSummary) {
+fn backend(rows: &mut LabelledRows, attempt: &AttemptSummary) {
     let Some(outcome) = &attempt.outcome_message else { return };
     let numbers = [
         format!("{} changed", words::count(attempt.changed_files.unwrap_or(0), "file")),
@@ -71,38 +54,25 @@ fn backend(rows: &mut Rows, attempt: &AttemptSummary) {
     let tokens = attempt.tokens.map(|(read, written)| {
         format!(", {} tokens in, {} out", words::tokens(read), words::tokens(written))
     });
-    rows.add(
-        "Outcome:",
-        format!("{outcome}; {}{}", numbers.join(", "), tokens.unwrap_or_default()),
-    );
-    if let Some(claim) = &attempt.claim {
-        rows.add("Claim:", claim.to_string());
-    }
-    if !attempt.summary.is_empty() {
-        rows.add("Summary:", &attempt.summary);
-    }
-    if let Some(handoff) = &attempt.handoff {
-        rows.add("Handoff:", handoff);
-    }
+    let tokens = tokens.unwrap_or_default();
+    rows.add("Outcome", [format!("{outcome}; {}{tokens}", numbers.join(", "))]);
+    rows.add("Claim", attempt.claim.as_ref().map(ToString::to_string));
+    rows.add("Summary", Some(&attempt.summary).filter(|summary| !summary.is_empty()));
+    rows.add("Handoff", &attempt.handoff);
 }
 
-fn gates(rows: &mut Rows, verdict: &GateVerdict) {
-    if verdict.checks.is_empty() {
-        rows.add("Gates:", "none");
-    }
-    for (n, check) in verdict.checks.iter().enumerate() {
-        let label = if n == 0 { "Gates:" } else { "" };
+fn gates(rows: &mut LabelledRows, verdict: &GateVerdict) {
+    let mut lines = Vec::new();
+    for check in &verdict.checks {
         let log = check.log.as_ref().map(|log| format!("  {log}")).unwrap_or_default();
-        rows.add(label, format!("{}: {:#}{log}", check.name, check.standing));
-        failing_lines(check).iter().for_each(|line| rows.add("", format!("  {line}")));
+        lines.push(format!("{}: {:#}{log}", check.name, check.standing));
+        lines.extend(failing_lines(check).iter().map(|line| format!("  {line}")));
     }
-    for (n, why) in verdict.proof_gaps().iter().enumerate() {
-        rows.add(if n == 0 { "Unproven:" } else { "" }, why.to_string());
+    if lines.is_empty() {
+        lines.push("none".to_owned());
     }
-    for (n, change) in verdict.judges.iter().enumerate() {
-        rows.add(if n == 0 { "Judges:" } else { "" }, change.to_string());
-    }
-    if let Some(path) = &verdict.report {
-        rows.add("Report:", path);
-    }
+    rows.add("Gates", lines);
+    rows.add("Unproven", verdict.proof_gaps().iter().map(ToString::to_string));
+    rows.add("Judges", verdict.judges.iter().map(ToString::to_string));
+    rows.add("Report", &verdict.report);
 }

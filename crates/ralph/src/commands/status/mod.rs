@@ -20,7 +20,7 @@ use agent::AgentStatus;
 use crate::args::Common;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, LabelledRows, Render};
 
 /// Show where the work stands: the agent loop, stage, tasks, what comes next, what is in the way
 ///
@@ -41,7 +41,6 @@ pub(crate) struct StatusArgs {
     watch: bool,
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: &StatusArgs) -> Result<ExitCode, CommandError> {
     if args.watch {
         return watch::run(context, args);
@@ -57,7 +56,6 @@ pub(crate) fn run(context: &Context, args: &StatusArgs) -> Result<ExitCode, Comm
     Ok(ExitCode::SUCCESS)
 }
 
-/// The status for programs.
 #[derive(Serialize)]
 struct StatusAnswer<'a> {
     #[serde(flatten)]
@@ -117,56 +115,38 @@ fn body(
     let (file, inbox, iteration) = (&sources.seen.plan, &sources.seen.inbox, sources.iteration);
     let tally = Tally::of(&file.plan);
     let (stage, items) = plan::next(&file.plan);
-    let mut rows = vec![
-        vec!["Plan:".to_owned(), file.shown.clone()],
-        vec!["Stage:".to_owned(), explain(stage, &tally, iteration)],
-        vec!["Tasks:".to_owned(), tasks(&tally)],
-    ];
-    rows.extend(of_loop(&sources.state()));
-    if let Some(remark) = view::other_specs(&file.plan) {
-        rows.push(vec!["Other:".to_owned(), remark]);
-    }
-    if let Some(spec) = &file.plan.current_spec {
-        rows.insert(1, vec!["Spec:".to_owned(), spec.clone()]);
-    }
+    let mut rows = LabelledRows::default();
+    rows.add("Plan", [&file.shown]);
+    rows.add("Spec", &file.plan.current_spec);
+    rows.add("Stage", [explain(stage, &tally, iteration)]);
+    rows.add("Tasks", [tasks(&tally)]);
+    add_loop(&mut rows, &sources.state());
+    rows.add("Other", view::other_specs(&file.plan));
     let issues = file.plan.scoped_issues().count();
-    if issues > 0 {
-        rows.push(vec!["Issues:".to_owned(), format!("{issues} open")]);
-    }
+    rows.add("Issues", (issues > 0).then(|| format!("{issues} open")));
     // The block has the same line.
-    if head.is_empty() && !inbox.is_empty() {
-        rows.push(vec!["Inbox:".to_owned(), counts(inbox)]);
-    }
-    for (i, item) in items.iter().take(5).enumerate() {
-        let label = match (i, stage) {
-            (0, Stage::Blocked) => "Stuck:",
-            (0, _) => "Next:",
-            _ => "",
-        };
-        rows.push(vec![label.to_owned(), describe(item)]);
-    }
-    if items.len() > 5 {
-        rows.push(vec![String::new(), format!("… and {} more", items.len() - 5)]);
-    }
-    Ok(out::table(&rows))
+    rows.add("Inbox", (head.is_empty() && !inbox.is_empty()).then(|| counts(inbox)));
+    let more = items.len().checked_sub(5).filter(|more| *more > 0);
+    let more = more.map(|more| format!("… and {more} more"));
+    let label = if stage == Stage::Blocked { "Stuck" } else { "Next" };
+    rows.add(label, items.iter().take(5).map(describe).chain(more));
+    Ok(rows.lines())
 }
 
 /// The loop that runs, or is gone: what it does, what it cost, what it needs.
-fn of_loop(state: &State) -> Vec<Vec<String>> {
+fn add_loop(rows: &mut LabelledRows, state: &State) {
     let run = &state.run;
-    let row = |label: &str, text: &str| vec![label.to_owned(), out::clean(text)];
     let then = if run.stopping { " Then it ends." } else { "" };
-    let mut rows = Vec::new();
     let has_run = run.status != LoopStatus::Never;
     if has_run && (run.pid.is_some() || run.status == LoopStatus::Crashed) {
-        rows.push(row("Loop:", &format!("{}{then}", run.words)));
+        rows.add("Loop", [format!("{}{then}", run.words)]);
     }
     if has_run && run.pid.is_some() {
-        rows.push(row("Cost:", &state.cost.run.with_limit(state.cost.limit_usd)));
+        rows.add("Cost", [state.cost.run.with_limit(state.cost.limit_usd)]);
     }
-    let needs = state.needs.iter();
-    rows.extend(needs.map(|need| row("Needs:", &format!("{} ({})", need.text, need.hint()))));
-    rows
+    for need in &state.needs {
+        rows.add("Needs", [format!("{} ({})", need.text, need.hint())]);
+    }
 }
 
 fn explain(stage: Stage, tally: &Tally, iteration: u32) -> String {
@@ -204,10 +184,8 @@ fn tasks(tally: &Tally) -> String {
 
 fn describe(item: &Item<'_>) -> String {
     match item {
-        Item::Task(t) => format!("{}  {}", t.id, out::clean(&t.name)),
-        Item::Issue(i) => format!("{}  {}", i.id, out::clean(&i.desc)),
-        Item::Stuck { task: t, why } => {
-            format!("{}  {} [{}]", t.id, out::clean(&t.name), out::clean(&why.to_string()))
-        }
+        Item::Task(t) => format!("{}  {}", t.id, t.name),
+        Item::Issue(i) => format!("{}  {}", i.id, i.desc),
+        Item::Stuck { task: t, why } => format!("{}  {} [{why}]", t.id, t.name),
     }
 }

@@ -136,7 +136,7 @@ impl Tasks<'_> {
                 ]
             })
             .collect();
-        out::table(&rows).into_iter().try_for_each(out::line)
+        out::print_table(&rows)
     }
 
     pub(super) fn show(&self, id: &str) -> Result<(), CommandError> {

@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 
 use ralph_core::plan::{Id, Lookup, Plan, Refusal, State, Task, TaskInput, add};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::choice::refused;
 use crate::args::PlanArgs;
@@ -12,12 +14,12 @@ use crate::commands::spec::spec_of;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Which tasks a list shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Which tasks a list shows: the unfinished ones of the current spec, or those of every spec.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Which {
-    /// Those of the current spec that are not finished.
+    #[default]
     Open,
-    /// Those of every spec, and the finished ones.
     All,
 }
 

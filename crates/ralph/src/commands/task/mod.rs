@@ -171,7 +171,6 @@ struct EditArgs {
 }
 
 impl TaskArgs {
-    /// What it does, as far as a backend is concerned.
     pub(crate) fn access(&self) -> Access {
         match self.action {
             Action::List { .. } | Action::Show { .. } => Access::Look,
@@ -181,7 +180,6 @@ impl TaskArgs {
     }
 }
 
-/// Run it.
 pub(crate) fn run(context: &Context, args: TaskArgs) -> Result<ExitCode, CommandError> {
     let render = args.common.render();
     let tasks = Tasks { context, plan: &args.common.plan, render };

@@ -68,7 +68,6 @@ fn in_words(kind: &EventKind<'_>) -> (String, String) {
     (word.to_owned(), kind.to_string())
 }
 
-/// Everything about a task.
 pub(super) fn of_task(context: &Context, plan: &Plan, history: &History, id: &str) -> Vec<Line> {
     let mut lines = Vec::new();
     let lookup = Lookup::new(plan);

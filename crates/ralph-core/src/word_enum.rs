@@ -1,0 +1,31 @@
+//! Enums whose variants are words: each word is written once, for files, output and the API.
+
+/// Declares such an enum. The word is its form in JSON too.
+macro_rules! word_enum {
+    ($(#[$meta:meta])* $name:ident { $( $(#[$variant_meta:meta])* $variant:ident = $word:tt, )+ }) => {
+        $(#[$meta])*
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord,
+            serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+        )]
+        pub enum $name { $( $(#[$variant_meta])* #[serde(rename = $word)] $variant, )+ }
+
+        impl $name {
+            /// All of them, in order.
+            pub const ALL: [Self; Self::WORDS.len()] = [$( Self::$variant, )+];
+            /// All their words.
+            pub const WORDS: &'static [&'static str] = &[$( $word, )+];
+
+            /// The word for it.
+            pub fn as_str(self) -> &'static str {
+                match self { $( Self::$variant => $word, )+ }
+            }
+
+            /// What a word stands for.
+            pub fn from_word(word: &str) -> Option<Self> {
+                match word { $( $word => Some(Self::$variant), )+ _ => None }
+            }
+        }
+    };
+}
+pub(crate) use word_enum;
