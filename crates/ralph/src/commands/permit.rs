@@ -17,7 +17,7 @@ use ralph_host::redaction::{hide_secrets_of, hide_text};
 use ralph_host::store::StoreError;
 
 use super::control::running;
-use crate::context::{Context, config_error};
+use crate::context::Context;
 use crate::error::CommandError;
 
 /// What a command does, as far as a backend is concerned.
@@ -109,7 +109,7 @@ pub(crate) fn secrets_hider(
     let is_backend = inside(context)?.is_some();
     if is_backend {
         let sources = context.config_sources(ProjectText::OnDisk)?;
-        hide_secrets_of(&sources.without_plan().map_err(config_error)?.config);
+        hide_secrets_of(&sources.without_plan()?.config);
     }
     Ok(move |text: &str| if is_backend { hide_text(text) } else { text.to_owned() })
 }
