@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
-use ralph_core::backend::Outcome;
+use ralph_core::backend::{Event as BackendEvent, Outcome};
 use ralph_core::config::Config;
 use ralph_core::cycle::Record;
 use ralph_core::dashboard::redact::{OpenKey, Redactor};
@@ -70,6 +70,24 @@ pub fn hide_text(text: &str) -> String {
 pub(crate) fn hide_value(mut value: Value) -> Value {
     redactor().hide_json(&mut value);
     value
+}
+
+/// What a backend says, for whoever listens, without secrets.
+pub(crate) fn hide_event(event: &BackendEvent) -> BackendEvent {
+    let redactor = redactor();
+    let mut event = event.clone();
+    match &mut event {
+        BackendEvent::Text(text)
+        | BackendEvent::Thinking(text)
+        | BackendEvent::ToolResult { text, .. }
+        | BackendEvent::Retry { reason: text, .. }
+        | BackendEvent::CompactionFailed(text)
+        | BackendEvent::Denied { reason: Some(text), .. }
+        | BackendEvent::Unknown(text) => *text = redactor.hide(text),
+        BackendEvent::ToolCall { input, .. } => redactor.hide_json(input),
+        _ => {}
+    }
+    event
 }
 
 /// The outcome of a run without secrets: plans and reports say what a program said last.

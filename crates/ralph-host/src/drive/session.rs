@@ -272,7 +272,10 @@ impl<'a> Session<'a> {
     pub(super) fn start(&mut self) -> Result<(), DriveError> {
         self.land_finished_specs()?;
         let loaded = self.read_plan()?;
-        let counted = if self.options.resume { self.history.counted } else { 0 };
+        let (counted, spent) = match self.options.resume {
+            true => (self.history.counted, self.spent_before.max(self.history.cost)),
+            false => (0, self.spent_before),
+        };
         self.record(
             Record::RunStarted(RunStart {
                 run: self.run.clone(),
@@ -281,7 +284,7 @@ impl<'a> Session<'a> {
                 mode: self.config.mode.as_str().to_owned(),
                 counted,
                 allow_unproven: self.config.unproven == UnprovenPolicy::Allow,
-                spent: self.spent_before,
+                spent,
                 form: JOURNAL_FORM,
                 backend: self.choice.chosen.name.clone(),
                 gates: self.gates.iter().map(|gate| gate.name.clone()).collect(),

@@ -39,7 +39,7 @@ pub(crate) struct BuildArgs {
     /// Show the next task, its prompt, the backend's command line and the gates; change nothing
     #[arg(long, conflicts_with = "tui")]
     pub(crate) dry_run: bool,
-    /// Go on with the last run's count of iterations instead of a new one
+    /// Count the last run's iterations and cost towards the limits of this one
     #[arg(long)]
     pub(crate) resume: bool,
     /// Stop after this many attempts

@@ -36,7 +36,7 @@ pub(crate) struct ConstructArgs {
     spec: Option<String>,
     #[command(flatten)]
     plan: PlanArgs,
-    /// Go on with the last run's count of iterations instead of a new one
+    /// Count the last run's iterations and cost towards the limits of this one
     #[arg(long)]
     resume: bool,
     #[command(flatten)]

@@ -93,6 +93,18 @@ fn money_is_counted_over_attempts_and_ends_the_run() {
 }
 
 #[test]
+fn resume_counts_the_cost_of_the_run_before_towards_the_limit() {
+    let repo = repo(&["t-aaa1", "t-aaa2", "t-aaa3"].map(task));
+    repo.script(&rule("", &format!("{{ cost = 0.4 }}, {GOOD}")));
+    repo.build(["--max-cost", "0.7", "--once"]).ok();
+    repo.build(["--max-cost", "0.7", "--resume"]).fails(4);
+    assert_eq!(repo.runs().len(), 2, "what the first run spent counts");
+    assert_eq!(repo.landed(), ["t-aaa1"]);
+    repo.build(["--max-cost", "0.7", "--once"]).ok();
+    assert_eq!(repo.landed().len(), 2, "a new start has a new budget");
+}
+
+#[test]
 fn money_is_counted_while_a_backend_runs() {
     let repo = repo(&[task("t-aaa1")]);
     repo.script(&rule("", r#"{ cost = 5.0 }, { hang = true }"#));

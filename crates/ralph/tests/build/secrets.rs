@@ -37,8 +37,13 @@ fn secrets_are_hidden_in_everything_that_ralph_writes_and_logs_are_for_their_own
             + &rule("", &format!("{says}, {}, {handoff}", writes("fixed")))),
     );
     repo.run(["note", &format!("the key is {KEY}")]).ok();
-    let run = repo.command(["build"]).env("MY_TOKEN", VALUE).run().ok();
-    assert_eq!(repo.landed(), ["t-aaa1"], "{}", crate::repo::said(&run));
+    let run = repo.command(["build", "--json"]).env("MY_TOKEN", VALUE).run().ok();
+    let said = crate::repo::said(&run);
+    assert_eq!(repo.landed(), ["t-aaa1"], "{said}");
+    assert!(said.contains("key is [hidden]"), "what the backend says is told live: {said}");
+    for secret in [KEY, VALUE, OWN] {
+        assert!(!said.contains(secret), "{secret} is told live: {said}");
+    }
     let mut found = Vec::new();
     for place in [".ralph", "build/ralph-logs", "ralph"] {
         files(&repo.path(place), &mut found);

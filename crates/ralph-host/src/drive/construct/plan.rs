@@ -75,7 +75,11 @@ pub fn plan(
         // Nothing was written, so nothing is committed either.
         session.config.commit_ledger = false;
     }
-    session.finish(&end, &end.reason(), None)?;
+    let reason = match end {
+        End::Complete => "the plan is made".to_owned(),
+        _ => end.reason(),
+    };
+    session.finish(&end, &reason, None)?;
     Ok(all)
 }
 

@@ -42,6 +42,7 @@ use crate::clock::Clock;
 use crate::ids::Ids;
 use crate::proc::Cancel;
 use crate::project::Project;
+use crate::redaction::hide_event;
 use crate::store::{Commands, Durability, Journal, Syncing};
 
 /// Most commands that are told of those that come at once; the event stream has them all.
@@ -243,7 +244,7 @@ impl Ear<'_> {
 
     /// Tell listeners what a backend says; its log keeps it.
     pub(in crate::drive) fn stream(&mut self, attempt: &str, event: &BackendEvent) {
-        let kind = EventKind::Backend(StreamedEvent { attempt, event });
+        let kind = EventKind::Backend(StreamedEvent { attempt, event: &hide_event(event) });
         self.listener.on_event(&Event { timestamp: &self.clock.stamp(), kind });
     }
 
