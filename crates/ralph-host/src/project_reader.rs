@@ -11,9 +11,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use ralph_core::config::{Config, ConfigErrors, Flag, Resolved};
-use ralph_core::cycle::History;
+use ralph_core::cycle::{History, Record};
 use ralph_core::dashboard::{Facts, Meter};
 use ralph_core::format::Format;
+use ralph_core::gate::GateVerdict;
 use ralph_core::inbox::{Entry, Inbox};
 use ralph_core::needs::{Damage, LedgerPart, Running};
 use ralph_core::plan::Plan;
@@ -23,7 +24,7 @@ use crate::config_load::{ProjectText, Sources};
 use crate::plan_file::{PlanFileError, plan_file};
 use crate::plan_store::{self, PlanError};
 use crate::project::Project;
-use crate::store::{JournalError, read_history, who_runs};
+use crate::store::{JournalError, read_entries, read_history, who_runs};
 
 /// A part of a project that cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -231,6 +232,16 @@ impl ProjectReader {
     /// Read what the loops of this worktree have done.
     pub fn history(&self) -> Result<History, JournalError> {
         read_history(&self.project.state_dir())
+    }
+
+    /// Read the verdict on an attempt with its excerpts, of which a history keeps only the newest.
+    pub fn verdict(&self, attempt: &str) -> Result<Option<GateVerdict>, JournalError> {
+        let mut found = None;
+        read_entries(&self.project.state_dir(), &mut |entry| match &entry.record {
+            Record::Judged(verdict) if verdict.attempt == attempt => found = Some(verdict.clone()),
+            _ => {}
+        })?;
+        Ok(found)
     }
 
     /// Look whether a loop is at work.

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use ralph_core::config::Config;
 use ralph_core::dashboard::redact::Redactor;
 use ralph_core::dashboard::{Meter, Running};
+use ralph_core::gate::GateVerdict;
 use ralph_core::inbox::Entry;
 use ralph_host::choice::{self, Place};
 use ralph_host::clock::Clock;
@@ -107,6 +108,11 @@ impl Site {
     /// A path as people should see it.
     pub(crate) fn relative(&self, path: &Path) -> String {
         self.reader.show(path)
+    }
+
+    /// The verdict on an attempt, with the excerpts of its gates.
+    pub(crate) fn verdict(&self, attempt: &str) -> Result<Option<GateVerdict>, Refusal> {
+        self.reader.verdict(attempt).map_err(|e| Refusal::broken(&self.project, e))
     }
 
     pub(crate) fn running(&self) -> Running {

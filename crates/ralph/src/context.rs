@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ralph_core::config;
 use ralph_core::cycle::History;
 use ralph_core::format::{self, Codec, EditError};
+use ralph_core::gate::GateVerdict;
 use ralph_core::inbox::Entry;
 use ralph_core::needs::Running;
 use ralph_core::plan::{Edit, Id, Plan};
@@ -160,6 +161,11 @@ impl Context {
     /// What the loops of this worktree have done.
     pub(crate) fn history(&self) -> Result<History, CommandError> {
         Ok(self.reader.history()?)
+    }
+
+    /// The verdict on an attempt, with the excerpts of its gates.
+    pub(crate) fn verdict(&self, attempt: &str) -> Result<Option<GateVerdict>, CommandError> {
+        Ok(self.reader.verdict(attempt)?)
     }
 
     /// Whether a loop is at work here.

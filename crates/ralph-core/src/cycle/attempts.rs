@@ -6,11 +6,11 @@ use serde::Serialize;
 use super::judge::{Failure, FailureKind, Proof};
 use super::record::{BackendEnd, Base, FailIntent, GateStart, LandIntent, Landing, Started};
 use crate::claim::Claim;
-use crate::gate::{GateCheck, GateStanding, GateVerdict};
+use crate::gate::{GateCheck, GateStanding, GateVerdict, shows_error};
 use crate::needs::Running;
 use crate::words::short;
 
-/// Most lines of a gate's output that a summary in words has.
+/// Most names, and most lines of a gate's output, that a summary in words has.
 const MOST_LINES: usize = 6;
 
 /// How an attempt ended.
@@ -165,18 +165,24 @@ impl AttemptSummary {
     }
 }
 
-/// The lines that say what failed in a gate: the names of what failed, else the end of its output.
+/// The lines that say what failed in a gate: the names of what failed, and a few lines of its output from the first
+/// one that shows an error, else its last ones.
 pub fn failing_lines(check: &GateCheck) -> Vec<String> {
     if !matches!(check.standing, GateStanding::New { .. } | GateStanding::Unclear { .. }) {
         return Vec::new();
     }
-    let mut named = check.new_failures();
-    named.truncate(MOST_LINES);
-    if !named.is_empty() {
-        return named;
-    }
-    let excerpt = || check.excerpt.lines().map(str::trim_end).filter(|line| !line.is_empty());
-    excerpt().skip(excerpt().count().saturating_sub(MOST_LINES)).map(str::to_owned).collect()
+    let mut lines = check.new_failures();
+    lines.truncate(MOST_LINES);
+    let output: Vec<&str> =
+        check.excerpt.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    // A line that only names the test says no more than its name.
+    let announces = |line: &str| line.ends_with("FAILED") || line.trim_start().starts_with("FAIL");
+    let explains = output.iter().position(|line| shows_error(line) && !announces(line));
+    let shows = explains.or_else(|| output.iter().position(|line| shows_error(line)));
+    let from = shows.unwrap_or(output.len().saturating_sub(MOST_LINES));
+    let shown = output.iter().skip(from).take(MOST_LINES).map(|line| (*line).to_owned());
+    lines.extend(shown);
+    lines
 }
 
 /// One attempt as the journal tells it.

@@ -12,6 +12,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::attempts::Fate;
 use super::history::History;
+use super::judge::Proof;
 use super::payload::{
     PassAnswer, PassFailure, Regating, Remark, ReviewRequest, SpecFailed, SpecLanded, TaskRemark,
     TreeRestored,
@@ -138,6 +139,8 @@ event_kinds! {
     StageStart(&'a StageStart) = "stage_start",
     /// A stage of construct ended.
     StageEnd(&'a StageEnd) = "stage_end",
+    /// A verifier accepted work that no gate proves.
+    WorkReviewed(ReviewedAttempt<'a>) = "work_reviewed",
     /// No verifier gave a usable verdict about a task, or, without `task_id`, about the spec.
     NotVerified(&'a NotVerified) = "not_verified",
     /// Construct ended.
@@ -239,6 +242,19 @@ pub struct AttemptEnd<'a> {
     pub tasks: Tally,
 }
 
+/// A landed attempt whose proof is the word of a verifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, JsonSchema)]
+pub struct ReviewedAttempt<'a> {
+    /// The number of the attempt.
+    pub iteration: u32,
+    /// The task.
+    pub task_id: &'a str,
+    /// The attempt.
+    pub attempt: &'a str,
+    /// How far it is proven now.
+    pub proof: &'a Proof,
+}
+
 /// Something that a backend says.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
 pub struct StreamedEvent<'a> {
@@ -260,22 +276,39 @@ pub struct WaitTick<'a> {
 
 /// The events of one record. `history` holds everything up to and with it.
 pub fn events_of<'a>(entry: &'a Entry, history: &'a History) -> Vec<Event<'a>> {
-    let (first, second) = match &entry.record {
-        Record::BackendEnded { end, .. } => (
-            EventKind::BackendEnd(end),
-            review_of(end, history).map(EventKind::HumanReviewRequested),
-        ),
-        Record::Advised(advice) => {
-            let pattern = advice.failure_pattern.as_ref().map(EventKind::FailurePattern);
-            (EventKind::ContextDirective(advice), pattern)
+    let mut kinds: Vec<EventKind<'a>> = Vec::new();
+    match &entry.record {
+        Record::BackendEnded { end, .. } => {
+            kinds.push(EventKind::BackendEnd(end));
+            kinds.extend(review_of(end, history).map(EventKind::HumanReviewRequested));
         }
-        record => match kind_of(record, history) {
-            Some(kind) => (kind, None),
-            None => return Vec::new(),
-        },
-    };
-    let event = |kind| Event { timestamp: &entry.at, kind };
-    std::iter::once(first).chain(second).map(event).collect()
+        Record::Advised(advice) => {
+            kinds.push(EventKind::ContextDirective(advice));
+            kinds.extend(advice.failure_pattern.as_ref().map(EventKind::FailurePattern));
+        }
+        Record::StageEnded(end) => {
+            kinds.push(EventKind::StageEnd(end));
+            kinds.extend(reviewed_attempts(end, history).map(EventKind::WorkReviewed));
+        }
+        record => kinds.extend(kind_of(record, history)),
+    }
+    kinds.into_iter().map(|kind| Event { timestamp: &entry.at, kind }).collect()
+}
+
+/// The attempts whose work a stage accepted and that nothing else proves.
+fn reviewed_attempts<'a>(
+    end: &'a StageEnd,
+    history: &'a History,
+) -> impl Iterator<Item = ReviewedAttempt<'a>> {
+    history.of_loop().filter_map(|view| match &view.fate {
+        Fate::Landed { proof: proof @ Proof::Reviewed, .. }
+            if end.came.accepted.iter().any(|id| id.as_str() == view.started.task) =>
+        {
+            let Started { iteration, task, attempt, .. } = &view.started;
+            Some(ReviewedAttempt { iteration: *iteration, task_id: task, attempt, proof })
+        }
+        _ => None,
+    })
 }
 
 /// The kind of a record that tells one thing. Intents tell nothing.
@@ -311,7 +344,6 @@ fn kind_of<'a>(record: &'a Record, history: &'a History) -> Option<EventKind<'a>
         Record::ConstructStarted(start) => EventKind::ConstructStart(start),
         Record::IterationStarted(start) => EventKind::ConstructIteration(start),
         Record::StageStarted(start) => EventKind::StageStart(start),
-        Record::StageEnded(end) => EventKind::StageEnd(end),
         Record::NotVerified(item) => EventKind::NotVerified(item),
         Record::ConstructEnded(summary) => EventKind::ConstructSummary(summary),
         Record::SpecLanded(spec) => EventKind::SpecComplete(spec),
@@ -333,6 +365,7 @@ fn kind_of<'a>(record: &'a Record, history: &'a History) -> Option<EventKind<'a>
         Record::Recovered(remark) => EventKind::Recovered(remark),
         Record::Warned(remark) => EventKind::Warning(remark),
         Record::BackendEnded { .. }
+        | Record::StageEnded(_)
         | Record::Advised(_)
         | Record::LandIntent(_)
         | Record::FailIntent(_)

@@ -7,7 +7,7 @@ use super::super::sample_tests::samples;
 use super::*;
 use crate::backend::Outcome;
 use crate::control::Command;
-use crate::cycle::{End, Failure, FailureKind, Landing};
+use crate::cycle::{Came, End, Failure, FailureKind, Landing, StageKind};
 use crate::memory::roles::directive::PostAction;
 
 /// Kinds that are told while a loop runs and that no record tells.
@@ -81,6 +81,27 @@ fn the_end_of_an_iteration_says_how_and_keeps_the_salvage() {
         (&landed["metadata"]["landing"], &landed["metadata"]["commit"]),
         (&json!("partial"), &json!("c0ffee"))
     );
+}
+
+#[test]
+fn a_verifiers_word_is_told_with_the_proof_that_views_show() {
+    let mut records = vec![run("r1", 0)];
+    records.extend(lands("a", 5, "t-1", Landing::Complete));
+    for record in &mut records {
+        if let Record::LandIntent(intent) = record {
+            intent.proof = Proof::Unproven;
+        }
+    }
+    let came = Came { accepted: vec!["t-1".into(), "t-2".into()], ..Came::default() };
+    let (stage, iteration) = (StageKind::Verify, 1);
+    let end = StageEnd { stage, iteration, came, left: 0, cost: None, took_ms: 0 };
+    records.push(Record::StageEnded(end));
+    let events = last(records);
+    let told: Vec<_> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
+    assert_eq!(told, ["stage_end", "work_reviewed"]);
+    let work = &events[1]["metadata"];
+    assert_eq!((&work["attempt"], &work["task_id"]), (&json!("a"), &json!("t-1")));
+    assert_eq!(work["proof"], "reviewed");
 }
 
 #[test]

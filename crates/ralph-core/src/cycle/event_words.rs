@@ -54,6 +54,9 @@ impl std::fmt::Display for EventKind<'_> {
             }
             Self::StageStart(start) => f.write_str(start.stage.as_str()),
             Self::StageEnd(end) => f.write_str(end.stage.as_str()),
+            Self::WorkReviewed(work) => {
+                write!(f, "a verifier accepted {} (iteration {})", work.task_id, work.iteration)
+            }
             Self::NotVerified(item) => write!(f, "{item}"),
             Self::ConstructSummary(summary) => f.write_str(&summary.reason),
             Self::SpecComplete(spec) => match &spec.commit {

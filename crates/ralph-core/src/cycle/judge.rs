@@ -53,6 +53,8 @@ pub struct Evidence<'a> {
     pub changed: usize,
     /// Paths that it must not change and did (specs, prompts, configuration, submodules).
     pub forbidden: &'a [String],
+    /// How often the task landed in part before, since it last landed whole.
+    pub partial_landings: usize,
     /// What the gates said, once they have run.
     pub verdict: Option<&'a GateVerdict>,
 }
@@ -85,6 +87,8 @@ pub enum FailureKind {
     Forbidden,
     /// It changed judges, and that is forbidden here.
     Judges,
+    /// It did a part of its task, which landed in parts too often before.
+    PartlyDone,
     /// A hook of the repository refused the commit.
     Hook,
     /// Somebody ended it; not counted.
@@ -122,6 +126,7 @@ impl FailureKind {
             Self::Backend => "backend failed",
             Self::Forbidden => "changed what it must not",
             Self::Judges => "changed its judges",
+            Self::PartlyDone => "partly done ten times",
             Self::Hook => "commit refused by a hook",
             Self::Interrupted => "interrupted",
             Self::Crashed => "interrupted again and again",
@@ -304,6 +309,9 @@ pub(super) fn of_end(outcome: &Outcome) -> Option<Failure> {
     Some(Failure { kind, message, fingerprint })
 }
 
+/// Landings of parts of one task that count as progress.
+const MOST_PARTIAL_LANDINGS: usize = 10;
+
 /// A claim was made and nothing forbidden was done: tree and gates decide.
 fn of_work(evidence: &Evidence<'_>) -> Decision {
     use super::Landing;
@@ -316,6 +324,10 @@ fn of_work(evidence: &Evidence<'_>) -> Decision {
         return Decision::Fail(Failure::new(FailureKind::NoChange, message));
     }
     let complete = matches!(evidence.claim, Claim::Done { .. });
+    if !complete && evidence.partial_landings >= MOST_PARTIAL_LANDINGS {
+        let words = FailureKind::PartlyDone.words();
+        return Decision::Fail(Failure::new(FailureKind::PartlyDone, words));
+    }
     let Some(verdict) = evidence.verdict else { return Decision::Gate };
     let proof = match &verdict.ruling {
         GateRuling::Refused { fingerprint, .. } => {
@@ -341,10 +353,13 @@ fn of_work(evidence: &Evidence<'_>) -> Decision {
 fn refused(verdict: &GateVerdict, fingerprint: String) -> Failure {
     let mut causes: Vec<String> =
         verdict.blocking().map(|check| format!("{} failed", check.name)).collect();
-    let kind = if causes.is_empty() { FailureKind::Judges } else { FailureKind::Gates };
-    if !verdict.forbidden().is_empty() {
-        causes.push(format!("it changed {}", verdict.forbidden().join(", ")));
-    }
+    let kind = match verdict.forbidden() {
+        [] => FailureKind::Gates,
+        changed => {
+            causes.push(format!("it changed {}", changed.join(", ")));
+            FailureKind::Judges
+        }
+    };
     Failure { kind, message: causes.join("; "), fingerprint }
 }
 

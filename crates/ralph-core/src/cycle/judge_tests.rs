@@ -20,8 +20,13 @@ const fn verdict(ruling: GateRuling) -> GateVerdict {
     }
 }
 
-/// A red gate, and a judge that must stay as it is.
 fn red() -> GateVerdict {
+    let ruling = GateRuling::Refused { forbidden: Vec::new(), fingerprint: "print".into() };
+    GateVerdict { ruling, ..red_and_blocked() }
+}
+
+/// A red gate, and a judge that must stay as it is.
+fn red_and_blocked() -> GateVerdict {
     let standing = GateStanding::New { new: FailingNames::default(), old: FailingNames::default() };
     let check = GateCheck { name: "test".into(), standing, ..GateCheck::default() };
     GateVerdict { checks: vec![check], ..blocked() }
@@ -44,6 +49,7 @@ fn work() -> Evidence<'static> {
         review: None,
         changed: 2,
         forbidden: &[],
+        partial_landings: 0,
         verdict: Some(&PROVEN),
     }
 }
@@ -144,7 +150,8 @@ fn old_failures_are_named_in_the_proof() {
 #[test]
 fn a_refusal_of_the_gates_is_known_by_what_they_said() {
     for (verdict, kind, message) in [
-        (red(), FailureKind::Gates, "test failed; it changed tests/a.rs"),
+        (red(), FailureKind::Gates, "test failed"),
+        (red_and_blocked(), FailureKind::Judges, "test failed; it changed tests/a.rs"),
         (blocked(), FailureKind::Judges, "it changed tests/a.rs"),
     ] {
         let Decision::Fail(failure) = judge(&Evidence { verdict: Some(&verdict), ..work() }) else {
@@ -163,6 +170,18 @@ fn a_green_part_lands_and_a_part_without_a_change_fails() {
     let red = red();
     let red = Evidence { verdict: Some(&red), ..part(1) };
     assert_eq!(failed(&red), FailureKind::Gates);
+}
+
+#[test]
+fn a_task_that_landed_partly_ten_times_makes_no_progress_with_another_part() {
+    let part = |partial_landings, claim| Evidence { claim, partial_landings, ..work() };
+    assert_eq!(judge(&part(9, &Claim::Partial)), landed(Landing::Partial, Proof::Proven));
+    let Decision::Fail(failure) = judge(&part(10, &Claim::Partial)) else {
+        panic!("the eleventh part must not land");
+    };
+    assert_eq!(failure.told(), "partly done ten times");
+    assert!(failure.kind.counts(), "the ladder comes to its end");
+    assert_eq!(judge(&part(10, &DONE)), landed(Landing::Complete, Proof::Proven));
 }
 
 #[test]
@@ -299,6 +318,7 @@ proptest! {
         ]),
     ) {
         let evidence = Evidence {
+            partial_landings: 0,
             outcome: &outcome, claim: &claim, changed, forbidden: &forbidden,
             review: review.as_deref(), verdict: verdict.as_ref(),
         };

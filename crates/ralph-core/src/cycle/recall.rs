@@ -160,10 +160,18 @@ impl History {
         attempt.retries > 0 && !answered.is_some_and(BackendEnd::has_answer)
     }
 
+    /// How often a task landed in part since it last landed whole.
+    pub fn partial_landings(&self, task: &str) -> usize {
+        let landings = self.of_task(task).rev().filter_map(|view| match view.fate {
+            Fate::Landed { landing, .. } => Some(landing),
+            _ => None,
+        });
+        landings.take_while(|landing| *landing == Landing::Partial).count()
+    }
+
     /// Whether the last landing of a task was a part of it.
     pub fn partly_done(&self, task: &str) -> bool {
-        let last = self.of_task(task).rev().find(|v| matches!(v.fate, Fate::Landed { .. }));
-        last.is_some_and(|view| matches!(view.fate, Fate::Landed { landing: Landing::Partial, .. }))
+        self.partial_landings(task) > 0
     }
 }
 

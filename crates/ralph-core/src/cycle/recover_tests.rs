@@ -219,6 +219,7 @@ impl World {
     fn judge(&self, outcome: &Outcome, ruling: Option<GateRuling>) -> Decision {
         let verdict = ruling.map(|ruling| GateVerdict { ruling, ..GateVerdict::default() });
         judge(&Evidence {
+            partial_landings: 0,
             outcome,
             claim: &self.course.claim,
             review: None,

@@ -286,13 +286,21 @@ fn of_construct() -> Vec<Record> {
     let stage_end =
         StageEnd { stage, iteration, came: came.clone(), left: 1, cost: Some(0.5), took_ms: 7 };
     let start = |stage, item| StageStart { stage, iteration, id: "s1".into(), item };
-    let mut records = vec![
-        Record::ConstructStarted(ConstructStart { spec: spec.clone(), counted: 1 }),
+    let mut records =
+        vec![Record::ConstructStarted(ConstructStart { spec: spec.clone(), counted: 1 })];
+    let mut unproven = lands("w", 90, "t-2", Landing::Complete);
+    for record in &mut unproven {
+        if let Record::LandIntent(intent) = record {
+            intent.proof = Proof::Unproven;
+        }
+    }
+    records.extend(unproven);
+    records.extend([
         Record::IterationStarted(IterationStart { iteration, spec: spec.clone() }),
         Record::StageStarted(start(StageKind::Decompose, Some("t-3".into()))),
         Record::StageStarted(start(stage, None)),
         Record::StageEnded(stage_end.clone()),
-    ];
+    ]);
     for task in [Some("t-1".into()), None] {
         let (why, log) = ("no JSON".into(), "logs/v.jsonl".into());
         records.push(Record::NotVerified(NotVerified { task, why, log }));

@@ -65,7 +65,7 @@ pub fn gate(run: &GateRunResult, timeout: Duration) -> Finding {
             format!("give gate {name} a longer `timeout` in ralph.toml"),
         ),
         Ending::Code(0) => Finding::ok(Area::Gate, format!("{name}: passed in {time}")),
-        _ if cannot_run(run) => found(
+        _ if run.cannot_run() => found(
             State::Problem,
             format!("{name}: cannot be run ({}): {}", check.ending.describe(), last_line(run)),
             format!("install what `{command}` needs, or correct the gate in ralph.toml"),
@@ -85,14 +85,6 @@ pub fn gate(run: &GateRunResult, timeout: Duration) -> Finding {
             found(State::Warning, what, format!("mend it first if you can: less {log}"))
         }
     }
-}
-
-/// Whether a gate failed because something that it needs is not there. Make and Just tell the code of
-/// the shell and have one of their own.
-pub fn cannot_run(run: &GateRunResult) -> bool {
-    let tells = |line: &str| line.ends_with("Error 127") || line.ends_with("exit code 127");
-    let told = matches!(run.check.ending, Ending::Code(1..));
-    run.never_ran() || (told && run.output.lines().any(tells))
 }
 
 /// The last thing that a gate said, which is mostly why; what is not there comes before the rest.

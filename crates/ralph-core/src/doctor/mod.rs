@@ -18,9 +18,7 @@ mod judge;
 mod leftover;
 mod world;
 
-pub use judge::{
-    cannot_run, commands, disk, gate, interrupted, is_old, last_line, no_gates, plan, violations,
-};
+pub use judge::{commands, disk, gate, interrupted, is_old, last_line, no_gates, plan, violations};
 pub use leftover::{Leftovers, leftovers};
 pub use world::{RepositoryFacts, git_version, identity, repository};
 

@@ -10,7 +10,7 @@ pub enum Baseline {
     /// It was green.
     Green,
     /// This failed.
-    Red(Failures),
+    Red(Box<Failures>),
 }
 
 /// What is known of each gate at the base. It is known by its command: another command under the
@@ -35,7 +35,7 @@ impl Baselines {
     pub fn record(&mut self, run: &GateRunResult) {
         let baseline = match run.check.is_green() {
             true => Baseline::Green,
-            false => Baseline::Red(run.failures.clone()),
+            false => Baseline::Red(Box::new(run.failures.clone())),
         };
         self.0.insert(run.check.command.clone(), baseline);
     }

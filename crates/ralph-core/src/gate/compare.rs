@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::model::{Ending, Failures};
+use super::model::Failures;
+use super::runners::MOST_RAN;
 
 /// What the failures of one run are, seen from the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,9 +18,20 @@ pub enum Comparison {
 
 /// Compare the failures of a gate that was red at the base with those of now.
 pub fn compare(base: &Failures, now: &Failures) -> Comparison {
-    if let Some(ending) = &now.broken_off {
-        return broken_off(base, ending);
+    if let Some(program) = &now.missing_program {
+        return missing_program(base, program);
     }
+    if let Some(how) = &now.broken_off {
+        return broken_off(base, now, how);
+    }
+    match compare_names(base, now) {
+        Comparison::AllOld => compare_numbers(base, now),
+        other => other,
+    }
+}
+
+/// Compare what the outputs name.
+fn compare_names(base: &Failures, now: &Failures) -> Comparison {
     if !now.tests.is_empty() {
         return tests(base, now);
     }
@@ -41,14 +53,45 @@ pub fn compare(base: &Failures, now: &Failures) -> Comparison {
     }
 }
 
-/// An output that stops in the middle lists no failures that could be trusted to be all.
-fn broken_off(base: &Failures, ending: &Ending) -> Comparison {
-    match &base.broken_off {
-        Some(before) if before == ending => {
-            cannot(&format!("it {} before and now", ending.describe()))
-        }
-        _ => Comparison::New(vec![ending.describe()]),
+/// Compare how many tests ran and failed, where everything that is named is old: a test that is gone, or that fails
+/// without a name, is in no list.
+fn compare_numbers(base: &Failures, now: &Failures) -> Comparison {
+    let nameless = now.tests.is_empty() && now.errors.is_empty() && now.warnings.is_empty();
+    let failed = now.failed.max(now.tests.len() as u64);
+    if failed > base.failed {
+        let why = format!("{failed} failed by its own count, {} before", base.failed);
+        return if nameless { Comparison::New(vec![why]) } else { cannot(&why) };
     }
+    let (before, after) = (base.passed + base.failed, now.passed + failed);
+    if base.passed > 0 && after < before {
+        return cannot(&format!("fewer tests ran: {after}, {before} before"));
+    }
+    let is_gone = |name: &&String| !now.ran.contains(*name) && !now.tests.contains(*name);
+    if let Some(name) = base.ran.iter().find(is_gone).filter(|_| now.ran.len() < MOST_RAN) {
+        return cannot(&format!("{name} passed before and does not run any more"));
+    }
+    if nameless && (base.counts != now.counts || base.exit_code != now.exit_code) {
+        return cannot("its output names no test, and its numbers or its exit code changed");
+    }
+    Comparison::AllOld
+}
+
+/// Nothing was tested where the command has nothing to run.
+fn missing_program(base: &Failures, program: &str) -> Comparison {
+    let why = format!("it could not start: `{program}` is not there");
+    match base.missing_program {
+        Some(_) => cannot(&why),
+        None => Comparison::New(vec![why]),
+    }
+}
+
+/// An output that stops in the middle lists no failures that could be trusted to be all.
+fn broken_off(base: &Failures, now: &Failures, how: &str) -> Comparison {
+    if base.broken_off.as_deref() == Some(how) {
+        return cannot(&format!("it {how} before and now, so nobody knows what else would fail"));
+    }
+    let new = now.tests.difference(&base.tests).cloned();
+    Comparison::New(new.chain([how.to_owned()]).collect())
 }
 
 fn tests(base: &Failures, now: &Failures) -> Comparison {
@@ -84,7 +127,7 @@ fn besides(base: &Failures, now: &Failures) -> Comparison {
 }
 
 fn base_is_partial(base: &Failures) -> Option<String> {
-    let broken = base.broken_off.as_ref().map(|ending| format!("the run {}", ending.describe()));
+    let broken = base.broken_off.as_ref().map(|how| format!("the run {how}"));
     broken.or_else(|| base.partial.clone())
 }
 

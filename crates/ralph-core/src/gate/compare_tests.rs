@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::gate::OutputReader;
+use crate::gate::{Ending, OutputReader};
 
 fn read(text: &str) -> Failures {
     let mut reader = OutputReader::new("/r");
@@ -75,8 +75,8 @@ fn old_tests_do_not_excuse_new_errors_of_a_second_command() {
 #[test]
 fn a_gate_that_hangs_or_crashes_now_is_new_and_one_that_always_did_cannot_be_judged() {
     let red = read("not ok 1 - a\n");
-    let hung = Failures { broken_off: Some(Ending::TimedOut), ..red.clone() };
-    let crashed = Failures { broken_off: Some(Ending::Signal(11)), ..red.clone() };
+    let hung = Failures { broken_off: Ending::TimedOut.broken_off(), ..red.clone() };
+    let crashed = Failures { broken_off: Ending::Signal(11).broken_off(), ..red.clone() };
     assert_eq!(compare(&red, &hung), Comparison::New(vec!["did not end in its time".into()]));
     assert_eq!(compare(&hung, &crashed), Comparison::New(vec!["ended by signal 11".into()]));
     assert!(matches!(compare(&hung, &hung), Comparison::CannotTell(_)));
@@ -99,6 +99,95 @@ fn an_early_stop_convicts_a_test_whose_group_ran_and_no_other() {
     assert_eq!(compare(&base, &target("a", "one", "")), Comparison::AllOld);
 }
 
+fn read_with(ending: Ending, text: &str) -> Failures {
+    let mut reader = OutputReader::new("/r");
+    text.lines().for_each(|line| reader.line(line.as_bytes()));
+    reader.finish(&ending).failures
+}
+
+#[test]
+fn a_runner_that_crashes_after_old_failures_is_new_or_cannot_be_judged() {
+    let tap = "ok 1 - fine\nnot ok 2 - a\n";
+    let base = read(tap);
+    for crashed in [
+        read_with(Ending::Code(139), tap),
+        read_with(Ending::Signal(11), tap),
+        read_with(Ending::Code(2), &format!("{tap}make: *** [Makefile:2: test] Error 139\n")),
+        read(&format!("{tap}Segmentation fault (core dumped)\n")),
+    ] {
+        assert_eq!(compare(&base, &crashed), Comparison::New(vec!["ended by signal 11".into()]));
+        let alike = compare(&crashed, &crashed);
+        assert!(
+            matches!(&alike, Comparison::CannotTell(why) if why.contains("signal 11")),
+            "{alike:?}"
+        );
+        assert_eq!(compare(&crashed, &base), Comparison::AllOld, "it came to its end now");
+    }
+    let with_new = read_with(Ending::Code(139), &format!("{tap}not ok 3 - b\n"));
+    let names = vec!["b".into(), "ended by signal 11".into()];
+    assert_eq!(compare(&base, &with_new), Comparison::New(names));
+}
+
+#[test]
+fn a_target_without_a_result_hides_what_else_fails() {
+    let run = |end: &str| {
+        read(&format!(
+            "     Running tests/a.rs (target/debug/deps/a-0123456789abcdef)\n\nrunning 2 tests\n\
+             test one ... FAILED\nfailures:\n    one\n\ntest result: FAILED. 1 passed; 1 failed; 0 ignored\n\n\
+             \x20    Running tests/b.rs (target/debug/deps/b-0123456789abcdef)\n\nrunning 2 tests\n{end}"
+        ))
+    };
+    let base = run("test two ... ok\n\ntest result: ok. 2 passed; 0 failed; 0 ignored\n");
+    assert_eq!(compare(&base, &base), Comparison::AllOld);
+    let now = compare(&base, &run("error: 2 targets failed:\n"));
+    assert!(matches!(&now, Comparison::CannotTell(why) if why.contains("tests of b")), "{now:?}");
+}
+
+#[test]
+fn tests_that_passed_and_do_not_run_any_more_cannot_be_told_from_failures() {
+    let cargo = |passed: u32| {
+        read(&format!(
+            "test a ... FAILED\ntest b ... FAILED\ntest result: FAILED. {passed} passed; 2 failed; 0 ignored\n"
+        ))
+    };
+    let fewer = compare(&cargo(12), &cargo(3));
+    assert_eq!(fewer, Comparison::CannotTell("fewer tests ran: 5, 14 before".into()));
+    assert_eq!(compare(&cargo(12), &cargo(12)), Comparison::AllOld);
+    assert_eq!(compare(&cargo(12), &cargo(13)), Comparison::AllOld);
+    let nextest = |passes: &str| {
+        read(&format!(
+            "        PASS [   0.004s] (1/2) nx {passes}\n        FAIL [   0.006s] (2/2) nx old\n\
+             \x20    Summary [   0.101s] 2 tests run: 1 passed, 1 failed, 0 skipped\n"
+        ))
+    };
+    let exchanged = compare(&nextest("one"), &nextest("other"));
+    assert!(
+        matches!(&exchanged, Comparison::CannotTell(why) if why.starts_with("nx one ")),
+        "{exchanged:?}"
+    );
+}
+
+#[test]
+fn an_unknown_output_with_other_counts_or_another_exit_code_is_not_old() {
+    let base = read("6 passed/1 failed in 0.3s\n");
+    assert_eq!(compare(&base, &read("6 passed/1 failed in 12.5s\n")), Comparison::AllOld);
+    let more = compare(&base, &read("5 passed/2 failed in 0.3s\n"));
+    assert_eq!(more, Comparison::New(vec!["2 failed by its own count, 1 before".into()]));
+    let other_code = read_with(Ending::Code(3), "6 passed/1 failed in 0.3s\n");
+    assert!(matches!(compare(&base, &other_code), Comparison::CannotTell(_)));
+    let odd = compare(&read("good: 6 of 7\n"), &read("good: 5 of 7\n"));
+    assert!(matches!(odd, Comparison::CannotTell(_)), "{odd:?}");
+}
+
+#[test]
+fn a_gate_that_cannot_start_is_never_old() {
+    let gone = "make: cargo: No such file or directory\nmake: *** [Makefile:2: test] Error 127\n";
+    let gone = read_with(Ending::Code(2), gone);
+    let same = compare(&gone, &gone);
+    assert!(matches!(&same, Comparison::CannotTell(why) if why.contains("`cargo`")), "{same:?}");
+    assert!(matches!(compare(&read("not ok 1 - a\n"), &gone), Comparison::New(_)));
+}
+
 proptest! {
     #[test]
     fn a_new_failing_name_is_never_called_old(
@@ -107,7 +196,7 @@ proptest! {
         broken in any::<bool>(), partial in any::<bool>(),
     ) {
         let (mut before, after) = (tap(&base), tap(&now));
-        before.broken_off = broken.then_some(Ending::TimedOut);
+        before.broken_off = broken.then(|| "did not end in its time".to_owned());
         before.partial = partial.then(|| "stopped".to_owned());
         let result = compare(&before, &after);
         if after.tests.is_subset(&before.tests) {

@@ -2,8 +2,8 @@
 //!
 //! # Theory of operation
 //!
-//! [`kind_of`] knows tests, manifests, settings of runners and linters, and CI by the names that are
-//! in use everywhere. Rust keeps tests inside of its sources, so every `.rs` file may be one. For a
+//! [`JudgeNames`] knows tests, manifests, settings of runners and linters, and CI by the names that are
+//! in use everywhere, and the scripts that gates run. Rust keeps tests inside of its sources, so every `.rs` file may be one. For a
 //! changed file, the tests in its old and in its new text are found by name and compared:
 //! a test that is gone and that no other changed file has is *deleted*; one that is skipped now,
 //! asserts less or cannot fail any more is *weakened*. A file to which tests were only added is
@@ -21,7 +21,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use paths::{JudgeKind, kind_of, may_judge};
+pub use paths::{JudgeKind, JudgeNames};
 
 use crate::word_enum::word_enum;
 use cases::{Case, cases, test_code};
@@ -113,9 +113,9 @@ impl std::fmt::Display for JudgeChange {
     }
 }
 
-/// What an attempt did to judges. `files` are those of its changed files for which [`may_judge`] holds.
-pub fn judge_changes(files: &[FileChange<'_>]) -> Vec<JudgeChange> {
-    let read: Vec<Compared<'_>> = files.iter().map(Compared::new).collect();
+/// What an attempt did to judges. `files` are those of its changed files for which [`JudgeNames::may_judge`] holds.
+pub fn judge_changes(files: &[FileChange<'_>], names: &JudgeNames) -> Vec<JudgeChange> {
+    let read: Vec<Compared<'_>> = files.iter().map(|file| Compared::new(file, names)).collect();
     // A test that is gone here and new there has moved.
     let moved: BTreeSet<&str> = read.iter().flat_map(Compared::new_names).collect();
     read.iter().filter_map(|file| file.judge(&moved)).collect()
@@ -130,12 +130,13 @@ struct Compared<'a> {
 }
 
 impl<'a> Compared<'a> {
-    fn new(file: &'a FileChange<'a>) -> Self {
+    fn new(file: &'a FileChange<'a>, names: &JudgeNames) -> Self {
         let read = |text: Option<&str>| match (text, Language::of(file.path)) {
             (Some(text), Some(language)) if text.len() <= LONGEST => cases(text, language),
             _ => Vec::new(),
         };
-        Self { file, kind: kind_of(file.path), old: read(file.before), new: read(file.after) }
+        let kind = names.kind_of(file.path);
+        Self { file, kind, old: read(file.before), new: read(file.after) }
     }
 
     fn new_names(&self) -> impl Iterator<Item = &str> {

@@ -1,9 +1,15 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::config::GateKind;
+use crate::gate::{Gate, Need};
+
+fn changes_of(files: &[FileChange<'_>]) -> Vec<JudgeChange> {
+    judge_changes(files, &JudgeNames::default())
+}
 
 fn one(path: &str, before: &str, after: &str) -> Option<JudgeChange> {
-    let mut all = judge_changes(&[FileChange { path, before: Some(before), after: Some(after) }]);
+    let mut all = changes_of(&[FileChange { path, before: Some(before), after: Some(after) }]);
     assert!(all.len() <= 1);
     all.pop()
 }
@@ -38,6 +44,25 @@ mod tests {
     }
 }
 "##;
+
+#[test]
+fn the_script_of_a_gate_is_a_judge_even_where_lines_were_only_added() {
+    let gate = |command: &str| Gate {
+        name: "test".into(),
+        command: command.into(),
+        kind: GateKind::Test,
+        need: Need::Required,
+        timeout: std::time::Duration::from_secs(1),
+    };
+    let names = JudgeNames::of_gates(&[gate("./check.sh"), gate("cd web && sh test.sh")]);
+    for path in ["check.sh", "web/test.sh"] {
+        let file = FileChange { path, before: Some("run\n"), after: Some("exit 0\nrun\n") };
+        let changes = judge_changes(&[file], &names);
+        assert_eq!(changes[0].kind, JudgeKind::GateScript, "{path}");
+        assert!(changes[0].is_blockable(), "{path}");
+    }
+    assert!(!names.may_judge("tools/recheck.sh"));
+}
 
 #[test]
 fn a_source_without_change_to_its_tests_is_no_judge() {
@@ -86,7 +111,7 @@ fn tests_that_are_only_added_are_listed_and_not_held_against_anybody() {
     assert_eq!((grown.extent, grown.is_blockable()), (Extent::Grown, false));
     let files =
         [FileChange { path: "tests/new.rs", before: None, after: Some("#[test]\nfn a() {}\n") }];
-    assert!(!judge_changes(&files)[0].is_blockable());
+    assert!(!changes_of(&files)[0].is_blockable());
 }
 
 #[test]
@@ -103,7 +128,7 @@ fn a_test_that_moved_to_another_file_is_not_deleted() {
         FileChange { path: "tests/a.rs", before: Some(test), after: None },
         FileChange { path: "tests/b.rs", before: None, after: Some(test) },
     ];
-    let changes = judge_changes(&files);
+    let changes = changes_of(&files);
     assert_eq!(changes[0].deleted, Vec::<String>::new());
     assert_eq!(changes[0].extent, Extent::Deleted);
 }
@@ -203,9 +228,9 @@ proptest! {
         "src/a.rs", "tests/a.py", "a.test.ts", "a_test.go", "spec/a_spec.rb", "ATest.java", "a.bats", "Makefile",
     ])) {
         let files = [FileChange { path, before: Some(&before), after: Some(&after) }];
-        let _ = judge_changes(&files);
+        let _ = changes_of(&files);
         let same = [FileChange { path, before: Some(&before), after: Some(&before) }];
-        for change in judge_changes(&same) {
+        for change in changes_of(&same) {
             prop_assert_eq!((change.deleted, change.weakened), (vec![], vec![]));
         }
     }
@@ -220,6 +245,6 @@ proptest! {
         let expected: Vec<String> = names.iter().enumerate().filter(|(n, _)| !kept(*n)).map(|(_, name)| format!("t_{name}")).collect();
         let (before, after) = (text(&|_| true), text(&kept));
         let files = [FileChange { path: "tests/x.rs", before: Some(&before), after: Some(&after) }];
-        prop_assert_eq!(&judge_changes(&files)[0].deleted, &expected);
+        prop_assert_eq!(&changes_of(&files)[0].deleted, &expected);
     }
 }

@@ -25,7 +25,9 @@ mod baseline;
 mod check;
 mod compare;
 mod complaints;
+mod counts;
 mod excerpt;
+mod inner_end;
 mod model;
 mod normal;
 mod output;
@@ -46,7 +48,7 @@ pub use model::{Ending, Failures, Gate, GateRunResult, Need};
 pub use output::{KEPT_HEAD, KEPT_TAIL, OutputReader, Reading};
 pub use report::report;
 pub use resolve::{needed, resolve};
-pub use start::{StartRequirement, start_requirements};
+pub use start::{StartRequirement, gate_scripts, start_requirements};
 pub use verdict::{GateRuling, GateVerdict, ProofGap, judge};
 
 #[cfg(test)]

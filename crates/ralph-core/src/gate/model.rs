@@ -73,6 +73,19 @@ impl Ending {
         }
     }
 
+    /// How a command ended that did not come to its end: a signal, also one that a shell reports as an exit code,
+    /// or the end of its time.
+    pub fn broken_off(&self) -> Option<String> {
+        match self {
+            Self::Code(..=127) => None,
+            Self::Code(code) if (129..=192).contains(code) => {
+                Some(Self::Signal(code - 128).describe())
+            }
+            Self::Code(code) => Some(format!("ended with exit code {code}")),
+            Self::Signal(_) | Self::TimedOut | Self::NotStarted(_) => Some(self.describe()),
+        }
+    }
+
     /// One word for files.
     pub fn word(&self) -> &'static str {
         match self {
@@ -104,16 +117,24 @@ pub struct Failures {
     pub ran: BTreeSet<String>,
     /// How many tests passed, at least.
     pub passed: u64,
+    /// How many tests failed, at least.
+    pub failed: u64,
     /// Errors of compilers and linters, each `file: message`, with how often it is there.
     pub errors: BTreeMap<String, u32>,
     /// Warnings of the same kind; they matter to a gate that has nothing worse to say.
     pub warnings: BTreeMap<String, u32>,
     /// The normalised text as a number that is the same in any order of the lines.
     pub text: String,
+    /// The numbers in the text that count something, as one number; see [`Self::text`].
+    pub counts: String,
+    /// The exit code that a shell would give.
+    pub exit_code: i32,
+    /// A program that the command needs and that is not there.
+    pub missing_program: Option<String>,
     /// Why there may be failures that are not in the lists.
     pub partial: Option<String>,
-    /// How the command was ended when it did not end by itself.
-    pub broken_off: Option<Ending>,
+    /// How the run broke off before its end, in words that are the same for the same crash.
+    pub broken_off: Option<String>,
 }
 
 /// One run of a gate on one tree: its check as it stands without a look at the base, and what of the
@@ -161,6 +182,11 @@ impl GateRunResult {
     /// Whether the shell found nothing to run: such a gate has said nothing about any tree.
     pub fn never_ran(&self) -> bool {
         matches!(self.check.ending, Ending::Code(126 | 127) | Ending::NotStarted(_))
+    }
+
+    /// Whether the gate failed because something that it needs is not there, also behind `make` or a script.
+    pub fn cannot_run(&self) -> bool {
+        self.never_ran() || self.failures.missing_program.is_some()
     }
 
     /// All that failed, by the most telling names there are.

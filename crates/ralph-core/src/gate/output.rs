@@ -1,7 +1,9 @@
 //! What a gate writes, read line by line in bounded memory.
 
 use super::complaints::Complaints;
+use super::counts::add_counts;
 use super::excerpt::ExcerptReader;
+use super::inner_end::{InnerEnds, TestsRan};
 use super::model::{Ending, Failures};
 use super::normal::{Bag, LONGEST_LINE, is_progress, normal, plain, without_root};
 use super::passes::Passes;
@@ -19,6 +21,8 @@ pub struct OutputReader {
     complaints: Complaints,
     passes: Passes,
     text: Bag,
+    counts: Bag,
+    ends: InnerEnds,
     kept: Kept,
     excerpt: ExcerptReader,
 }
@@ -43,6 +47,8 @@ impl OutputReader {
             complaints: Complaints::new(root),
             passes: Passes::default(),
             text: Bag::default(),
+            counts: Bag::default(),
+            ends: InnerEnds::default(),
             kept: Kept::default(),
             excerpt: ExcerptReader::default(),
         }
@@ -60,9 +66,11 @@ impl OutputReader {
         self.runners.line(&line);
         self.complaints.line(&line);
         self.passes.line(&line);
+        self.ends.line(&line);
         let normal = normal(&line);
         if !normal.is_empty() && !is_progress(&line) {
             self.text.add(&normal);
+            add_counts(&mut self.counts, &line);
         }
     }
 
@@ -73,16 +81,26 @@ impl OutputReader {
             errors: self.complaints.errors,
             warnings: self.complaints.warnings,
             text: self.text.name(),
+            counts: self.counts.name(),
+            exit_code: ending.exit_code(),
             partial: self.complaints.too_many.then(|| "too many complaints to keep all".to_owned()),
             ..Failures::default()
         };
+        let mut declared = 0;
         for mut tally in self.runners.finish() {
+            declared += tally.declared;
             failures.tests.append(&mut tally.failed);
             failures.ran.append(&mut tally.ran);
             failures.partial = failures.partial.or(tally.partial);
         }
         failures.passed = self.passes.count(failures.tests.len());
-        failures.broken_off = (!matches!(ending, Ending::Code(_))).then(|| ending.clone());
+        failures.failed = self.passes.failed().max(failures.tests.len() as u64).max(declared);
+        failures.broken_off = ending.broken_off().or_else(|| self.ends.crash());
+        let tests_ran = match failures.passed == 0 && failures.tests.is_empty() {
+            true => TestsRan::None,
+            false => TestsRan::Some,
+        };
+        failures.missing_program = self.ends.missing_program(tests_ran);
         if ending.is_success() {
             // A green gate has no failures, whatever its tests like to print.
             failures = Failures { text: failures.text, ran: failures.ran, ..Failures::default() };

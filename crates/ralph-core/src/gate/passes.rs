@@ -1,12 +1,14 @@
-//! Tests that passed, in the output of a gate that is red: proof that more than the failing ones ran.
+//! Tests that passed and failed, by number, in the output of a gate that is red: proof that more than the failing
+//! ones ran.
 
-/// Counts the tests that an output shows to have passed, by single lines and by the sums of runners.
+/// Counts the tests that an output shows to have passed or failed, by single lines and by the sums of runners.
 #[derive(Default)]
 pub(super) struct Passes {
     lines: u64,
     sums: u64,
     /// Tests that ran, where a runner counts these only.
     ran: u64,
+    failed: u64,
 }
 
 impl Passes {
@@ -26,6 +28,15 @@ impl Passes {
         self.sums += number_after(text, "# pass ") + number_after(text, "ℹ pass ");
         self.ran += number_after(text, "Tests run: ").max(number_after(text, "Ran "));
         self.ran += number_before(text, " examples, ");
+        self.failed += FAILED.iter().map(|word| number_before(text, word)).max().unwrap_or(0)
+            + number_after(text, "# fail ")
+            + number_after(text, "ℹ fail ")
+            + FAILED_IN.iter().map(|word| number_inside(text, word)).sum::<u64>();
+    }
+
+    /// How many failed by the sums of runners, also of unknown ones.
+    pub(super) fn failed(&self) -> u64 {
+        self.failed
     }
 
     /// How many passed, at least, in an output in which so many failed.
@@ -35,6 +46,16 @@ impl Passes {
     }
 }
 
+/// Words behind the number of failures, in sums.
+const FAILED: [&str; 5] = [" failed", " failing", " failures", " failure", " broken"];
+/// Words before the number of failures, in sums.
+const FAILED_IN: [&str; 6] =
+    ["failures=", "errors=", "Failures: ", "Errors: ", "failed: ", "failed="];
+
+fn number_inside(text: &str, word: &str) -> u64 {
+    text.find(word).and_then(|at| text.get(at..)).map_or(0, |rest| number_after(rest, word))
+}
+
 fn number_before(text: &str, word: &str) -> u64 {
     let before = text.split(word).next().filter(|before| before.len() < text.len());
     let digits = before.and_then(|before| before.rsplit(|c: char| !c.is_ascii_digit()).next());
@@ -42,7 +63,7 @@ fn number_before(text: &str, word: &str) -> u64 {
 }
 
 fn number_after(text: &str, word: &str) -> u64 {
-    let digits = text.strip_prefix(word).and_then(|rest| rest.split([' ', ',']).next());
+    let digits = text.strip_prefix(word).and_then(|rest| rest.split([' ', ',', ';', ')']).next());
     digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 

@@ -35,9 +35,18 @@ pub fn start_requirements(command: &str) -> Vec<StartRequirement> {
     reader.found
 }
 
+/// Scripts of the project that a command runs, as they are written in it, whether or not something else makes or
+/// needs them first.
+pub fn gate_scripts(command: &str) -> Vec<String> {
+    let mut reader = StartReader::default();
+    let _end = reader.read(command);
+    reader.scripts
+}
+
 #[derive(Default)]
 struct StartReader {
     found: Vec<StartRequirement>,
+    scripts: Vec<String>,
     /// The directory is not known any more, or an earlier program may have made the file.
     files_unknown: bool,
     /// An earlier program may have installed what is missing.
@@ -98,6 +107,12 @@ impl StartReader {
                     let rest = without_options(rest, &["-u", "-B", "-E", "-O", "-s"], &[])?;
                     return self.add_script(rest.first());
                 }
+                "node" | "perl" | "php" | "ruby" | "zsh" => {
+                    self.add_program(first);
+                    (self.files_unknown, self.programs_unknown) = (true, true);
+                    self.note_script(rest.first());
+                    return Some(());
+                }
                 word if HARMLESS.contains(&word) => return Some(()),
                 word if SHELL_WORDS.contains(&word) => return None,
                 word => {
@@ -133,7 +148,18 @@ impl StartReader {
         self.add_script(words.first())
     }
 
+    fn note_script(&mut self, file: Option<&Token>) {
+        if let Some(Token::Word(file)) = file
+            && !file.starts_with(['/', '-'])
+        {
+            self.scripts.push(file.trim_start_matches("./").to_owned());
+        }
+    }
+
     fn add_program(&mut self, name: &str) {
+        if name.contains('/') {
+            self.note_script(Some(&Token::Word(name.to_owned())));
+        }
         let unknown = match name.contains('/') {
             true => self.files_unknown && !name.starts_with('/'),
             false => self.programs_unknown,
@@ -145,6 +171,7 @@ impl StartReader {
 
     /// The script may do anything, so nothing is certain behind it.
     fn add_script(&mut self, file: Option<&Token>) -> Option<()> {
+        self.note_script(file);
         if let Some(Token::Word(file)) = file
             && (!self.files_unknown || file.starts_with('/'))
         {
@@ -318,6 +345,25 @@ mod tests {
             ("python3 -m pytest", "python3"),
         ] {
             assert_eq!(found(command), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn the_scripts_of_a_gate_are_known_wherever_they_stand() {
+        for (command, expected) in [
+            ("./check.sh --all", "check.sh"),
+            ("sh scripts/test.sh", "scripts/test.sh"),
+            ("python3 -u run_tests.py", "run_tests.py"),
+            ("node run.js && cargo test", "run.js"),
+            ("cd web && ./run.sh", "run.sh"),
+            ("make && tools/check", "tools/check"),
+            ("timeout 60 bash -e ci/run.sh", "ci/run.sh"),
+            ("cargo test", ""),
+            ("test -f done.txt", ""),
+            ("node --test", ""),
+            ("/usr/bin/check", ""),
+        ] {
+            assert_eq!(gate_scripts(command).join(" "), expected, "{command}");
         }
     }
 

@@ -66,6 +66,11 @@ pub enum ProofGap {
         /// The reason.
         why: String,
     },
+    /// A gate fails as before, and its output names nothing that fails.
+    Nameless {
+        /// The gate's name.
+        gate: String,
+    },
     /// No gate is green, and no red one shows that other tests passed.
     NothingGreen,
 }
@@ -75,6 +80,9 @@ impl fmt::Display for ProofGap {
         match self {
             Self::NoGates => f.write_str("no gate is configured"),
             Self::Unclear { gate, why } => write!(f, "{gate}: {why}"),
+            Self::Nameless { gate } => {
+                write!(f, "{gate}: it fails as before, and its output names no test")
+            }
             Self::NothingGreen => {
                 f.write_str("no gate is green, and none shows a test that passed")
             }
@@ -162,6 +170,9 @@ fn rule_passed(checks: &[GateCheck], runs: &[GateRunResult]) -> GateRuling {
             GateStanding::Unclear { why } => {
                 Some(ProofGap::Unclear { gate: check.name.clone(), why: why.clone() })
             }
+            GateStanding::Old { old } if old.is_empty() => {
+                Some(ProofGap::Nameless { gate: check.name.clone() })
+            }
             _ => None,
         })
         .collect();
@@ -178,12 +189,8 @@ fn rule_passed(checks: &[GateCheck], runs: &[GateRunResult]) -> GateRuling {
     }
     let mut old = FailingNames::default();
     for check in checks {
-        match &check.standing {
-            GateStanding::Old { old: failing } if failing.is_empty() => {
-                old.names.push(check.name.clone())
-            }
-            GateStanding::Old { old: failing } => old.extend(failing),
-            _ => {}
+        if let GateStanding::Old { old: failing } = &check.standing {
+            old.extend(failing);
         }
     }
     if old.is_empty() { GateRuling::Proven } else { GateRuling::ProvenExceptOld(old) }

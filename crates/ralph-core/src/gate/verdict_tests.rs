@@ -7,7 +7,7 @@ use super::*;
 use crate::config::{GateKind, GateStrategy};
 use crate::cycle::{Entry, Record};
 use crate::format::Format;
-use crate::gate::judges::{FileChange, judge_changes};
+use crate::gate::judges::{FileChange, JudgeNames, judge_changes};
 use crate::gate::{Ending, Gate, OutputReader, report};
 use crate::plan::{Id, Task};
 use crate::prompt::{Material, Templates, assemble};
@@ -47,7 +47,8 @@ fn names(all: &[&str]) -> FailingNames {
 
 fn tampered() -> Vec<JudgeChange> {
     let before = "def test_a():\n    assert f() == 1\n";
-    judge_changes(&[FileChange { path: "tests/test_a.py", before: Some(before), after: Some("") }])
+    let file = FileChange { path: "tests/test_a.py", before: Some(before), after: Some("") };
+    judge_changes(&[file], &JudgeNames::default())
 }
 
 #[test]
@@ -86,7 +87,8 @@ fn old_failures_are_never_called_proven_and_alone_they_prove_nothing() {
     let beside = [only_red.clone(), check("lint", 0, "")];
     assert_eq!(judged(&beside, &beside).ruling, GateRuling::ProvenExceptOld(names(&["a"])));
     let nameless = [check("test", 1, "the server is down\n"), check("lint", 0, "")];
-    assert_eq!(judged(&nameless, &nameless).ruling, GateRuling::ProvenExceptOld(names(&["test"])));
+    let gap = ProofGap::Nameless { gate: "test".into() };
+    assert_eq!(judged(&nameless, &nameless).ruling, GateRuling::Unproven(vec![gap]));
     let tolerated = [optional(check("lint", 1, "no\n"))];
     assert_eq!(judged(&tolerated, &[]).ruling, nothing);
 }
@@ -105,7 +107,16 @@ fn a_gate_that_cannot_be_judged_makes_the_task_unproven_with_its_name() {
 fn gates_that_always_fail_prove_nothing() {
     let red = check("test", 1, "the server is down\n");
     let verdict = judged(std::slice::from_ref(&red), std::slice::from_ref(&red));
-    assert_eq!(verdict.ruling, GateRuling::Unproven(vec![ProofGap::NothingGreen]));
+    assert!(matches!(verdict.ruling, GateRuling::Unproven(_)), "{:?}", verdict.ruling);
+}
+
+#[test]
+fn a_program_that_is_missing_behind_make_is_named_as_the_reason() {
+    let gone = "make: cargo: No such file or directory\nmake: *** [Makefile:2: test] Error 127\n";
+    let runs = [check("test", 2, gone), check("lint", 0, "")];
+    let verdict = judged(&runs, &runs);
+    let gaps: Vec<String> = verdict.proof_gaps().iter().map(ToString::to_string).collect();
+    assert_eq!(gaps, ["test: it could not start: `cargo` is not there"]);
 }
 
 #[test]

@@ -35,5 +35,5 @@ pub use model::{
 pub use prioritize::{Counts, Prioritized, Size, is_explicit, prioritize, size};
 pub use select::{Obstacle, next_task, obstacle, obstacles, runnable};
 pub use stage::{Item, Stage, next, stage};
-pub use validate::{Finding, Severity, vague, validate};
+pub use validate::{Finding, Severity, duplicate_ids, vague, validate};
 pub use verbs::Refusal;

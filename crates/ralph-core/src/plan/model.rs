@@ -1,5 +1,6 @@
 //! The words of DESIGN as types: one model that is the union of four plan formats.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -331,6 +332,8 @@ pub struct Plan {
     pub gates: Vec<Gate>,
     /// Settings named by the plan.
     pub config: PlanConfig,
+    /// Types of records that mean nothing to ralph and are kept (plan.jsonl only).
+    pub unknown_records: BTreeSet<String>,
     /// progress.md: `RALPH_DONE` stands alone on a line of the Status section.
     pub says_done: bool,
 }
@@ -349,6 +352,7 @@ impl Plan {
             accepted_specs: Vec::new(),
             gates: Vec::new(),
             config: PlanConfig::default(),
+            unknown_records: BTreeSet::new(),
             says_done: false,
         }
     }

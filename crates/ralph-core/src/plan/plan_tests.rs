@@ -328,6 +328,14 @@ mod findings {
     use super::*;
 
     #[test]
+    fn an_id_twice_is_found_in_a_plan_on_one_line() {
+        let mut tasks = vec![task("t-a", &[]), task("t-a", &[])];
+        tasks.iter_mut().for_each(|task| task.line = 1);
+        let found = duplicate_ids(&plan(tasks));
+        assert_eq!(found[0].message, "the id t-a is already used on line 1");
+    }
+
+    #[test]
     fn missing_dependencies_duplicates_cycles_and_vague_criteria_are_found_with_lines() {
         let mut tasks = vec![
             task("t-a", &["t-b"]),

@@ -58,16 +58,19 @@ pub fn validate(plan: &Plan) -> Vec<Finding> {
     findings
 }
 
-fn duplicate_ids(plan: &Plan) -> Vec<Finding> {
+/// Ids that more than one task or issue has.
+pub fn duplicate_ids(plan: &Plan) -> Vec<Finding> {
     let mut first: BTreeMap<&Id, usize> = BTreeMap::new();
     let tasks = plan.tasks.iter().map(|t| (&t.id, t.line));
     let issues = plan.issues.iter().map(|i| (&i.id, i.line));
     let mut findings = Vec::new();
     for (id, line) in tasks.chain(issues) {
-        let earlier = *first.entry(id).or_insert(line);
-        if earlier != line {
+        // A whole plan may stand on one line, so only the first one is no duplicate.
+        if let Some(earlier) = first.get(id) {
             let message = format!("the id {id} is already used on line {earlier}");
             findings.push(error(line, "duplicate-id", vec![id.clone()], message));
+        } else {
+            first.insert(id, line);
         }
     }
     findings

@@ -163,6 +163,7 @@ impl Session<'_> {
             review: ended.end.review.as_deref(),
             changed: ended.end.changed,
             forbidden: &forbidden,
+            partial_landings: self.history.partial_landings(&begun.started.task),
             verdict: ended.gates.as_ref().map(|findings| &findings.verdict),
         })
     }

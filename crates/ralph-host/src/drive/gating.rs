@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ralph_core::control::Doing;
 use ralph_core::cycle::{End, GateEnd, GateStart, On, Record, Started};
 use ralph_core::doctor;
-use ralph_core::gate::judges::{FileChange, JudgeChange, judge_changes, may_judge};
+use ralph_core::gate::judges::{FileChange, JudgeChange, JudgeNames, judge_changes};
 use ralph_core::gate::{self, Baselines, Gate, GateRunResult, GateVerdict};
 
 use super::attempt::Begun;
@@ -183,10 +183,11 @@ impl Session<'_> {
 
     /// Tests, manifests and the like that the attempt changed.
     fn changed_judges(&mut self, begun: &Begun, changes: &Changes) -> Vec<JudgeChange> {
+        let names = JudgeNames::of_gates(&self.gates);
         let paths: Vec<_> = changes
             .paths
             .iter()
-            .filter(|change| may_judge(&change.path.to_string()))
+            .filter(|change| names.may_judge(&change.path.to_string()))
             .map(|change| change.path.clone())
             .collect();
         if paths.is_empty() {
@@ -199,7 +200,7 @@ impl Session<'_> {
                 return Vec::new();
             }
         };
-        let names: Vec<String> = paths.iter().map(ToString::to_string).collect();
+        let shown: Vec<String> = paths.iter().map(ToString::to_string).collect();
         let after: Vec<Option<String>> = paths
             .iter()
             .map(|path| {
@@ -207,7 +208,7 @@ impl Session<'_> {
                 String::from_utf8(bytes).ok()
             })
             .collect();
-        let files: Vec<FileChange<'_>> = names
+        let files: Vec<FileChange<'_>> = shown
             .iter()
             .zip(&before)
             .zip(&after)
@@ -217,7 +218,7 @@ impl Session<'_> {
                 after: after.as_deref(),
             })
             .collect();
-        judge_changes(&files)
+        judge_changes(&files, &names)
     }
 }
 

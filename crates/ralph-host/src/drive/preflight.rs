@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 
 use ralph_core::config::StageName;
 use ralph_core::gate::{Gate, StartRequirement, start_requirements};
+use ralph_core::plan::duplicate_ids;
 use ralph_core::text::shell_word;
 
 use super::error::DriveError;
@@ -15,12 +16,24 @@ use crate::proc::{find_program, is_executable};
 
 impl Session<'_> {
     /// Refuse to begin where the first attempt could only fail.
-    pub(super) fn preflight(&self) -> Result<(), DriveError> {
+    pub(super) fn preflight(&mut self) -> Result<(), DriveError> {
+        self.check_ids()?;
         if self.kind != Loop::Plan {
             self.check_identity()?;
             self.gates.iter().try_for_each(|gate| self.check_gate(gate))?;
         }
         self.check_backends()
+    }
+
+    /// Two tasks of one id cannot be told apart when one of them is to be marked done.
+    fn check_ids(&mut self) -> Result<(), DriveError> {
+        let found = duplicate_ids(&self.read_plan()?.plan);
+        let Some(first) = found.first() else { return Ok(()) };
+        let file = &self.plan.shown;
+        let message = format!("{file}: line {}: {}", first.line, first.message);
+        let command = format!("ralph validate --plan {}", shell_word(file));
+        let hint = format!("give each task an id of its own; `{command}` lists all findings");
+        Err(DriveError::Ask { message, hint })
     }
 
     fn check_identity(&self) -> Result<(), DriveError> {

@@ -304,6 +304,11 @@ impl<'a> Session<'a> {
                 _ => "no gates are configured, so only verifiers look at the work: set `[[gates]]` in ralph.toml",
             });
         }
+        if !loaded.plan.unknown_records.is_empty() {
+            let kinds: Vec<&str> = loaded.plan.unknown_records.iter().map(String::as_str).collect();
+            let (file, kinds) = (&self.plan.shown, kinds.join(", "));
+            self.warn(&format!("{file}: records of unknown type are kept and ignored: {kinds}"));
+        }
         for (name, why) in &self.choice.clone().left_out {
             self.warn(&format!("the fallback backend {name} is left out: {why}"));
         }

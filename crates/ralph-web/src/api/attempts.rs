@@ -61,6 +61,17 @@ fn find(site: &Site, id: &str) -> Result<AttemptView, Refusal> {
     found.cloned().ok_or_else(|| Refusal::missing("no attempt has that id"))
 }
 
+/// The attempt that an id names, with the excerpts of its gates, which the journal has.
+fn find_with_excerpts(site: &Site, id: &str) -> Result<AttemptView, Refusal> {
+    let mut view = find(site, id)?;
+    if let Some(verdict) = &mut view.verdict
+        && let Some(whole) = site.verdict(&view.started.attempt)?
+    {
+        *verdict = whole;
+    }
+    Ok(view)
+}
+
 /// One attempt.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct AttemptPage {
@@ -74,7 +85,7 @@ pub(crate) struct AttemptPage {
 
 /// `GET /api/attempts/{id}`
 pub(crate) fn one(site: &Site, _: &Request, id: &str) -> Result<AttemptPage, Refusal> {
-    let view = find(site, id)?;
+    let view = find_with_excerpts(site, id)?;
     let attempt = view.summary(&site.running());
     let claim_words = attempt.claim.as_ref().map(ToString::to_string);
     let counts = attempt.fate.failure().filter(|failure| failure.kind.counts());
@@ -173,7 +184,9 @@ struct GateOutput {
 
 /// `GET /api/attempts/{id}/gates`
 pub(crate) fn gates(site: &Site, _: &Request, id: &str) -> Result<GatesAnswer, Refusal> {
-    let Some(verdict) = find(site, id)?.verdict else { return Ok(GatesAnswer::default()) };
+    let Some(verdict) = find_with_excerpts(site, id)?.verdict else {
+        return Ok(GatesAnswer::default());
+    };
     let with_output = |check: GateCheck| {
         let whole = check.log.as_deref().and_then(|log| file(site, log).ok());
         let output = whole.unwrap_or_else(|| check.excerpt.clone());

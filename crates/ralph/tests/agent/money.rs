@@ -113,4 +113,9 @@ fn work_that_a_verifier_accepted_is_proven_by_review() {
     let report = lab.run(["report"]).ok();
     says(&report, "accepted by review");
     says(&report, "nothing needs you");
+    let events = lab.read(".ralph/logs/events.jsonl");
+    let reviewed: Vec<&str> =
+        events.lines().filter(|line| line.contains("\"event\":\"work_reviewed\"")).collect();
+    assert!(!reviewed.is_empty(), "{events}");
+    assert!(reviewed.iter().all(|line| line.contains("\"proof\":\"reviewed\"")), "{reviewed:?}");
 }

@@ -46,6 +46,7 @@ mod options;
 mod plans;
 mod processes;
 mod progress;
+mod proof;
 mod recovery;
 mod repo;
 mod report;

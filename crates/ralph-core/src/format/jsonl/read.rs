@@ -41,7 +41,12 @@ pub(super) fn take(plan: &mut Plan, text: &str, record: &Record<'_>) -> Read<()>
             plan.current_spec = Some(spec);
         }
         "config" => config(&mut plan.config, &fields, line)?,
-        _ => {}
+        "stage" | "note" => {}
+        unknown => {
+            if !plan.unknown_records.contains(unknown) {
+                plan.unknown_records.insert(unknown.to_owned());
+            }
+        }
     }
     Ok(())
 }

@@ -155,10 +155,11 @@ fn config_records_add_up() {
 }
 
 #[test]
-fn stage_note_and_unknown_records_decide_nothing() {
+fn stage_note_and_unknown_records_decide_nothing_and_the_unknown_are_named() {
     let text =
         "{\"t\":\"stage\",\"stage\":\"COMPLETE\"}\n{\"t\":\"note\",\"id\":7}\n{\"t\":\"weird\"}\n";
-    assert_eq!(parse(text), Plan::empty(Format::Jsonl));
+    let unknown_records = ["weird".to_owned()].into();
+    assert_eq!(parse(text), Plan { unknown_records, ..Plan::empty(Format::Jsonl) });
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Which files are judges, by their names.
 
+use crate::gate::{Gate, gate_scripts};
 use crate::word_enum::word_enum;
 
 word_enum! {
@@ -15,6 +16,8 @@ word_enum! {
         Settings = "settings",
         /// What runs for every change.
         Ci = "ci",
+        /// What a gate runs itself.
+        GateScript = "gate script",
     }
 }
 
@@ -165,8 +168,38 @@ const TEST_DIRECTORIES: [&str; 9] = [
 /// Endings of code in which `…Test` and `…Spec` are names of test classes.
 const CLASSES: [&str; 8] = ["java", "kt", "kts", "scala", "groovy", "cs", "php", "swift"];
 
-/// What a file decides, if it is a judge by its name.
-pub fn kind_of(path: &str) -> Option<JudgeKind> {
+/// Knows judges by their names, and the scripts that the gates of a project run.
+#[derive(Clone, Debug, Default)]
+pub struct JudgeNames {
+    scripts: Vec<String>,
+}
+
+impl JudgeNames {
+    /// The judges of a project with these gates.
+    pub fn of_gates(gates: &[Gate]) -> Self {
+        Self { scripts: gates.iter().flat_map(|gate| gate_scripts(&gate.command)).collect() }
+    }
+
+    /// The kind of judge that a file is. A script may be called from any directory.
+    pub(super) fn kind_of(&self, path: &str) -> Option<JudgeKind> {
+        let runs = |script: &String| {
+            path.strip_suffix(script.as_str())
+                .is_some_and(|before| before.is_empty() || before.ends_with('/'))
+        };
+        match self.scripts.iter().any(runs) {
+            true => Some(JudgeKind::GateScript),
+            false => kind_of(path),
+        }
+    }
+
+    /// Whether the text of a changed file is needed to see what became of its tests.
+    pub fn may_judge(&self, path: &str) -> bool {
+        self.kind_of(path).is_some() || path.ends_with(".rs")
+    }
+}
+
+/// The kind of judge that a file is by its name.
+fn kind_of(path: &str) -> Option<JudgeKind> {
     let path = path.trim_start_matches("./");
     let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
     if LOCKS.contains(&name) {
@@ -187,11 +220,6 @@ pub fn kind_of(path: &str) -> Option<JudgeKind> {
         return Some(JudgeKind::Tests);
     }
     is_manifest(name).then_some(JudgeKind::Manifest)
-}
-
-/// Whether the text of a changed file is needed to see what became of its tests.
-pub fn may_judge(path: &str) -> bool {
-    kind_of(path).is_some() || path.ends_with(".rs")
 }
 
 fn is_manifest(name: &str) -> bool {
@@ -323,7 +351,8 @@ mod tests {
         ] {
             assert_eq!(kind_of(path), None, "{path}");
         }
-        assert!(may_judge("src/lib.rs"), "it may have tests inside");
-        assert!(!may_judge("src/app.py"));
+        let names = JudgeNames::default();
+        assert!(names.may_judge("src/lib.rs"), "it may have tests inside");
+        assert!(!names.may_judge("src/app.py"));
     }
 }

@@ -201,7 +201,10 @@ pub(super) fn settings(
     before: Option<&str>,
     after: Option<&str>,
 ) -> Vec<Weakened> {
-    let (JudgeKind::Manifest | JudgeKind::Settings | JudgeKind::Ci, Some(after)) = (kind, after)
+    let (
+        JudgeKind::Manifest | JudgeKind::Settings | JudgeKind::Ci | JudgeKind::GateScript,
+        Some(after),
+    ) = (kind, after)
     else {
         return Vec::new();
     };

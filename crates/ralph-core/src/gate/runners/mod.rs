@@ -18,7 +18,7 @@ use crate::text::clip;
 /// Most names of failed tests that one runner keeps.
 const MOST_FAILED: usize = 5000;
 /// Most groups and passed tests that one runner keeps.
-const MOST_RAN: usize = 20_000;
+pub(super) const MOST_RAN: usize = 20_000;
 const TOO_MANY: &str = "too many tests fail to keep all their names";
 /// Longest name, in characters.
 const LONGEST_NAME: usize = 400;

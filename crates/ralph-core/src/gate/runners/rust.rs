@@ -17,6 +17,8 @@ pub(super) struct Libtest {
     listing: bool,
     /// The tests of one target stopped the others.
     stopped: bool,
+    /// Tests have begun, and their result is not told yet.
+    running: bool,
 }
 
 impl Runner for Libtest {
@@ -43,7 +45,11 @@ impl Runner for Libtest {
             if let Some(failed) = result.and_then(|result| number_before(result, " failed")) {
                 tally.declared += failed;
                 tally.ran(&self.target);
+                self.running = false;
             }
+        } else if line.starts_with("running ") && line.trim_end_matches('s').ends_with(" test") {
+            self.interrupt(tally);
+            self.running = true;
         } else if line == "failures:" {
             self.listing = true;
         } else if let Some(rest) = line.strip_prefix("     Running ") {
@@ -64,6 +70,7 @@ impl Runner for Libtest {
     }
 
     fn end(&mut self, tally: &mut Tally) {
+        self.interrupt(tally);
         if self.stopped {
             tally.missing(
                 "cargo stops at the first target that fails; add --no-fail-fast to see them all",
@@ -73,6 +80,14 @@ impl Runner for Libtest {
 }
 
 impl Libtest {
+    /// The tests that began before have no result: their process ended in the middle of them.
+    fn interrupt(&mut self, tally: &mut Tally) {
+        if std::mem::take(&mut self.running) {
+            let target = &self.target;
+            tally.missing(&format!("the tests of {target} did not come to their end"));
+        }
+    }
+
     fn begin(&mut self, target: String) {
         let room = self.targets.len() < MOST_TARGETS;
         let times = if room { self.targets.entry(target.clone()).or_default() } else { &mut 0 };

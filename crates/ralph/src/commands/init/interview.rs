@@ -7,7 +7,7 @@ use std::io::{BufRead, Write};
 use std::time::Duration;
 
 use ralph_core::config::BackendKind;
-use ralph_core::doctor::{cannot_run, last_line};
+use ralph_core::doctor::last_line;
 use ralph_core::gate::{Ending, Gate, GateRunResult, Need};
 use ralph_core::init::{self, FirstSpec, IgnoreRules, Request, STARTER_FILE, Setup};
 use ralph_core::words::took;
@@ -222,7 +222,7 @@ fn verdict(run: &GateRunResult) -> (String, Usual) {
     let (ending, time) = (&run.check.ending, took(run.check.took_ms));
     match ending {
         Ending::Code(0) => (format!("passed in {time}"), Usual::Yes),
-        _ if cannot_run(run) => {
+        _ if run.cannot_run() => {
             (format!("cannot be run: {}", out::clean(&last_line(run))), Usual::No)
         }
         Ending::TimedOut => {

@@ -56,7 +56,11 @@ struct Part {
 
 pub(crate) fn run(context: &Context, args: &ShowArgs) -> Result<ExitCode, CommandError> {
     let history = context.history()?;
-    let attempt = &find(&history, &args.which)?.summary(&context.running());
+    let mut attempt = find(&history, &args.which)?.summary(&context.running());
+    if attempt.verdict.is_some() {
+        attempt.verdict = context.verdict(&attempt.attempt)?;
+    }
+    let attempt = &attempt;
     if Render::from_flag(args.json) == Render::Json {
         out::json(attempt)?;
         return Ok(ExitCode::SUCCESS);
