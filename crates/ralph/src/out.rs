@@ -106,6 +106,18 @@ impl Render {
     pub(crate) fn from_flag(json: bool) -> Self {
         if json { Self::Json } else { Self::People }
     }
+
+    /// Print an answer: the value for a program, one line for a person.
+    pub(crate) fn print(
+        self,
+        value: &impl Serialize,
+        text: impl AsRef<str>,
+    ) -> Result<(), CommandError> {
+        match self {
+            Self::Json => json(value),
+            Self::People => line(text),
+        }
+    }
 }
 
 /// Print a text as it is.

@@ -4,7 +4,6 @@ mod interview;
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::Args;
 use ralph_core::format::{self, Format};
@@ -43,7 +42,7 @@ pub(crate) struct InitArgs {
 
 const IGNORE: &str = ".gitignore";
 
-pub(crate) fn run(context: &Context, args: &InitArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &Context, args: &InitArgs) -> Result<(), CommandError> {
     let root = context.project.root();
     let tree = survey(root)?;
     let mut request = request(context, args);
@@ -61,10 +60,9 @@ pub(crate) fn run(context: &Context, args: &InitArgs) -> Result<ExitCode, Comman
     }
     let done = carry_out(root, setup)?;
     match render {
-        Render::Json => out::json(&done.to_json(root))?,
-        Render::People => done.report(context)?,
+        Render::Json => out::json(&done.to_json(root)),
+        Render::People => done.report(context),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn request(context: &Context, args: &InitArgs) -> Request {

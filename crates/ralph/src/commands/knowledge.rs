@@ -13,6 +13,7 @@ use ralph_host::git::{GitError, LedgerPaths, Repo, RepoPath};
 use ralph_host::proc::Runner;
 use serde_json::json;
 
+use crate::args::OutputArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, LabelledRows, Render};
@@ -29,9 +30,8 @@ use crate::out::{self, LabelledRows, Render};
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct KnowledgeArgs {
-    /// Print JSON
-    #[arg(long, global = true)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
     #[command(subcommand)]
     action: Action,
 }
@@ -101,7 +101,7 @@ impl Texts {
 }
 
 pub(crate) fn run(context: &Context, args: &KnowledgeArgs) -> Result<ExitCode, CommandError> {
-    let render = Render::from_flag(args.json);
+    let render = args.output.render();
     let texts = Texts::read(context)?;
     match &args.action {
         Action::List { all } => {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 use ralph_core::report::{Past, Report, Since, Sources};
@@ -44,18 +43,13 @@ impl ReportArgs {
     }
 }
 
-pub(crate) fn run(context: &Context, args: &ReportArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &Context, args: &ReportArgs) -> Result<(), CommandError> {
     let report = report(context, args)?;
     match (&args.html, args.common.render()) {
-        (Some(file), _) => write_page(context, file, &report)?,
-        (None, Render::Json) => {
-            out::json(&report)?;
-        }
-        (None, Render::People) => {
-            report.markdown().lines().map(out::clean).try_for_each(out::line)?;
-        }
+        (Some(file), _) => write_page(context, file, &report),
+        (None, Render::Json) => out::json(&report),
+        (None, Render::People) => report.markdown().lines().map(out::clean).try_for_each(out::line),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn report(context: &Context, args: &ReportArgs) -> Result<Report, CommandError> {

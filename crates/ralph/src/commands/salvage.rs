@@ -1,7 +1,5 @@
 //! `ralph salvage`: what roll-backs removed is looked at, brought back, and given up.
 
-use std::process::ExitCode;
-
 use clap::{Args, Subcommand};
 use ralph_core::age;
 use ralph_core::cycle::{AttemptView, History};
@@ -13,6 +11,7 @@ use ralph_host::proc::Runner;
 use ralph_host::store::RunLock;
 use serde_json::{Value, json};
 
+use crate::args::OutputArgs;
 use crate::commands::permit::Access;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -32,9 +31,8 @@ use crate::out::{self, Render};
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct SalvageArgs {
-    /// Print JSON
-    #[arg(long, global = true)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
     #[command(subcommand)]
     action: Action,
 }
@@ -91,21 +89,20 @@ impl SalvageArgs {
     }
 }
 
-pub(crate) fn run(context: &Context, args: &SalvageArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &Context, args: &SalvageArgs) -> Result<(), CommandError> {
     let runner = Runner::new(format!("salvage-{}", std::process::id()));
     let kept = Kept {
         context,
         repo: context.repo(&runner)?,
         history: context.history()?,
-        render: Render::from_flag(args.json),
+        render: args.output.render(),
     };
     match &args.action {
         Action::List => kept.list(),
         Action::Diff { which } => kept.diff(which),
         Action::Restore { which } => kept.restore(which),
         Action::Prune { keep, dry_run } => kept.prune(*keep, Doing::of(*dry_run)),
-    }?;
-    Ok(ExitCode::SUCCESS)
+    }
 }
 
 /// Whether something happens.

@@ -4,7 +4,6 @@ mod lines;
 mod tail;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -45,12 +44,11 @@ pub(crate) struct WatchArgs {
     plan: PlanArgs,
 }
 
-pub(crate) fn run(context: &Context, args: &WatchArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &Context, args: &WatchArgs) -> Result<(), CommandError> {
     let paint = able()?;
     let signals = Signals::listen()
         .map_err(|e| CommandError::new(format!("cannot listen for signals: {e}")))?;
-    show(context, &args.plan, paint, Role::Guest, &|| signals.first().is_some())?;
-    Ok(ExitCode::SUCCESS)
+    show(context, &args.plan, paint, Role::Guest, &|| signals.first().is_some()).map(drop)
 }
 
 /// Whether a screen can be drawn on standard output, and with colours.

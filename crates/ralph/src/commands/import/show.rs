@@ -1,7 +1,5 @@
 //! What an import would create, and what it did, for people and for programs.
 
-use std::process::ExitCode;
-
 use ralph_core::import::{Fate, Import, Row};
 use ralph_core::plan::State;
 use serde_json::{Value, json};
@@ -105,10 +103,9 @@ pub(super) fn end(
     import: &Import,
     end: End,
     render: Render,
-) -> Result<ExitCode, CommandError> {
+) -> Result<(), CommandError> {
     if render == Render::Json {
-        out::json(&value(context, job, import, end))?;
-        return Ok(ExitCode::SUCCESS);
+        return out::json(&value(context, job, import, end));
     }
     let into = context.show(&job.into);
     let (added, here) = (import.added(), import.rows.len() - import.added());
@@ -127,7 +124,7 @@ pub(super) fn end(
         scope(context, job, import)?;
         out::line("Next: `ralph validate`, then `ralph build --dry-run`")?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn are(n: usize) -> String {

@@ -3,8 +3,6 @@
 pub(crate) mod details;
 mod summary;
 
-use std::process::ExitCode;
-
 use clap::Args;
 use ralph_core::cycle::{AttemptView, History};
 use ralph_core::text::nearest;
@@ -54,21 +52,19 @@ struct Part {
     diff: bool,
 }
 
-pub(crate) fn run(context: &Context, args: &ShowArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &Context, args: &ShowArgs) -> Result<(), CommandError> {
     let history = context.history()?;
     let attempt = &find(&history, &args.which)?.summary(&context.running());
     if Render::from_flag(args.json) == Render::Json {
-        out::json(attempt)?;
-        return Ok(ExitCode::SUCCESS);
+        return out::json(attempt);
     }
     match args.part {
-        Part { prompt: true, .. } => details::prompt(context, attempt)?,
-        Part { events: true, .. } => details::events(context, attempt)?,
-        Part { gates: true, .. } => details::gates(context, attempt)?,
-        Part { diff: true, .. } => details::diff(context, attempt)?,
-        _ => summary::print(context, attempt)?,
+        Part { prompt: true, .. } => details::prompt(context, attempt),
+        Part { events: true, .. } => details::events(context, attempt),
+        Part { gates: true, .. } => details::gates(context, attempt),
+        Part { diff: true, .. } => details::diff(context, attempt),
+        _ => summary::print(context, attempt),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// The attempt that is meant.
