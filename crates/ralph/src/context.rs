@@ -99,6 +99,11 @@ impl Context {
         Ok(self.reader.sources(project)?)
     }
 
+    /// The configuration without any plan.
+    pub(crate) fn config(&self) -> Result<config::Config, CommandError> {
+        Ok(self.config_sources(ProjectText::OnDisk)?.without_plan()?.config)
+    }
+
     /// The configuration for a plan, with options of the command line above all. Prints its warnings.
     pub(crate) fn config_with(
         &self,

@@ -145,11 +145,15 @@ pub(crate) fn clip(text: &str, most: usize) -> String {
     ralph_core::text::clip(&clean(text), most)
 }
 
-/// Print a patch: a program gets its bytes, a terminal only what cannot command it.
-pub(crate) fn patch(content: &[u8]) -> Result<(), CommandError> {
+/// Print a file from elsewhere: a program gets its bytes, a terminal only what cannot command it.
+pub(crate) fn untrusted(content: &[u8]) -> Result<(), CommandError> {
     if !io::IsTerminal::is_terminal(&io::stdout()) {
         return bytes(content);
     }
-    let safe = |line: &str| line.split('\t').map(clean).collect::<Vec<_>>().join("\t");
-    String::from_utf8_lossy(content).lines().try_for_each(|l| line(safe(l)))
+    String::from_utf8_lossy(content).lines().try_for_each(|l| line(clean_tabbed(l)))
+}
+
+/// A line from elsewhere, safe to show, with its tabs.
+pub(crate) fn clean_tabbed(line: &str) -> String {
+    line.split('\t').map(clean).collect::<Vec<_>>().join("\t")
 }

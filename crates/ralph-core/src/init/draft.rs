@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use serde::Serialize;
+
 use super::stack::Found;
 use crate::config::GateKind;
 
 /// A gate of the new configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Gate {
     /// A name that no other gate has.
     pub name: String,

@@ -17,14 +17,8 @@ pub struct Sources<'a> {
     pub project: &'a str,
     /// The journal.
     pub past: &'a Past,
-    /// The plan as it is now.
-    pub plan: &'a Plan,
-    /// The plan file, relative to the root of the project.
-    pub plan_file: &'a str,
-    /// Whether a loop is at work.
-    pub running: &'a Running,
-    /// The queue as it is now.
-    pub inbox: &'a [Entry],
+    /// What needs a person follows from this, with the plan and the queue as they are now.
+    pub needs: NeedSources<'a>,
     /// Commits of the journal that are on the branch; `None` when git was not asked.
     pub on_branch: Option<&'a BTreeSet<String>>,
     /// Files of the ledger that are in git.
@@ -62,7 +56,7 @@ impl Report {
             until: sources.until,
             utc_offset: sources.utc_offset,
             runs: runs(sources),
-            attempts: tries.iter().map(|one| one.view.summary(sources.running)).collect(),
+            attempts: tries.iter().map(|one| one.view.summary(sources.needs.running)).collect(),
             specs: super::landed::specs(sources, &tries, &failed_specs),
             failed_specs,
             failed_tasks: super::failed::tasks(sources, &tries),
@@ -71,14 +65,7 @@ impl Report {
                 .collect(),
             ..Self::default()
         };
-        report.needs = needs(&NeedSources {
-            plan: sources.plan,
-            plan_file: sources.plan_file,
-            history: &sources.past.history,
-            inbox: sources.inbox,
-            running: sources.running,
-            damage: &[],
-        });
+        report.needs = needs(&sources.needs);
         report.money(sources);
         let parts = report.specs.iter().map(|part| part.cost);
         report.other_cost = parts.fold(report.totals.cost, CostSum::without);
@@ -120,7 +107,7 @@ impl Report {
         let (first_tries, first_try_landed) = first_tries(tries);
         let queue = |status: Status| {
             let over = |e: &&Entry| e.completed_at.as_deref().map(seconds);
-            let of = sources.inbox.iter().filter(|e| e.status == status);
+            let of = sources.needs.inbox.iter().filter(|e| e.status == status);
             of.filter(|e| over(e).is_some_and(|at| within(sources, at))).count()
         };
         let done = self.specs.iter().filter(|part| part.done && part.spec.is_some()).count();
@@ -149,7 +136,7 @@ pub(super) fn within(sources: &Sources<'_>, at: i64) -> bool {
 }
 
 fn tries<'a>(sources: &Sources<'a>) -> Vec<Try<'a>> {
-    let specs = Belongs::to(sources.plan);
+    let specs = Belongs::to(sources.needs.plan);
     let ended = |view: &AttemptView| seconds(view.ended_at.as_deref().unwrap_or(&view.at));
     let all = sources.past.attempts().filter(|(view, _)| within(sources, ended(view)));
     all.filter(|(view, _)| view.fate != Fate::Open)
@@ -196,14 +183,9 @@ fn runs(sources: &Sources<'_>) -> Vec<RunLine> {
     let runs = sources.past.runs.iter().enumerate();
     runs.filter(|(_, run)| within(sources, run.last))
         .map(|(n, run)| {
-            let is_running = n == last && *sources.running != Running::Nobody;
+            let is_running = n == last && *sources.needs.running != Running::Nobody;
             let killed = (!is_running).then(|| "killed".to_owned());
-            RunLine {
-                command: run.command.clone(),
-                began: run.began,
-                last: run.last,
-                end: run.end.clone().or(killed),
-            }
+            RunLine { end: run.end.clone().or(killed), ..run.clone() }
         })
         .collect()
 }

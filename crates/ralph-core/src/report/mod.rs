@@ -185,7 +185,7 @@ pub struct RunLine {
     pub began: i64,
     /// The last thing it did.
     pub last: i64,
-    /// How it ended; `None` while it runs.
+    /// How it ended, in words; `None` while it runs, and in the journal of one that was killed.
     pub end: Option<String>,
 }
 

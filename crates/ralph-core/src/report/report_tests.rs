@@ -10,7 +10,7 @@ use crate::cycle::model_tests::run_end;
 use crate::cycle::{End, Entry, Record, RunEnd, Signal};
 use crate::format::{self, Format};
 use crate::inbox::Inbox;
-use crate::needs::Running;
+use crate::needs::{NeedSources, Running};
 use crate::plan::Plan;
 
 const FIRST: &str = "1111111111aaaaaaaaaa";
@@ -159,15 +159,19 @@ fn report(past: &Past, plan: &str, inbox: &str, on_branch: Option<&[&str]>) -> R
     Report::of(&Sources {
         project: "shop",
         past,
-        plan: &plan,
-        plan_file: "ralph/plan.jsonl",
-        running: &running,
-        inbox: inbox.entries(),
         on_branch: here.as_ref(),
         ledger: &["ralph/plan.jsonl".to_owned()],
         since: moment("2025-01-20T00:00:00Z"),
         until: moment("2025-01-20T08:00:00Z"),
         utc_offset: 3600,
+        needs: NeedSources {
+            plan: &plan,
+            plan_file: "ralph/plan.jsonl",
+            running: &running,
+            inbox: inbox.entries(),
+            history: &past.history,
+            damage: &[],
+        },
     })
 }
 
@@ -302,15 +306,19 @@ fn what_landed_later_is_no_failure_and_what_is_older_is_not_told() {
     let later = Report::of(&Sources {
         project: "shop",
         past: &past,
-        plan: &plan,
-        plan_file: "ralph/plan.jsonl",
-        running: &Running::Nobody,
-        inbox: &[],
         on_branch: None,
         ledger: &[],
         since: moment("2025-01-20T02:15:00Z"),
         until: moment("2025-01-20T08:00:00Z"),
         utc_offset: 0,
+        needs: NeedSources {
+            plan: &plan,
+            plan_file: "ralph/plan.jsonl",
+            running: &Running::Nobody,
+            inbox: &[],
+            history: &past.history,
+            damage: &[],
+        },
     });
     assert_eq!((later.totals.attempts, later.totals.tasks_landed), (2, 1));
     assert_eq!(later.totals.run_seconds, 15 * 60, "only what is in the period");

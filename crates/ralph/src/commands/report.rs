@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use ralph_core::needs::NeedSources;
 use ralph_core::report::{Past, Report, Since, Sources};
 use ralph_host::proc::Runner;
 use ralph_host::store::{put_view, read_entries};
@@ -63,15 +64,19 @@ fn report(context: &Context, args: &ReportArgs) -> Result<Report, CommandError> 
     Ok(Report::of(&Sources {
         project: &context.project.name(),
         past: &past,
-        plan: &file.plan,
-        plan_file: &file.shown,
-        running: &context.running(),
-        inbox: &inbox,
         on_branch: on_branch.as_ref(),
         ledger: &ledger,
         since,
         until: now,
         utc_offset: offset,
+        needs: NeedSources {
+            plan: &file.plan,
+            plan_file: &file.shown,
+            running: &context.running(),
+            inbox: &inbox,
+            history: &past.history,
+            damage: &[],
+        },
     }))
 }
 

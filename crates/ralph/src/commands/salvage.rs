@@ -4,7 +4,6 @@ use clap::{Args, Subcommand};
 use ralph_core::age;
 use ralph_core::cycle::{AttemptView, History};
 use ralph_host::clock::stamp_of;
-use ralph_host::config_load::ProjectText;
 use ralph_host::drive::{retirement, underway};
 use ralph_host::git::{GitError, Repo, RepoPath, Retire, Salvage};
 use ralph_host::proc::Runner;
@@ -249,7 +248,7 @@ impl Kept<'_> {
             Render::Json => {
                 out::json(&json!({ "ref": kept.name, "patch": String::from_utf8_lossy(&patch) }))
             }
-            Render::People => out::patch(&patch),
+            Render::People => out::untrusted(&patch),
         }
     }
 
@@ -272,11 +271,7 @@ impl Kept<'_> {
     fn prune(&self, keep: Option<usize>, doing: Doing) -> Result<(), CommandError> {
         let rule = match keep {
             Some(keep) => Retire::Beyond(keep),
-            None => {
-                let sources = self.context.config_sources(ProjectText::OnDisk)?;
-                let config = sources.without_plan()?.config;
-                retirement(&config, self.context.clock().now())
-            }
+            None => retirement(&self.context.config()?, self.context.clock().now()),
         };
         let gone = self.repo.retired(rule, underway(&self.history))?;
         if doing == Doing::It {

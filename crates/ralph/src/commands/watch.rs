@@ -10,7 +10,7 @@ use clap::Args;
 use ralph_core::control::{Command, promise};
 use ralph_core::cycle::{History, events_of};
 use ralph_core::dashboard::{self, command::doing};
-use ralph_face::watch::{self, Board, Colours, Left, Role, Source};
+use ralph_face::watch::{self, Board, Left, Role, Source};
 use ralph_face::{Line, Paint, Style, Terminal};
 use ralph_host::drive::Signals;
 use ralph_host::project_reader::ProjectSnapshot;
@@ -70,12 +70,8 @@ pub(super) fn show(
     role: Role,
     over: &dyn Fn() -> bool,
 ) -> Result<Left, CommandError> {
-    let colours = match paint {
-        Paint::Ansi => Colours::Theme,
-        Paint::None => Colours::None,
-    };
     let mut window = Window::open(context, plan)?;
-    watch::run(&mut window, colours, role, over)
+    watch::run(&mut window, paint, role, over)
         .map_err(|e| CommandError::new(format!("the terminal cannot be used: {e}")))
 }
 

@@ -152,21 +152,8 @@ fn value(context: &Context, job: &Job, import: &Import, end: End) -> Value {
         "plan": context.show(&job.into),
         "written": end == End::Written,
         "added": import.added(),
-        "tasks": import.rows.iter().map(|row| json!({
-            "id": row.id.as_str(),
-            "source": row.source,
-            "name": row.name,
-            "state": row.state.word(),
-            "deps": row.deps.iter().map(|id| id.as_str()).collect::<Vec<_>>(),
-            "new": row.fate == Fate::New,
-            "notes": row.noted,
-            "record": row.recorded,
-        })).collect::<Vec<_>>(),
-        "documents": job.placed.iter().map(|placed| json!({
-            "from": placed.document.from,
-            "to": placed.path,
-            "new": !placed.is_there,
-        })).collect::<Vec<_>>(),
+        "tasks": import.rows,
+        "documents": job.placed,
         "record": (!import.record.is_empty()).then_some(&import.record_path),
         "warnings": import.warnings.iter().chain(&job.remarks).collect::<Vec<_>>(),
     })
