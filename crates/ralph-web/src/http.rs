@@ -38,7 +38,6 @@ impl Method {
 }
 
 impl Method {
-    /// Whether it may change something.
     pub(crate) fn changes(self) -> bool {
         matches!(self, Self::Post | Self::Delete)
     }

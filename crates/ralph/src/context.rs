@@ -79,7 +79,6 @@ impl Context {
         || self.ids.borrow_mut().word(4)
     }
 
-    /// Reads everything of the project.
     pub(crate) fn reader(&self) -> &ProjectReader {
         &self.reader
     }

@@ -40,7 +40,6 @@ pub(crate) fn json_text(value: &impl Serialize) -> Result<String, CommandError> 
         .map_err(|e| CommandError::new(format!("this cannot be printed as JSON: {e}")))
 }
 
-/// Say something beside the data.
 pub(crate) fn warn(text: impl AsRef<str>) {
     // Nobody can be told that stderr is gone.
     let _ = writeln!(io::stderr(), "warning: {}", text.as_ref());
@@ -95,9 +94,7 @@ impl LabelledRows {
 /// Who reads the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Render {
-    /// Words, aligned.
     People,
-    /// JSON on standard output.
     Json,
 }
 

@@ -378,7 +378,6 @@ fn crashed(command: &str) -> String {
     format!("ralph {command} is gone without having said how it ended.")
 }
 
-/// An end's word for people.
 fn plain(end: &str) -> String {
     end.replace('_', " ")
 }

@@ -134,7 +134,6 @@ impl Draft {
         }
     }
 
-    /// The text of the file.
     pub(super) fn text(&self) -> String {
         let mut out = HEAD.to_owned();
         if !self.has("", "backend") {
@@ -228,7 +227,6 @@ fn one_line(text: &str) -> String {
     text.replace(char::is_control, "?")
 }
 
-/// Text as a TOML string.
 pub(super) fn quote(text: &str) -> String {
     toml_edit::Value::from(text).to_string()
 }

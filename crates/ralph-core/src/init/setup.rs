@@ -181,7 +181,6 @@ fn specs(look: &mut Look<'_>, setup: &mut Setup, first: FirstSpec) {
     }
 }
 
-/// The plan that was asked for.
 fn plan(look: &mut Look<'_>, setup: &mut Setup, request: &Request) {
     let Some((format, text)) = &request.plan else { return };
     let path = format.file_name();

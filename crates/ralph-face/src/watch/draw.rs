@@ -119,7 +119,6 @@ fn pane(frame: &mut Frame<'_>, area: Rect, title: &str, chosen: bool, pen: Pen) 
     inner
 }
 
-/// What the state of a task means.
 fn meaning(state: &str) -> Style {
     match state {
         "accepted" | "done" => Style::Good,

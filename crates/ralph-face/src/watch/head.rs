@@ -114,7 +114,6 @@ fn far(state: &State, width: u16) -> Line {
         .add(Style::Faint, format!("{iteration}  {}{spec}", run.stage))
 }
 
-/// The word, and what it means.
 fn verdict(state: &State) -> (Style, &'static str) {
     match state.health.word {
         HealthWord::Healthy => (Style::Good, "healthy"),

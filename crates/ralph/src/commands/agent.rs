@@ -109,7 +109,6 @@ fn prepare(
     setup(context, &file, &resolved, args.stages.common.options())
 }
 
-/// Plan what is pending, and write nothing.
 fn dry_run(
     context: &Context,
     args: &AgentArgs,

@@ -97,7 +97,6 @@ pub(crate) fn to_the_loop(
     told(command, &id, Some(&holder), &what, render)
 }
 
-/// The command as people type it.
 fn typed(command: &Command) -> &'static str {
     match command {
         Command::Skip(_) => "skip",

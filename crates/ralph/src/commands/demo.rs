@@ -50,7 +50,6 @@ pub(crate) struct DemoArgs {
 enum Place {
     /// Gone with this value.
     Scratch(Scratch),
-    /// Stays.
     Kept(PathBuf),
 }
 
@@ -212,7 +211,6 @@ impl Listener for Narrator {
     }
 }
 
-/// What a turn means, in two lines.
 fn meaning(fate: &Fate, wrong: Option<FailureKind>) -> Option<[&'static str; 2]> {
     Some(match fate {
         Fate::Landed { .. } => match wrong {

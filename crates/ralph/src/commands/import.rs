@@ -134,7 +134,6 @@ fn job(
     Ok(Job { kind, from: gathered.shown, found, placed, into, remarks: gathered.remarks })
 }
 
-/// The one kind that the files are.
 fn decide(gathered: &Gathered) -> Result<Kind, CommandError> {
     let candidates = import::candidates(&gathered.sources);
     match candidates.as_slice() {

@@ -80,7 +80,6 @@ fn set_up(tree: &Tree, request: &Request) -> Result<Setup, CommandError> {
     })
 }
 
-/// Whether somebody sits there who can answer.
 fn is_asked() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal()
 }

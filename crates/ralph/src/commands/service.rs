@@ -138,7 +138,6 @@ fn checked(name: &str) -> Result<String, CommandError> {
     Ok(name.to_owned())
 }
 
-/// Where the user's units are.
 fn units() -> Result<PathBuf, CommandError> {
     let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     let config = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")));

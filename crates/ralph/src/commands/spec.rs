@@ -141,7 +141,6 @@ fn as_json(spec: &Spec, plan: &Plan) -> Value {
     })
 }
 
-/// Open and finished tasks of a spec.
 fn tasks_of(plan: &Plan, spec: &str) -> (usize, usize) {
     let of = |s: Option<&str>| s.or(plan.current_spec.as_deref()) == Some(spec);
     let open = plan.tasks.iter().filter(|t| of(t.spec.as_deref()) && t.state.is_open()).count();

@@ -181,7 +181,6 @@ fn look(context: &Context, plan: &PlanArgs) -> Result<ProjectSnapshot, CommandEr
     Ok(context.reader().snapshot(plan.plan.as_deref())?)
 }
 
-/// The log that was written last.
 fn newest_log(context: &Context) -> Option<PathBuf> {
     let entries = std::fs::read_dir(context.project.logs_dir()).ok()?;
     let logs = entries.flatten().filter(|entry| {

@@ -244,7 +244,6 @@ impl<'a> Look<'a> {
         [root, std::env::temp_dir()].iter().map(|place| free(place)).collect()
     }
 
-    /// The loop that runs here.
     pub(super) fn at_work(&self) -> Option<Holder> {
         who_runs(&self.context.project.state_dir())
     }
@@ -262,7 +261,6 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// The plan file in use.
     pub(super) fn plan_path(&self) -> PathBuf {
         let path = self.context.plan_path(&PlanArgs::default());
         path.unwrap_or_else(|_| self.context.project.plan_jsonl())
@@ -330,7 +328,6 @@ fn backend(known: &Known, used: bool) -> Option<Finding> {
     }
 }
 
-/// A command that failed, as a finding.
 fn failed(area: Area, error: CommandError) -> Finding {
     let (message, hint) = error.into_parts();
     refused(area, &message, hint)

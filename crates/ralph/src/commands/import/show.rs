@@ -14,11 +14,9 @@ const NAME: usize = 48;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// It was written.
     Written,
     /// It was only looked at.
     Looked,
-    /// Everything was here already.
     Nothing,
 }
 

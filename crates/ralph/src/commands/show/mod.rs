@@ -67,7 +67,6 @@ pub(crate) fn run(context: &Context, args: &ShowArgs) -> Result<(), CommandError
     }
 }
 
-/// The attempt that is meant.
 fn find<'h>(history: &'h History, which: &str) -> Result<&'h AttemptView, CommandError> {
     let attempts = &history.attempts;
     let Some(last) = attempts.last() else {

@@ -212,7 +212,6 @@ pub(crate) fn skip(
     tasks.judge("Skipped", id, |plan, id, at| verbs::skip(plan, id, None, at))
 }
 
-/// There is no such task.
 pub(crate) fn unknown(id: &Id, plan: &Plan) -> CommandError {
     refused(&Refusal::NoTask(id.clone()), plan)
 }
