@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::past::{Past, SpecFate, seconds};
-use super::{Report, RunLine, Spent, StageLine, Totals};
+use super::{Report, RunLine, Spent, Totals};
 use crate::cost_sum::{CostSum, stage_of};
-use crate::cycle::{AttemptView, Fate};
+use crate::cycle::{AttemptView, Fate, Spending};
+use crate::dashboard::Group;
 use crate::inbox::{Entry, Status};
 use crate::needs::{NeedSources, Running, needs};
 use crate::plan::{Id, Lookup, Plan};
@@ -66,7 +67,7 @@ impl Report {
             ..Self::default()
         };
         report.needs = needs(&sources.needs);
-        report.money(sources);
+        report.money(sources, &tries);
         let parts = report.specs.iter().map(|part| part.cost);
         report.other_cost = parts.fold(report.totals.cost, CostSum::without);
         report.totals.waited_seconds = waited(sources);
@@ -75,32 +76,30 @@ impl Report {
     }
 
     /// Everything that cost time or money, by stage and in order.
-    fn money(&mut self, sources: &Sources<'_>) {
+    fn money(&mut self, sources: &Sources<'_>, tries: &[Try<'_>]) {
         let spent = sources.past.history.spending.iter();
-        let mut all: Vec<(i64, &str, Option<f64>, u64)> = spent
-            .map(|s| (seconds(&s.at), stage_of(&s.role), s.cost, s.took_ms))
-            .filter(|(at, ..)| within(sources, *at))
-            .collect();
-        all.sort_by_key(|(at, ..)| *at);
-        let mut stages: BTreeMap<&str, StageLine> = BTreeMap::new();
-        for (at, stage, cost, took_ms) in all {
-            let line = stages.entry(stage).or_insert_with(|| StageLine {
-                stage: stage.to_owned(),
-                runs: 0,
-                agent_ms: 0,
-                cost: CostSum::default(),
-            });
-            line.runs += 1;
-            line.agent_ms = line.agent_ms.saturating_add(took_ms);
-            self.totals.agent_ms = self.totals.agent_ms.saturating_add(took_ms);
-            line.cost.add(cost);
-            self.totals.cost.add(cost);
-            if cost.is_some() {
+        let mut all: Vec<(i64, &Spending)> =
+            spent.map(|s| (seconds(&s.at), s)).filter(|(at, _)| within(sources, *at)).collect();
+        all.sort_by_key(|(at, _)| *at);
+        let mut stages: BTreeMap<&str, Group> = BTreeMap::new();
+        for (at, spent) in all {
+            let name = stage_of(&spent.role);
+            let stage = stages
+                .entry(name)
+                .or_insert_with(|| Group { name: name.to_owned(), ..Group::default() });
+            stage.count += 1;
+            stage.add(spent);
+            self.totals.agent_ms = self.totals.agent_ms.saturating_add(spent.took_ms);
+            self.totals.cost.add(spent.cost);
+            if spent.cost.is_some() {
                 self.spending.push(Spent { at, total_usd: self.totals.cost.usd });
             }
         }
+        if let Some(build) = stages.get_mut(stage_of("build")) {
+            build.landed = tries.iter().filter(|one| one.view.fate.is_landed()).count();
+        }
         self.stages = stages.into_values().collect();
-        self.stages.sort_by_key(|line| std::cmp::Reverse(line.agent_ms));
+        self.stages.sort_by_key(|stage| std::cmp::Reverse(stage.duration_ms));
     }
 
     fn count(&mut self, sources: &Sources<'_>, tries: &[Try<'_>]) {

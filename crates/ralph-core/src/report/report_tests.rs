@@ -257,7 +257,7 @@ fn a_spec_that_was_committed_as_a_whole_is_undone_as_a_whole() {
     assert!(part.undo.as_ref().unwrap().contains("git revert --no-commit 3333333333;"));
     assert_eq!((part.cost.usd, report.totals.specs_done), (1.5, 1));
     assert_eq!(
-        report.stages.iter().map(|s| s.stage.as_str()).collect::<Vec<_>>(),
+        report.stages.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(),
         ["build", "verify"]
     );
     assert!(report.markdown().contains("# shop: 1 spec done, nothing needs you"));
