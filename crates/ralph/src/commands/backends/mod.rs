@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use ralph_core::config::parse_duration;
-use ralph_host::choice::Place;
 use ralph_host::config_load::ProjectText;
 
 use crate::args::OutputArgs;
@@ -98,9 +97,7 @@ pub(crate) fn run(context: &Context, args: &BackendsArgs) -> Result<ExitCode, Co
     let sources = context.config_sources(ProjectText::OnDisk)?;
     let resolved = sources.without_plan()?;
     resolved.warnings.iter().for_each(out::warn);
-    let path = std::env::var_os("PATH");
-    let place =
-        Place { root: context.project.root(), cwd: &context.directory, path: path.as_deref() };
+    let place = context.place();
     match &args.action {
         None | Some(Action::List) => list::run(&resolved.config, place, render)?,
         Some(Action::Try(args)) => {

@@ -6,7 +6,7 @@ use std::path::Path;
 use ralph_core::backend::{Driver, Permissions, Request};
 use ralph_core::cycle::AttemptSummary;
 use ralph_face::{Paint, event_line};
-use ralph_host::choice::{self, Place};
+use ralph_host::choice;
 use ralph_host::git::GitError;
 use ralph_host::proc::Runner;
 
@@ -58,9 +58,7 @@ pub(crate) fn driver(
     context: &Context,
     name: &str,
 ) -> Result<Option<Box<dyn Driver>>, CommandError> {
-    let (root, path) = (context.project.root(), std::env::var_os("PATH"));
-    let place = Place { root, cwd: root, path: path.as_deref() };
-    Ok(choice::named(&context.config()?, name, place).ok().map(|chosen| chosen.driver))
+    Ok(choice::named(&context.config()?, name, context.place()).ok().map(|chosen| chosen.driver))
 }
 
 /// Print the whole output of the gates.
