@@ -91,13 +91,13 @@ impl Limited {
 
 /// What comes next when backends are limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next<'a> {
+pub enum Next<B> {
     /// This one may run.
-    Run(&'a str),
+    Run(B),
     /// All are limited; this one is free first.
     Wait {
         /// Which.
-        backend: &'a str,
+        backend: B,
         /// When, in seconds since 1970.
         until: i64,
     },
@@ -109,7 +109,7 @@ pub fn next<'a>(
     fallbacks: impl IntoIterator<Item = &'a str>,
     limited: &BTreeMap<String, Limited>,
     now: i64,
-) -> Next<'a> {
+) -> Next<&'a str> {
     let free_at = |name: &str| limited.get(name).map_or(i64::MIN, Limited::until);
     let mut first = (chosen, free_at(chosen));
     for name in fallbacks {

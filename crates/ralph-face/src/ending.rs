@@ -66,7 +66,6 @@ fn numbers(run: &RunEnd) -> String {
     format!("{} landed in {}, {cost}, {took}", run.landed, count(run.attempts, "attempt"))
 }
 
-/// The evidence, one line each.
 fn why(end: &End) -> &[String] {
     match end {
         End::Blocked { why } | End::NotVerified { why } => why,

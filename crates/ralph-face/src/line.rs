@@ -1,5 +1,7 @@
 //! One line for people: pieces with a meaning, which a colour may repeat but never replaces.
 
+use ralph_core::view::Tally;
+
 use crate::text::{char_width, clean, width};
 
 /// What a piece means.
@@ -55,6 +57,20 @@ impl Line {
             self.pieces.push((style, text));
         }
         self
+    }
+
+    /// Add a bar of tasks, in brackets, as wide as a view of this many columns can spare.
+    #[must_use]
+    pub(crate) fn add_bar(self, tasks: &Tally, columns: usize) -> Self {
+        let wide = (columns / 4).clamp(8, 30);
+        let part = |n: usize| (n * wide).checked_div(tasks.total()).unwrap_or(0).min(wide);
+        let full = part(tasks.finished());
+        let bad = part(tasks.finished() + tasks.stuck()) - full;
+        self.add(Style::Plain, "[")
+            .add(Style::Good, "#".repeat(full))
+            .add(Style::Bad, "!".repeat(bad))
+            .add(Style::Faint, "-".repeat(wide - full - bad))
+            .add(Style::Plain, "] ")
     }
 
     /// Further lines begin below what is added next.

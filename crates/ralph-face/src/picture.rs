@@ -169,18 +169,12 @@ impl Picture {
     fn progress(&self, now: Duration, size: Size) -> Line {
         let (done, total) = (self.tally.finished(), self.tally.total());
         let stuck = self.tally.stuck();
-        let wide = (size.columns / 4).clamp(8, 30);
-        let part = |n: usize| (n * wide).checked_div(total).unwrap_or(0).min(wide);
-        let full = part(done);
-        let bad = part(done + stuck) - full;
         let mut spent = self.story.spent();
         spent.usd += self.attempt.as_ref().map_or(0.0, Attempt::running_cost);
         let stuck_words = if stuck > 0 { format!(", {stuck} stuck") } else { String::new() };
-        Line::of(Style::Plain, "[")
-            .add(Style::Good, "#".repeat(full))
-            .add(Style::Bad, "!".repeat(bad))
-            .add(Style::Faint, "-".repeat(wide - full - bad))
-            .add(Style::Plain, format!("] {done}/{total} tasks"))
+        Line::new()
+            .add_bar(&self.tally, size.columns)
+            .add(Style::Plain, format!("{done}/{total} tasks"))
             .add(Style::Bad, stuck_words)
             .add(Style::Plain, format!(", {}, {}", elapsed(now.as_secs()), spent.in_list()))
     }

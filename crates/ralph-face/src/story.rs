@@ -264,7 +264,6 @@ fn progress(tally: &Tally) -> String {
     words
 }
 
-/// Something beside the attempts.
 fn aside(style: Style, label: &str, text: &str) -> Line {
     Line::of(style, label).hang_here().add(Style::Plain, text)
 }

@@ -45,7 +45,10 @@ fn telling(input: &Value) -> Option<String> {
         }
         _ => None,
     };
+    let changes = input["changes"].as_array().into_iter().flatten();
+    let changed: Vec<&str> = changes.filter_map(|change| change["path"].as_str()).collect();
     match input {
+        _ if !changed.is_empty() => Some(changed.join(", ")),
         Value::Object(fields) => TELLING
             .iter()
             .find_map(|key| words(fields.get(*key)?))

@@ -7,9 +7,10 @@ use ralph_core::control::Command;
 use ralph_core::cycle::{Entry, History};
 use ralph_core::dashboard::{Card, Facts, GateState, Meter, Running, board, state};
 use ralph_core::format::{Format, codec};
+use ralph_core::needs::NeedSources;
 use ralph_core::plan::Id;
-use ralph_face::watch::{Act, App, Board, Colours, Key, Role, draw};
-use ralph_face::{Line, Style};
+use ralph_face::watch::{Act, App, Board, Key, Role, draw};
+use ralph_face::{Line, Paint, Style};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
@@ -70,16 +71,18 @@ fn board_with(records: &[Value], running: Running, plan: &str) -> Board {
     let config = Config { gates: vec![gate("fmt"), gate("test")], ..Config::default() };
     let meter = Meter { used: Some(90_000), window: Some(200_000), cost: Some(0.04) };
     let state = state(&Facts {
-        damage: &[],
         now: "2025-01-20T10:30:00Z",
         project: "pictures",
-        plan_file: "ralph/plan.jsonl",
-        history: &history,
-        plan: &plan,
-        inbox: &[],
         config: &config,
-        running: &running,
         meter,
+        sources: NeedSources {
+            damage: &[],
+            plan_file: "ralph/plan.jsonl",
+            history: &history,
+            plan: &plan,
+            inbox: &[],
+            running: &running,
+        },
     });
     Board { state, tasks: board(&plan, &history, &running, 0, 100).tasks }
 }
@@ -97,7 +100,7 @@ fn app() -> App {
 
 fn screen(app: &mut App, columns: u16, rows: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-    terminal.draw(|frame| draw(frame, app, Colours::None)).unwrap();
+    terminal.draw(|frame| draw(frame, app, Paint::None)).unwrap();
     let buffer = terminal.backend().buffer();
     let mut text = String::new();
     for y in 0..rows {
@@ -344,8 +347,8 @@ fn without_colours_nothing_is_coloured_and_with_them_words_stay() {
         let buffer = terminal.backend().buffer().clone();
         buffer.content().iter().filter(|cell| cell.fg != Color::Reset).count()
     };
-    assert_eq!(colours(Colours::None), 0);
-    assert!(colours(Colours::Theme) > 10);
+    assert_eq!(colours(Paint::None), 0);
+    assert!(colours(Paint::Ansi) > 10);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::backend::acp::{self, Acp};
 use ralph_core::backend::{self, CommandDriver, Driver, Reports, may_start};
-use ralph_core::choice::{self, Asked, Limited, Role};
+use ralph_core::choice::{self, Asked, Limited, Next, Role};
 use ralph_core::config::{Backend, BackendKind, Claim, Config, Dollars, StageName};
 use ralph_core::text::nearest;
 
@@ -142,20 +142,6 @@ pub struct StageChoice {
     pub left_out: Vec<(String, ChoiceError)>,
 }
 
-/// What comes next when backends are limited.
-#[derive(Debug)]
-pub enum Next<'a> {
-    /// This one may run.
-    Run(&'a Chosen),
-    /// All are limited; this one is free first.
-    Wait {
-        /// Which.
-        backend: &'a Chosen,
-        /// When, in seconds since 1970.
-        until: i64,
-    },
-}
-
 impl StageChoice {
     /// The backend at this place: the chosen one is first, then those that may stand in for it.
     pub fn at(&self, place: usize) -> &Chosen {
@@ -168,15 +154,13 @@ impl StageChoice {
     }
 
     /// The first backend that is not limited at `now` (seconds since 1970), or the one to wait for.
-    pub fn next(&self, limited: &BTreeMap<String, Limited>, now: i64) -> Next<'_> {
+    pub fn next(&self, limited: &BTreeMap<String, Limited>, now: i64) -> Next<&Chosen> {
         let names = self.fallbacks.iter().map(|one| one.name.as_str());
         let by_name =
             |name: &str| self.fallbacks.iter().find(|one| one.name == name).unwrap_or(&self.chosen);
         match choice::next(&self.chosen.name, names, limited, now) {
-            choice::Next::Run(name) => Next::Run(by_name(name)),
-            choice::Next::Wait { backend, until } => {
-                Next::Wait { backend: by_name(backend), until }
-            }
+            Next::Run(name) => Next::Run(by_name(name)),
+            Next::Wait { backend, until } => Next::Wait { backend: by_name(backend), until },
         }
     }
 }

@@ -106,7 +106,7 @@ fn a_limited_backend_is_stood_in_for_until_its_limit_is_lifted() {
     let choice = Machine::new(&["claude", "codex"], text).stage(StageName::Build).unwrap();
     let limit = |since, resets_at| Limited { since, resets_at: Some(resets_at) };
     let mut limited = BTreeMap::from([("claude".to_owned(), limit(1000, 9000))]);
-    let name = |next: Next<'_>| match next {
+    let name = |next: Next<&Chosen>| match next {
         Next::Run(one) => format!("run {}", one.name),
         Next::Wait { backend, until } => format!("wait for {} until {until}", backend.name),
     };

@@ -16,7 +16,7 @@ use ralph_core::dashboard::{Facts, Meter};
 use ralph_core::format::Format;
 use ralph_core::gate::GateVerdict;
 use ralph_core::inbox::{Entry, Inbox};
-use ralph_core::needs::{Damage, LedgerPart, Running};
+use ralph_core::needs::{Damage, LedgerPart, NeedSources, Running};
 use ralph_core::plan::Plan;
 use ralph_core::text::shell_word;
 
@@ -110,14 +110,16 @@ impl ProjectSnapshot {
         Facts {
             now,
             project: &self.name,
-            plan_file: &self.plan.shown,
-            history,
-            plan: &self.plan.plan,
-            damage: &self.damage,
-            inbox: &self.inbox,
             config: &self.config,
-            running: &self.running,
             meter,
+            sources: NeedSources {
+                plan_file: &self.plan.shown,
+                history,
+                plan: &self.plan.plan,
+                damage: &self.damage,
+                inbox: &self.inbox,
+                running: &self.running,
+            },
         }
     }
 }

@@ -63,12 +63,10 @@ impl Refusal {
         Self { status, message: message.into() }
     }
 
-    /// The request makes no sense.
     pub(crate) fn bad(message: impl Into<String>) -> Self {
         Self::new(400, message)
     }
 
-    /// There is no such thing.
     pub(crate) fn missing(message: impl Into<String>) -> Self {
         Self::new(404, message)
     }

@@ -35,7 +35,6 @@ pub(crate) struct Inner {
     pub(crate) agents: AgentRows,
     /// All events, while the disk takes them.
     all: Option<Spill>,
-    /// The newest ones.
     recent: VecDeque<Kept>,
     last: u64,
     state_dir: PathBuf,
@@ -99,7 +98,6 @@ impl Feed {
         inner
     }
 
-    /// Something else changed.
     pub(crate) fn touch(&self) {
         self.known().tick += 1;
         self.news.notify_all();
@@ -237,7 +235,6 @@ impl Inner {
     }
 }
 
-/// An event without the secrets in it.
 fn told(text: &str, redactor: &Redactor) -> Arc<str> {
     let mut value: Value = serde_json::from_str(text).unwrap_or_default();
     redactor.hide_json(&mut value);

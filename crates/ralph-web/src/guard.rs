@@ -36,7 +36,6 @@ pub(crate) struct Guard {
 /// What becomes of a request.
 #[derive(Debug)]
 pub(crate) enum Admission {
-    /// It is answered.
     Enter,
     /// It is not; this is said instead.
     Refuse(Response),

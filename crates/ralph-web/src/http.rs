@@ -35,10 +35,8 @@ impl Method {
             Self::Other => "",
         }
     }
-}
 
-impl Method {
-    /// Whether it may change something.
+    /// Whether it is one of the methods that a route takes for a change.
     pub(crate) fn changes(self) -> bool {
         matches!(self, Self::Post | Self::Delete)
     }

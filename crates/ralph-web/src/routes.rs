@@ -248,7 +248,6 @@ fn id_in<'p>(pattern: &str, path: &'p str) -> Option<&'p str> {
     (plain && !id.is_empty()).then_some(id)
 }
 
-/// The body, a JSON object.
 fn body<B: DeserializeOwned>(request: &Request) -> Result<B, Refusal> {
     let kind = request.header("content-type").unwrap_or_default();
     if kind.split(';').next().map(str::trim) != Some("application/json") {

@@ -40,12 +40,29 @@ pub(crate) enum Command {
     Build(Box<commands::build_args::BuildArgs>),
     #[command(hide = true)]
     Start(commands::build_args::StartArgs),
-    Pause(commands::control::PauseArgs),
-    Resume(commands::control::ResumeArgs),
+    /// Let the running loop begin nothing new until `ralph resume`
+    ///
+    /// An attempt that runs goes on to its end. The loop then waits; Ctrl-C or `ralph stop` ends it.
+    ///
+    /// Examples:
+    ///   ralph pause
+    ///   ralph pause && ralph kill-attempt
+    #[command(verbatim_doc_comment)]
+    Pause(OutputArgs),
+    /// Let a paused loop go on
+    Resume(OutputArgs),
     Skip(commands::control::SkipArgs),
     Note(commands::control::NoteArgs),
-    Stop(commands::control::StopArgs),
-    KillAttempt(commands::control::KillAttemptArgs),
+    /// End the running loop after the attempt that runs
+    ///
+    /// The loop ends with exit code 4, and the next start goes on from there. `ralph kill-attempt` does not
+    /// wait for the attempt.
+    Stop(OutputArgs),
+    /// End the attempt that runs, now
+    ///
+    /// Its work is rolled back and kept (`ralph salvage list`), and nothing is counted. The loop goes on:
+    /// `ralph pause` or `ralph stop` first, if it should not.
+    KillAttempt(OutputArgs),
     Watch(commands::watch::WatchArgs),
     Status(commands::status::StatusArgs),
     Serve(commands::serve::ServeArgs),
@@ -84,12 +101,25 @@ pub(crate) struct PlanArgs {
 pub(crate) struct Common {
     #[command(flatten)]
     pub(crate) plan: PlanArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+impl Common {
+    pub(crate) fn render(&self) -> Render {
+        self.output.render()
+    }
+}
+
+/// Options of every command that prints an answer.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct OutputArgs {
     /// Print JSON
     #[arg(long, global = true)]
     json: bool,
 }
 
-impl Common {
+impl OutputArgs {
     /// Who reads the output.
     pub(crate) fn render(&self) -> Render {
         Render::from_flag(self.json)

@@ -1,6 +1,7 @@
 //! Where a command works: the project, the clock, and one way to read and one to change a plan.
 
 use std::cell::RefCell;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use ralph_core::gate::GateVerdict;
 use ralph_core::inbox::Entry;
 use ralph_core::needs::Running;
 use ralph_core::plan::{Edit, Id, Plan};
+use ralph_host::choice::Place;
 use ralph_host::clock::Clock;
 use ralph_host::config_load::{ProjectText, Sources};
 use ralph_host::drive::TASK_VARIABLE;
@@ -36,6 +38,7 @@ pub(crate) struct Context {
     ids: RefCell<Ids>,
     store: Store,
     reader: ProjectReader,
+    search_path: Option<OsString>,
 }
 
 impl Context {
@@ -55,7 +58,8 @@ impl Context {
         let store = Store::new(project.state_dir(), Holder::this_process(clock.stamp()));
         let env = std::env::vars_os().collect();
         let reader = ProjectReader::new(project.clone(), directory.clone(), env);
-        Ok(Self { project, directory, clock, ids: RefCell::new(ids), store, reader })
+        let search_path = std::env::var_os("PATH");
+        Ok(Self { project, directory, clock, ids: RefCell::new(ids), store, reader, search_path })
     }
 
     pub(crate) fn clock(&self) -> Clock {
@@ -80,9 +84,14 @@ impl Context {
         || self.ids.borrow_mut().word(4)
     }
 
-    /// Reads everything of the project.
     pub(crate) fn reader(&self) -> &ProjectReader {
         &self.reader
+    }
+
+    /// Where backends are looked for and work.
+    pub(crate) fn place(&self) -> Place<'_> {
+        let (root, path) = (self.project.root(), self.search_path.as_deref());
+        Place { root, cwd: &self.directory, path }
     }
 
     /// A path as people should see it: relative to where they are, when it is below.
@@ -98,6 +107,11 @@ impl Context {
     /// The layers of the configuration, with what `ralph.toml` says or would say.
     pub(crate) fn config_sources(&self, project: ProjectText<'_>) -> Result<Sources, CommandError> {
         Ok(self.reader.sources(project)?)
+    }
+
+    /// The configuration without any plan.
+    pub(crate) fn config(&self) -> Result<config::Config, CommandError> {
+        Ok(self.config_sources(ProjectText::OnDisk)?.without_plan()?.config)
     }
 
     /// The configuration for a plan, with options of the command line above all. Prints its warnings.

@@ -40,7 +40,6 @@ impl CommandError {
         Self { kind: Kind::Failure, message: message.into(), hints: Vec::new() }
     }
 
-    /// The command line is wrong.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self { kind: Kind::Usage, ..Self::new(message) }
     }

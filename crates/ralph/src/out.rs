@@ -40,7 +40,6 @@ pub(crate) fn json_text(value: &impl Serialize) -> Result<String, CommandError> 
         .map_err(|e| CommandError::new(format!("this cannot be printed as JSON: {e}")))
 }
 
-/// Say something beside the data.
 pub(crate) fn warn(text: impl AsRef<str>) {
     // Nobody can be told that stderr is gone.
     let _ = writeln!(io::stderr(), "warning: {}", text.as_ref());
@@ -95,9 +94,7 @@ impl LabelledRows {
 /// Who reads the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Render {
-    /// Words, aligned.
     People,
-    /// JSON on standard output.
     Json,
 }
 
@@ -105,6 +102,18 @@ impl Render {
     /// What `--json` asks for.
     pub(crate) fn from_flag(json: bool) -> Self {
         if json { Self::Json } else { Self::People }
+    }
+
+    /// Print an answer: the value for a program, one line for a person.
+    pub(crate) fn print(
+        self,
+        value: &impl Serialize,
+        text: impl AsRef<str>,
+    ) -> Result<(), CommandError> {
+        match self {
+            Self::Json => json(value),
+            Self::People => line(text),
+        }
     }
 }
 
@@ -133,11 +142,15 @@ pub(crate) fn clip(text: &str, most: usize) -> String {
     ralph_core::text::clip(&clean(text), most)
 }
 
-/// Print a patch: a program gets its bytes, a terminal only what cannot command it.
-pub(crate) fn patch(content: &[u8]) -> Result<(), CommandError> {
+/// Print a file from elsewhere: a program gets its bytes, a terminal only what cannot command it.
+pub(crate) fn untrusted(content: &[u8]) -> Result<(), CommandError> {
     if !io::IsTerminal::is_terminal(&io::stdout()) {
         return bytes(content);
     }
-    let safe = |line: &str| line.split('\t').map(clean).collect::<Vec<_>>().join("\t");
-    String::from_utf8_lossy(content).lines().try_for_each(|l| line(safe(l)))
+    String::from_utf8_lossy(content).lines().try_for_each(|l| line(clean_tabbed(l)))
+}
+
+/// A line from elsewhere, safe to show, with its tabs.
+pub(crate) fn clean_tabbed(line: &str) -> String {
+    line.split('\t').map(clean).collect::<Vec<_>>().join("\t")
 }

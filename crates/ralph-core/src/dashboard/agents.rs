@@ -131,14 +131,15 @@ pub struct SpecNow {
 
 /// The spec that the last run is about; `None` for a `build` or before the first spec.
 pub fn spec_now(facts: &Facts<'_>, agents: &AgentRows) -> Option<SpecNow> {
-    let (run, construct) = (facts.history.run.as_ref()?, &facts.history.construct);
+    let (run, construct) = (facts.sources.history.run.as_ref()?, &facts.sources.history.construct);
     if run.command == "build" || construct.spec.is_empty() {
         return None;
     }
-    let began = facts.history.run_at.as_deref().unwrap_or_default();
+    let began = facts.sources.history.run_at.as_deref().unwrap_or_default();
     let had = |entry: &&inbox::Entry| entry.completed_at.as_deref().is_some_and(|at| at >= began);
-    let count = |status| facts.inbox.iter().filter(|entry| entry.status == status).count();
-    let (had, active) = (facts.inbox.iter().filter(had).count(), count(inbox::Status::Active));
+    let count = |status| facts.sources.inbox.iter().filter(|entry| entry.status == status).count();
+    let (had, active) =
+        (facts.sources.inbox.iter().filter(had).count(), count(inbox::Status::Active));
     let queued = (run.command == "agent").then_some(had + active);
     // The plan was made before the first iteration.
     let laps =

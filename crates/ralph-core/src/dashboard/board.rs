@@ -5,7 +5,9 @@ use serde::Serialize;
 
 use crate::cycle::{AttemptSummary, History};
 use crate::needs::Running;
-use crate::plan::{Lookup, Plan, Priority, State, Task, TombstoneKind, Trust, obstacle, runnable};
+use crate::plan::{
+    Issue, Lookup, Plan, Priority, State, Task, Tombstone, TombstoneKind, Trust, obstacle, runnable,
+};
 use crate::view::{Tally, stage_word};
 
 /// A task as a card.
@@ -33,17 +35,6 @@ pub struct Card {
     pub cost_usd: f64,
 }
 
-/// An open question or bug.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct IssueCard {
-    /// Its id.
-    pub id: String,
-    /// What is asked or wrong.
-    pub desc: String,
-    /// How soon.
-    pub priority: Option<Priority>,
-}
-
 /// A page of the plan.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Board {
@@ -62,7 +53,7 @@ pub struct Board {
     /// The tasks of this page.
     pub tasks: Vec<Card>,
     /// Open issues.
-    pub issues: Vec<IssueCard>,
+    pub issues: Vec<Issue>,
 }
 
 /// A page of the plan: tasks in scope in file order, and then those that were verified and buried.
@@ -83,16 +74,7 @@ pub fn board(
         .filter(|s| plan.in_scope(s.spec.as_deref()))
         .filter(|s| lookup.task(&s.id).is_none())
         .filter(|s| lookup.tombstone(&s.id).is_some_and(|last| std::ptr::eq(last, *s)))
-        .map(|stone| {
-            let state = match stone.kind {
-                TombstoneKind::Accept => "accepted",
-                TombstoneKind::Reject => "failed",
-                TombstoneKind::Delete => "skipped",
-            };
-            let name = stone.name.clone().unwrap_or_default();
-            let card = Card { why: stone.reason.clone(), ..empty(stone.id.as_str(), name, state) };
-            effort.put(card)
-        })
+        .map(|stone| effort.put(Card { why: stone.reason.clone(), ..buried_card(stone) }))
         .collect();
     let open = open_task(history, running);
     let cards = plan.scoped_tasks().map(|task| {
@@ -112,14 +94,7 @@ pub fn board(
         total,
         offset,
         tasks: cards.chain(buried).skip(offset).take(limit).collect(),
-        issues: plan
-            .scoped_issues()
-            .map(|issue| IssueCard {
-                id: issue.id.to_string(),
-                desc: issue.desc.clone(),
-                priority: issue.priority,
-            })
-            .collect(),
+        issues: plan.scoped_issues().cloned().collect(),
     }
 }
 
@@ -142,6 +117,15 @@ fn empty(id: &str, name: String, state: &'static str) -> Card {
         attempts: 0,
         cost_usd: 0.0,
     }
+}
+
+fn buried_card(stone: &Tombstone) -> Card {
+    let state = match stone.kind {
+        TombstoneKind::Accept => "accepted",
+        TombstoneKind::Reject => "failed",
+        TombstoneKind::Delete => "skipped",
+    };
+    empty(stone.id.as_str(), stone.name.clone().unwrap_or_default(), state)
 }
 
 fn card(task: &Task, lookup: &Lookup<'_>) -> Card {
@@ -217,14 +201,7 @@ pub fn task_page(plan: &Plan, history: &History, running: &Running, id: &str) ->
     attempts.reverse();
     let card = match (task, stones.last(), attempts.first()) {
         (Some(task), ..) => card(task, &lookup),
-        (None, Some(stone), _) => {
-            let state = match stone.kind {
-                TombstoneKind::Accept => "accepted",
-                TombstoneKind::Reject => "failed",
-                TombstoneKind::Delete => "skipped",
-            };
-            empty(id, stone.name.clone().unwrap_or_default(), state)
-        }
+        (None, Some(stone), _) => buried_card(stone),
         (None, None, Some(attempt)) => empty(id, attempt.name.clone(), "gone"),
         (None, None, None) => return None,
     };

@@ -82,7 +82,6 @@ impl JsonSchema for SettingsRequest {
     }
 }
 
-/// The values that a setting takes.
 fn value_schema(key: &str) -> Schema {
     match key {
         "gate_strategy" => json_schema!({ "enum": ["strict", "lenient", "tests_only"] }),

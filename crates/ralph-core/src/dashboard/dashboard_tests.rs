@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::cycle::{Entry, Fate, History, PhaseKind};
 use crate::format::{self, Format};
 use crate::inbox::Inbox;
-use crate::needs::NeedKind;
+use crate::needs::{NeedKind, NeedSources};
 use crate::plan::Plan;
 
 const NOW: &str = "2025-01-20T10:30:00Z";
@@ -107,14 +107,16 @@ fn screen(records: &[Value], plan: &Plan, running: &Running, meter: Meter) -> St
     state(&Facts {
         now: NOW,
         project: "calc",
-        plan_file: "ralph/plan.jsonl",
-        history: &history,
-        plan,
-        damage: &[],
-        inbox: &[],
         config: &config,
-        running,
         meter,
+        sources: NeedSources {
+            plan_file: "ralph/plan.jsonl",
+            history: &history,
+            plan,
+            damage: &[],
+            inbox: &[],
+            running,
+        },
     })
 }
 
@@ -341,16 +343,18 @@ fn a_spec_that_failed_in_the_inbox_is_a_need() {
     let plan = Plan::empty(Format::Jsonl);
     let (history, config) = (History::default(), Config::default());
     let state = state(&Facts {
-        damage: &[],
         now: NOW,
         project: "p",
-        plan_file: "f",
-        history: &history,
-        plan: &plan,
-        inbox: inbox.entries(),
         config: &config,
-        running: &Running::Nobody,
         meter: Meter::default(),
+        sources: NeedSources {
+            damage: &[],
+            plan_file: "f",
+            history: &history,
+            plan: &plan,
+            inbox: inbox.entries(),
+            running: &Running::Nobody,
+        },
     });
     assert_eq!(state.needs[0].text, "x.md failed: gave up");
 }

@@ -45,7 +45,7 @@ pub struct GateNow {
 
 /// Where a gate is in this attempt.
 pub(super) fn gate_now(facts: &Facts<'_>, open: &OpenAttempt, gate: Gate) -> GateNow {
-    let history = facts.history;
+    let history = facts.sources.history;
     let attempt = &open.started.attempt;
     let seen = || {
         let all = history.gates.iter();

@@ -13,7 +13,7 @@ const PAUSED: &str = "paused by the operator";
 
 /// How it goes, with the reasons.
 pub(super) fn health(facts: &Facts<'_>, run: &LoopNow, needs: &[Need]) -> Health {
-    let history = facts.history;
+    let history = facts.sources.history;
     let mut why = Vec::new();
     let mut word = match run.status {
         LoopStatus::Running => HealthWord::Healthy,
@@ -66,7 +66,7 @@ pub(super) fn health(facts: &Facts<'_>, run: &LoopNow, needs: &[Need]) -> Health
         let (noun, verb) = if stuck == 1 { ("task", "needs") } else { ("tasks", "need") };
         attention(format!("{stuck} {noun} {verb} a person"));
     }
-    let (stage, items) = plan::next(facts.plan);
+    let (stage, items) = plan::next(facts.sources.plan);
     if stage == Stage::Blocked && items.iter().any(|item| matches!(item, Item::Stuck { .. })) {
         attention("work is left, but none of it can go on".to_owned());
     }

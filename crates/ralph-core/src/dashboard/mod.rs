@@ -25,7 +25,7 @@ mod timeline;
 
 pub use crate::needs::{Need, Running};
 pub use agents::{AgentRow, AgentRows, SpecNow, StageRow, spec_now};
-pub use board::{Board, Card, Deed, IssueCard, TaskPage, board, task_page};
+pub use board::{Board, Card, Deed, TaskPage, board, task_page};
 pub use gates::{GateNow, GateState};
 pub use numbers::{Group, Numbers, Point, numbers};
 pub use state::{

@@ -140,10 +140,12 @@ fn add_spending(sum: &mut Numbers, history: &History, landed_then: Vec<(bool, us
         };
         let landed = attempt.is_some_and(|(landed, _)| landed);
         let model = models.entry(name).or_default();
-        model.add(spent, landed);
+        model.add(spent);
+        model.landed += usize::from(landed);
         model.count += usize::from(attempt.is_some());
         let stage = stages.entry(stage_of(&spent.role).to_owned()).or_default();
-        stage.add(spent, landed);
+        stage.add(spent);
+        stage.landed += usize::from(landed);
         stage.count += 1;
         reached = Point {
             at: spent.at.clone(),
@@ -163,13 +165,13 @@ fn add_spending(sum: &mut Numbers, history: &History, landed_then: Vec<(bool, us
 }
 
 impl Group {
-    fn add(&mut self, spent: &Spending, landed: bool) {
+    /// One more run of a backend; what it is counted as is for the caller to say.
+    pub(crate) fn add(&mut self, spent: &Spending) {
         let (tokens_in, tokens_out) = spent.tokens.unwrap_or_default();
-        self.landed += usize::from(landed);
         self.cost.add(spent.cost);
         self.tokens_in += tokens_in;
         self.tokens_out += tokens_out;
-        self.duration_ms += spent.took_ms;
+        self.duration_ms = self.duration_ms.saturating_add(spent.took_ms);
     }
 }
 

@@ -241,7 +241,6 @@ fn signs(gap: &str) -> String {
     gap.chars().filter(|c| !matches!(c, '"' | '\'' | '\\' | ' ')).collect()
 }
 
-/// The text without private keys in armour.
 fn without_key_blocks(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -11,9 +11,8 @@ use crate::config::Config;
 use crate::cost_sum::CostSum;
 use crate::cycle::{AmendmentRow, AttemptSummary, Budget, History, OpenAttempt, PhaseKind};
 use crate::gate::resolve;
-use crate::inbox;
-use crate::needs::{Damage, Need, NeedSources, Running, needs};
-use crate::plan::{self, Plan, Trust};
+use crate::needs::{Need, NeedSources, Running, needs};
+use crate::plan::{self, Trust};
 use crate::view::{Tally, stage_word};
 
 /// The stage of a project whose plan or queue cannot be read.
@@ -56,20 +55,10 @@ pub struct Facts<'a> {
     pub now: &'a str,
     /// The project's name.
     pub project: &'a str,
-    /// The plan file as people call it.
-    pub plan_file: &'a str,
-    /// The journal.
-    pub history: &'a History,
-    /// The plan; empty where it cannot be read.
-    pub plan: &'a Plan,
-    /// Files of the ledger that cannot be read.
-    pub damage: &'a [Damage],
-    /// The queue.
-    pub inbox: &'a [inbox::Entry],
+    /// Plan, journal, queue, and who works.
+    pub sources: NeedSources<'a>,
     /// The settings.
     pub config: &'a Config,
-    /// Who works.
-    pub running: &'a Running,
     /// The backend under way.
     pub meter: Meter,
 }
@@ -258,16 +247,9 @@ pub enum HealthWord {
 
 /// Make the first screen.
 pub fn state(facts: &Facts<'_>) -> State {
-    let history = facts.history;
+    let history = facts.sources.history;
     let run = loop_now(facts);
-    let needs = needs(&NeedSources {
-        plan: facts.plan,
-        plan_file: &run.plan,
-        history,
-        inbox: facts.inbox,
-        running: facts.running,
-        damage: facts.damage,
-    });
+    let needs = needs(&NeedSources { plan_file: &run.plan, ..facts.sources });
     let health = health(facts, &run, &needs);
     // An attempt that a killed loop left open is over: the next start brings it to its end.
     let open = history.open.as_ref().filter(|_| run.pid.is_some());
@@ -275,7 +257,7 @@ pub fn state(facts: &Facts<'_>) -> State {
         Some(_) => None,
         None => facts.meter.cost,
     });
-    let tasks = Tally::of(facts.plan);
+    let tasks = Tally::of(facts.sources.plan);
     State {
         now: facts.now.to_owned(),
         project: facts.project.to_owned(),
@@ -290,7 +272,7 @@ pub fn state(facts: &Facts<'_>) -> State {
         cost: CostNow::of(history, attempt_usd, budget(facts).max_cost),
         tasks,
         tasks_total: tasks.total(),
-        next: plan::runnable(facts.plan, Trust::Claimed)
+        next: plan::runnable(facts.sources.plan, Trust::Claimed)
             .iter()
             .filter(|t| open.is_none_or(|o| o.started.task != t.id.as_str()))
             .take(5)
@@ -301,7 +283,7 @@ pub fn state(facts: &Facts<'_>) -> State {
             .iter()
             .rev()
             .take(RECENT)
-            .map(|view| view.summary(facts.running))
+            .map(|view| view.summary(facts.sources.running))
             .collect(),
         amendments: history.open_amendments().rev().take(AMENDMENTS).collect(),
         notes: history.notes.clone(),
@@ -313,7 +295,7 @@ pub fn state(facts: &Facts<'_>) -> State {
 
 /// What the last run may use: what it said itself, or what is configured now.
 pub(super) fn budget(facts: &Facts<'_>) -> Budget {
-    let run = facts.history.run.as_ref();
+    let run = facts.sources.history.run.as_ref();
     if let Some(budget) = run.and_then(|run| run.budget) {
         return budget;
     }
@@ -325,9 +307,9 @@ pub(super) fn budget(facts: &Facts<'_>) -> Budget {
 }
 
 fn loop_now(facts: &Facts<'_>) -> LoopNow {
-    let history = facts.history;
+    let history = facts.sources.history;
     let run = history.run.as_ref();
-    let pid = match facts.running {
+    let pid = match facts.sources.running {
         Running::Pid(pid) => Some(*pid),
         Running::Nobody => None,
     };
@@ -359,7 +341,7 @@ fn loop_now(facts: &Facts<'_>) -> LoopNow {
         command: run.map(|run| run.command.clone()),
         run: run.map(|run| run.run.clone()),
         mode: run.map(|run| run.mode.clone()),
-        plan: run.map_or_else(|| facts.plan_file.to_owned(), |run| run.plan.clone()),
+        plan: run.map_or_else(|| facts.sources.plan_file.to_owned(), |run| run.plan.clone()),
         pid,
         started_at: history.run_at.clone(),
         elapsed_s: history
@@ -368,12 +350,12 @@ fn loop_now(facts: &Facts<'_>) -> LoopNow {
             .filter(|_| pid.is_some())
             .and_then(|at| between(at, facts.now)),
         end: history.run_end.as_ref().map(|run| run.end.word().to_owned()),
-        stage: match (staged, facts.damage) {
+        stage: match (staged, facts.sources.damage) {
             (_, [_, ..]) => UNREADABLE,
             (Some(staged), _) => staged.stage.as_str(),
-            (None, _) => stage_word(facts.plan),
+            (None, _) => stage_word(facts.sources.plan),
         },
-        spec: facts.plan.current_spec.clone(),
+        spec: facts.sources.plan.current_spec.clone(),
         iteration,
         iteration_limit: budget(facts).max_iterations,
         stopping: history.stopping && pid.is_some(),
@@ -386,7 +368,7 @@ fn loop_now(facts: &Facts<'_>) -> LoopNow {
 
 /// A pause waits for the end of what runs.
 fn paused(facts: &Facts<'_>) -> String {
-    match facts.history.open.is_some() || facts.history.consulting.is_some() {
+    match facts.sources.history.open.is_some() || facts.sources.history.consulting.is_some() {
         true => format!("{}, then it pauses.", doing(facts).trim_end_matches('.')),
         false => "Paused by the operator.".to_owned(),
     }
@@ -396,13 +378,12 @@ fn crashed(command: &str) -> String {
     format!("ralph {command} is gone without having said how it ended.")
 }
 
-/// An end's word for people.
 fn plain(end: &str) -> String {
     end.replace('_', " ")
 }
 
 fn doing(facts: &Facts<'_>) -> String {
-    match (&facts.history.open, &facts.history.consulting) {
+    match (&facts.sources.history.open, &facts.sources.history.consulting) {
         (Some(open), _) => {
             let started = &open.started;
             let what = match open.phase.kind() {
@@ -421,16 +402,16 @@ fn doing(facts: &Facts<'_>) -> String {
 }
 
 fn attempt_now(facts: &Facts<'_>, open: &OpenAttempt) -> Option<AttemptNow> {
-    let history = facts.history;
+    let history = facts.sources.history;
     let view = history.attempts.iter().rev().find(|v| v.started.attempt == open.started.attempt)?;
-    let task = facts.plan.tasks.iter().find(|t| t.id.as_str() == open.started.task);
+    let task = facts.sources.plan.tasks.iter().find(|t| t.id.as_str() == open.started.task);
     Some(AttemptNow {
-        summary: view.summary(facts.running),
+        summary: view.summary(facts.sources.running),
         phase: open.phase.kind(),
         elapsed_s: between(&view.at, facts.now).unwrap_or(0),
         timeout_s: budget(facts).timeout_s,
         max_retries: task.and_then(|t| t.max_retries).unwrap_or(facts.config.max_retries),
-        gates: resolve(facts.config, facts.plan)
+        gates: resolve(facts.config, facts.sources.plan)
             .into_iter()
             .map(|gate| gate_now(facts, open, gate))
             .collect(),

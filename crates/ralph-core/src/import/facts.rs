@@ -9,7 +9,6 @@ pub(super) fn lost(meant: &Task, got: Option<&Task>) -> Vec<Said> {
     facts(meant).into_iter().filter(|fact| !got.contains(fact)).collect()
 }
 
-/// Everything a task says beside its id.
 fn facts(task: &Task) -> Vec<Said> {
     let ids = |ids: &[Id]| ids.iter().map(Id::as_str).collect::<Vec<_>>().join(", ");
     let lines: Vec<String> = task.accept.iter().map(|line| format!("- {line}")).collect();

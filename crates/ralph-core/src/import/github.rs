@@ -99,7 +99,6 @@ fn state(fields: &Fields<'_, '_>, item: &mut Item) -> Result<(), JsonError> {
     Ok(())
 }
 
-/// The priority that a label stands for.
 fn priority(label: &str) -> Option<Priority> {
     let label = label.to_lowercase();
     let words: Vec<&str> = label.split(|c: char| !c.is_alphanumeric()).collect();

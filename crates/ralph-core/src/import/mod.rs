@@ -45,6 +45,8 @@ pub use place::{Placed, Site, place};
 pub use record::with_blocks;
 pub use settle::{Fate, Import, Row, Target, settle};
 
+use serde::Serialize;
+
 use crate::json::{self, JsonError, Node};
 use crate::plan::Task;
 use crate::word_enum::word_enum;
@@ -252,13 +254,15 @@ pub struct Aside {
 }
 
 /// A file that is copied.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Document {
     /// Where it is.
     pub from: String,
     /// Where it belongs.
+    #[serde(skip)]
     pub site: Site,
     /// What it says.
+    #[serde(skip)]
     pub text: String,
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use super::Document;
 
 /// Where a document belongs.
@@ -21,11 +23,13 @@ const SPECS: &str = "ralph/specs";
 pub(super) const IMPORTS: &str = "ralph/imports";
 
 /// A document and the path that it gets, relative to the project.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Placed {
     /// The document.
+    #[serde(flatten)]
     pub document: Document,
     /// Its path.
+    #[serde(rename = "to")]
     pub path: String,
     /// Whether it is there already, word for word.
     pub is_there: bool,

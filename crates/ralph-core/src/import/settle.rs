@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
+
 use super::facts::lost;
 use super::ident::{self, Known};
 use super::{Found, ImportError, Item, Kind, Placed, Said, record};
@@ -23,7 +25,8 @@ pub struct Target<'a> {
 }
 
 /// Whether an item is new to the plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Fate {
     /// It is added.
     New,
@@ -32,7 +35,7 @@ pub enum Fate {
 }
 
 /// What becomes of one item.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
     /// Its id in the plan.
     pub id: Id,
@@ -41,14 +44,17 @@ pub struct Row {
     /// Its name.
     pub name: String,
     /// Where it stands in the source.
+    #[serde(flatten)]
     pub state: State,
     /// What it waits for.
     pub deps: Vec<Id>,
     /// Whether it is new.
     pub fate: Fate,
     /// Fields of the source that went into its notes.
+    #[serde(rename = "notes")]
     pub noted: Vec<String>,
     /// Fields that went into the record.
+    #[serde(rename = "record")]
     pub recorded: Vec<String>,
 }
 

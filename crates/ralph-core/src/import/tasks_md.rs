@@ -33,7 +33,6 @@ pub(super) fn read(kind: Kind, sources: &[Source]) -> Result<Found, ImportError>
     Ok(found)
 }
 
-/// The file with the tasks.
 pub(super) fn plan(kind: Kind, sources: &[Source]) -> Option<&Source> {
     let bare = |path: &str| file_name(path).trim_start_matches('@').to_lowercase();
     let fix = |path: &str| bare(path) == "fix_plan.md";

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use serde::Serialize;
+
 use super::stack::Found;
 use crate::config::GateKind;
 
 /// A gate of the new configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Gate {
     /// A name that no other gate has.
     pub name: String,
@@ -132,7 +134,6 @@ impl Draft {
         }
     }
 
-    /// The text of the file.
     pub(super) fn text(&self) -> String {
         let mut out = HEAD.to_owned();
         if !self.has("", "backend") {
@@ -226,7 +227,6 @@ fn one_line(text: &str) -> String {
     text.replace(char::is_control, "?")
 }
 
-/// Text as a TOML string.
 pub(super) fn quote(text: &str) -> String {
     toml_edit::Value::from(text).to_string()
 }

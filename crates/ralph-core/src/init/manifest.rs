@@ -62,7 +62,6 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Remember what people should know.
     pub(super) fn note(&mut self, text: impl Into<String>) {
         self.notes.push(text.into());
     }

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use serde::Serialize;
+
 use super::draft::{Draft, Gates};
 use super::manifest::Look;
 use super::stack::Found;
@@ -44,7 +46,7 @@ pub struct NewFile {
 }
 
 /// What is wrong with a file of the project; the rest is done without it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// From the root of the project.
     pub file: String,
@@ -74,11 +76,13 @@ pub enum IgnoreRules {
 }
 
 /// What `ralph init` will do, and what it found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Setup {
     /// Files to create; `ralph.toml` is the last, so that a run that was cut short starts over.
+    #[serde(skip)]
     pub create: Vec<NewFile>,
     /// Whether `.gitignore` has to change.
+    #[serde(skip)]
     pub ignore: IgnoreRules,
     /// What is there already and stays as it is.
     pub kept: Vec<String>,
@@ -177,7 +181,6 @@ fn specs(look: &mut Look<'_>, setup: &mut Setup, first: FirstSpec) {
     }
 }
 
-/// The plan that was asked for.
 fn plan(look: &mut Look<'_>, setup: &mut Setup, request: &Request) {
     let Some((format, text)) = &request.plan else { return };
     let path = format.file_name();

@@ -109,7 +109,6 @@ fn hindered(
     })
 }
 
-/// Tasks that wait for each other.
 fn circles(sources: &NeedSources<'_>) -> Vec<Need> {
     let tasks: Vec<&Task> = sources.plan.scoped_tasks().filter(|t| t.state.is_open()).collect();
     let circles = cycles(&tasks);

@@ -78,7 +78,6 @@ impl Message {
     }
 }
 
-/// An address that can be posted to.
 fn checked(address: Option<&str>) -> Result<&str, String> {
     let url = address.map(str::trim).filter(|url| !url.is_empty());
     let url = url.ok_or("it is not set in ralph's environment")?;

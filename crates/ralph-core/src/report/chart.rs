@@ -108,13 +108,13 @@ pub(super) fn attempts(report: &Report) -> Option<String> {
 
 /// One lying bar for each stage.
 pub(super) fn stages(report: &Report) -> Option<String> {
-    let most = report.stages.iter().map(|line| line.agent_ms).max()?.max(1);
+    let most = report.stages.iter().map(|line| line.duration_ms).max()?.max(1);
     let (row, label, numbers) = (30.0, 104.0, 250.0);
     let height = row * report.stages.len() as f64 + 8.0;
     let mut svg = open(height, "time in which agents worked, by stage");
     for (n, line) in report.stages.iter().enumerate() {
         let top = 4.0 + row * n as f64;
-        let width = (line.agent_ms as f64 / most as f64 * (WIDTH - label - numbers)).max(2.0);
+        let width = (line.duration_ms as f64 / most as f64 * (WIDTH - label - numbers)).max(2.0);
         let _ = write!(
             svg,
             "<text class=\"end\" x=\"{:.0}\" y=\"{:.1}\">{}</text>\
@@ -122,11 +122,11 @@ pub(super) fn stages(report: &Report) -> Option<String> {
              <text x=\"{:.1}\" y=\"{:.1}\">{}, {}</text>",
             label - 8.0,
             top + 17.0,
-            escaped(&line.stage),
+            escaped(&line.name),
             top + 5.0,
             label + width + 8.0,
             top + 17.0,
-            elapsed(line.agent_ms / 1000),
+            elapsed(line.duration_ms / 1000),
             escaped(&line.cost.in_list())
         );
     }

@@ -13,7 +13,7 @@ use crate::text::shell_word;
 pub(super) fn specs(sources: &Sources<'_>) -> Vec<FailedSpec> {
     let notes = sources.past.specs.iter().filter(|note| within(sources, note.at));
     let mut found: BTreeMap<String, FailedSpec> = notes.filter_map(noted).collect();
-    for entry in sources.inbox {
+    for entry in sources.needs.inbox {
         let over = entry.completed_at.as_deref().map(seconds);
         match (entry.status, over) {
             (Status::Failed, Some(at)) if within(sources, at) => {
@@ -67,7 +67,7 @@ pub(super) fn tasks(sources: &Sources<'_>, tries: &[Try<'_>]) -> Vec<FailedTask>
     let mut last: Vec<_> = last.into_values().filter(|(one, _)| is_failed(sources, one)).collect();
     last.sort_by_key(|(one, _)| (one.ended_at, one.view.started.iteration));
     let failed = last.into_iter().map(|(one, tries)| FailedTask {
-        attempt: one.view.summary(sources.running),
+        attempt: one.view.summary(sources.needs.running),
         spec: one.spec.clone(),
         tries,
         restore: one
@@ -81,6 +81,6 @@ pub(super) fn tasks(sources: &Sources<'_>, tries: &[Try<'_>]) -> Vec<FailedTask>
 
 /// Whether a task failed with this attempt, and nobody has finished it by hand since.
 fn is_failed(sources: &Sources<'_>, one: &Try<'_>) -> bool {
-    let task = sources.plan.task(&Id::new(&*one.view.started.task));
+    let task = sources.needs.plan.task(&Id::new(&*one.view.started.task));
     one.view.fate.is_failed() && task.is_none_or(|task| task.state != State::Accepted)
 }

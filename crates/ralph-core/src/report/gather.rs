@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::past::{Past, SpecFate, seconds};
-use super::{Report, RunLine, Spent, StageLine, Totals};
+use super::{Report, RunLine, Spent, Totals};
 use crate::cost_sum::{CostSum, stage_of};
-use crate::cycle::{AttemptView, Fate};
+use crate::cycle::{AttemptView, Fate, Spending};
+use crate::dashboard::Group;
 use crate::inbox::{Entry, Status};
 use crate::needs::{NeedSources, Running, needs};
 use crate::plan::{Id, Lookup, Plan};
@@ -17,14 +18,8 @@ pub struct Sources<'a> {
     pub project: &'a str,
     /// The journal.
     pub past: &'a Past,
-    /// The plan as it is now.
-    pub plan: &'a Plan,
-    /// The plan file, relative to the root of the project.
-    pub plan_file: &'a str,
-    /// Whether a loop is at work.
-    pub running: &'a Running,
-    /// The queue as it is now.
-    pub inbox: &'a [Entry],
+    /// What needs a person follows from this, with the plan and the queue as they are now.
+    pub needs: NeedSources<'a>,
     /// Commits of the journal that are on the branch; `None` when git was not asked.
     pub on_branch: Option<&'a BTreeSet<String>>,
     /// Files of the ledger that are in git.
@@ -62,7 +57,7 @@ impl Report {
             until: sources.until,
             utc_offset: sources.utc_offset,
             runs: runs(sources),
-            attempts: tries.iter().map(|one| one.view.summary(sources.running)).collect(),
+            attempts: tries.iter().map(|one| one.view.summary(sources.needs.running)).collect(),
             specs: super::landed::specs(sources, &tries, &failed_specs),
             failed_specs,
             failed_tasks: super::failed::tasks(sources, &tries),
@@ -71,15 +66,8 @@ impl Report {
                 .collect(),
             ..Self::default()
         };
-        report.needs = needs(&NeedSources {
-            plan: sources.plan,
-            plan_file: sources.plan_file,
-            history: &sources.past.history,
-            inbox: sources.inbox,
-            running: sources.running,
-            damage: &[],
-        });
-        report.money(sources);
+        report.needs = needs(&sources.needs);
+        report.money(sources, &tries);
         let parts = report.specs.iter().map(|part| part.cost);
         report.other_cost = parts.fold(report.totals.cost, CostSum::without);
         report.totals.waited_seconds = waited(sources);
@@ -88,39 +76,37 @@ impl Report {
     }
 
     /// Everything that cost time or money, by stage and in order.
-    fn money(&mut self, sources: &Sources<'_>) {
+    fn money(&mut self, sources: &Sources<'_>, tries: &[Try<'_>]) {
         let spent = sources.past.history.spending.iter();
-        let mut all: Vec<(i64, &str, Option<f64>, u64)> = spent
-            .map(|s| (seconds(&s.at), stage_of(&s.role), s.cost, s.took_ms))
-            .filter(|(at, ..)| within(sources, *at))
-            .collect();
-        all.sort_by_key(|(at, ..)| *at);
-        let mut stages: BTreeMap<&str, StageLine> = BTreeMap::new();
-        for (at, stage, cost, took_ms) in all {
-            let line = stages.entry(stage).or_insert_with(|| StageLine {
-                stage: stage.to_owned(),
-                runs: 0,
-                agent_ms: 0,
-                cost: CostSum::default(),
-            });
-            line.runs += 1;
-            line.agent_ms = line.agent_ms.saturating_add(took_ms);
-            self.totals.agent_ms = self.totals.agent_ms.saturating_add(took_ms);
-            line.cost.add(cost);
-            self.totals.cost.add(cost);
-            if cost.is_some() {
+        let mut all: Vec<(i64, &Spending)> =
+            spent.map(|s| (seconds(&s.at), s)).filter(|(at, _)| within(sources, *at)).collect();
+        all.sort_by_key(|(at, _)| *at);
+        let mut stages: BTreeMap<&str, Group> = BTreeMap::new();
+        for (at, spent) in all {
+            let name = stage_of(&spent.role);
+            let stage = stages
+                .entry(name)
+                .or_insert_with(|| Group { name: name.to_owned(), ..Group::default() });
+            stage.count += 1;
+            stage.add(spent);
+            self.totals.agent_ms = self.totals.agent_ms.saturating_add(spent.took_ms);
+            self.totals.cost.add(spent.cost);
+            if spent.cost.is_some() {
                 self.spending.push(Spent { at, total_usd: self.totals.cost.usd });
             }
         }
+        if let Some(build) = stages.get_mut(stage_of("build")) {
+            build.landed = tries.iter().filter(|one| one.view.fate.is_landed()).count();
+        }
         self.stages = stages.into_values().collect();
-        self.stages.sort_by_key(|line| std::cmp::Reverse(line.agent_ms));
+        self.stages.sort_by_key(|stage| std::cmp::Reverse(stage.duration_ms));
     }
 
     fn count(&mut self, sources: &Sources<'_>, tries: &[Try<'_>]) {
         let (first_tries, first_try_landed) = first_tries(tries);
         let queue = |status: Status| {
             let over = |e: &&Entry| e.completed_at.as_deref().map(seconds);
-            let of = sources.inbox.iter().filter(|e| e.status == status);
+            let of = sources.needs.inbox.iter().filter(|e| e.status == status);
             of.filter(|e| over(e).is_some_and(|at| within(sources, at))).count()
         };
         let done = self.specs.iter().filter(|part| part.done && part.spec.is_some()).count();
@@ -149,7 +135,7 @@ pub(super) fn within(sources: &Sources<'_>, at: i64) -> bool {
 }
 
 fn tries<'a>(sources: &Sources<'a>) -> Vec<Try<'a>> {
-    let specs = Belongs::to(sources.plan);
+    let specs = Belongs::to(sources.needs.plan);
     let ended = |view: &AttemptView| seconds(view.ended_at.as_deref().unwrap_or(&view.at));
     let all = sources.past.attempts().filter(|(view, _)| within(sources, ended(view)));
     all.filter(|(view, _)| view.fate != Fate::Open)
@@ -196,14 +182,9 @@ fn runs(sources: &Sources<'_>) -> Vec<RunLine> {
     let runs = sources.past.runs.iter().enumerate();
     runs.filter(|(_, run)| within(sources, run.last))
         .map(|(n, run)| {
-            let is_running = n == last && *sources.running != Running::Nobody;
+            let is_running = n == last && *sources.needs.running != Running::Nobody;
             let killed = (!is_running).then(|| "killed".to_owned());
-            RunLine {
-                command: run.command.clone(),
-                began: run.began,
-                last: run.last,
-                end: run.end.clone().or(killed),
-            }
+            RunLine { end: run.end.clone().or(killed), ..run.clone() }
         })
         .collect()
 }

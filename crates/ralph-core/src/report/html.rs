@@ -207,7 +207,6 @@ fn task(page: &mut String, task: &LandedTask, undo: Option<&str>) {
     page.push_str("</li>\n");
 }
 
-/// A command that one click selects.
 fn command(page: &mut String, what: &str, command: Option<&str>) {
     if let Some(command) = command {
         let what = if what.is_empty() { String::new() } else { format!("<span>{what}</span> ") };

@@ -82,7 +82,7 @@ fn landed(sources: &Sources<'_>, tries: &[Try<'_>], one: &Try<'_>) -> Option<Lan
     of_task.rev().take_while(is_new).for_each(|t| cost.add_attempt(t.view));
     let own = commit.as_deref().filter(|_| place == Place::Branch);
     Some(LandedTask {
-        attempt: one.view.summary(sources.running),
+        attempt: one.view.summary(sources.needs.running),
         // Attempts before the period count as the loop counted them.
         tries: counted.max(usize::try_from(started.retries).unwrap_or(0) + 1),
         cost,
@@ -103,8 +103,8 @@ fn finish(sources: &Sources<'_>, part: &mut SpecPart) {
     part.undo = undo(name, &all, sources.ledger);
     part.commits = whole.iter().map(|&commit| commit.to_owned()).collect();
     let Some(spec) = &part.spec else { return };
-    let last = sources.inbox.iter().rev().find(|entry| entry.spec == *spec);
-    let accepted = sources.plan.accepted_specs.iter().any(|done| {
+    let last = sources.needs.inbox.iter().rev().find(|entry| entry.spec == *spec);
+    let accepted = sources.needs.plan.accepted_specs.iter().any(|done| {
         done.spec == *spec && done.at.as_deref().is_none_or(|at| within(sources, seconds(at)))
     });
     part.done = match last {
@@ -115,7 +115,7 @@ fn finish(sources: &Sources<'_>, part: &mut SpecPart) {
 
 /// Whether `ralph build` finished every task of a spec. What a construct claims has yet to be accepted.
 fn is_all_done(sources: &Sources<'_>, spec: &str) -> bool {
-    let (plan, belongs) = (sources.plan, Belongs::to(sources.plan));
+    let (plan, belongs) = (sources.needs.plan, Belongs::to(sources.needs.plan));
     let is_done = |state: &State| matches!(state, State::Done | State::Accepted | State::Skipped);
     let open = plan.tasks.iter().filter(|task| !is_done(&task.state)).map(|task| &task.id);
     let rejected = plan.buried().filter(|stone| stone.kind == TombstoneKind::Reject);

@@ -75,8 +75,8 @@ impl Report {
         page.title("Time and cost");
         page.line("| stage | runs | time | cost |\n| --- | ---: | ---: | ---: |");
         for line in &self.stages {
-            let (stage, time) = (plain(&line.stage), elapsed(line.agent_ms / 1000));
-            page.line(&format!("| {stage} | {} | {time} | {} |", line.runs, line.cost));
+            let (stage, time) = (plain(&line.name), elapsed(line.duration_ms / 1000));
+            page.line(&format!("| {stage} | {} | {time} | {} |", line.count, line.cost));
         }
     }
 }

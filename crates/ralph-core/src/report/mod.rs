@@ -32,6 +32,7 @@ use serde::Serialize;
 
 use crate::cost_sum::CostSum;
 use crate::cycle::{AmendmentRow, AttemptSummary};
+use crate::dashboard::Group;
 use crate::needs::Need;
 
 /// What happened in a period.
@@ -62,7 +63,7 @@ pub struct Report {
     /// The loops that ran.
     pub runs: Vec<RunLine>,
     /// Time and money by stage.
-    pub stages: Vec<StageLine>,
+    pub stages: Vec<Group>,
     /// What was spent, in order.
     pub spending: Vec<Spent>,
     /// Every attempt that ended, in order.
@@ -185,22 +186,8 @@ pub struct RunLine {
     pub began: i64,
     /// The last thing it did.
     pub last: i64,
-    /// How it ended; `None` while it runs.
+    /// How it ended, in words; `None` while it runs, and in the journal of one that was killed.
     pub end: Option<String>,
-}
-
-/// Time and money of a stage.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct StageLine {
-    /// plan, build, verify …
-    pub stage: String,
-    /// Backend runs.
-    pub runs: usize,
-    /// Time in which backends worked, in milliseconds.
-    pub agent_ms: u64,
-    /// What its backend runs cost.
-    #[serde(flatten)]
-    pub cost: CostSum,
 }
 
 /// Money was spent.

@@ -5,6 +5,7 @@
 
 use jiff::Timestamp;
 
+use super::RunLine;
 use crate::cycle::{AttemptView, End, Entry, History, Record, Spending};
 
 /// Everything a report needs to know of the journal.
@@ -13,7 +14,7 @@ pub struct Past {
     /// What the loops have.
     pub history: History,
     /// Every run, oldest first.
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<RunLine>,
     /// The spec of each spending of the history, where construct worked on one.
     of_spending: Vec<Option<String>>,
     /// Specs that were committed or given up as a whole, oldest first.
@@ -24,17 +25,6 @@ pub struct Past {
     of_attempt: Vec<Option<String>>,
     pub(super) spec: Option<String>,
     waiting: Option<i64>,
-}
-
-/// One run of a loop.
-#[derive(Clone, Debug)]
-pub(super) struct Run {
-    pub(super) command: String,
-    pub(super) began: i64,
-    /// The last record of it.
-    pub(super) last: i64,
-    /// How it ended, in words; `None` while it goes on, and after a crash.
-    pub(super) end: Option<String>,
 }
 
 /// Something became of a whole spec.
@@ -68,7 +58,7 @@ impl Past {
                 self.stop_waiting(at);
                 self.spec = None;
                 let command = run.command.clone();
-                self.runs.push(Run { command, began: at, last: at, end: None });
+                self.runs.push(RunLine { command, began: at, last: at, end: None });
             }
             Record::RunEnded(ended) => {
                 self.stop_waiting(at);

@@ -10,7 +10,7 @@ use crate::cycle::model_tests::run_end;
 use crate::cycle::{End, Entry, Record, RunEnd, Signal};
 use crate::format::{self, Format};
 use crate::inbox::Inbox;
-use crate::needs::Running;
+use crate::needs::{NeedSources, Running};
 use crate::plan::Plan;
 
 const FIRST: &str = "1111111111aaaaaaaaaa";
@@ -159,15 +159,19 @@ fn report(past: &Past, plan: &str, inbox: &str, on_branch: Option<&[&str]>) -> R
     Report::of(&Sources {
         project: "shop",
         past,
-        plan: &plan,
-        plan_file: "ralph/plan.jsonl",
-        running: &running,
-        inbox: inbox.entries(),
         on_branch: here.as_ref(),
         ledger: &["ralph/plan.jsonl".to_owned()],
         since: moment("2025-01-20T00:00:00Z"),
         until: moment("2025-01-20T08:00:00Z"),
         utc_offset: 3600,
+        needs: NeedSources {
+            plan: &plan,
+            plan_file: "ralph/plan.jsonl",
+            running: &running,
+            inbox: inbox.entries(),
+            history: &past.history,
+            damage: &[],
+        },
     })
 }
 
@@ -253,7 +257,7 @@ fn a_spec_that_was_committed_as_a_whole_is_undone_as_a_whole() {
     assert!(part.undo.as_ref().unwrap().contains("git revert --no-commit 3333333333;"));
     assert_eq!((part.cost.usd, report.totals.specs_done), (1.5, 1));
     assert_eq!(
-        report.stages.iter().map(|s| s.stage.as_str()).collect::<Vec<_>>(),
+        report.stages.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(),
         ["build", "verify"]
     );
     assert!(report.markdown().contains("# shop: 1 spec done, nothing needs you"));
@@ -302,15 +306,19 @@ fn what_landed_later_is_no_failure_and_what_is_older_is_not_told() {
     let later = Report::of(&Sources {
         project: "shop",
         past: &past,
-        plan: &plan,
-        plan_file: "ralph/plan.jsonl",
-        running: &Running::Nobody,
-        inbox: &[],
         on_branch: None,
         ledger: &[],
         since: moment("2025-01-20T02:15:00Z"),
         until: moment("2025-01-20T08:00:00Z"),
         utc_offset: 0,
+        needs: NeedSources {
+            plan: &plan,
+            plan_file: "ralph/plan.jsonl",
+            running: &Running::Nobody,
+            inbox: &[],
+            history: &past.history,
+            damage: &[],
+        },
     });
     assert_eq!((later.totals.attempts, later.totals.tasks_landed), (2, 1));
     assert_eq!(later.totals.run_seconds, 15 * 60, "only what is in the period");

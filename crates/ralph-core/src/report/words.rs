@@ -69,7 +69,6 @@ impl Report {
         }
     }
 
-    /// The numbers in two sentences.
     pub(super) fn numbers(&self) -> String {
         let t = &self.totals;
         let landed = count(t.tasks_landed, "task");
@@ -91,7 +90,6 @@ impl Report {
         shown.then(|| format!("Everything else: {}.", self.other_cost.in_list()))
     }
 
-    /// How a run went.
     pub(super) fn run(&self, run: &RunLine) -> String {
         let end = run.end.as_deref().unwrap_or("still running");
         format!("{}: ralph {}, {end}", self.time(run.began), run.command)
@@ -121,7 +119,6 @@ pub(super) fn percent(totals: &Totals) -> Option<usize> {
     (all > 0).then(|| (landed.saturating_mul(200) + all) / (all.saturating_mul(2)))
 }
 
-/// What a spec took.
 pub(super) fn effort(part: &SpecPart) -> String {
     let mut parts = Vec::new();
     if !part.tasks.is_empty() {
@@ -135,7 +132,6 @@ pub(super) fn effort(part: &SpecPart) -> String {
     parts.join(", ")
 }
 
-/// What proves a task.
 pub(super) fn evidence(task: &LandedTask) -> String {
     let names = |checks: Vec<&GateCheck>| -> String {
         checks.iter().map(|check| check.name.as_str()).collect::<Vec<_>>().join(", ")
@@ -212,7 +208,6 @@ fn red_checks(task: &FailedTask) -> impl Iterator<Item = &GateCheck> {
 }
 
 impl LandedTask {
-    /// How far it is proven.
     pub(super) fn proof(&self) -> &Proof {
         match &self.attempt.fate {
             Fate::Landed { proof, .. } => proof,

@@ -8,7 +8,7 @@ use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 
 use super::app::{App, Mode, Pane, Role, Typing};
 use super::head::{head, need, now};
-use crate::line::{Line, Style};
+use crate::line::{Line, Paint, Style};
 use crate::text::{clean, pad};
 
 /// Narrower than this there is one pane at a time.
@@ -16,19 +16,10 @@ const TWO_PANES: u16 = 70;
 /// Less than this is only for the most important line.
 const TINY: (u16, u16) = (24, 6);
 
-/// Whether meanings become colours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Colours {
-    /// No: words and marks say everything.
-    None,
-    /// The sixteen that follow the user's theme.
-    Theme,
-}
-
 /// Draw the view.
-pub fn draw(frame: &mut Frame<'_>, app: &mut App, colours: Colours) {
+pub fn draw(frame: &mut Frame<'_>, app: &mut App, paint: Paint) {
     let area = frame.area();
-    let pen = Pen(colours);
+    let pen = Pen(paint);
     if area.width < TINY.0 || area.height < TINY.1 {
         let state = app.board.as_ref().map(|board| &board.state);
         let lines = state.map(|state| [now(state), need(state)]).into_iter().flatten();
@@ -128,7 +119,6 @@ fn pane(frame: &mut Frame<'_>, area: Rect, title: &str, chosen: bool, pen: Pen) 
     inner
 }
 
-/// What the state of a task means.
 fn meaning(state: &str) -> Style {
     match state {
         "accepted" | "done" => Style::Good,
@@ -218,7 +208,7 @@ fn help(frame: &mut Frame<'_>, area: Rect, pen: Pen, role: Role, top: usize) -> 
 
 /// Turns meanings into what the terminal shows.
 #[derive(Clone, Copy)]
-struct Pen(Colours);
+struct Pen(Paint);
 
 impl Pen {
     fn row(self, line: &Line) -> Row<'static> {
@@ -235,7 +225,7 @@ impl Pen {
 
     fn look(self, style: Style) -> Look {
         let look = Look::new();
-        if self.0 == Colours::None {
+        if self.0 == Paint::None {
             return look;
         }
         match style {

@@ -94,22 +94,9 @@ fn limit(seconds: u64) -> String {
     rest.map_or(words.clone(), str::to_owned)
 }
 
-fn finished(state: &State) -> usize {
-    let tally = state.tasks;
-    tally.finished()
-}
-
-fn stuck(state: &State) -> usize {
-    state.tasks.blocked + state.tasks.failed
-}
-
 fn far(state: &State, width: u16) -> Line {
     let (tally, total) = (state.tasks, state.tasks_total);
-    let wide = usize::from(width / 4).clamp(8, 30);
-    let (done, stuck) = (finished(state), stuck(state));
-    let part = |n: usize| (n * wide).checked_div(total).unwrap_or(0).min(wide);
-    let full = part(done);
-    let bad = part(done + stuck).saturating_sub(full);
+    let (done, stuck) = (tally.finished(), tally.stuck());
     let some = |n: usize, word: &str| match n {
         0 => String::new(),
         n => format!(", {n} {word}"),
@@ -121,16 +108,12 @@ fn far(state: &State, width: u16) -> Line {
     };
     let spec = run.spec.as_deref().map(|spec| format!(" of {spec}")).unwrap_or_default();
     label("done")
-        .add(Style::Plain, "[")
-        .add(Style::Good, "#".repeat(full))
-        .add(Style::Bad, "!".repeat(bad))
-        .add(Style::Faint, "-".repeat(wide - full - bad))
-        .add(Style::Plain, format!("] {done} of {total} tasks{}", some(tally.skipped, "skipped")))
+        .add_bar(&tally, width.into())
+        .add(Style::Plain, format!("{done} of {total} tasks{}", some(tally.skipped, "skipped")))
         .add(Style::Bad, some(stuck, "stuck"))
         .add(Style::Faint, format!("{iteration}  {}{spec}", run.stage))
 }
 
-/// The word, and what it means.
 fn verdict(state: &State) -> (Style, &'static str) {
     match state.health.word {
         HealthWord::Healthy => (Style::Good, "healthy"),
@@ -173,7 +156,7 @@ fn cost(state: &State) -> Line {
 /// Three answers in one line, for a low screen.
 fn brief(state: &State) -> Line {
     let (style, word) = verdict(state);
-    let stuck = match stuck(state) {
+    let stuck = match state.tasks.stuck() {
         0 => String::new(),
         n => format!(", {n} stuck"),
     };
@@ -182,7 +165,7 @@ fn brief(state: &State) -> Line {
         run => run.with_limit(state.cost.limit_usd),
     };
     Line::of(style, word)
-        .add(Style::Plain, format!("  {}/{} done", finished(state), state.tasks_total))
+        .add(Style::Plain, format!("  {}/{} done", state.tasks.finished(), state.tasks_total))
         .add(Style::Bad, stuck)
         .add(Style::Plain, format!("  {cost}"))
 }

@@ -52,9 +52,7 @@ struct Shared {
 enum Stage {
     /// The screen is open, or not open yet.
     Screen(Box<Picture>),
-    /// It is closed.
     Live(Live),
-    /// Nothing more is shown.
     Nothing,
 }
 
@@ -121,7 +119,6 @@ impl Shared {
         self.stage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The life of the view's thread.
     fn show(&self, show: Show) {
         let over = || self.over.load(Ordering::SeqCst);
         match catch_unwind(AssertUnwindSafe(|| show(&over))) {
@@ -145,7 +142,6 @@ impl Shared {
         }
     }
 
-    /// The usual view takes over.
     fn close(&self, word: Option<&str>) {
         let mut stage = self.lock();
         let Stage::Screen(picture) = &mut *stage else { return };

@@ -20,7 +20,7 @@ mod host;
 mod show;
 
 pub use app::{Act, App, Key, Role};
-pub use draw::{Colours, draw};
+pub use draw::draw;
 pub use host::{Hosted, Show};
 pub use show::{Left, restore, run};
 

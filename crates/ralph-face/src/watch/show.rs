@@ -15,7 +15,8 @@ use ratatui::crossterm::{cursor, execute};
 
 use super::Source;
 use super::app::{Act, App, Key, Role};
-use super::draw::{Colours, draw};
+use super::draw::draw;
+use crate::line::Paint;
 
 /// How often the view looks what is new.
 const LOOK: Duration = Duration::from_millis(250);
@@ -67,7 +68,7 @@ pub enum Left {
 /// Show the view until somebody leaves it, or until it is over.
 pub fn run(
     source: &mut dyn Source,
-    colours: Colours,
+    paint: Paint,
     role: Role,
     over: &dyn Fn() -> bool,
 ) -> io::Result<Left> {
@@ -78,7 +79,7 @@ pub fn run(
     let mut stale = true;
     while !over() {
         if stale {
-            terminal.draw(|frame| draw(frame, &mut app, colours))?;
+            terminal.draw(|frame| draw(frame, &mut app, paint))?;
             stale = false;
         }
         if event::poll(LOOK.saturating_sub(looked.elapsed()).min(BLINK))? {

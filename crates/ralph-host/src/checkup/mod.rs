@@ -68,7 +68,6 @@ impl Checkup<'_> {
         })
     }
 
-    /// Processes of runs that are over.
     fn processes(&self, history: &History) -> Vec<(i32, String)> {
         let crashed = history.run.as_ref().filter(|_| history.run_end.is_none());
         let mut found = crashed.map(|run| mark::survivors(&run.run)).unwrap_or_default();
@@ -79,7 +78,6 @@ impl Checkup<'_> {
         all
     }
 
-    /// The mark of this place.
     fn place(&self) -> String {
         mark::place_of(self.project.git_dir().unwrap_or(self.project.root()))
     }

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ralph_core::choice::Limited;
+use ralph_core::choice::{Limited, Next};
 use ralph_core::control::Doing;
 use ralph_core::cycle::{DiscardedAttempt, End, EventKind, Record, UsageWait, WaitTick};
 use ralph_core::view::Tally;
@@ -11,7 +11,7 @@ use ralph_core::view::Tally;
 use super::attempt::{Begun, Ended};
 use super::error::DriveError;
 use super::session::Session;
-use crate::choice::{Next, StageChoice};
+use crate::choice::StageChoice;
 use crate::store::Durability;
 
 /// How long the loop sleeps before it looks around again.

@@ -26,7 +26,6 @@ impl Counters {
         Self { dir: given.or_else(here).or_else(|| scratch.map(|dir| dir.join("sim"))) }
     }
 
-    /// Where they are, for messages.
     pub(super) fn dir(&self) -> PathBuf {
         self.dir.clone().unwrap_or_default()
     }

@@ -12,7 +12,6 @@ use ralph_core::text::clip;
 use crate::http::Request;
 use crate::limits;
 
-/// How many items a page has.
 fn limit(request: &Request, usual: usize) -> usize {
     let asked = request.number("limit").and_then(|n| usize::try_from(n).ok());
     asked.unwrap_or(usual).clamp(1, limits::PAGE)

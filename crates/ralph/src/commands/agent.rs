@@ -10,7 +10,6 @@ use ralph_host::drive::{self, AgentOptions, DriveError, Listener, Planning};
 
 use super::build::{mend_ledger, setup};
 use super::loop_args::StageArgs;
-use super::permit::Access;
 use super::screen::{ScreenArgs, under_view};
 use super::service::{self, ServiceArgs};
 use super::{plan_spec, spec_file};
@@ -63,15 +62,9 @@ enum Action {
     InstallService(ServiceArgs),
 }
 
-impl AgentArgs {
-    pub(crate) fn access(&self) -> Access {
-        Access::Decide
-    }
-}
-
 pub(crate) fn run(context: &Context, args: &AgentArgs) -> Result<ExitCode, CommandError> {
     if let Some(Action::InstallService(args)) = &args.action {
-        return service::run(context, args);
+        return service::run(context, args).map(|()| ExitCode::SUCCESS);
     }
     let (view, plan) = (args.stages.common.view(), PlanArgs::default());
     under_view(context, &args.screen, view, plan, |listener| match args.dry_run {
@@ -116,7 +109,6 @@ fn prepare(
     setup(context, &file, &resolved, args.stages.common.options())
 }
 
-/// Plan what is pending, and write nothing.
 fn dry_run(
     context: &Context,
     args: &AgentArgs,

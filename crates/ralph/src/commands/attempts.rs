@@ -1,12 +1,11 @@
 //! `ralph attempts`: what the loops tried.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use ralph_core::cycle::{AttemptSummary, AttemptView, History};
 use ralph_core::text::nearest;
 use ralph_face::words;
 
+use crate::args::OutputArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, Render};
@@ -30,27 +29,24 @@ pub(crate) struct AttemptsArgs {
     /// At most this many
     #[arg(short = 'n', long = "number", value_name = "N")]
     number: Option<usize>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
-pub(crate) fn run(context: &Context, args: &AttemptsArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &Context, args: &AttemptsArgs) -> Result<(), CommandError> {
     let (history, running) = (context.history()?, context.running());
     let wanted = |view: &&AttemptView| args.task.as_ref().is_none_or(|id| view.started.task == *id);
     let most = args.number.unwrap_or(usize::MAX);
     let newest = history.attempts.iter().rev().filter(wanted).take(most);
     let found: Vec<AttemptSummary> = newest.map(|view| view.summary(&running)).collect();
-    if Render::from_flag(args.json) == Render::Json {
-        out::json(&found)?;
-        return Ok(ExitCode::SUCCESS);
+    if args.output.render() == Render::Json {
+        return out::json(&found);
     }
     match (&args.task, found.is_empty()) {
-        (_, false) => table(&found).into_iter().try_for_each(out::line)?,
-        (Some(task), true) => out::line(none_on(task, &history))?,
-        (None, true) => out::line("No attempt was made here yet.")?,
+        (_, false) => table(&found).into_iter().try_for_each(out::line),
+        (Some(task), true) => out::line(none_on(task, &history)),
+        (None, true) => out::line("No attempt was made here yet."),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Nobody worked on it, or it was typed wrong.

@@ -77,7 +77,6 @@ fn run_loop(
     }
 }
 
-/// What a loop is given.
 pub(super) fn setup(
     context: &Context,
     file: &PlanRead,

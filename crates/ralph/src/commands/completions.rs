@@ -1,7 +1,6 @@
 //! `ralph completions` and `ralph man`: for shells and for `man`.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -28,29 +27,27 @@ pub(crate) struct ManArgs {
     directory: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &CompletionsArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(args: &CompletionsArgs) -> Result<(), CommandError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "ralph", &mut script);
-    out::raw(&String::from_utf8_lossy(&script))?;
-    Ok(ExitCode::SUCCESS)
+    out::raw(&String::from_utf8_lossy(&script))
 }
 
-pub(crate) fn man(args: &ManArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn man(args: &ManArgs) -> Result<(), CommandError> {
     match &args.directory {
         Some(directory) => {
             let wrong =
                 |e| CommandError::new(format!("cannot write to {}: {e}", directory.display()));
             std::fs::create_dir_all(directory).map_err(wrong)?;
             clap_mangen::generate_to(Cli::command(), directory).map_err(wrong)?;
-            out::line(format!("Wrote the manual pages to {}", directory.display()))?;
+            out::line(format!("Wrote the manual pages to {}", directory.display()))
         }
         None => {
             let mut page = Vec::new();
             clap_mangen::Man::new(Cli::command())
                 .render(&mut page)
                 .map_err(|e| CommandError::new(format!("cannot make the page: {e}")))?;
-            out::raw(&String::from_utf8_lossy(&page))?;
+            out::raw(&String::from_utf8_lossy(&page))
         }
     }
-    Ok(ExitCode::SUCCESS)
 }

@@ -1,10 +1,8 @@
 //! `ralph config`: the settings, and where each comes from.
 
-use std::process::ExitCode;
-
 use clap::{Args, Subcommand};
 use ralph_core::config::{self, Resolved, Shown, Tier, Value};
-use ralph_core::control::Setting;
+use ralph_core::control::{Command, Setting};
 use ralph_host::config_load::{ProjectText, conf_in_force};
 use serde_json::json;
 
@@ -64,18 +62,17 @@ impl ConfigArgs {
     }
 }
 
-pub(crate) fn run(context: &Context, args: ConfigArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &Context, args: ConfigArgs) -> Result<(), CommandError> {
     let render = args.common.render();
     match args.action {
         Action::Show { set } => {
             let mut rows = resolved(context, &args.common.plan)?.show();
             rows.retain(|row| !set || row.origin.tier != Tier::Default);
-            show(&rows, render)?;
+            show(&rows, render)
         }
-        Action::Get { key } => get(&resolved(context, &args.common.plan)?, &key, render)?,
-        Action::Set { key, value } => set_key(context, &key, &value, render)?,
+        Action::Get { key } => get(&resolved(context, &args.common.plan)?, &key, render),
+        Action::Set { key, value } => set_key(context, &key, &value, render),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// All layers, the plan's own record included when there is a plan.
@@ -131,7 +128,7 @@ fn set_key(context: &Context, key: &str, value: &str, render: Render) -> Result<
             let why = format!("while a loop works, {why}");
             CommandError::new(why).hint("`ralph stop` ends the loop after its attempt; then set it")
         })?;
-        return control::send_setting(context, setting, render);
+        return control::to_the_loop(context, &Command::Set(setting), render);
     }
     context.change_text(&path, |text| {
         let new = config::set(&shown, text.unwrap_or_default(), key, value).map_err(|e| {
@@ -145,10 +142,10 @@ fn set_key(context: &Context, key: &str, value: &str, render: Render) -> Result<
         sources.without_plan()?;
         Ok((new, ()))
     })?;
-    match render {
-        Render::Json => out::json(&json!({ "key": key, "value": value, "file": shown })),
-        Render::People => out::line(format!("{shown}: {key} = {value}")),
-    }
+    render.print(
+        &json!({ "key": key, "value": value, "file": shown }),
+        format!("{shown}: {key} = {value}"),
+    )
 }
 
 fn as_json(shown: &Shown) -> serde_json::Value {

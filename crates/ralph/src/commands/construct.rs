@@ -9,7 +9,6 @@ use ralph_host::drive::{self, DriveError, Goal, Listener, Options};
 
 use super::build::{mend_ledger, setup};
 use super::loop_args::StageArgs;
-use super::permit::Access;
 use super::screen::{ScreenArgs, under_view};
 use super::spec_file;
 use crate::args::PlanArgs;
@@ -43,12 +42,6 @@ pub(crate) struct ConstructArgs {
     stages: StageArgs,
     #[command(flatten)]
     screen: ScreenArgs,
-}
-
-impl ConstructArgs {
-    pub(crate) fn access(&self) -> Access {
-        Access::Decide
-    }
 }
 
 pub(crate) fn run(context: &Context, args: &ConstructArgs) -> Result<ExitCode, CommandError> {

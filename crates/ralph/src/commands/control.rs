@@ -1,9 +1,7 @@
 //! `ralph pause|resume|skip|note|stop|kill-attempt`: what a person asks of the loop that runs.
 
-use std::process::ExitCode;
-
 use clap::Args;
-use ralph_core::control::{Command, Setting, promise};
+use ralph_core::control::{Command, promise};
 use ralph_core::cycle::History;
 use ralph_core::dashboard::command::doing;
 use ralph_core::plan::Id;
@@ -11,55 +9,10 @@ use ralph_host::store::{Holder, who_runs};
 use serde_json::json;
 
 use super::task;
-use crate::args::{Common, PlanArgs};
+use crate::args::{Common, OutputArgs, PlanArgs};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, Render};
-
-/// Let the running loop begin nothing new until `ralph resume`
-///
-/// An attempt that runs goes on to its end. The loop then waits; Ctrl-C or `ralph stop` ends it.
-///
-/// Examples:
-///   ralph pause
-///   ralph pause && ralph kill-attempt
-#[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
-pub(crate) struct PauseArgs {
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
-/// Let a paused loop go on
-#[derive(Debug, Args)]
-pub(crate) struct ResumeArgs {
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
-/// End the running loop after the attempt that runs
-///
-/// The loop ends with exit code 4, and the next start goes on from there. `ralph kill-attempt` does not
-/// wait for the attempt.
-#[derive(Debug, Args)]
-pub(crate) struct StopArgs {
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
-/// End the attempt that runs, now
-///
-/// Its work is rolled back and kept (`ralph salvage list`), and nothing is counted. The loop goes on:
-/// `ralph pause` or `ralph stop` first, if it should not.
-#[derive(Debug, Args)]
-pub(crate) struct KillAttemptArgs {
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
 
 /// Leave a task out
 ///
@@ -84,36 +37,12 @@ pub(crate) struct SkipArgs {
 pub(crate) struct NoteArgs {
     /// What to say
     text: String,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
-/// `ralph pause`.
-pub(crate) fn pause(context: &Context, args: &PauseArgs) -> Result<ExitCode, CommandError> {
-    to_the_loop(context, &Command::Pause, Render::from_flag(args.json))
-}
-
-/// `ralph resume`.
-pub(crate) fn resume(context: &Context, args: &ResumeArgs) -> Result<ExitCode, CommandError> {
-    to_the_loop(context, &Command::Resume, Render::from_flag(args.json))
-}
-
-/// `ralph stop`.
-pub(crate) fn stop(context: &Context, args: &StopArgs) -> Result<ExitCode, CommandError> {
-    to_the_loop(context, &Command::Stop, Render::from_flag(args.json))
-}
-
-/// `ralph kill-attempt`.
-pub(crate) fn kill_attempt(
-    context: &Context,
-    args: &KillAttemptArgs,
-) -> Result<ExitCode, CommandError> {
-    to_the_loop(context, &Command::KillAttempt, Render::from_flag(args.json))
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// `ralph note`.
-pub(crate) fn note(context: &Context, args: &NoteArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn note(context: &Context, args: &NoteArgs) -> Result<(), CommandError> {
     let text = args.text.trim();
     if text.is_empty() {
         return Err(CommandError::usage("a note needs a text")
@@ -125,15 +54,15 @@ pub(crate) fn note(context: &Context, args: &NoteArgs) -> Result<ExitCode, Comma
         Some(_) => promise(&command, doing(&context.history()?)),
         None => "no loop runs; the first prompt of the next one has it, once".to_owned(),
     };
-    told(&command, &id, holder.as_ref(), &what, Render::from_flag(args.json))
+    told(&command, &id, holder.as_ref(), &what, args.output.render())
 }
 
 /// `ralph skip`.
-pub(crate) fn skip(context: &Context, args: &SkipArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn skip(context: &Context, args: &SkipArgs) -> Result<(), CommandError> {
     let plan = &args.common.plan;
     if running(context).is_none() {
         task::skip(context, plan, &args.id, args.common.render())?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(());
     }
     let history = context.history()?;
     let file = context.read_plan(&plan_of(context, &history, plan))?;
@@ -144,15 +73,6 @@ pub(crate) fn skip(context: &Context, args: &SkipArgs) -> Result<ExitCode, Comma
     to_the_loop(context, &Command::Skip(id), args.common.render())
 }
 
-/// Let the loop that runs change a setting, and `ralph.toml` with it.
-pub(crate) fn send_setting(
-    context: &Context,
-    setting: Setting,
-    render: Render,
-) -> Result<(), CommandError> {
-    to_the_loop(context, &Command::Set(setting), render).map(|_| ())
-}
-
 /// Which plan the loop works on, unless somebody says otherwise.
 pub(crate) fn plan_of(context: &Context, history: &History, asked: &PlanArgs) -> PlanArgs {
     let used = history.run.as_ref().map(|run| context.project.root().join(&run.plan));
@@ -160,11 +80,11 @@ pub(crate) fn plan_of(context: &Context, history: &History, asked: &PlanArgs) ->
 }
 
 /// Send a command that only a loop that runs can carry out.
-fn to_the_loop(
+pub(crate) fn to_the_loop(
     context: &Context,
     command: &Command,
     render: Render,
-) -> Result<ExitCode, CommandError> {
+) -> Result<(), CommandError> {
     let Some(holder) = running(context) else {
         let error = CommandError::new(format!(
             "no loop runs here, so there is nothing to {}",
@@ -177,7 +97,6 @@ fn to_the_loop(
     told(command, &id, Some(&holder), &what, render)
 }
 
-/// The command as people type it.
 fn typed(command: &Command) -> &'static str {
     match command {
         Command::Skip(_) => "skip",
@@ -230,7 +149,7 @@ fn told(
     holder: Option<&Holder>,
     what: &str,
     render: Render,
-) -> Result<ExitCode, CommandError> {
+) -> Result<(), CommandError> {
     match render {
         Render::Json => out::json(&json!({
             "id": id, "command": command.word(), "argument": command.argument(),
@@ -238,5 +157,5 @@ fn told(
         }))?,
         Render::People => out::line(format!("Sent {}: {}.", typed(command), out::clean(what)))?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

@@ -1,7 +1,6 @@
 //! `ralph convert`: a plan in another format.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 use ralph_core::convert::convert;
@@ -39,7 +38,7 @@ pub(crate) struct ConvertArgs {
     json: bool,
 }
 
-pub(crate) fn run(context: &Context, args: &ConvertArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &Context, args: &ConvertArgs) -> Result<(), CommandError> {
     let format = target(args)?;
     let file = context.read_plan(&PlanArgs { plan: Some(args.input.clone()) })?;
     let title = project_name(context);
@@ -51,8 +50,7 @@ pub(crate) fn run(context: &Context, args: &ConvertArgs) -> Result<ExitCode, Com
     } else {
         write(context, args, &converted.text)?;
     }
-    report(context, args, format, file.plan.all_tasks().len(), &converted.lost)?;
-    Ok(ExitCode::SUCCESS)
+    report(context, args, format, file.plan.all_tasks().len(), &converted.lost)
 }
 
 fn target(args: &ConvertArgs) -> Result<Format, CommandError> {

@@ -13,7 +13,7 @@ use ralph_core::cycle::{Event, EventKind, FailureKind, Fate};
 use ralph_core::init::{STARTER_FILE, with_rules};
 use ralph_face::{Detail, Lines};
 use ralph_host::drive::Listener;
-use ralph_host::git::{self, LedgerPaths, Repo};
+use ralph_host::git;
 use ralph_host::proc::{Runner, Scratch};
 use ralph_host::store::{self, Created};
 
@@ -46,13 +46,10 @@ pub(crate) struct DemoArgs {
     web: bool,
 }
 
-const PLAN: &str = "ralph/plan.jsonl";
-
 /// Where the demo takes place.
 enum Place {
     /// Gone with this value.
     Scratch(Scratch),
-    /// Stays.
     Kept(PathBuf),
 }
 
@@ -145,11 +142,7 @@ fn introduction(root: &Path) -> Vec<String> {
 }
 
 fn log(context: &Context, runner: &Runner) -> Result<Vec<String>, CommandError> {
-    let root = context.project.root();
-    let Some(git_dir) = context.project.git_dir() else { return Ok(Vec::new()) };
-    let ledger = LedgerPaths::with_plan(PLAN);
-    let repo = Repo::open(root, git_dir, runner, &ledger)?;
-    let lines = repo.recent(20)?;
+    let lines = context.repo(runner)?.recent(20)?;
     Ok(lines.iter().map(|line| format!("  {}", out::clean(line))).collect())
 }
 
@@ -218,7 +211,6 @@ impl Listener for Narrator {
     }
 }
 
-/// What a turn means, in two lines.
 fn meaning(fate: &Fate, wrong: Option<FailureKind>) -> Option<[&'static str; 2]> {
     Some(match fate {
         Fate::Landed { .. } => match wrong {

@@ -8,7 +8,6 @@ mod show;
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 use ralph_core::format::{self, Format};
@@ -18,7 +17,7 @@ use ralph_host::plan_store;
 use ralph_host::project_reader::ProjectReadError;
 use ralph_host::store::{self, Created};
 
-use crate::args::PlanArgs;
+use crate::args::{OutputArgs, PlanArgs};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, Render};
@@ -54,9 +53,8 @@ pub(crate) struct ImportArgs {
     /// Do not ask
     #[arg(short, long)]
     yes: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// An import that is known but not yet made.
@@ -71,13 +69,13 @@ struct Job {
     remarks: Vec<String>,
 }
 
-pub(crate) fn run(context: &Context, args: &ImportArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &Context, args: &ImportArgs) -> Result<(), CommandError> {
     let (kind, path) = asked(args)?;
     let gathered = gather::gather(context, path)?;
     let job = job(context, args, kind, gathered)?;
     let (import, blocks) = preview(context, &job)?;
     let is_new = import.added() > 0 || blocks || job.placed.iter().any(|placed| !placed.is_there);
-    let render = Render::from_flag(args.json);
+    let render = args.output.render();
     if render == Render::People {
         show::plan(context, &job, &import)?;
     }
@@ -136,7 +134,6 @@ fn job(
     Ok(Job { kind, from: gathered.shown, found, placed, into, remarks: gathered.remarks })
 }
 
-/// The one kind that the files are.
 fn decide(gathered: &Gathered) -> Result<Kind, CommandError> {
     let candidates = import::candidates(&gathered.sources);
     match candidates.as_slice() {
@@ -215,7 +212,7 @@ fn agree(args: &ImportArgs, path: &str) -> Result<(), CommandError> {
         return Ok(());
     }
     let somebody = io::stdin().is_terminal() && io::stderr().is_terminal();
-    if path == "-" || args.json || !somebody {
+    if path == "-" || args.output.render() == Render::Json || !somebody {
         return Err(CommandError::usage("nothing was written: nobody can be asked here")
             .hint("--yes imports it, --dry-run only shows it"));
     }

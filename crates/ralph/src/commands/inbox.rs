@@ -1,7 +1,5 @@
 //! `ralph inbox`: the queue of specs.
 
-use std::process::ExitCode;
-
 use clap::{Args, Subcommand};
 use ralph_core::age;
 use ralph_core::inbox::{Change, Entry, Inbox, InboxError, Status};
@@ -13,6 +11,7 @@ use ralph_host::drive::{self, Warnings};
 use ralph_host::plan_store::PlanError;
 use serde_json::json;
 
+use crate::args::OutputArgs;
 use crate::commands::build::{mend_ledger, setup};
 use crate::commands::permit::Access;
 use crate::commands::spec::existing_spec;
@@ -32,9 +31,8 @@ use crate::out::{self, Render};
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct InboxArgs {
-    /// Print JSON
-    #[arg(long, global = true)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
     #[command(subcommand)]
     action: Option<Action>,
 }
@@ -67,15 +65,14 @@ impl InboxArgs {
     }
 }
 
-pub(crate) fn run(context: &Context, args: InboxArgs) -> Result<ExitCode, CommandError> {
-    let render = Render::from_flag(args.json);
+pub(crate) fn run(context: &Context, args: InboxArgs) -> Result<(), CommandError> {
+    let render = args.output.render();
     match args.action {
-        None | Some(Action::List) => list(context, render)?,
-        Some(Action::Add { spec }) => add(context, &spec, render)?,
-        Some(Action::Remove { which }) => remove(context, &which, render)?,
-        Some(Action::Clear) => clear(context, render)?,
+        None | Some(Action::List) => list(context, render),
+        Some(Action::Add { spec }) => add(context, &spec, render),
+        Some(Action::Remove { which }) => remove(context, &which, render),
+        Some(Action::Clear) => clear(context, render),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn list(context: &Context, render: Render) -> Result<(), CommandError> {
@@ -130,12 +127,10 @@ fn add(context: &Context, typed: &str, render: Render) -> Result<(), CommandErro
         })?;
         Ok((inbox.add(&id, &spec, &at), id))
     })?;
-    match render {
-        Render::Json => {
-            out::json(&json!({ "id": id, "spec": spec, "status": "pending", "added_at": at }))
-        }
-        Render::People => out::line(format!("Queued: {id} {spec}")),
-    }
+    render.print(
+        &json!({ "id": id, "spec": spec, "status": "pending", "added_at": at }),
+        format!("Queued: {id} {spec}"),
+    )
 }
 
 fn remove(context: &Context, which: &str, render: Render) -> Result<(), CommandError> {
@@ -196,10 +191,7 @@ fn discard(context: &Context, entry: &Entry) -> Result<Option<String>, CommandEr
 
 fn clear(context: &Context, render: Render) -> Result<(), CommandError> {
     let cleared = change(context, |inbox| Ok(inbox.clear()))?;
-    match render {
-        Render::Json => out::json(&json!({ "cleared": cleared })),
-        Render::People => out::line(format!("Cleared {cleared} pending specs")),
-    }
+    render.print(&json!({ "cleared": cleared }), format!("Cleared {cleared} pending specs"))
 }
 
 fn change<T>(

@@ -4,14 +4,13 @@ mod interview;
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::Args;
 use ralph_core::format::{self, Format};
 use ralph_core::init::{self, Gate, IgnoreRules, Request, STARTER_FILE, Setup, Tree};
 use ralph_host::store::{self, Created};
 use ralph_host::survey::survey;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -43,7 +42,7 @@ pub(crate) struct InitArgs {
 
 const IGNORE: &str = ".gitignore";
 
-pub(crate) fn run(context: &Context, args: &InitArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &Context, args: &InitArgs) -> Result<(), CommandError> {
     let root = context.project.root();
     let tree = survey(root)?;
     let mut request = request(context, args);
@@ -61,10 +60,9 @@ pub(crate) fn run(context: &Context, args: &InitArgs) -> Result<ExitCode, Comman
     }
     let done = carry_out(root, setup)?;
     match render {
-        Render::Json => out::json(&done.to_json(root))?,
-        Render::People => done.report(context)?,
+        Render::Json => out::json(&done),
+        Render::People => done.report(context),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn request(context: &Context, args: &InitArgs) -> Request {
@@ -82,14 +80,16 @@ fn set_up(tree: &Tree, request: &Request) -> Result<Setup, CommandError> {
     })
 }
 
-/// Whether somebody sits there who can answer.
 fn is_asked() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal()
 }
 
+#[derive(Serialize)]
 struct Done {
+    root: String,
     created: Vec<String>,
     changed: Vec<String>,
+    #[serde(flatten)]
     setup: Setup,
 }
 
@@ -107,7 +107,7 @@ fn carry_out(root: &Path, mut setup: Setup) -> Result<Done, CommandError> {
             Created::AlreadyThere => setup.kept.push(file.path),
         }
     }
-    Ok(Done { created, changed, setup })
+    Ok(Done { root: root.display().to_string(), created, changed, setup })
 }
 
 fn add_ignore_rules(path: &Path) -> Result<bool, CommandError> {
@@ -120,33 +120,6 @@ fn add_ignore_rules(path: &Path) -> Result<bool, CommandError> {
 }
 
 impl Done {
-    fn to_json(&self, root: &Path) -> Value {
-        let setup = &self.setup;
-        json!({
-            "root": root.display().to_string(),
-            "created": self.created,
-            "changed": self.changed,
-            "kept": setup.kept,
-            "imported": setup.imported,
-            "found": setup.found.iter().map(|found| json!({
-                "stack": found.stack,
-                "evidence": found.evidence,
-            })).collect::<Vec<_>>(),
-            "gates": setup.gates.iter().map(|gate| json!({
-                "name": gate.name,
-                "command": gate.command,
-                "kind": gate.kind.as_str(),
-                "required": gate.required,
-            })).collect::<Vec<_>>(),
-            "notes": setup.notes,
-            "problems": setup.problems.iter().map(|problem| json!({
-                "file": problem.file,
-                "line": problem.line,
-                "message": problem.message,
-            })).collect::<Vec<_>>(),
-        })
-    }
-
     fn report(&self, context: &Context) -> Result<(), CommandError> {
         let setup = &self.setup;
         if self.created.is_empty() && self.changed.is_empty() {

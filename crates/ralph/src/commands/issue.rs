@@ -1,7 +1,5 @@
 //! `ralph issue`: questions and bugs to be investigated.
 
-use std::process::ExitCode;
-
 use clap::{Args, Subcommand};
 use ralph_core::format::Codec;
 use ralph_core::format::jsonl::fresh_issue_id;
@@ -59,16 +57,15 @@ impl IssueArgs {
     }
 }
 
-pub(crate) fn run(context: &Context, args: IssueArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &Context, args: IssueArgs) -> Result<(), CommandError> {
     let render = args.common.render();
     match args.action {
         Action::Add { description, priority } => {
-            add(context, &args.common.plan, &description, priority.as_deref(), render)?;
+            add(context, &args.common.plan, &description, priority.as_deref(), render)
         }
-        Action::List => list(context, &args.common.plan, render)?,
-        Action::Done { id } => done(context, &args.common.plan, &Id::new(id), render)?,
+        Action::List => list(context, &args.common.plan, render),
+        Action::Done { id } => done(context, &args.common.plan, &Id::new(id), render),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Open an issue; inside an attempt only a few.
@@ -105,10 +102,7 @@ fn add(
     render: Render,
 ) -> Result<(), CommandError> {
     let added = open(context, plan, description, priority.and_then(Priority::from_word))?;
-    match render {
-        Render::Json => out::json(&added),
-        Render::People => out::line(format!("Added: {} {}", added.id, out::clean(&added.desc))),
-    }
+    render.print(&added, format!("Added: {} {}", added.id, out::clean(&added.desc)))
 }
 
 fn list(context: &Context, plan: &PlanArgs, render: Render) -> Result<(), CommandError> {
@@ -135,8 +129,5 @@ fn done(context: &Context, plan: &PlanArgs, id: &Id, render: Render) -> Result<(
         verbs::resolve_issue(plan, id).map_err(|e| refused(&e, plan))
     })?;
     let desc = changed.before.issue(id).map(|i| out::clean(&i.desc)).unwrap_or_default();
-    match render {
-        Render::Json => out::json(&json!({ "id": id, "desc": desc })),
-        Render::People => out::line(format!("Done: {id} {desc}")),
-    }
+    render.print(&json!({ "id": id, "desc": desc }), format!("Done: {id} {desc}"))
 }

@@ -9,10 +9,11 @@ use ralph_core::memory::index::{
 };
 use ralph_core::memory::{MOST, search};
 use ralph_core::text::nearest;
-use ralph_host::git::{GitError, LedgerPaths, Repo, RepoPath};
+use ralph_host::git::{GitError, RepoPath};
 use ralph_host::proc::Runner;
 use serde_json::json;
 
+use crate::args::OutputArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, LabelledRows, Render};
@@ -29,9 +30,8 @@ use crate::out::{self, LabelledRows, Render};
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct KnowledgeArgs {
-    /// Print JSON
-    #[arg(long, global = true)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
     #[command(subcommand)]
     action: Action,
 }
@@ -101,7 +101,7 @@ impl Texts {
 }
 
 pub(crate) fn run(context: &Context, args: &KnowledgeArgs) -> Result<ExitCode, CommandError> {
-    let render = Render::from_flag(args.json);
+    let render = args.output.render();
     let texts = Texts::read(context)?;
     match &args.action {
         Action::List { all } => {
@@ -302,15 +302,15 @@ fn verify_files(
 
 /// The files in the last commit, when one of them is there.
 fn committed(context: &Context) -> Result<Option<Texts>, CommandError> {
-    let Some(git_dir) = context.project.git_dir() else { return Ok(None) };
+    if context.project.git_dir().is_none() {
+        return Ok(None);
+    }
     let failed = |e: GitError| {
         CommandError::new(format!("git cannot show the index of the last commit: {e}"))
             .maybe_hint(e.hint())
     };
     let runner = Runner::new(format!("knowledge-{}", std::process::id()));
-    let ledger = LedgerPaths::with_plan("ralph/plan.jsonl");
-    let root = context.project.root();
-    let repo = Repo::open(root, git_dir, &runner, &ledger).map_err(failed)?;
+    let (root, repo) = (context.project.root(), context.repo(&runner)?);
     let prefix = root.strip_prefix(repo.top()).unwrap_or(root);
     let path = |file: &str| RepoPath::new(prefix.join(file).as_os_str().as_encoded_bytes());
     let texts = repo.texts_at_head(&[path(MARKDOWN_FILE), path(JSON_FILE)]).map_err(failed)?;

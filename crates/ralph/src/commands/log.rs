@@ -1,7 +1,5 @@
 //! `ralph log`: what became of tasks.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use ralph_core::age;
 use ralph_core::plan::{Plan, State, TombstoneKind};
@@ -37,17 +35,15 @@ struct Entry {
     at: Option<String>,
 }
 
-pub(crate) fn run(context: &Context, args: &LogArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &Context, args: &LogArgs) -> Result<(), CommandError> {
     let file = context.read_plan(&args.common.plan)?;
     let entries: Vec<Entry> =
         history(&file.plan).into_iter().rev().take(args.number.unwrap_or(usize::MAX)).collect();
     if args.common.render() == Render::Json {
-        out::json(&entries)?;
-        return Ok(ExitCode::SUCCESS);
+        return out::json(&entries);
     }
     if entries.is_empty() {
-        out::line("No task was accepted or rejected yet.")?;
-        return Ok(ExitCode::SUCCESS);
+        return out::line("No task was accepted or rejected yet.");
     }
     let now = context.now();
     let rows: Vec<Vec<String>> = entries
@@ -59,8 +55,7 @@ pub(crate) fn run(context: &Context, args: &LogArgs) -> Result<ExitCode, Command
             vec![e.id.clone(), e.what.to_owned(), when, text]
         })
         .collect();
-    out::print_table(&rows)?;
-    Ok(ExitCode::SUCCESS)
+    out::print_table(&rows)
 }
 
 /// Oldest first. Formats that keep no history show how finished tasks stand.

@@ -65,7 +65,6 @@ impl StageArgs {
         ])
     }
 
-    /// Most agents at once.
     pub(crate) fn jobs(&self) -> Option<usize> {
         self.jobs.map(usize::from)
     }

@@ -43,6 +43,7 @@ pub(crate) mod watch;
 use std::process::ExitCode;
 
 use permit::Access;
+use ralph_core::control::Command as LoopCommand;
 
 use crate::args::{Cli, Command};
 use crate::context::Context;
@@ -51,46 +52,52 @@ use crate::error::CommandError;
 pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
     let here = cli.directory.as_deref();
     permit::check(access(&cli.command), here)?;
+    let open = || Context::open(here);
     match cli.command {
-        Command::Demo(args) => demo::run(here, &args),
-        Command::Tutorial(args) => tutorial::run(here, &args),
-        Command::Init(args) => init::run(&Context::open(here)?, &args),
-        Command::Doctor(args) => doctor::run(&Context::open(here)?, &args),
-        Command::Plan(args) => plan_spec::run(&Context::open(here)?, &args),
-        Command::Construct(args) => construct::run(&Context::open(here)?, &args),
-        Command::Agent(args) => agent::run(&Context::open(here)?, &args),
-        Command::Build(args) => build::run(&Context::open(here)?, &args),
-        Command::Start(args) => build::start(here, &args),
-        Command::Pause(args) => control::pause(&Context::open(here)?, &args),
-        Command::Resume(args) => control::resume(&Context::open(here)?, &args),
-        Command::Skip(args) => control::skip(&Context::open(here)?, &args),
-        Command::Note(args) => control::note(&Context::open(here)?, &args),
-        Command::Stop(args) => control::stop(&Context::open(here)?, &args),
-        Command::KillAttempt(args) => control::kill_attempt(&Context::open(here)?, &args),
-        Command::Watch(args) => watch::run(&Context::open(here)?, &args),
-        Command::Status(args) => status::run(&Context::open(here)?, &args),
-        Command::Task(args) => task::run(&Context::open(here)?, args),
-        Command::Issue(args) => issue::run(&Context::open(here)?, args),
-        Command::Spec(args) => spec::run(&Context::open(here)?, args),
-        Command::Inbox(args) => inbox::run(&Context::open(here)?, args),
-        Command::Query(args) => query::run(&Context::open(here)?, &args),
-        Command::Log(args) => log::run(&Context::open(here)?, &args),
-        Command::Report(args) => report::run(&Context::open(here)?, &args),
-        Command::Attempts(args) => attempts::run(&Context::open(here)?, &args),
-        Command::Knowledge(args) => knowledge::run(&Context::open(here)?, &args),
-        Command::Serve(args) => serve::run(&Context::open(here)?, &args),
-        Command::Show(args) => show::run(&Context::open(here)?, &args),
-        Command::Salvage(args) => salvage::run(&Context::open(here)?, &args),
-        Command::Recover(args) => recover::run(&Context::open(here)?, &args),
-        Command::Validate(args) => validate::run(&Context::open(here)?, &args),
-        Command::Convert(args) => convert::run(&Context::open(here)?, &args),
-        Command::Import(args) => import::run(&Context::open(here)?, &args),
-        Command::Config(args) => config::run(&Context::open(here)?, args),
-        Command::Backends(args) => backends::run(&Context::open(here)?, &args),
-        Command::Mcp(args) => mcp::run(here, args),
-        Command::Completions(args) => completions::run(&args),
-        Command::Man(args) => completions::man(&args),
+        Command::Demo(args) => return demo::run(here, &args),
+        Command::Tutorial(args) => tutorial::run(here, &args)?,
+        Command::Init(args) => init::run(&open()?, &args)?,
+        Command::Doctor(args) => return doctor::run(&open()?, &args),
+        Command::Plan(args) => return plan_spec::run(&open()?, &args),
+        Command::Construct(args) => return construct::run(&open()?, &args),
+        Command::Agent(args) => return agent::run(&open()?, &args),
+        Command::Build(args) => return build::run(&open()?, &args),
+        Command::Start(args) => return build::start(here, &args),
+        Command::Pause(args) => control::to_the_loop(&open()?, &LoopCommand::Pause, args.render())?,
+        Command::Resume(args) => {
+            control::to_the_loop(&open()?, &LoopCommand::Resume, args.render())?
+        }
+        Command::Skip(args) => control::skip(&open()?, &args)?,
+        Command::Note(args) => control::note(&open()?, &args)?,
+        Command::Stop(args) => control::to_the_loop(&open()?, &LoopCommand::Stop, args.render())?,
+        Command::KillAttempt(args) => {
+            control::to_the_loop(&open()?, &LoopCommand::KillAttempt, args.render())?
+        }
+        Command::Watch(args) => watch::run(&open()?, &args)?,
+        Command::Status(args) => status::run(&open()?, &args)?,
+        Command::Task(args) => task::run(&open()?, args)?,
+        Command::Issue(args) => issue::run(&open()?, args)?,
+        Command::Spec(args) => spec::run(&open()?, args)?,
+        Command::Inbox(args) => inbox::run(&open()?, args)?,
+        Command::Query(args) => query::run(&open()?, &args)?,
+        Command::Log(args) => log::run(&open()?, &args)?,
+        Command::Report(args) => report::run(&open()?, &args)?,
+        Command::Attempts(args) => attempts::run(&open()?, &args)?,
+        Command::Knowledge(args) => return knowledge::run(&open()?, &args),
+        Command::Serve(args) => serve::run(&open()?, &args)?,
+        Command::Show(args) => show::run(&open()?, &args)?,
+        Command::Salvage(args) => salvage::run(&open()?, &args)?,
+        Command::Recover(args) => recover::run(&open()?, &args)?,
+        Command::Validate(args) => return validate::run(&open()?, &args),
+        Command::Convert(args) => convert::run(&open()?, &args)?,
+        Command::Import(args) => import::run(&open()?, &args)?,
+        Command::Config(args) => config::run(&open()?, args)?,
+        Command::Backends(args) => return backends::run(&open()?, &args),
+        Command::Mcp(args) => mcp::run(here, args)?,
+        Command::Completions(args) => completions::run(&args)?,
+        Command::Man(args) => completions::man(&args)?,
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// What a command does, as far as a backend is concerned.
@@ -108,14 +115,16 @@ fn access(command: &Command) -> Access {
         // Each tool sees to it by itself.
         Command::Mcp(_) => Access::Say,
         // Whoever opens the page can decide.
-        Command::Demo(_)
+        Command::Construct(_)
+        | Command::Agent(_)
+        | Command::Demo(_)
         | Command::Tutorial(_)
         | Command::Init(_)
         | Command::Doctor(_)
         | Command::Convert(_)
         | Command::Import(_)
-        | Command::Serve(_) => Access::Decide,
-        Command::Pause(_)
+        | Command::Serve(_)
+        | Command::Pause(_)
         | Command::Resume(_)
         | Command::Skip(_)
         | Command::Note(_)
@@ -123,8 +132,6 @@ fn access(command: &Command) -> Access {
         | Command::KillAttempt(_)
         | Command::Watch(_) => Access::Decide,
         Command::Plan(args) => args.access(),
-        Command::Construct(args) => args.access(),
-        Command::Agent(args) => args.access(),
         Command::Build(args) => args.access(),
         Command::Start(args) => args.access(),
         Command::Task(args) => args.access(),

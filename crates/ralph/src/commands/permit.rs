@@ -10,7 +10,6 @@ use std::path::Path;
 use ralph_core::claim::{self, Claim};
 use ralph_core::handoff::Handoff;
 use ralph_core::plan::{Id, MAX_AMENDMENTS};
-use ralph_host::config_load::ProjectText;
 use ralph_host::drive::ATTEMPT_VARIABLE;
 use ralph_host::proc::mark::descends_from;
 use ralph_host::redaction::{hide_secrets_of, hide_text};
@@ -108,8 +107,7 @@ pub(crate) fn secrets_hider(
 ) -> Result<impl Fn(&str) -> String + use<>, CommandError> {
     let is_backend = inside(context)?.is_some();
     if is_backend {
-        let sources = context.config_sources(ProjectText::OnDisk)?;
-        hide_secrets_of(&sources.without_plan()?.config);
+        hide_secrets_of(&context.config()?);
     }
     Ok(move |text: &str| if is_backend { hide_text(text) } else { text.to_owned() })
 }

@@ -1,7 +1,5 @@
 //! `ralph plan --dry-run`: what would be asked, and whom.
 
-use std::process::ExitCode;
-
 use ralph_core::construct::apply::Existing;
 use ralph_host::drive::{Look, Planning, preview_plan};
 use serde_json::{Value, json};
@@ -14,7 +12,7 @@ pub(super) fn run(
     look: &Look<'_>,
     plannings: &[Planning],
     render: Render,
-) -> Result<ExitCode, CommandError> {
+) -> Result<(), CommandError> {
     let found = preview_plan(look, plannings)?;
     if let Some(missing) = found.iter().find(|one| one.command.found.is_none()) {
         out::warn(format!("nobody could be asked: {} is not installed", missing.command.program));
@@ -30,8 +28,7 @@ pub(super) fn run(
                 })
             })
             .collect();
-        out::json(&json!({ "plan": look.shown, "would_plan": all }))?;
-        return Ok(ExitCode::SUCCESS);
+        return out::json(&json!({ "plan": look.shown, "would_plan": all }));
     }
     for (planning, one) in plannings.iter().zip(&found) {
         let mut rows = LabelledRows::default();
@@ -48,7 +45,7 @@ pub(super) fn run(
         out::line(format!("\nPrompt ({size}):\n"))?;
         out::raw(&one.prompt)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// What becomes of the tasks that the spec has.

@@ -107,7 +107,8 @@ pub(crate) fn run(context: &Context, args: &PlanSpecArgs) -> Result<ExitCode, Co
             options: &args.common.options(),
             clock: context.clock(),
         };
-        return plan_preview::run(&look, &plannings, args.common.render());
+        plan_preview::run(&look, &plannings, args.common.render())?;
+        return Ok(ExitCode::SUCCESS);
     }
     if !path.exists() {
         let empty = codec(file.plan.format).empty("", &context.now());

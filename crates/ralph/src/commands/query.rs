@@ -1,7 +1,5 @@
 //! `ralph query`: answers for scripts and agents.
 
-use std::process::ExitCode;
-
 use clap::{Args, Subcommand};
 use ralph_core::construct;
 use ralph_core::cycle::History;
@@ -49,23 +47,20 @@ enum Question {
     Inbox,
 }
 
-pub(crate) fn run(context: &Context, args: &QueryArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &Context, args: &QueryArgs) -> Result<(), CommandError> {
     let read = || context.read_plan(&args.plan);
     match &args.question {
         Some(Question::Stage) => {
-            out::line(construct::current_stage(&read()?.plan, &context.history()?))?;
+            out::line(construct::current_stage(&read()?.plan, &context.history()?))
         }
-        Some(Question::Iteration) => out::line(iteration(&context.history()?).to_string())?,
-        Some(Question::Next) => out::json(&NextAction::of(&read()?.plan))?,
-        Some(Question::Tasks { done: true }) => out::json(&TaskLists::of(&read()?.plan).done)?,
-        Some(Question::Tasks { done: false }) => out::json(&TaskLists::of(&read()?.plan))?,
-        Some(Question::Issues) => out::json(&read()?.plan.scoped_issues().collect::<Vec<_>>())?,
-        Some(Question::Inbox) => {
-            out::json(&context.inbox()?)?;
-        }
-        None => out::json(&PlanSummary::of(&read()?.plan, iteration(&context.history()?)))?,
+        Some(Question::Iteration) => out::line(iteration(&context.history()?).to_string()),
+        Some(Question::Next) => out::json(&NextAction::of(&read()?.plan)),
+        Some(Question::Tasks { done: true }) => out::json(&TaskLists::of(&read()?.plan).done),
+        Some(Question::Tasks { done: false }) => out::json(&TaskLists::of(&read()?.plan)),
+        Some(Question::Issues) => out::json(&read()?.plan.scoped_issues().collect::<Vec<_>>()),
+        Some(Question::Inbox) => out::json(&context.inbox()?),
+        None => out::json(&PlanSummary::of(&read()?.plan, iteration(&context.history()?))),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// The loop's iteration; 0 when no loop has run here.

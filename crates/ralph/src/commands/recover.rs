@@ -1,7 +1,5 @@
 //! `ralph recover`: what an interrupted run left, and a way to go on without it.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use ralph_core::cycle::{OpenAttempt, Phase};
 use ralph_host::drive;
@@ -10,6 +8,7 @@ use ralph_host::proc::Runner;
 use ralph_host::store::RunLock;
 use serde_json::json;
 
+use crate::args::OutputArgs;
 use crate::commands::permit::Access;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -33,9 +32,8 @@ pub(crate) struct RecoverArgs {
     /// Go on without the interrupted attempt; the tree stays as it is, and is kept
     #[arg(long)]
     forget: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 impl RecoverArgs {
@@ -44,19 +42,16 @@ impl RecoverArgs {
     }
 }
 
-pub(crate) fn run(context: &Context, args: &RecoverArgs) -> Result<ExitCode, CommandError> {
-    let render = Render::from_flag(args.json);
+pub(crate) fn run(context: &Context, args: &RecoverArgs) -> Result<(), CommandError> {
+    let render = args.output.render();
     let runner = Runner::new(format!("recover-{}", std::process::id()));
     if args.forget { forget(context, &runner, render) } else { look(context, &runner, render) }?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn look(context: &Context, runner: &Runner, render: Render) -> Result<(), CommandError> {
     let Some(open) = context.history()?.open else {
-        return match render {
-            Render::Json => out::json(&json!({ "open": null })),
-            Render::People => out::line("Nothing was interrupted."),
-        };
+        return render.print(&json!({ "open": null }), "Nothing was interrupted.");
     };
     // Whoever has the lock is at work on it.
     let store = context.store();
@@ -115,10 +110,10 @@ fn phase(open: &OpenAttempt) -> (&'static str, &'static str) {
 fn forget(context: &Context, runner: &Runner, render: Render) -> Result<(), CommandError> {
     let forgotten = drive::forget(&context.project, &context.store(), context.clock(), runner)?;
     let Some(forgotten) = forgotten else {
-        return match render {
-            Render::Json => out::json(&json!({ "forgotten": null })),
-            Render::People => out::line("Nothing was interrupted, so there is nothing to forget."),
-        };
+        return render.print(
+            &json!({ "forgotten": null }),
+            "Nothing was interrupted, so there is nothing to forget.",
+        );
     };
     forgotten.warnings.iter().for_each(out::warn);
     let started = &forgotten.attempt.started;

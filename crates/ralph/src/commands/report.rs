@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
+use ralph_core::needs::NeedSources;
 use ralph_core::report::{Past, Report, Since, Sources};
 use ralph_host::proc::Runner;
 use ralph_host::store::{put_view, read_entries};
@@ -44,18 +44,13 @@ impl ReportArgs {
     }
 }
 
-pub(crate) fn run(context: &Context, args: &ReportArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &Context, args: &ReportArgs) -> Result<(), CommandError> {
     let report = report(context, args)?;
     match (&args.html, args.common.render()) {
-        (Some(file), _) => write_page(context, file, &report)?,
-        (None, Render::Json) => {
-            out::json(&report)?;
-        }
-        (None, Render::People) => {
-            report.markdown().lines().map(out::clean).try_for_each(out::line)?;
-        }
+        (Some(file), _) => write_page(context, file, &report),
+        (None, Render::Json) => out::json(&report),
+        (None, Render::People) => report.markdown().lines().map(out::clean).try_for_each(out::line),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn report(context: &Context, args: &ReportArgs) -> Result<Report, CommandError> {
@@ -69,15 +64,19 @@ fn report(context: &Context, args: &ReportArgs) -> Result<Report, CommandError> 
     Ok(Report::of(&Sources {
         project: &context.project.name(),
         past: &past,
-        plan: &file.plan,
-        plan_file: &file.shown,
-        running: &context.running(),
-        inbox: &inbox,
         on_branch: on_branch.as_ref(),
         ledger: &ledger,
         since,
         until: now,
         utc_offset: offset,
+        needs: NeedSources {
+            plan: &file.plan,
+            plan_file: &file.shown,
+            running: &context.running(),
+            inbox: &inbox,
+            history: &past.history,
+            damage: &[],
+        },
     }))
 }
 

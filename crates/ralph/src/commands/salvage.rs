@@ -1,18 +1,16 @@
 //! `ralph salvage`: what roll-backs removed is looked at, brought back, and given up.
 
-use std::process::ExitCode;
-
 use clap::{Args, Subcommand};
 use ralph_core::age;
 use ralph_core::cycle::{AttemptView, History};
 use ralph_host::clock::stamp_of;
-use ralph_host::config_load::ProjectText;
 use ralph_host::drive::{retirement, underway};
 use ralph_host::git::{GitError, Repo, RepoPath, Retire, Salvage};
 use ralph_host::proc::Runner;
 use ralph_host::store::RunLock;
 use serde_json::{Value, json};
 
+use crate::args::OutputArgs;
 use crate::commands::permit::Access;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -32,9 +30,8 @@ use crate::out::{self, Render};
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct SalvageArgs {
-    /// Print JSON
-    #[arg(long, global = true)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
     #[command(subcommand)]
     action: Action,
 }
@@ -91,21 +88,20 @@ impl SalvageArgs {
     }
 }
 
-pub(crate) fn run(context: &Context, args: &SalvageArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &Context, args: &SalvageArgs) -> Result<(), CommandError> {
     let runner = Runner::new(format!("salvage-{}", std::process::id()));
     let kept = Kept {
         context,
         repo: context.repo(&runner)?,
         history: context.history()?,
-        render: Render::from_flag(args.json),
+        render: args.output.render(),
     };
     match &args.action {
         Action::List => kept.list(),
         Action::Diff { which } => kept.diff(which),
         Action::Restore { which } => kept.restore(which),
         Action::Prune { keep, dry_run } => kept.prune(*keep, Doing::of(*dry_run)),
-    }?;
-    Ok(ExitCode::SUCCESS)
+    }
 }
 
 /// Whether something happens.
@@ -252,7 +248,7 @@ impl Kept<'_> {
             Render::Json => {
                 out::json(&json!({ "ref": kept.name, "patch": String::from_utf8_lossy(&patch) }))
             }
-            Render::People => out::patch(&patch),
+            Render::People => out::untrusted(&patch),
         }
     }
 
@@ -275,11 +271,7 @@ impl Kept<'_> {
     fn prune(&self, keep: Option<usize>, doing: Doing) -> Result<(), CommandError> {
         let rule = match keep {
             Some(keep) => Retire::Beyond(keep),
-            None => {
-                let sources = self.context.config_sources(ProjectText::OnDisk)?;
-                let config = sources.without_plan()?.config;
-                retirement(&config, self.context.clock().now())
-            }
+            None => retirement(&self.context.config()?, self.context.clock().now()),
         };
         let gone = self.repo.retired(rule, underway(&self.history))?;
         if doing == Doing::It {

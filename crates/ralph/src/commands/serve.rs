@@ -1,7 +1,6 @@
 //! `ralph serve`: the dashboard in a browser.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::process::ExitCode;
 
 use clap::Args;
 use ralph_host::proc::open_in_browser;
@@ -45,7 +44,7 @@ pub(crate) struct ServeArgs {
     open: bool,
 }
 
-pub(crate) fn run(context: &Context, args: &ServeArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &Context, args: &ServeArgs) -> Result<(), CommandError> {
     let options = Options {
         bind: args.bind,
         port: args.port,
@@ -76,5 +75,5 @@ pub(crate) fn run(context: &Context, args: &ServeArgs) -> Result<ExitCode, Comma
         out::warn("no browser could be started: open the link yourself");
     }
     server.run();
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 use ralph_host::store::{put_view, read};
@@ -35,15 +34,14 @@ pub(crate) struct ServiceArgs {
     args: Vec<String>,
 }
 
-pub(crate) fn run(context: &Context, args: &ServiceArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &Context, args: &ServiceArgs) -> Result<(), CommandError> {
     let program = std::env::current_exe()
         .map_err(|e| CommandError::new(format!("cannot find ralph's own program: {e}")))?;
     let root = context.project.root();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let text = unit(&program, root, &path, &args.args)?;
     if args.print {
-        out::raw(&text)?;
-        return Ok(ExitCode::SUCCESS);
+        return out::raw(&text);
     }
     let name = match &args.name {
         Some(name) => checked(name)?,
@@ -61,7 +59,7 @@ pub(crate) fn run(context: &Context, args: &ServiceArgs) -> Result<ExitCode, Com
     ] {
         out::line(line)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// The text of the unit. A path that systemd cannot be told is refused.
@@ -140,7 +138,6 @@ fn checked(name: &str) -> Result<String, CommandError> {
     Ok(name.to_owned())
 }
 
-/// Where the user's units are.
 fn units() -> Result<PathBuf, CommandError> {
     let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     let config = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")));

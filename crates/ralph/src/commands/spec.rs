@@ -1,7 +1,5 @@
 //! `ralph spec`: the specs of the project and which one is worked on.
 
-use std::process::ExitCode;
-
 use clap::{Args, Subcommand};
 use ralph_core::format::Format;
 use ralph_core::plan::{Edit, Plan, State};
@@ -50,13 +48,12 @@ impl SpecArgs {
     }
 }
 
-pub(crate) fn run(context: &Context, args: SpecArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &Context, args: SpecArgs) -> Result<(), CommandError> {
     let render = args.common.render();
     match args.action {
-        Action::List => list(context, &args.common.plan, render)?,
-        Action::Use { spec } => use_spec(context, &args.common.plan, &spec, render)?,
+        Action::List => list(context, &args.common.plan, render),
+        Action::Use { spec } => use_spec(context, &args.common.plan, &spec, render),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn list(context: &Context, plan: &PlanArgs, render: Render) -> Result<(), CommandError> {
@@ -99,10 +96,7 @@ fn use_spec(
         let same = plan.current_spec.as_deref() == Some(&name);
         Ok(if same { Vec::new() } else { vec![Edit::UseSpec(name.clone())] })
     })?;
-    match render {
-        Render::Json => out::json(&json!({ "spec": name })),
-        Render::People => out::line(format!("Current spec: {name}")),
-    }
+    render.print(&json!({ "spec": name }), format!("Current spec: {name}"))
 }
 
 /// The name of a spec that exists in `ralph/specs/`.
@@ -147,7 +141,6 @@ fn as_json(spec: &Spec, plan: &Plan) -> Value {
     })
 }
 
-/// Open and finished tasks of a spec.
 fn tasks_of(plan: &Plan, spec: &str) -> (usize, usize) {
     let of = |s: Option<&str>| s.or(plan.current_spec.as_deref()) == Some(spec);
     let open = plan.tasks.iter().filter(|t| of(t.spec.as_deref()) && t.state.is_open()).count();

@@ -1,7 +1,6 @@
 //! `ralph tutorial`: the project with which the tutorials of the documentation begin.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 use ralph_core::backend::sim::demo::{DemoFile, TUTORIAL};
@@ -28,13 +27,12 @@ pub(crate) struct TutorialArgs {
 }
 
 /// Create the project and say how to go on.
-pub(crate) fn run(here: Option<&Path>, args: &TutorialArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(here: Option<&Path>, args: &TutorialArgs) -> Result<(), CommandError> {
     let root = demo::empty_directory(here, &args.folder)?;
     let files = TUTORIAL.iter().map(|DemoFile { path, text }| (*path, *text));
     demo::make_project(&root, files, "A program")?;
     let shown = args.folder.display();
     let names: Vec<&str> = TUTORIAL.iter().map(|file| file.path).collect();
     out::line(format!("Created a git repository in {shown} with {}.", names.join(", ")))?;
-    out::line(format!("Next: cd {shown}"))?;
-    Ok(ExitCode::SUCCESS)
+    out::line(format!("Next: cd {shown}"))
 }

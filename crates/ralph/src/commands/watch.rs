@@ -4,14 +4,13 @@ mod lines;
 mod tail;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use ralph_core::control::{Command, promise};
 use ralph_core::cycle::{History, events_of};
 use ralph_core::dashboard::{self, command::doing};
-use ralph_face::watch::{self, Board, Colours, Left, Role, Source};
+use ralph_face::watch::{self, Board, Left, Role, Source};
 use ralph_face::{Line, Paint, Style, Terminal};
 use ralph_host::drive::Signals;
 use ralph_host::project_reader::ProjectSnapshot;
@@ -45,12 +44,11 @@ pub(crate) struct WatchArgs {
     plan: PlanArgs,
 }
 
-pub(crate) fn run(context: &Context, args: &WatchArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &Context, args: &WatchArgs) -> Result<(), CommandError> {
     let paint = able()?;
     let signals = Signals::listen()
         .map_err(|e| CommandError::new(format!("cannot listen for signals: {e}")))?;
-    show(context, &args.plan, paint, Role::Guest, &|| signals.first().is_some())?;
-    Ok(ExitCode::SUCCESS)
+    show(context, &args.plan, paint, Role::Guest, &|| signals.first().is_some()).map(drop)
 }
 
 /// Whether a screen can be drawn on standard output, and with colours.
@@ -72,12 +70,8 @@ pub(super) fn show(
     role: Role,
     over: &dyn Fn() -> bool,
 ) -> Result<Left, CommandError> {
-    let colours = match paint {
-        Paint::Ansi => Colours::Theme,
-        Paint::None => Colours::None,
-    };
     let mut window = Window::open(context, plan)?;
-    watch::run(&mut window, colours, role, over)
+    watch::run(&mut window, paint, role, over)
         .map_err(|e| CommandError::new(format!("the terminal cannot be used: {e}")))
 }
 
@@ -187,7 +181,6 @@ fn look(context: &Context, plan: &PlanArgs) -> Result<ProjectSnapshot, CommandEr
     Ok(context.reader().snapshot(plan.plan.as_deref())?)
 }
 
-/// The log that was written last.
 fn newest_log(context: &Context) -> Option<PathBuf> {
     let entries = std::fs::read_dir(context.project.logs_dir()).ok()?;
     let logs = entries.flatten().filter(|entry| {

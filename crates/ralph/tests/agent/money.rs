@@ -63,7 +63,7 @@ fn every_view_shows_the_same_sum() {
         names.sort();
         names
     };
-    assert_eq!(names(&numbers["stages"], "name"), names(&report["stages"], "stage"));
+    assert_eq!(names(&numbers["stages"], "name"), names(&report["stages"], "name"));
     assert!(names(&numbers["stages"], "name").len() >= 3, "plan, build and verify");
 }
 

@@ -156,7 +156,6 @@ fn passes(look: &mut Look<'_>, draft: &mut Draft, path: &str, passes: Vec<Pass>)
     }
 }
 
-/// Why a pass cannot be taken over.
 fn refusal(pass: &Pass, names: &[String]) -> Option<&'static str> {
     if text(Some(pass.name.clone())).is_none() || names.contains(&pass.name) {
         Some("has no name of its own")

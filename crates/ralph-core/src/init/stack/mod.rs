@@ -17,19 +17,23 @@ mod node;
 mod python;
 mod rust;
 
+use serde::Serialize;
+
 use super::draft::Gate;
 use super::manifest::Look;
 use super::tree::Tree;
 use crate::config::GateKind;
+use crate::text::shell_word;
 
 /// A stack that was found and the gates it led to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Found {
     /// Its name, as people call it.
     pub stack: &'static str,
     /// The file that gave it away.
     pub evidence: String,
     /// The gates, in the order in which they should run.
+    #[serde(skip)]
     pub gates: Vec<Gate>,
 }
 
@@ -194,18 +198,8 @@ fn inside(folder: &str, command: &str) -> String {
     if folder.is_empty() {
         command.to_owned()
     } else {
-        format!("cd {} && {command}", shell_word(folder))
-    }
-}
-
-/// `word` as the shell reads it back.
-fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/');
-    let start = if word.starts_with('-') { "./" } else { "" };
-    if word.chars().all(plain) {
-        format!("{start}{word}")
-    } else {
-        format!("{start}'{}'", word.replace('\'', r"'\''"))
+        let start = if folder.starts_with('-') { "./" } else { "" };
+        format!("cd {start}{} && {command}", shell_word(folder))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
@@ -42,17 +41,13 @@ pub(crate) fn known_backends(config: &Config, place: Place<'_>) -> Vec<Known> {
     })
 }
 
-pub(super) fn run(
-    config: &Config,
-    place: Place<'_>,
-    render: Render,
-) -> Result<ExitCode, CommandError> {
+pub(super) fn run(config: &Config, place: Place<'_>, render: Render) -> Result<(), CommandError> {
     let all = known_backends(config, place);
     let default = choice::choose(config, Asked::default(), place);
     match render {
         Render::Json => {
             let default = default.as_ref().ok().map(|chosen| chosen.name.as_str());
-            out::json(&all.iter().map(|one| as_json(one, default)).collect::<Vec<_>>())?;
+            out::json(&all.iter().map(|one| as_json(one, default)).collect::<Vec<_>>())
         }
         Render::People => {
             out::print_table(&table(&all))?;
@@ -69,12 +64,9 @@ pub(super) fn run(
                     out::line(format!("Default: none; {error}"))?;
                 }
             }
-            out::line(
-                "Login is known only when one runs: ralph backends try [NAME] \"say hello\"",
-            )?;
+            out::line("Login is known only when one runs: ralph backends try [NAME] \"say hello\"")
         }
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn look(config: &Config, name: &str, place: Place<'_>, runner: &Runner) -> Known {

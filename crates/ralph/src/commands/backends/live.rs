@@ -7,9 +7,9 @@ use std::path::Path;
 
 use ralph_core::backend::{Event, LimitStatus, RateLimit, Stop, ToolStatus};
 use ralph_core::limits::Decision;
+use ralph_face::tool_words;
 use ralph_host::backends::Heard;
 use ralph_host::clock::Clock;
-use serde_json::Value;
 
 use crate::out::{self, Render};
 
@@ -21,19 +21,6 @@ const LONGEST: usize = 4000;
 
 /// Most characters of a line about anything else.
 const SHORT: usize = 160;
-
-/// What a tool was given, in the names that tools use for what matters most.
-const TELLING: [&str; 9] = [
-    "command",
-    "file_path",
-    "filePath",
-    "path",
-    "pattern",
-    "query",
-    "url",
-    "prompt",
-    "description",
-];
 
 /// The live view.
 pub(super) struct Live {
@@ -139,7 +126,7 @@ fn push(line: &mut String, more: &str) {
 fn describe(event: &Event, clock: &Clock) -> Option<(&'static str, String)> {
     Some(match event {
         Event::Started { model: Some(model), .. } => ("model", model.clone()),
-        Event::ToolCall { name, input, .. } => ("tool", format!("{name} {}", about(input))),
+        Event::ToolCall { name, input, .. } => ("tool", tool_words(name, input, None)),
         Event::ToolResult { status: ToolStatus::Ok, text, .. } => ("ok", first_line(text)),
         Event::ToolResult { status: ToolStatus::Failed, text, .. } => ("failed", first_line(text)),
         Event::RateLimit(limit) => ("limit", limited(limit, clock)),
@@ -193,27 +180,6 @@ fn limited(limit: &RateLimit, clock: &Clock) -> String {
         text.push_str(&format!(", until {when}"));
     }
     text
-}
-
-/// The one thing about a tool call that a person wants to know.
-fn about(input: &Value) -> String {
-    let telling = TELLING.iter().find_map(|key| match &input[*key] {
-        Value::String(text) => Some(text.clone()),
-        Value::Array(words) => {
-            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-            (!words.is_empty()).then(|| words.join(" "))
-        }
-        _ => None,
-    });
-    let changes = input["changes"].as_array().into_iter().flatten();
-    let changed: Vec<&str> = changes.filter_map(|change| change["path"].as_str()).collect();
-    match (telling, input) {
-        (Some(text), _) => first_line(&text),
-        (None, _) if !changed.is_empty() => changed.join(", "),
-        (None, Value::Null) => String::new(),
-        (None, Value::String(text)) => first_line(text),
-        (None, other) => other.to_string(),
-    }
 }
 
 fn first_line(text: &str) -> String {

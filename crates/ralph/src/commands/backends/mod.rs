@@ -13,13 +13,13 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use ralph_core::config::parse_duration;
-use ralph_host::choice::Place;
 use ralph_host::config_load::ProjectText;
 
+use crate::args::OutputArgs;
 use crate::commands::permit::Access;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out;
 
 /// List the coding agents that ralph can drive, or try one alone
 ///
@@ -36,9 +36,8 @@ use crate::out::{self, Render};
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct BackendsArgs {
-    /// Print JSON
-    #[arg(long, global = true)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
     #[command(subcommand)]
     action: Option<Action>,
 }
@@ -94,17 +93,18 @@ impl BackendsArgs {
 }
 
 pub(crate) fn run(context: &Context, args: &BackendsArgs) -> Result<ExitCode, CommandError> {
-    let render = Render::from_flag(args.json);
+    let render = args.output.render();
     let sources = context.config_sources(ProjectText::OnDisk)?;
     let resolved = sources.without_plan()?;
     resolved.warnings.iter().for_each(out::warn);
-    let path = std::env::var_os("PATH");
-    let place =
-        Place { root: context.project.root(), cwd: &context.directory, path: path.as_deref() };
+    let place = context.place();
     match &args.action {
-        None | Some(Action::List) => list::run(&resolved.config, place, render),
-        Some(Action::Try(args)) => trial::run(context, resolved.config, place, args, render),
+        None | Some(Action::List) => list::run(&resolved.config, place, render)?,
+        Some(Action::Try(args)) => {
+            return trial::run(context, resolved.config, place, args, render);
+        }
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn time(text: &str) -> Result<Duration, String> {

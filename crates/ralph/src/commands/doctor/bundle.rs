@@ -22,9 +22,7 @@ const NAMES: usize = 50;
 /// Whether what a backend was told is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Prompts {
-    /// It is not.
     None,
-    /// The last one is.
     Last,
 }
 

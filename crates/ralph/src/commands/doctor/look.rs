@@ -8,7 +8,7 @@ use ralph_core::cycle::History;
 use ralph_core::doctor::{self, Area, Finding, Remedy, State};
 use ralph_core::plan;
 use ralph_host::checkup::{Checkup, free_space, queue};
-use ralph_host::choice::{self, Place};
+use ralph_host::choice;
 use ralph_host::config_load::{ProjectText, Sources, conf_in_force};
 use ralph_host::drive::retirement;
 use ralph_host::git::{self, GitError, Repo};
@@ -47,7 +47,7 @@ impl<'a> Look<'a> {
         };
         let runner = Runner::new(name());
         let mut look = Self { context, runner, settings, warnings, backends: Vec::new() };
-        look.backends = known_backends(&look.config(), look.place(search_path().as_deref()));
+        look.backends = known_backends(&look.config(), context.place());
         look
     }
 
@@ -60,10 +60,6 @@ impl<'a> Look<'a> {
     /// The settings, or the defaults where there is something wrong with them.
     pub(super) fn config(&self) -> Config {
         self.settings.as_ref().cloned().unwrap_or_default()
-    }
-
-    fn place<'p>(&'p self, path: Option<&'p std::ffi::OsStr>) -> Place<'p> {
-        Place { root: self.context.project.root(), cwd: &self.context.directory, path }
     }
 
     /// Everything, in the order in which a person would look.
@@ -132,8 +128,8 @@ impl<'a> Look<'a> {
     }
 
     fn backends(&self) -> Vec<Finding> {
-        let (config, path) = (self.config(), search_path());
-        let default = choice::choose(&config, Asked::default(), self.place(path.as_deref()));
+        let config = self.config();
+        let default = choice::choose(&config, Asked::default(), self.context.place());
         let mut used: Vec<String> = config.fallback_backends.clone();
         used.extend(config.stages.values().filter_map(|stage| stage.backend.clone()));
         let mut all = Vec::new();
@@ -244,7 +240,6 @@ impl<'a> Look<'a> {
         [root, std::env::temp_dir()].iter().map(|place| free(place)).collect()
     }
 
-    /// The loop that runs here.
     pub(super) fn at_work(&self) -> Option<Holder> {
         who_runs(&self.context.project.state_dir())
     }
@@ -262,7 +257,6 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// The plan file in use.
     pub(super) fn plan_path(&self) -> PathBuf {
         let path = self.context.plan_path(&PlanArgs::default());
         path.unwrap_or_else(|_| self.context.project.plan_jsonl())
@@ -291,10 +285,6 @@ impl<'a> Look<'a> {
 /// The run that a doctor's processes belong to.
 fn name() -> String {
     format!("doctor-{}", std::process::id())
-}
-
-fn search_path() -> Option<std::ffi::OsString> {
-    std::env::var_os("PATH")
 }
 
 /// A backend that is installed, or that the settings name.
@@ -330,7 +320,6 @@ fn backend(known: &Known, used: bool) -> Option<Finding> {
     }
 }
 
-/// A command that failed, as a finding.
 fn failed(area: Area, error: CommandError) -> Finding {
     let (message, hint) = error.into_parts();
     refused(area, &message, hint)

@@ -18,9 +18,9 @@ use ralph_host::store::RunLock;
 
 use self::look::Look;
 use self::report::Printer;
+use crate::args::OutputArgs;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::out::Render;
 
 /// Find out what keeps ralph from working here, and how to put it right
 ///
@@ -52,13 +52,12 @@ pub(crate) struct DoctorArgs {
     /// Put the last prompt into the bundle too: it has your task, and may have your code
     #[arg(long, requires = "bundle")]
     with_prompts: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 pub(crate) fn run(context: &Context, args: &DoctorArgs) -> Result<ExitCode, CommandError> {
-    let mut printer = Printer::new(Render::from_flag(args.json));
+    let mut printer = Printer::new(args.output.render());
     let look = Look::new(context);
     let mut report = Report { findings: look.findings() };
     if args.fix {

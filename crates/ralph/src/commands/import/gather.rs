@@ -43,7 +43,6 @@ impl Gathered {
     }
 }
 
-/// Read what the path names.
 pub(super) fn gather(context: &Context, path: &str) -> Result<Gathered, CommandError> {
     if path == "-" {
         let mut bytes = Vec::new();
@@ -85,7 +84,6 @@ fn single(shown: &str, path: &str, text: String) -> Gathered {
     }
 }
 
-/// The telling files of a project.
 fn project(context: &Context, typed: &str, root: &Path) -> Result<Gathered, CommandError> {
     let base = match typed.trim_end_matches('/') {
         "." | "" => String::new(),

@@ -1,7 +1,5 @@
 //! What an import would create, and what it did, for people and for programs.
 
-use std::process::ExitCode;
-
 use ralph_core::import::{Fate, Import, Row};
 use ralph_core::plan::State;
 use serde_json::{Value, json};
@@ -16,11 +14,9 @@ const NAME: usize = 48;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// It was written.
     Written,
     /// It was only looked at.
     Looked,
-    /// Everything was here already.
     Nothing,
 }
 
@@ -105,10 +101,9 @@ pub(super) fn end(
     import: &Import,
     end: End,
     render: Render,
-) -> Result<ExitCode, CommandError> {
+) -> Result<(), CommandError> {
     if render == Render::Json {
-        out::json(&value(context, job, import, end))?;
-        return Ok(ExitCode::SUCCESS);
+        return out::json(&value(context, job, import, end));
     }
     let into = context.show(&job.into);
     let (added, here) = (import.added(), import.rows.len() - import.added());
@@ -127,7 +122,7 @@ pub(super) fn end(
         scope(context, job, import)?;
         out::line("Next: `ralph validate`, then `ralph build --dry-run`")?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn are(n: usize) -> String {
@@ -155,21 +150,8 @@ fn value(context: &Context, job: &Job, import: &Import, end: End) -> Value {
         "plan": context.show(&job.into),
         "written": end == End::Written,
         "added": import.added(),
-        "tasks": import.rows.iter().map(|row| json!({
-            "id": row.id.as_str(),
-            "source": row.source,
-            "name": row.name,
-            "state": row.state.word(),
-            "deps": row.deps.iter().map(|id| id.as_str()).collect::<Vec<_>>(),
-            "new": row.fate == Fate::New,
-            "notes": row.noted,
-            "record": row.recorded,
-        })).collect::<Vec<_>>(),
-        "documents": job.placed.iter().map(|placed| json!({
-            "from": placed.document.from,
-            "to": placed.path,
-            "new": !placed.is_there,
-        })).collect::<Vec<_>>(),
+        "tasks": import.rows,
+        "documents": job.placed,
         "record": (!import.record.is_empty()).then_some(&import.record_path),
         "warnings": import.warnings.iter().chain(&job.remarks).collect::<Vec<_>>(),
     })

@@ -11,8 +11,7 @@ use ralph_core::doctor::last_line;
 use ralph_core::gate::{Ending, Gate, GateRunResult, Need};
 use ralph_core::init::{self, FirstSpec, IgnoreRules, Request, STARTER_FILE, Setup};
 use ralph_core::words::took;
-use ralph_host::choice::{BY_DEFAULT, Place};
-use ralph_host::config_load::ProjectText;
+use ralph_host::choice::BY_DEFAULT;
 use ralph_host::gates::{GateRun, run_gate};
 use ralph_host::proc::{Bounds, Cancel, Runner, Scratch};
 
@@ -179,12 +178,7 @@ fn stopped() -> CommandError {
 
 /// The coding agents that are installed, the usual one first.
 fn installed(context: &Context) -> Result<Vec<Known>, CommandError> {
-    let sources = context.config_sources(ProjectText::OnDisk)?;
-    let config = sources.without_plan()?.config;
-    let path = std::env::var_os("PATH");
-    let place =
-        Place { root: context.project.root(), cwd: &context.directory, path: path.as_deref() };
-    let mut found: Vec<Known> = known_backends(&config, place);
+    let mut found: Vec<Known> = known_backends(&context.config()?, context.place());
     found.retain(|one| {
         let sim = one.chosen.as_ref().is_ok_and(|chosen| chosen.kind == BackendKind::Sim);
         one.program.is_some() && one.chosen.is_ok() && !sim

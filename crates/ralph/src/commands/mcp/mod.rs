@@ -11,7 +11,6 @@ mod server;
 mod tools;
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::Args;
 
@@ -40,9 +39,8 @@ pub(crate) struct McpArgs {
 }
 
 /// Run it until standard input is closed.
-pub(crate) fn run(here: Option<&Path>, args: McpArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(here: Option<&Path>, args: McpArgs) -> Result<(), CommandError> {
     // A wrong directory is told now, and not by each of the tools.
     Context::open(here)?;
-    server::serve(server::Server { here: here.map(Path::to_owned), plan: args.plan })?;
-    Ok(ExitCode::SUCCESS)
+    server::serve(server::Server { here: here.map(Path::to_owned), plan: args.plan })
 }

@@ -88,25 +88,6 @@ fn call<A: Ask>(desk: &Desk<'_>, arguments: Value) -> Result<Value, CommandError
     ask.answer(desk)
 }
 
-/// How soon.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum Urgency {
-    High,
-    Medium,
-    Low,
-}
-
-impl From<Urgency> for Priority {
-    fn from(urgency: Urgency) -> Self {
-        match urgency {
-            Urgency::High => Self::High,
-            Urgency::Medium => Self::Medium,
-            Urgency::Low => Self::Low,
-        }
-    }
-}
-
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TaskList {
@@ -191,7 +172,7 @@ struct TaskAdd {
     deps: Vec<String>,
     /// How soon; leave it out to let ralph decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    priority: Option<Urgency>,
+    priority: Option<Priority>,
 }
 
 impl Ask for TaskAdd {
@@ -266,7 +247,7 @@ struct IssueAdd {
     description: String,
     /// How soon.
     #[serde(default)]
-    priority: Option<Urgency>,
+    priority: Option<Priority>,
 }
 
 impl Ask for IssueAdd {
@@ -276,8 +257,7 @@ impl Ask for IssueAdd {
     const ACCESS: Access = Access::Say;
 
     fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
-        let priority = self.priority.map(Priority::from);
-        let added = issue::open(desk.context, desk.plan, &self.description, priority)?;
+        let added = issue::open(desk.context, desk.plan, &self.description, self.priority)?;
         Ok(json!({ "added": added }))
     }
 }

@@ -1,14 +1,13 @@
 //! The parts of an attempt that are too long for one screen.
 
-use std::io::{BufRead, BufReader, IsTerminal};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use ralph_core::backend::{Driver, Permissions, Request};
 use ralph_core::cycle::AttemptSummary;
-use ralph_face::{Paint, event_line, text};
-use ralph_host::choice::{self, Place};
-use ralph_host::config_load::ProjectText;
-use ralph_host::git::{GitError, LedgerPaths, Repo};
+use ralph_face::{Paint, event_line};
+use ralph_host::choice;
+use ralph_host::git::GitError;
 use ralph_host::proc::Runner;
 
 use crate::context::Context;
@@ -23,7 +22,7 @@ pub(super) fn prompt_path(attempt: &AttemptSummary) -> Option<String> {
 
 pub(super) fn prompt(context: &Context, attempt: &AttemptSummary) -> Result<(), CommandError> {
     let path = prompt_path(attempt).ok_or_else(|| nothing(attempt, "prompt"))?;
-    print(&read(context, &path)?)
+    out::untrusted(&read(context, &path)?)
 }
 
 /// Print what the backend said and did, one line each.
@@ -41,7 +40,7 @@ pub(super) fn events(context: &Context, attempt: &AttemptSummary) -> Result<(), 
         let line = line.map_err(|e| gone(log, &e))?;
         let Some(reader) = &mut reader else {
             // A program that ralph has no translator for: its own words.
-            out::line(safe(&String::from_utf8_lossy(&line)))?;
+            out::line(out::clean_tabbed(&String::from_utf8_lossy(&line)))?;
             continue;
         };
         reader.line(&line, &mut events);
@@ -59,11 +58,7 @@ pub(crate) fn driver(
     context: &Context,
     name: &str,
 ) -> Result<Option<Box<dyn Driver>>, CommandError> {
-    let sources = context.config_sources(ProjectText::OnDisk)?;
-    let config = sources.without_plan()?.config;
-    let (root, path) = (context.project.root(), std::env::var_os("PATH"));
-    let place = Place { root, cwd: root, path: path.as_deref() };
-    Ok(choice::named(&config, name, place).ok().map(|chosen| chosen.driver))
+    Ok(choice::named(&context.config()?, name, context.place()).ok().map(|chosen| chosen.driver))
 }
 
 /// Print the whole output of the gates.
@@ -75,9 +70,9 @@ pub(super) fn gates(context: &Context, attempt: &AttemptSummary) -> Result<(), C
     };
     for check in &verdict.checks {
         let (name, words, command) = (&check.name, &check.standing, &check.command);
-        out::line(safe(&format!("== {name}: {words}  {command}")))?;
+        out::line(out::clean(&format!("== {name}: {words}  {command}")))?;
         if let Some(log) = &check.log {
-            print(&read(context, log)?)?;
+            out::untrusted(&read(context, log)?)?;
         }
     }
     if verdict.checks.is_empty() {
@@ -88,25 +83,19 @@ pub(super) fn gates(context: &Context, attempt: &AttemptSummary) -> Result<(), C
 
 /// Print what was changed, as a patch.
 pub(super) fn diff(context: &Context, attempt: &AttemptSummary) -> Result<(), CommandError> {
-    print(&patch(context, attempt)?)
+    out::untrusted(&patch(context, attempt)?)
 }
 
 /// What was changed, as a patch.
 pub(crate) fn patch(context: &Context, attempt: &AttemptSummary) -> Result<Vec<u8>, CommandError> {
     let kept = attempt.fate.kept().ok_or_else(|| nothing(attempt, "change"))?;
-    let root = context.project.root();
-    let Some(git_dir) = context.project.git_dir() else {
-        return Err(CommandError::new("this is not a git repository, so no change is kept"));
-    };
     let failed = |e: GitError| {
         CommandError::new(format!("git cannot show {kept}: {e}"))
             .maybe_hint(e.hint())
             .hint("kept work is given up after a while: `ralph config get retention.salvage`")
     };
     let runner = Runner::new(format!("show-{}", std::process::id()));
-    let ledger = LedgerPaths::with_plan("ralph/plan.jsonl");
-    let repo = Repo::open(root, git_dir, &runner, &ledger).map_err(failed)?;
-    repo.patch_of(kept).map_err(failed)
+    context.repo(&runner)?.patch_of(kept).map_err(failed)
 }
 
 fn read(context: &Context, path: &str) -> Result<Vec<u8>, CommandError> {
@@ -121,17 +110,4 @@ fn nothing(attempt: &AttemptSummary, what: &str) -> CommandError {
 fn gone(path: &str, error: &std::io::Error) -> CommandError {
     CommandError::new(format!("{path}: {error}"))
         .hint("logs are kept for a while only: `ralph config get retention.logs`")
-}
-
-/// A program gets the bytes, a terminal only what cannot command it.
-fn print(content: &[u8]) -> Result<(), CommandError> {
-    if !std::io::stdout().is_terminal() {
-        return out::bytes(content);
-    }
-    let text = String::from_utf8_lossy(content);
-    text.lines().try_for_each(|line| out::line(safe(line)))
-}
-
-fn safe(line: &str) -> String {
-    line.split('\t').map(text::clean).collect::<Vec<_>>().join("\t")
 }

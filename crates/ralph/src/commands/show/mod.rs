@@ -3,8 +3,6 @@
 pub(crate) mod details;
 mod summary;
 
-use std::process::ExitCode;
-
 use clap::Args;
 use ralph_core::cycle::{AttemptView, History};
 use ralph_core::text::nearest;
@@ -54,7 +52,7 @@ struct Part {
     diff: bool,
 }
 
-pub(crate) fn run(context: &Context, args: &ShowArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &Context, args: &ShowArgs) -> Result<(), CommandError> {
     let history = context.history()?;
     let mut attempt = find(&history, &args.which)?.summary(&context.running());
     if attempt.verdict.is_some() {
@@ -62,20 +60,17 @@ pub(crate) fn run(context: &Context, args: &ShowArgs) -> Result<ExitCode, Comman
     }
     let attempt = &attempt;
     if Render::from_flag(args.json) == Render::Json {
-        out::json(attempt)?;
-        return Ok(ExitCode::SUCCESS);
+        return out::json(attempt);
     }
     match args.part {
-        Part { prompt: true, .. } => details::prompt(context, attempt)?,
-        Part { events: true, .. } => details::events(context, attempt)?,
-        Part { gates: true, .. } => details::gates(context, attempt)?,
-        Part { diff: true, .. } => details::diff(context, attempt)?,
-        _ => summary::print(context, attempt)?,
+        Part { prompt: true, .. } => details::prompt(context, attempt),
+        Part { events: true, .. } => details::events(context, attempt),
+        Part { gates: true, .. } => details::gates(context, attempt),
+        Part { diff: true, .. } => details::diff(context, attempt),
+        _ => summary::print(context, attempt),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
-/// The attempt that is meant.
 fn find<'h>(history: &'h History, which: &str) -> Result<&'h AttemptView, CommandError> {
     let attempts = &history.attempts;
     let Some(last) = attempts.last() else {

@@ -3,8 +3,6 @@
 mod agent;
 mod watch;
 
-use std::process::ExitCode;
-
 use clap::Args;
 use ralph_core::agent_session::counts;
 use ralph_core::cycle::History;
@@ -41,19 +39,18 @@ pub(crate) struct StatusArgs {
     watch: bool,
 }
 
-pub(crate) fn run(context: &Context, args: &StatusArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &Context, args: &StatusArgs) -> Result<(), CommandError> {
     if args.watch {
         return watch::run(context, args);
     }
     match args.common.render() {
-        Render::Json => out::json(&StatusSources::read(context, args)?.answer(context)?)?,
+        Render::Json => out::json(&StatusSources::read(context, args)?.answer(context)?),
         Render::People => {
             let head = agent::block(context)?;
             let body = body(context, args, &head)?;
-            head.into_iter().chain(body).try_for_each(out::line)?;
+            head.into_iter().chain(body).try_for_each(out::line)
         }
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 #[derive(Serialize)]

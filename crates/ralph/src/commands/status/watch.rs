@@ -5,7 +5,6 @@
 //! frame leaves a clean line behind.
 
 use std::io::{self, Write};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use ralph_core::text::clip;
@@ -24,7 +23,7 @@ const TICK: Duration = Duration::from_secs(1);
 const LONG: Duration = Duration::from_secs(3600);
 
 /// Show the status until somebody ends it.
-pub(super) fn run(context: &Context, args: &StatusArgs) -> Result<ExitCode, CommandError> {
+pub(super) fn run(context: &Context, args: &StatusArgs) -> Result<(), CommandError> {
     let project = &context.project;
     let mut watch = Watch::on(vec![
         context.plan_path(&args.common.plan)?,
@@ -48,7 +47,7 @@ fn in_place<W: Write>(
     args: &StatusArgs,
     watch: &mut Watch,
     mut screen: Screen<W>,
-) -> Result<ExitCode, CommandError> {
+) -> Result<(), CommandError> {
     let mut below = Vec::new();
     let mut changed = true;
     loop {
@@ -61,7 +60,7 @@ fn in_place<W: Write>(
         let block = fit(head.iter().chain(&below), size);
         if screen.draw(size, &[], block).is_err() {
             // The terminal is gone.
-            return Ok(ExitCode::SUCCESS);
+            return Ok(());
         }
         changed = watch.changed(TICK);
     }
@@ -73,7 +72,7 @@ fn one_more(
     args: &StatusArgs,
     watch: &mut Watch,
     render: Render,
-) -> Result<ExitCode, CommandError> {
+) -> Result<(), CommandError> {
     let mut last = String::new();
     loop {
         let (now, timeless) = match render {
@@ -96,7 +95,7 @@ fn one_more(
             let mut stdout = io::stdout().lock();
             if writeln!(stdout, "{apart}{now}").and_then(|()| stdout.flush()).is_err() {
                 // Nobody reads it any more.
-                return Ok(ExitCode::SUCCESS);
+                return Ok(());
             }
             last = timeless;
         }

@@ -196,12 +196,10 @@ impl Tasks<'_> {
 
     /// A backend's word is not in the plan before the gates have spoken.
     fn claimed(&self, id: &Id, claim: &str) -> Result<(), CommandError> {
-        match self.render {
-            Render::Json => out::json(&json!({ "id": id, "claim": claim })),
-            Render::People => out::line(format!(
-                "Claimed: {id} is {claim}. ralph decides when this attempt has ended."
-            )),
-        }
+        self.render.print(
+            &json!({ "id": id, "claim": claim }),
+            format!("Claimed: {id} is {claim}. ralph decides when this attempt has ended."),
+        )
     }
 
     fn tell(&self, word: &str, tasks: &[&Task]) -> Result<(), CommandError> {

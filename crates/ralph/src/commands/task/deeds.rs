@@ -52,7 +52,6 @@ pub(crate) fn add_tasks(
     Ok(changed.after.tasks.iter().filter(|t| !old.contains(&t.id)).cloned().collect())
 }
 
-/// The tasks of a list.
 pub(crate) fn listed(plan: &Plan, which: Which) -> Vec<Task> {
     match which {
         Which::All => plan.all_tasks(),
@@ -63,7 +62,6 @@ pub(crate) fn listed(plan: &Plan, which: Which) -> Vec<Task> {
     }
 }
 
-/// The task with this id.
 pub(crate) fn task_of<'p>(
     plan: &'p Plan,
     lookup: &Lookup<'p>,

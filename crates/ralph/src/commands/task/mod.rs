@@ -4,8 +4,6 @@ mod actions;
 mod choice;
 mod deeds;
 
-use std::process::ExitCode;
-
 use clap::{Args, Subcommand};
 use ralph_core::plan::{Id, Plan, Priority, Refusal, TaskInput, verbs};
 
@@ -180,7 +178,7 @@ impl TaskArgs {
     }
 }
 
-pub(crate) fn run(context: &Context, args: TaskArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &Context, args: TaskArgs) -> Result<(), CommandError> {
     let render = args.common.render();
     let tasks = Tasks { context, plan: &args.common.plan, render };
     match args.action {
@@ -200,8 +198,7 @@ pub(crate) fn run(context: &Context, args: TaskArgs) -> Result<ExitCode, Command
         Action::Delete { id, reason } => {
             tasks.judge("Deleted", &id, |p, id, at| verbs::delete(p, id, reason.as_deref(), at))
         }
-    }?;
-    Ok(ExitCode::SUCCESS)
+    }
 }
 
 /// `ralph skip` without a loop.
@@ -215,7 +212,6 @@ pub(crate) fn skip(
     tasks.judge("Skipped", id, |plan, id, at| verbs::skip(plan, id, None, at))
 }
 
-/// There is no such task.
 pub(crate) fn unknown(id: &Id, plan: &Plan) -> CommandError {
     refused(&Refusal::NoTask(id.clone()), plan)
 }

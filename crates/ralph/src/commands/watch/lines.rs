@@ -10,7 +10,6 @@ use crate::context::Context;
 /// Most lines of a patch.
 const PATCH: usize = 5000;
 
-/// One event of the journal.
 pub(super) fn of_event(event: &Event<'_>) -> Line {
     let kind = &event.kind;
     let style = match kind {

@@ -38,7 +38,6 @@ impl Tail {
         }
     }
 
-    /// Whether it is this log.
     pub(super) fn is_of(&self, path: &Path) -> bool {
         self.path.as_deref() == Some(path)
     }
