@@ -5,7 +5,7 @@ use super::markdown::{body, code, one_line};
 use super::material::Material;
 use super::section::Section;
 use super::templates::{Template, TemplateError, Templates};
-use super::values::Values;
+use super::values::coding_values;
 use crate::config::Mode;
 use crate::format::Format;
 use crate::text::clip;
@@ -30,8 +30,7 @@ pub fn assemble(
     templates: &Templates,
     budget: usize,
 ) -> Result<Prompt, PromptError> {
-    let values = Values::of(material);
-    let values = templates.values(&values);
+    let values = coding_values(material);
     let render = |template: Template| templates.render(template, &values);
     let whole = || vec![material.whole_file.clone()];
     let mut others = Vec::new();
@@ -72,7 +71,7 @@ pub fn prepared(
     templates: &Templates,
     text: &str,
 ) -> Result<String, PromptError> {
-    let values = templates.values(&Values::of(material));
+    let values = coding_values(material);
     let conditions = body(&templates.render(Template::Conditions, &values)?);
     let header = Section::CurrentTask.header();
     let first = format!("{}\n\n{conditions}\n", head(material));

@@ -2,16 +2,17 @@
 
 use std::fmt::Write as _;
 
-use super::PREPARED_PROMPT;
-use super::directive::{PostDirective, PrepAction, PrepDirective, schema_of};
+use minijinja::context;
+use minijinja::value::Value;
+
+use super::directive::{PostDirective, PrepAction, PrepDirective};
+use super::{PREPARED_PROMPT, values};
 use crate::config::Mode;
 use crate::fence::open_lines;
 use crate::handoff::Confidence;
 use crate::plan::Task;
 use crate::prompt::markdown::{code, item, one_line, under};
-use crate::prompt::{
-    PastHandoff, RoleValues, Section, Template, TemplateError, TemplateItem, Templates, of_schema,
-};
+use crate::prompt::{PastHandoff, Section, Template, TemplateError, Templates};
 use crate::text::clip;
 
 /// Iterations in a row that a task waits for more research before it is tried anyway.
@@ -152,15 +153,13 @@ pub fn check_prepared(text: Option<&str>, required: &[Section]) -> Result<(), St
 
 /// The whole prompt for the context agent.
 pub fn prep_prompt(templates: &Templates, input: &PrepInput<'_>) -> Result<String, TemplateError> {
-    let task = TemplateItem::new(input.task.id.as_str(), &input.task.name);
-    let fields = of_schema(&schema_of::<PrepDirective>());
-    let headers = required_sections(input).iter().map(|s| code(&s.header())).collect();
-    let values = RoleValues {
-        prompt_file: code(PREPARED_PROMPT),
-        headers,
-        ..RoleValues::new(input.iteration, task, fields)
+    let headers = required_sections(input);
+    let values = context! {
+        prompt_file => code(PREPARED_PROMPT),
+        headers => headers.iter().map(|section| code(&section.header())).collect::<Value>(),
+        ..values::<PrepDirective>(input.iteration, input.task)
     };
-    let instructions = templates.role(Template::ContextPrep, &values)?;
+    let instructions = templates.render(Template::ContextPrep, &values)?;
     Ok(format!("{}\n\n{}", instructions.trim_end(), prep_manifest(input)))
 }
 
