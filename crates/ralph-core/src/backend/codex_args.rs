@@ -113,7 +113,6 @@ fn list(words: &[&str]) -> String {
     format!("[{}]", words.join(", "))
 }
 
-/// A TOML basic string.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

@@ -80,13 +80,10 @@ const LAST_LINES: usize = 2;
 /// What a program said about its own end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// Nothing yet.
     Open,
-    /// It is done.
     Done,
     /// It has stopped, and may go on: a program without a last word says so by its exit code.
     Stopped,
-    /// It has given up.
     Failed,
 }
 
@@ -96,9 +93,13 @@ pub(super) enum Failure {
     /// The program used a word of its own that leaves no doubt.
     Known(Outcome),
     /// A call to its model failed.
-    Model { message: String, status: Option<u16> },
-    /// Something else failed.
-    Program { message: String },
+    Model {
+        message: String,
+        status: Option<u16>,
+    },
+    Program {
+        message: String,
+    },
 }
 
 impl Failure {
@@ -339,7 +340,6 @@ impl Tail {
         }
     }
 
-    /// Begins again with `text`.
     pub(super) fn set(&mut self, text: &str) {
         self.0.clear();
         self.push(text);

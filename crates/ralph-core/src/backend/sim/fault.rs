@@ -107,12 +107,10 @@ faults! {
     OddNames = "odd_names",
 }
 
-/// What follows a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
     /// The rest of the rule.
     GoOn,
-    /// Nothing.
     End,
 }
 

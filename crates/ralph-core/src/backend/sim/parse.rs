@@ -226,19 +226,17 @@ impl<'t> Fields<'t> {
         Ok(self.typed(name, "a text or a list of texts", read)?.unwrap_or_default())
     }
 
-    /// One of a few words.
-    pub(super) fn word<T: Copy>(
+    /// One of these words.
+    pub(super) fn word<T>(
         &self,
         name: &str,
-        words: &[(&str, T)],
+        words: &[&str],
+        read: fn(&str) -> Option<T>,
     ) -> Result<Option<T>, ScenarioError> {
         let Some(found) = self.string(name)? else { return Ok(None) };
-        match words.iter().find(|(word, _)| *word == found) {
-            Some((_, value)) => Ok(Some(*value)),
-            None => {
-                let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-                Err(self.error(name, &format!("must be one of {}", known.join(", "))))
-            }
+        match read(&found).filter(|_| words.contains(&found.as_str())) {
+            None => Err(self.error(name, &format!("must be one of {}", words.join(", ")))),
+            value => Ok(value),
         }
     }
 

@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Longest id, in bytes.
 const LONGEST: usize = 120;
 
 /// What an entry is about.
