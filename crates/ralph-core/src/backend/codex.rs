@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::codex_args::{self, Instructions};
+use super::codex_args;
 use super::heard::{End, Failure, Heard, StreamReader, for_people, number, object, text};
 use super::{
     Driver, Event, Invocation, Reader, Request, ScratchFile, Spent, Supports, ToolStatus, as_words,
@@ -47,12 +47,10 @@ impl Driver for Codex {
         if let Some(model) = request.model {
             run.args.extend(["-m".to_owned(), model.to_owned()]);
         }
-        match codex_args::instructions(request.system) {
-            Instructions::None => {}
-            Instructions::Argument(setting) => run.args.extend(["-c".to_owned(), setting]),
-            Instructions::TooLong(system) => {
-                run.stdin = super::system_in_prompt(Some(system), request.prompt);
-            }
+        match request.system.map(codex_args::instructions) {
+            None => {}
+            Some(Some(setting)) => run.args.extend(["-c".to_owned(), setting]),
+            Some(None) => run.stdin = super::system_in_prompt(request.system, request.prompt),
         }
         codex_args::mcp(request, &mut run);
         if let Some(schema) = request.schema.and_then(strict::strict) {

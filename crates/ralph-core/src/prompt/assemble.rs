@@ -14,14 +14,6 @@ use crate::text::clip;
 const LONGEST_ID: usize = 200;
 const LONGEST_TITLE: usize = 200;
 
-/// Why there is no prompt.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PromptError {
-    /// A template that somebody changed does not work with these values.
-    #[error(transparent)]
-    Template(#[from] TemplateError),
-}
-
 /// The prompt for this material, of at most `budget` tokens.
 ///
 /// Only when a budget is too small for the first lines of the task alone is it not kept.
@@ -29,7 +21,7 @@ pub fn assemble(
     material: &Material,
     templates: &Templates,
     budget: usize,
-) -> Result<Prompt, PromptError> {
+) -> Result<Prompt, TemplateError> {
     let values = coding_values(material);
     let render = |template: Template| templates.render(template, &values);
     let whole = || vec![material.whole_file.clone()];
@@ -70,7 +62,7 @@ pub fn prepared(
     material: &Material,
     templates: &Templates,
     text: &str,
-) -> Result<String, PromptError> {
+) -> Result<String, TemplateError> {
     let values = coding_values(material);
     let conditions = body(&templates.render(Template::Conditions, &values)?);
     let header = Section::CurrentTask.header();

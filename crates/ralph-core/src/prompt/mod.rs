@@ -30,7 +30,7 @@ mod templates;
 mod values;
 mod words;
 
-pub use assemble::{PromptError, assemble, prepared, skills_beside};
+pub use assemble::{assemble, prepared, skills_beside};
 pub use budget::{LeftOut, Prompt, PromptSize, tokens};
 pub use material::{Material, PastHandoff, Rejection, Setback, Skill, Spec};
 pub use role_values::ROLE_VARIABLES;

@@ -30,7 +30,7 @@ pub const ROLE_VARIABLES: [(&str, &str); 9] = [
 /// What all roles see, with the fields of the answer `T`. The prompt's file, headers and the pass are
 /// empty: the roles that have them put them in.
 pub(crate) fn role_values<T: JsonSchema>(iteration: u32, task: Value) -> Value {
-    let category = |c: Category| context! { heading => c.heading(), kind => c.kind() };
+    let category = |c: Category| context! { heading => c.heading(), kind => c.as_str() };
     context! {
         iteration,
         task,

@@ -115,7 +115,7 @@ fn chaos(table: &Fields<'_>) -> Result<Chaos, ScenarioError> {
 /// The fault called `word`, which stands in the field `name`.
 pub(super) fn fault(table: &Fields<'_>, name: &str, word: &str) -> Result<Fault, ScenarioError> {
     Fault::from_word(word).ok_or_else(|| {
-        let words = Fault::ALL.iter().map(|fault| fault.word());
+        let words = Fault::WORDS.iter().copied();
         let near =
             nearest(word, words).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
         table.error(name, &format!("there is no fault \"{word}\"{near}"))

@@ -9,7 +9,6 @@ use super::directive::{PostDirective, PrepAction, PrepDirective};
 use super::{PREPARED_PROMPT, values};
 use crate::config::Mode;
 use crate::fence::open_lines;
-use crate::handoff::Confidence;
 use crate::plan::Task;
 use crate::prompt::markdown::{code, item, one_line, under};
 use crate::prompt::{PastHandoff, Section, Template, TemplateError, Templates};
@@ -242,12 +241,7 @@ fn signals(out: &mut String, input: &PrepInput<'_>) {
     let start = out.len();
     if let Some(handoff) = input.latest.map(|past| &past.handoff) {
         if let Some(level) = handoff.confidence_level {
-            let level = match level {
-                Confidence::High => "high",
-                Confidence::Medium => "medium",
-                Confidence::Low => "low",
-            };
-            line(out, "confidence of the last attempt", level);
+            line(out, "confidence of the last attempt", level.as_str());
         }
         for topic in &handoff.request_research {
             line(out, "the last attempt asks to look up", &said(topic));
@@ -263,8 +257,7 @@ fn signals(out: &mut String, input: &PrepInput<'_>) {
         line(out, "note from the operator", &said(note));
     }
     if let Some(advice) = input.advice {
-        let action = serde_json::to_value(advice.action).unwrap_or_default();
-        let action = action.as_str().unwrap_or_default().to_owned();
+        let action = advice.action.as_str();
         line(out, "advice after the last attempt", &format!("{action}: {}", said(&advice.reason)));
         for suggestion in &advice.plan_suggestions {
             line(out, "suggestion for the plan", &said(suggestion));
