@@ -39,6 +39,7 @@ pub struct AgentSession {
     /// The branch of the current spec, when it has one of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<SpecBranch>,
+    // Any JSON: fields of another version stay in the file.
     /// Everything else.
     #[serde(flatten)]
     pub other: Map<String, Value>,

@@ -27,7 +27,6 @@ struct CostFields {
     cost_usd: f64,
     /// Backend runs whose cost is not known.
     cost_unknown: usize,
-    /// The sum in words.
     #[serde(default)]
     cost_words: String,
 }

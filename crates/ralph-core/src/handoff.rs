@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::plan::Id;
 use crate::text::{clip, one_line};
+use crate::word_enum::word_enum;
 
 /// Files that the text of a synthetic handoff names.
 const NAMED: usize = 50;
@@ -141,6 +142,8 @@ pub struct PlanAmendment {
     /// The task concerned, for `modify` and `remove`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
+    // Any JSON: agents use the field names of all plan formats, and one bad field must cost this
+    // amendment and not the handoff. `plan::amend` reads both.
     /// The new task, for `add`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<Value>,
@@ -185,16 +188,16 @@ pub struct HumanReview {
     pub reason: String,
 }
 
-/// How sure an agent is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Confidence {
-    /// Very.
-    High,
-    /// Fairly.
-    Medium,
-    /// Not.
-    Low,
+word_enum! {
+    /// How sure an agent is.
+    Confidence {
+        /// Very.
+        High = "high",
+        /// Fairly.
+        Medium = "medium",
+        /// Not.
+        Low = "low",
+    }
 }
 
 /// A handoff whose story is long enough to be kept: what is missing is made from what changed.

@@ -345,7 +345,6 @@ fn price(usage: Usage, prices: &Prices) -> Option<f64> {
     cost(&Spent { input, cached, output, ..Spent::default() }, prices)
 }
 
-/// Whole percent, rounded down.
 fn percent(share: f64) -> u64 {
     (share * 100.0 + HAIR) as u64
 }

@@ -3,11 +3,11 @@
 /// Declares such an enum. The word is its form in JSON too.
 macro_rules! word_enum {
     ($(#[$meta:meta])* $name:ident { $( $(#[$variant_meta:meta])* $variant:ident = $word:tt, )+ }) => {
-        $(#[$meta])*
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord,
             serde::Serialize, serde::Deserialize, schemars::JsonSchema,
         )]
+        $(#[$meta])*
         pub enum $name { $( $(#[$variant_meta])* #[serde(rename = $word)] $variant, )+ }
 
         impl $name {

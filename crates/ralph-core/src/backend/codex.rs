@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::codex_args::{self, Instructions};
-use super::heard::{End, Failure, Heard, Tail, for_people, number, object, text};
+use super::codex_args;
+use super::heard::{End, Failure, Heard, StreamReader, for_people, number, object, text};
 use super::{
-    Driver, Event, Exit, Invocation, Outcome, Reader, Request, ScratchFile, Spent, Supports,
-    ToolStatus, as_words, strict,
+    Driver, Event, Invocation, Reader, Request, ScratchFile, Spent, Supports, ToolStatus, as_words,
+    strict,
 };
 
 /// Tools at work that are remembered; beyond that a start is not paired with its end.
@@ -47,12 +47,10 @@ impl Driver for Codex {
         if let Some(model) = request.model {
             run.args.extend(["-m".to_owned(), model.to_owned()]);
         }
-        match codex_args::instructions(request.system) {
-            Instructions::None => {}
-            Instructions::Argument(setting) => run.args.extend(["-c".to_owned(), setting]),
-            Instructions::TooLong(system) => {
-                run.stdin = super::system_in_prompt(Some(system), request.prompt);
-            }
+        match request.system.map(codex_args::instructions) {
+            None => {}
+            Some(Some(setting)) => run.args.extend(["-c".to_owned(), setting]),
+            Some(None) => run.stdin = super::system_in_prompt(request.system, request.prompt),
         }
         codex_args::mcp(request, &mut run);
         if let Some(schema) = request.schema.and_then(strict::strict) {
@@ -68,11 +66,7 @@ impl Driver for Codex {
         Box::new(CodexReader {
             schema: request.schema.cloned(),
             before: request.session.before(),
-            heard: Heard::new(request.permissions),
-            answer: Tail::default(),
-            structured: None,
-            session: None,
-            spent: Spent::default(),
+            heard: Heard::new(request),
             open: BTreeSet::new(),
         })
     }
@@ -82,55 +76,22 @@ struct CodexReader {
     schema: Option<Value>,
     before: Spent,
     heard: Heard,
-    answer: Tail,
-    structured: Option<Value>,
-    session: Option<String>,
-    spent: Spent,
     open: BTreeSet<String>,
 }
 
-impl Reader for CodexReader {
-    fn line(&mut self, line: &[u8], events: &mut Vec<Event>) {
-        let Some(event) = self.heard.object(line, events) else { return };
-        match self.event(&event, events) {
-            Some(()) => self.heard.understand(),
-            None => self.heard.stray(line, events),
-        }
+impl StreamReader for CodexReader {
+    fn heard(&self) -> &Heard {
+        &self.heard
     }
 
-    fn is_finished(&self) -> bool {
-        self.heard.end != End::Open
+    fn heard_mut(&mut self) -> &mut Heard {
+        &mut self.heard
     }
 
-    fn outcome(&mut self, exit: &Exit, stderr: &str) -> Outcome {
-        self.heard.judge(exit, stderr)
-    }
-
-    fn answer(&self) -> &str {
-        self.answer.as_str()
-    }
-
-    fn structured(&self) -> Option<&Value> {
-        self.structured.as_ref()
-    }
-
-    fn session(&self) -> Option<&str> {
-        self.session.as_deref()
-    }
-
-    fn spent(&self) -> Spent {
-        self.spent
-    }
-}
-
-impl CodexReader {
-    /// One event; `None` when it is not known.
-    fn event(&mut self, event: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+    fn event(&mut self, event: Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+        let event = &event;
         match text(event, "type")? {
-            "thread.started" => {
-                self.session = text(event, "thread_id").map(str::to_owned);
-                events.push(Event::Started { session: self.session.clone(), model: None });
-            }
+            "thread.started" => events.push(self.heard.start(text(event, "thread_id"), None)),
             "turn.started" => self.heard.end = End::Open,
             "turn.completed" => self.completed(event, events),
             "turn.failed" => {
@@ -152,7 +113,9 @@ impl CodexReader {
         }
         Some(())
     }
+}
 
+impl CodexReader {
     fn failed(&mut self, message: &str) {
         let message = for_people(message);
         self.heard.failure = Some(Failure::Model { message, status: None });
@@ -163,8 +126,9 @@ impl CodexReader {
         self.heard.failure = None;
         self.heard.end = End::Done;
         if let Some(schema) = &self.schema {
-            self.structured = serde_json::from_str(self.answer.as_str().trim()).ok();
-            self.structured.iter_mut().for_each(|answer| strict::loosen(answer, schema));
+            let answer = self.heard.answer.as_str().trim();
+            self.heard.structured = serde_json::from_str(answer).ok();
+            self.heard.structured.iter_mut().for_each(|answer| strict::loosen(answer, schema));
         }
         if let Some(usage) = object(event, "usage") {
             let total = Spent {
@@ -173,8 +137,8 @@ impl CodexReader {
                 output: number(usage, "output_tokens"),
                 ..Spent::default()
             };
-            self.spent = total.since(self.before);
-            events.extend(self.spent.tokens().map(Event::Usage));
+            self.heard.spent = total.since(self.before);
+            events.extend(self.heard.spent.tokens().map(Event::Usage));
         }
         events.push(Event::Finished);
     }
@@ -192,7 +156,7 @@ impl CodexReader {
         match text(item, "type")? {
             "agent_message" => {
                 let said = text(item, "text")?;
-                self.answer.set(said);
+                self.heard.answer.set(said);
                 events.push(Event::Text(said.to_owned()));
             }
             "reasoning" => events.push(Event::Thinking(text(item, "text")?.to_owned())),

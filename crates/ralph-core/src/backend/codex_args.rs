@@ -10,22 +10,11 @@ use super::{Invocation, Permissions, Request, ScratchFile};
 /// Most bytes of instructions in one argument; Linux allows 131072 with the final NUL.
 const LONGEST: usize = 120_000;
 
-/// How the system prompt gets to codex.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Instructions<'a> {
-    None,
-    Argument(String),
-    TooLong(&'a str),
-}
-
-/// Where instructions go. Codex puts them beside its own system prompt.
-pub(super) fn instructions(system: Option<&str>) -> Instructions<'_> {
-    let Some(system) = system else { return Instructions::None };
+/// The setting that puts instructions beside codex's own system prompt; `None` when they are too long
+/// for an argument.
+pub(super) fn instructions(system: &str) -> Option<String> {
     let setting = format!("developer_instructions={}", quoted(system));
-    match setting.len() <= LONGEST {
-        true => Instructions::Argument(setting),
-        false => Instructions::TooLong(system),
-    }
+    (setting.len() <= LONGEST).then_some(setting)
 }
 
 /// What it may do. `exec resume` has no `--sandbox`, so the setting behind it is used.
@@ -113,7 +102,6 @@ fn list(words: &[&str]) -> String {
     format!("[{}]", words.join(", "))
 }
 
-/// A TOML basic string.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::backend::conformance_tests::{read, request};
-use crate::backend::{Ending, Permissions, Session, Usage};
+use crate::backend::{Ending, Exit, Outcome, Permissions, Session, Usage};
 
 const TOOLS: &str = include_str!("../../tests/fixtures/codex/tools.jsonl");
 const EDIT: &str = include_str!("../../tests/fixtures/codex/edit.jsonl");

@@ -29,7 +29,8 @@ use serde_json::{Map, Value};
 
 use super::failure::judge_text;
 use super::heard::{
-    End, Failure, Heard, Tail, for_people, gave_up, number, object, of_our_doing, text,
+    End, Failure, Heard, StreamReader, for_people, gave_up, number, object, of_our_doing, real,
+    text,
 };
 use super::{
     Driver, Ending, Event, Exit, Invocation, Money, Outcome, Reader, Request, ScratchFile, Spent,
@@ -206,15 +207,7 @@ impl Driver for CommandDriver {
     }
 
     fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
-        Box::new(CommandReader {
-            claim: self.claim,
-            heard: Heard::new(request.permissions),
-            answer: Tail::default(),
-            torn: None,
-            structured: None,
-            session: None,
-            spent: Spent::default(),
-        })
+        Box::new(CommandReader { claim: self.claim, heard: Heard::new(request), torn: None })
     }
 }
 
@@ -223,18 +216,21 @@ struct CommandReader {
     /// The beginning of a result that is not whole.
     torn: Option<String>,
     heard: Heard,
-    answer: Tail,
-    structured: Option<Value>,
-    session: Option<String>,
-    spent: Spent,
 }
 
-impl Reader for CommandReader {
-    fn line(&mut self, line: &[u8], events: &mut Vec<Event>) {
+impl StreamReader for CommandReader {
+    fn heard(&self) -> &Heard {
+        &self.heard
+    }
+
+    fn heard_mut(&mut self) -> &mut Heard {
+        &mut self.heard
+    }
+
+    fn read_line(&mut self, line: &[u8], events: &mut Vec<Event>) {
         if let Ok(Value::Object(said)) = serde_json::from_slice(line)
-            && text(&said, "type") == Some("result")
+            && self.event(said, events).is_some()
         {
-            self.result(said, events);
             return;
         }
         let mut line = String::from_utf8_lossy(line).into_owned();
@@ -242,22 +238,18 @@ impl Reader for CommandReader {
             self.torn = Some(for_people(&line));
         }
         line.push('\n');
-        self.answer.push(&line);
+        self.heard.answer.push(&line);
         events.push(Event::Text(line));
     }
 
-    fn is_finished(&self) -> bool {
-        self.heard.end != End::Open
-    }
-
-    fn outcome(&mut self, exit: &Exit, stderr: &str) -> Outcome {
+    fn judge(&self, exit: &Exit, stderr: &str) -> Outcome {
         if let Some(outcome) = of_our_doing(exit) {
             return outcome;
         }
         if self.heard.failure.is_some() {
             return self.heard.judge(exit, stderr);
         }
-        let answer = self.answer.as_str().trim();
+        let answer = self.heard.answer.as_str().trim();
         match exit.ending {
             ending if ending != Ending::Code(0) && self.heard.end == End::Open => {
                 // Many programs put their errors where the answer goes.
@@ -273,58 +265,48 @@ impl Reader for CommandReader {
             _ if self.heard.end == End::Open && self.torn.is_some() => {
                 Outcome::Malformed { message: self.torn.clone().unwrap_or_default() }
             }
-            _ if self.claim == Claim::Marker && answer.is_empty() && self.structured.is_none() => {
+            _ if self.claim == Claim::Marker
+                && answer.is_empty()
+                && self.heard.structured.is_none() =>
+            {
                 Outcome::NoOutput
             }
             _ => Outcome::Success,
         }
     }
 
-    fn answer(&self) -> &str {
-        self.answer.as_str()
-    }
-
-    fn structured(&self) -> Option<&Value> {
-        self.structured.as_ref()
-    }
-
-    fn session(&self) -> Option<&str> {
-        self.session.as_deref()
-    }
-
-    fn spent(&self) -> Spent {
-        self.spent
-    }
-}
-
-impl CommandReader {
-    fn result(&mut self, mut said: Map<String, Value>, events: &mut Vec<Event>) {
+    fn event(&mut self, mut said: Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+        if text(&said, "type") != Some("result") {
+            return None;
+        }
         self.heard.end = End::Done;
-        if let Some(session) = text(&said, "session") {
-            self.session = Some(session.to_owned());
-            events.push(Event::Started { session: self.session.clone(), model: None });
+        if let session @ Some(_) = text(&said, "session") {
+            events.push(self.heard.start(session, None));
         }
         if let Some(answer) = text(&said, "text") {
-            self.answer.set(answer);
+            self.heard.answer.set(answer);
             events.push(Event::Text(answer.to_owned()));
         }
         if let Some(usage) = object(&said, "usage") {
-            self.spent.input = number(usage, "input");
-            self.spent.cached = number(usage, "cached");
-            self.spent.output = number(usage, "output");
-            self.spent.turns = number(usage, "turns");
-            events.extend(self.spent.tokens().map(Event::Usage));
+            self.heard.spent = Spent {
+                cost: self.heard.spent.cost,
+                input: number(usage, "input"),
+                cached: number(usage, "cached"),
+                output: number(usage, "output"),
+                turns: number(usage, "turns"),
+            };
+            events.extend(self.heard.spent.tokens().map(Event::Usage));
         }
-        if let Some(cost) = said.get("cost_usd").and_then(Value::as_f64).filter(|cost| *cost >= 0.0)
-        {
-            self.spent.cost = Some(cost);
+        if let Some(cost) = real(&said, "cost_usd").filter(|cost| *cost >= 0.0) {
+            self.heard.spent.cost = Some(cost);
             events.push(Event::Cost(Money(cost)));
         }
         if let Some(message) = text(&said, "error") {
             self.heard.failure = Some(Failure::Program { message: for_people(message) });
         }
-        self.structured = said.remove("structured").filter(|value| !value.is_null());
+        self.heard.structured = said.remove("structured").filter(|value| !value.is_null());
         events.push(Event::Finished);
+        Some(())
     }
 }
 

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::backend::conformance_tests::{read, request};
-use crate::backend::{Permissions, Session, Stop};
+use crate::backend::{MOST_ANSWER, Permissions, Session, Stop};
 
 fn words(command: &[&str]) -> Vec<String> {
     command.iter().map(|word| (*word).to_owned()).collect()
@@ -175,6 +175,6 @@ fn an_answer_without_end_keeps_its_end() {
         reader.line(line.as_bytes(), &mut events);
     }
     reader.line(b"<TASK_DONE>", &mut events);
-    assert!(reader.answer().len() <= 2 * Tail::KEPT);
+    assert!(reader.answer().len() <= MOST_ANSWER);
     assert!(reader.answer().ends_with("ä\n<TASK_DONE>\n"));
 }

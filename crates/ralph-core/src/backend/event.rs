@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::word_enum::word_enum;
+
 /// Tokens of one message or of a whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
@@ -38,14 +40,14 @@ pub enum ToolStatus {
     Failed,
 }
 
-/// How near the limit is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum LimitStatus {
-    /// Nearly used up.
-    Warning,
-    /// Used up: nothing more until the reset.
-    Rejected,
+word_enum! {
+    /// How near the limit is.
+    LimitStatus {
+        /// Nearly used up.
+        Warning = "warning",
+        /// Used up: nothing more until the reset.
+        Rejected = "rejected",
+    }
 }
 
 /// A usage limit of the account.

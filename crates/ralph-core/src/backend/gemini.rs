@@ -9,11 +9,12 @@
 use serde_json::{Map, Value};
 
 use super::heard::{
-    End, Failure, Heard, Tail, for_people, last_lines, number, object, of_model, of_our_doing, text,
+    End, Failure, Heard, StreamReader, for_people, is_true, last_lines, number, object, of_model,
+    of_our_doing, status, text,
 };
 use super::{
-    Driver, Ending, Event, Exit, Invocation, Outcome, Permissions, Reader, Request, Spent,
-    Supports, ToolStatus, as_words,
+    Driver, Ending, Event, Exit, Invocation, Outcome, Permissions, Reader, Request, Supports,
+    ToolStatus, as_words,
 };
 
 /// Statuses that a provider answers with and that an exit code can stand for.
@@ -67,39 +68,26 @@ impl Driver for Gemini {
     }
 
     fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
-        Box::new(GeminiReader {
-            heard: Heard::new(request.permissions),
-            answer: Tail::default(),
-            in_message: false,
-            session: None,
-            spent: Spent::default(),
-        })
+        Box::new(GeminiReader { heard: Heard::new(request), in_message: false })
     }
 }
 
 struct GeminiReader {
     heard: Heard,
-    answer: Tail,
     /// Whether the next piece of text goes on with the last one.
     in_message: bool,
-    session: Option<String>,
-    spent: Spent,
 }
 
-impl Reader for GeminiReader {
-    fn line(&mut self, line: &[u8], events: &mut Vec<Event>) {
-        let Some(event) = self.heard.object(line, events) else { return };
-        match self.event(&event, events) {
-            Some(()) => self.heard.understand(),
-            None => self.heard.stray(line, events),
-        }
+impl StreamReader for GeminiReader {
+    fn heard(&self) -> &Heard {
+        &self.heard
     }
 
-    fn is_finished(&self) -> bool {
-        self.heard.end != End::Open
+    fn heard_mut(&mut self) -> &mut Heard {
+        &mut self.heard
     }
 
-    fn outcome(&mut self, exit: &Exit, stderr: &str) -> Outcome {
+    fn judge(&self, exit: &Exit, stderr: &str) -> Outcome {
         if let Some(outcome) = of_our_doing(exit) {
             return outcome;
         }
@@ -118,22 +106,8 @@ impl Reader for GeminiReader {
         }
     }
 
-    fn answer(&self) -> &str {
-        self.answer.as_str()
-    }
-
-    fn session(&self) -> Option<&str> {
-        self.session.as_deref()
-    }
-
-    fn spent(&self) -> Spent {
-        self.spent
-    }
-}
-
-impl GeminiReader {
-    /// One event; `None` when it is not known.
-    fn event(&mut self, event: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+    fn event(&mut self, event: Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+        let event = &event;
         let kind = text(event, "type")?;
         if kind == "message" {
             return self.message(event, events);
@@ -141,9 +115,7 @@ impl GeminiReader {
         self.in_message = false;
         match kind {
             "init" => {
-                self.session = text(event, "session_id").map(str::to_owned);
-                let model = text(event, "model").map(str::to_owned);
-                events.push(Event::Started { session: self.session.clone(), model });
+                events.push(self.heard.start(text(event, "session_id"), text(event, "model")));
             }
             "tool_use" => events.push(Event::ToolCall {
                 id: text(event, "tool_id")?.to_owned(),
@@ -159,7 +131,9 @@ impl GeminiReader {
         }
         Some(())
     }
+}
 
+impl GeminiReader {
     fn message(&mut self, event: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
         let content = text(event, "content")?;
         match text(event, "role")? {
@@ -167,10 +141,10 @@ impl GeminiReader {
             "user" => self.in_message = false,
             "assistant" => {
                 match self.in_message {
-                    true => self.answer.push(content),
-                    false => self.answer.set(content),
+                    true => self.heard.answer.push(content),
+                    false => self.heard.answer.set(content),
                 }
-                self.in_message = event.get("delta").and_then(Value::as_bool) == Some(true);
+                self.in_message = is_true(event, "delta");
                 events.push(Event::Text(content.to_owned()));
             }
             _ => return None,
@@ -203,10 +177,10 @@ impl GeminiReader {
         if let Some(stats) = object(event, "stats")
             && number(stats, "total_tokens") != Some(0)
         {
-            self.spent.input = number(stats, "input_tokens");
-            self.spent.cached = number(stats, "cached");
-            self.spent.output = number(stats, "output_tokens");
-            events.extend(self.spent.tokens().map(Event::Usage));
+            self.heard.spent.input = number(stats, "input_tokens");
+            self.heard.spent.cached = number(stats, "cached");
+            self.heard.spent.output = number(stats, "output_tokens");
+            events.extend(self.heard.spent.tokens().map(Event::Usage));
         }
         self.heard.end = match text(event, "status") {
             Some("success") => End::Done,
@@ -236,7 +210,7 @@ fn api_error(message: &str) -> Failure {
     if let Ok(Value::Object(outer)) = serde_json::from_str(json)
         && let Some(error) = object(&outer, "error")
     {
-        let status = number(error, "code").and_then(|code| u16::try_from(code).ok());
+        let status = status(error, "code");
         // `RESOURCE_EXHAUSTED` and its like say more than many a sentence.
         let words = [text(error, "message"), text(error, "status")];
         let message = words.into_iter().flatten().collect::<Vec<_>>().join(" · ");

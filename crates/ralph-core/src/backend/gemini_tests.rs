@@ -1,8 +1,8 @@
 //! What is special about gemini; the common promises are in `conformance_tests`.
 
 use super::*;
-use crate::backend::Session;
 use crate::backend::conformance_tests::{read, request};
+use crate::backend::{Exit, Outcome, Session, Spent};
 
 #[test]
 fn a_new_run_may_do_everything_in_a_folder_it_need_not_trust() {

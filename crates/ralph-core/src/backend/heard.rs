@@ -9,10 +9,69 @@
 use serde_json::{Map, Value};
 
 use super::failure::{judge_text, status_in};
-use super::{Ending, Event, Exit, MOST_ANSWER, Outcome, Permissions, Stop};
+use super::wire::{head, repair, tail};
+use super::{Ending, Event, Exit, MOST_ANSWER, Outcome, Permissions, Reader, Request, Spent, Stop};
+
+/// A reader that keeps what it learns in a [`Heard`]. All of them are [`Reader`]s in the same way.
+pub(super) trait StreamReader: Send {
+    fn heard(&self) -> &Heard;
+
+    fn heard_mut(&mut self) -> &mut Heard;
+
+    /// One JSON object of the stream; `None` when it is not known.
+    fn event(&mut self, event: Map<String, Value>, events: &mut Vec<Event>) -> Option<()>;
+
+    fn read_line(&mut self, line: &[u8], events: &mut Vec<Event>) {
+        let Some(event) = self.heard_mut().object(line, events) else { return };
+        match self.event(event, events) {
+            Some(()) => self.heard_mut().understood = true,
+            None => self.heard_mut().stray(line, events),
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.heard().end != End::Open
+    }
+
+    fn judge(&self, exit: &Exit, stderr: &str) -> Outcome {
+        self.heard().judge(exit, stderr)
+    }
+}
+
+impl<T: StreamReader> Reader for T {
+    fn line(&mut self, line: &[u8], events: &mut Vec<Event>) {
+        self.read_line(line, events);
+    }
+
+    fn is_finished(&self) -> bool {
+        self.has_ended()
+    }
+
+    fn outcome(&mut self, exit: &Exit, stderr: &str) -> Outcome {
+        self.judge(exit, stderr)
+    }
+
+    fn answer(&self) -> &str {
+        self.heard().answer.as_str()
+    }
+
+    fn structured(&self) -> Option<&Value> {
+        self.heard().structured.as_ref()
+    }
+
+    fn session(&self) -> Option<&str> {
+        self.heard().session.as_deref()
+    }
+
+    fn spent(&self) -> Spent {
+        self.heard().spent
+    }
+}
 
 /// Most characters of a message that is kept for people.
 const MESSAGE: usize = 2000;
+/// Most bytes of a tool's words, or of a line that is not understood; the log has all of it.
+pub(super) const MOST_TEXT: usize = 64 << 10;
 /// Most names of denied tools that are kept.
 const DENIED: usize = 32;
 /// Last lines of standard error that may say why a program gave up.
@@ -21,13 +80,10 @@ const LAST_LINES: usize = 2;
 /// What a program said about its own end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// Nothing yet.
     Open,
-    /// It is done.
     Done,
     /// It has stopped, and may go on: a program without a last word says so by its exit code.
     Stopped,
-    /// It has given up.
     Failed,
 }
 
@@ -37,9 +93,13 @@ pub(super) enum Failure {
     /// The program used a word of its own that leaves no doubt.
     Known(Outcome),
     /// A call to its model failed.
-    Model { message: String, status: Option<u16> },
-    /// Something else failed.
-    Program { message: String },
+    Model {
+        message: String,
+        status: Option<u16>,
+    },
+    Program {
+        message: String,
+    },
 }
 
 impl Failure {
@@ -66,7 +126,7 @@ pub(super) fn of_model(message: &str, status: Option<u16>) -> Outcome {
     })
 }
 
-/// What has been heard of a run, as far as the judgement needs it.
+/// What has been heard of a run.
 #[derive(Debug)]
 pub(super) struct Heard {
     permissions: Permissions,
@@ -74,32 +134,32 @@ pub(super) struct Heard {
     pub(super) end: End,
     /// What it said went wrong.
     pub(super) failure: Option<Failure>,
-    denied: Vec<String>,
+    pub(super) answer: Tail,
+    pub(super) structured: Option<Value>,
+    pub(super) session: Option<String>,
+    pub(super) spent: Spent,
+    pub(super) denied: Vec<String>,
     understood: bool,
+    /// The first line that made no sense.
     stray: Option<String>,
-    last: Line,
-}
-
-/// What a line was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Line {
-    /// JSON.
-    Whole,
-    /// Not JSON, or not all of it.
-    Broken,
+    last_is_broken: bool,
 }
 
 impl Heard {
-    /// Nothing yet, of a run with these permissions.
-    pub(super) fn new(permissions: Permissions) -> Self {
+    /// Nothing yet, of a run for this request.
+    pub(super) fn new(request: &Request<'_>) -> Self {
         Self {
-            permissions,
+            permissions: request.permissions,
             end: End::Open,
             failure: None,
+            answer: Tail::default(),
+            structured: None,
+            session: None,
+            spent: Spent::default(),
             denied: Vec::new(),
             understood: false,
             stray: None,
-            last: Line::Whole,
+            last_is_broken: false,
         }
     }
 
@@ -112,35 +172,32 @@ impl Heard {
         if line.trim_ascii().is_empty() {
             return None;
         }
-        if let Ok(Value::Object(object)) = serde_json::from_slice(line) {
-            self.last = Line::Whole;
-            return Some(object);
+        let repaired = || serde_json::from_str(&repair(line)?).ok();
+        let value = serde_json::from_slice(line).ok().or_else(repaired);
+        self.last_is_broken = !matches!(value, Some(Value::Object(_)));
+        match value {
+            Some(Value::Object(object)) => Some(object),
+            _ => {
+                self.stray(line, events);
+                None
+            }
         }
-        self.last = Line::Broken;
-        self.stray(line, events);
-        None
-    }
-
-    /// Notes that a line made sense.
-    pub(super) fn understand(&mut self) {
-        self.understood = true;
     }
 
     /// Keeps a line that is not understood.
-    pub(super) fn stray(&mut self, line: &[u8], events: &mut Vec<Event>) {
+    fn stray(&mut self, line: &[u8], events: &mut Vec<Event>) {
         let text = String::from_utf8_lossy(line).into_owned();
-        if self.stray.is_none() {
-            self.stray = Some(for_people(&text));
-        }
-        events.push(Event::Unknown(text));
+        self.stray.get_or_insert_with(|| for_people(&text));
+        events.push(Event::Unknown(head(text, MOST_TEXT)));
     }
 
-    /// Notes that a tool was denied. Who asked for looking only has asked for that.
+    pub(super) fn start(&mut self, session: Option<&str>, model: Option<&str>) -> Event {
+        self.session = session.map(str::to_owned);
+        Event::Started { session: self.session.clone(), model: model.map(str::to_owned) }
+    }
+
     pub(super) fn deny(&mut self, tool: &str) {
-        if self.permissions != Permissions::ReadOnly
-            && self.denied.len() < DENIED
-            && self.denied.iter().all(|known| known != tool)
-        {
+        if self.denied.len() < DENIED && self.denied.iter().all(|known| known != tool) {
             self.denied.push(tool.to_owned());
         }
     }
@@ -153,7 +210,8 @@ impl Heard {
         if let Some(failure) = &self.failure {
             return failure.outcome(exit.ending);
         }
-        if !self.denied.is_empty() {
+        // Who asked for looking only has asked for denials.
+        if !self.denied.is_empty() && self.permissions != Permissions::ReadOnly {
             return Outcome::PermissionDenied { tools: self.denied.clone() };
         }
         match (self.end, exit.ending) {
@@ -167,8 +225,8 @@ impl Heard {
     /// A clean exit without a word about the end.
     fn cut_short(&self, stderr: &str) -> Outcome {
         let malformed = |message: &str| Outcome::Malformed { message: message.to_owned() };
-        match (&self.stray, self.last) {
-            (_, Line::Broken) if self.understood => {
+        match &self.stray {
+            _ if self.understood && self.last_is_broken => {
                 malformed("its last line is not whole, and it did not say that it was done")
             }
             _ if self.understood => {
@@ -176,8 +234,8 @@ impl Heard {
                 let said = last.lines().last().unwrap_or("it did not say that it was done");
                 Outcome::Crash { ending: Ending::Code(0), message: said.to_owned() }
             }
-            (Some(stray), _) => malformed(stray),
-            (None, _) => Outcome::NoOutput,
+            Some(stray) => malformed(stray),
+            None => Outcome::NoOutput,
         }
     }
 }
@@ -198,7 +256,11 @@ pub(super) fn gave_up(ending: Ending, stderr: &str, stray: Option<&str>) -> Outc
     {
         return outcome;
     }
-    let message = last.lines().last().or(stray).unwrap_or("it gave no reason").to_owned();
+    let silence = match ending {
+        Ending::Signal(_) => "it died while it worked",
+        Ending::Code(_) | Ending::NotFound => "it gave no reason",
+    };
+    let message = last.lines().last().or(stray).unwrap_or(silence).to_owned();
     Outcome::Crash { ending, message }
 }
 
@@ -236,12 +298,10 @@ pub(super) fn for_people(text: &str) -> String {
     out.trim().to_owned()
 }
 
-/// The text under a key.
 pub(super) fn text<'v>(object: &'v Map<String, Value>, key: &str) -> Option<&'v str> {
     object.get(key)?.as_str()
 }
 
-/// The object under a key.
 pub(super) fn object<'v>(
     object: &'v Map<String, Value>,
     key: &str,
@@ -249,9 +309,21 @@ pub(super) fn object<'v>(
     object.get(key)?.as_object()
 }
 
-/// The number under a key.
 pub(super) fn number(object: &Map<String, Value>, key: &str) -> Option<u64> {
     object.get(key)?.as_u64()
+}
+
+pub(super) fn real(object: &Map<String, Value>, key: &str) -> Option<f64> {
+    object.get(key)?.as_f64()
+}
+
+pub(super) fn is_true(object: &Map<String, Value>, key: &str) -> bool {
+    object.get(key).and_then(Value::as_bool) == Some(true)
+}
+
+/// The number under a key as an HTTP status.
+pub(super) fn status(object: &Map<String, Value>, key: &str) -> Option<u16> {
+    u16::try_from(number(object, key)?).ok()
 }
 
 /// The end of a text that may grow for ever: markers and JSON stand at the end of an answer.
@@ -259,26 +331,21 @@ pub(super) fn number(object: &Map<String, Value>, key: &str) -> Option<u64> {
 pub(super) struct Tail(String);
 
 impl Tail {
-    /// Bytes that are always kept.
-    pub(super) const KEPT: usize = MOST_ANSWER;
-
-    /// Goes on with `piece`.
+    /// Goes on with `piece`. The beginning is cut off now and then, not at each piece.
     pub(super) fn push(&mut self, piece: &str) {
         self.0.push_str(piece);
-        if self.0.len() > 2 * Self::KEPT {
-            let cut = self.0.ceil_char_boundary(self.0.len() - Self::KEPT);
+        if self.0.len() > 2 * MOST_ANSWER {
+            let cut = self.0.ceil_char_boundary(self.0.len() - MOST_ANSWER);
             self.0.drain(..cut);
         }
     }
 
-    /// Begins again with `text`.
     pub(super) fn set(&mut self, text: &str) {
         self.0.clear();
         self.push(text);
     }
 
-    /// The text.
     pub(super) fn as_str(&self) -> &str {
-        &self.0
+        tail(&self.0, MOST_ANSWER)
     }
 }

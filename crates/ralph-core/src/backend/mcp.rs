@@ -30,9 +30,7 @@ pub fn with_own(
 /// One server of `{"mcpServers": {…}}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Server<'a> {
-    /// Its name.
     pub(super) name: &'a str,
-    /// How to reach it.
     pub(super) at: At<'a>,
 }
 
@@ -40,9 +38,15 @@ pub(super) struct Server<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum At<'a> {
     /// A program that is started.
-    Program { command: &'a str, args: Vec<&'a str>, env: Vec<(&'a str, &'a str)> },
-    /// An address.
-    Url { url: &'a str, headers: Vec<(&'a str, &'a str)> },
+    Program {
+        command: &'a str,
+        args: Vec<&'a str>,
+        env: Vec<(&'a str, &'a str)>,
+    },
+    Url {
+        url: &'a str,
+        headers: Vec<(&'a str, &'a str)>,
+    },
 }
 
 /// The servers of a request. What is neither a program nor an address is left out.

@@ -8,11 +8,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::heard::{End, Failure, Heard, Tail, for_people, number, object, text};
+use super::heard::{
+    End, Failure, Heard, StreamReader, for_people, is_true, number, object, real, status, text,
+};
 use super::mcp::{At, servers};
 use super::{
-    CompactionTrigger, Driver, Event, Exit, Invocation, Money, Outcome, Permissions, Reader,
-    Request, ScratchFile, Spent, Supports, ToolStatus, Usage, as_words,
+    CompactionTrigger, Driver, Event, Invocation, Money, Outcome, Permissions, Reader, Request,
+    ScratchFile, Supports, ToolStatus, Usage, as_words,
 };
 
 /// The driver of `opencode`.
@@ -69,14 +71,7 @@ impl Driver for OpenCode {
     }
 
     fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
-        Box::new(OpenCodeReader {
-            heard: Heard::new(request.permissions),
-            answer: Tail::default(),
-            message: None,
-            session: None,
-            spent: Spent::default(),
-            price: Price::Unknown,
-        })
+        Box::new(OpenCodeReader { heard: Heard::new(request), message: None, is_unpriced: false })
     }
 }
 
@@ -95,70 +90,35 @@ fn server_config(at: &At<'_>) -> Value {
     }
 }
 
-/// What is known of the cost.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Price {
-    Unknown,
-    /// So much, and no step was without a price.
-    Dollars(f64),
-    /// Some step used tokens that have no price.
-    Unpriced,
-}
-
 struct OpenCodeReader {
     heard: Heard,
-    answer: Tail,
     /// The message that the answer is a part of.
     message: Option<String>,
-    session: Option<String>,
-    spent: Spent,
-    price: Price,
+    /// Some step used tokens that have no price, so the cost is not known.
+    is_unpriced: bool,
 }
 
-impl Reader for OpenCodeReader {
-    fn line(&mut self, line: &[u8], events: &mut Vec<Event>) {
-        let Some(event) = self.heard.object(line, events) else { return };
-        match self.event(&event, events) {
-            Some(()) => self.heard.understand(),
-            None => self.heard.stray(line, events),
-        }
+impl StreamReader for OpenCodeReader {
+    fn heard(&self) -> &Heard {
+        &self.heard
+    }
+
+    fn heard_mut(&mut self) -> &mut Heard {
+        &mut self.heard
     }
 
     /// Never: after a step that stopped there can be another, as when it has compacted its context.
-    fn is_finished(&self) -> bool {
+    fn has_ended(&self) -> bool {
         false
     }
 
-    fn outcome(&mut self, exit: &Exit, stderr: &str) -> Outcome {
-        self.heard.judge(exit, stderr)
-    }
-
-    fn answer(&self) -> &str {
-        self.answer.as_str()
-    }
-
-    fn session(&self) -> Option<&str> {
-        self.session.as_deref()
-    }
-
-    fn spent(&self) -> Spent {
-        let cost = match self.price {
-            Price::Dollars(dollars) => Some(dollars),
-            Price::Unknown | Price::Unpriced => None,
-        };
-        Spent { cost, ..self.spent }
-    }
-}
-
-impl OpenCodeReader {
-    /// One event; `None` when it is not known.
-    fn event(&mut self, event: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+    fn event(&mut self, event: Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+        let event = &event;
         let kind = text(event, "type")?;
-        if self.session.is_none()
-            && let Some(session) = text(event, "sessionID")
+        if self.heard.session.is_none()
+            && let session @ Some(_) = text(event, "sessionID")
         {
-            self.session = Some(session.to_owned());
-            events.push(Event::Started { session: self.session.clone(), model: None });
+            events.push(self.heard.start(session, None));
         }
         match kind {
             "step_start" => self.heard.end = End::Open,
@@ -173,7 +133,9 @@ impl OpenCodeReader {
         }
         Some(())
     }
+}
 
+impl OpenCodeReader {
     /// The last error is the one it ended with, but for the word that it was ended by one.
     fn failed(&mut self, error: &Map<String, Value>) {
         if self.heard.failure.is_none() || text(error, "name") != Some("MessageAbortedError") {
@@ -189,16 +151,16 @@ impl OpenCodeReader {
             events.push(Event::Compacted { trigger, before: None, after: None });
             return Some(());
         }
-        if part.get("synthetic").and_then(Value::as_bool) == Some(true) {
+        if is_true(part, "synthetic") {
             return None;
         }
         let message = text(part, "messageID").map(str::to_owned);
         match message.is_some() && message == self.message {
             true => {
-                self.answer.push("\n");
-                self.answer.push(said);
+                self.heard.answer.push("\n");
+                self.heard.answer.push(said);
             }
-            false => self.answer.set(said),
+            false => self.heard.answer.set(said),
         }
         self.message = message;
         events.push(Event::Text(said.to_owned()));
@@ -231,23 +193,19 @@ impl OpenCodeReader {
             Some("stop") => End::Stopped,
             _ => End::Open,
         };
-        self.spent.turns = Some(self.spent.turns.unwrap_or(0) + 1);
+        self.heard.spent.turns = Some(self.heard.spent.turns.unwrap_or(0) + 1);
         let Some(usage) = object(part, "tokens").map(usage) else { return };
         // A step whose stream broke reports zeros; what it used is not known.
         if usage == Usage::default() {
             return;
         }
-        self.spent.add(usage);
-        events.extend(self.spent.tokens().map(Event::Usage));
-        let cost = part.get("cost").and_then(Value::as_f64).filter(|cost| *cost > 0.0);
-        self.price = match (self.price, cost) {
-            (Price::Unknown, Some(cost)) => Price::Dollars(cost),
-            (Price::Dollars(sum), Some(cost)) => Price::Dollars(sum + cost),
-            (Price::Unpriced, _) | (_, None) => Price::Unpriced,
-        };
-        if let Price::Dollars(sum) = self.price {
-            events.push(Event::Cost(Money(sum)));
-        }
+        self.heard.spent.add(usage);
+        events.extend(self.heard.spent.tokens().map(Event::Usage));
+        let cost = real(part, "cost").filter(|cost| *cost > 0.0);
+        self.is_unpriced |= cost.is_none();
+        let sum = cost.map(|cost| self.heard.spent.cost.unwrap_or(0.0) + cost);
+        self.heard.spent.cost = sum.filter(|_| !self.is_unpriced);
+        events.extend(self.heard.spent.cost.map(|cost| Event::Cost(Money(cost))));
     }
 }
 
@@ -276,9 +234,7 @@ fn failure(error: &Map<String, Value>) -> Failure {
         "ContextOverflowError" => Failure::Known(Outcome::ContextLimit),
         "ProviderAuthError" => Failure::Known(Outcome::NotLoggedIn { message }),
         "APIError" => {
-            let status = data.and_then(|data| number(data, "statusCode"));
-            let status = status.and_then(|status| u16::try_from(status).ok());
-            Failure::Model { message, status }
+            Failure::Model { message, status: data.and_then(|data| status(data, "statusCode")) }
         }
         _ => Failure::Program { message },
     }

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::backend::Session;
 use crate::backend::conformance_tests::{read, request};
+use crate::backend::{Exit, Session, Spent};
 
 const EDIT: &str = include_str!("../../tests/fixtures/opencode/edit.jsonl");
 const TOO_LONG: &str = include_str!("../../tests/fixtures/opencode/too-long.jsonl");

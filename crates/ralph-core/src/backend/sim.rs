@@ -43,18 +43,16 @@ pub use scenario::{
     Scenario, Signal, Sigterm, Spawn, Stdout, Step,
 };
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use super::heard::{self, End, Heard, StreamReader};
 use super::{
-    Driver, Ending, Event, Exit, Invocation, LimitStatus, Outcome, Permissions, Reader, Request,
-    ScratchFile, Session, Spent, Supports, as_words, slash,
+    Driver, Event, Invocation, LimitStatus, Money, Outcome, Permissions, Reader, Request,
+    ScratchFile, Session, Supports, as_words, slash,
 };
 
 /// The hidden command of the ralph binary that is this backend.
 pub const COMMAND: &str = "__sim";
-
-/// The longest part of an unknown line that a message shows.
-const SHOWN: usize = 80;
 
 /// The driver of the embedded backend.
 #[derive(Clone, Copy, Debug, Default)]
@@ -119,138 +117,67 @@ impl Driver for Sim {
     }
 
     fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
-        Box::new(SimReader { permissions: Some(request.permissions), ..SimReader::default() })
+        Box::new(SimReader { heard: Heard::new(request), resets_at: None })
     }
 }
 
 /// Reads the output of one run.
-#[derive(Debug, Default)]
 struct SimReader {
-    permissions: Option<Permissions>,
-    session: Option<String>,
-    answer: String,
-    spent: Spent,
-    denied: Vec<String>,
+    heard: Heard,
     /// The reset time of a limit that was reached.
-    limited: Option<Option<i64>>,
-    finished: Option<Finished>,
-    /// The first line that made no sense.
-    garbage: Option<String>,
-    /// Whether anything was said at all.
-    spoke: Spoke,
-}
-
-#[derive(Debug, Default, PartialEq, Eq)]
-enum Spoke {
-    #[default]
-    No,
-    Yes,
+    resets_at: Option<i64>,
 }
 
 impl SimReader {
-    fn note(&mut self, line: &Line) {
-        match line {
-            Line::Started { session, .. } => self.session = Some(session.clone()),
-            Line::Text { text } => self.answer.clone_from(text),
-            Line::Usage(usage) => self.spent.add(*usage),
-            Line::Cost { usd } => self.spent.cost = Some(*usd),
-            Line::RateLimit(limit) if limit.status == LimitStatus::Rejected => {
-                self.limited = Some(limit.resets_at);
-            }
-            Line::Denied { tool, .. } => self.denied.push(tool.clone()),
-            Line::Finished(finished) => {
-                self.spent.turns = Some(finished.turns);
-                self.finished = Some(finished.clone());
-            }
-            _ => {}
-        }
-    }
-
-    /// A run that did not get to its last line.
-    fn cut_short(&self, ending: Ending, stderr: &str) -> Outcome {
-        let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
-        match (ending, &self.garbage, last) {
-            (Ending::Signal(_) | Ending::Code(1..), _, _) => Outcome::Crash {
-                ending,
-                message: last.unwrap_or("it died while it worked").to_owned(),
-            },
-            _ if self.spoke == Spoke::No => Outcome::NoOutput,
-            (_, Some(garbage), _) => Outcome::Malformed { message: garbage.clone() },
-            _ => Outcome::Crash { ending, message: "it ended before it had finished".to_owned() },
-        }
+    fn finish(&mut self, finished: Finished) {
+        let message = finished.message.unwrap_or_default();
+        let failure = match finished.result {
+            Verdict::Success => None,
+            Verdict::MaxTurns => Some(Outcome::MaxTurns),
+            Verdict::ContextLimit => Some(Outcome::ContextLimit),
+            Verdict::Budget => Some(Outcome::Budget),
+            Verdict::RateLimit => Some(Outcome::RateLimit { resets_at: self.resets_at, message }),
+            Verdict::NotLoggedIn => Some(Outcome::NotLoggedIn { message }),
+            Verdict::ApiError => Some(Outcome::ApiError { status: finished.status, message }),
+        };
+        self.heard.end = End::Done;
+        self.heard.failure = failure.map(heard::Failure::Known);
+        self.heard.spent.turns = Some(finished.turns);
+        self.heard.structured = finished.structured;
     }
 }
 
-impl Reader for SimReader {
-    fn line(&mut self, line: &[u8], events: &mut Vec<Event>) {
-        if line.iter().all(u8::is_ascii_whitespace) {
-            return;
+impl StreamReader for SimReader {
+    fn heard(&self) -> &Heard {
+        &self.heard
+    }
+
+    fn heard_mut(&mut self) -> &mut Heard {
+        &mut self.heard
+    }
+
+    fn event(&mut self, event: Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+        let line: Line = serde_json::from_value(Value::Object(event)).ok()?;
+        if let Line::Finished(finished) = &line {
+            self.finish(finished.clone());
         }
-        self.spoke = Spoke::Yes;
-        match Line::parse(line) {
-            Some(line) => {
-                self.note(&line);
-                events.push(match line.into_event() {
-                    // A line is about one message, an event about the run.
-                    Event::Usage(usage) => Event::Usage(self.spent.tokens().unwrap_or(usage)),
-                    event => event,
-                });
+        let mut event = line.into_event();
+        match &mut event {
+            Event::Started { session, .. } => self.heard.session.clone_from(session),
+            Event::Text(text) => self.heard.answer.set(text),
+            // A line is about one message, an event about the run.
+            Event::Usage(usage) => {
+                self.heard.spent.add(*usage);
+                *usage = self.heard.spent.tokens().unwrap_or(*usage);
             }
-            None => {
-                let text = String::from_utf8_lossy(line);
-                if self.garbage.is_none() {
-                    self.garbage = Some(text.chars().take(SHOWN).collect());
-                }
-                events.push(Event::Unknown(text.into_owned()));
+            Event::Cost(Money(dollars)) => self.heard.spent.cost = Some(*dollars),
+            Event::RateLimit(limit) if limit.status == LimitStatus::Rejected => {
+                self.resets_at = limit.resets_at;
             }
+            Event::Denied { tool, .. } => self.heard.deny(tool),
+            _ => {}
         }
-    }
-
-    fn is_finished(&self) -> bool {
-        self.finished.is_some()
-    }
-
-    fn outcome(&mut self, exit: &Exit, stderr: &str) -> Outcome {
-        if let Some(outcome) = exit.stopped.and_then(Outcome::of_stop) {
-            return outcome;
-        }
-        if exit.ending == Ending::NotFound {
-            return Outcome::NotInstalled;
-        }
-        let Some(finished) = &self.finished else {
-            return self.cut_short(exit.ending, stderr);
-        };
-        let message = finished.message.clone().unwrap_or_default();
-        match finished.result {
-            // Who asked for looking only has asked for being denied the rest.
-            Verdict::Success
-                if !self.denied.is_empty() && self.permissions != Some(Permissions::ReadOnly) =>
-            {
-                Outcome::PermissionDenied { tools: self.denied.clone() }
-            }
-            Verdict::Success => Outcome::Success,
-            Verdict::MaxTurns => Outcome::MaxTurns,
-            Verdict::ContextLimit => Outcome::ContextLimit,
-            Verdict::Budget => Outcome::Budget,
-            Verdict::RateLimit => Outcome::RateLimit { resets_at: self.limited.flatten(), message },
-            Verdict::NotLoggedIn => Outcome::NotLoggedIn { message },
-            Verdict::ApiError => Outcome::ApiError { status: finished.status, message },
-        }
-    }
-
-    fn answer(&self) -> &str {
-        &self.answer
-    }
-
-    fn structured(&self) -> Option<&Value> {
-        self.finished.as_ref()?.structured.as_ref()
-    }
-
-    fn session(&self) -> Option<&str> {
-        self.session.as_deref()
-    }
-
-    fn spent(&self) -> Spent {
-        self.spent
+        events.push(event);
+        Some(())
     }
 }

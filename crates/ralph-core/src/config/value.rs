@@ -226,7 +226,6 @@ pub(super) fn plain_list(text: &str) -> Option<Vec<String>> {
     Some(text.lines().map(str::trim).filter(|l| !l.is_empty()).map(str::to_owned).collect())
 }
 
-/// "a, b or c".
 pub(super) fn one_of(words: &[&str]) -> String {
     match words {
         [] => "nothing".to_owned(),

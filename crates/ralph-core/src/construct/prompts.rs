@@ -13,17 +13,18 @@ pub use sample::sample;
 
 use std::fmt::Write as _;
 
+use minijinja::context;
+use minijinja::value::Value;
+use schemars::JsonSchema;
+
 use crate::cycle::Ruling;
 
 use super::answer::{Decomposition, Investigation, NewTask, PlanAnswer, SpecVerdict, TaskVerdict};
 use crate::format::Format;
 use crate::gate::GateCheck;
-use crate::memory::roles::directive::schema_of;
 use crate::plan::{Issue, Kill, KillReason, State, Task};
 use crate::prompt::markdown::{both_ends, code, fenced, one_line};
-use crate::prompt::{
-    StageSpec, StageValues, Template, TemplateError, TemplateItem, Templates, of_schema,
-};
+use crate::prompt::{Template, TemplateError, Templates, item_values, stage_values};
 use crate::text::clip;
 
 /// Characters of a spec and of a diff.
@@ -99,8 +100,8 @@ pub fn plan(
     tasks: &[Task],
     format: Format,
 ) -> Result<String, TemplateError> {
-    let fields = of_schema(&schema_of::<PlanAnswer>());
-    let values = StageValues { format: format.file_name(), ..values(spec, None, fields) };
+    let values = values::<PlanAnswer>(spec, "", "");
+    let values = context! { format => format.file_name(), ..values };
     let mut out = begin(templates, Template::Plan, &values)?;
     spec_block(&mut out, spec);
     task_list(&mut out, "Tasks That The Plan Has", tasks);
@@ -114,9 +115,7 @@ pub fn investigate(
     task: Option<&Task>,
     spec: SpecText<'_>,
 ) -> Result<String, TemplateError> {
-    let fields = of_schema(&schema_of::<Investigation>());
-    let item = TemplateItem::new(issue.id.as_str(), &clip(&issue.desc, LINE));
-    let values = values(spec, Some(item), fields);
+    let values = values::<Investigation>(spec, issue.id.as_str(), &issue.desc);
     let mut out = begin(templates, Template::Investigate, &values)?;
     issue_block(&mut out, issue);
     if let Some(task) = task {
@@ -129,9 +128,7 @@ pub fn investigate(
 
 /// The prompt of VERIFY for one task.
 pub fn verify(templates: &Templates, input: &VerifyInput<'_>) -> Result<String, TemplateError> {
-    let fields = of_schema(&schema_of::<TaskVerdict>());
-    let item = TemplateItem::new(input.task.id.as_str(), &clip(&input.task.name, LINE));
-    let values = values(input.spec, Some(item), fields);
+    let values = values::<TaskVerdict>(input.spec, input.task.id.as_str(), &input.task.name);
     let mut out = begin(templates, Template::Verify, &values)?;
     task_block(&mut out, input.task);
     let whole = input.diff_command.map(|command| format!("run {}", code(command)));
@@ -162,7 +159,7 @@ pub fn verify_spec(
     issues: &[Issue],
     rulings: &[Ruling],
 ) -> Result<String, TemplateError> {
-    let values = values(spec, None, of_schema(&schema_of::<SpecVerdict>()));
+    let values = values::<SpecVerdict>(spec, "", "");
     let mut out = begin(templates, Template::VerifySpec, &values)?;
     spec_block(&mut out, spec);
     task_list(&mut out, "Tasks", tasks);
@@ -185,8 +182,7 @@ pub fn decompose(
         KilledItem::Task(task) => (&task.id, &task.name),
         KilledItem::Issue(issue) => (&issue.id, &issue.desc),
     };
-    let item = TemplateItem::new(id.as_str(), &clip(title, LINE));
-    let values = values(input.spec, Some(item), of_schema(&schema_of::<Decomposition>()));
+    let values = values::<Decomposition>(input.spec, id.as_str(), title);
     let mut out = begin(templates, Template::Decompose, &values)?;
     match input.item {
         KilledItem::Task(task) => task_block(&mut out, task),
@@ -207,27 +203,22 @@ pub fn decompose(
     Ok(out)
 }
 
-fn values(
-    spec: SpecText<'_>,
-    item: Option<TemplateItem>,
-    fields: Vec<crate::prompt::Field>,
-) -> StageValues {
-    StageValues {
-        spec: StageSpec::new(&clip(spec.name, LINE), spec.file),
-        item: item.unwrap_or_default(),
-        format: Format::Jsonl.file_name(),
-        fields,
-        task_fields: of_schema(&schema_of::<NewTask>()),
-    }
+/// The values of a stage whose answer is a `T`; id and title are empty where no item is at hand.
+fn values<T: JsonSchema>(spec: SpecText<'_>, id: &str, title: &str) -> Value {
+    let item = match id {
+        "" => context! { id => "", title => "" },
+        id => item_values(id, &clip(title, LINE)),
+    };
+    stage_values::<T, NewTask>(&clip(spec.name, LINE), spec.file, item)
 }
 
 /// The instructions, and the rule about what follows.
 fn begin(
     templates: &Templates,
     template: Template,
-    values: &StageValues,
+    values: &Value,
 ) -> Result<String, TemplateError> {
-    let instructions = templates.stage(template, values)?;
+    let instructions = templates.render(template, values)?;
     Ok(format!("{}\n\n# Material\n\n{RULE}\n", instructions.trim_end()))
 }
 

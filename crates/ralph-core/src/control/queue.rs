@@ -32,6 +32,7 @@ pub struct Entry {
 /// The queue.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Queue {
+    // Any JSON: anybody may write the file, and what is not understood is told as it stands.
     /// What else is in the file.
     rest: Map<String, Value>,
     pending: Vec<Value>,

@@ -27,14 +27,12 @@ pub(super) struct Checklist {
 
 #[derive(Debug, Default)]
 pub(super) struct Entry {
-    /// Line, from 1.
     pub(super) line: usize,
     /// The rest of its line.
     pub(super) text: String,
     pub(super) state: State,
     /// The headings above it, the nearest last.
     pub(super) headings: Vec<String>,
-    /// Open boxes below it.
     pub(super) accept: Vec<String>,
     /// What else is below it.
     pub(super) says: Vec<Said>,

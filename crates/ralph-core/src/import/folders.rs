@@ -81,7 +81,6 @@ fn tasks(kind: Kind, folder: &str, spec: Option<&String>, source: &Source, found
     found.aside(&format!("{folder}/tasks.md"), "", list.prose);
 }
 
-/// `1.1 Create the schema`.
 fn open_spec(source: &Source, entry: Entry) -> Item {
     let mut item = tasks_md::item(source, entry);
     let text = item.key.clone();

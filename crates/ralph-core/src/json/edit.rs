@@ -143,36 +143,6 @@ impl<'a> Editor<'a> {
         Ok(splices)
     }
 
-    /// Set one member of an object.
-    pub fn set(&self, node: &Node, key: &str, value: Value) -> Result<Vec<Splice>, JsonError> {
-        self.object(node, &[MemberChange::Set(key.to_owned(), value)])
-    }
-
-    /// Remove one member of an object.
-    pub fn remove(&self, node: &Node, key: &str) -> Result<Vec<Splice>, JsonError> {
-        self.object(node, &[MemberChange::Remove(key.to_owned())])
-    }
-
-    /// Put one item at the end of an array.
-    pub fn push(&self, node: &Node, value: Value) -> Result<Vec<Splice>, JsonError> {
-        self.array(node, &[ItemChange::Push(value)])
-    }
-
-    /// Put one item in front of the one at `index`.
-    pub fn insert(
-        &self,
-        node: &Node,
-        index: usize,
-        value: Value,
-    ) -> Result<Vec<Splice>, JsonError> {
-        self.array(node, &[ItemChange::Insert(index, value)])
-    }
-
-    /// Remove one item of an array.
-    pub fn remove_item(&self, node: &Node, index: usize) -> Result<Vec<Splice>, JsonError> {
-        self.array(node, &[ItemChange::Remove(index)])
-    }
-
     /// Another value in the place of `old`, laid out as `old` was where that says anything.
     fn replace(&self, old: &Node, value: &Value, around: &Layout) -> Option<Splice> {
         if old.to_value(self.text) == *value {

@@ -7,6 +7,29 @@ use super::parse_tests::{any_string, any_value};
 use super::*;
 use crate::text::{Splice, splice};
 
+/// One change at a time.
+impl Editor<'_> {
+    fn set(&self, node: &Node, key: &str, value: Value) -> Result<Vec<Splice>, JsonError> {
+        self.object(node, &[MemberChange::Set(key.to_owned(), value)])
+    }
+
+    fn remove(&self, node: &Node, key: &str) -> Result<Vec<Splice>, JsonError> {
+        self.object(node, &[MemberChange::Remove(key.to_owned())])
+    }
+
+    fn push(&self, node: &Node, value: Value) -> Result<Vec<Splice>, JsonError> {
+        self.array(node, &[ItemChange::Push(value)])
+    }
+
+    fn insert(&self, node: &Node, at: usize, value: Value) -> Result<Vec<Splice>, JsonError> {
+        self.array(node, &[ItemChange::Insert(at, value)])
+    }
+
+    fn remove_item(&self, node: &Node, at: usize) -> Result<Vec<Splice>, JsonError> {
+        self.array(node, &[ItemChange::Remove(at)])
+    }
+}
+
 /// The node at a path of keys and indexes.
 fn at<'a>(root: &'a Node, path: &str) -> &'a Node {
     path.split('/').filter(|p| !p.is_empty()).fold(root, |node, step| match &node.kind {

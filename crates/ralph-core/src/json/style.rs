@@ -11,7 +11,6 @@ use super::{Kind, Member, Node};
 pub(super) struct Style {
     pub(super) newline: &'static str,
     pub(super) indent: String,
-    /// Between key and value.
     pub(super) colon: String,
     /// Between two entries on one line.
     pub(super) comma: String,

@@ -75,29 +75,38 @@ pub fn progress_json(
     entries: &[ProgressEntry],
     at: &str,
 ) -> Result<String, ParseError> {
-    let summary = plan_summary(plan);
+    let counts = count_tasks(plan);
     let body = if old.trim().is_empty() { Some("") } else { our_entries(old) };
     match body {
-        Some(body) => Ok(assemble(body, entries, &summary, at)),
-        None => edit(old, entries, summary, at).map_err(|e| e.in_text(old)),
+        Some(body) => Ok(assemble(body, entries, &counts, at)),
+        None => edit(old, entries, &counts, at).map_err(|e| e.in_text(old)),
     }
 }
 
-fn plan_summary(plan: &Plan) -> Value {
-    let [mut completed, mut pending, mut failed, mut skipped] = [0usize; 4];
+/// How the tasks of a plan stand, as the file counts them.
+#[derive(Default, Serialize)]
+struct TaskCounts {
+    total_tasks: usize,
+    completed: usize,
+    pending: usize,
+    failed: usize,
+    skipped: usize,
+}
+
+fn count_tasks(plan: &Plan) -> TaskCounts {
+    let mut counts = TaskCounts::default();
     for task in plan.all_tasks() {
+        counts.total_tasks += 1;
         *match task.state {
-            State::Accepted | State::Done => &mut completed,
-            State::Failed(_) => &mut failed,
-            State::Skipped => &mut skipped,
-            State::Pending | State::Running | State::Blocked(_) | State::Killed(_) => &mut pending,
+            State::Accepted | State::Done => &mut counts.completed,
+            State::Failed(_) => &mut counts.failed,
+            State::Skipped => &mut counts.skipped,
+            State::Pending | State::Running | State::Blocked(_) | State::Killed(_) => {
+                &mut counts.pending
+            }
         } += 1;
     }
-    let total = completed + pending + failed + skipped;
-    json!({
-        "total_tasks": total, "completed": completed, "pending": pending, "failed": failed,
-        "skipped": skipped,
-    })
+    counts
 }
 
 const HEAD: &str = "{\n  \"generated_at\": ";
@@ -120,7 +129,7 @@ fn our_entries(text: &str) -> Option<&str> {
     whole.then_some(body)
 }
 
-fn assemble(body: &str, entries: &[ProgressEntry], summary: &Value, at: &str) -> String {
+fn assemble(body: &str, entries: &[ProgressEntry], counts: &TaskCounts, at: &str) -> String {
     let mut body = body.to_owned();
     for entry in entries {
         let line = json!(entry).to_string();
@@ -139,8 +148,8 @@ fn assemble(body: &str, entries: &[ProgressEntry], summary: &Value, at: &str) ->
         }
     }
     let last = if body.is_empty() { "" } else { "\n  " };
-    let at = Value::from(at);
-    format!("{HEAD}{at},\n  \"plan_summary\": {summary},\n{ENTRIES}{body}{last}{TAIL}")
+    let (at, counts) = (Value::from(at), json!(counts));
+    format!("{HEAD}{at},\n  \"plan_summary\": {counts},\n{ENTRIES}{body}{last}{TAIL}")
 }
 
 /// How the line of an entry begins.
@@ -153,14 +162,14 @@ fn key_of(entry: &ProgressEntry) -> String {
 fn edit(
     text: &str,
     entries: &[ProgressEntry],
-    summary: Value,
+    counts: &TaskCounts,
     at: &str,
 ) -> Result<String, JsonError> {
     let root = json::parse_file(text)?;
     let editor = Editor::new(text, &root);
     let mut members = vec![
         MemberChange::Set("generated_at".into(), at.into()),
-        MemberChange::Set("plan_summary".into(), summary),
+        MemberChange::Set("plan_summary".into(), json!(counts)),
     ];
     let mut splices = Vec::new();
     match root.get("entries") {

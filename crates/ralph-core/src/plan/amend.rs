@@ -10,6 +10,7 @@ use super::input::TaskInput;
 use super::model::{Id, Plan, State, Task};
 use super::verbs;
 use crate::format::{Codec, EditError};
+use crate::handoff::PlanAmendment;
 use crate::text::{clip, one_line};
 
 /// Most amendments of one attempt; a longer list in a handoff is refused as a whole.
@@ -100,7 +101,7 @@ impl std::fmt::Display for AmendmentOutcome {
 pub fn amend(
     codec: &dyn Codec,
     text: &str,
-    amendments: &[Value],
+    amendments: &[PlanAmendment],
     by: Amender<'_>,
     random: &mut dyn FnMut() -> String,
 ) -> Result<(String, Vec<AmendmentOutcome>), EditError> {
@@ -110,13 +111,14 @@ pub fn amend(
     let mut outcomes = Vec::with_capacity(amendments.len());
     for amendment in amendments {
         let plan = codec.parse(&text)?;
-        let id = amendment["task_id"].as_str().or(amendment["task"]["id"].as_str()).map(Id::new);
+        let new_id = || amendment.task.as_ref().and_then(|task| task["id"].as_str());
+        let id = amendment.task_id.as_deref().or_else(new_id).map(Id::new);
         let mut outcome = AmendmentOutcome {
-            action: amendment["action"].as_str().unwrap_or("?").to_owned(),
+            action: amendment.action.clone(),
             name: id.as_ref().and_then(|id| plan.task(id)).map_or("", |task| &task.name).to_owned(),
             id,
             fields: Vec::new(),
-            reason: amendment["reason"].as_str().map(str::to_owned),
+            reason: amendment.reason.clone(),
             refused: None,
         };
         let decided = if too_many {
@@ -135,7 +137,7 @@ pub fn amend(
             Ok((next, edits)) => {
                 text = next;
                 room -= 1;
-                let changed = amendment["changes"].as_object();
+                let changed = amendment.changes.as_ref().and_then(Value::as_object);
                 outcome.fields = changed.into_iter().flat_map(|c| c.keys().cloned()).collect();
                 if let Some(Edit::AddTask { task, .. }) = edits.first() {
                     outcome.id = Some(task.id.clone());
@@ -153,26 +155,26 @@ pub fn amend(
 fn judge(
     plan: &Plan,
     codec: &dyn Codec,
-    amendment: &Value,
+    amendment: &PlanAmendment,
     by: Amender<'_>,
     random: &mut dyn FnMut() -> String,
 ) -> Result<Vec<Edit>, String> {
-    match amendment["action"].as_str() {
-        Some("add") => judge_add(plan, codec, amendment, random),
-        Some("modify") => judge_modify(plan, amendment, by.current),
-        Some("remove") => judge_remove(plan, amendment, by.current, by.at),
-        Some(other) => Err(format!("unknown action `{other}`; known are add, modify, remove")),
-        None => Err("an amendment needs an `action`: add, modify or remove".into()),
+    match amendment.action.as_str() {
+        "add" => judge_add(plan, codec, amendment, random),
+        "modify" => judge_modify(plan, amendment, by.current),
+        "remove" => judge_remove(plan, amendment, by.current, by.at),
+        other => Err(format!("unknown action `{other}`; known are add, modify, remove")),
     }
 }
 
 fn judge_add(
     plan: &Plan,
     codec: &dyn Codec,
-    amendment: &Value,
+    amendment: &PlanAmendment,
     random: &mut dyn FnMut() -> String,
 ) -> Result<Vec<Edit>, String> {
-    let object = amendment["task"].as_object().ok_or("`add` needs a `task`")?;
+    let object = amendment.task.as_ref().and_then(Value::as_object);
+    let object = object.ok_or("`add` needs a `task`")?;
     let input = TaskInput::from_object(object).map_err(|e| e.0)?;
     if input.name.as_deref().is_none_or(|n| n.trim().is_empty()) {
         return Err("a new task needs a title".into());
@@ -181,8 +183,7 @@ fn judge_add(
         return Err("a new task needs a description".into());
     }
     let mut edits = add::add(plan, codec, &[input], random).map_err(|e| e.to_string())?;
-    if let Some(id) = amendment["after"].as_str() {
-        let id = Id::new(id);
+    if let Some(id) = amendment.after.as_deref().map(Id::new) {
         plan.task(&id).ok_or_else(|| format!("`after` names {id}, which does not exist"))?;
         if let Some(Edit::AddTask { after, .. }) = edits.first_mut() {
             *after = Some(id);
@@ -191,9 +192,14 @@ fn judge_add(
     Ok(edits)
 }
 
-fn judge_modify(plan: &Plan, amendment: &Value, current: Option<&Id>) -> Result<Vec<Edit>, String> {
+fn judge_modify(
+    plan: &Plan,
+    amendment: &PlanAmendment,
+    current: Option<&Id>,
+) -> Result<Vec<Edit>, String> {
     let task = named(plan, amendment)?;
-    let changes = amendment["changes"].as_object().ok_or("`modify` needs `changes`")?;
+    let changes = amendment.changes.as_ref().and_then(Value::as_object);
+    let changes = changes.ok_or("`modify` needs `changes`")?;
     let mut new = task.clone();
     if let Some(status) = changes.get("status") {
         new.state = judge_status(task, status, current)?;
@@ -242,7 +248,7 @@ fn judge_status(task: &Task, status: &Value, current: Option<&Id>) -> Result<Sta
 
 fn judge_remove(
     plan: &Plan,
-    amendment: &Value,
+    amendment: &PlanAmendment,
     current: Option<&Id>,
     at: &str,
 ) -> Result<Vec<Edit>, String> {
@@ -250,13 +256,13 @@ fn judge_remove(
     if current == Some(&task.id) {
         return Err("the current task cannot remove itself".into());
     }
-    let reason = amendment["reason"].as_str();
+    let reason = amendment.reason.as_deref();
     let edits = verbs::delete(plan, &task.id, reason, at).map_err(|e| e.to_string())?;
     debug_assert!(matches!(edits[..], [Edit::Retire { how: Retirement::Deleted, .. }]));
     Ok(edits)
 }
 
-fn named<'p>(plan: &'p Plan, amendment: &Value) -> Result<&'p Task, String> {
-    let id = amendment["task_id"].as_str().ok_or("the amendment needs a `task_id`")?;
+fn named<'p>(plan: &'p Plan, amendment: &PlanAmendment) -> Result<&'p Task, String> {
+    let id = amendment.task_id.as_deref().ok_or("the amendment needs a `task_id`")?;
     plan.task(&Id::new(id)).ok_or_else(|| format!("no task {id}"))
 }

@@ -5,7 +5,7 @@ use super::markdown::{body, code, one_line};
 use super::material::Material;
 use super::section::Section;
 use super::templates::{Template, TemplateError, Templates};
-use super::values::Values;
+use super::values::coding_values;
 use crate::config::Mode;
 use crate::format::Format;
 use crate::text::clip;
@@ -14,14 +14,6 @@ use crate::text::clip;
 const LONGEST_ID: usize = 200;
 const LONGEST_TITLE: usize = 200;
 
-/// Why there is no prompt.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PromptError {
-    /// A template that somebody changed does not work with these values.
-    #[error(transparent)]
-    Template(#[from] TemplateError),
-}
-
 /// The prompt for this material, of at most `budget` tokens.
 ///
 /// Only when a budget is too small for the first lines of the task alone is it not kept.
@@ -29,9 +21,8 @@ pub fn assemble(
     material: &Material,
     templates: &Templates,
     budget: usize,
-) -> Result<Prompt, PromptError> {
-    let values = Values::of(material);
-    let values = templates.values(&values);
+) -> Result<Prompt, TemplateError> {
+    let values = coding_values(material);
     let render = |template: Template| templates.render(template, &values);
     let whole = || vec![material.whole_file.clone()];
     let mut others = Vec::new();
@@ -71,8 +62,8 @@ pub fn prepared(
     material: &Material,
     templates: &Templates,
     text: &str,
-) -> Result<String, PromptError> {
-    let values = templates.values(&Values::of(material));
+) -> Result<String, TemplateError> {
+    let values = coding_values(material);
     let conditions = body(&templates.render(Template::Conditions, &values)?);
     let header = Section::CurrentTask.header();
     let first = format!("{}\n\n{conditions}\n", head(material));

@@ -68,7 +68,6 @@ impl Prompt {
 /// A section with its text.
 pub(super) struct Part {
     pub(super) section: Section,
-    /// Without its header.
     pub(super) body: String,
     pub(super) sources: Vec<String>,
 }

@@ -1,37 +1,29 @@
 //! The fields of an answer in a few lines, made from its JSON Schema so that the two cannot differ.
 
-use serde::Serialize;
+use minijinja::context;
+use minijinja::value::Value as Fields;
+use schemars::JsonSchema;
 use serde_json::Value;
 
-use crate::handoff;
-
-#[derive(Debug, Serialize)]
-pub(crate) struct Field {
-    name: String,
-    /// `[{planned, actual, reason}]`
-    shape: String,
-    about: String,
-    required: bool,
+pub(super) fn fields_of<T: JsonSchema>() -> Fields {
+    fields_in(&schemars::schema_for!(T).to_value())
 }
 
-/// The fields of a handoff, in order.
-pub(super) fn of_handoff() -> Vec<Field> {
-    of_schema(&handoff::schema())
-}
-
-/// The fields of an answer that has this schema, in order.
-pub(crate) fn of_schema(schema: &Value) -> Vec<Field> {
+/// The fields of an answer with this schema, in order: `name`, `shape` (as in
+/// `[{planned, actual, reason}]`), `about` and `required`.
+pub(super) fn fields_in(schema: &Value) -> Fields {
     let required = |name: &str| {
         schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name))
     };
-    let Some(properties) = schema["properties"].as_object() else { return Vec::new() };
-    let field = |(name, property): (&String, &Value)| Field {
-        name: name.clone(),
-        shape: shape(property, schema),
-        about: property["description"].as_str().unwrap_or_default().to_owned(),
-        required: required(name),
+    let field = |(name, property): (&String, &Value)| {
+        context! {
+            name,
+            shape => shape(property, schema),
+            about => property["description"].as_str().unwrap_or_default(),
+            required => required(name),
+        }
     };
-    properties.iter().map(field).collect()
+    schema["properties"].as_object().into_iter().flatten().map(field).collect()
 }
 
 /// The shape of a property, one level deep: deeper ones do not occur.

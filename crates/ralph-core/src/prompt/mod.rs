@@ -30,15 +30,14 @@ mod templates;
 mod values;
 mod words;
 
-pub use assemble::{PromptError, assemble, prepared, skills_beside};
+pub use assemble::{assemble, prepared, skills_beside};
 pub use budget::{LeftOut, Prompt, PromptSize, tokens};
-pub(crate) use fields::{Field, of_schema};
 pub use material::{Material, PastHandoff, Rejection, Setback, Skill, Spec};
 pub use role_values::ROLE_VARIABLES;
-pub(crate) use role_values::RoleValues;
+pub(crate) use role_values::role_values;
 pub use section::Section;
 pub use stage_values::STAGE_VARIABLES;
-pub(crate) use stage_values::{StageSpec, StageValues, TemplateItem};
+pub(crate) use stage_values::{item_values, stage_values};
 pub use templates::{TEMPLATES, Template, TemplateError, Templates};
 pub use values::VARIABLES;
 

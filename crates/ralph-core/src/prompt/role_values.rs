@@ -3,12 +3,15 @@
 //! A template holds instructions. What a role works on (the manifest, the handoffs, why the last
 //! update was undone) comes after it and is no part of it, so no override can lose it.
 
-use serde::Serialize;
+use minijinja::context;
+use minijinja::value::Value;
+use schemars::JsonSchema;
 
-use super::fields::Field;
+use super::fields::fields_of;
 use super::markdown::code;
 use super::section::Section;
-use super::stage_values::TemplateItem;
+use super::stage_values::item_values;
+use crate::handoff::Handoff;
 use crate::memory::index::{Category, JSON_FILE, MARKDOWN_FILE};
 
 /// The variables of these templates, and what they hold.
@@ -24,52 +27,29 @@ pub const ROLE_VARIABLES: [(&str, &str); 9] = [
     ("pass", "the name of the pass; empty in other roles"),
 ];
 
-#[derive(Debug, Serialize)]
-pub(crate) struct RoleValues {
-    pub(crate) iteration: u32,
-    pub(crate) task: TemplateItem,
-    pub(crate) index_md: String,
-    pub(crate) index_json: String,
-    pub(crate) prompt_file: String,
-    pub(crate) headers: Vec<String>,
-    pub(crate) categories: Vec<CategoryValues>,
-    pub(crate) fields: Vec<Field>,
-    pub(crate) pass: String,
-}
-
-#[derive(Debug, Serialize)]
-pub(crate) struct CategoryValues {
-    heading: &'static str,
-    kind: &'static str,
-}
-
-impl RoleValues {
-    /// What all roles see. The prompt's file, headers and the pass are empty.
-    pub(crate) fn new(iteration: u32, task: TemplateItem, fields: Vec<Field>) -> Self {
-        let category = |c: Category| CategoryValues { heading: c.heading(), kind: c.kind() };
-        Self {
-            iteration,
-            task,
-            index_md: code(MARKDOWN_FILE),
-            index_json: code(JSON_FILE),
-            prompt_file: String::new(),
-            headers: Vec::new(),
-            categories: Category::ALL.map(category).into(),
-            fields,
-            pass: String::new(),
-        }
+/// What all roles see, with the fields of the answer `T`. The prompt's file, headers and the pass are
+/// empty: the roles that have them put them in.
+pub(crate) fn role_values<T: JsonSchema>(iteration: u32, task: Value) -> Value {
+    let category = |c: Category| context! { heading => c.heading(), kind => c.as_str() };
+    context! {
+        iteration,
+        task,
+        index_md => code(MARKDOWN_FILE),
+        index_json => code(JSON_FILE),
+        prompt_file => "",
+        headers => Vec::<Value>::new().into_iter().collect::<Value>(),
+        categories => Category::ALL.into_iter().map(category).collect::<Value>(),
+        fields => fields_of::<T>(),
+        pass => "",
     }
+}
 
-    pub(super) fn sample() -> Self {
-        Self {
-            prompt_file: code(".ralph/context/prepared-prompt.md"),
-            headers: vec![code(&Section::CurrentTask.header())],
-            pass: "review".to_owned(),
-            ..Self::new(
-                3,
-                TemplateItem::new("t-1a2b", "Parse the header"),
-                super::fields::of_handoff(),
-            )
-        }
+/// A value for every variable.
+pub(super) fn sample_role_values() -> Value {
+    context! {
+        prompt_file => code(".ralph/context/prepared-prompt.md"),
+        headers => [code(&Section::CurrentTask.header())].into_iter().collect::<Value>(),
+        pass => "review",
+        ..role_values::<Handoff>(3, item_values("t-1a2b", "Parse the header"))
     }
 }

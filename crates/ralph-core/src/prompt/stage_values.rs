@@ -3,11 +3,14 @@
 //! A template holds instructions. What a stage works on (the spec, the task, the diff, the log) comes
 //! after it and is no part of it, so no override can lose it.
 
-use serde::Serialize;
+use minijinja::context;
+use minijinja::value::Value;
+use schemars::JsonSchema;
 
-use super::fields::Field;
+use super::fields::fields_of;
 use super::markdown::{code, one_line};
 use crate::format::Format;
+use crate::handoff::Handoff;
 
 /// The variables of these templates, and what they hold.
 pub const STAGE_VARIABLES: [(&str, &str); 5] = [
@@ -21,48 +24,28 @@ pub const STAGE_VARIABLES: [(&str, &str); 5] = [
     ("task_fields", "of a new task in the answer: a list of `name`, `shape`, `about`, `required`"),
 ];
 
-#[derive(Debug, Serialize)]
-pub(crate) struct StageValues {
-    pub(crate) spec: StageSpec,
-    pub(crate) item: TemplateItem,
-    pub(crate) format: &'static str,
-    pub(crate) fields: Vec<Field>,
-    pub(crate) task_fields: Vec<Field>,
-}
-
-#[derive(Debug, Default, Serialize)]
-pub(crate) struct StageSpec {
-    name: String,
-    file: String,
-}
-
-impl StageSpec {
-    pub(crate) fn new(name: &str, file: Option<&str>) -> Self {
-        Self { name: one_line(name), file: file.map(code).unwrap_or_default() }
+/// What a stage sees whose answer is a `T` and whose new tasks are `N`.
+pub(crate) fn stage_values<T: JsonSchema, N: JsonSchema>(
+    spec: &str,
+    file: Option<&str>,
+    item: Value,
+) -> Value {
+    context! {
+        spec => context! { name => one_line(spec), file => file.map(code).unwrap_or_default() },
+        item,
+        format => Format::Jsonl.file_name(),
+        fields => fields_of::<T>(),
+        task_fields => fields_of::<N>(),
     }
 }
 
 /// The task or issue at hand.
-#[derive(Debug, Default, Serialize)]
-pub(crate) struct TemplateItem {
-    id: String,
-    title: String,
+pub(crate) fn item_values(id: &str, title: &str) -> Value {
+    context! { id => code(id), title => one_line(title) }
 }
 
-impl TemplateItem {
-    pub(crate) fn new(id: &str, title: &str) -> Self {
-        Self { id: code(id), title: one_line(title) }
-    }
-}
-
-impl StageValues {
-    pub(super) fn sample() -> Self {
-        Self {
-            spec: StageSpec::new("header.md", Some("ralph/specs/header.md")),
-            item: TemplateItem::new("t-1a2b", "Parse the header"),
-            format: Format::Jsonl.file_name(),
-            fields: super::fields::of_handoff(),
-            task_fields: super::fields::of_handoff(),
-        }
-    }
+/// A value for every variable.
+pub(super) fn sample_stage_values() -> Value {
+    let item = item_values("t-1a2b", "Parse the header");
+    stage_values::<Handoff, Handoff>("header.md", Some("ralph/specs/header.md"), item)
 }

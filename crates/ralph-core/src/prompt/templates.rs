@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::{Serde, Value};
+use minijinja::value::Value;
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
-use super::role_values::{ROLE_VARIABLES, RoleValues};
-use super::stage_values::{STAGE_VARIABLES, StageValues};
-use super::values::{VARIABLES, Values};
+use super::role_values::{ROLE_VARIABLES, sample_role_values};
+use super::stage_values::{STAGE_VARIABLES, sample_stage_values};
+use super::values::{VARIABLES, coding_values};
 use super::{markdown, sample};
 use crate::text::nearest;
 
@@ -96,31 +96,40 @@ impl Template {
         TEMPLATES.iter().copied().find(|t| t.file_name() == name)
     }
 
-    /// Whether it is for a stage of construct.
-    fn is_of_stage(self) -> bool {
-        use Template::{Decompose, Investigate, Plan, Verify, VerifySpec};
-        matches!(self, Plan | Investigate | Verify | VerifySpec | Decompose)
-    }
-
     /// The variables that it sees, and what they hold.
     pub fn variables(self) -> &'static [(&'static str, &'static str)] {
-        match self {
-            Self::Indexer | Self::ContextPrep | Self::ContextPost | Self::Review => &ROLE_VARIABLES,
-            template if template.is_of_stage() => &STAGE_VARIABLES,
-            _ => &VARIABLES,
+        match self.audience() {
+            Audience::Role => &ROLE_VARIABLES,
+            Audience::Stage => &STAGE_VARIABLES,
+            Audience::Coding => &VARIABLES,
         }
     }
 
     /// A value for each of them.
     fn sample(self) -> Value {
-        match self {
-            Self::Indexer | Self::ContextPrep | Self::ContextPost | Self::Review => {
-                Value::from(Serde(RoleValues::sample()))
-            }
-            template if template.is_of_stage() => Value::from(Serde(StageValues::sample())),
-            _ => Value::from(Serde(Values::of(&sample::full()))),
+        match self.audience() {
+            Audience::Role => sample_role_values(),
+            Audience::Stage => sample_stage_values(),
+            Audience::Coding => coding_values(&sample::full()),
         }
     }
+
+    fn audience(self) -> Audience {
+        match self {
+            Self::Indexer | Self::ContextPrep | Self::ContextPost | Self::Review => Audience::Role,
+            Self::Plan | Self::Investigate | Self::Verify | Self::VerifySpec | Self::Decompose => {
+                Audience::Stage
+            }
+            _ => Audience::Coding,
+        }
+    }
+}
+
+/// Whose prompts a template is for, which decides about its variables.
+enum Audience {
+    Coding,
+    Role,
+    Stage,
 }
 
 /// What is wrong with a template.
@@ -203,46 +212,22 @@ impl Templates {
         self.files.get(&template).map(String::as_str)
     }
 
-    /// The variables as the template language wants them.
-    pub(super) fn values(&self, values: &Values) -> Value {
-        Value::from(Serde(values))
-    }
-
-    /// A template of another role with these values in it.
-    pub(crate) fn role(
-        &self,
-        template: Template,
-        values: &RoleValues,
-    ) -> Result<String, TemplateError> {
-        self.render(template, &Value::from(Serde(values)))
-    }
-
-    /// A template of a stage with these values in it.
-    pub(crate) fn stage(
-        &self,
-        template: Template,
-        values: &StageValues,
-    ) -> Result<String, TemplateError> {
-        self.render(template, &Value::from(Serde(values)))
-    }
-
     /// The text of a file that is no override, as a template of another role.
     pub(crate) fn own(
         &self,
         file: &str,
         text: &str,
-        values: &RoleValues,
+        values: Value,
     ) -> Result<String, TemplateError> {
         if text.len() > LONGEST {
             return Err(too_long(file));
         }
-        let values = Value::from(Serde(values));
         let rendered = self.environment.render_named_str(file, text, values);
         rendered.map_err(|error| explain(file, &ROLE_VARIABLES, &error))
     }
 
     /// A template with these values in it.
-    pub(super) fn render(
+    pub(crate) fn render(
         &self,
         template: Template,
         values: &Value,
@@ -285,7 +270,6 @@ fn too_long(file: &str) -> TemplateError {
     TemplateError { file: file.to_owned(), line: 1, message }
 }
 
-/// Whether `task.title` leads somewhere.
 fn is_known(path: &str, sample: &Value) -> bool {
     let mut names = path.split('.');
     let Some(first) = names.next() else { return false };

@@ -1,7 +1,9 @@
-use super::role_values::RoleValues;
+use std::collections::BTreeSet;
+
+use super::role_values::sample_role_values;
 use super::sample::full;
-use super::stage_values::StageValues;
-use super::values::Values;
+use super::stage_values::sample_stage_values;
+use super::values::coding_values;
 use super::*;
 
 fn replaced(template: Template, text: &str) -> Result<Templates, String> {
@@ -19,14 +21,15 @@ fn every_embedded_template_works() {
 
 #[test]
 fn every_variable_is_documented_and_every_documented_one_exists() {
-    let coding = serde_json::to_value(Values::of(&full())).unwrap();
-    let roles = serde_json::to_value(RoleValues::sample()).unwrap();
-    let stages = serde_json::to_value(StageValues::sample()).unwrap();
+    let coding = serde_json::to_value(coding_values(&full())).unwrap();
+    let roles = serde_json::to_value(sample_role_values()).unwrap();
+    let stages = serde_json::to_value(sample_stage_values()).unwrap();
     for (values, documented) in
         [(coding, &VARIABLES[..]), (roles, &ROLE_VARIABLES[..]), (stages, &STAGE_VARIABLES[..])]
     {
-        let names: Vec<&String> = values.as_object().unwrap().keys().collect();
-        assert_eq!(names, documented.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+        let names: BTreeSet<&str> =
+            values.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(names, documented.iter().map(|(name, _)| *name).collect());
         for (name, what) in documented {
             let value = &values[name];
             let value = value.get(0).unwrap_or(value);

@@ -1,13 +1,15 @@
 //! The variables that templates see: every one is always there, and every text is already safe to
 //! stand where it is put.
 
-use serde::Serialize;
+use minijinja::context;
+use minijinja::value::Value;
 
-use super::fields::{self, Field};
+use super::fields::fields_in;
 use super::markdown::{code, fenced, item, one_line, under};
-use super::material::{Material, Rejection, Setback};
+use super::material::{Material, PastHandoff, Rejection, Setback};
+use crate::format::progress::Attempt;
 use crate::gate::{Gate, GateCheck, Need};
-use crate::handoff::Handoff;
+use crate::handoff::{self, Constraint, Handoff, Unfinished};
 use crate::text::clip;
 
 /// Characters of what went wrong with an attempt other than by a gate.
@@ -58,152 +60,38 @@ pub const VARIABLES: [(&str, &str); 20] = [
     ("handoff_fields", "the fields of a handoff: a list of `name`, `shape`, `about`, `required`"),
 ];
 
-#[derive(Debug, Serialize)]
-pub(super) struct Values {
-    format: &'static str,
-    plan_file: String,
-    mode: &'static str,
-    task: TaskValues,
-    spec: SpecValues,
-    completed: Vec<String>,
-    completed_more: usize,
-    gates: Vec<GateValues>,
-    gate_failures: Vec<GateFailureValues>,
-    setbacks: Vec<SetbackValues>,
-    rejections: Vec<Rejection>,
-    handoff: HandoffValues,
-    constraints: Vec<ConstraintValues>,
-    decisions: Vec<String>,
-    partial: PartialValues,
-    operator_notes: Vec<String>,
-    dirty_files: Vec<String>,
-    dirty_more: usize,
-    recent_attempts: Vec<AttemptValues>,
-    handoff_fields: Vec<Field>,
-}
-
-#[derive(Debug, Serialize)]
-struct TaskValues {
-    id: String,
-    title: String,
-    description: String,
-    phase: String,
-    criteria: Vec<String>,
-    libraries: Vec<String>,
-    needs_docs: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct SpecValues {
-    name: String,
-    file: String,
-    context: String,
-}
-
-#[derive(Debug, Serialize)]
-struct GateValues {
-    name: String,
-    command: String,
-    required: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct GateFailureValues {
-    name: String,
-    command: String,
-    ending: String,
-    failing: Vec<String>,
-    output: String,
-    log: String,
-}
-
-#[derive(Debug, Serialize)]
-struct SetbackValues {
-    happened: &'static str,
-    detail: String,
-    advice: &'static str,
-    log: String,
-}
-
-#[derive(Debug, Default, Serialize)]
-struct HandoffValues {
-    number: u64,
-    file: String,
-    task_id: String,
-    summary: String,
-    freeform: String,
-    complete: bool,
-    synthetic: bool,
-    discarded: String,
-}
-
-#[derive(Debug, Serialize)]
-struct ConstraintValues {
-    constraint: String,
-    impact: String,
-    workaround: String,
-}
-
-#[derive(Debug, Default, Serialize)]
-struct PartialValues {
-    summary: String,
-    left: Vec<LeftValues>,
-}
-
-#[derive(Debug, Serialize)]
-struct LeftValues {
-    item: String,
-    reason: String,
-}
-
-#[derive(Debug, Serialize)]
-struct AttemptValues {
-    iteration: u32,
-    tried: String,
-    result: String,
-    next: String,
-}
-
-impl Values {
-    /// The values of this material.
-    pub(super) fn of(material: &Material) -> Self {
-        let latest = material.handoff.as_ref();
-        let past = latest.map(|h| &h.handoff);
-        Self {
-            format: material.format.file_name(),
-            plan_file: code(&material.plan_file),
-            mode: material.mode.as_str(),
-            task: task(material),
-            spec: SpecValues {
-                name: one_line(&material.spec.name),
-                file: one_line(&material.spec.file),
-                context: under(&material.spec.context, 3),
-            },
-            completed: newest(&material.completed, NAMES).iter().map(|t| one_line(t)).collect(),
-            completed_more: material.completed.len().saturating_sub(NAMES),
-            gates: material.gates.iter().map(gate).collect(),
-            gate_failures: material.gate_failures.iter().map(gate_failure).collect(),
-            setbacks: material.setbacks.iter().map(setback).collect(),
-            rejections: newest(&material.rejections, ENTRIES).iter().map(rejection).collect(),
-            handoff: latest.map_or_else(HandoffValues::default, |past| HandoffValues {
-                number: past.number,
-                file: code(&past.file),
-                task_id: code(&past.handoff.task_completed.task_id),
-                summary: one_line(&past.handoff.summary),
-                freeform: under(&past.handoff.freeform, 3),
-                complete: past.handoff.task_completed.fully_complete,
-                synthetic: past.handoff.synthetic,
-                discarded: short(past.handoff.discarded.as_deref().unwrap_or_default()),
-            }),
-            constraints: past.map_or_else(Vec::new, constraints),
-            decisions: past.map_or_else(Vec::new, |h| items(&h.architectural_notes)),
-            partial: material.partial.as_ref().map_or_else(PartialValues::default, partial),
-            operator_notes: items(&material.operator_notes),
-            dirty_files: material.dirty_files.iter().take(NAMES).map(|f| code(f)).collect(),
-            dirty_more: material.dirty_files.len().saturating_sub(NAMES),
-            recent_attempts: material.recent_attempts.iter().map(attempt).collect(),
-            handoff_fields: fields::of_handoff(),
-        }
+/// The values of this material.
+pub(super) fn coding_values(material: &Material) -> Value {
+    let spec = &material.spec;
+    let past = material.handoff.as_ref().map(|past| &past.handoff);
+    let completed = newest(&material.completed, NAMES);
+    let decisions = past.map_or(&[][..], |handoff| &handoff.architectural_notes);
+    let constraints = past.map_or(&[][..], |handoff| &handoff.constraints_discovered);
+    context! {
+        format => material.format.file_name(),
+        plan_file => code(&material.plan_file),
+        mode => material.mode.as_str(),
+        task => task(material),
+        spec => context! {
+            name => one_line(&spec.name),
+            file => one_line(&spec.file),
+            context => under(&spec.context, 3),
+        },
+        completed => completed.iter().map(|t| one_line(t)).collect::<Value>(),
+        completed_more => material.completed.len().saturating_sub(NAMES),
+        gates => material.gates.iter().map(gate).collect::<Value>(),
+        gate_failures => material.gate_failures.iter().map(gate_failure).collect::<Value>(),
+        setbacks => material.setbacks.iter().map(setback).collect::<Value>(),
+        rejections => newest(&material.rejections, ENTRIES).iter().map(rejection).collect::<Value>(),
+        handoff => past_handoff(material.handoff.as_ref()),
+        constraints => constraints.iter().map(constraint).collect::<Value>(),
+        decisions => items(decisions),
+        partial => partial(material.partial.as_ref()),
+        operator_notes => items(&material.operator_notes),
+        dirty_files => material.dirty_files.iter().take(NAMES).map(|f| code(f)).collect::<Value>(),
+        dirty_more => material.dirty_files.len().saturating_sub(NAMES),
+        recent_attempts => material.recent_attempts.iter().map(attempt).collect::<Value>(),
+        handoff_fields => fields_in(&handoff::schema()),
     }
 }
 
@@ -211,7 +99,7 @@ fn newest<T>(all: &[T], most: usize) -> &[T] {
     all.get(all.len().saturating_sub(most)..).unwrap_or_default()
 }
 
-fn items(texts: &[String]) -> Vec<String> {
+fn items(texts: &[String]) -> Value {
     texts.iter().map(|t| item(t)).collect()
 }
 
@@ -219,73 +107,88 @@ fn short(text: &str) -> String {
     clip(&one_line(text), ENTRY)
 }
 
-fn task(material: &Material) -> TaskValues {
+fn task(material: &Material) -> Value {
     let task = &material.task;
-    TaskValues {
-        id: code(task.id.as_str()),
-        title: one_line(&task.name),
-        description: under(task.notes.as_deref().unwrap_or_default(), 3),
-        phase: one_line(task.phase.as_deref().unwrap_or_default()),
-        criteria: items(material.criteria()),
-        libraries: task.libraries.iter().map(|l| one_line(l)).collect(),
-        needs_docs: task.needs_docs,
+    context! {
+        id => code(task.id.as_str()),
+        title => one_line(&task.name),
+        description => under(task.notes.as_deref().unwrap_or_default(), 3),
+        phase => one_line(task.phase.as_deref().unwrap_or_default()),
+        criteria => items(material.criteria()),
+        libraries => task.libraries.iter().map(|l| one_line(l)).collect::<Value>(),
+        needs_docs => task.needs_docs,
     }
 }
 
-fn gate(gate: &Gate) -> GateValues {
-    let (name, command) = (one_line(&gate.name), code(&gate.command));
-    GateValues { name, command, required: gate.need == Need::Required }
-}
-
-fn gate_failure(gate: &GateCheck) -> GateFailureValues {
-    GateFailureValues {
-        name: one_line(&gate.name),
-        command: code(&gate.command),
-        ending: one_line(&gate.ending.describe()),
-        failing: gate.new_failures().iter().map(|f| one_line(f)).collect(),
-        output: fenced(&gate.excerpt),
-        log: gate.log.as_deref().map(code).unwrap_or_default(),
+fn gate(gate: &Gate) -> Value {
+    context! {
+        name => one_line(&gate.name),
+        command => code(&gate.command),
+        required => gate.need == Need::Required,
     }
 }
 
-fn setback(setback: &Setback) -> SetbackValues {
-    SetbackValues {
-        happened: setback.failure.kind.happened(),
-        detail: clip(&one_line(&setback.failure.message), SETBACK),
-        advice: setback.failure.kind.advice(),
-        log: setback.log.as_deref().map(code).unwrap_or_default(),
+fn gate_failure(gate: &GateCheck) -> Value {
+    context! {
+        name => one_line(&gate.name),
+        command => code(&gate.command),
+        ending => one_line(&gate.ending.describe()),
+        failing => gate.new_failures().iter().map(|f| one_line(f)).collect::<Value>(),
+        output => fenced(&gate.excerpt),
+        log => gate.log.as_deref().map(code).unwrap_or_default(),
     }
 }
 
-fn rejection(rejection: &Rejection) -> Rejection {
-    Rejection { tried: short(&rejection.tried), why: short(&rejection.why) }
-}
-
-fn constraints(handoff: &Handoff) -> Vec<ConstraintValues> {
-    let one = |c: &crate::handoff::Constraint| ConstraintValues {
-        constraint: one_line(&c.constraint),
-        impact: one_line(&c.impact),
-        workaround: one_line(c.workaround.as_deref().unwrap_or_default()),
-    };
-    handoff.constraints_discovered.iter().map(one).collect()
-}
-
-fn partial(handoff: &Handoff) -> PartialValues {
-    let one = |u: &crate::handoff::Unfinished| LeftValues {
-        item: one_line(&u.item),
-        reason: one_line(&u.reason),
-    };
-    PartialValues {
-        summary: one_line(&handoff.task_completed.summary),
-        left: handoff.unfinished_business.iter().map(one).collect(),
+fn setback(setback: &Setback) -> Value {
+    context! {
+        happened => setback.failure.kind.happened(),
+        detail => clip(&one_line(&setback.failure.message), SETBACK),
+        advice => setback.failure.kind.advice(),
+        log => setback.log.as_deref().map(code).unwrap_or_default(),
     }
 }
 
-fn attempt(attempt: &crate::format::progress::Attempt) -> AttemptValues {
-    AttemptValues {
-        iteration: attempt.iteration,
-        tried: short(&attempt.tried),
-        result: short(&attempt.result),
-        next: short(attempt.next.as_deref().unwrap_or_default()),
+fn rejection(rejection: &Rejection) -> Value {
+    context! { tried => short(&rejection.tried), why => short(&rejection.why) }
+}
+
+fn past_handoff(past: Option<&PastHandoff>) -> Value {
+    let text = |read: fn(&PastHandoff) -> String| past.map(read).unwrap_or_default();
+    context! {
+        number => past.map_or(0, |past| past.number),
+        file => text(|past| code(&past.file)),
+        task_id => text(|past| code(&past.handoff.task_completed.task_id)),
+        summary => text(|past| one_line(&past.handoff.summary)),
+        freeform => text(|past| under(&past.handoff.freeform, 3)),
+        complete => past.is_some_and(|past| past.handoff.task_completed.fully_complete),
+        synthetic => past.is_some_and(|past| past.handoff.synthetic),
+        discarded => text(|past| short(past.handoff.discarded.as_deref().unwrap_or_default())),
+    }
+}
+
+fn constraint(found: &Constraint) -> Value {
+    context! {
+        constraint => one_line(&found.constraint),
+        impact => one_line(&found.impact),
+        workaround => one_line(found.workaround.as_deref().unwrap_or_default()),
+    }
+}
+
+fn partial(handoff: Option<&Handoff>) -> Value {
+    let left = handoff.map_or(&[][..], |handoff| &handoff.unfinished_business);
+    let one =
+        |u: &Unfinished| context! { item => one_line(&u.item), reason => one_line(&u.reason) };
+    context! {
+        summary => handoff.map(|h| one_line(&h.task_completed.summary)).unwrap_or_default(),
+        left => left.iter().map(one).collect::<Value>(),
+    }
+}
+
+fn attempt(attempt: &Attempt) -> Value {
+    context! {
+        iteration => attempt.iteration,
+        tried => short(&attempt.tried),
+        result => short(&attempt.result),
+        next => short(attempt.next.as_deref().unwrap_or_default()),
     }
 }

@@ -3,7 +3,6 @@
 use crate::cycle::FailureKind;
 
 impl FailureKind {
-    /// What happened.
     pub(super) fn happened(self) -> &'static str {
         match self {
             Self::Timeout => "it ran out of time and was ended",

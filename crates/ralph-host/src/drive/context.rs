@@ -8,8 +8,8 @@ use ralph_core::memory::roles::directive::{
     PostAction, PostDirective, PrepDirective, check, schema_of,
 };
 use ralph_core::memory::roles::{
-    AfterPrep, Judged, PREPARED_PROMPT, PostInput, PrepInput, Role, after_prep, check_prepared,
-    post_prompt, prep_prompt, required_sections,
+    AfterPrep, EndedAttempt, Judged, PREPARED_PROMPT, PostInput, PrepInput, Role, after_prep,
+    check_prepared, post_prompt, prep_prompt, required_sections,
 };
 use ralph_core::plan::{Task, verbs};
 
@@ -201,15 +201,14 @@ impl Session<'_> {
         let validation = self.report_of(begun);
         let recent = handoff_files::recent(&root, iteration.into(), RECENT);
         let undone = self.history.undone.as_ref().map(|u| u.why.clone()).unwrap_or_default();
-        let input = PostInput {
+        let attempt = EndedAttempt {
             iteration,
             task: &begun.task,
             judged,
             handoff: root.join(&handoff).exists().then_some(handoff.as_str()),
             validation_log: validation.as_deref(),
-            recent: &recent,
-            undone: &undone,
         };
+        let input = PostInput { attempt, recent: &recent, undone: &undone };
         let templates = self.templates()?;
         let prompt =
             post_prompt(&templates, &input).map_err(|e| DriveError::Prompt(e.to_string()))?;

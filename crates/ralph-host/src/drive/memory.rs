@@ -10,7 +10,7 @@ use ralph_core::memory::amendment_lines;
 use ralph_core::plan::{self, AmendmentOutcome, Plan, Task};
 use ralph_core::prompt::Material;
 
-use super::attempt::{Begun, Ended, to_value};
+use super::attempt::{Begun, Ended};
 use super::error::DriveError;
 use super::material::PromptSource;
 use super::session::Session;
@@ -96,7 +96,6 @@ impl Session<'_> {
         if handoff.plan_amendments.is_empty() {
             return Ok(None);
         }
-        let wanted: Vec<_> = handoff.plan_amendments.iter().map(to_value).collect();
         let (now, current) = (self.clock.stamp(), begun.task.id.clone());
         let used = self.plan.said(&begun.started.attempt)?.added;
         let mut outcomes = Vec::new();
@@ -105,7 +104,7 @@ impl Session<'_> {
             let mut word = || ids.word(4);
             let codec = codec(plan.format);
             let by = plan::Amender { current: Some(&current), used, at: &now };
-            let (new, made) = plan::amend(codec, text, &wanted, by, &mut word)?;
+            let (new, made) = plan::amend(codec, text, &handoff.plan_amendments, by, &mut word)?;
             outcomes = made;
             Ok(new)
         })?;

@@ -4,7 +4,9 @@ use ralph_core::answer::UnusableAnswer;
 use ralph_core::config::Pass;
 use ralph_core::cycle::{Fate, PassAnswer, PassFailure, Record};
 use ralph_core::memory::roles::directive::{Review, ReviewVerdict, schema_of};
-use ralph_core::memory::roles::{Judged, PassInput, PassPrompt, Role, pass_prompt, passes_due};
+use ralph_core::memory::roles::{
+    EndedAttempt, Judged, PassInput, PassPrompt, Role, pass_prompt, passes_due,
+};
 use serde_json::Value;
 
 use super::attempt::Begun;
@@ -113,16 +115,15 @@ impl Session<'_> {
         let handoff = handoff_files::name(begun.started.iteration.into());
         let report = self.report_of(begun);
         let files = self.last_changed.clone();
-        let input = PassInput {
-            name: &pass.name,
+        let attempt = EndedAttempt {
             iteration: begun.started.iteration,
             task: &begun.task,
             judged,
             handoff: root.join(&handoff).exists().then_some(handoff.as_str()),
             validation_log: report.as_deref(),
-            revision: revision.as_deref(),
-            files: &files,
         };
+        let input =
+            PassInput { name: &pass.name, attempt, revision: revision.as_deref(), files: &files };
         let file = pass.prompt_template.as_str();
         let own = prompt_files::own(root, file).map_err(Trouble::Pass)?;
         let prompt = match &own {

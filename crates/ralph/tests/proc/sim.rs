@@ -45,7 +45,7 @@ fn run(stage: &Stage, job: &Job) -> (Outcome, Finished, Box<dyn Reader>) {
 fn every_fault_ends_in_its_outcome_and_leaves_nobody() {
     for fault in Fault::ALL {
         let stage = Stage::new();
-        let word = fault.word();
+        let word = fault.as_str();
         let mut job = job(
             &stage,
             &format!(

@@ -6,12 +6,10 @@ use agent_client_protocol_schema::v1::{
 use serde_json::{Map, Value};
 
 use crate::backend::ToolStatus;
+use crate::backend::heard::MOST_TEXT;
 
 /// What two agents call the tool call that is a compaction.
 const COMPACTION: &str = "Compact conversation";
-/// Most bytes that are kept of what a tool gave back; the log of the run has all of it.
-const OUTPUT: usize = 64 << 10;
-
 /// What of a call has become an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Told {
@@ -160,11 +158,7 @@ fn output(raw: &Value) -> String {
 }
 
 fn shorten(text: &mut String) {
-    let mut end = text.len().min(OUTPUT);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.truncate(end);
+    text.truncate(text.floor_char_boundary(MOST_TEXT));
 }
 
 fn replace<T>(old: &mut Option<T>, new: Option<T>) {

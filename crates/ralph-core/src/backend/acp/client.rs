@@ -21,6 +21,7 @@ use super::turn::{Turn, Understood};
 use super::usage::Meter;
 use super::wire::{self, Message};
 use super::{Options, Request, Session};
+use crate::backend::heard::of_our_doing;
 use crate::backend::{
     Ending, Event, Exit, Outcome, Permissions, Reader, Spent, as_words, failure, slash,
     system_in_prompt,
@@ -371,10 +372,7 @@ impl Reader for Client {
 
     /// The exit code says nothing once the turn has ended: then it was ralph that hung up.
     fn outcome(&mut self, exit: &Exit, stderr: &str) -> Outcome {
-        if exit.ending == Ending::NotFound {
-            return Outcome::NotInstalled;
-        }
-        if let Some(outcome) = exit.stopped.and_then(Outcome::of_stop) {
+        if let Some(outcome) = of_our_doing(exit) {
             return outcome;
         }
         match &self.end {

@@ -4,10 +4,8 @@ use agent_client_protocol_schema::v1::{Error, ErrorCode};
 use serde_json::Value;
 
 use crate::backend::failure::{judge_text, status_in};
+use crate::backend::heard::{for_people, of_model};
 use crate::backend::{Ending, Outcome};
-
-/// Most characters of a message that is kept for people.
-const MESSAGE: usize = 2000;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Failure {
@@ -34,10 +32,7 @@ impl Failure {
 
 /// A failed turn, from what was said about it.
 pub(super) fn of_text(text: &str) -> Failure {
-    let message = for_people(text);
-    let outcome = judge_text(&message, None)
-        .unwrap_or_else(|| Outcome::ApiError { status: status_in(&message), message });
-    Failure::Known(outcome)
+    Failure::Known(of_model(&for_people(text), None))
 }
 
 /// An error as the answer to a request of ours. `said` is the last the agent wrote, which is often
@@ -89,8 +84,4 @@ fn text(error: &Error) -> String {
         Some(detail) if !message.contains(detail) => format!("{message}: {detail}"),
         _ => message.to_owned(),
     }
-}
-
-fn for_people(text: &str) -> String {
-    text.trim().chars().take(MESSAGE).collect()
 }

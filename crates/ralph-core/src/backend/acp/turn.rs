@@ -12,10 +12,9 @@ use serde_json::Value;
 use super::agents::{Agent, FirstWord, Tell};
 use super::call::{Call, Told};
 use super::usage::Meter;
+use crate::backend::heard::Tail;
 use crate::backend::{CompactionTrigger, Context, Event, Money, ToolStatus};
 
-/// Most characters that are kept of an answer; of a longer one its end is kept.
-const ANSWER: usize = 4 << 20;
 /// Most tool calls that are remembered at a time.
 const CALLS: usize = 1024;
 
@@ -43,7 +42,7 @@ pub(super) struct Turn {
     /// What the model can hold.
     window: Option<u64>,
     calls: BTreeMap<String, Call>,
-    answer: String,
+    answer: Tail,
     /// The id of the message that `answer` holds.
     message: Option<String>,
     /// Whether the next piece of text begins a new message.
@@ -65,7 +64,7 @@ impl Turn {
             meter,
             window: None,
             calls: BTreeMap::new(),
-            answer: String::new(),
+            answer: Tail::default(),
             message: None,
             apart: true,
             last_piece: String::new(),
@@ -92,7 +91,7 @@ impl Turn {
 
     /// The last message of the answer.
     pub(super) fn answer(&self) -> &str {
-        &self.answer
+        self.answer.as_str()
     }
 
     /// An update from before the prompt: only where its totals stand is of interest, as the rest is
@@ -172,12 +171,11 @@ impl Turn {
         let message = chunk.message_id.as_ref().map(|id| &*id.0);
         let other = message.is_some() && message != self.message.as_deref();
         if self.apart || note || other {
-            self.answer.clear();
+            self.answer.set("");
             self.message = message.map(str::to_owned);
         }
         self.apart = note;
-        self.answer.push_str(text);
-        keep_end(&mut self.answer);
+        self.answer.push(text);
         text.clone_into(&mut self.last_piece);
         events.push(Event::Text(text.to_owned()));
         Understood::Yes
@@ -289,7 +287,7 @@ impl Turn {
         events: &mut Vec<Event>,
     ) -> Option<String> {
         let failure = match self.agent.tell {
-            Tell::ThreadStatus if self.system_error => Some(self.answer.clone()),
+            Tell::ThreadStatus if self.system_error => Some(self.answer().to_owned()),
             Tell::ErrorText
                 if response.usage.is_none() && self.last_piece.starts_with("Error: ") =>
             {
@@ -325,16 +323,5 @@ fn text_of(chunk: &ContentChunk) -> Option<&str> {
     match &chunk.content {
         ContentBlock::Text(text) => Some(&text.text),
         _ => None,
-    }
-}
-
-/// Cuts the beginning off a text that has grown too long.
-fn keep_end(text: &mut String) {
-    if text.len() > ANSWER {
-        let mut cut = text.len() - ANSWER / 2;
-        while !text.is_char_boundary(cut) {
-            cut += 1;
-        }
-        text.drain(..cut);
     }
 }

@@ -9,12 +9,20 @@ use serde_json::{Map, Value, json};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Message {
     /// It asks something and waits.
-    Request { id: Value, method: String, params: Value },
-    /// It tells something.
-    Notification { method: String, params: Value },
+    Request {
+        id: Value,
+        method: String,
+        params: Value,
+    },
+    Notification {
+        method: String,
+        params: Value,
+    },
     /// It answers our request with this number.
-    Response { id: u64, result: Result<Value, Error> },
-    /// JSON, but no JSON-RPC.
+    Response {
+        id: u64,
+        result: Result<Value, Error>,
+    },
     Other(Value),
 }
 
@@ -66,13 +74,11 @@ fn result(object: &mut Map<String, Value>) -> Option<Result<Value, Error>> {
     object.remove("result").map(Ok)
 }
 
-/// A request of ours.
 pub(super) fn request(id: u64, method: &str, params: impl Serialize) -> Vec<u8> {
     let id = RequestId::Number(i64::try_from(id).unwrap_or(i64::MAX));
     line(&JsonRpcMessage::wrap(Request { id, method: method.into(), params: Some(params) }))
 }
 
-/// A notification of ours.
 pub(super) fn notification(method: &str, params: impl Serialize) -> Vec<u8> {
     line(&JsonRpcMessage::wrap(Notification { method: method.into(), params: Some(params) }))
 }

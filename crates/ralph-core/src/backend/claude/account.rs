@@ -3,71 +3,65 @@
 //! While it runs, only the tokens that its main agent read are known: an event carries the output
 //! tokens of the moment its message began. The `result` has the rest, once per turn.
 
-use super::line::Line;
+use serde_json::{Map, Value};
+
+use crate::backend::heard::{number, object, real};
 use crate::backend::{Session, Spent};
 
-/// The sums of one run.
+/// The keys of input, tokens from the cache, tokens into the cache and output: of a call, and of a model.
+const OF_CALL: [&str; 4] =
+    ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"];
+const OF_MODEL: [&str; 4] =
+    ["inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "outputTokens"];
+
 #[derive(Debug)]
 pub(super) struct Account {
     before: Spent,
-    /// So far, as far as it was told.
-    pub(super) spent: Spent,
+    /// What the results of earlier turns said.
     done: Option<Spent>,
 }
 
 impl Account {
     pub(super) fn new(session: &Session<'_>) -> Self {
-        Self { before: session.before(), spent: Spent::default(), done: None }
+        Self { before: session.before(), done: None }
     }
 
-    /// A call of the model, told while it runs.
-    pub(super) fn message(&mut self, input: u64, cached: Option<u64>) {
-        if self.done.is_none() {
-            self.spent.input = sum([self.spent.input, Some(input)]);
-            self.spent.cached = sum([self.spent.cached, cached]);
+    /// With a call of the model that is told while it runs. What it wrote is not known yet.
+    pub(super) fn with_call(&self, spent: Spent, call: Spent) -> Spent {
+        match self.done {
+            None => spent.plus(Spent { output: None, ..call }),
+            Some(_) => spent,
         }
     }
 
-    /// Adds what this result says to that of earlier turns. `total_cost_usd` is the whole session's
+    /// What this result says with that of earlier turns. `total_cost_usd` is the whole session's
     /// and `usage` leaves compactions out, so the program's own difference comes first.
-    pub(super) fn result(&mut self, line: &Line<'_>) {
-        let earlier = self.done.unwrap_or_default();
-        let mut now = Spent { turns: line.num_turns.whole(), ..Spent::default() };
-        let since = line.model_usage_since_last_result.0.iter().flatten();
-        let mut is_told = false;
-        for model in since.filter_map(|(_, model)| model.0.as_ref()) {
-            is_told = true;
-            let cached = model.cache_read_input_tokens.whole();
-            let created = model.cache_creation_input_tokens.whole();
-            now.input = sum([now.input, model.input_tokens.whole(), cached, created]);
-            now.cached = sum([now.cached, cached]);
-            now.output = sum([now.output, model.output_tokens.whole()]);
-            now.cost = plus(now.cost, model.cost.real());
+    pub(super) fn with_result(&mut self, result: &Map<String, Value>) -> Spent {
+        let models = object(result, "model_usage_since_last_result").into_iter().flatten();
+        let models = models.filter_map(|(_, model)| model.as_object());
+        let since = models
+            .map(|model| Spent { cost: real(model, "costUSD"), ..spent(model, OF_MODEL) })
+            .reduce(Spent::plus);
+        let usage = || object(result, "usage").map(tokens);
+        let now = since.or_else(usage).unwrap_or_default();
+        let mut all = self.done.unwrap_or_default();
+        all = all.plus(Spent { turns: number(result, "num_turns"), ..now });
+        if now.cost.is_none() {
+            let total = Spent { cost: real(result, "total_cost_usd"), ..Spent::default() };
+            all.cost = total.since(self.before).cost;
         }
-        if !is_told && let Some(usage) = &line.usage.0 {
-            let cached = usage.cache_read_input_tokens.whole();
-            let created = usage.cache_creation_input_tokens.whole();
-            now.input = sum([usage.input_tokens.whole(), cached, created]);
-            now.cached = cached;
-            now.output = usage.output_tokens.whole();
-        }
-        let cost = match now.cost {
-            Some(cost) => plus(earlier.cost, Some(cost)),
-            None => {
-                let total = Spent { cost: line.total_cost_usd.real(), ..Spent::default() };
-                total.since(self.before).cost
-            }
-        };
-        self.spent = Spent { cost, ..earlier.plus(now) };
-        self.done = Some(self.spent);
+        self.done = Some(all);
+        all
     }
 }
 
-/// Adds what is known; nothing known is not 0.
-pub(super) fn sum<const N: usize>(parts: [Option<u64>; N]) -> Option<u64> {
-    parts.into_iter().flatten().reduce(u64::saturating_add)
+/// Tokens of one call of the model, or of all of them.
+pub(super) fn tokens(usage: &Map<String, Value>) -> Spent {
+    spent(usage, OF_CALL)
 }
 
-fn plus(a: Option<f64>, b: Option<f64>) -> Option<f64> {
-    [a, b].into_iter().flatten().reduce(|a, b| a + b)
+fn spent(usage: &Map<String, Value>, keys: [&str; 4]) -> Spent {
+    let [input, cached, created, output] = keys.map(|key| number(usage, key));
+    let input = [input, cached, created].into_iter().flatten().reduce(u64::saturating_add);
+    Spent { input, cached, output, ..Spent::default() }
 }

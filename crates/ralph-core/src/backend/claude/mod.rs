@@ -11,7 +11,6 @@
 mod account;
 mod events;
 mod judge;
-mod line;
 mod reader;
 
 use serde_json::Value;

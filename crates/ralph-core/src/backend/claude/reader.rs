@@ -5,44 +5,37 @@
 //! the model, so context and tokens are taken once per message. Events with a `parent_tool_use_id`
 //! come from a subagent, which has a context of its own and does not give the answer.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::account::{Account, sum};
-use super::events::{MOST_TEXT, retry, tool_result, tool_results, unknown, window};
+use super::account::{Account, tokens};
+use super::events::{is_tool_result, objects, owned, retry, tool_result, window};
 use super::judge;
-use super::line::{Limit, Line, Message, Tokens};
-use crate::backend::wire::{self, Object, Scalar, Shape};
-use crate::backend::{
-    CompactionTrigger, Context, Event, Exit, LimitStatus, MOST_ANSWER, Money, Outcome, Permissions,
-    RateLimit, Reader, Request, Spent, Usage,
+use crate::backend::heard::{
+    End, Heard, MOST_TEXT, StreamReader, is_true, number, object, status, text,
 };
-
-/// Most distinct tools that are remembered as denied.
-const MOST_DENIED: usize = 32;
+use crate::backend::{
+    CompactionTrigger, Context, Event, Exit, LimitStatus, Money, Outcome, RateLimit, Request,
+    Usage, wire,
+};
 
 /// Reads one run of claude.
 #[derive(Debug)]
 pub(super) struct ClaudeReader {
-    pub(super) permissions: Permissions,
+    pub(super) heard: Heard,
     wants_schema: bool,
-    session: Option<String>,
     model: Option<String>,
     window: Option<u64>,
     context: Option<Context>,
     /// The message that the answer, the context and the counted tokens belong to.
     message: String,
-    answer: String,
     /// The next words are those of another message.
     answer_is_old: bool,
-    structured: Option<Value>,
     is_started: bool,
     account: Account,
-    pub(super) denied: Vec<String>,
     /// When the limit that was hit is lifted.
     pub(super) resets_at: Option<i64>,
     pub(super) error: Option<ApiFailure>,
     pub(super) result: Option<Ended>,
-    pub(super) seen: Seen,
 }
 
 /// What the program says when its model fails for good.
@@ -71,124 +64,129 @@ pub(super) struct Ended {
     pub(super) text: String,
 }
 
-/// Whether there were events at all, and what was not one.
-#[derive(Debug, Default)]
-pub(super) struct Seen {
-    pub(super) events: bool,
-    /// The first line that is no JSON object.
-    pub(super) broken: Option<String>,
-    pub(super) last_is_broken: bool,
+impl StreamReader for ClaudeReader {
+    fn heard(&self) -> &Heard {
+        &self.heard
+    }
+
+    fn heard_mut(&mut self) -> &mut Heard {
+        &mut self.heard
+    }
+
+    fn judge(&self, exit: &Exit, stderr: &str) -> Outcome {
+        judge::outcome(self, &self.heard, exit, stderr)
+    }
+
+    fn event(&mut self, line: Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+        if self.heard.session.is_none() {
+            self.heard.session = text(&line, "session_id").map(str::to_owned);
+        }
+        match text(&line, "type")? {
+            "assistant" => self.assistant(&line, events),
+            // Other words in a `user` event are the program's own, to its model.
+            "user" => {
+                let blocks =
+                    objects(line.get("message").and_then(|message| message.get("content")));
+                events.extend(blocks.filter(|block| is_tool_result(block)).map(tool_result));
+                Some(())
+            }
+            "system" => self.system(&line, events),
+            "result" => {
+                self.result(line, events);
+                Some(())
+            }
+            "rate_limit_event" => self.rate_limit(object(&line, "rate_limit_info")?, events),
+            _ => None,
+        }
+    }
 }
 
 impl ClaudeReader {
     pub(super) fn new(request: &Request<'_>) -> Self {
         Self {
-            permissions: request.permissions,
+            heard: Heard::new(request),
             wants_schema: request.schema.is_some(),
             account: Account::new(&request.session),
-            session: None,
             model: None,
             window: None,
             context: None,
             message: String::new(),
-            answer: String::new(),
             answer_is_old: false,
-            structured: None,
             is_started: false,
-            denied: Vec::new(),
             resets_at: None,
             error: None,
             result: None,
-            seen: Seen::default(),
         }
     }
 
-    fn take(&mut self, line: Line<'_>, raw: &[u8], events: &mut Vec<Event>) {
-        self.seen.events = true;
-        self.seen.last_is_broken = false;
-        if self.session.is_none() {
-            self.session = line.session_id.str().map(str::to_owned);
-        }
-        match line.kind.str() {
-            Some("assistant") => self.assistant(line, raw, events),
-            Some("user") => tool_results(line, events),
-            Some("system") => self.system(line, raw, events),
-            Some("result") => self.result(line, events),
-            Some("rate_limit_event") => self.rate_limit(line.rate_limit_info, raw, events),
-            _ => unknown(raw, events),
-        }
-    }
-
-    fn assistant(&mut self, line: Line<'_>, raw: &[u8], events: &mut Vec<Event>) {
-        let Shape::Object(Message { id, content: Shape::List(blocks), usage }) = line.message
-        else {
-            return unknown(raw, events);
-        };
-        let speaker = if line.is_api_error_message.is_true() || line.error.str().is_some() {
+    fn assistant(&mut self, line: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+        let message = object(line, "message")?;
+        let blocks = message.get("content").filter(|content| content.is_array())?;
+        let speaker = if is_true(line, "is_api_error_message") || text(line, "error").is_some() {
             self.error = Some(ApiFailure {
-                kind: line.error.into_string().unwrap_or_default(),
-                status: status(&line.api_error_status),
+                kind: owned(line, "error"),
+                status: status(line, "api_error_status"),
                 text: String::new(),
             });
             Speaker::Failure
-        } else if line.parent_tool_use_id.str().is_some() {
+        } else if text(line, "parent_tool_use_id").is_some() {
             Speaker::Subagent
         } else {
-            self.turn(id.str().unwrap_or_default(), usage.0, events);
+            self.turn(text(message, "id").unwrap_or_default(), object(message, "usage"), events);
             Speaker::Main
         };
-        for block in blocks.into_iter().filter_map(|block| block.0) {
-            match block.kind.str() {
-                Some("text") => self.text(block.text, speaker, events),
+        let mut understood = Some(());
+        for block in objects(Some(blocks)) {
+            match text(block, "type") {
+                Some("text") => self.text(owned(block, "text"), speaker, events),
                 Some("thinking") => {
-                    events.extend(block.thinking.into_string().map(Event::Thinking));
+                    let thought = text(block, "thinking").map(str::to_owned);
+                    events.extend(thought.map(Event::Thinking));
                 }
                 // Encrypted: there is nothing to read in it.
                 Some("redacted_thinking") => {}
                 Some("tool_use" | "server_tool_use" | "mcp_tool_use") => {
                     events.push(Event::ToolCall {
-                        id: block.id.into_string().unwrap_or_default(),
-                        name: block.name.into_string().unwrap_or_default(),
-                        input: block.input,
+                        id: owned(block, "id"),
+                        name: owned(block, "name"),
+                        input: block.get("input").cloned().unwrap_or_default(),
                     });
                 }
                 // Tools that run on the provider's side come back in the same message.
-                Some(kind) if kind.ends_with("tool_result") => events.push(tool_result(block)),
-                _ => unknown(raw, events),
+                _ if is_tool_result(block) => events.push(tool_result(block)),
+                _ => understood = None,
             }
         }
+        understood
     }
 
     /// A block of the main agent's message: the first one of each message counts.
-    fn turn(&mut self, id: &str, usage: Option<Tokens<'_>>, events: &mut Vec<Event>) {
+    fn turn(&mut self, id: &str, usage: Option<&Map<String, Value>>, events: &mut Vec<Event>) {
         // It goes on: what it said about being finished was about an earlier turn.
         self.result = None;
+        self.heard.end = End::Open;
         let is_new = id.is_empty() || self.message != id;
         if is_new {
             id.clone_into(&mut self.message);
             self.answer_is_old = true;
         }
-        let Some(usage) = usage else { return };
-        let cached = usage.cache_read_input_tokens.whole();
-        let created = usage.cache_creation_input_tokens.whole();
-        let Some(input) = sum([usage.input_tokens.whole(), cached, created]) else { return };
+        let Some(call) = usage.map(tokens) else { return };
+        let Some(input) = call.input else { return };
         if is_new {
-            self.account.message(input, cached);
+            self.heard.spent = self.account.with_call(self.heard.spent, call);
         }
         self.fill(input, events);
     }
 
-    fn text(&mut self, text: Scalar<'_>, speaker: Speaker, events: &mut Vec<Event>) {
-        let Some(text) = text.into_string().filter(|text| !text.is_empty()) else { return };
+    fn text(&mut self, text: String, speaker: Speaker, events: &mut Vec<Event>) {
+        if text.is_empty() {
+            return;
+        }
         match speaker {
-            Speaker::Main => {
-                if std::mem::take(&mut self.answer_is_old) {
-                    self.answer.clear();
-                }
-                self.answer.push_str(wire::tail(&text, MOST_ANSWER));
-                let extra = self.answer.len().saturating_sub(MOST_ANSWER);
-                self.answer.drain(..self.answer.ceil_char_boundary(extra));
-            }
+            Speaker::Main => match std::mem::take(&mut self.answer_is_old) {
+                true => self.heard.answer.set(&text),
+                false => self.heard.answer.push(&text),
+            },
             Speaker::Failure => {
                 if let Some(error) = &mut self.error {
                     error.text.push_str(wire::tail(&text, MOST_TEXT));
@@ -208,179 +206,117 @@ impl ClaudeReader {
         }
     }
 
-    fn system(&mut self, line: Line<'_>, raw: &[u8], events: &mut Vec<Event>) {
-        match line.subtype.str() {
-            Some("init") => self.init(line, events),
-            Some("api_retry") => events.push(retry(&line)),
-            Some("status") => {
-                if line.compact_result.str() == Some("failed") {
-                    let why = line.compact_error.into_string().unwrap_or_default();
-                    events.push(Event::CompactionFailed(why));
+    fn system(&mut self, line: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+        match text(line, "subtype")? {
+            "init" => self.init(line, events),
+            "api_retry" => events.push(retry(line)),
+            "status" => {
+                if text(line, "compact_result") == Some("failed") {
+                    events.push(Event::CompactionFailed(owned(line, "compact_error")));
                 }
             }
-            Some("compact_boundary") => {
-                let Some(done) = line.compact_metadata.0 else { return unknown(raw, events) };
-                let trigger = match done.trigger.str() {
+            "compact_boundary" => {
+                let done = object(line, "compact_metadata")?;
+                let trigger = match text(done, "trigger") {
                     Some("manual") => CompactionTrigger::Manual,
                     _ => CompactionTrigger::Auto,
                 };
-                let (before, after) = (done.pre_tokens.whole(), done.post_tokens.whole());
+                let (before, after) = (number(done, "pre_tokens"), number(done, "post_tokens"));
                 events.push(Event::Compacted { trigger, before, after });
                 if let Some(after) = after {
                     self.fill(after, events);
                 }
             }
-            Some("permission_denied") => {
-                let reason = match line.message {
-                    Shape::Text(text) => Some(wire::head(text.into_owned(), MOST_TEXT)),
-                    _ => None,
-                };
-                let tool = line.tool_name.into_string().unwrap_or_default();
-                self.deny(&tool);
+            "permission_denied" => {
+                let reason = text(line, "message").map(|why| wire::head(why.to_owned(), MOST_TEXT));
+                let tool = owned(line, "tool_name");
+                self.heard.deny(&tool);
                 events.push(Event::Denied { tool, reason });
             }
-            _ => unknown(raw, events),
+            _ => return None,
         }
+        Some(())
     }
 
     /// It comes again for each turn and after a compaction; only news is told.
-    fn init(&mut self, line: Line<'_>, events: &mut Vec<Event>) {
-        let session = line.session_id.into_string();
-        let model = line.model.into_string();
-        if self.is_started && session == self.session && model == self.model {
+    fn init(&mut self, line: &Map<String, Value>, events: &mut Vec<Event>) {
+        let (session, model) = (text(line, "session_id"), text(line, "model"));
+        if self.is_started
+            && session == self.heard.session.as_deref()
+            && model == self.model.as_deref()
+        {
             return;
         }
         self.is_started = true;
-        self.session.clone_from(&session);
-        self.model.clone_from(&model);
-        events.push(Event::Started { session, model });
+        self.model = model.map(str::to_owned);
+        events.push(self.heard.start(session, model));
     }
 
-    fn deny(&mut self, tool: &str) {
-        if self.denied.len() < MOST_DENIED && !self.denied.iter().any(|known| known == tool) {
-            self.denied.push(tool.to_owned());
-        }
-    }
-
-    fn rate_limit(&mut self, limit: Object<Limit<'_>>, raw: &[u8], events: &mut Vec<Event>) {
-        let Some(limit) = limit.0 else { return unknown(raw, events) };
-        let resets_at = limit.resets_at.whole().and_then(|time| i64::try_from(time).ok());
-        let status = match limit.status.str() {
-            Some("allowed") => return,
-            Some("allowed_warning") => LimitStatus::Warning,
-            Some("rejected") => {
+    fn rate_limit(&mut self, limit: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+        let resets_at = number(limit, "resetsAt").and_then(|time| i64::try_from(time).ok());
+        let status = match text(limit, "status")? {
+            "allowed" => return Some(()),
+            "allowed_warning" => LimitStatus::Warning,
+            "rejected" => {
                 self.resets_at = resets_at;
                 LimitStatus::Rejected
             }
-            _ => return unknown(raw, events),
+            _ => return None,
         };
-        let kind = limit.rate_limit_type.into_string();
+        let kind = text(limit, "rateLimitType").map(str::to_owned);
         events.push(Event::RateLimit(RateLimit { status, resets_at, kind }));
+        Some(())
     }
 
-    fn result(&mut self, line: Line<'_>, events: &mut Vec<Event>) {
-        self.account.result(&line);
-        let Spent { input, cached, output, cost, .. } = self.account.spent;
-        if input.is_some() || output.is_some() {
-            let [input, cached, output] = [input, cached, output].map(Option::unwrap_or_default);
+    fn result(&mut self, mut line: Map<String, Value>, events: &mut Vec<Event>) {
+        let spent = self.account.with_result(&line);
+        self.heard.spent = spent;
+        if spent.input.is_some() || spent.output.is_some() {
+            let [input, cached, output] =
+                [spent.input, spent.cached, spent.output].map(Option::unwrap_or_default);
             events.push(Event::Usage(Usage { input, cached, output }));
         }
-        events.extend(cost.map(|dollars| Event::Cost(Money(dollars))));
-        if let Some(models) = &line.models.0 {
+        events.extend(spent.cost.map(|dollars| Event::Cost(Money(dollars))));
+        if let Some(models) = object(&line, "modelUsage") {
             self.window = window(models, self.model.as_deref()).or(self.window);
         }
         if let Some(context) = self.context {
             self.fill(context.used, events);
         }
         // Old versions tell of denials only here.
-        let is_news = self.denied.is_empty();
-        for denial in line.permission_denials.0.into_iter().filter_map(|denial| denial.0) {
-            let tool = denial.tool_name.into_string().unwrap_or_default();
-            self.deny(&tool);
+        let is_news = self.heard.denied.is_empty();
+        for denial in objects(line.get("permission_denials")) {
+            let tool = owned(denial, "tool_name");
+            self.heard.deny(&tool);
             if is_news {
                 events.push(Event::Denied { tool, reason: None });
             }
         }
         // Any one of the three is enough: none of them comes with a good end.
-        let status = status(&line.api_error_status);
-        let reason = line.terminal_reason.into_string().unwrap_or_default();
-        let is_error = line.is_error.is_true() || status.is_some() || reason == "api_error";
-        let text = line.result.into_string();
-        let said = match &text {
-            Some(text) => text.clone(),
-            None => line.errors.0.iter().filter_map(Scalar::str).collect::<Vec<_>>().join("; "),
-        };
-        if !line.structured_output.is_null() {
-            self.structured = Some(line.structured_output);
+        let status = status(&line, "api_error_status");
+        let reason = owned(&line, "terminal_reason");
+        let is_error = is_true(&line, "is_error") || status.is_some() || reason == "api_error";
+        let structured = line.remove("structured_output").filter(|answer| !answer.is_null());
+        let answer = text(&line, "result");
+        let said = answer.map_or_else(|| errors(&line), str::to_owned);
+        if structured.is_some() {
+            self.heard.structured = structured;
         } else if self.wants_schema && !is_error {
-            self.structured = serde_json::from_str(&said).ok().filter(is_composed);
+            self.heard.structured = serde_json::from_str(&said).ok().filter(is_composed);
         }
-        if let Some(text) = text.filter(|_| !is_error) {
-            self.answer = wire::tail(&text, MOST_ANSWER).to_owned();
+        if let Some(answer) = answer.filter(|_| !is_error) {
+            self.heard.answer.set(answer);
         }
-        self.result = Some(Ended {
-            subtype: line.subtype.into_string().unwrap_or_default(),
-            reason,
-            is_error,
-            status,
-            text: wire::head(said, MOST_TEXT),
-        });
+        let (subtype, text) = (owned(&line, "subtype"), wire::head(said, MOST_TEXT));
+        self.result = Some(Ended { subtype, reason, is_error, status, text });
+        self.heard.end = End::Done;
         events.push(Event::Finished);
     }
 }
 
-impl Reader for ClaudeReader {
-    fn line(&mut self, line: &[u8], events: &mut Vec<Event>) {
-        let start = line.trim_ascii_start();
-        if start.is_empty() {
-            return;
-        }
-        // A list would pass for the fields in order.
-        if start.starts_with(b"{") {
-            if let Ok(parsed) = serde_json::from_slice(start) {
-                return self.take(parsed, start, events);
-            }
-            if let Some(text) = wire::repair(start)
-                && let Ok(parsed) = serde_json::from_str(&text)
-            {
-                return self.take(parsed, start, events);
-            }
-        }
-        unknown(line, events);
-        self.seen.last_is_broken = true;
-        self.seen.broken.get_or_insert_with(|| {
-            let most = start.len().min(200);
-            String::from_utf8_lossy(&start[..most]).into_owned()
-        });
-    }
-
-    fn is_finished(&self) -> bool {
-        self.result.is_some()
-    }
-
-    fn outcome(&mut self, exit: &Exit, stderr: &str) -> Outcome {
-        judge::outcome(self, exit, stderr)
-    }
-
-    fn answer(&self) -> &str {
-        &self.answer
-    }
-
-    fn structured(&self) -> Option<&Value> {
-        self.structured.as_ref()
-    }
-
-    fn session(&self) -> Option<&str> {
-        self.session.as_deref()
-    }
-
-    fn spent(&self) -> Spent {
-        self.account.spent
-    }
-}
-
-fn status(status: &Scalar<'_>) -> Option<u16> {
-    status.whole().and_then(|status| u16::try_from(status).ok())
+fn errors(line: &Map<String, Value>) -> String {
+    let errors = line.get("errors").and_then(Value::as_array).into_iter().flatten();
+    errors.filter_map(Value::as_str).collect::<Vec<_>>().join("; ")
 }
 
 /// A schema asks for an object or a list; a bare word that happens to be JSON is prose.

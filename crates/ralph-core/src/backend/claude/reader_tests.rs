@@ -285,14 +285,17 @@ fn without_a_result_the_exit_and_standard_error_decide() {
     let code = Ending::Code;
     assert_eq!(judge("", Ending::NotFound, ""), Outcome::NotInstalled);
     assert_eq!(judge("\n \n", code(0), ""), Outcome::NoOutput);
-    assert_eq!(judge("", code(1), ""), crash(code(1), "it said nothing"));
+    assert_eq!(judge("", code(1), ""), crash(code(1), "it gave no reason"));
     assert_eq!(judge("", code(1), "Error: bad flag\n"), crash(code(1), "Error: bad flag"));
     assert_eq!(judge("", code(1), "Invalid API key").word(), "not_logged_in");
     let malformed = Outcome::Malformed { message: "All done.".into() };
     assert_eq!(judge("All done.\n", code(0), ""), malformed);
     let killed = fixture!("killed");
-    assert_eq!(judge(killed, Ending::Signal(9), ""), crash(Ending::Signal(9), "it left no result"));
-    assert_eq!(judge(killed, code(0), ""), crash(code(0), "it left no result"));
+    assert_eq!(
+        judge(killed, Ending::Signal(9), ""),
+        crash(Ending::Signal(9), "it died while it worked")
+    );
+    assert_eq!(judge(killed, code(0), ""), crash(code(0), "it did not say that it was done"));
     // The model's failure was told, and then the result was lost.
     let lines: Vec<&str> = fixture!("overloaded").lines().collect();
     assert_eq!(judge(&lines[..4].join("\n"), code(1), "").word(), "api_error");
@@ -310,6 +313,30 @@ fn a_result_is_read_whatever_its_other_fields_have_become() {
     let mut run = Run::stream(&odd);
     assert_eq!(run.outcome(0), Outcome::Success);
     assert_eq!(run.reader.spent().turns, None);
+}
+
+#[test]
+fn any_value_in_any_place_of_a_result_costs_only_that_field() {
+    let any = [
+        json!(null),
+        json!(true),
+        json!(-1),
+        json!(1.5),
+        json!("a"),
+        json!([1, [2]]),
+        json!({"x": {}}),
+    ];
+    let stream = fixture!("edit");
+    let (start, last) = stream.trim_end().rsplit_once('\n').unwrap();
+    let result: Value = serde_json::from_str(last).unwrap();
+    for field in result.as_object().unwrap().keys().filter(|field| *field != "type") {
+        for value in &any {
+            let mut odd = result.clone();
+            odd[field] = value.clone();
+            let run = Run::stream(&format!("{start}\n{odd}"));
+            assert!(run.reader.is_finished(), "{odd}");
+        }
+    }
 }
 
 #[test]

@@ -85,7 +85,6 @@ fn first(text: &str, fits: impl Fn(&str) -> bool) -> Option<&str> {
     text.split(|c: char| !inside(c)).find(|word| fits(word))
 }
 
-/// `t-1a2b`, `i-1a2b`, `T-001`, `TASK-001`.
 fn is_id(word: &str) -> bool {
     let Some((head, tail)) = word.split_once('-') else { return false };
     let small = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
@@ -96,7 +95,6 @@ fn is_id(word: &str) -> bool {
     }
 }
 
-/// `user-avatar-1`.
 fn is_numbered(word: &str) -> bool {
     let Some((head, tail)) = word.rsplit_once('-') else { return false };
     head.starts_with(|c: char| c.is_ascii_alphabetic())

@@ -9,6 +9,7 @@ use super::line::Verdict;
 use super::scenario::{
     Act, Answer, Chaos, Claim, ClaimStep, Escape, Failure, Garbage, Signal, Spawn, Stdout, Step,
 };
+use crate::word_enum::word_enum;
 
 /// Where a process of a fault lives no longer than this, should nobody end it.
 const STRAY: &str = "exec sleep 600";
@@ -20,20 +21,13 @@ const TEST_FILES: &str =
     "find . -path ./.git -prune -o -type f \\( -name '*test*' -o -path '*/tests/*' \\)";
 
 macro_rules! faults {
-    ($( $(#[doc = $doc:literal])+ $name:ident = $word:literal, )+) => {
-        /// One way to misbehave.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Fault { $( $(#[doc = $doc])+ $name, )+ }
+    ($( $(#[doc = $doc:literal])+ $name:ident = $word:tt, )+) => {
+        word_enum! {
+            /// One way to misbehave.
+            Fault { $( $(#[doc = $doc])+ $name = $word, )+ }
+        }
 
         impl Fault {
-            /// All of them.
-            pub const ALL: &'static [Self] = &[$( Self::$name, )+];
-
-            /// Its name in a scenario.
-            pub fn word(self) -> &'static str {
-                match self { $( Self::$name => $word, )+ }
-            }
-
             /// What it does, in a few words.
             pub fn about(self) -> &'static str {
                 match self { $( Self::$name => concat!($($doc),+).trim_ascii(), )+ }
@@ -107,21 +101,14 @@ faults! {
     OddNames = "odd_names",
 }
 
-/// What follows a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
     /// The rest of the rule.
     GoOn,
-    /// Nothing.
     End,
 }
 
 impl Fault {
-    /// The fault with this name.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|fault| fault.word() == word)
-    }
-
     /// Its steps, and whether the rule goes on after them. `rest` is what it interrupts.
     pub(super) fn steps(self, rest: &[Step]) -> (Vec<Step>, After) {
         if let Some(steps) = self.passing() {

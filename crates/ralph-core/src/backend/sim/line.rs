@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::backend::{CompactionTrigger, Context, Event, Money, RateLimit, ToolStatus, Usage};
+use crate::word_enum::word_enum;
 
 /// One line of output. Each is one [`Event`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -109,24 +110,24 @@ pub struct Finished {
     pub structured: Option<Value>,
 }
 
-/// The verdict of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// All is well.
-    Success,
-    /// No turns left.
-    MaxTurns,
-    /// No room left.
-    ContextLimit,
-    /// No money left.
-    Budget,
-    /// The account's limit.
-    RateLimit,
-    /// No credentials.
-    NotLoggedIn,
-    /// The model failed.
-    ApiError,
+word_enum! {
+    /// The verdict of a run.
+    Verdict {
+        /// All is well.
+        Success = "success",
+        /// No turns left.
+        MaxTurns = "max_turns",
+        /// No room left.
+        ContextLimit = "context_limit",
+        /// No money left.
+        Budget = "budget",
+        /// The account's limit.
+        RateLimit = "rate_limit",
+        /// No credentials.
+        NotLoggedIn = "not_logged_in",
+        /// The model failed.
+        ApiError = "api_error",
+    }
 }
 
 impl Line {

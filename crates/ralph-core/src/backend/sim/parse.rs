@@ -115,7 +115,7 @@ fn chaos(table: &Fields<'_>) -> Result<Chaos, ScenarioError> {
 /// The fault called `word`, which stands in the field `name`.
 pub(super) fn fault(table: &Fields<'_>, name: &str, word: &str) -> Result<Fault, ScenarioError> {
     Fault::from_word(word).ok_or_else(|| {
-        let words = Fault::ALL.iter().map(|fault| fault.word());
+        let words = Fault::WORDS.iter().copied();
         let near =
             nearest(word, words).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
         table.error(name, &format!("there is no fault \"{word}\"{near}"))
@@ -226,19 +226,17 @@ impl<'t> Fields<'t> {
         Ok(self.typed(name, "a text or a list of texts", read)?.unwrap_or_default())
     }
 
-    /// One of a few words.
-    pub(super) fn word<T: Copy>(
+    /// One of these words.
+    pub(super) fn word<T>(
         &self,
         name: &str,
-        words: &[(&str, T)],
+        words: &[&str],
+        read: fn(&str) -> Option<T>,
     ) -> Result<Option<T>, ScenarioError> {
         let Some(found) = self.string(name)? else { return Ok(None) };
-        match words.iter().find(|(word, _)| *word == found) {
-            Some((_, value)) => Ok(Some(*value)),
-            None => {
-                let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-                Err(self.error(name, &format!("must be one of {}", known.join(", "))))
-            }
+        match read(&found).filter(|_| words.contains(&found.as_str())) {
+            None => Err(self.error(name, &format!("must be one of {}", words.join(", ")))),
+            value => Ok(value),
         }
     }
 

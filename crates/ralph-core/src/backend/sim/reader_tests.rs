@@ -4,7 +4,9 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::backend::{CompactionTrigger, Context, Money, RateLimit, Stop, ToolStatus, Usage};
+use crate::backend::{
+    CompactionTrigger, Context, Ending, Exit, RateLimit, Spent, Stop, ToolStatus, Usage,
+};
 
 fn request(prompt: &str) -> Request<'_> {
     Request { scratch: "/scratch", ..Request::plain(prompt) }

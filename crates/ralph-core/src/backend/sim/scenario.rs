@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::fault::Fault;
 use super::line::Verdict;
 use crate::backend::LimitStatus;
+use crate::word_enum::word_enum;
 
 /// Tokens that the context holds unless the scenario says otherwise.
 pub(super) const WINDOW: u64 = 200_000;
@@ -210,30 +211,32 @@ pub enum Answer {
     Data(Value),
 }
 
-/// What is claimed about the task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Claim {
-    /// It is done.
-    Done,
-    /// It cannot be done.
-    Blocked,
-    /// A part of it is done.
-    NotComplete,
-    /// Nothing is claimed.
-    None,
+word_enum! {
+    /// What is claimed about the task.
+    Claim {
+        /// It is done.
+        Done = "done",
+        /// It cannot be done.
+        Blocked = "blocked",
+        /// A part of it is done.
+        NotComplete = "not_complete",
+        /// Nothing is claimed.
+        None = "none",
+    }
 }
 
-/// How a claim is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// Structured where a schema was given, a marker otherwise.
-    Auto,
-    /// `<TASK_DONE>` in the text.
-    Marker,
-    /// A handoff in a fence in the text.
-    Json,
-    /// A handoff as the structured answer, schema or not.
-    Structured,
+word_enum! {
+    /// How a claim is written.
+    Form {
+        /// Structured where a schema was given, a marker otherwise.
+        Auto = "auto",
+        /// `<TASK_DONE>` in the text.
+        Marker = "marker",
+        /// A handoff in a fence in the text.
+        Json = "json",
+        /// A handoff as the structured answer, schema or not.
+        Structured = "structured",
+    }
 }
 
 /// A claim with its handoff.
@@ -276,30 +279,32 @@ impl Failure {
     }
 }
 
-/// Signals that the sim sends to itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signal {
-    /// SIGKILL.
-    Kill,
-    /// SIGABRT.
-    Abort,
-    /// SIGSEGV.
-    Segv,
-    /// SIGTERM.
-    Term,
+word_enum! {
+    /// Signals that the sim sends to itself.
+    Signal {
+        /// SIGKILL.
+        Kill = "kill",
+        /// SIGABRT.
+        Abort = "abort",
+        /// SIGSEGV.
+        Segv = "segv",
+        /// SIGTERM.
+        Term = "term",
+    }
 }
 
-/// How a process gets away from the sim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Escape {
-    /// It does not: an ordinary child that is not waited for.
-    Child,
-    /// It ignores SIGHUP.
-    Nohup,
-    /// It has a session of its own.
-    Setsid,
-    /// It has a session of its own, and its parent is gone.
-    DoubleFork,
+word_enum! {
+    /// How a process gets away from the sim.
+    Escape {
+        /// It does not: an ordinary child that is not waited for.
+        Child = "child",
+        /// It ignores SIGHUP.
+        Nohup = "nohup",
+        /// It has a session of its own.
+        Setsid = "setsid",
+        /// It has a session of its own, and its parent is gone.
+        DoubleFork = "double_fork",
+    }
 }
 
 /// Who gets what a started process prints.
@@ -322,17 +327,18 @@ pub struct Spawn {
     pub stdout: Stdout,
 }
 
-/// Output that makes no sense.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Garbage {
-    /// A line that is not UTF-8.
-    Utf8,
-    /// A line with the first half of an event.
-    HalfJson,
-    /// The first half of an event, without an end of line.
-    Cut,
-    /// JSON, but no event.
-    Json,
-    /// Zero bytes and control characters.
-    Binary,
+word_enum! {
+    /// Output that makes no sense.
+    Garbage {
+        /// A line that is not UTF-8.
+        Utf8 = "utf8",
+        /// A line with the first half of an event.
+        HalfJson = "half_json",
+        /// The first half of an event, without an end of line.
+        Cut = "cut",
+        /// JSON, but no event.
+        Json = "json",
+        /// Zero bytes and control characters.
+        Binary = "binary",
+    }
 }

@@ -230,11 +230,11 @@ fn a_claim_takes_the_form_that_is_asked_for() {
 #[test]
 fn every_fault_can_be_named_and_does_something() {
     for fault in Fault::ALL {
-        assert_eq!(Fault::from_word(fault.word()), Some(*fault));
+        assert_eq!(Fault::from_word(fault.as_str()), Some(fault));
         assert!(fault.about().ends_with('.'), "{fault:?}");
         let text = format!(
             "[[rule]]\nsteps = [{{ fault = '{}' }}, {{ write = 'a', text = 'abcd' }}, {{ claim = 'done' }}]",
-            fault.word()
+            fault.as_str()
         );
         let plain = ops(
             "[[rule]]\nsteps = [{ write = 'a', text = 'abcd' }, { claim = 'done' }]",

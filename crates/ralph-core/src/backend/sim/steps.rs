@@ -62,8 +62,8 @@ pub(super) fn step(table: &Fields<'_>) -> Result<Step, ScenarioError> {
         "compaction_fails" => Step::CompactionFails(text(table, verb)?),
         "retry" => Step::Retry(text(table, verb)?),
         "limit" => {
-            let words = [("warning", LimitStatus::Warning), ("rejected", LimitStatus::Rejected)];
-            Step::Limit(word(table, verb, &words)?, table.duration("resets_in")?)
+            let status = word(table, verb, LimitStatus::WORDS, LimitStatus::from_word)?;
+            Step::Limit(status, table.duration("resets_in")?)
         }
         "denied" => Step::Denied(text(table, verb)?, table.string("reason")?),
         "sleep" => Step::Sleep(table.duration(verb)?.unwrap_or_default()),
@@ -82,9 +82,9 @@ pub(super) fn step(table: &Fields<'_>) -> Result<Step, ScenarioError> {
             let code = table.whole(verb)?.and_then(|n| i32::try_from(n).ok()).filter(|n| *n < 256);
             Step::Exit(code.ok_or_else(|| table.error(verb, "must be an exit code from 0 to 255"))?)
         }
-        "signal" => Step::Signal(word(table, verb, &SIGNALS)?),
+        "signal" => Step::Signal(word(table, verb, Signal::WORDS, Signal::from_word)?),
         "spawn" => spawn(table)?,
-        "garbage" => Step::Garbage(word(table, verb, &GARBAGE)?),
+        "garbage" => Step::Garbage(word(table, verb, Garbage::WORDS, Garbage::from_word)?),
         "print" => Step::Raw(text(table, verb)?),
         "flood" => match table.get(verb).and_then(toml_edit::Item::as_str) {
             Some("endless") => Step::Flood(None),
@@ -96,21 +96,6 @@ pub(super) fn step(table: &Fields<'_>) -> Result<Step, ScenarioError> {
         _ => Step::Fault(fault(table, verb, &text(table, verb)?)?),
     })
 }
-
-const SIGNALS: [(&str, Signal); 4] = [
-    ("kill", Signal::Kill),
-    ("abort", Signal::Abort),
-    ("segv", Signal::Segv),
-    ("term", Signal::Term),
-];
-
-const GARBAGE: [(&str, Garbage); 5] = [
-    ("utf8", Garbage::Utf8),
-    ("half_json", Garbage::HalfJson),
-    ("json", Garbage::Json),
-    ("binary", Garbage::Binary),
-    ("cut", Garbage::Cut),
-];
 
 /// The one verb of a step.
 fn verb(table: &Fields<'_>) -> Result<&'static str, ScenarioError> {
@@ -141,8 +126,13 @@ fn text(table: &Fields<'_>, name: &str) -> Result<String, ScenarioError> {
 }
 
 /// The word of a verb, which is there because the verb was found by it.
-fn word<T: Copy>(table: &Fields<'_>, name: &str, words: &[(&str, T)]) -> Result<T, ScenarioError> {
-    table.word(name, words)?.ok_or_else(|| table.error(name, "is missing"))
+fn word<T>(
+    table: &Fields<'_>,
+    name: &str,
+    words: &[&str],
+    read: fn(&str) -> Option<T>,
+) -> Result<T, ScenarioError> {
+    table.word(name, words, read)?.ok_or_else(|| table.error(name, "is missing"))
 }
 
 fn percents(table: &Fields<'_>, name: &str) -> Result<Vec<u64>, ScenarioError> {
@@ -188,13 +178,6 @@ fn usage(table: &Fields<'_>) -> Result<Step, ScenarioError> {
 }
 
 fn claim(table: &Fields<'_>) -> Result<Step, ScenarioError> {
-    let claims = [
-        ("done", Claim::Done),
-        ("blocked", Claim::Blocked),
-        ("not_complete", Claim::NotComplete),
-        ("none", Claim::None),
-    ];
-    let forms = [("marker", Form::Marker), ("json", Form::Json), ("structured", Form::Structured)];
     let handoff = match table.table("handoff")? {
         None => Map::new(),
         Some(_) => match table.json("handoff")? {
@@ -203,25 +186,17 @@ fn claim(table: &Fields<'_>) -> Result<Step, ScenarioError> {
         },
     };
     Ok(Step::Claim(ClaimStep {
-        claim: word(table, "claim", &claims)?,
+        claim: word(table, "claim", Claim::WORDS, Claim::from_word)?,
         why: table.string("why")?,
-        form: table.word("form", &forms)?.unwrap_or(Form::Auto),
+        form: table.word("form", &Form::WORDS[1..], Form::from_word)?.unwrap_or(Form::Auto),
         handoff,
     }))
 }
 
 fn fail(table: &Fields<'_>) -> Result<Step, ScenarioError> {
-    let verdicts = [
-        ("max_turns", Verdict::MaxTurns),
-        ("context_limit", Verdict::ContextLimit),
-        ("budget", Verdict::Budget),
-        ("rate_limit", Verdict::RateLimit),
-        ("not_logged_in", Verdict::NotLoggedIn),
-        ("api_error", Verdict::ApiError),
-    ];
     let status = table.whole("status")?.map(u16::try_from).transpose();
     Ok(Step::Fail(Failure {
-        verdict: word(table, "fail", &verdicts)?,
+        verdict: word(table, "fail", &Verdict::WORDS[1..], Verdict::from_word)?,
         message: table.string("message")?,
         status: status.map_err(|_| table.error("status", "must be an HTTP status"))?,
         resets_in: table.duration("resets_in")?,
@@ -229,14 +204,8 @@ fn fail(table: &Fields<'_>) -> Result<Step, ScenarioError> {
 }
 
 fn spawn(table: &Fields<'_>) -> Result<Step, ScenarioError> {
-    let escapes = [
-        ("child", Escape::Child),
-        ("nohup", Escape::Nohup),
-        ("setsid", Escape::Setsid),
-        ("double_fork", Escape::DoubleFork),
-    ];
     Ok(Step::Spawn(Spawn {
-        escape: word(table, "spawn", &escapes)?,
+        escape: word(table, "spawn", Escape::WORDS, Escape::from_word)?,
         command: table.string("command")?.unwrap_or_else(|| "exec sleep 600".into()),
         stdout: match table.flag("hold_stdout")? {
             Some(true) => Stdout::Held,

@@ -43,7 +43,6 @@ impl<'a> Item<'a> {
 /// Where a new record goes.
 #[derive(Clone, Copy)]
 enum Place {
-    /// Between two old lines.
     At(usize),
     /// Behind the last line, which has no line end.
     LastLine,

@@ -99,7 +99,6 @@ pub(super) struct Entry {
     pub(super) tried_at: usize,
 }
 
-/// All entries, oldest first.
 pub(super) fn entries(doc: &Doc<'_>) -> Vec<Entry> {
     let mut entries = Vec::new();
     for section in doc.all(Kind::Attempts) {

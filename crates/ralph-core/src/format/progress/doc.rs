@@ -76,7 +76,6 @@ pub(super) struct Section {
 pub(super) struct Region {
     pub(super) phase: Option<String>,
     pub(super) body: Range<usize>,
-    /// Its tasks, by index.
     pub(super) tasks: Range<usize>,
 }
 

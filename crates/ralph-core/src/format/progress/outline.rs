@@ -17,7 +17,6 @@ const DEEPEST: usize = 500;
 /// A heading outside of quotations and lists.
 #[derive(Debug)]
 pub(super) struct Heading {
-    /// From 1 to 6.
     pub(super) level: u8,
     pub(super) range: Range<usize>,
     /// Its text as in the source.

@@ -32,7 +32,6 @@ pub(super) fn edited(text: &str, edit: Edit) -> String {
     try_edit(text, edit).unwrap_or_else(|e| panic!("{e} in\n{text}"))
 }
 
-/// `text` after one edit.
 pub(super) fn try_edit(text: &str, edit: Edit) -> Result<String, EditError> {
     Progress.edit(text, &[edit])
 }

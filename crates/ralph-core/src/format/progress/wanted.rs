@@ -52,7 +52,6 @@ impl Wanted {
         format!("{lead}[{tick}] {}{mark}", self.name)
     }
 
-    /// The lines below it.
     pub(super) fn body(&self, indent: &str) -> Vec<String> {
         let notes = self.notes.as_deref().unwrap_or_default();
         let notes = notes.lines().map(|l| format!("{indent}{l}").trim_end().to_owned());

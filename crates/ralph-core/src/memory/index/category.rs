@@ -1,37 +1,27 @@
 //! What an entry of the index is about, and the ids that name entries: `K-<kind>-<slug>`.
 
-use schemars::JsonSchema;
-use serde::Serialize;
+use crate::word_enum::word_enum;
 
-/// Longest id, in bytes.
 const LONGEST: usize = 120;
 
-/// What an entry is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[schemars(rename = "KnowledgeCategory")]
-pub enum Category {
-    /// What must be so.
-    #[serde(rename = "constraint")]
-    Constraints,
-    /// What was decided.
-    #[serde(rename = "decision")]
-    Decisions,
-    /// How things are done here.
-    #[serde(rename = "pattern")]
-    Patterns,
-    /// What surprises.
-    #[serde(rename = "gotcha")]
-    Gotchas,
-    /// What nobody knows yet.
-    #[serde(rename = "unresolved")]
-    Unresolved,
+word_enum! {
+    /// What an entry is about; the word is that of its id.
+    #[schemars(rename = "KnowledgeCategory")]
+    Category {
+        /// What must be so.
+        Constraints = "constraint",
+        /// What was decided.
+        Decisions = "decision",
+        /// How things are done here.
+        Patterns = "pattern",
+        /// What surprises.
+        Gotchas = "gotcha",
+        /// What nobody knows yet.
+        Unresolved = "unresolved",
+    }
 }
 
 impl Category {
-    /// All of them in the order of the file.
-    pub const ALL: [Self; 5] =
-        [Self::Constraints, Self::Decisions, Self::Patterns, Self::Gotchas, Self::Unresolved];
-
     /// Its heading in the markdown file.
     pub fn heading(self) -> &'static str {
         match self {
@@ -40,17 +30,6 @@ impl Category {
             Self::Patterns => "Patterns",
             Self::Gotchas => "Gotchas",
             Self::Unresolved => "Unresolved",
-        }
-    }
-
-    /// The word for it in an id.
-    pub fn kind(self) -> &'static str {
-        match self {
-            Self::Constraints => "constraint",
-            Self::Decisions => "decision",
-            Self::Patterns => "pattern",
-            Self::Gotchas => "gotcha",
-            Self::Unresolved => "unresolved",
         }
     }
 
@@ -76,6 +55,6 @@ impl Category {
         let (kind, slug) = id.strip_prefix("K-")?.split_once('-')?;
         let fits = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
         let is_slug = !slug.is_empty() && slug.chars().all(fits) && id.len() <= LONGEST;
-        Self::ALL.into_iter().find(|c| c.kind() == kind).filter(|_| is_slug)
+        Self::from_word(kind).filter(|_| is_slug)
     }
 }

@@ -52,7 +52,6 @@ impl Entry {
 pub(super) struct HardLine<'t> {
     /// The line without what follows its last word.
     pub(super) text: &'t str,
-    /// Its number, from 1.
     pub(super) line: usize,
     /// The entry it belongs to, by its place in [`Document::entries`].
     pub(super) entry: Option<usize>,

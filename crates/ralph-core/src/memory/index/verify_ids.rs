@@ -119,7 +119,7 @@ fn key(entry: &Entry) -> (Option<&str>, &str) {
 }
 
 fn malformed(id: &str) -> String {
-    let kinds = Category::ALL.map(Category::kind).join(", ");
+    let kinds = Category::WORDS.join(", ");
     format!("`{}` must have the form `K-<kind>-<slug>`; the kinds are {kinds}", show(id))
 }
 

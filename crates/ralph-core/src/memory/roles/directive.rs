@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::answer::{self, UnusableAnswer};
+use crate::word_enum::word_enum;
 
 /// What the context agent wants after it has prepared a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -64,20 +65,20 @@ pub struct PostDirective {
     pub plan_suggestions: Vec<String>,
 }
 
-/// What should happen after an attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PostAction {
-    /// Go on as planned.
-    Proceed,
-    /// The task should be left out.
-    SkipTask,
-    /// The plan needs to change.
-    ModifyPlan,
-    /// A person should look at it.
-    RequestHumanReview,
-    /// The task needs more attempts.
-    IncreaseRetries,
+word_enum! {
+    /// What should happen after an attempt.
+    PostAction {
+        /// Go on as planned.
+        Proceed = "proceed",
+        /// The task should be left out.
+        SkipTask = "skip_task",
+        /// The plan needs to change.
+        ModifyPlan = "modify_plan",
+        /// A person should look at it.
+        RequestHumanReview = "request_human_review",
+        /// The task needs more attempts.
+        IncreaseRetries = "increase_retries",
+    }
 }
 
 /// A failure that happens again and again.

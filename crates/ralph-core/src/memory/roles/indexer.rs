@@ -2,16 +2,15 @@
 
 use std::fmt::Write as _;
 
-use super::directive::{IndexerReport, schema_of};
+use super::directive::IndexerReport;
 use super::post::rules;
+use super::values;
 use crate::memory::index::{Files, JSON_FILE, MARKDOWN_FILE, records};
 use crate::memory::levels::compaction_input;
 use crate::memory::trigger::Trigger;
 use crate::plan::Task;
 use crate::prompt::markdown::{code, fenced, one_line};
-use crate::prompt::{
-    PastHandoff, RoleValues, Template, TemplateError, TemplateItem, Templates, of_schema,
-};
+use crate::prompt::{PastHandoff, Template, TemplateError, Templates};
 
 /// Characters of the index that the prompt holds; a longer one is only pointed to.
 const INLINE: usize = 40_000;
@@ -38,10 +37,8 @@ pub fn indexer_prompt(
     templates: &Templates,
     input: &IndexerInput<'_>,
 ) -> Result<String, TemplateError> {
-    let task = TemplateItem::new(input.task.id.as_str(), &input.task.name);
-    let fields = of_schema(&schema_of::<IndexerReport>());
-    let values = RoleValues::new(input.iteration, task, fields);
-    let instructions = templates.role(Template::Indexer, &values)?;
+    let values = values::<IndexerReport>(input.iteration, input.task);
+    let instructions = templates.render(Template::Indexer, &values)?;
     let mut out = format!("{}\n", instructions.trim_end());
     rules(&mut out, input.undone);
     // Writing to a string cannot fail.

@@ -25,8 +25,16 @@ pub use prep::{
     required_sections,
 };
 
+use minijinja::value::Value;
+use prep::{line, pointer, said};
+use schemars::JsonSchema;
+
 use super::index::{JSON_FILE, MARKDOWN_FILE};
 use crate::config::{Config, Pass, StageName};
+use crate::plan::Task;
+use crate::prompt::markdown::code;
+use crate::prompt::{item_values, role_values};
+use crate::word_enum::word_enum;
 
 /// Where the context agent puts the prompt that it prepared, relative to the project.
 pub const PREPARED_PROMPT: &str = ".ralph/context/prepared-prompt.md";
@@ -46,23 +54,48 @@ pub enum Role<'c> {
     Pass(&'c Pass),
 }
 
-/// What came of an attempt, as far as another role has to know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judged {
-    /// It counts.
-    Passed,
-    /// It does not.
-    Failed,
+word_enum! {
+    /// What came of an attempt, as far as another role has to know.
+    Judged {
+        /// It counts.
+        Passed = "passed",
+        /// It does not.
+        Failed = "failed",
+    }
 }
 
-impl Judged {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-        }
+/// An attempt that has ended, as far as another role is told of it.
+#[derive(Clone, Copy, Debug)]
+pub struct EndedAttempt<'a> {
+    /// The iteration that has just ended.
+    pub iteration: u32,
+    /// Its task.
+    pub task: &'a Task,
+    /// What came of it.
+    pub judged: Judged,
+    /// The file of its handoff.
+    pub handoff: Option<&'a str>,
+    /// What the gates printed.
+    pub validation_log: Option<&'a str>,
+}
+
+impl EndedAttempt<'_> {
+    /// The beginning of a manifest about it.
+    fn manifest(&self) -> String {
+        let mut out = String::from("# Manifest\n\n");
+        let id = code(self.task.id.as_str());
+        line(&mut out, "iteration", &self.iteration.to_string());
+        line(&mut out, "task", &format!("{id} {}", said(&self.task.name)));
+        line(&mut out, "validation", self.judged.as_str());
+        pointer(&mut out, "handoff", self.handoff);
+        pointer(&mut out, "what the gates said", self.validation_log);
+        out
     }
+}
+
+/// What every role sees in its template, with the fields of its answer.
+fn values<T: JsonSchema>(iteration: u32, task: &Task) -> Value {
+    role_values::<T>(iteration, item_values(task.id.as_str(), &task.name))
 }
 
 impl Role<'_> {

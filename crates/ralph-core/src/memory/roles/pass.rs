@@ -1,12 +1,13 @@
 //! Passes: further agents that look at what came of an attempt. They advise; nothing waits for them.
 
-use super::Judged;
-use super::directive::{Review, schema_of};
-use super::prep::{line, pointer, said};
+use minijinja::context;
+
+use super::directive::Review;
+use super::prep::{line, said};
+use super::{EndedAttempt, Judged, values};
 use crate::config::{Config, Pass, Trigger};
-use crate::plan::Task;
 use crate::prompt::markdown::code;
-use crate::prompt::{RoleValues, Template, TemplateError, TemplateItem, Templates, of_schema};
+use crate::prompt::{Template, TemplateError, Templates};
 
 /// Changed files that a manifest names.
 const NAMED: usize = 50;
@@ -16,16 +17,8 @@ const NAMED: usize = 50;
 pub struct PassInput<'a> {
     /// Its name.
     pub name: &'a str,
-    /// The iteration that has just ended.
-    pub iteration: u32,
-    /// Its task.
-    pub task: &'a Task,
-    /// What came of it.
-    pub judged: Judged,
-    /// The file of its handoff.
-    pub handoff: Option<&'a str>,
-    /// What the gates printed.
-    pub validation_log: Option<&'a str>,
+    /// What it looks at.
+    pub attempt: EndedAttempt<'a>,
     /// The commit that holds the work, or the ref that keeps what was rolled back.
     pub revision: Option<&'a str>,
     /// The files that it changed.
@@ -68,24 +61,17 @@ pub fn pass_prompt(
     prompt: PassPrompt<'_>,
     input: &PassInput<'_>,
 ) -> Result<String, TemplateError> {
-    let task = TemplateItem::new(input.task.id.as_str(), &input.task.name);
-    let fields = of_schema(&schema_of::<Review>());
-    let values =
-        RoleValues { pass: said(input.name), ..RoleValues::new(input.iteration, task, fields) };
+    let EndedAttempt { iteration, task, .. } = input.attempt;
+    let values = context! { pass => said(input.name), ..values::<Review>(iteration, task) };
     let instructions = match prompt {
-        PassPrompt::Own { file, text } => templates.own(file, text, &values)?,
-        PassPrompt::Review => templates.role(Template::Review, &values)?,
+        PassPrompt::Own { file, text } => templates.own(file, text, values)?,
+        PassPrompt::Review => templates.render(Template::Review, &values)?,
     };
     Ok(format!("{}\n\n{}", instructions.trim_end(), manifest(input)))
 }
 
 fn manifest(input: &PassInput<'_>) -> String {
-    let mut out = String::from("# Manifest\n\n");
-    line(&mut out, "iteration", &input.iteration.to_string());
-    line(&mut out, "task", &format!("{} {}", code(input.task.id.as_str()), said(&input.task.name)));
-    line(&mut out, "validation", input.judged.word());
-    pointer(&mut out, "handoff", input.handoff);
-    pointer(&mut out, "what the gates said", input.validation_log);
+    let mut out = input.attempt.manifest();
     if let Some(revision) = input.revision {
         line(&mut out, "the work", &code(&format!("git show {revision}")));
     }

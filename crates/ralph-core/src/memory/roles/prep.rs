@@ -2,16 +2,16 @@
 
 use std::fmt::Write as _;
 
-use super::PREPARED_PROMPT;
-use super::directive::{PostDirective, PrepAction, PrepDirective, schema_of};
+use minijinja::context;
+use minijinja::value::Value;
+
+use super::directive::{PostDirective, PrepAction, PrepDirective};
+use super::{PREPARED_PROMPT, values};
 use crate::config::Mode;
 use crate::fence::open_lines;
-use crate::handoff::Confidence;
 use crate::plan::Task;
 use crate::prompt::markdown::{code, item, one_line, under};
-use crate::prompt::{
-    PastHandoff, RoleValues, Section, Template, TemplateError, TemplateItem, Templates, of_schema,
-};
+use crate::prompt::{PastHandoff, Section, Template, TemplateError, Templates};
 use crate::text::clip;
 
 /// Iterations in a row that a task waits for more research before it is tried anyway.
@@ -152,15 +152,13 @@ pub fn check_prepared(text: Option<&str>, required: &[Section]) -> Result<(), St
 
 /// The whole prompt for the context agent.
 pub fn prep_prompt(templates: &Templates, input: &PrepInput<'_>) -> Result<String, TemplateError> {
-    let task = TemplateItem::new(input.task.id.as_str(), &input.task.name);
-    let fields = of_schema(&schema_of::<PrepDirective>());
-    let headers = required_sections(input).iter().map(|s| code(&s.header())).collect();
-    let values = RoleValues {
-        prompt_file: code(PREPARED_PROMPT),
-        headers,
-        ..RoleValues::new(input.iteration, task, fields)
+    let headers = required_sections(input);
+    let values = context! {
+        prompt_file => code(PREPARED_PROMPT),
+        headers => headers.iter().map(|section| code(&section.header())).collect::<Value>(),
+        ..values::<PrepDirective>(input.iteration, input.task)
     };
-    let instructions = templates.role(Template::ContextPrep, &values)?;
+    let instructions = templates.render(Template::ContextPrep, &values)?;
     Ok(format!("{}\n\n{}", instructions.trim_end(), prep_manifest(input)))
 }
 
@@ -243,12 +241,7 @@ fn signals(out: &mut String, input: &PrepInput<'_>) {
     let start = out.len();
     if let Some(handoff) = input.latest.map(|past| &past.handoff) {
         if let Some(level) = handoff.confidence_level {
-            let level = match level {
-                Confidence::High => "high",
-                Confidence::Medium => "medium",
-                Confidence::Low => "low",
-            };
-            line(out, "confidence of the last attempt", level);
+            line(out, "confidence of the last attempt", level.as_str());
         }
         for topic in &handoff.request_research {
             line(out, "the last attempt asks to look up", &said(topic));
@@ -264,8 +257,7 @@ fn signals(out: &mut String, input: &PrepInput<'_>) {
         line(out, "note from the operator", &said(note));
     }
     if let Some(advice) = input.advice {
-        let action = serde_json::to_value(advice.action).unwrap_or_default();
-        let action = action.as_str().unwrap_or_default().to_owned();
+        let action = advice.action.as_str();
         line(out, "advice after the last attempt", &format!("{action}: {}", said(&advice.reason)));
         for suggestion in &advice.plan_suggestions {
             line(out, "suggestion for the plan", &said(suggestion));

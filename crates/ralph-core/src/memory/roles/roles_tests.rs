@@ -246,15 +246,14 @@ fn what_came_of_an_attempt_is_told_with_the_newest_five_handoffs() {
     let recent: Vec<PastHandoff> = (1..=7)
         .map(|n| PastHandoff { number: n, file: format!("handoff-{n:03}.json"), ..past() })
         .collect();
-    let input = PostInput {
+    let attempt = EndedAttempt {
         iteration: 8,
         task: &task,
         judged: Judged::Failed,
         handoff: Some("handoff-008.json"),
         validation_log: Some("iter-8.json"),
-        recent: &recent,
-        undone: &[],
     };
+    let input = PostInput { attempt, recent: &recent, undone: &[] };
     let prompt = post_prompt(&Templates::embedded(), &input).unwrap();
     assert!(prompt.contains("- validation: failed\n- handoff: `handoff-008.json`"), "{prompt}");
     assert!(prompt.contains("- `handoff-003.json`: [t-0000]") && !prompt.contains("handoff-002"));
@@ -315,11 +314,13 @@ fn a_pass_has_its_own_words_or_those_of_the_review() {
     let files = vec!["src/é.rs".to_owned(); 60];
     let input = PassInput {
         name: "review",
-        iteration: 8,
-        task: &task,
-        judged: Judged::Passed,
-        handoff: None,
-        validation_log: None,
+        attempt: EndedAttempt {
+            iteration: 8,
+            task: &task,
+            judged: Judged::Passed,
+            handoff: None,
+            validation_log: None,
+        },
         revision: Some("0123abc"),
         files: &files,
     };

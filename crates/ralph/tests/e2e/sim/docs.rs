@@ -70,7 +70,7 @@ fn every_example_does_what_the_page_says() {
 #[test]
 fn the_page_lists_every_fault() {
     for fault in Fault::ALL {
-        let row = format!("| `{}` | {} |", fault.word(), fault.about());
+        let row = format!("| `{}` | {} |", fault.as_str(), fault.about());
         assert!(PAGE.contains(&row), "docs/sim.md has no row\n{row}");
     }
 }

@@ -18,7 +18,7 @@ use super::{Seen, Stage};
 fn scenario(fault: Fault) -> String {
     format!(
         "[[rule]]\nsteps = [{{ fault = '{}' }}, {{ write = 'work.txt', text = 'abcd' }}, {{ claim = 'done' }}]",
-        fault.word()
+        fault.as_str()
     )
 }
 
@@ -33,16 +33,16 @@ fn every_fault_ends_in_its_outcome() {
         stage.project.write(".gitignore", "ignored\n");
         stage.project.shell("git add -A && git commit -qm base").ok();
         let (seen, stopped) = match fault {
-            Fault::Hang | Fault::Stubborn => (stage.run_until(&scenario(*fault), &[]), true),
+            Fault::Hang | Fault::Stubborn => (stage.run_until(&scenario(fault), &[]), true),
             Fault::Flood => {
                 let line = "{\"event\":\"text\",\"text\":\"line 9 of a flood\"}";
-                (stage.run_until(&scenario(*fault), &[line]), true)
+                (stage.run_until(&scenario(fault), &[line]), true)
             }
             // Its output ends only when the stray does, so it is read in a test of its own.
             Fault::HoldStdout => continue,
-            _ => (run(&stage, *fault), false),
+            _ => (run(&stage, fault), false),
         };
-        if cfg!(target_os = "linux") && *fault == Fault::Orphans {
+        if cfg!(target_os = "linux") && fault == Fault::Orphans {
             // The environment of a process is empty for a moment while it becomes another program.
             // One that was killed may be seen once more.
             let left = RefCell::new(BTreeSet::new());
@@ -50,9 +50,9 @@ fn every_fault_ends_in_its_outcome() {
                 left.borrow_mut().extend(strays(&stage.mark));
                 left.borrow().len() >= 3
             });
-            assert_eq!(left.borrow().len(), 3, "{}", fault.word());
+            assert_eq!(left.borrow().len(), 3, "{}", fault.as_str());
         } else {
-            assert!(strays(&stage.mark).is_empty(), "{}", fault.word());
+            assert!(strays(&stage.mark).is_empty(), "{}", fault.as_str());
         }
         let expected = match fault {
             Fault::Crash | Fault::Abort | Fault::EarlyExit => "crash",
@@ -67,7 +67,7 @@ fn every_fault_ends_in_its_outcome() {
             _ => "success",
         };
         let (outcome, _, _) = seen.judged(stopped.then_some(Stop::Timeout));
-        assert_eq!(outcome.word(), expected, "{}: {}", fault.word(), seen.stderr);
+        assert_eq!(outcome.word(), expected, "{}: {}", fault.as_str(), seen.stderr);
     }
 }
 
