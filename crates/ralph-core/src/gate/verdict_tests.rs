@@ -264,8 +264,8 @@ fn verdicts() -> impl Strategy<Value = (GateVerdict, String)> {
     let error = prop_oneof![
         "error: [a-z]{5,20}",
         "not ok 3 - [a-z]{5,20}",
-        "thread 'x' panicked at src/[a-z]{3,9}.rs:3:4:",
-        "src/[a-z]{3,9}.rs:3:5: error: [a-z]{5,20}",
+        "thread 'x' panicked at src/[a-z]{3,9}\\.rs:3:4:",
+        "src/[a-z]{3,9}\\.rs:3:5: error: [a-z]{5,20}",
     ];
     (noise, error, noise, 1..3i32, any::<bool>()).prop_map(
         |(before, error, after, code, listed)| {
