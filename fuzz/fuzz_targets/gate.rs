@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::gate::judges::{FileChange, judge_changes};
+use ralph_core::gate::judges::{FileChange, JudgeNames, judge_changes};
 use ralph_core::gate::{Comparison, Ending, Failures, KEPT_HEAD, KEPT_TAIL, OutputReader, compare};
 
 fn read(data: &[u8], more: &[u8]) -> Failures {
@@ -25,12 +25,13 @@ fuzz_target!(|data: &[u8]| {
 
     let Ok(text) = std::str::from_utf8(data) else { return };
     let (before, after) = text.split_once("=====\n").unwrap_or((text, text));
+    let names = JudgeNames::of_gates(&[]);
     for path in
         ["src/a.rs", "test_a.py", "a.test.ts", "a_test.go", "a_spec.rb", "ATest.java", "a.bats"]
     {
-        judge_changes(&[FileChange { path, before: Some(before), after: Some(after) }]);
+        judge_changes(&[FileChange { path, before: Some(before), after: Some(after) }], &names);
         let same = FileChange { path, before: Some(before), after: Some(before) };
-        for change in judge_changes(&[same]) {
+        for change in judge_changes(&[same], &names) {
             assert!(change.deleted.is_empty() && change.weakened.is_empty());
         }
     }

@@ -69,8 +69,14 @@ fn unproven(sources: &NeedSources<'_>) -> Option<Need> {
         more => format!("{} tasks", more.len()),
     };
     let (command, effect) = match tasks.as_slice() {
-        [_] => (format!("ralph show {}", last.started.iteration), "shows it"),
-        _ => ("ralph report".to_owned(), "shows them"),
+        [_] => (
+            format!("ralph show {}", last.started.iteration),
+            "shows it; `ralph build --allow-unproven` accepts it as it is",
+        ),
+        _ => (
+            "ralph report".to_owned(),
+            "shows them; `ralph build --allow-unproven` accepts them as they are",
+        ),
     };
     let text = format!("{names} landed, and nothing proves the work: {why}");
     Some(Need { command, ..need(NeedKind::Unproven, text, effect) })
