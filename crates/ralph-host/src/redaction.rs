@@ -72,9 +72,13 @@ pub(crate) fn hide_value(mut value: Value) -> Value {
     value
 }
 
-/// What a backend says, for whoever listens, without secrets.
-pub(crate) fn hide_event(event: &BackendEvent) -> BackendEvent {
+/// What a backend says, for whoever listens, without secrets. The events of one run share `key`, for a
+/// key of several lines.
+pub(crate) fn hide_event(event: &BackendEvent, key: &mut OpenKey) -> BackendEvent {
     let redactor = redactor();
+    let mut hide = |text: &str| {
+        String::from_utf8_lossy(&hide_lines(text.as_bytes(), &redactor, key)).into_owned()
+    };
     let mut event = event.clone();
     match &mut event {
         BackendEvent::Text(text)
@@ -83,7 +87,7 @@ pub(crate) fn hide_event(event: &BackendEvent) -> BackendEvent {
         | BackendEvent::Retry { reason: text, .. }
         | BackendEvent::CompactionFailed(text)
         | BackendEvent::Denied { reason: Some(text), .. }
-        | BackendEvent::Unknown(text) => *text = redactor.hide(text),
+        | BackendEvent::Unknown(text) => *text = hide(text),
         BackendEvent::ToolCall { input, .. } => redactor.hide_json(input),
         _ => {}
     }

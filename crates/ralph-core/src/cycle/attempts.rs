@@ -176,7 +176,10 @@ pub fn failing_lines(check: &GateCheck) -> Vec<String> {
     let output: Vec<&str> =
         check.excerpt.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     // A line that only names the test says no more than its name.
-    let announces = |line: &str| line.ends_with("FAILED") || line.trim_start().starts_with("FAIL");
+    let announces = |line: &str| {
+        let line = line.trim_start();
+        line.ends_with("FAILED") || line.starts_with("FAIL") || line.starts_with("Traceback (most")
+    };
     let explains = output.iter().position(|line| shows_error(line) && !announces(line));
     let shows = explains.or_else(|| output.iter().position(|line| shows_error(line)));
     let from = shows.unwrap_or(output.len().saturating_sub(MOST_LINES));

@@ -11,7 +11,7 @@ use serde_json::Value;
 pub const HIDDEN: &str = "[hidden]";
 
 /// How well-known keys begin, and how long they are at least.
-const SHAPES: [(&str, usize); 19] = [
+const SHAPES: [(&str, usize); 25] = [
     ("sk-", 20),
     ("ghp_", 20),
     ("gho_", 20),
@@ -31,6 +31,12 @@ const SHAPES: [(&str, usize); 19] = [
     ("eyJ", 40),
     ("rk_live_", 20),
     ("sk_live_", 20),
+    ("pypi-", 20),
+    ("SG.", 30),
+    ("gsk_", 20),
+    ("dop_v1_", 20),
+    ("ya29.", 20),
+    ("whsec_", 20),
 ];
 
 /// The shortest of them. Most words are shorter, and most lines hold nothing else.

@@ -70,8 +70,14 @@ fn compare_numbers(base: &Failures, now: &Failures) -> Comparison {
     if let Some(name) = base.ran.iter().find(is_gone).filter(|_| now.ran.len() < MOST_RAN) {
         return cannot(&format!("{name} passed before and does not run any more"));
     }
-    if nameless && (base.counts != now.counts || base.exit_code != now.exit_code) {
-        return cannot("its output names no test, and its numbers or its exit code changed");
+    if nameless && base.counts != now.counts {
+        return cannot("its output names no test, and its numbers changed");
+    }
+    if base.broken_off.is_none() && base.exit_code != now.exit_code {
+        return cannot("it ends with another exit code than before");
+    }
+    if let Some(error) = now.errors.keys().find(|error| !base.errors.contains_key(*error)) {
+        return cannot(&format!("its output has an error that was not there before: {error}"));
     }
     Comparison::AllOld
 }

@@ -222,3 +222,24 @@ proptest! {
         prop_assert_eq!(result == Comparison::AllOld, is_old);
     }
 }
+
+#[test]
+fn another_exit_code_or_a_new_error_beside_old_failures_cannot_be_judged() {
+    let failing = "test tests::a ... FAILED\ntest result: FAILED. 3 passed; 1 failed; 0 ignored\n";
+    let base = read_with(Ending::Code(101), failing);
+    assert_eq!(compare(&base, &read_with(Ending::Code(101), failing)), Comparison::AllOld);
+    let other_code = compare(&base, &read_with(Ending::Code(2), failing));
+    assert!(matches!(other_code, Comparison::CannotTell(_)), "{other_code:?}");
+    let error = format!("{failing}error[E0425]: cannot find value `x`\n --> src/a.rs:3:4\n");
+    let more = compare(&base, &read_with(Ending::Code(101), &error));
+    assert_ne!(more, Comparison::AllOld);
+}
+
+#[test]
+fn an_error_that_a_progress_bar_is_written_over_is_not_lost() {
+    let mut reader = OutputReader::new("/r");
+    reader.line(b"10%\r20%\rerror: the disk is full\r30%\r40%");
+    let reading = reader.finish(&Ending::Code(1));
+    assert!(reading.output.contains("error: the disk is full"), "{}", reading.output);
+    assert!(!reading.output.contains("20%"), "{}", reading.output);
+}

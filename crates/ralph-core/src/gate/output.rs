@@ -2,7 +2,7 @@
 
 use super::complaints::Complaints;
 use super::counts::add_counts;
-use super::excerpt::ExcerptReader;
+use super::excerpt::{ExcerptReader, shows_error};
 use super::inner_end::{InnerEnds, TestsRan};
 use super::model::{Ending, Failures};
 use super::normal::{Bag, LONGEST_LINE, is_progress, normal, plain, without_root};
@@ -54,8 +54,17 @@ impl OutputReader {
         }
     }
 
-    /// The next line, without its end.
+    /// The next line, without its end. Of a line that is written over again and again, the states that
+    /// show an error are lines of their own.
     pub fn line(&mut self, bytes: &[u8]) {
+        let written_over = bytes.trim_ascii_end().rsplit(|byte| *byte == b'\r').skip(1);
+        let errors: Vec<&[u8]> =
+            written_over.filter(|state| shows_error(&String::from_utf8_lossy(state))).collect();
+        errors.into_iter().rev().for_each(|state| self.single_line(state));
+        self.single_line(bytes);
+    }
+
+    fn single_line(&mut self, bytes: &[u8]) {
         let shown = bytes.get(..LONGEST_LINE).unwrap_or(bytes);
         let text = String::from_utf8_lossy(shown);
         let line = plain(&text);

@@ -50,8 +50,11 @@ impl Past {
     /// One more record.
     pub fn add(&mut self, entry: &Entry) {
         let at = seconds(&entry.at);
-        if let Some(run) = self.runs.last_mut() {
-            run.last = run.last.max(at);
+        // What comes after the end of a run belongs to no run.
+        if let Some(run) = self.runs.last_mut().filter(|run| run.end.is_none()) {
+            if !matches!(entry.record, Record::RunStarted(_)) {
+                run.last = run.last.max(at);
+            }
         }
         match &entry.record {
             Record::RunStarted(run) => {

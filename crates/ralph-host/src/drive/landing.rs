@@ -17,7 +17,7 @@ use super::session::Session;
 use crate::crash;
 use crate::git::{Changes, CommitMessage, GateEffects, LandError, RepoPath, RolledBack};
 use crate::handoff_files;
-use crate::redaction::put_log;
+use crate::redaction::{put_log, redactor};
 use crate::store::Durability;
 
 impl Session<'_> {
@@ -193,6 +193,8 @@ impl Session<'_> {
     ) -> Result<(), DriveError> {
         let retries = begun.started.retries + u32::from(failure.kind.counts());
         let attempt = begun.started.attempt.clone();
+        // The plan, its issues and the progress log say it too, and they are committed.
+        let failure = Failure { message: redactor().hide(&failure.message), ..failure };
         let intent = FailIntent { attempt, failure, retries };
         self.record(Record::FailIntent(intent.clone()), Durability::Synced)?;
         self.roll_back_now(begun, changes, &intent)

@@ -337,6 +337,10 @@ impl<'a> Session<'a> {
         {
             reason = format!("{} has no tasks", self.plan.shown);
         }
+        let failed = Tally::of(&loaded.plan).failed;
+        if told == End::Complete && failed > 0 && self.kind == Loop::Build {
+            reason = format!("nothing is left to do; {failed} failed and was given up");
+        }
         if let Some(remark) = other_specs(&loaded.plan).filter(|_| told == End::Complete) {
             reason = format!("{reason}; {remark}");
         }

@@ -33,6 +33,7 @@ promise('a server that does not answer is told, and clocks stop until it does', 
   const tab = await page(server.link);
   const loop = ralph(dir, 'build', '--json');
   await until(async () => (await tab.locator('[data-since]').count()) > 0, 'a clock');
+  await until(async () => /Parse whole numbers/.test(await main(tab)), 'the task');
   assert.ok(await tab.evaluate(() => link.limit + 1000) < 10000, 'told within 10 seconds');
   server.child.kill('SIGSTOP');
   try {

@@ -126,3 +126,36 @@ fn a_secret_of_several_lines_or_printed_as_json_is_hidden_in_the_logs_of_gates()
         assert!(!all.contains(secret), "{secret} is in a file");
     }
 }
+
+#[test]
+fn a_secret_that_a_refusing_hook_prints_reaches_no_plan_and_no_commit() {
+    let repo = repo(&[task("t-aaa1")]);
+    repo.set("max_retries = 0").script(&rule("", GOOD));
+    let hook = repo.git_dir().join("hooks/pre-commit");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    let words = format!("#!/bin/sh\necho \"refused: $MY_TOKEN {KEY}\"\nexit 1\n");
+    fs::write(&hook, words).unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    repo.command(["build"]).env("MY_TOKEN", VALUE).run().fails(3);
+    assert!(repo.plan().contains("refused: [hidden]"), "the plan says why: {}", repo.plan());
+    let log = fs::read_to_string(repo.path(".ralph/progress-log.md")).unwrap_or_default();
+    let status = repo.run(["status", "--json"]).stdout;
+    let report = repo.run(["report"]).stdout;
+    for text in [repo.plan(), log, status, report] {
+        assert!(!text.contains(KEY) && !text.contains(VALUE), "{text}");
+    }
+}
+
+#[test]
+fn a_private_key_that_a_backend_says_line_by_line_is_not_told_live() {
+    let repo = repo(&[task("t-aaa1")]);
+    let lines = [
+        "-----BEGIN OPENSSH PRIVATE KEY-----",
+        "b3BlbnNzaC1rZXktdjEAAAAABG5vbmU",
+        "-----END OPENSSH PRIVATE KEY-----",
+    ];
+    let says: Vec<String> = lines.iter().map(|line| format!(r#"{{ say = "{line}\n" }}"#)).collect();
+    repo.script(&rule("", &format!("{}, {GOOD}", says.join(", "))));
+    let run = repo.command(["build", "--json"]).run().ok();
+    assert!(!crate::repo::said(&run).contains(lines[1]), "{}", crate::repo::said(&run));
+}

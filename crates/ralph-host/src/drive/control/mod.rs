@@ -29,6 +29,7 @@ use ralph_core::control::{
     Command, Doing, DoubtedCommand, Effect, Entry as Sent, OperatorCommand, effect, promise,
 };
 use ralph_core::cycle::{Event, EventKind, History, Record, Remark, StreamedEvent};
+use ralph_core::dashboard::redact::OpenKey;
 
 pub(super) use self::mailbox::Mailbox;
 use self::mailbox::is_at_work;
@@ -72,6 +73,8 @@ pub(in crate::drive) struct Ear<'e> {
     pub(in crate::drive) listener: &'e mut dyn Listener,
     /// Ends what runs.
     pub(in crate::drive) leash: &'e Cancel,
+    /// A key that a backend is in the middle of saying.
+    pub(in crate::drive) open_key: OpenKey,
 }
 
 /// The ear of a session whose other parts are lent out: a method would borrow all of it.
@@ -90,6 +93,7 @@ macro_rules! ear {
             signals: &$session.signals,
             listener: &mut *$session.listener,
             leash: &$session.leash,
+            open_key: ralph_core::dashboard::redact::OpenKey::default(),
         }
     };
 }
@@ -244,7 +248,10 @@ impl Ear<'_> {
 
     /// Tell listeners what a backend says; its log keeps it.
     pub(in crate::drive) fn stream(&mut self, attempt: &str, event: &BackendEvent) {
-        let kind = EventKind::Backend(StreamedEvent { attempt, event: &hide_event(event) });
+        let kind = EventKind::Backend(StreamedEvent {
+            attempt,
+            event: &hide_event(event, &mut self.open_key),
+        });
         self.listener.on_event(&Event { timestamp: &self.clock.stamp(), kind });
     }
 
