@@ -51,10 +51,9 @@ impl Past {
     pub fn add(&mut self, entry: &Entry) {
         let at = seconds(&entry.at);
         // What comes after the end of a run belongs to no run.
-        if let Some(run) = self.runs.last_mut().filter(|run| run.end.is_none()) {
-            if !matches!(entry.record, Record::RunStarted(_)) {
-                run.last = run.last.max(at);
-            }
+        let is_next = matches!(entry.record, Record::RunStarted(_));
+        if let Some(run) = self.runs.last_mut().filter(|run| run.end.is_none() && !is_next) {
+            run.last = run.last.max(at);
         }
         match &entry.record {
             Record::RunStarted(run) => {
