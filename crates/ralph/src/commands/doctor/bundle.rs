@@ -26,6 +26,7 @@ pub(super) enum Prompts {
     Last,
 }
 
+#[derive(serde::Serialize)]
 pub(super) struct Written {
     pub(super) file: String,
     /// What is in it, a line each.

@@ -1,6 +1,7 @@
 //! How findings are printed: one line each, as soon as they are known.
 
 use ralph_core::doctor::{Finding, Report};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::bundle::Written;
@@ -14,8 +15,17 @@ const AREA: usize = 12;
 /// Prints lines at once, or one JSON value at the end.
 pub(super) struct Printer {
     render: Render,
-    fixed: Vec<Value>,
-    bundle: Option<Value>,
+    fixed: Vec<Mended>,
+    bundle: Option<Written>,
+}
+
+/// What `--fix` did about one thing.
+#[derive(Serialize)]
+struct Mended {
+    /// `fixed` or `failed`.
+    result: &'static str,
+    /// In words.
+    what: String,
 }
 
 impl Printer {
@@ -36,12 +46,12 @@ impl Printer {
 
     /// What `--fix` did, or why it could not.
     pub(super) fn mended(&mut self, done: Result<String, String>) -> Result<(), CommandError> {
-        let (word, text) = match &done {
+        let (result, what) = match done {
             Ok(text) => ("fixed", text),
             Err(why) => ("failed", why),
         };
-        self.line(&format!("{word:STATE$}{}", out::clean(text)))?;
-        self.fixed.push(json!({ "result": word, "what": text }));
+        self.line(&format!("{result:STATE$}{}", out::clean(&what)))?;
+        self.fixed.push(Mended { result, what });
         Ok(())
     }
 
@@ -59,7 +69,7 @@ impl Printer {
             self.line(&format!("  {part}"))?;
         }
         self.line("Secrets that ralph knows are hidden. Read it before you send it.")?;
-        self.bundle = Some(json!({ "file": written.file, "parts": written.parts }));
+        self.bundle = Some(written);
         Ok(())
     }
 
