@@ -7,9 +7,9 @@ use ralph_core::cost_sum::CostSum;
 use ralph_core::cycle::{
     AfterFailure, AmendmentRow, Answered, AttemptEnd, BackendEnd, End, EventKind, Failure,
     FailureKind, Fate, GateEnd, Landing, On, PlanAmended, Proof, RunStart, StageEnd, StageStart,
-    Started,
+    Started, error_lines,
 };
-use ralph_core::gate::{GateVerdict, shows_error};
+use ralph_core::gate::GateVerdict;
 use ralph_core::view::Tally;
 
 use crate::ending::ending;
@@ -345,9 +345,7 @@ fn shown_of(verdict: &GateVerdict) -> Vec<String> {
         let (command, ending) = (check.command.trim(), check.ending.describe());
         lines.push(format!("{}: `{command}` ({ending})", check.name));
         lines.extend(check.new_failures().iter().map(|name| format!("- {name}")));
-        let output: Vec<&str> = check.excerpt.lines().filter(|l| !l.trim().is_empty()).collect();
-        let from = output.iter().position(|line| shows_error(line)).unwrap_or(0);
-        lines.extend(output.iter().skip(from).map(|line| line.trim_end().to_owned()));
+        lines.extend(error_lines(check));
     }
     lines.extend(verdict.forbidden().iter().map(|path| format!("{path} must stay as it is")));
     lines.truncate(DETAIL);

@@ -173,6 +173,12 @@ pub fn failing_lines(check: &GateCheck) -> Vec<String> {
     }
     let mut lines = check.new_failures();
     lines.truncate(MOST_LINES);
+    lines.extend(error_lines(check));
+    lines
+}
+
+/// A few lines of a gate's output from the first one that explains an error, else its last ones.
+pub fn error_lines(check: &GateCheck) -> Vec<String> {
     let output: Vec<&str> =
         check.excerpt.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     // A line that only names the test says no more than its name.
@@ -183,9 +189,7 @@ pub fn failing_lines(check: &GateCheck) -> Vec<String> {
     let explains = output.iter().position(|line| shows_error(line) && !announces(line));
     let shows = explains.or_else(|| output.iter().position(|line| shows_error(line)));
     let from = shows.unwrap_or(output.len().saturating_sub(MOST_LINES));
-    let shown = output.iter().skip(from).take(MOST_LINES).map(|line| (*line).to_owned());
-    lines.extend(shown);
-    lines
+    output.iter().skip(from).take(MOST_LINES).map(|line| (*line).to_owned()).collect()
 }
 
 /// One attempt as the journal tells it.

@@ -34,7 +34,8 @@ mod staged;
 mod state;
 
 pub use attempts::{
-    AttemptSummary, AttemptView, Fate, GateSeen, OpenAttempt, Phase, PhaseKind, failing_lines,
+    AttemptSummary, AttemptView, Fate, GateSeen, OpenAttempt, Phase, PhaseKind, error_lines,
+    failing_lines,
 };
 pub use breaker::{Breaker, Tripped};
 pub use build::{End, Limits, OnceEnd, Progress, Signal, Step, exit_code, next_step, remaining};

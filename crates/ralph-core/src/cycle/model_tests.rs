@@ -23,7 +23,7 @@ pub(super) fn history(records: impl IntoIterator<Item = Record>) -> History {
     History::of(&entries(records))
 }
 
-pub(super) fn run(id: &str, counted: u32) -> Record {
+pub(crate) fn run(id: &str, counted: u32) -> Record {
     Record::RunStarted(RunStart {
         run: id.into(),
         command: "build".into(),
@@ -51,7 +51,7 @@ pub(crate) fn run_end(end: End, remaining: usize) -> RunEnd {
     }
 }
 
-pub(super) fn run_ended(end: End, remaining: usize) -> Record {
+pub(crate) fn run_ended(end: End, remaining: usize) -> Record {
     Record::RunEnded(run_end(end, remaining))
 }
 

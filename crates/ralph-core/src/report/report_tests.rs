@@ -421,3 +421,18 @@ fn a_price_is_written_as_it_is_read() {
     let text = report(&past(&records), "", "", Some(&[FIRST])).markdown();
     assert!(text.contains("first try, <$0.01, commit"), "{text}");
 }
+
+#[test]
+fn a_run_lasts_until_its_end_and_not_until_the_next_one_begins() {
+    use crate::cycle::model_tests::{run, run_ended};
+    let mut past = Past::default();
+    for (at, record) in [
+        ("2025-01-20T02:00:00Z", run("r1", 0)),
+        ("2025-01-20T02:00:10Z", run_ended(End::Complete, 0)),
+        ("2025-01-20T09:00:00Z", run("r2", 0)),
+    ] {
+        past.add(&Entry { at: at.into(), record });
+    }
+    let lasted: Vec<i64> = past.runs.iter().map(|run| run.last - run.began).collect();
+    assert_eq!(lasted, [10, 0]);
+}

@@ -20,6 +20,7 @@ use ralph_core::needs::{Need, NeedSources, Running, needs};
 use ralph_core::plan::{Id, Plan};
 use ralph_core::view::{Tally, other_specs};
 use ralph_core::windows::Windows;
+use ralph_core::words::count;
 
 use super::control::Mailbox;
 use super::error::DriveError;
@@ -339,7 +340,7 @@ impl<'a> Session<'a> {
         }
         let failed = Tally::of(&loaded.plan).failed;
         if told == End::Complete && failed > 0 && self.kind == Loop::Build {
-            reason = format!("nothing is left to do; {failed} failed and was given up");
+            reason = format!("nothing is left to do; given up: {}", count(failed, "task"));
         }
         if let Some(remark) = other_specs(&loaded.plan).filter(|_| told == End::Complete) {
             reason = format!("{reason}; {remark}");

@@ -174,3 +174,44 @@ fn the_first_signal_is_told_at_once_while_a_gate_runs() {
     assert_eq!(said(&run).matches("Stopping: ").count(), 1, "{}", said(&run));
     assert_eq!(repo.landed(), ["t-aaaa"]);
 }
+
+#[test]
+fn a_run_beside_a_task_that_was_given_up_does_not_say_that_all_is_complete() {
+    let repo = repo(&["t-aaa1", "t-aaa2"].map(task));
+    repo.set("max_retries = 0");
+    repo.script(&(rule("task = \"t-aaa1\"", crate::repo::BROKEN) + &rule("", GOOD)));
+    repo.build([]).fails(3);
+    let issues: serde_json::Value =
+        serde_json::from_str(&repo.run(["issue", "list", "--json"]).ok().stdout).unwrap();
+    let issue = issues[0]["id"].as_str().unwrap_or_else(|| panic!("{issues}"));
+    repo.run(["issue", "done", issue]).ok();
+    let run = repo.build([]);
+    says(&run, "nothing is left to do; given up: 1 task");
+    assert!(!said(&run).contains("all tasks complete"), "{}", said(&run));
+}
+
+#[test]
+fn unproven_work_names_the_command_that_accepts_it() {
+    let repo = strict();
+    repo.config("backend = \"sim\"\n");
+    repo.build([]).fails(3);
+    let status = repo.run(["status"]).ok();
+    says(&status, "`ralph build --allow-unproven` accepts it as it is");
+    repo.build(["--allow-unproven"]).ok();
+    assert!(!said(&repo.run(["status"]).ok()).contains("Needs:"));
+}
+
+#[test]
+fn the_terminal_shows_the_error_below_a_traceback_and_not_only_its_head() {
+    let repo = repo(&[task("t-aaa1")]);
+    let output = "FAIL: test_add (test_calc.Add.test_add)\n----\nTraceback (most recent call last):\n  \
+                  File \"test_calc.py\", line 5, in test_add\n    self.assertEqual(add(1, 2), 3)\n\
+                  AssertionError: -3 != 3\n\nRan 1 test in 0.001s\n\nFAILED (failures=1)\n";
+    repo.write("output.txt", output);
+    repo.config(
+        "max_retries = 0\nbackend = \"sim\"\n[[gates]]\nname = \"test\"\nkind = \"test\"\n\
+         command = \"cat output.txt; ! test -e work/t-aaa1.txt\"\n",
+    );
+    repo.script(&rule("", GOOD));
+    says(&repo.build([]).fails(3), "| AssertionError: -3 != 3");
+}
