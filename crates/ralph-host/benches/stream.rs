@@ -176,6 +176,7 @@ fn read_as_ralph(file: &Path) -> Result<u64, Box<dyn Error>> {
         program: None,
         args: &[],
         env: &[],
+        surroundings: &[],
         request: Request::plain(""),
         cwd: place.path(),
         scratch: place.path(),

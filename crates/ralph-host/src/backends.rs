@@ -23,7 +23,7 @@ use ralph_core::limits::{Decision, Monitor};
 
 use crate::clock::Clock;
 use crate::proc::{
-    Bounds, Cancel, Finished, Input, Job, Line, ProcError, Runner, Stdin, Step, Watch,
+    Bounds, Cancel, EnvChange, Finished, Input, Job, Line, ProcError, Runner, Stdin, Step, Watch,
 };
 use crate::redaction::{hide_outcome, hide_value, redactor};
 
@@ -38,6 +38,8 @@ pub struct Call<'a> {
     pub args: &'a [String],
     /// Variables after the driver's.
     pub env: &'a [(String, String)],
+    /// Changes to the environment that come with the place.
+    pub surroundings: &'a [EnvChange],
     /// What is asked. Its `scratch` is filled in here.
     pub request: Request<'a>,
     /// Where it runs.
@@ -161,6 +163,7 @@ pub fn run_backend(
     }
     let program = call.program.unwrap_or_else(|| call.driver.program());
     let mut job = Job::new(program, call.cwd).args(&invocation.args).args(call.args);
+    job.env.extend(call.surroundings.iter().cloned());
     for (name, value) in invocation.env.iter().chain(call.env) {
         job = job.env(name, value);
     }

@@ -26,7 +26,7 @@ use ralph_core::gate::{self, Ending, Gate, GateCheck, GateRunResult, GateVerdict
 use crate::FileError;
 use crate::clock::Clock;
 use crate::proc::{
-    Bounds, Cancel, EmptyLog, Input, Job, Line, ProcError, Runner, Stderr, Stdin, Step, Watch,
+    Bounds, Cancel, EmptyLog, EnvChange, Input, Job, Line, ProcError, Runner, Stderr, Stdin, Step, Watch,
 };
 use crate::redaction::{put_log, redactor};
 
@@ -45,6 +45,8 @@ const GIT_VARIABLES: [&str; 5] =
 pub struct GateRun<'a> {
     /// The directory they run in.
     pub cwd: &'a Path,
+    /// Changes to the environment that come with the place.
+    pub surroundings: &'a [EnvChange],
     /// How the paths of their logs begin; the directory is made when it is not there.
     pub logs: &'a Path,
     /// From SIGTERM to SIGKILL.
@@ -146,6 +148,7 @@ pub fn write_report(
 
 fn job(gate: &Gate, run: &GateRun<'_>, log: &Path) -> Job {
     let mut job = Job::new("sh", run.cwd).args(["-c", &gate.command]).env(GATE_VARIABLE, "1");
+    job.env.extend(run.surroundings.iter().cloned());
     job.env.extend(GIT_VARIABLES.map(|name| (name.into(), None)));
     job.stdin = Stdin::Nothing;
     job.stderr = Stderr::Joined;

@@ -15,7 +15,7 @@ use ralph_core::plan::{Edit, Id, Plan};
 use ralph_host::choice::Place;
 use ralph_host::clock::Clock;
 use ralph_host::config_load::{ProjectText, Sources};
-use ralph_host::drive::TASK_VARIABLE;
+use ralph_host::drive::{ATTEMPT_VARIABLE, HOME_VARIABLE, TASK_VARIABLE};
 use ralph_host::git::{LedgerPaths, Repo};
 use ralph_host::ids::Ids;
 use ralph_host::plan_store;
@@ -41,11 +41,17 @@ pub(crate) struct Context {
     search_path: Option<OsString>,
 }
 
+/// Where the project is whose attempt runs this command in a lane.
+fn home_of_attempt() -> Option<PathBuf> {
+    std::env::var_os(ATTEMPT_VARIABLE).filter(|attempt| !attempt.is_empty())?;
+    std::env::var_os(HOME_VARIABLE).filter(|home| !home.is_empty()).map(PathBuf::from)
+}
+
 impl Context {
     pub(crate) fn open(directory: Option<&Path>) -> Result<Self, CommandError> {
         let directory = match directory {
             Some(dir) => std::path::absolute(dir),
-            None => std::env::current_dir(),
+            None => home_of_attempt().map_or_else(std::env::current_dir, Ok),
         }
         .map_err(|e| CommandError::new(format!("cannot find the current directory: {e}")))?;
         if !directory.is_dir() {

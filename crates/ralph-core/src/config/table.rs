@@ -13,7 +13,7 @@ use super::setting::{ByteSize, Dollars, Ratio, Setting, Timeout, Trigger, settin
 use super::value::{Absent, Field, Kind, Record, Value};
 use super::words::{
     BackendKind, BranchFor, Claim, CommitScope, GateKind, GateStrategy, Judges, LogLevel, Mode,
-    NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, UnprovenPolicy, VerifyWorkspace,
+    NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, UnprovenPolicy, VerifyWorkspace, Workspace,
     gate_kind,
 };
 
@@ -67,6 +67,8 @@ section! {
         commit_ledger: bool = true;
         /// Your uncommitted changes at the start: keep them beside ralph's work, commit them, or do not start.
         on_dirty: OnDirty = OnDirty::Snapshot;
+        /// Where attempts work: in a lane, a checkout of ralph's own, or in yours.
+        workspace: Workspace = Workspace::Checkout;
         /// Which gates must be green: all; or tests alone, with lint shown or not run. A gate's own `required` wins.
         gate_strategy: GateStrategy = GateStrategy::Strict, "RALPH_VALIDATION_STRATEGY" Plain;
         /// Commands that ralph runs to decide whether an attempt counts; none: the plan's `qualityGates`.

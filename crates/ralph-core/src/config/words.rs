@@ -42,6 +42,14 @@ words! {
         Refuse = "refuse",
     }
 
+    /// Where attempts work.
+    Workspace {
+        /// In a checkout of ralph's own; commits arrive in yours.
+        Lane = "lane",
+        /// In the checkout where ralph was started.
+        Checkout = "checkout",
+    }
+
     /// Which gates must be green.
     GateStrategy {
         /// All.

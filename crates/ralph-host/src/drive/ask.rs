@@ -19,7 +19,7 @@ use super::wait::NAP;
 use crate::backends::{Call, Heard, OnCompact, RunReport};
 use crate::choice::Chosen;
 use crate::clock::Clock;
-use crate::proc::{Bounds, Cancel, ProcError, Runner};
+use crate::proc::{Bounds, Cancel, EnvChange, ProcError, Runner};
 use crate::session::{SessionReport, Work, run_session};
 
 /// A question that is about to be asked.
@@ -58,6 +58,7 @@ pub(super) struct Talk<'t> {
     pub(super) root: &'t Path,
     pub(super) scratch: PathBuf,
     pub(super) env: [(String, String); 1],
+    pub(super) surroundings: Vec<EnvChange>,
     pub(super) leash: &'t Cancel,
     pub(super) clock: &'t Clock,
     pub(super) ask_again: fn(&Outcome) -> bool,
@@ -235,6 +236,7 @@ fn run(
         program: Some(&talk.chosen.program),
         args: &talk.chosen.args,
         env: &talk.env,
+        surroundings: &talk.surroundings,
         request: talk.terms.request(talk.chosen, (prompt, None), session),
         cwd: asking.place,
         scratch: &talk.scratch,

@@ -178,11 +178,11 @@ impl Session<'_> {
     /// S0. Right after a landing that left nothing open, what it is like is known already.
     fn checkpoint(&mut self, of: &AttemptRef) -> Result<Checkpoint, DriveError> {
         if let Some((last, commit)) = self.settled.take()
-            && let Some(next) = self.repo.checkpoint_after(&last, &commit, of)?
+            && let Some(next) = self.work_tree().checkpoint_after(&last, &commit, of)?
         {
             return Ok(next);
         }
-        Ok(self.repo.checkpoint(of, self.on_dirty(), self.target())?)
+        Ok(self.work_tree().checkpoint(of, self.on_dirty(), self.target())?)
     }
 
     fn on_dirty(&self) -> git::OnDirty {

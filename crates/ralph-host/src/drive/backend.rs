@@ -86,7 +86,7 @@ impl Session<'_> {
         self.restore_ledger(&[], "the backend")?;
         crash::point();
         self.note_added_tasks(begun, plan)?;
-        let changes = self.repo.collect(&begun.base)?;
+        let changes = self.work_tree().collect(&begun.base)?;
         let (handoff, handoff_bytes) =
             self.keep_handoff(begun, &reply, &changes, &report.outcome)?;
         let changed = changes.paths.len();
@@ -125,6 +125,7 @@ impl Session<'_> {
         let env = variables(&begun.started.attempt, &begun.task);
         let terms = Terms::of(&self.config, &root, &begun.task, self.history.cost)?;
         let terms = terms.with_tools(&self.config, &root, &self.plan.path, &env)?;
+        let (cwd, surroundings) = (self.work_root(), self.surroundings());
         let mut ear = ear!(self);
         let Self { choice, runner, repo, .. } = self;
         let chosen = choice.at(backend);
@@ -133,8 +134,9 @@ impl Session<'_> {
             program: Some(&chosen.program),
             args: &chosen.args,
             env: &env,
+            surroundings: &surroundings,
             request: terms.request(chosen, (ask.prompt, ask.system), ask.session),
-            cwd: &root,
+            cwd: &cwd,
             scratch: &scratch,
             log: log.as_deref(),
             on_compact: OnCompact::Stop,

@@ -154,7 +154,7 @@ impl Session<'_> {
         let id = self.ids.ulid(self.clock.now());
         let of = AttemptRef { run: self.run.clone(), attempt: id.clone() };
         self.settled = None;
-        let base = self.repo.checkpoint(&of, OnDirty::Snapshot, Target::Head)?;
+        let base = self.work_tree().checkpoint(&of, OnDirty::Snapshot, Target::Head)?;
         let iteration = self.next_iteration()?;
         let consulting = Consulting {
             id: id.clone(),
@@ -207,7 +207,7 @@ impl Session<'_> {
         id: &str,
         places: &[PathBuf],
     ) -> Result<Option<Vec<Answer>>, DriveError> {
-        let root = self.project.root().to_owned();
+        let (root, shared) = (self.project.root().to_owned(), self.work_root());
         let mut choice =
             stage_choice(&self.config, consultation.terms.stage, &self.options, &root)?;
         if let Some(model) = &consultation.terms.model {
@@ -243,7 +243,7 @@ impl Session<'_> {
                     number,
                     question,
                     log: log_name(&stamp, consultation, question, id),
-                    place: places.get(number).map_or(&root, PathBuf::as_path),
+                    place: places.get(number).map_or(&shared, PathBuf::as_path),
                 })
                 .collect();
             for one in &asking {
@@ -267,6 +267,7 @@ impl Session<'_> {
                 root: &root,
                 scratch: self.project.state_dir(),
                 env: [(ATTEMPT_VARIABLE.to_owned(), id.to_owned())],
+                surroundings: self.surroundings(),
                 leash: &self.leash,
                 clock: &self.clock,
                 ask_again: consultation.ask_again,
@@ -325,14 +326,14 @@ impl Session<'_> {
 
     /// The tree as it was. Returns what had been changed.
     fn put_back(&mut self, base: &Checkpoint, role: &str) -> Result<Vec<String>, DriveError> {
-        let changes = self.repo.collect(base)?;
+        let changes = self.work_tree().collect(base)?;
         if changes.is_empty() {
-            self.repo.forget(base);
+            self.work_tree().forget(base);
             return Ok(Vec::new());
         }
         let paths: Vec<String> =
             changes.paths.iter().map(|change| change.path.to_string()).collect();
-        let rolled = self.repo.roll_back(base, Some(&changes))?;
+        let rolled = self.work_tree().roll_back(base, Some(&changes))?;
         let kept = rolled.salvage.as_ref().map_or_else(String::new, |salvage| {
             format!("; `ralph salvage diff {}` shows it", salvage.of.attempt)
         });

@@ -50,11 +50,11 @@ impl Session<'_> {
         changes: &mut Changes,
     ) -> Result<Gating, DriveError> {
         let logs = self.gate_logs(begun, On::Result);
-        let (gates, root) = (self.gates.clone(), self.project.root().to_owned());
+        let (gates, root) = (self.gates.clone(), self.work_root());
         let Some(runs) = self.run_all(&gates, &logs, On::Result, &root)? else {
             return Ok(Gating::Stopped);
         };
-        let effects = self.repo.after_gates(&begun.base, changes)?;
+        let effects = self.work_tree().after_gates(&begun.base, changes)?;
         if !effects.removed.is_empty() {
             let names: Vec<String> = effects.removed.iter().map(ToString::to_string).collect();
             self.warn(&format!("gates made new files, which were removed: {}", names.join(", ")));
@@ -108,13 +108,13 @@ impl Session<'_> {
             return Ok(true);
         }
         crash::point();
-        let on_base = self.repo.restore_base(&begun.base, changes)?;
+        let on_base = self.work_tree().restore_base(&begun.base, changes)?;
         crash::point();
         let logs = self.gate_logs(begun, On::Base);
-        let root = self.project.root().to_owned();
+        let root = self.work_root();
         let ran = self.run_all(&wanted, &logs, On::Base, &root);
         crash::point();
-        self.repo.reapply(&begun.base, &on_base)?;
+        self.work_tree().reapply(&begun.base, &on_base)?;
         crash::point();
         let Some(ran) = ran? else { return Ok(false) };
         ran.iter().for_each(|run| self.baselines.record(run));
@@ -141,11 +141,18 @@ impl Session<'_> {
         let root = self.project.root().to_owned();
         let last = self.history.attempts.last().map(|view| view.started.clone());
         let Started { attempt, task, .. } = last.unwrap_or_default();
+        let surroundings = self.surroundings();
         let mut ear = ear!(self);
         let (runner, leash) = (self.runner, &self.leash);
         let mut trouble = None;
         let run =
-            GateRun { cwd: place, logs, grace: Bounds::default().grace, cancel: leash.clone() };
+            GateRun {
+                cwd: place,
+                surroundings: &surroundings,
+                logs,
+                grace: Bounds::default().grace,
+                cancel: leash.clone(),
+            };
         let mut runs = Vec::new();
         for gate in gates {
             let start = GateStart { attempt: attempt.clone(), gate: gate.name.clone(), on };
@@ -193,7 +200,7 @@ impl Session<'_> {
         if paths.is_empty() {
             return Vec::new();
         }
-        let before = match self.repo.texts_before(&begun.base, &paths) {
+        let before = match self.work_tree().texts_before(&begun.base, &paths) {
             Ok(texts) => texts,
             Err(e) => {
                 self.warn(&format!("changed tests are not compared: {e}"));
@@ -204,7 +211,7 @@ impl Session<'_> {
         let after: Vec<Option<String>> = paths
             .iter()
             .map(|path| {
-                let bytes = crate::store::read(&self.repo.file(path)).ok().flatten()?;
+                let bytes = crate::store::read(&self.work_tree().file(path)).ok().flatten()?;
                 String::from_utf8(bytes).ok()
             })
             .collect();

@@ -122,7 +122,7 @@ impl Session<'_> {
                 ("Ralph-Run".into(), started.run.clone()),
             ],
         };
-        match self.repo.land(&begun.base, &ended.changes, &message) {
+        match self.work_tree().land(&begun.base, &ended.changes, &message) {
             Ok(landed) => Ok(Some(landed.commit.to_string())),
             Err(LandError::Nothing) => Ok(None),
             Err(e) => Err(e),
@@ -175,7 +175,7 @@ impl Session<'_> {
             tasks: Tally::of(&*self.known_plan()?),
         };
         self.record(Record::Landed(landed), Durability::Eventual)?;
-        self.repo.forget(&begun.base);
+        self.work_tree().forget(&begun.base);
         let findings = ended.gates.as_ref();
         let as_gated = findings.is_some_and(|found| found.effects == GateEffects::default());
         self.settled = commit.clone().filter(|_| as_gated).map(|c| (begun.base.clone(), c));
@@ -207,7 +207,7 @@ impl Session<'_> {
         changes: Option<&Changes>,
         intent: &FailIntent,
     ) -> Result<(), DriveError> {
-        let rolled = self.repo.roll_back(&begun.base, changes)?;
+        let rolled = self.work_tree().roll_back(&begun.base, changes)?;
         crash::point();
         self.unland(begun, &intent.failure)?;
         let max = max_retries(&begun.task, self.config.max_retries);

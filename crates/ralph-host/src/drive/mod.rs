@@ -51,6 +51,7 @@ mod tidy;
 mod views;
 mod wait;
 mod windows;
+mod working_tree;
 mod workspace;
 
 pub use agent::{AgentEnd, AgentOptions, AgentReport, agent, discard_spec, is_begun};
@@ -61,7 +62,7 @@ pub use guard::mend_ledger;
 pub use listener::Listener;
 pub use log::{LogOf, prune_logs};
 pub use preview::{CommandLine, Input, Look, Next, Preview, preview};
-pub use session::{ATTEMPT_VARIABLE, Options, Setup, TASK_VARIABLE};
+pub use session::{ATTEMPT_VARIABLE, HOME_VARIABLE, Options, Setup, TASK_VARIABLE};
 pub use signals::Signals;
 pub use tidy::{retirement, underway};
 

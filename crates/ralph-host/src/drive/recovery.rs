@@ -81,7 +81,7 @@ impl Session<'_> {
         match (recover(open, &facts), ended) {
             (Recovery::Finish { commit, intent }, _) => {
                 self.recovered(&format!("{name} had landed as {commit}; the plan now says so"))?;
-                self.repo.finish_landing(&begun.base)?;
+                self.work_tree().finish_landing(&begun.base)?;
                 self.write_landing(&begun, None, &intent)?;
                 let attempt = open.started.attempt.clone();
                 let tasks = Tally::of(&*self.known_plan()?);
@@ -131,7 +131,7 @@ impl Session<'_> {
 
     /// What the world is like.
     fn look(&mut self, base: &Checkpoint, before: Option<&Changes>) -> Result<Found, DriveError> {
-        let (landed, rewritten) = match self.repo.landed(base)? {
+        let (landed, rewritten) = match self.work_tree().landed(base)? {
             Landing::At(commit) => (Some(commit.to_string()), false),
             Landing::No => (None, false),
             Landing::Rewritten => (None, true),
@@ -145,9 +145,9 @@ impl Session<'_> {
         if landed.is_some() {
             return Ok(known(TreeIs::Result));
         }
-        let now = self.repo.collect(base)?;
+        let now = self.work_tree().collect(base)?;
         let paths = |c: &Changes| c.paths.iter().map(|p| p.path.clone()).collect::<Vec<_>>();
-        Ok(match self.repo.put_aside(base, &now)? {
+        Ok(match self.work_tree().put_aside(base, &now)? {
             Aside::Never if paths(&now) == paths(before) => known(TreeIs::Result),
             Aside::Never if now.is_empty() => known(TreeIs::Base),
             Aside::Never => known(TreeIs::Other),
@@ -168,14 +168,14 @@ impl Session<'_> {
         ended: &mut Ended,
     ) -> Result<(), DriveError> {
         let Some(aside) = aside else { return Ok(()) };
-        if let Some(kept) = self.repo.reapply(base, aside)? {
+        if let Some(kept) = self.work_tree().reapply(base, aside)? {
             let name = &kept.of.attempt;
             self.warn(&format!(
                 "what was in the tree instead is kept as {}; `ralph salvage diff {name}` shows it",
                 kept.name
             ));
         }
-        let now = self.repo.collect(base)?;
+        let now = self.work_tree().collect(base)?;
         ended.changes = Changes { moved: std::mem::take(&mut ended.changes.moved), ..now };
         Ok(())
     }

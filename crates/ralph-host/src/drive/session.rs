@@ -49,6 +49,9 @@ pub const ATTEMPT_VARIABLE: &str = "RALPH_ATTEMPT";
 /// The variable that tells it which task it works on.
 pub const TASK_VARIABLE: &str = "RALPH_TASK";
 
+/// The variable that tells ralph's own commands in a lane where the project is.
+pub const HOME_VARIABLE: &str = "RALPH_HOME";
+
 /// What a loop is given.
 pub struct Setup {
     /// Where it works.

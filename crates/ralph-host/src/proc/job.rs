@@ -13,6 +13,9 @@ use super::lines::Line;
 use super::pump::Input;
 use super::wire::Sweep;
 
+/// A variable and its value; without one the variable is taken away.
+pub type EnvChange = (OsString, Option<OsString>);
+
 /// A program to run.
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -21,7 +24,7 @@ pub struct Job {
     /// Arguments after the program's name.
     pub args: Vec<OsString>,
     /// Changes to ralph's own environment; `None` takes a variable away.
-    pub env: Vec<(OsString, Option<OsString>)>,
+    pub env: Vec<EnvChange>,
     /// Where it runs.
     pub cwd: PathBuf,
     /// What it reads.

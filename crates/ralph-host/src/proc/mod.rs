@@ -59,7 +59,7 @@ pub use browser::open_in_browser;
 pub use error::ProcError;
 pub use find::{find_program, is_executable};
 pub use interrupt::{Interrupt, interrupt_self, on_signals};
-pub use job::{Bounds, Cancel, EmptyLog, Finished, Job, Stderr, Stdin, Step, Watch};
+pub use job::{Bounds, Cancel, EmptyLog, EnvChange, Finished, Job, Stderr, Stdin, Step, Watch};
 pub use lines::Line;
 pub use peer::is_peer_started_by;
 pub use pump::Input;

@@ -198,6 +198,7 @@ impl Scene {
             program: self.program,
             args: &["extra argument".to_owned()],
             env: &[("CONFIGURED".to_owned(), "too".to_owned())],
+            surroundings: &[],
             request: Request { permissions: Permissions::Default, ..Request::plain(script) },
             cwd: place,
             scratch: &place.join("scratch"),

@@ -35,6 +35,7 @@ fn talk(script: &str, idle: Duration) -> RunReport {
         program: None,
         args: &[],
         env: &[],
+        surroundings: &[],
         request,
         cwd: place,
         scratch: place,

@@ -24,7 +24,7 @@ fn logs(stage: &Stage) -> PathBuf {
 
 fn with<'a>(stage: &'a Stage, logs: &'a std::path::Path) -> GateRun<'a> {
     let grace = Duration::from_millis(300);
-    GateRun { cwd: stage.place.path(), logs, grace, cancel: Cancel::default() }
+    GateRun { cwd: stage.place.path(), surroundings: &[], logs, grace, cancel: Cancel::default() }
 }
 
 #[track_caller]

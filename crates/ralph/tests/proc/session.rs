@@ -66,6 +66,7 @@ fn work(driver: &dyn Driver, scenario: &str) -> Done {
             program: Some(env!("CARGO_BIN_EXE_ralph")),
             args: &[],
             env: &env,
+            surroundings: &[],
             request: Request::plain(PROMPT),
             cwd: place,
             scratch: &place.join("scratch"),

@@ -97,6 +97,7 @@ fn call(
         program: Some(&chosen.program),
         args: &chosen.args,
         env: &[],
+        surroundings: &[],
         request: Request {
             prompt: &args.prompt,
             system: None,

@@ -62,6 +62,7 @@ pub(super) fn run(
 
 fn one(look: &Look<'_>, runner: &Runner, gate: &Gate, logs: &Path) -> Finding {
     let run = GateRun {
+        surroundings: &[],
         cwd: look.context.project.root(),
         logs,
         grace: Bounds::default().grace,

@@ -196,6 +196,7 @@ fn try_once(
 ) -> Result<GateRunResult, CommandError> {
     let scratch = Scratch::new(&std::env::temp_dir())?;
     let run = GateRun {
+        surroundings: &[],
         cwd: context.project.root(),
         logs: &scratch.path().join("gate"),
         grace: Bounds::default().grace,
