@@ -130,6 +130,14 @@ kind = "command"
 command = ["mybot", "--prompt-file", "{prompt_file}"]
 claim = "marker"
 
+[lane]
+dir = "/var/tmp/lanes"
+setup = "npm ci"
+setup_when = ["package-lock.json"]
+copy = [".env"]
+link = ["../lib"]
+remotes = true
+
 [worktree]
 setup = "npm ci"
 link = ["node_modules", ".venv", ".env"]
@@ -165,6 +173,14 @@ backend = "codex"
     let mybot = &config.backends["mybot"];
     assert_eq!((mybot.kind, mybot.claim), (Some(BackendKind::Command), Some(Claim::Marker)));
     assert_eq!(mybot.command, ["mybot", "--prompt-file", "{prompt_file}"]);
+    let lane = &config.lane;
+    assert_eq!((lane.dir.as_deref(), lane.remotes), (Some("/var/tmp/lanes"), true));
+    assert_eq!(lane.setup.as_deref(), Some("npm ci"));
+    assert_eq!(
+        (&lane.setup_when[..], &lane.copy[..]),
+        (&["package-lock.json".to_owned()][..], &[".env".to_owned()][..])
+    );
+    assert_eq!(lane.link, ["../lib"]);
     assert_eq!(config.worktree.setup.as_deref(), Some("npm ci"));
     assert_eq!(config.worktree.link, ["node_modules", ".venv", ".env"]);
     assert_eq!(config.stage(StageName::Verify).backend.as_deref(), Some("codex"));

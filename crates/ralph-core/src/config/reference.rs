@@ -117,6 +117,9 @@ fn about(table: &str) -> Option<&'static str> {
         "stages.*" => {
             "NAME is one of plan, investigate, build, verify, decompose, context, index, review."
         }
+        "lane" => {
+            "A lane is a checkout of ralph's own, outside your repository, in which a coding agent works."
+        }
         "worktree" => "Used only with `verify_workspace = \"worktree\"`.",
         _ => return None,
     })

@@ -18,8 +18,10 @@ use super::words::{
 };
 
 /// All groups of keys, in the order of the reference page.
-pub(super) static SECTIONS: &[&[Key]] =
-    &[CONFIG, BUILD, CONSTRUCT, AGENT, LIMITS, MEMORY, BACKEND, PRICES, STAGE, WORKTREE, RETENTION];
+pub(super) static SECTIONS: &[&[Key]] = &[
+    CONFIG, BUILD, CONSTRUCT, AGENT, LIMITS, MEMORY, BACKEND, PRICES, STAGE, LANE, WORKTREE,
+    RETENTION,
+];
 
 const fn at_least_one(number: u32) -> NonZeroU32 {
     match NonZeroU32::new(number) {
@@ -109,6 +111,8 @@ section! {
         backends: BTreeMap<String, Backend>,
         /// `[stages.NAME]`
         stages: BTreeMap<StageName, Stage>,
+        /// `[lane]`
+        lane: LaneSettings,
         /// `[worktree]`
         worktree: Worktree,
         /// `[retention]`
@@ -255,6 +259,24 @@ section! {
 }
 
 section! {
+    /// `[lane]`: where lanes are, and how one is made usable.
+    LaneSettings, LANE = "lane." {
+        /// The folder that holds the lanes of this project, outside the repository; absent: one below `$XDG_CACHE_HOME/ralph`.
+        dir: Option<String> = None;
+        /// A shell command that prepares a lane; it runs when the lane is new or a file of `setup_when` changed.
+        setup: Option<String> = None;
+        /// Files whose change makes `setup` run again, such as a lock file.
+        setup_when: Vec<String> = Vec::new();
+        /// Ignored files of the project to copy into a lane before each attempt, beside the patterns in `.worktreeinclude`.
+        copy: Vec<String> = Vec::new();
+        /// Paths of the project to link into a lane: shared and writable, so for read-mostly caches only; `../lib` is linked beside the lane.
+        link: Vec<String> = Vec::new();
+        /// Whether the lane's repository has the remotes of yours, so that an agent can fetch and push.
+        remotes: bool = false;
+    }
+}
+
+section! {
     /// `[worktree]`: how a detached worktree is made usable, for `verify_workspace = "worktree"`.
     Worktree, WORKTREE = "worktree." {
         /// A shell command to run in it first.
@@ -368,7 +390,7 @@ macro_rules! plain_section {
 
 plain_section!(
     Build build, Construct construct, Agent agent, Limits limits, Memory memory,
-    Worktree worktree, Retention retention,
+    LaneSettings lane, Worktree worktree, Retention retention,
 );
 
 impl Section for Backend {

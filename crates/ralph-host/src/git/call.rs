@@ -2,7 +2,11 @@
 //!
 //! A call never sees the caller's `GIT_DIR` and its relatives, never asks a question, never starts
 //! maintenance or a monitor that would outlive it, and speaks plain English. Calls that only look do
-//! not take locks. A call that finds the index locked waits for a few seconds.
+//! not take locks. A call that finds the index locked waits for a few seconds. A git that died by a
+//! signal is an error, never an answer.
+//!
+//! A call for a lane names its git directory and working tree, runs no hooks, and does not look at
+//! the `.git` in the lane, which belongs to the coding agent.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -23,7 +27,7 @@ const LOCK_POLL: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 /// Variables that would make git look elsewhere, read pathspecs differently, or show something else.
-pub(super) const STRIPPED: [&str; 27] = [
+pub(crate) const STRIPPED: [&str; 27] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_ATTR_SOURCE",
     "GIT_COMMON_DIR",
@@ -53,8 +57,19 @@ pub(super) const STRIPPED: [&str; 27] = [
     "LANGUAGE",
 ];
 
+/// Settings of every call. A split index cannot be copied, and with a lax comparison of file times an
+/// edit that keeps size and time would not be seen.
+const EXACT: [&str; 3] =
+    ["core.splitIndex=false", "core.trustctime=true", "core.checkStat=default"];
+
+/// Settings that keep git from starting a process that outlives the call.
+const QUIET: [&str; 3] = ["maintenance.auto=false", "gc.auto=0", "core.fsmonitor=false"];
+
+/// Settings of every call for a lane.
+const LANE: [&str; 2] = ["core.hooksPath=/dev/null", "submodule.recurse=false"];
+
 /// A call to be made.
-pub(super) struct Call<'r, 'a> {
+pub(crate) struct Call<'r, 'a> {
     repo: &'r Repo<'a>,
     job: Job,
     command: String,
@@ -62,24 +77,26 @@ pub(super) struct Call<'r, 'a> {
 
 /// What git answered.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     command: String,
-    pub(super) code: i32,
-    pub(super) stdout: Vec<u8>,
-    pub(super) stderr: String,
+    pub(crate) code: i32,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
 }
 
 impl<'a> Repo<'a> {
     /// A call that changes something.
-    pub(super) fn git<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Call<'_, 'a> {
-        let settings = ["maintenance.auto=false", "gc.auto=0", "core.fsmonitor=false"];
-        let settings = settings.iter().flat_map(|s| ["-c", s]).map(OsString::from);
+    pub(crate) fn git<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Call<'_, 'a> {
+        let settings = QUIET.iter().flat_map(|s| ["-c", s]).map(OsString::from);
         self.tidy(settings.chain(args.into_iter().map(|a| a.as_ref().to_owned())))
     }
 
     /// A call that may start git's own maintenance.
     pub(super) fn tidy<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Call<'_, 'a> {
-        let args: Vec<OsString> = args.into_iter().map(|a| a.as_ref().to_owned()).collect();
+        let lane: &[&str] = if self.is_lane() { &LANE } else { &[] };
+        let settings = EXACT.iter().chain(lane).flat_map(|s| ["-c", s]).map(OsString::from);
+        let args = args.into_iter().map(|a| a.as_ref().to_owned());
+        let args: Vec<OsString> = settings.chain(args).collect();
         let mut words = args.iter().map(|a| a.to_string_lossy());
         let mut command = String::new();
         while let Some(word) = words.next() {
@@ -95,12 +112,15 @@ impl<'a> Repo<'a> {
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_EDITOR", "true");
         job.env.extend(STRIPPED.iter().map(|name| (name.into(), None)));
+        if self.is_lane() {
+            job = job.env("GIT_DIR", &self.git_dir).env("GIT_WORK_TREE", &self.top);
+        }
         job.bounds.timeout = Some(PATIENCE);
         Call { repo: self, job, command }
     }
 
     /// A call that only looks.
-    pub(super) fn look<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Call<'_, 'a> {
+    pub(crate) fn look<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Call<'_, 'a> {
         let mut call = self.git(args);
         call.job = call.job.env("GIT_OPTIONAL_LOCKS", "0");
         call
@@ -109,31 +129,32 @@ impl<'a> Repo<'a> {
 
 impl Call<'_, '_> {
     /// With this index instead of the user's.
-    pub(super) fn index(self, index: &Path) -> Self {
+    pub(crate) fn index(self, index: &Path) -> Self {
         self.env("GIT_INDEX_FILE", index)
     }
 
     /// With this variable.
-    pub(super) fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
+    pub(crate) fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.job = self.job.env(name, value);
         self
     }
 
     /// With these bytes to read.
-    pub(super) fn stdin(mut self, bytes: Vec<u8>) -> Self {
+    pub(crate) fn stdin(mut self, bytes: Vec<u8>) -> Self {
         self.job.stdin = Stdin::Bytes(bytes);
         self
     }
 
     /// With these paths, taken as they are, as a list that git reads. The command has to have
     /// `--pathspec-from-file=- --pathspec-file-nul` or `-z --stdin`.
-    pub(super) fn paths<'p>(self, paths: impl IntoIterator<Item = &'p RepoPath>) -> Self {
+    pub(crate) fn paths<'p>(self, paths: impl IntoIterator<Item = &'p RepoPath>) -> Self {
         self.env("GIT_LITERAL_PATHSPECS", "1").stdin(nul_list(paths))
     }
 
     /// Below this directory of the working tree, which is a repository of its own.
     pub(super) fn inside(mut self, path: &RepoPath) -> Self {
         self.job.cwd = self.repo.file(path);
+        self.job.env.extend(["GIT_DIR", "GIT_WORK_TREE"].map(|name| (name.into(), None)));
         self
     }
 
@@ -153,7 +174,7 @@ impl Call<'_, '_> {
     }
 
     /// Make the call, whatever its exit code. Waits a while for a lock that somebody else has.
-    pub(super) fn run(self) -> Result<Answer, GitError> {
+    pub(crate) fn run(self) -> Result<Answer, GitError> {
         let until = Instant::now() + LOCK_WAIT;
         loop {
             let answer = self.once()?;
@@ -166,7 +187,7 @@ impl Call<'_, '_> {
     }
 
     /// Make the call, which has to succeed, and take what it printed.
-    pub(super) fn ok(self) -> Result<Vec<u8>, GitError> {
+    pub(crate) fn ok(self) -> Result<Vec<u8>, GitError> {
         let answer = self.run()?;
         if answer.code == 0 { Ok(answer.stdout) } else { Err(answer.into_error()) }
     }
@@ -184,7 +205,9 @@ impl Call<'_, '_> {
         }
         let code = match finished.exit.ending {
             Ending::Code(code) => code,
-            Ending::Signal(signal) => 128 + signal,
+            Ending::Signal(signal) => {
+                return Err(GitError::Killed { command: self.command.clone(), signal });
+            }
             Ending::NotFound => return Err(GitError::NotInstalled),
         };
         let command = self.command.clone();
@@ -193,7 +216,7 @@ impl Call<'_, '_> {
 }
 
 impl Answer {
-    pub(super) fn into_error(self) -> GitError {
+    pub(crate) fn into_error(self) -> GitError {
         if self.stderr.contains("Please tell me who you are")
             || self.stderr.contains("empty ident name")
             || self.stderr.contains("no email was given")
@@ -227,7 +250,7 @@ impl Answer {
 }
 
 /// Paths as git reads them: each with a NUL behind it.
-pub(super) fn nul_list<'p>(paths: impl IntoIterator<Item = &'p RepoPath>) -> Vec<u8> {
+pub(crate) fn nul_list<'p>(paths: impl IntoIterator<Item = &'p RepoPath>) -> Vec<u8> {
     let mut list = Vec::new();
     for path in paths {
         list.extend_from_slice(path.as_bytes());
@@ -237,7 +260,7 @@ pub(super) fn nul_list<'p>(paths: impl IntoIterator<Item = &'p RepoPath>) -> Vec
 }
 
 /// The fields of a list that git wrote.
-pub(super) fn nul_fields(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn nul_fields(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let bytes = bytes.strip_suffix(&[0]).unwrap_or(bytes);
     bytes.split(|b| *b == 0).filter(move |_| !bytes.is_empty())
 }

@@ -175,6 +175,10 @@ impl Repo<'_> {
         let (note, run) = (self.note(), self.runner.run_id());
         store::write_over(&note, run.as_bytes())?;
         let done = work();
+        if matches!(done, Err(GitError::Killed { .. })) {
+            // A lock that the dead git left is ours, and the note says so.
+            return done;
+        }
         // Blanked and not removed: some file systems are slow to make and remove files in turn.
         let _left = store::write_over(&note, " ".repeat(run.len()).as_bytes());
         done
@@ -220,7 +224,7 @@ enum Filled {
 }
 
 /// Copy an index with its time; when there is none, there is no copy either.
-pub(super) fn copy_index(from: &Path, to: &Path) -> Result<(), GitError> {
+pub(crate) fn copy_index(from: &Path, to: &Path) -> Result<(), GitError> {
     let failed = |e| GitError::io("copy", from)(e);
     match fs::read(from) {
         Ok(bytes) => {

@@ -38,6 +38,14 @@ pub enum GitError {
     /// Git took longer than it may.
     #[error("`git {0}` did not come to an end")]
     TimedOut(String),
+    /// Git died by a signal, so it gave no answer.
+    #[error("`git {command}` was killed by signal {signal}")]
+    Killed {
+        /// Which command.
+        command: String,
+        /// The number of the signal.
+        signal: i32,
+    },
     /// Git failed.
     #[error("`git {command}` failed ({code}): {message}")]
     Failed {
@@ -95,6 +103,9 @@ impl GitError {
             Self::Busy(_) => Some("stop what writes them, then start ralph again".into()),
             Self::NotInstalled => Some("install git 2.40 or newer".into()),
             Self::TimedOut(_) => Some("a hook or a filter of this repository may hang".into()),
+            Self::Killed { .. } => Some(
+                "start ralph again; if it happens again, the machine may be out of memory".into(),
+            ),
             Self::Failed { message, .. } if message.contains("dubious ownership") => {
                 Some("the repository belongs to another user; git's message says what to do".into())
             }
@@ -107,7 +118,7 @@ impl GitError {
         }
     }
 
-    pub(super) fn io(
+    pub(crate) fn io(
         action: &'static str,
         path: impl Into<PathBuf>,
     ) -> impl FnOnce(io::Error) -> Self {

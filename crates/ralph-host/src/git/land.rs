@@ -240,7 +240,7 @@ impl Repo<'_> {
     }
 
     /// Where the hooks are; git is asked once.
-    fn hooks(&self) -> Result<std::path::PathBuf, GitError> {
+    pub(crate) fn hooks(&self) -> Result<std::path::PathBuf, GitError> {
         use std::os::unix::ffi::OsStrExt;
         if let Some(known) = self.hooks.get() {
             return Ok(known.clone());

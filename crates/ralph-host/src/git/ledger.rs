@@ -46,6 +46,11 @@ pub struct LedgerPaths {
 }
 
 impl LedgerPaths {
+    /// No paths at all: for a repository that is not the project's.
+    pub(super) fn none() -> Self {
+        Self { shared: Vec::new(), runtime: Vec::new(), sources: Vec::new() }
+    }
+
     /// What ralph writes in every project, and this plan file, with what is written beside it.
     pub fn with_plan(plan: &str) -> Self {
         let mut paths = Self {
@@ -106,7 +111,7 @@ impl LedgerPaths {
     ///
     /// Git refuses a pathspec, even an excluding one, that begins with the name of something ignored.
     /// So each is written as a pattern that matches only itself.
-    pub(super) fn everything_else(&self) -> Vec<OsString> {
+    pub(crate) fn everything_else(&self) -> Vec<OsString> {
         let mut specs = vec![OsString::from(":(top)")];
         specs.extend(self.shared.iter().map(|path| exclude(pattern(path))));
         specs.extend(self.runtime.iter().flat_map(without));

@@ -38,6 +38,7 @@ mod kept;
 mod land;
 mod land_merged;
 mod landed;
+mod lane;
 mod ledger;
 mod merge;
 mod message;
@@ -61,9 +62,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
+pub(crate) use call::{STRIPPED, nul_fields, nul_list};
 pub use changes::{Change, ChangeKind, Changes, Moved};
 pub use checkpoint::{AttemptRef, Checkpoint, DirtyPath, LedgerFile, OnDirty, Target};
 pub use checkup::introduce;
+pub(crate) use desk::copy_index;
 pub use error::GitError;
 pub use facts::{Facts, Landing};
 pub use found::found;
@@ -89,6 +92,15 @@ use crate::proc::Runner;
 /// How long a commit may take, with the hooks of the repository.
 const HOOK_PATIENCE: Duration = Duration::from_secs(30 * 60);
 
+/// How git learns which repository a call is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CheckoutKind {
+    /// Git finds it from the working tree.
+    Found,
+    /// Every call names a git directory of ralph's own and the working tree.
+    Lane,
+}
+
 /// A working tree and its repository.
 #[derive(Debug)]
 pub struct Repo<'a> {
@@ -98,6 +110,9 @@ pub struct Repo<'a> {
     git_dir: PathBuf,
     /// Of all worktrees.
     common_dir: PathBuf,
+    kind: CheckoutKind,
+    /// The folder of the project, from `top`; empty when it is `top` itself.
+    prefix: RepoPath,
     ledger: LedgerPaths,
     runner: &'a Runner,
     hook_patience: Duration,
@@ -133,7 +148,9 @@ impl<'a> Repo<'a> {
             top: top.to_owned(),
             git_dir: git_dir.to_owned(),
             common_dir,
+            kind: CheckoutKind::Found,
             ledger: ledger.below(&prefix),
+            prefix,
             runner,
             hook_patience: HOOK_PATIENCE,
             tracked_ledger: Mutex::default(),

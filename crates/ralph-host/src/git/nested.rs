@@ -27,6 +27,10 @@ pub struct NestedRepo {
 impl Repo<'_> {
     /// All of them, as they are now.
     pub(super) fn nested(&self, status: &Status) -> Result<Vec<NestedRepo>, GitError> {
+        // A lane starts without any, and git must not read the configuration of one that an agent made.
+        if self.is_lane() {
+            return Ok(Vec::new());
+        }
         let found = status.entries.iter().filter(|e| e.nested).map(|e| e.path.clone());
         let mut paths: BTreeSet<RepoPath> = found.collect();
         paths.extend(self.declared()?);

@@ -111,7 +111,7 @@ impl Repo<'_> {
     }
 
     /// Take paths out of an index, not off the disk.
-    pub(super) fn leave_out(
+    pub(crate) fn leave_out(
         &self,
         index: Option<&Path>,
         paths: &[&RepoPath],

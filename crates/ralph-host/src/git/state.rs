@@ -202,6 +202,10 @@ impl Repo<'_> {
 
     /// The newest stash.
     pub(super) fn stash(&self) -> Option<Oid> {
+        // A lane's agent has a repository of its own: the stash here is the user's business.
+        if self.is_lane() {
+            return None;
+        }
         self.ref_by_looking("refs/stash").flatten()
     }
 
