@@ -39,6 +39,7 @@ pub mod json;
 pub mod limits;
 pub mod lines;
 pub mod memory;
+pub mod merge;
 pub mod needs;
 pub mod notify;
 pub mod plan;

@@ -24,6 +24,7 @@ pub fn ending(run: &RunEnd) -> Vec<Line> {
         End::TaskComplete(_) | End::OnceLanded => (Style::Good, "Stopped"),
         End::Blocked { .. } => (Style::Bad, "Blocked"),
         End::Unproven { .. } => (Style::Bad, "Unproven"),
+        End::Waiting { .. } => (Style::Bad, "Waiting"),
         End::Backend { .. }
         | End::Gate { .. }
         | End::FalseDone
@@ -87,7 +88,8 @@ fn next(command: &str, end: &End, needs: &[Need]) -> Vec<String> {
     };
     let shown = needs.iter().take(NEEDS).map(|need| match (need.kind, end) {
         // The first line has said it, or the lines below it.
-        (NeedKind::Ended, _) | (_, End::Blocked { .. } | End::Unproven { .. }) => need.hint(),
+        (NeedKind::Ended, _)
+        | (_, End::Blocked { .. } | End::Unproven { .. } | End::Waiting { .. }) => need.hint(),
         _ => format!("{}: {}", need.hint(), need.text),
     });
     let more = needs.len().saturating_sub(NEEDS);

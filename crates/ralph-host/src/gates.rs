@@ -26,7 +26,8 @@ use ralph_core::gate::{self, Ending, Gate, GateCheck, GateRunResult, GateVerdict
 use crate::FileError;
 use crate::clock::Clock;
 use crate::proc::{
-    Bounds, Cancel, EmptyLog, EnvChange, Input, Job, Line, ProcError, Runner, Stderr, Stdin, Step, Watch,
+    Bounds, Cancel, EmptyLog, EnvChange, Input, Job, Line, ProcError, Runner, Stderr, Stdin, Step,
+    Watch,
 };
 use crate::redaction::{put_log, redactor};
 

@@ -61,19 +61,20 @@ pub fn plan_file(
     configured: Option<&Path>,
 ) -> Result<PathBuf, PlanFileError> {
     if let Some(flag) = flag {
-        return Ok(flag.to_owned());
+        return Ok(project.ledger_path(flag));
     }
     if let Some(configured) = configured {
-        return Ok(project.root().join(configured));
+        return Ok(project.ledger_path(&project.root().join(configured)));
     }
     let native = project.plan_jsonl();
     if is_there(&native) {
         return Ok(native);
     }
     let root = project.root().to_owned();
-    let found: Vec<_> = ELSEWHERE.into_iter().filter(|name| is_there(&root.join(name))).collect();
+    let is_found = |name: &&str| is_there(&project.ledger_file(name));
+    let found: Vec<_> = ELSEWHERE.into_iter().filter(is_found).collect();
     match found.as_slice() {
-        [one] => Ok(root.join(one)),
+        [one] => Ok(project.ledger_file(one)),
         [] if project.is_initialised() => Ok(native),
         [] => Err(PlanFileError::NotAProject { root }),
         _ => Err(PlanFileError::Several { root, found }),

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 pub use crate::git_dir::GitDirError;
-use crate::{FileError, file_error::Action, git_dir};
+use crate::{FileError, file_error::Action, git_dir, run_ledger};
 
 /// A project on disk: its root and, where there is one, its repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,7 +119,48 @@ impl Project {
 
     /// The native plan.
     pub fn plan_jsonl(&self) -> PathBuf {
-        self.root.join("ralph/plan.jsonl")
+        self.ledger_file("ralph/plan.jsonl")
+    }
+
+    /// Resolve a ledger file, given relative to the root: the copy of the open run of the branch that
+    /// home is on, or the file in home.
+    pub fn ledger_file(&self, relative: &str) -> PathBuf {
+        self.ledger_root(relative).join(relative)
+    }
+
+    /// The directory below which a ledger file is: that of a run's copies, or the root.
+    pub fn ledger_root(&self, relative: &str) -> PathBuf {
+        match run_ledger::find_open_run(self) {
+            Some((run, open_run)) if open_run.files().iter().any(|file| file == relative) => {
+                run_ledger::copies_in(&run)
+            }
+            _ => self.root.clone(),
+        }
+    }
+
+    /// Resolve any path: a ledger file of the open run becomes its copy, any other path stays.
+    pub fn ledger_path(&self, path: &Path) -> PathBuf {
+        let Some((run, open_run)) = run_ledger::find_open_run(self) else { return path.to_owned() };
+        let plain = plain_path(path);
+        let relative = plain.strip_prefix(&self.root).ok().and_then(Path::to_str);
+        match relative.filter(|file| open_run.files().iter().any(|known| known == file)) {
+            Some(file) => run_ledger::copies_in(&run).join(file),
+            None => path.to_owned(),
+        }
+    }
+
+    /// The path in the project that people know a file by: a copy of a run is shown as the file in home.
+    pub fn shown_path(&self, path: &Path) -> PathBuf {
+        match run_ledger::shown_copy(self, path) {
+            Some(file) => self.root.join(file),
+            None => path.to_owned(),
+        }
+    }
+
+    /// The same, relative to the root where it is below it.
+    pub fn relative_path(&self, path: &Path) -> String {
+        let shown = self.shown_path(path);
+        shown.strip_prefix(&self.root).unwrap_or(&shown).display().to_string()
     }
 
     /// The queue of specs.
@@ -145,6 +186,15 @@ impl Project {
     /// The state of the running build loop.
     pub fn state_json(&self) -> PathBuf {
         self.root.join(".ralph/state.json")
+    }
+}
+
+/// A path without links and `..` in its directory, where that exists.
+fn plain_path(path: &Path) -> PathBuf {
+    let directory = path.parent().and_then(|directory| fs::canonicalize(directory).ok());
+    match (directory, path.file_name()) {
+        (Some(directory), Some(name)) => directory.join(name),
+        _ => path.to_owned(),
     }
 }
 

@@ -153,10 +153,11 @@ impl ProjectReader {
 
     /// Show a path as people should see it: relative to where they are, when it is below.
     pub fn show(&self, path: &Path) -> String {
+        let path = self.project.shown_path(path);
         let shown = path
             .strip_prefix(&self.directory)
             .or_else(|_| path.strip_prefix(self.project.root()))
-            .unwrap_or(path);
+            .unwrap_or(&path);
         shown.display().to_string()
     }
 

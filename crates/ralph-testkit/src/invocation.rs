@@ -47,6 +47,10 @@ impl Invocation {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_TERMINAL_PROMPT", "0")
             .current_dir(dir);
+        // `RALPH_WORKSPACE=lane cargo nextest run …` tries every test in lanes.
+        if let Some(workspace) = std::env::var_os("RALPH_WORKSPACE") {
+            command.env("RALPH_WORKSPACE", workspace);
+        }
         for (role, date) in [("AUTHOR", "GIT_AUTHOR_DATE"), ("COMMITTER", "GIT_COMMITTER_DATE")] {
             command
                 .env(format!("GIT_{role}_NAME"), "Tess Ter")

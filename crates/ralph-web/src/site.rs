@@ -121,14 +121,13 @@ impl Site {
 
     /// What else a page shows changes when one of these does.
     pub(crate) fn around(&self) -> (Vec<FileStamp>, Running) {
-        let root = self.root();
         let plan = self.reader.plan_path(self.plan_flag.as_deref());
         let files = [
             plan.unwrap_or_else(|_| self.project.plan_jsonl()),
             self.project.inbox(),
             self.project.ralph_toml(),
             self.project.specs_dir(),
-            root.join(".ralph/knowledge-index.md"),
+            self.project.ledger_file(".ralph/knowledge-index.md"),
             self.project.commands_json(),
         ];
         (files.iter().map(|path| FileStamp::of(path)).collect(), self.running())

@@ -148,7 +148,7 @@ impl Context {
         };
         let plan = self.plan_path(&PlanArgs::default());
         let plan = plan.unwrap_or_else(|_| self.project.plan_jsonl());
-        let plan = plan.strip_prefix(self.project.root()).unwrap_or(&plan).display().to_string();
+        let plan = self.project.relative_path(&plan);
         Ok(Repo::open(self.project.root(), git_dir, runner, &LedgerPaths::with_plan(&plan))?)
     }
 

@@ -61,7 +61,7 @@ pub use table::{
 };
 pub use value::{Absent, Field, Kind, Record, Value};
 pub use words::{
-    BackendKind, BranchFor, Claim, CommitScope, GateKind, GateStrategy, Judges, LogLevel, Mode,
-    NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, UnprovenPolicy, VerifyWorkspace, Workspace,
-    gate_kind,
+    BackendKind, BranchFor, Claim, CommitLedger, CommitScope, GateKind, GateStrategy, Judges,
+    LogLevel, Mode, NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, UnprovenPolicy,
+    VerifyWorkspace, Workspace, gate_kind,
 };

@@ -12,9 +12,9 @@ use super::keys::{Alias, Key, Reading, Section, record, section};
 use super::setting::{ByteSize, Dollars, Ratio, Setting, Timeout, Trigger, setting};
 use super::value::{Absent, Field, Kind, Record, Value};
 use super::words::{
-    BackendKind, BranchFor, Claim, CommitScope, GateKind, GateStrategy, Judges, LogLevel, Mode,
-    NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, UnprovenPolicy, VerifyWorkspace, Workspace,
-    gate_kind,
+    BackendKind, BranchFor, Claim, CommitLedger, CommitScope, GateKind, GateStrategy, Judges,
+    LogLevel, Mode, NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, UnprovenPolicy,
+    VerifyWorkspace, Workspace, gate_kind,
 };
 
 /// All groups of keys, in the order of the reference page.
@@ -65,8 +65,8 @@ section! {
         commit_prefix: String = "ralph".to_owned();
         /// Whether landed work is committed; otherwise it stays in the tree, uncommitted.
         auto_commit: bool = true;
-        /// Whether a loop that ends commits what is left of its own files.
-        commit_ledger: bool = true;
+        /// When ralph's own files are committed: with each task, once at the end, or never.
+        commit_ledger: CommitLedger = CommitLedger::WithTask;
         /// Your uncommitted changes at the start: keep them beside ralph's work, commit them, or do not start.
         on_dirty: OnDirty = OnDirty::Snapshot;
         /// Where attempts work: in a lane, a checkout of ralph's own, or in yours.

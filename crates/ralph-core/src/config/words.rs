@@ -32,6 +32,16 @@ words! {
         Spec = "spec",
     }
 
+    /// When ralph's own files are committed.
+    CommitLedger {
+        /// With each landed task, and what is left at the end.
+        WithTask = "with-task",
+        /// Only at the end of a run.
+        AtEnd = "at-end",
+        /// Never: they stay uncommitted.
+        Never = "never",
+    }
+
     /// What to do with uncommitted changes at the start.
     OnDirty {
         /// Keep them as they are, beside ralph's work.

@@ -103,6 +103,11 @@ pub enum End {
         /// The tasks.
         tasks: Vec<String>,
     },
+    /// What was asked for is done, and commits wait to arrive in home.
+    Waiting {
+        /// The reason, with the command that brings them.
+        why: String,
+    },
     /// The one task that was asked for is accepted; others are left.
     TaskComplete(Id),
     /// What is left cannot run; one line a task says why.
@@ -301,6 +306,7 @@ impl End {
         match self {
             Self::Complete => "complete",
             Self::Unproven { .. } => "unproven",
+            Self::Waiting { .. } => "waiting",
             Self::TaskComplete(_) => "task_complete",
             Self::Blocked { .. } => "blocked",
             Self::FalseDone => "false_done",
@@ -328,6 +334,7 @@ impl End {
                 [one] => format!("nothing proves the work on {one}"),
                 some => format!("nothing proves the work on {} tasks", some.len()),
             },
+            Self::Waiting { why } => why.clone(),
             Self::Gate { reason, .. } => reason.clone(),
             Self::TaskComplete(id) => format!("{id} is complete"),
             Self::Blocked { .. } => "no task can run".into(),
@@ -358,6 +365,7 @@ pub fn exit_code(end: &End) -> u8 {
         End::Backend { .. } | End::Gate { .. } => 1,
         End::Blocked { .. }
         | End::Unproven { .. }
+        | End::Waiting { .. }
         | End::NotVerified { .. }
         | End::Breaker(_)
         | End::FalseDone

@@ -10,6 +10,9 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
+use super::arrival_record::{
+    ArrivedCommits, CommitReplay, NotArrived, SettledCommits, TakenCommits,
+};
 use super::attempts::Fate;
 use super::history::History;
 use super::judge::Proof;
@@ -105,6 +108,16 @@ event_kinds! {
     ValidationFail(&'a GateVerdict) = "validation_fail",
     /// An attempt landed or was rolled back.
     IterationEnd(AttemptEnd<'a>) = "iteration_end",
+    /// Landed commits are on the branch.
+    Arrived(&'a ArrivedCommits) = "arrived",
+    /// Landed commits wait.
+    NotArrived(&'a NotArrived) = "not_arrived",
+    /// Waiting commits were written again on top of the person's commits.
+    Replayed(&'a CommitReplay) = "replayed",
+    /// The branch had the waiting commits already.
+    Taken(&'a TakenCommits) = "taken",
+    /// A person decided about waiting commits.
+    Settled(&'a SettledCommits) = "settled",
     /// An agent changed the plan, or wanted to.
     Amendments(&'a PlanAmended) = "amendments",
     /// A usage limit was met, and ralph waits.
@@ -331,6 +344,11 @@ fn kind_of<'a>(record: &'a Record, history: &'a History) -> Option<EventKind<'a>
             let (then, tasks) = (Some(discarded.then), discarded.tasks);
             EventKind::IterationEnd(AttemptEnd { then, tasks, ..end })
         }
+        Record::Arrived(arrived) => EventKind::Arrived(arrived),
+        Record::NotArrived(not) => EventKind::NotArrived(not),
+        Record::Replayed(replay) => EventKind::Replayed(replay),
+        Record::Taken(taken) => EventKind::Taken(taken),
+        Record::Settled(settled) => EventKind::Settled(settled),
         Record::Waiting(wait) => EventKind::Waiting(wait),
         Record::Waited => EventKind::WaitEnd(NoDetails {}),
         Record::Command(command) => kind_of_command(command),
@@ -368,6 +386,10 @@ fn kind_of<'a>(record: &'a Record, history: &'a History) -> Option<EventKind<'a>
         | Record::StageEnded(_)
         | Record::Advised(_)
         | Record::LandIntent(_)
+        | Record::TipStarted(_)
+        | Record::LedgerCommitted(_)
+        | Record::ArrivalIntent(_)
+        | Record::ReplayIntent(_)
         | Record::FailIntent(_)
         | Record::Consulting(_)
         | Record::Consulted { .. } => return None,

@@ -1,5 +1,6 @@
 //! The sentence of an event, for logs and for the `message` field.
 
+use super::arrival_record::SettlementWay;
 use super::attempts::Fate;
 use super::event::{EventKind, IndexedUpTo};
 use super::payload::TreeRestored;
@@ -33,6 +34,27 @@ impl std::fmt::Display for EventKind<'_> {
                     Fate::Landed { .. } | Fate::Open | Fate::Interrupted => f.write_str("landed"),
                 }
             }
+            Self::Arrived(arrived) => match arrived.commits {
+                1 => write!(f, "1 commit arrived on {}", arrived.branch),
+                count => write!(f, "{count} commits arrived on {}", arrived.branch),
+            },
+            Self::NotArrived(not) => f.write_str(&not.sentence),
+            Self::Replayed(replay) => match replay.commits.len() {
+                1 => f.write_str("1 commit was replayed onto yours"),
+                count => write!(f, "{count} commits were replayed onto yours"),
+            },
+            Self::Taken(_) => f.write_str("the branch has the waiting commits already"),
+            Self::Settled(settled) => match &settled.way {
+                SettlementWay::Uncommitted => {
+                    f.write_str("the waiting commits are uncommitted changes now")
+                }
+                SettlementWay::NewBranch(name) => {
+                    write!(f, "the waiting commits are on branch {name}")
+                }
+                SettlementWay::GivenUp(name) => {
+                    write!(f, "the waiting commits were given up; {name} keeps them")
+                }
+            },
             Self::Amendments(amended) => {
                 let all: Vec<String> = amended.outcomes.iter().map(ToString::to_string).collect();
                 write!(f, "{} amended the plan: {}", amended.task, all.join("; "))

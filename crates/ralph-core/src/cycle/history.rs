@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::arrival_line::ArrivalLine;
 use super::attempts::{AttemptView, Fate, GateSeen, OpenAttempt, Phase};
 use super::build::End;
 use super::judge::{Failure, FailureKind, Proof};
@@ -104,6 +105,8 @@ pub struct History {
     pub advice: Option<PostDirective>,
     /// The attempt under way.
     pub open: Option<OpenAttempt>,
+    /// The landed commits of the last run and how far they have arrived.
+    pub arrival: Option<ArrivalLine>,
     /// Gates of the last attempt that have begun, in that order.
     pub gates: Vec<GateSeen>,
     /// The consultation under way.
@@ -151,6 +154,7 @@ impl History {
     /// One more record.
     pub fn add(&mut self, entry: &Entry) {
         self.last_at = Some(entry.at.clone());
+        self.follow_arrival(&entry.record);
         match &entry.record {
             Record::RunStarted(run) => {
                 let complete = self.run_end.as_ref().is_some_and(|run| run.end == End::Complete);
@@ -236,7 +240,16 @@ impl History {
             }
             Record::NotVerified(item) => self.construct.unverified.push(item.clone()),
             Record::Amended(amended) => self.amended.push((entry.at.clone(), amended.clone())),
-            Record::Asked(_)
+            Record::TipStarted(_)
+            | Record::LedgerCommitted(_)
+            | Record::ArrivalIntent(_)
+            | Record::Arrived(_)
+            | Record::NotArrived(_)
+            | Record::ReplayIntent(_)
+            | Record::Replayed(_)
+            | Record::Taken(_)
+            | Record::Settled(_)
+            | Record::Asked(_)
             | Record::CommandRefused(_)
             | Record::TaskSkipped(_)
             | Record::ReviewRequested(_)
@@ -255,6 +268,18 @@ impl History {
             | Record::Regated(_)
             | Record::Recovered(_)
             | Record::Warned(_) => {}
+        }
+    }
+
+    fn follow_arrival(&mut self, record: &Record) {
+        if let Record::TipStarted(start) = record {
+            self.arrival = Some(ArrivalLine::start(start, self.arrival.take()));
+        } else if let Some(line) = &mut self.arrival {
+            let attempts = &self.attempts;
+            line.add(record, |attempt| {
+                let view = attempts.iter().rev().find(|view| view.started.attempt == attempt)?;
+                Some(view.started.task.clone())
+            });
         }
     }
 

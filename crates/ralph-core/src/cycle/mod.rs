@@ -12,6 +12,10 @@
 //! [`judge()`] decides about an attempt, [`next_step`] about the loop. None of them looks at the world:
 //! what the world is like comes in as values.
 
+mod arrival;
+mod arrival_line;
+mod arrival_record;
+mod arrival_wait;
 mod attempts;
 mod breaker;
 mod build;
@@ -32,7 +36,19 @@ mod run_record;
 pub(crate) mod sample_tests;
 mod staged;
 mod state;
+mod take_over;
 
+pub use arrival::{
+    ArrivalFacts, ArrivalRecovery, ArrivalStep, BranchAncestry, HomeHead, KilledArrivalBranch,
+    OnMissing, PathFact, PathIs, decide_arrival, find_missing, longest_prefix, recover_arrival,
+};
+pub use arrival_line::{ArrivalLine, LandedCommit};
+pub use arrival_record::{
+    ArrivalIntent, ArrivalTarget, ArrivalWay, ArrivedCommits, CommitReplay, LedgerCommit,
+    NotArrived, ReplayedCommit, RiddenFile, SettledCommits, SettlementWay, StagedEntry,
+    TakenCommits, TakenOverFile, TipStart,
+};
+pub use arrival_wait::{ArrivalWait, WaitingCommits};
 pub use attempts::{
     AttemptSummary, AttemptView, Fate, GateSeen, OpenAttempt, Phase, PhaseKind, error_lines,
     failing_lines,
@@ -60,3 +76,7 @@ pub use staged::{
     StageStart, Staged,
 };
 pub use state::{StateFile, state_of};
+pub use take_over::{
+    HomeEdit, StatusCorrection, TakenOver, contradicted_statuses, correct_statuses, merged_ledger,
+    take_over_plan, take_over_text, with_new_tasks,
+};

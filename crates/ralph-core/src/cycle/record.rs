@@ -4,6 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::arrival_record::{
+    ArrivalIntent, ArrivedCommits, CommitReplay, LedgerCommit, NotArrived, SettledCommits,
+    TakenCommits, TakenOverFile, TipStart,
+};
 use super::judge::{Failure, Proof};
 use super::payload::{
     PassAnswer, PassFailure, Regating, Remark, ReviewRequest, SpecFailed, SpecLanded, TaskRemark,
@@ -72,6 +76,24 @@ pub enum Record {
     FailIntent(FailIntent),
     /// The tree is as it was before the attempt.
     RolledBack(DiscardedAttempt),
+    /// The tip of a run starts at a commit.
+    TipStarted(TipStart),
+    /// Ledger files were committed on the tip, without an attempt.
+    LedgerCommitted(LedgerCommit),
+    /// Intent: landed commits are about to arrive in home.
+    ArrivalIntent(ArrivalIntent),
+    /// Landed commits are on the branch.
+    Arrived(ArrivedCommits),
+    /// Landed commits did not arrive.
+    NotArrived(NotArrived),
+    /// Intent: the tip is about to move to replayed commits.
+    ReplayIntent(CommitReplay),
+    /// The waiting commits are on top of the person's commits.
+    Replayed(CommitReplay),
+    /// The branch had the waiting commits already.
+    Taken(TakenCommits),
+    /// A person decided about waiting commits.
+    Settled(SettledCommits),
     /// Nothing can be done before a point in time.
     Waiting(UsageWait),
     /// The wait is over.
@@ -179,6 +201,15 @@ pub struct LandedAttempt {
     /// How the tasks stand afterwards.
     #[serde(default)]
     pub tasks: Tally,
+    /// The commit is on the ref of its spec, not on the tip.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub on_spec: bool,
+    /// The paths of the repository that the commit touches; an arrival reads them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    /// Files of home whose bytes the commit contains.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub taken_over: Vec<TakenOverFile>,
 }
 
 /// A roll-back that has happened.

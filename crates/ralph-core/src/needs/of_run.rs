@@ -116,7 +116,11 @@ fn ended(sources: &NeedSources<'_>, run: &RunEnd, stuck: bool) -> Option<Need> {
     };
     let can_run = next_task(sources.plan, Trust::Claimed).is_some();
     let (command, effect) = match &run.end {
-        End::Complete | End::Unproven { .. } | End::TaskComplete(_) | End::OnceLanded => {
+        End::Complete
+        | End::Unproven { .. }
+        | End::Waiting { .. }
+        | End::TaskComplete(_)
+        | End::OnceLanded => {
             return None;
         }
         _ if !left => return None,

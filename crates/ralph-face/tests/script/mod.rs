@@ -250,6 +250,7 @@ fn landed_attempt<F: FnMut(Duration, &Event<'_>)>(stage: &mut Stage<F>) {
             commit: Some("3f2a9c1d5e6f708192a3b4c5d6e7f8091a2b3c4d".into()),
             remarks: vec!["test/resize.js was changed".into()],
             tasks: tally(3, 0),
+            ..LandedAttempt::default()
         }),
     );
 }

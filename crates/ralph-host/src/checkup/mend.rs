@@ -104,7 +104,7 @@ impl Checkup<'_> {
     }
 
     fn torn_records(&self, file: &str) -> Result<String, MendError> {
-        let path = self.project.root().join(file);
+        let path = self.project.ledger_file(file);
         let read = self.store.read(&path, Kind::of(&path), |_| Ok::<_, StoreError>(()))?;
         Ok(match read.torn.and_then(|torn| torn.moved_to) {
             Some(place) => format!("moved the unfinished line to {}", self.shown(&place)),

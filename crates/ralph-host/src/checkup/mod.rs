@@ -120,7 +120,7 @@ impl Checkup<'_> {
     }
 
     fn shown(&self, path: &Path) -> String {
-        path.strip_prefix(self.project.root()).unwrap_or(path).display().to_string()
+        self.project.relative_path(path)
     }
 }
 

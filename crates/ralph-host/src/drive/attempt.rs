@@ -19,6 +19,7 @@ use super::context::Preparation;
 use super::error::DriveError;
 use super::gating::{GateFindings, Gating};
 use super::session::Session;
+use super::working_tree::Hooked;
 use crate::git::{self, AttemptRef, Changes, Checkpoint, Target};
 use crate::handoff_files;
 use crate::store::Durability;
@@ -40,6 +41,10 @@ pub(super) struct Ended {
     pub(super) changes: Changes,
     /// What the gates found, once they have run; nothing after a crash.
     pub(super) gates: Option<Box<GateFindings>>,
+    /// Why the work cannot be looked at.
+    pub(super) damage: Option<String>,
+    /// The message of its commit, as the hooks left it.
+    pub(super) message: Option<Vec<u8>>,
 }
 
 impl Session<'_> {
@@ -84,6 +89,7 @@ impl Session<'_> {
         let attempt = self.ids.ulid(at);
         let iteration = self.next_iteration()?;
         let reference = AttemptRef { run: self.keeper(&task), attempt: attempt.clone() };
+        self.ready_lane(&reference.run)?;
         let base = self.checkpoint(&reference)?;
         let chosen = self.choice.at(backend);
         let stamp = at.strftime("%Y%m%d-%H%M%S");
@@ -115,6 +121,11 @@ impl Session<'_> {
 
     /// From the backend's end to the attempt's: judge, gate, land or roll back.
     pub(super) fn conclude(&mut self, begun: &Begun, mut ended: Ended) -> Result<(), DriveError> {
+        if let Some(damage) = ended.damage.take() {
+            let failure = Failure::new(FailureKind::Forbidden, damage);
+            return self.roll_back(begun, Some(&ended.changes), failure);
+        }
+        let mut hooks_changed_files = false;
         loop {
             match self.judge(begun, &ended) {
                 Decision::Gate => match self.gate(begun, &mut ended.changes)? {
@@ -131,7 +142,30 @@ impl Session<'_> {
                     }
                 },
                 Decision::Land { landing, proof } => {
-                    return self.land(begun, &ended, landing, proof);
+                    match self.run_hooks(begun, &ended, landing)? {
+                        Hooked::Passed(message) => {
+                            ended.message = Some(message);
+                            return self.land(begun, &ended, landing, proof);
+                        }
+                        Hooked::Changed if hooks_changed_files => {
+                            let said = "the hooks change files each time they run";
+                            let failure = Failure::new(FailureKind::Hook, said);
+                            return self.roll_back(begun, Some(&ended.changes), failure);
+                        }
+                        Hooked::Changed => {
+                            hooks_changed_files = true;
+                            let (changes, damage) = self.collect(begun)?;
+                            if let Some(damage) = damage {
+                                let failure = Failure::new(FailureKind::Hook, damage);
+                                return self.roll_back(begun, Some(&ended.changes), failure);
+                            }
+                            (ended.changes, ended.gates) = (changes, None);
+                            ended.end.changed = ended.changes.paths.len();
+                        }
+                        Hooked::Refused(failure) => {
+                            return self.roll_back(begun, Some(&ended.changes), failure);
+                        }
+                    }
                 }
                 Decision::Fail(failure) => {
                     return self.roll_back(begun, Some(&ended.changes), failure);
@@ -182,7 +216,11 @@ impl Session<'_> {
         {
             return Ok(next);
         }
-        Ok(self.work_tree().checkpoint(of, self.on_dirty(), self.target())?)
+        let (on_dirty, target) = match self.lane {
+            Some(_) => (git::OnDirty::Snapshot, Target::Head),
+            None => (self.on_dirty(), self.target()),
+        };
+        Ok(self.work_tree().checkpoint(of, on_dirty, target)?)
     }
 
     fn on_dirty(&self) -> git::OnDirty {

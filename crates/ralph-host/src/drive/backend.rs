@@ -18,6 +18,7 @@ use super::error::DriveError;
 use super::material::Told;
 use super::session::Session;
 use super::terms::{Terms, run_limits, variables, window};
+use super::working_tree::RunLane;
 use crate::backends::{Call, Heard, OnCompact, RunReport};
 use crate::crash;
 use crate::proc::Bounds;
@@ -56,6 +57,7 @@ impl Session<'_> {
         let mut monitor = Monitor::knowing(limits, self.windows.clone()).priced(prices.clone());
         let before = self.plan.watch()?;
         self.keep_ledger(&[]);
+        self.let_in()?;
         let ask = Ask { prompt, system, session: Talk::New };
         let asked = self.ask(begun, backend, ask, &mut monitor)?;
         let (mut report, mut spent) = (asked.last, asked.spent);
@@ -84,9 +86,10 @@ impl Session<'_> {
         self.guard_plan(&before, begun.started.iteration)?;
         crash::point();
         self.restore_ledger(&[], "the backend")?;
+        self.tell_left_out(&[], "the backend")?;
         crash::point();
         self.note_added_tasks(begun, plan)?;
-        let changes = self.work_tree().collect(&begun.base)?;
+        let (changes, damage) = self.collect(begun)?;
         let (handoff, handoff_bytes) =
             self.keep_handoff(begun, &reply, &changes, &report.outcome)?;
         let changed = changes.paths.len();
@@ -108,7 +111,7 @@ impl Session<'_> {
         };
         let record = Record::BackendEnded { end: end.clone(), changes: Base(to_value(&changes)) };
         self.record(record, Durability::Syncing)?;
-        Ok(Ended { end, changes, gates: None })
+        Ok(Ended { end, changes, gates: None, damage, message: None })
     }
 
     /// One run of the backend.
@@ -127,7 +130,8 @@ impl Session<'_> {
         let terms = terms.with_tools(&self.config, &root, &self.plan.path, &env)?;
         let (cwd, surroundings) = (self.work_root(), self.surroundings());
         let mut ear = ear!(self);
-        let Self { choice, runner, repo, .. } = self;
+        let Self { choice, runner, repo, lane, .. } = self;
+        let repo = lane.as_ref().map_or(&*repo, RunLane::repo);
         let chosen = choice.at(backend);
         let call = Call {
             driver: &*chosen.driver,

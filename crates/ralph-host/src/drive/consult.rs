@@ -154,6 +154,7 @@ impl Session<'_> {
         let id = self.ids.ulid(self.clock.now());
         let of = AttemptRef { run: self.run.clone(), attempt: id.clone() };
         self.settled = None;
+        self.ready_lane(&self.current_keeper())?;
         let base = self.work_tree().checkpoint(&of, OnDirty::Snapshot, Target::Head)?;
         let iteration = self.next_iteration()?;
         let consulting = Consulting {
@@ -166,8 +167,10 @@ impl Session<'_> {
         self.record(Record::Consulting(consulting), Durability::Synced)?;
         let before = self.plan.watch()?;
         self.keep_ledger(consultation.may_write);
+        self.let_in()?;
         let own = match workplace {
             Workplace::Shared => None,
+            Workplace::Own if self.lane.is_some() => None,
             Workplace::Own => self.workspaces(&base, &id, consultation.questions.len())?,
         };
         crash::point();
@@ -180,6 +183,8 @@ impl Session<'_> {
         // Also when asking failed: nothing may stay that nobody looked at.
         self.keep_plan(&before, consultation.role)?;
         self.restore_ledger(consultation.may_write, consultation.role)?;
+        self.tell_left_out(consultation.may_write, consultation.role)?;
+        self.read_back(consultation.may_write)?;
         let undone = self.put_back(&base, consultation.role)?;
         self.record(Record::Consulted { id }, Durability::Eventual)?;
         Ok(answers?.map(|answers| Consulted { answers, undone }))
@@ -333,7 +338,7 @@ impl Session<'_> {
         }
         let paths: Vec<String> =
             changes.paths.iter().map(|change| change.path.to_string()).collect();
-        let rolled = self.work_tree().roll_back(base, Some(&changes))?;
+        let rolled = self.discard_work(base, Some(&changes))?;
         let kept = rolled.salvage.as_ref().map_or_else(String::new, |salvage| {
             format!("; `ralph salvage diff {}` shows it", salvage.of.attempt)
         });
@@ -397,7 +402,7 @@ fn log_name(stamp: &str, of: &Consultation<'_>, question: &Question<'_>, id: &st
 }
 
 /// The first few of many names.
-fn few(paths: &[String]) -> String {
+pub(super) fn few(paths: &[String]) -> String {
     const NAMED: usize = 5;
     let shown = paths.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
     match paths.len().saturating_sub(NAMED) {

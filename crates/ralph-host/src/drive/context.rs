@@ -77,7 +77,8 @@ impl Session<'_> {
             task,
             latest: latest.as_ref(),
             first_handoff: first.as_deref(),
-            index: [is_there(MARKDOWN_FILE), is_there(JSON_FILE)],
+            index: [MARKDOWN_FILE, JSON_FILE]
+                .map(|file| self.project.ledger_file(file).exists().then_some(file)),
             failure_context: is_there(FAILURE_CONTEXT).filter(|_| task.retries > 0),
             validation_log: validation.as_deref(),
             skills: is_there(".ralph/skills"),
@@ -212,7 +213,7 @@ impl Session<'_> {
         let templates = self.templates()?;
         let prompt =
             post_prompt(&templates, &input).map_err(|e| DriveError::Prompt(e.to_string()))?;
-        let snapshot = Snapshot::take(&root)?;
+        let snapshot = Snapshot::take(&self.project.ledger_root(MARKDOWN_FILE))?;
         let fits =
             |said: &Said| check::<PostDirective>(said.structured.as_ref(), &said.text).map(|()| "");
         let question = Question { item: begun.task.id.to_string(), prompt, check: &fits };

@@ -4,9 +4,11 @@ use crate::FileError;
 use crate::choice::ChoiceError;
 use crate::git::GitError;
 use crate::handoff_files::HandoffError;
+use crate::lanes::LaneError;
 use crate::plan_store::PlanError;
 use crate::proc::ProcError;
 use crate::prompt_files::PromptFileError;
+use crate::run_ledger::RunLedgerError;
 use crate::store::{JournalError, LockError, StoreError};
 
 /// A loop that cannot go on.
@@ -18,6 +20,18 @@ pub enum DriveError {
     /// It was started by a backend that ralph itself started.
     #[error("a loop cannot be started from inside an attempt ({0})")]
     Nested(String),
+    /// Commits have no branch to arrive on.
+    #[error("HEAD is detached, so there is no branch on which commits could arrive")]
+    DetachedHead,
+    /// There is nothing that a lane could be a checkout of.
+    #[error("the branch has no commit yet, and lanes start from one")]
+    NoCommit,
+    /// A lane cannot be used.
+    #[error(transparent)]
+    Lane(#[from] LaneError),
+    /// The run's own copy of the ledger cannot be used.
+    #[error(transparent)]
+    RunLedger(#[from] RunLedgerError),
     /// Something was found that ralph will not decide alone.
     #[error("{message}")]
     Ask {
@@ -76,6 +90,12 @@ impl DriveError {
         match self {
             Self::NoRepository(_) => Some("`git init` makes one: ralph keeps work in git".into()),
             Self::Nested(_) => Some("a backend may use `ralph task` and `ralph query`".into()),
+            Self::DetachedHead => {
+                Some("`git switch BRANCH`, or set workspace = \"checkout\"".into())
+            }
+            Self::NoCommit => Some("`git commit --allow-empty -m start` makes one".into()),
+            Self::Lane(e) => e.hint(),
+            Self::RunLedger(e) => e.hint(),
             Self::Ask { hint, .. } => Some(hint.clone()),
             Self::Plan(e) => e.hint.clone(),
             Self::SettingsMoved => Some("start again".into()),

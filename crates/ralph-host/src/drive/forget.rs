@@ -134,5 +134,5 @@ impl Listener for Warnings {
 fn plan_of(project: &Project, store: &Store, history: &History) -> PlanFile {
     let native = || project.plan_jsonl();
     let path = history.run.as_ref().map_or_else(native, |run| project.root().join(&run.plan));
-    PlanFile::new(project.root(), path, store.clone(), Missing::Error)
+    PlanFile::new(project, &path, store.clone(), Missing::Error)
 }

@@ -49,12 +49,20 @@ impl Session<'_> {
         begun: &Begun,
         changes: &mut Changes,
     ) -> Result<Gating, DriveError> {
+        self.ready_for_gates(changes)?;
         let logs = self.gate_logs(begun, On::Result);
         let (gates, root) = (self.gates.clone(), self.work_root());
         let Some(runs) = self.run_all(&gates, &logs, On::Result, &root)? else {
             return Ok(Gating::Stopped);
         };
-        let effects = self.work_tree().after_gates(&begun.base, changes)?;
+        let effects = match &self.lane {
+            Some(work) => work.repo().put_back_to_index(&begun.base)?,
+            None => self.repo.after_gates(&begun.base, changes)?,
+        };
+        if self.lane.is_some() && !effects.changed.is_empty() {
+            let names: Vec<String> = effects.changed.iter().map(ToString::to_string).collect();
+            self.warn(&format!("gates changed files, which were put back: {}", names.join(", ")));
+        }
         if !effects.removed.is_empty() {
             let names: Vec<String> = effects.removed.iter().map(ToString::to_string).collect();
             self.warn(&format!("gates made new files, which were removed: {}", names.join(", ")));
@@ -145,14 +153,13 @@ impl Session<'_> {
         let mut ear = ear!(self);
         let (runner, leash) = (self.runner, &self.leash);
         let mut trouble = None;
-        let run =
-            GateRun {
-                cwd: place,
-                surroundings: &surroundings,
-                logs,
-                grace: Bounds::default().grace,
-                cancel: leash.clone(),
-            };
+        let run = GateRun {
+            cwd: place,
+            surroundings: &surroundings,
+            logs,
+            grace: Bounds::default().grace,
+            cancel: leash.clone(),
+        };
         let mut runs = Vec::new();
         for gate in gates {
             let start = GateStart { attempt: attempt.clone(), gate: gate.name.clone(), on };

@@ -42,7 +42,11 @@ impl Session<'_> {
     /// What the backend says by the tick that it put into a progress file. The tick itself is undone:
     /// the gates decide.
     pub(super) fn ticked(&self, begun: &Begun) -> Result<Claim, DriveError> {
-        let bytes = crate::store::read(&self.plan.path)?.unwrap_or_default();
+        let path = match &self.lane {
+            Some(work) => work.lane.root().join(&self.plan.shown),
+            None => self.plan.path.clone(),
+        };
+        let bytes = crate::store::read(&path)?.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let name = self.plan.path.to_string_lossy();
         Ok(if is_ticked(&name, &text, &begun.task) { Claim::DONE } else { Claim::None })
@@ -75,7 +79,7 @@ pub fn mend_ledger(
     let mut records = end_survivors(&history, &Runner::new("").at(git_dir));
     records.extend(mend_inbox(project, store)?);
     if let Some(by) = Editor::interrupted(&history) {
-        let files = ledger_guard::put_all_back(project.root(), &copies)?;
+        let files = ledger_guard::put_all_back(project, &copies)?;
         let plan = match watched {
             Some(watched) => mend_plan(project, store, watched, &by)?,
             None => None,
@@ -101,7 +105,7 @@ fn mend_plan(
     watched: Watched,
     by: &Editor,
 ) -> Result<Option<String>, DriveError> {
-    let plan = PlanFile::new(project.root(), watched.path, store.clone(), Missing::Empty);
+    let plan = PlanFile::new(project, &watched.path, store.clone(), Missing::Empty);
     if plan.is_still(&watched.before)? {
         return Ok(None);
     }

@@ -3,6 +3,7 @@
 use ralph_core::backend::Outcome;
 use ralph_core::config::Mode;
 use ralph_core::cycle::Record;
+use ralph_core::memory::index::MARKDOWN_FILE;
 use ralph_core::memory::roles::directive::{IndexerReport, check, schema_of};
 use ralph_core::memory::roles::{IndexerInput, Role, indexer_prompt};
 use ralph_core::memory::{Trigger, trigger};
@@ -33,7 +34,7 @@ impl Session<'_> {
         let root = self.project.root().to_owned();
         let (since, last) = (self.history.unindexed.since.into(), self.history.iteration);
         let handoffs = handoff_files::between(&root, since, last.into(), MOST_HANDOFFS);
-        let snapshot = Snapshot::take(&root)?;
+        let snapshot = Snapshot::take(&self.project.ledger_root(MARKDOWN_FILE))?;
         let templates = self.templates()?;
         let undone = self.history.undone.as_ref().map(|u| u.why.clone()).unwrap_or_default();
         let prompt = indexer_prompt(
@@ -87,7 +88,7 @@ impl Session<'_> {
         let consultation =
             Consultation { role, terms, questions, jobs: 1, ask_again: never, may_write };
         let consulted = self.consult_softly(&consultation);
-        let root = self.project.root().to_owned();
+        let root = self.project.ledger_root(MARKDOWN_FILE);
         let answer = match &consulted {
             Ok(Some(consulted)) => consulted.answers.first().cloned(),
             _ => None,
@@ -122,7 +123,7 @@ impl Session<'_> {
         let kept = self.project.state_dir().join(BEFORE);
         let Some(bytes) = crate::store::read(&kept)? else { return Ok(()) };
         if let Some(snapshot) = Snapshot::from_bytes(&bytes) {
-            snapshot.restore(self.project.root())?;
+            snapshot.restore(&self.project.ledger_root(MARKDOWN_FILE))?;
         }
         Ok(drop_view(&kept)?)
     }

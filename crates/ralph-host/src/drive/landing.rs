@@ -1,6 +1,7 @@
 //! The two ends of an attempt: its work lands, or the tree goes back to how it was.
 
 use jiff::tz::TimeZone;
+use ralph_core::config::CommitScope;
 use ralph_core::cycle::ledger::{self, Defeat, Note};
 use ralph_core::cycle::{
     AfterFailure, DiscardedAttempt, FailIntent, Failure, FailureKind, LandIntent, LandedAttempt,
@@ -14,6 +15,7 @@ use super::attempt::{Begun, Ended, max_retries};
 use super::error::DriveError;
 use super::memory::FAILURE_CONTEXT;
 use super::session::Session;
+use super::working_tree::CommitTrouble;
 use crate::crash;
 use crate::git::{Changes, CommitMessage, GateEffects, LandError, RepoPath, RolledBack};
 use crate::handoff_files;
@@ -50,7 +52,7 @@ impl Session<'_> {
     ) -> Result<(), DriveError> {
         let (before, after) = self.write_landing(begun, Some(ended), intent)?;
         crash::point();
-        let committed = match self.config.auto_commit {
+        let committed = match self.lane.is_some() || self.config.auto_commit {
             true => self.commit(begun, ended, intent),
             false => Ok(None),
         };
@@ -59,7 +61,8 @@ impl Session<'_> {
                 crash::point();
                 self.landed(begun, ended, intent, commit)
             }
-            Err(refusal) => {
+            Err(CommitTrouble::Failed(error)) => Err(error),
+            Err(CommitTrouble::Refused(refusal)) => {
                 let failure = self.refused(refusal)?;
                 let now = self.clock.stamp();
                 self.plan.put_back(&before, &after, |plan, text| {
@@ -108,24 +111,39 @@ impl Session<'_> {
         begun: &Begun,
         ended: &Ended,
         intent: &LandIntent,
-    ) -> Result<Option<String>, LandError> {
+    ) -> Result<Option<String>, CommitTrouble> {
+        let message = self.commit_message(begun, intent.landing, &intent.summary);
+        if self.lane.is_some() {
+            let text = ended.message.clone();
+            let text = text.unwrap_or_else(|| message.of_attempt(&begun.started.attempt));
+            return self.commit_in_lane(begun, text);
+        }
+        match self.work_tree().land(&begun.base, &ended.changes, &message) {
+            Ok(landed) => Ok(Some(landed.commit.to_string())),
+            Err(LandError::Nothing) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// The message of an attempt's commit.
+    pub(super) fn commit_message(
+        &mut self,
+        begun: &Begun,
+        landing: Landing,
+        summary: &str,
+    ) -> CommitMessage {
         let started = &begun.started;
         let prefix = &self.config.commit_prefix;
-        let message = CommitMessage {
-            subject: format!(
-                "{prefix}[{}]: {} — {}",
-                started.iteration, started.task, intent.summary
-            ),
-            body: self.completes_spec(&begun.task),
+        CommitMessage {
+            subject: format!("{prefix}[{}]: {} — {summary}", started.iteration, started.task),
+            body: match landing {
+                Landing::Complete => self.completes_spec(&begun.task),
+                Landing::Partial => String::new(),
+            },
             trailers: vec![
                 ("Ralph-Task".into(), started.task.clone()),
                 ("Ralph-Run".into(), started.run.clone()),
             ],
-        };
-        match self.work_tree().land(&begun.base, &ended.changes, &message) {
-            Ok(landed) => Ok(Some(landed.commit.to_string())),
-            Err(LandError::Nothing) => Ok(None),
-            Err(e) => Err(e),
         }
     }
 
@@ -173,15 +191,35 @@ impl Session<'_> {
             commit: commit.clone(),
             remarks,
             tasks: Tally::of(&*self.known_plan()?),
+            ..self.arriving(&ended.changes)?
         };
         self.record(Record::Landed(landed), Durability::Eventual)?;
         self.work_tree().forget(&begun.base);
         let findings = ended.gates.as_ref();
         let as_gated = findings.is_some_and(|found| found.effects == GateEffects::default());
-        self.settled = commit.clone().filter(|_| as_gated).map(|c| (begun.base.clone(), c));
+        self.settled = commit
+            .clone()
+            .filter(|_| as_gated && self.lane.is_none())
+            .map(|c| (begun.base.clone(), c));
         self.baselines = findings.map(|found| found.next_base.clone()).unwrap_or_default();
         self.regate(begun, commit.as_deref())?;
-        self.land_finished_specs()
+        self.land_finished_specs()?;
+        self.arrive().map(drop)
+    }
+
+    /// What an arrival needs to know about a landing on the tip.
+    pub(super) fn arriving(&self, changes: &Changes) -> Result<LandedAttempt, DriveError> {
+        let Some(work) = &self.lane else { return Ok(LandedAttempt::default()) };
+        let on_spec = self.scope() == CommitScope::Spec;
+        let mut paths: Vec<String> =
+            changes.paths.iter().map(|change| change.path.to_string()).collect();
+        paths.extend(work.ledger.open_run().files());
+        Ok(LandedAttempt {
+            on_spec,
+            paths,
+            taken_over: self.taken_over()?,
+            ..LandedAttempt::default()
+        })
     }
 
     /// Put the tree back, keep what was there under a ref, and write the failure down.
@@ -207,7 +245,7 @@ impl Session<'_> {
         changes: Option<&Changes>,
         intent: &FailIntent,
     ) -> Result<(), DriveError> {
-        let rolled = self.work_tree().roll_back(&begun.base, changes)?;
+        let rolled = self.discard_work(&begun.base, changes)?;
         crash::point();
         self.unland(begun, &intent.failure)?;
         let max = max_retries(&begun.task, self.config.max_retries);

@@ -17,6 +17,7 @@ use super::error::DriveError;
 use super::session::{Loop, Session};
 use crate::FileError;
 use crate::handoff_files;
+use crate::project::Project;
 use crate::store::{self, Copies, drop_view, free_name, put_aside, put_view};
 
 /// What is looked after, with the newest handoffs and the one to come.
@@ -67,8 +68,13 @@ fn watched(iteration: u32) -> impl Iterator<Item = (String, String)> {
 
 /// Make a file what it was. What somebody made of it is then in `.ralph/context`, its name ending in
 /// `of`. Tells whether anything had to be done.
-fn put_back(root: &Path, name: &str, was: Option<&[u8]>, of: &str) -> Result<bool, FileError> {
-    let path = root.join(name);
+fn put_back(
+    project: &Project,
+    name: &str,
+    was: Option<&[u8]>,
+    of: &str,
+) -> Result<bool, FileError> {
+    let (root, path) = (project.root(), project.ledger_file(name));
     let copy = name.rsplit('/').next().unwrap_or(name);
     let copy = root.join(format!(".ralph/context/{copy}.of-{of}"));
     if is_directory(&path) {
@@ -98,10 +104,13 @@ fn message(put_back: &[String], who: &str) -> String {
 }
 
 /// After a crash: what the agent that was at work wrote into the files is undone. Says so.
-pub(super) fn put_all_back(root: &Path, copies: &Copies) -> Result<Option<String>, FileError> {
+pub(super) fn put_all_back(
+    project: &Project,
+    copies: &Copies,
+) -> Result<Option<String>, FileError> {
     let mut names = Vec::new();
     for (name, was) in copies.files() {
-        if put_back(root, &name, was.as_deref(), "backend")? {
+        if put_back(project, &name, was.as_deref(), "backend")? {
             names.push(name);
         }
     }
@@ -111,12 +120,14 @@ pub(super) fn put_all_back(root: &Path, copies: &Copies) -> Result<Option<String
 impl Session<'_> {
     /// An agent that may write some of the files is about to run: remember the others.
     pub(super) fn keep_ledger(&mut self, may_write: &[&str]) {
-        let root = self.project.root();
+        if self.lane.is_some() {
+            return;
+        }
         let copies = Copies::of(&self.project.state_dir());
         let names: Vec<_> = watched(self.history.iteration).collect();
         let (mut kept, mut copied) = (BTreeMap::new(), BTreeMap::new());
         for (name, slot) in &names {
-            let path = root.join(name);
+            let path = self.project.ledger_file(name);
             let stamp = stamp(&path);
             let known = self.kept_ledger.0.remove(name).filter(|known| known.stamp == stamp);
             let now = known.or_else(|| match stamp {
@@ -152,15 +163,18 @@ impl Session<'_> {
         may_write: &[&str],
         who: &str,
     ) -> Result<(), DriveError> {
+        if self.lane.is_some() {
+            return Ok(());
+        }
         let root = self.project.root().to_owned();
         let of = format!("iteration-{}", self.history.iteration);
         let mut names = Vec::new();
         for (name, kept) in &self.kept_ledger.0 {
-            let path = root.join(name);
+            let path = self.project.ledger_file(name);
             if may_write.contains(&name.as_str()) || stamp(&path) == kept.stamp {
                 continue;
             }
-            if put_back(&root, name, kept.bytes.as_deref(), &of)? {
+            if put_back(&self.project, name, kept.bytes.as_deref(), &of)? {
                 names.push(name.clone());
             }
         }

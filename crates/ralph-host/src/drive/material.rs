@@ -1,12 +1,13 @@
 //! What a prompt is made of, gathered from the plan, the history and a few files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ralph_core::backend::Supports;
 use ralph_core::config::{Config, Mode};
 use ralph_core::cycle::{BackendEnd, History, Record};
 use ralph_core::format::{Format, progress};
 use ralph_core::gate::Gate;
+use ralph_core::memory::index::MARKDOWN_FILE;
 use ralph_core::plan::{Plan, State, Task};
 use ralph_core::prompt::{
     Material, Prompt, Rejection, Setback, Spec, Templates, assemble, skills_beside,
@@ -25,6 +26,8 @@ const MOST_SETBACKS: usize = 3;
 /// Where the parts of a prompt come from. The loop has one, and so has whoever only looks.
 pub(super) struct PromptSource<'a> {
     pub(super) root: &'a Path,
+    /// The directory below which the knowledge index is.
+    pub(super) index: PathBuf,
     pub(super) config: &'a Config,
     pub(super) gates: &'a [Gate],
     /// The plan file, as people call it.
@@ -63,6 +66,7 @@ impl Session<'_> {
         let dirty = begun.base.dirty.iter().map(|dirty| dirty.path.to_string()).collect();
         let source = PromptSource {
             root: self.project.root(),
+            index: self.project.ledger_root(MARKDOWN_FILE),
             config: &self.config,
             gates: &self.gates,
             plan: &self.plan.shown,

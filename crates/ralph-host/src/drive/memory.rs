@@ -37,7 +37,7 @@ impl PromptSource<'_> {
         let mut warnings = latest.warnings;
         warnings.extend(skills.warnings);
         if self.config.mode != Mode::HandoffOnly {
-            let index = prompt_files::knowledge_index(self.root);
+            let index = prompt_files::knowledge_index(&self.index);
             warnings.extend(index.warnings);
             material.index = index.value;
         }
@@ -109,7 +109,7 @@ impl Session<'_> {
             Ok(new)
         })?;
         if before != after {
-            let mut backup = self.plan.path.clone().into_os_string();
+            let mut backup = self.project.shown_path(&self.plan.path).into_os_string();
             backup.push(".bak");
             put_view(backup.as_ref(), before.as_bytes())?;
         }

@@ -15,6 +15,7 @@
 //! performs, and reports what happened.
 
 mod agent;
+mod arrival;
 mod ask;
 mod attempt;
 mod backend;

@@ -11,6 +11,7 @@ use ralph_core::plan::Plan;
 use super::error::DriveError;
 use crate::file_error::{Action, FileError};
 use crate::plan_store::{self, PlanError};
+use crate::project::Project;
 use crate::store::{Kind, Said, Store, Syncing, Torn};
 
 /// The plan file in use.
@@ -52,10 +53,16 @@ pub(super) struct Loaded {
 }
 
 impl PlanFile {
-    /// The file at `path`, of the project at `root`.
-    pub(super) fn new(root: &Path, path: PathBuf, store: Store, missing: Missing) -> Self {
-        let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+    /// The plan at `path`, or the copy of it that the open run has.
+    pub(super) fn new(project: &Project, path: &Path, store: Store, missing: Missing) -> Self {
+        let path = project.ledger_path(path);
+        let shown = project.relative_path(&path);
         Self { path, shown, store, missing, seen: RefCell::default() }
+    }
+
+    /// The same plan, where a run that was opened meanwhile keeps it.
+    pub(super) fn of_run(self, project: &Project) -> Self {
+        Self { path: project.ledger_file(&self.shown), seen: RefCell::default(), ..self }
     }
 
     /// The ledger that it belongs to.
@@ -240,8 +247,9 @@ mod tests {
         let path = place.path().join("plan.jsonl");
         let before = "{\"t\":\"task\",\"id\":\"t-1\",\"name\":\"one\",\"s\":\"p\"}\n";
         crate::store::replace(&path, before.as_bytes()).unwrap();
+        let project = Project::discover(place.path()).unwrap();
         let store = Store::new(place.path().join("state"), Holder::this_process("now"));
-        let plan = PlanFile::new(place.path(), path.clone(), store, Missing::Error);
+        let plan = PlanFile::new(&project, &path, store, Missing::Error);
         // A record that is added at the end, and a text that takes the place of another.
         for new in [format!("{before}nonsense\n"), "nonsense\n".to_owned()] {
             let error = plan.change(|_, _| Ok(new)).unwrap_err().to_string();

@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 
-use ralph_core::config::StageName;
+use ralph_core::config::{CommitLedger, StageName};
 use ralph_core::gate::{Gate, StartRequirement, start_requirements};
 use ralph_core::plan::duplicate_ids;
 use ralph_core::text::shell_word;
@@ -37,7 +37,7 @@ impl Session<'_> {
     }
 
     fn check_identity(&self) -> Result<(), DriveError> {
-        let commits = self.config.auto_commit || self.config.commit_ledger;
+        let commits = self.config.auto_commit || self.config.commit_ledger != CommitLedger::Never;
         match !commits || introduce(self.project.root(), self.runner)?.1 {
             true => Ok(()),
             false => Err(GitError::Identity.into()),

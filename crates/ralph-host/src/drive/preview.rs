@@ -12,6 +12,7 @@ use ralph_core::choice::Asked;
 use ralph_core::config::{CommitScope, Config, Dollars, OnDirty, StageName};
 use ralph_core::cycle::{End, History, Limits, Progress, Step, ledger, next_step};
 use ralph_core::gate::Gate;
+use ralph_core::memory::index::MARKDOWN_FILE;
 use ralph_core::plan::{Id, Plan, Task, Trust, obstacles};
 use ralph_core::prompt::Prompt;
 use ralph_core::view::Tally;
@@ -200,7 +201,14 @@ fn attempt(
     // The prompt is made after the plan says that the task is worked on.
     let text = ledger::begin(look.plan, look.text, &task.id, &now)
         .map_err(|e| DriveError::plan(look.shown, &e.to_string(), "`ralph validate` says more"))?;
-    let source = PromptSource { root, config, gates: look.gates, plan: look.shown, history };
+    let source = PromptSource {
+        root,
+        index: look.project.ledger_root(MARKDOWN_FILE),
+        config,
+        gates: look.gates,
+        plan: look.shown,
+        history,
+    };
     let path = std::env::var_os("PATH");
     let (chosen, place) = choose(look, StageName::Build, path.as_ref())?;
     let made = source.make(&task, look.plan, &text, dirty, chosen.driver.supports())?;

@@ -69,7 +69,7 @@ impl Session<'_> {
             summary: format!("rolled back: {why}"),
             ..ProgressEntry::default()
         };
-        let known = store::read(&self.project.root().join(JSON))?.unwrap_or_default();
+        let known = store::read(&self.project.ledger_file(JSON))?.unwrap_or_default();
         let iteration = format!("\"iteration\":{},", entry.iteration);
         match String::from_utf8_lossy(&known).contains(&iteration) {
             true => self.put_progress(&[entry]),
@@ -93,18 +93,18 @@ impl Session<'_> {
     }
 
     fn put_progress(&mut self, entries: &[ProgressEntry]) -> Result<(), DriveError> {
-        let root = self.project.root().to_owned();
+        let [markdown, json] = [MARKDOWN, JSON].map(|file| self.project.ledger_file(file));
         let plan = self.read_plan()?.plan;
-        let text = |file: &str| {
-            let bytes = store::read(&root.join(file))?.unwrap_or_default();
+        let text = |file: &Path| {
+            let bytes = store::read(file)?.unwrap_or_default();
             Ok::<_, DriveError>(String::from_utf8_lossy(&bytes).into_owned())
         };
-        match progress_json(&text(JSON)?, &plan, entries, &self.clock.stamp()) {
-            Ok(new) => put_view(&root.join(JSON), new.as_bytes())?,
+        match progress_json(&text(&json)?, &plan, entries, &self.clock.stamp()) {
+            Ok(new) => put_view(&json, new.as_bytes())?,
             Err(why) => self.warn(&format!("{JSON} is left alone: {why}")),
         }
-        let new = progress_md(&text(MARKDOWN)?, &plan, entries);
-        Ok(put_view(&root.join(MARKDOWN), new.as_bytes())?)
+        let new = progress_md(&text(&markdown)?, &plan, entries);
+        Ok(put_view(&markdown, new.as_bytes())?)
     }
 }
 

@@ -43,6 +43,9 @@ impl Session<'_> {
                 self.repo.remove_own_locks(&keeper);
             }
         }
+        if self.history.open.is_some() {
+            self.start_tip()?;
+        }
         if let Some(open) = self.history.open.clone() {
             let settings = self.project.ralph_toml();
             let began_with = crate::store::read(&settings)?;
@@ -53,6 +56,10 @@ impl Session<'_> {
             }
         }
         self.recover_consultation()?;
+        if self.history.arrival.as_ref().is_some_and(|line| !line.is_settled()) {
+            self.start_tip()?;
+            self.recover_arrival()?;
+        }
         self.recover_index()?;
         self.repo.readiness()?;
         if let Some(wait) = self.history.wait.clone() {
@@ -77,16 +84,28 @@ impl Session<'_> {
         };
         let name = format!("iteration {} ({})", open.started.iteration, open.started.task);
         let ended = open.ended.clone().zip(now.or_else(|| changes.clone()));
-        let ended = ended.map(|(end, changes)| Ended { end, changes, gates: None });
+        let ended = ended.map(|(end, changes)| Ended {
+            end,
+            changes,
+            gates: None,
+            damage: None,
+            message: None,
+        });
         match (recover(open, &facts), ended) {
             (Recovery::Finish { commit, intent }, _) => {
                 self.recovered(&format!("{name} had landed as {commit}; the plan now says so"))?;
-                self.work_tree().finish_landing(&begun.base)?;
+                self.finish_landing(&begun, &commit)?;
                 self.write_landing(&begun, None, &intent)?;
                 let attempt = open.started.attempt.clone();
                 let tasks = Tally::of(&*self.known_plan()?);
                 let (commit, remarks) = (Some(commit), Vec::new());
-                let landed = LandedAttempt { attempt, commit, remarks, tasks };
+                let landed = LandedAttempt {
+                    attempt,
+                    commit,
+                    remarks,
+                    tasks,
+                    ..self.arriving(&changes.clone().unwrap_or_default())?
+                };
                 self.record(Record::Landed(landed), Durability::Synced)
             }
             (Recovery::Land(_), Some(ended)) => {

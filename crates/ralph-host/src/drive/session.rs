@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 use ralph_core::choice::{Asked, Limited};
-use ralph_core::config::{Config, StageName, UnprovenPolicy};
+use ralph_core::config::{CommitLedger, Config, OnDirty, StageName, UnprovenPolicy, Workspace};
 use ralph_core::control::Doing;
 use ralph_core::cost_sum::CostSum;
 use ralph_core::cycle::{
@@ -32,10 +32,11 @@ use super::progress::Logged;
 use super::signals::Signals;
 use super::views::Views;
 use super::windows;
+use super::working_tree::RunLane;
 use crate::agent_log::AgentLog;
 use crate::choice::{self, ChoiceError, Place, StageChoice};
 use crate::clock::Clock;
-use crate::git::{Checkpoint, CommitMessage, LedgerPaths, Repo};
+use crate::git::{Checkpoint, CommitMessage, GitError, LedgerPaths, Repo};
 use crate::ids::Ids;
 use crate::plan_store;
 use crate::proc::{Cancel, Runner};
@@ -131,6 +132,8 @@ pub(super) struct Session<'a> {
     pub(super) choice: Rc<StageChoice>,
     pub(super) runner: &'a Runner,
     pub(super) repo: Repo<'a>,
+    /// The lane of attempts, unless they work in home.
+    pub(super) lane: Option<RunLane<'a>>,
     pub(super) history: History,
     pub(super) run: String,
     pub(super) limited: BTreeMap<String, Limited>,
@@ -203,10 +206,26 @@ impl<'a> Session<'a> {
             prune_logs(&project.logs_dir(), kind, config.retention.logs.get());
         }
         let missing = if kind == Loop::Build { Missing::Error } else { Missing::Empty };
-        let plan = PlanFile::new(project.root(), plan, store, missing);
+        let mut plan = PlanFile::new(&project, &plan, store, missing);
         let loaded = plan.read()?;
         let ledger = LedgerPaths::with_plan(&plan.shown).and_runtime(config.log_file.as_str());
         let repo = Repo::open(project.root(), git_dir, runner, &ledger)?;
+        let lane = match config.workspace {
+            Workspace::Checkout => None,
+            Workspace::Lane => {
+                match (config.on_dirty, repo.dirty()?) {
+                    (_, dirty) if dirty.is_empty() => {}
+                    (OnDirty::Snapshot, _) => {}
+                    (OnDirty::Commit, _) => repo.commit_dirty()?,
+                    (OnDirty::Refuse, dirty) => return Err(GitError::Dirty(dirty).into()),
+                }
+                let holder = plan.store().holder().clone();
+                let run = runner.run_id();
+                let lane = RunLane::open(&project, &repo, &config.lane, &plan.shown, run, &holder)?;
+                plan = plan.of_run(&project);
+                Some(lane)
+            }
+        };
         let (mailbox, leash) = (Mailbox::of(&project, &history), signals.cancel().inner());
         let choice = stage_choice(&config, StageName::Build, &options, project.root())?;
         Ok(Self {
@@ -237,6 +256,7 @@ impl<'a> Session<'a> {
             choice: Rc::new(choice),
             runner,
             repo,
+            lane,
             history,
             listener,
             windows,
@@ -274,7 +294,6 @@ impl<'a> Session<'a> {
     }
 
     pub(super) fn start(&mut self) -> Result<(), DriveError> {
-        self.land_finished_specs()?;
         let loaded = self.read_plan()?;
         let (counted, spent) = match self.options.resume {
             true => (self.history.counted, self.spent_before.max(self.history.cost)),
@@ -300,6 +319,10 @@ impl<'a> Session<'a> {
             }),
             Durability::Eventual,
         )?;
+        self.start_tip()?;
+        self.arrive()?;
+        self.land_finished_specs()?;
+        self.tell_unseen_files()?;
         if self.gates.is_empty() && self.kind != Loop::Plan {
             self.warn(match self.kind {
                 Loop::Build => {
@@ -371,9 +394,21 @@ impl<'a> Session<'a> {
         // What needs a person follows from how the run ended.
         self.history.end_run(run_end.clone());
         run_end.needs = self.needs_after(&loaded.plan);
-        let (end, needs) = (run_end.end.clone(), run_end.needs.clone());
         self.log_progress()?;
-        if self.config.commit_ledger && self.config.auto_commit {
+        if let Some(why) = self.bring_home()?
+            && run_end.exit_code == 0
+        {
+            run_end.end = End::Waiting { why };
+            run_end.reason = run_end.end.reason();
+            run_end.exit_code = exit_code(&run_end.end);
+            self.history.end_run(run_end.clone());
+            run_end.needs = self.needs_after(&loaded.plan);
+        }
+        let (end, needs) = (run_end.end.clone(), run_end.needs.clone());
+        if self.lane.is_none()
+            && self.config.commit_ledger != CommitLedger::Never
+            && self.config.auto_commit
+        {
             let prefix = &self.config.commit_prefix;
             let message =
                 CommitMessage { subject: format!("{prefix}: ledger"), ..CommitMessage::default() };
@@ -383,6 +418,7 @@ impl<'a> Session<'a> {
         }
         self.tidy();
         self.record(Record::RunEnded(run_end), Durability::Synced)?;
+        self.close_run()?;
         Ok((end, needs))
     }
 
@@ -447,7 +483,7 @@ impl<'a> Session<'a> {
 
     /// A path below the root, as it is written into records.
     pub(super) fn relative(&self, path: &Path) -> String {
-        path.strip_prefix(self.project.root()).unwrap_or(path).display().to_string()
+        self.project.relative_path(path)
     }
 }
 

@@ -49,7 +49,8 @@ impl Session<'_> {
         let verdict = views.next().and_then(|view| view.verdict.as_ref());
         let now = self.clock.stamp();
         let subject = self.spec_subject(spec);
-        let path = self.plan.path.with_file_name(PROGRESS);
+        let home = self.project.shown_path(&self.plan.path).with_file_name(PROGRESS);
+        let path = self.project.ledger_path(&home);
         let old = crate::store::read(&path)?.unwrap_or_default();
         let done = SpecDone {
             date: now.get(..10).unwrap_or_default(),
@@ -68,7 +69,7 @@ impl Session<'_> {
     /// The words with which the commit of a spec's last task names the spec.
     pub(super) fn completes_spec(&mut self, task: &Task) -> String {
         let plan = self.known_plan();
-        let spec = plan.as_ref().ok().and_then(|plan| finished(plan, task));
+        let spec = plan.as_ref().ok().and_then(|plan| finished_with(plan, task));
         spec.map(|spec| format!("Completes the spec: {}", name(spec))).unwrap_or_default()
     }
 
@@ -149,6 +150,13 @@ fn name(spec: &SpecEntry) -> &str {
 fn finished<'p>(plan: &'p Plan, task: &Task) -> Option<&'p SpecEntry> {
     let spec = plan.specs.iter().find(|s| Some(&s.id) == task.spec.as_ref())?;
     is_finished(plan, task).then_some(spec)
+}
+
+/// The spec of a task, when all of its other tasks are out of the way.
+fn finished_with<'p>(plan: &'p Plan, task: &Task) -> Option<&'p SpecEntry> {
+    let spec = plan.specs.iter().find(|s| Some(&s.id) == task.spec.as_ref())?;
+    let mut others = plan.tasks.iter().filter(|t| t.spec == task.spec && t.id != task.id);
+    others.all(|t| matches!(t.state, State::Accepted | State::Skipped)).then_some(spec)
 }
 
 fn is_finished(plan: &Plan, task: &Task) -> bool {

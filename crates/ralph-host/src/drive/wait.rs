@@ -47,7 +47,7 @@ impl Session<'_> {
         reason: &str,
     ) -> Result<(), DriveError> {
         self.journal.settle()?;
-        let rolled = self.work_tree().roll_back(&begun.base, Some(&ended.changes))?;
+        let rolled = self.discard_work(&begun.base, Some(&ended.changes))?;
         let since = self.clock.now().as_second();
         let backend = begun.started.backend.clone();
         let salvage = rolled.salvage.map(|kept| kept.name);

@@ -271,6 +271,15 @@ impl Repo<'_> {
         files.collect()
     }
 
+    /// Commit what the user has not committed, as `on_dirty = "commit"` asks for.
+    pub(crate) fn commit_dirty(&self) -> Result<(), GitError> {
+        let nested = self.nested(&self.status()?)?;
+        let nested: Vec<RepoPath> = nested.into_iter().map(|nested| nested.path).collect();
+        self.add_all(None, &nested)?;
+        let call = self.git(["commit", "-q", "-m", USERS_OWN]).patience(self.hook_patience);
+        self.writing_index(|| call.ok().map(drop))
+    }
+
     fn commit_users_own(&self, checkpoint: &Checkpoint) -> Result<(), GitError> {
         self.add_all(None, &checkpoint.nested_paths())?;
         let call = self.git(["commit", "-q", "-m", USERS_OWN]).patience(self.hook_patience);

@@ -72,7 +72,7 @@ impl Repo<'_> {
 
     /// Whether every file is as the user's index has it. Looking is cheaper than adding, and a list
     /// of what differs from the index is cheaper than a status, which looks at HEAD too.
-    fn is_as_staged(&self, cp: &Checkpoint) -> Result<bool, GitError> {
+    pub(super) fn is_as_staged(&self, cp: &Checkpoint) -> Result<bool, GitError> {
         let args = ["ls-files", "-z", "-m", "-d", "-o", "--exclude-standard", "--full-name"];
         let out = self.look(args).ok()?;
         let known = |path: &[u8]| {

@@ -12,7 +12,7 @@ impl<'a> Repo<'a> {
     pub fn of_lane(home: &Self, top: &Path, git_dir: &Path) -> Self {
         Self {
             prefix: home.prefix.clone(),
-            ledger: home.ledger.clone(),
+            ledger: home.ledger.clone().of_lane(),
             ..Self::explicit(top, git_dir, &home.common_dir, home.runner)
         }
     }

@@ -70,6 +70,14 @@ impl LedgerPaths {
         paths
     }
 
+    /// The same for a lane, where what people write for ralph is a copy of theirs and no work of an agent.
+    #[must_use]
+    pub(super) fn of_lane(mut self) -> Self {
+        let sources = std::mem::take(&mut self.sources);
+        self.runtime.extend(sources);
+        self
+    }
+
     /// One more file that rides in commits.
     #[must_use]
     pub fn and_shared(mut self, path: impl Into<RepoPath>) -> Self {

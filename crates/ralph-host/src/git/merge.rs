@@ -52,7 +52,7 @@ impl Repo<'_> {
     }
 
     /// The merged tree, and the paths in it that are not merged.
-    fn merge_trees(
+    pub(super) fn merge_trees(
         &self,
         base: &str,
         ours: &str,

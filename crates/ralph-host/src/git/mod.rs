@@ -23,6 +23,7 @@
 //!
 //! Everything that recovery needs is in [`Checkpoint`] and [`Changes`], which the journal keeps.
 
+mod arrival;
 mod branch;
 mod call;
 mod changes;
@@ -39,6 +40,7 @@ mod land;
 mod land_merged;
 mod landed;
 mod lane;
+mod lane_commit;
 mod ledger;
 mod merge;
 mod message;
@@ -62,6 +64,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
+pub use arrival::{
+    ARRIVAL_VARIABLE, ArrivalError, ArrivalHost, ArrivalOutcome, LedgerMerge, RecoveredArrival,
+    ReplayGates,
+};
 pub(crate) use call::{STRIPPED, nul_fields, nul_list};
 pub use changes::{Change, ChangeKind, Changes, Moved};
 pub use checkpoint::{AttemptRef, Checkpoint, DirtyPath, LedgerFile, OnDirty, Target};

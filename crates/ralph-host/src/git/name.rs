@@ -33,6 +33,21 @@ impl RepoPath {
         self.0.rsplit(|b| *b == b'/').next().unwrap_or_default()
     }
 
+    /// The path of something in the folder that this path names; an empty path names the top.
+    #[must_use]
+    pub fn join(&self, path: &Self) -> Self {
+        super::ledger::join(self, path)
+    }
+
+    /// The path seen from a folder that it is in.
+    pub(super) fn below(&self, folder: &Self) -> Option<String> {
+        if folder.0.is_empty() {
+            return Some(self.to_string());
+        }
+        let rest = self.0.strip_prefix(folder.0.as_slice())?.strip_prefix(b"/")?;
+        Some(Self::new(rest).to_string())
+    }
+
     /// Whether it is `other` or something below it.
     pub fn is_at_or_below(&self, other: &Self) -> bool {
         match self.0.strip_prefix(&other.0[..]) {

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::drive::HOME_VARIABLE;
 use crate::git_dir;
 
 /// The variable that names the directory of the counters.
@@ -20,7 +21,9 @@ impl Counters {
     pub(super) fn find(scratch: Option<&Path>) -> Self {
         let given = std::env::var_os(VARIABLE).filter(|dir| !dir.is_empty()).map(PathBuf::from);
         let here = || {
-            let dir = std::env::current_dir().ok()?;
+            // In a lane the git directory ends with the attempt.
+            let home = std::env::var_os(HOME_VARIABLE).map(PathBuf::from);
+            let dir = home.or_else(|| std::env::current_dir().ok())?;
             Some(git_dir::find(&dir).ok()??.join("ralph/sim"))
         };
         Self { dir: given.or_else(here).or_else(|| scratch.map(|dir| dir.join("sim"))) }

@@ -124,6 +124,20 @@ pub(super) fn make_directory_for(path: &Path) -> Result<(), FileError> {
     .map_err(FileError::io(Action::Write, path))
 }
 
+/// Make a directory and those above it that are missing, so that they survive a crash.
+pub fn make_directories(directory: &Path) -> Result<(), FileError> {
+    let missing: Vec<&Path> = directory.ancestors().take_while(|dir| !dir.exists()).collect();
+    for dir in missing.into_iter().rev() {
+        match std::fs::create_dir(dir) {
+            Ok(()) => sync_directory(directory_of(dir)),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(e) => Err(e),
+        }
+        .map_err(FileError::io(Action::Write, dir))?;
+    }
+    Ok(())
+}
+
 fn sync_directory(directory: &Path) -> io::Result<()> {
     sync::directory(&File::open(directory)?)
 }

@@ -103,6 +103,9 @@ pub enum StoreError {
     /// The file itself refuses.
     #[error(transparent)]
     File(#[from] FileError),
+    /// The run whose copy it is was closed a moment ago.
+    #[error("the run that used {} has just ended", .0.display())]
+    RunClosed(PathBuf),
 }
 
 impl StoreError {
@@ -111,6 +114,7 @@ impl StoreError {
         match self {
             Self::Lock(e) => e.hint(),
             Self::File(e) => e.hint(),
+            Self::RunClosed(_) => Some("nothing was changed; try again".to_owned()),
         }
     }
 }
@@ -180,6 +184,7 @@ impl Store {
         change: impl FnOnce(Option<&[u8]>) -> Result<(String, T), E>,
     ) -> Result<Updated<T>, E> {
         let lock = self.lock().map_err(StoreError::from)?;
+        refuse_closed_run(&self.state_dir, path)?;
         self.put_held_back(path).map_err(StoreError::from)?;
         let (chain, mut next) = (self.chain(path), None);
         let updated = update(&lock, path, kind, |bytes| {
@@ -201,11 +206,20 @@ impl Store {
         change: impl FnOnce(Option<&[u8]>) -> Result<(String, T), E>,
     ) -> Result<(Updated<T>, Syncing), E> {
         let lock = self.lock().map_err(StoreError::from)?;
+        refuse_closed_run(&self.state_dir, path)?;
         let (chain, mut next) = (self.chain(path), None);
         let change = |bytes: Option<&[u8]>| follow(chain, &mut next, bytes, change);
         let updated = update_when(&lock, path, kind, ready, change)?;
         next.iter().for_each(Chain::keep);
         Ok(updated)
+    }
+}
+
+/// Refuse to write a copy of a run that is no longer open: nobody would ever read it.
+fn refuse_closed_run(state_dir: &Path, path: &Path) -> Result<(), StoreError> {
+    match crate::run_ledger::is_copy_of_closed_run(state_dir, path) {
+        true => Err(StoreError::RunClosed(path.to_owned())),
+        false => Ok(()),
     }
 }
 

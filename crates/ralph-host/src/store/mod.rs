@@ -31,7 +31,7 @@ mod tail;
 mod target;
 mod view;
 
-pub use atomic::{TEMP_PREFIX, append, replace};
+pub use atomic::{TEMP_PREFIX, append, make_directories, replace};
 pub use chain::Watched;
 pub use control::Commands;
 pub use copies::Copies;

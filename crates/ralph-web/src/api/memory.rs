@@ -2,7 +2,7 @@
 
 use ralph_core::cycle::Unindexed;
 use ralph_core::memory::ProgressEntry;
-use ralph_core::memory::index::{Item, knowledge};
+use ralph_core::memory::index::{Item, MARKDOWN_FILE, knowledge};
 use ralph_core::prompt::PastHandoff;
 use ralph_host::handoff_files;
 use ralph_host::knowledge_files::Snapshot;
@@ -44,9 +44,10 @@ struct ProgressLog {
 
 /// `GET /api/memory`: the knowledge index, notes that wait, the newest of the progress log.
 pub(crate) fn memory(site: &Site, _: &Request, _: &str) -> Result<MemoryAnswer, Refusal> {
-    let snapshot = Snapshot::take(site.root()).map_err(|e| Refusal::broken(&site.project, e))?;
+    let snapshot = Snapshot::take(&site.project.ledger_root(MARKDOWN_FILE))
+        .map_err(|e| Refusal::broken(&site.project, e))?;
     let known = knowledge(snapshot.files());
-    let path = site.root().join(".ralph/progress-log.json");
+    let path = site.project.ledger_file(".ralph/progress-log.json");
     let log = store::read(&path).ok().flatten().unwrap_or_default();
     let ProgressLog { mut entries } = serde_json::from_slice(&log).unwrap_or_default();
     let progress_total = entries.len();

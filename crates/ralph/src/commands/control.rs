@@ -75,7 +75,7 @@ pub(crate) fn skip(context: &Context, args: &SkipArgs) -> Result<(), CommandErro
 
 /// Which plan the loop works on, unless somebody says otherwise.
 pub(crate) fn plan_of(context: &Context, history: &History, asked: &PlanArgs) -> PlanArgs {
-    let used = history.run.as_ref().map(|run| context.project.root().join(&run.plan));
+    let used = history.run.as_ref().map(|run| context.project.ledger_file(&run.plan));
     PlanArgs { plan: asked.plan.clone().or(used.filter(|path| path.exists())) }
 }
 

@@ -91,7 +91,7 @@ struct Texts {
 
 impl Texts {
     fn read(context: &Context) -> Result<Self, CommandError> {
-        let read = |file: &str| context.read_text(&context.project.root().join(file));
+        let read = |file: &str| context.read_text(&context.project.ledger_file(file));
         Ok(Self { markdown: read(MARKDOWN_FILE)?, json: read(JSON_FILE)? })
     }
 

@@ -133,7 +133,7 @@ fn plan_path(context: &Context, args: &PlanSpecArgs) -> Result<PathBuf, CommandE
     {
         return Ok(match format {
             Format::Jsonl => context.project.plan_jsonl(),
-            other => context.project.root().join(other.file_name()),
+            other => context.project.ledger_file(other.file_name()),
         });
     }
     match context.plan_path(&args.plan) {

@@ -28,8 +28,7 @@ pub(super) fn run(
     }
     let resolved = context.config_with(flags, &file)?;
     let gates = gate::resolve(&resolved.config, &file.plan);
-    let path = file.path.strip_prefix(context.project.root()).unwrap_or(&file.path);
-    let shown = path.display().to_string();
+    let shown = context.project.relative_path(&file.path);
     let look = Look {
         project: &context.project,
         config: &resolved.config,

@@ -82,7 +82,7 @@ fn report(context: &Context, args: &ReportArgs) -> Result<Report, CommandError> 
 
 /// The plan that was asked for, else that of the last run.
 fn plan_args(context: &Context, args: &ReportArgs, past: &Past) -> PlanArgs {
-    let last = past.history.run.as_ref().map(|run| context.project.root().join(&run.plan));
+    let last = past.history.run.as_ref().map(|run| context.project.ledger_file(&run.plan));
     let last = last.filter(|path| path.is_file());
     PlanArgs { plan: args.common.plan.plan.clone().or(last) }
 }

@@ -53,7 +53,7 @@ fn without_commit_ledger_the_plan_of_a_blocked_run_stays_uncommitted() {
         repo
     };
     assert!(of("").subjects().contains(&"ralph: ledger".to_owned()));
-    let repo = of("commit_ledger = false");
+    let repo = of("commit_ledger = \"never\"");
     assert!(!repo.subjects().contains(&"ralph: ledger".to_owned()), "{:?}", repo.subjects());
     assert_eq!(repo.status().trim(), "M ralph/plan.jsonl");
 }

@@ -24,6 +24,7 @@ mod inside;
 mod knowledge;
 mod mcp;
 mod messages;
+mod open_run;
 mod prioritization;
 mod query;
 mod recover;

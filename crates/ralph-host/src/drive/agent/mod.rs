@@ -20,7 +20,7 @@ mod inbox;
 
 use jiff::Timestamp;
 use ralph_core::agent_session::AgentSession;
-use ralph_core::config::Dollars;
+use ralph_core::config::{CommitLedger, Dollars};
 use ralph_core::construct::ConstructEnd;
 use ralph_core::cycle::{End, Record, Remark, Signal};
 use ralph_core::inbox::{Change, Entry, Status};
@@ -320,7 +320,7 @@ impl Session<'_> {
         self.say(&format!("Session summary: {summary}"));
         if agent.state.current_spec_id.is_some() {
             // A spec is one commit, so what the plan says about a part of it is in none.
-            self.config.commit_ledger = false;
+            self.config.commit_ledger = CommitLedger::Never;
         }
         let report = AgentReport { end, session: agent.state.clone(), pending };
         let (_, needs) = self.finish(&of_loop, &reason, Some(report.exit_code()))?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ralph_core::backend::Outcome;
-use ralph_core::config::StageName;
+use ralph_core::config::{CommitLedger, StageName};
 use ralph_core::construct::answer::{self, PlanAnswer};
 use ralph_core::construct::apply::{self, Existing, PlanTarget};
 use ralph_core::construct::prompts::{self, SpecText};
@@ -73,7 +73,7 @@ pub fn plan(
     let end = all.iter().find_map(|planned| planned.end.clone()).unwrap_or(End::Complete);
     if plannings.iter().all(|planning| planning.dry) {
         // Nothing was written, so nothing is committed either.
-        session.config.commit_ledger = false;
+        session.config.commit_ledger = CommitLedger::Never;
     }
     let reason = match end {
         End::Complete => "the plan is made".to_owned(),

@@ -49,6 +49,7 @@ fn ends() -> Vec<(&'static str, End)> {
     vec![
         ("every task is done", End::Complete),
         ("it is done, and no gate proves what landed", End::Unproven { tasks: Vec::new() }),
+        ("it is done, and commits wait to arrive", End::Waiting { why: String::new() }),
         ("a gate cannot be run", End::Gate { reason: text(), advice: text() }),
         ("the task of `--task` is done", End::TaskComplete("t-1".into())),
         ("`--once`: its attempt landed", End::OnceLanded),
@@ -78,6 +79,7 @@ fn all_are_listed(end: &End) {
     match end {
         End::Complete
         | End::Unproven { .. }
+        | End::Waiting { .. }
         | End::Gate { .. }
         | End::TaskComplete(_)
         | End::OnceLanded

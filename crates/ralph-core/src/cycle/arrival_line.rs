@@ -1,0 +1,181 @@
+//! The line of landed commits of a run, and how far it has arrived: a fold of the journal.
+#![expect(missing_docs, reason = "fields and variants whose names say it all have no docs")]
+
+use super::arrival_record::{
+    ArrivalIntent, ArrivalTarget, CommitReplay, LedgerCommit, TakenOverFile, TipStart,
+};
+use super::arrival_wait::{ArrivalWait, WaitingCommits};
+use super::record::{LandedAttempt, Record};
+
+/// A commit that landed on the tip.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LandedCommit {
+    /// The id in its trailer.
+    pub attempt: String,
+    /// The task; `None` for a commit of the ledger alone.
+    pub task: Option<String>,
+    pub commit: String,
+    /// The paths that it touches; empty when the journal does not say.
+    pub paths: Vec<String>,
+    pub taken_over: Vec<TakenOverFile>,
+}
+
+/// The commits of a run from what has arrived to the tip.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ArrivalLine {
+    pub run: String,
+    /// The short name of the branch on which commits arrive.
+    pub branch: String,
+    pub target: ArrivalTarget,
+    /// The commit at which the tip started.
+    pub base: String,
+    /// The last commit that is known to be on the branch.
+    pub arrived: String,
+    /// The tip, as far as the journal knows it.
+    pub tip: String,
+    /// Landed commits, oldest first; the first `arrived_count` of them have arrived.
+    pub landed: Vec<LandedCommit>,
+    arrived_count: usize,
+    /// An arrival that has begun and not ended.
+    pub open_arrival: Option<ArrivalIntent>,
+    /// A replay whose tip may not have been moved.
+    pub open_replay: Option<CommitReplay>,
+    /// Why the last arrival waits.
+    pub wait: Option<ArrivalWait>,
+}
+
+impl ArrivalLine {
+    /// The line of a run that starts. It keeps the waiting commits of `last` when it goes on with them.
+    pub fn start(start: &TipStart, last: Option<Self>) -> Self {
+        let adopts = |last: &Self| {
+            last.branch == start.branch
+                && last.arrived == start.arrived
+                && start.tip != start.arrived
+        };
+        let kept = last.filter(adopts).unwrap_or_default();
+        Self {
+            run: start.run.clone(),
+            branch: start.branch.clone(),
+            target: start.target,
+            base: start.arrived.clone(),
+            arrived: start.arrived.clone(),
+            tip: start.tip.clone(),
+            ..kept
+        }
+    }
+
+    /// One more record. `task_of` names the task of an attempt.
+    pub fn add(&mut self, record: &Record, task_of: impl FnOnce(&str) -> Option<String>) {
+        match record {
+            Record::Landed(landed) => self.landed(landed, task_of),
+            Record::LedgerCommitted(ledger) => self.ledger_committed(ledger),
+            Record::ArrivalIntent(intent) => self.open_arrival = Some(intent.clone()),
+            Record::Arrived(arrived) => self.arrived_at(&arrived.commit),
+            Record::NotArrived(not) => {
+                self.open_arrival = None;
+                self.open_replay = None;
+                self.wait = Some(not.why.clone());
+            }
+            Record::ReplayIntent(replay) => self.open_replay = Some(replay.clone()),
+            Record::Replayed(replay) => self.replayed(replay),
+            Record::Taken(taken) => {
+                self.tip = taken.commit.clone();
+                self.arrived = taken.commit.clone();
+                self.arrived_count = self.landed.len();
+                self.close();
+            }
+            Record::Settled(settled) => {
+                self.tip = settled.tip.clone();
+                self.arrived = settled.tip.clone();
+                self.landed.truncate(self.arrived_count);
+                self.close();
+            }
+            _ => {}
+        }
+    }
+
+    /// Commits that landed and have not arrived, oldest first.
+    pub fn waiting(&self) -> &[LandedCommit] {
+        self.landed.get(self.arrived_count..).unwrap_or_default()
+    }
+
+    /// Commits that landed and have arrived, oldest first.
+    pub fn arrived_commits(&self) -> &[LandedCommit] {
+        self.landed.get(..self.arrived_count).unwrap_or_default()
+    }
+
+    /// The subject of a sentence about what waits.
+    pub fn waiting_commits(&self) -> WaitingCommits<'_> {
+        WaitingCommits { run: &self.run, branch: &self.branch, count: self.waiting().len() }
+    }
+
+    /// Whether everything that landed has arrived and nothing is under way.
+    pub fn is_settled(&self) -> bool {
+        self.arrived == self.tip && self.open_arrival.is_none() && self.open_replay.is_none()
+    }
+
+    fn landed(&mut self, landed: &LandedAttempt, task_of: impl FnOnce(&str) -> Option<String>) {
+        let Some(commit) = landed.commit.as_ref().filter(|_| !landed.on_spec) else { return };
+        self.push(LandedCommit {
+            attempt: landed.attempt.clone(),
+            task: task_of(&landed.attempt),
+            commit: commit.clone(),
+            paths: landed.paths.clone(),
+            taken_over: landed.taken_over.clone(),
+        });
+    }
+
+    fn ledger_committed(&mut self, ledger: &LedgerCommit) {
+        self.push(LandedCommit {
+            attempt: ledger.attempt.clone(),
+            task: None,
+            commit: ledger.commit.clone(),
+            paths: ledger.paths.clone(),
+            taken_over: ledger.taken_over.clone(),
+        });
+    }
+
+    /// Recovery may journal a landing twice.
+    fn push(&mut self, landed: LandedCommit) {
+        if self.landed.iter().all(|one| one.commit != landed.commit) {
+            self.tip = landed.commit.clone();
+            self.landed.push(landed);
+        }
+    }
+
+    fn arrived_at(&mut self, at: &str) {
+        // A replay may have put two landings into one commit.
+        let reached = match self.landed.iter().rposition(|landed| landed.commit == at) {
+            Some(place) => place.saturating_add(1),
+            None if at == self.tip => self.landed.len(),
+            None => self.arrived_count,
+        };
+        self.arrived_count = self.arrived_count.max(reached);
+        self.arrived = at.to_owned();
+        self.close();
+    }
+
+    fn replayed(&mut self, replay: &CommitReplay) {
+        let mut waiting = self.landed.split_off(self.arrived_count.min(self.landed.len()));
+        self.landed.retain(|landed| !replay.missing.contains(&landed.attempt));
+        self.arrived_count = self.landed.len();
+        // A waiting commit without a new one is on the branch already, or changed nothing there.
+        waiting.retain_mut(|landed| {
+            let moved = replay.commits.iter().find(|moved| moved.old == landed.commit);
+            if let Some(moved) = moved {
+                landed.commit = moved.new.clone();
+            }
+            moved.is_some()
+        });
+        self.landed.extend(waiting);
+        self.arrived = replay.onto.clone();
+        self.tip = replay.tip.clone();
+        self.close();
+    }
+
+    fn close(&mut self) {
+        self.open_arrival = None;
+        self.open_replay = None;
+        self.wait = None;
+    }
+}

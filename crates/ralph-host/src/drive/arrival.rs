@@ -1,0 +1,233 @@
+//! Landed commits arrive in home, and the run's own ledger is closed when all of them have.
+//!
+//! After each landing, at the start of a run and at its end. The decisions and the git commands are those
+//! of [`crate::git`]; here are the journal, the gates and the ledger that they need.
+
+use std::collections::BTreeSet;
+
+use ralph_core::cycle::{LedgerCommit, On, OnMissing, Record, merged_ledger};
+use ralph_core::format;
+use ralph_core::gate;
+use ralph_core::merge::merge_text;
+use ralph_core::plan::{Id, State, TombstoneKind};
+
+use super::error::DriveError;
+use super::session::Session;
+use crate::crash;
+use crate::git::{
+    ArrivalError, ArrivalHost, ArrivalOutcome, CommitMessage, LandError, LedgerMerge, Oid,
+    ReplayGates,
+};
+use crate::run_ledger::{self, LedgerClose};
+use crate::store::Durability;
+
+/// Logs of the gates that look at replayed commits.
+const LOGS: &str = ".ralph/logs/validation/replay";
+
+/// A session as an arrival sees it.
+struct ArrivingSession<'s, 'a>(&'s mut Session<'a>);
+
+fn host_error(error: impl Into<DriveError>) -> ArrivalError {
+    ArrivalError::Host(Box::new(error.into()))
+}
+
+impl ArrivalHost for ArrivingSession<'_, '_> {
+    fn record(&mut self, record: Record) -> Result<(), ArrivalError> {
+        self.0.record(record, Durability::Synced).map_err(host_error)
+    }
+
+    fn merge_ledger(&mut self, merge: &LedgerMerge<'_>) -> Result<Vec<u8>, ArrivalError> {
+        let session = &*self.0;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (base, theirs) = (merge.base.as_deref().map(text), text(&merge.theirs));
+        let Some(ours) = merge.ours.as_deref().map(text) else { return Ok(merge.theirs.clone()) };
+        let name = merge.path.to_string();
+        let merged = if name.ends_with(&session.plan.shown) {
+            let tasks = merge.missing.iter().filter_map(|landed| landed.task.as_deref());
+            let missing: BTreeSet<Id> = tasks.map(Id::new).collect();
+            let at = session.clock.stamp();
+            merged_ledger(&name, base.as_deref(), &ours, &theirs, &missing, &at).ok()
+        } else {
+            merge_text(&name, base.as_deref().unwrap_or_default(), &ours, &theirs)
+        };
+        Ok(merged.unwrap_or(theirs).into_bytes())
+    }
+
+    fn gate_replay(&mut self, commit: &Oid) -> Result<ReplayGates, ArrivalError> {
+        self.0.gate_commit(commit).map_err(host_error)
+    }
+
+    fn accepted_tasks(&mut self, commit: &Oid) -> Result<BTreeSet<String>, ArrivalError> {
+        let session = &*self.0;
+        let Some(bytes) = session.repo.project_file_at(commit, &session.plan.shown)? else {
+            return Ok(BTreeSet::new());
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        let plan = format::detect(&session.plan.shown, &text)
+            .ok()
+            .and_then(|format| format::codec(format).parse(&text).ok());
+        let Some(plan) = plan else { return Ok(BTreeSet::new()) };
+        let accepted = plan.tasks.iter().filter(|task| task.state == State::Accepted);
+        let mut tasks: BTreeSet<String> = accepted.map(|task| task.id.to_string()).collect();
+        let stones = plan.buried().filter(|stone| stone.kind == TombstoneKind::Accept);
+        tasks.extend(stones.map(|stone| stone.id.to_string()));
+        Ok(tasks)
+    }
+}
+
+impl<'a> Session<'a> {
+    /// Bring what has landed to home, as far as that is possible now. Says why the rest waits.
+    pub(super) fn arrive(&mut self) -> Result<Option<String>, DriveError> {
+        if self.lane.is_none() || !self.config.auto_commit {
+            return Ok(None);
+        }
+        let Some(line) = self.history.arrival.clone() else { return Ok(None) };
+        let home = self.repo.reopen();
+        let outcome = home.arrive(&line, OnMissing::Wait, &mut ArrivingSession(self));
+        let outcome = outcome.map_err(drive_error)?;
+        self.follow_line()?;
+        Ok(match outcome {
+            ArrivalOutcome::Complete => None,
+            ArrivalOutcome::Waits(not) => Some(not.sentence),
+        })
+    }
+
+    /// An arrival that a crash interrupted is finished or undone.
+    pub(super) fn recover_arrival(&mut self) -> Result<(), DriveError> {
+        if self.lane.is_none() {
+            return Ok(());
+        }
+        let Some(line) = self.history.arrival.clone() else { return Ok(()) };
+        let home = self.repo.reopen();
+        let recovered = home.recover_arrival(&line, &mut ArrivingSession(self));
+        recovered.map_err(drive_error)?;
+        self.follow_line()
+    }
+
+    /// The tip and the ledger follow what the journal says about the arrival.
+    fn follow_line(&mut self) -> Result<(), DriveError> {
+        let line = self.history.arrival.as_ref();
+        let tip = line.and_then(|line| Oid::parse(line.tip.as_bytes()));
+        let Some(work) = &mut self.lane else { return Ok(()) };
+        if let Some(tip) = tip {
+            work.tip = tip;
+        }
+        if work.ledger.is_home_on_branch() {
+            for file in work.ledger.open_run().files() {
+                let home = crate::store::read(&self.project.root().join(&file))?;
+                let same =
+                    |bytes: &Option<Vec<u8>>| bytes.as_deref().map(run_ledger::without_returns);
+                if same(&home) == same(&work.ledger.read(&file)?) {
+                    work.ledger.mark_seen(&file, home.as_deref())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Run the gates on a commit that no attempt has left.
+    fn gate_commit(&mut self, commit: &Oid) -> Result<ReplayGates, DriveError> {
+        if self.gates.is_empty() {
+            return Ok(ReplayGates::Green);
+        }
+        if let Some(work) = &mut self.lane {
+            work.lane.put_on(commit)?;
+            work.lane.furnish(self.project.root(), &|job| job)?;
+        }
+        self.settled = None;
+        self.let_in()?;
+        let (gates, logs) = (self.gates.clone(), self.project.root().join(LOGS));
+        let root = self.work_root();
+        let Some(runs) = self.run_all(&gates, &logs, On::Alone, &root)? else {
+            return Ok(ReplayGates::Red(vec!["the gates were ended".to_owned()]));
+        };
+        let verdict = gate::judge("", &runs, &self.baselines, Vec::new(), self.config.judges);
+        let red: Vec<String> = verdict.blocking().map(|check| check.name.clone()).collect();
+        Ok(if red.is_empty() { ReplayGates::Green } else { ReplayGates::Red(red) })
+    }
+
+    /// The run ends: what is left of its ledger becomes a commit on the tip, and everything arrives. Says why
+    /// commits wait.
+    pub(super) fn bring_home(&mut self) -> Result<Option<String>, DriveError> {
+        if self.lane.is_none() {
+            return Ok(None);
+        }
+        self.arrive()?;
+        self.commit_ledger_on_tip()?;
+        let waits = self.arrive()?;
+        let line = self.history.arrival.as_ref();
+        let unsent = line.filter(|line| !self.config.auto_commit && line.tip != line.arrived);
+        Ok(waits.or_else(|| {
+            let line = unsent?;
+            let count = ralph_core::words::count(line.waiting().len(), "commit");
+            Some(format!(
+                "{count} stay on {} because auto_commit is off; `ralph land` brings them, and \
+                 `ralph land --no-commit` brings them as uncommitted changes",
+                self.lane.as_ref().map(super::working_tree::RunLane::tip_ref).unwrap_or_default()
+            ))
+        }))
+    }
+
+    /// What is left of the ledger, as a commit on the tip.
+    fn commit_ledger_on_tip(&mut self) -> Result<(), DriveError> {
+        let Some(work) = &mut self.lane else { return Ok(()) };
+        let tip = work.tip.clone();
+        work.lane.put_on(&tip)?;
+        let riding = self.ride(run_ledger::LedgerCommit::End)?;
+        if riding.is_empty() {
+            return Ok(());
+        }
+        let attempt = self.ids.ulid(self.clock.now());
+        let subject = format!("{}: ledger", self.config.commit_prefix);
+        let message = CommitMessage { subject, ..CommitMessage::default() };
+        let Some(work) = &self.lane else { return Ok(()) };
+        let commit = match work.repo().commit_index(message.of_attempt(&attempt), &riding) {
+            Ok(commit) => commit,
+            Err(LandError::Nothing) => return Ok(()),
+            Err(e) => {
+                self.warn(&format!("ralph's own files are not committed: {e}"));
+                return Ok(());
+            }
+        };
+        crash::point();
+        self.move_tip(&tip, &commit)?;
+        let committed = LedgerCommit {
+            attempt,
+            commit: commit.to_string(),
+            paths: riding.iter().map(ToString::to_string).collect(),
+            taken_over: self.taken_over()?,
+        };
+        self.record(Record::LedgerCommitted(committed), Durability::Synced)
+    }
+
+    /// The run is over: its own ledger is closed when nothing of it waits.
+    pub(super) fn close_run(&mut self) -> Result<(), DriveError> {
+        let settled = self.history.arrival.as_ref().is_none_or(|line| line.is_settled());
+        let Some(work) = self.lane.take() else { return Ok(()) };
+        if !settled {
+            return Ok(());
+        }
+        let tip = work.tip_ref();
+        if self.config.commit_ledger == ralph_core::config::CommitLedger::Never {
+            for file in work.ledger.write_home()? {
+                self.warn(&format!(
+                    "{file} was changed in home meanwhile, and stays as it is there"
+                ));
+            }
+        }
+        match work.ledger.close(self.plan.store())? {
+            LedgerClose::Closed => Ok(self.repo.delete_ref(&tip)?),
+            LedgerClose::Changed(..) => Ok(()),
+        }
+    }
+}
+
+fn drive_error(error: ArrivalError) -> DriveError {
+    match error {
+        ArrivalError::Git(e) => e.into(),
+        ArrivalError::Host(e) => match e.downcast::<DriveError>() {
+            Ok(e) => *e,
+            Err(e) => DriveError::Ask { message: e.to_string(), hint: String::new() },
+        },
+    }
+}

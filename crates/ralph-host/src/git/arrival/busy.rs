@@ -1,0 +1,179 @@
+//! Whether somebody works in home in a way that an arrival could disturb.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ralph_core::cycle::ArrivalWait;
+
+use super::super::Repo;
+use super::super::state::Stamp;
+use crate::git_dir;
+
+/// HEAD and index have to stay as they are for so long before an arrival begins.
+const QUIET: Duration = Duration::from_millis(200);
+
+/// Most looks at HEAD and the index before an arrival waits for another time.
+const MOST_LOOKS: u32 = 5;
+
+/// Commands of git that write in a checkout. Those that only show something, often in a pager, may run
+/// beside an arrival.
+const WRITERS: [&str; 22] = [
+    "add",
+    "am",
+    "apply",
+    "bisect",
+    "checkout",
+    "cherry-pick",
+    "citool",
+    "clean",
+    "commit",
+    "commit-tree",
+    "gui",
+    "merge",
+    "mv",
+    "pull",
+    "rebase",
+    "reset",
+    "restore",
+    "revert",
+    "rm",
+    "sparse-checkout",
+    "stash",
+    "switch",
+];
+
+/// Options of `git` itself that have a value of their own.
+const WITH_VALUE: [&str; 8] = [
+    "-C",
+    "-c",
+    "--attr-source",
+    "--config-env",
+    "--exec-path",
+    "--git-dir",
+    "--namespace",
+    "--work-tree",
+];
+
+impl Repo<'_> {
+    /// An unfinished operation, or a process that writes.
+    pub(super) fn busy(&self) -> Option<ArrivalWait> {
+        if let Some(operation) = self.operation() {
+            return Some(ArrivalWait::Operation {
+                name: operation.to_string(),
+                finish: operation.finish(),
+                give_up: operation.give_up(),
+            });
+        }
+        let (pid, command) = writer_in(&self.top)?;
+        Some(ArrivalWait::Process { command, pid })
+    }
+
+    /// Wait until HEAD, the index and their locks have been quiet for a moment.
+    pub(super) fn is_quiet(&self) -> bool {
+        let look = || {
+            let names = ["HEAD", "index", "index.lock", "HEAD.lock", "logs/HEAD"];
+            names.map(|name| Stamp::of(&self.git_dir.join(name)))
+        };
+        let mut before = look();
+        for _ in 0..MOST_LOOKS {
+            std::thread::sleep(QUIET);
+            let now = look();
+            let unlocked = now.get(2..4).is_some_and(|locks| locks.iter().all(Option::is_none));
+            if now == before && unlocked {
+                return true;
+            }
+            before = now;
+        }
+        false
+    }
+}
+
+/// A process of git that writes in this checkout and that ralph did not start, with its command.
+#[cfg(target_os = "linux")]
+fn writer_in(top: &Path) -> Option<(i32, String)> {
+    let top = std::fs::canonicalize(top).ok()?;
+    let entries = std::fs::read_dir("/proc").ok()?;
+    let pids = entries.flatten().filter_map(|e| e.file_name().to_str()?.parse::<i32>().ok());
+    pids.filter_map(|pid| {
+        let cwd = std::fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+        let command = writing_command(&words)?;
+        (is_in(&cwd, &top) && !is_own(pid)).then_some((pid, command))
+    })
+    .next()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn writer_in(_top: &Path) -> Option<(i32, String)> {
+    None
+}
+
+/// Whether a directory belongs to this checkout and not to a repository below it.
+fn is_in(cwd: &Path, top: &Path) -> bool {
+    let nearest = cwd.ancestors().find(|dir| matches!(git_dir::of(dir), Ok(Some(_))));
+    cwd.starts_with(top) && nearest.is_none_or(|dir| dir == top)
+}
+
+/// Whether a process is this one or below it.
+#[cfg(target_os = "linux")]
+fn is_own(mut pid: i32) -> bool {
+    let me = rustix::process::getpid().as_raw_nonzero().get();
+    // A process that ends meanwhile, or loops of parents, end the search.
+    for _ in 0..64 {
+        if pid == me {
+            return true;
+        }
+        let stat = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let stat = String::from_utf8_lossy(&stat);
+        let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
+        match after.split_ascii_whitespace().nth(1).and_then(|word| word.parse().ok()) {
+            Some(parent) if parent > 1 => pid = parent,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// The command of git among these words of a command line, if it writes.
+fn writing_command(words: &[u8]) -> Option<String> {
+    let mut words = words.split(|b| *b == 0).map(|word| String::from_utf8_lossy(word).into_owned());
+    let program = PathBuf::from(words.next()?);
+    let program = program.file_name()?.to_str()?.to_owned();
+    let command = match program.strip_prefix("git-") {
+        Some(command) => command.to_owned(),
+        None if program == "git" => command_of(words)?,
+        None => return None,
+    };
+    WRITERS.contains(&command.as_str()).then_some(command)
+}
+
+/// The first word that is neither an option nor the value of one.
+fn command_of(mut words: impl Iterator<Item = String>) -> Option<String> {
+    loop {
+        let word = words.next()?;
+        if WITH_VALUE.contains(&word.as_str()) {
+            words.next()?;
+        } else if !word.starts_with('-') {
+            return Some(word);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_commands_that_write_count() {
+        let command = |line: &str| writing_command(line.replace(' ', "\0").as_bytes());
+        assert_eq!(command("git commit -m x").as_deref(), Some("commit"));
+        assert_eq!(
+            command("/usr/bin/git -c a.b=c -C /x --no-pager stash").as_deref(),
+            Some("stash")
+        );
+        assert_eq!(command("/usr/lib/git-core/git-rebase --continue").as_deref(), Some("rebase"));
+        for line in ["git log -p", "git show commit", "git diff merge", "less commit", "git", ""] {
+            assert_eq!(command(line), None, "{line}");
+        }
+    }
+}

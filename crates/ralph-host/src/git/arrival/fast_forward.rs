@@ -1,0 +1,210 @@
+//! The two ways in which a branch moves: git's own fast-forward, and a fetch into a branch that is
+//! checked out nowhere.
+
+use ralph_core::cycle::{
+    ArrivalIntent, ArrivalWait, ArrivalWay, HomeHead, LandedCommit, Record, RiddenFile,
+    longest_prefix,
+};
+
+use super::super::call::Answer;
+use super::super::{Change, Repo};
+use super::rides::{ChangeSide, entry_on};
+use super::{Arrival, ArrivalError, ArrivalOutcome, GitError, Oid, path_of, path_text};
+use crate::crash;
+
+/// Exit codes above this one are signals: git was killed and says nothing.
+const MOST_EXIT_CODE: i32 = 128;
+
+/// The end of one fast-forward.
+enum ForwardEnd {
+    Arrived,
+    Waits(ArrivalWait),
+}
+
+impl Arrival<'_, '_, '_> {
+    /// Fast-forward to `tip`, or to the last commit before the first that touches a blocked path.
+    pub(super) fn fast_forward(&mut self, tip: String) -> Result<ArrivalOutcome, ArrivalError> {
+        let waiting: Vec<LandedCommit> = self.line.waiting().to_vec();
+        let mut candidates = waiting.as_slice();
+        let mut target = tip;
+        let mut blocked: Option<ArrivalWait> = None;
+        loop {
+            match (self.forward_to(&target)?, blocked) {
+                (ForwardEnd::Arrived, None) => return Ok(ArrivalOutcome::Complete),
+                (ForwardEnd::Arrived, Some(rest)) => return self.wait(rest),
+                (ForwardEnd::Waits(wait), _) => {
+                    let ArrivalWait::Edited { paths } = &wait else { return self.wait(wait) };
+                    let place = candidates.iter().rposition(|one| one.commit == target);
+                    candidates =
+                        candidates.get(..=place.unwrap_or(usize::MAX - 1)).unwrap_or(candidates);
+                    match longest_prefix(candidates, paths) {
+                        Some(last) if last.commit != target => target = last.commit.clone(),
+                        _ => return self.wait(wait),
+                    }
+                    blocked = Some(wait);
+                }
+            }
+        }
+    }
+
+    fn forward_to(&mut self, new: &str) -> Result<ForwardEnd, ArrivalError> {
+        let old = self.line.arrived.clone();
+        let changes = self.repo.touched(&old, new)?;
+        let rides = match self.find_rides(new, &changes)? {
+            Ok(rides) => rides,
+            Err(wait) => return Ok(ForwardEnd::Waits(wait)),
+        };
+        if let Some(wait) = self.not_ready(&old)? {
+            return Ok(ForwardEnd::Waits(wait));
+        }
+        self.record(Record::ArrivalIntent(ArrivalIntent {
+            way: ArrivalWay::FastForward,
+            old: old.clone(),
+            new: new.to_owned(),
+            paths: changes.iter().map(|change| path_text(&change.path)).collect(),
+            rides: rides.clone(),
+        }))?;
+        crash::point();
+        match self.merge(new, &changes, &rides) {
+            Ok(None) => {}
+            Ok(Some(wait)) => {
+                self.repo.put_entries_back(&rides, &changes)?;
+                crash::point();
+                // The intent has to be closed before another one is opened.
+                self.wait(wait.clone())?;
+                return Ok(ForwardEnd::Waits(wait));
+            }
+            Err(GitError::Locked(lock)) => {
+                let lock = lock.display().to_string();
+                return Ok(ForwardEnd::Waits(ArrivalWait::Locked { lock }));
+            }
+            Err(e) => return Err(e.into()),
+        }
+        crash::point();
+        if let Some(wait) = self.wrong_branch(&old, new)? {
+            return Ok(ForwardEnd::Waits(wait));
+        }
+        self.repo.write_rides(&rides, new)?;
+        crash::point();
+        self.arrived(new)?;
+        Ok(ForwardEnd::Arrived)
+    }
+
+    /// Home as it has to be in the moment before the intent.
+    fn not_ready(&self, old: &str) -> Result<Option<ArrivalWait>, GitError> {
+        if !self.repo.is_quiet() {
+            return Ok(Some(match self.repo.index_lock() {
+                lock if lock.exists() => ArrivalWait::Locked { lock: lock.display().to_string() },
+                _ => ArrivalWait::Unsettled,
+            }));
+        }
+        if let Some(busy) = self.repo.busy() {
+            return Ok(Some(busy));
+        }
+        let on_branch = self.repo.home_head(&self.line)? == HomeHead::OnBranch;
+        let unmoved = self.branch_at()?.is_some_and(|at| at.as_str() == old);
+        Ok((!on_branch || !unmoved).then_some(ArrivalWait::Unsettled))
+    }
+
+    /// Set the entries of ridden files and merge. `None` when git moved what HEAD is on.
+    fn merge(
+        &self,
+        new: &str,
+        changes: &[Change],
+        rides: &[RiddenFile],
+    ) -> Result<Option<ArrivalWait>, GitError> {
+        let of_ride = |ride: &RiddenFile| {
+            let path = path_of(&ride.file.path);
+            let change = changes.iter().find(|change| change.path == path);
+            let entry = change.and_then(|change| entry_on(change, ChangeSide::New));
+            (path, entry)
+        };
+        let entries: Vec<_> = rides.iter().map(of_ride).collect();
+        self.repo.set_entries(&entries)?;
+        crash::point();
+        let flags = ["--ff-only", "--no-autostash", "--no-overwrite-ignore", "--no-squash"];
+        let more = ["--commit", "--no-verify-signatures", "-q", new];
+        let args = ["merge"].into_iter().chain(flags).chain(more);
+        // Not `-c`: a branch may have `=` in its name.
+        let options = format!("branch.{}.mergeOptions", self.line.branch);
+        let call = self.repo.arrival_call(args);
+        let call = call.env("GIT_CONFIG_COUNT", "1").env("GIT_CONFIG_KEY_0", options);
+        let call = call.env("GIT_CONFIG_VALUE_0", "");
+        let answer = self.repo.writing_index(|| call.run())?;
+        match answer.code {
+            0 => Ok(None),
+            code if code > MOST_EXIT_CODE => Err(answer.into_error()),
+            _ => Ok(Some(refusal(&answer))),
+        }
+    }
+
+    /// A fast-forward acts on whatever HEAD is by then.
+    fn wrong_branch(&self, old: &str, new: &str) -> Result<Option<ArrivalWait>, GitError> {
+        if self.branch_at()?.is_some_and(|at| at.as_str() == new) {
+            return Ok(None);
+        }
+        let head = self.repo.head()?;
+        let moved = head.commit.is_some_and(|commit| commit.as_str() == new);
+        let name = head.branch.unwrap_or_else(|| "HEAD".to_owned());
+        let branch = name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned();
+        Ok(Some(match moved {
+            true => ArrivalWait::WrongBranchMoved { branch, old: old.to_owned() },
+            false => ArrivalWait::Unsettled,
+        }))
+    }
+
+    /// Move a branch that is checked out nowhere; git itself refuses it otherwise.
+    pub(super) fn fetch(&mut self, new: &str) -> Result<ArrivalOutcome, ArrivalError> {
+        let old = self.branch_at()?.as_ref().map(Oid::to_string).unwrap_or_default();
+        let intent = ArrivalIntent {
+            way: ArrivalWay::Fetch,
+            old,
+            new: new.to_owned(),
+            ..ArrivalIntent::default()
+        };
+        self.record(Record::ArrivalIntent(intent))?;
+        crash::point();
+        let answer = self.repo.fetch_into(&self.branch_ref(), new)?;
+        crash::point();
+        if self.branch_at()?.is_some_and(|at| at.as_str() == new) {
+            self.arrived(new)?;
+            return Ok(ArrivalOutcome::Complete);
+        }
+        let place = answer.stderr.split("checked out at '").nth(1);
+        let place = place.and_then(|rest| rest.split('\'').next());
+        self.wait(match place {
+            Some(place) => ArrivalWait::CheckedOutElsewhere { place: place.to_owned() },
+            None => ArrivalWait::Refused { message: first_lines(&answer.stderr) },
+        })
+    }
+}
+
+impl Repo<'_> {
+    fn fetch_into(&self, branch: &str, new: &str) -> Result<Answer, GitError> {
+        // The commit is not the tip of a ref that a remote would offer.
+        let settings = ["-c", "protocol.version=2", "-c", "protocol.file.allow=always"];
+        let quiet = ["-c", "fetch.writeCommitGraph=false", "fetch", "-q", "--no-write-fetch-head"];
+        let flags = ["--no-tags", "--no-prune", "--no-recurse-submodules", "."];
+        let refs = format!("{new}:{branch}");
+        let args = settings.into_iter().chain(quiet).chain(flags).chain([refs.as_str()]);
+        self.arrival_call(args).run()
+    }
+}
+
+/// Why git refused to merge: the paths that it names, or its words.
+fn refusal(answer: &Answer) -> ArrivalWait {
+    let named = answer.stderr.lines().filter_map(|line| line.strip_prefix('\t'));
+    let mut paths: Vec<String> = named.map(|path| path_text(&path.into())).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    match paths.is_empty() {
+        false => ArrivalWait::Edited { paths },
+        true => ArrivalWait::Refused { message: first_lines(&answer.stderr) },
+    }
+}
+
+/// The beginning of a message, on one line.
+fn first_lines(message: &str) -> String {
+    let lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.take(2).collect::<Vec<_>>().join("; ")
+}

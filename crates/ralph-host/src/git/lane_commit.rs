@@ -1,0 +1,171 @@
+//! Commits in a lane: made from its index, on its HEAD, without hooks, which have run before.
+
+use super::Repo;
+use super::call::{nul_fields, nul_list};
+use super::changes::{ChangeKind, Changes};
+use super::checkpoint::Checkpoint;
+use super::collect::hear;
+use super::desk::copy_index;
+use super::error::GitError;
+use super::gates::GateEffects;
+use super::land::LandError;
+use super::message::{ATTEMPT, CommitMessage};
+use super::name::{Oid, RepoPath};
+use super::roll_back::RolledBack;
+
+impl CommitMessage {
+    /// The text of the commit of an attempt.
+    pub(crate) fn of_attempt(&self, attempt: &str) -> Vec<u8> {
+        self.render(&[(ATTEMPT, attempt)])
+    }
+}
+
+impl Repo<'_> {
+    /// Commit what the index of the lane holds, with these files of the ledger as they are in the lane.
+    pub(crate) fn commit_index(
+        &self,
+        message: Vec<u8>,
+        riding: &[RepoPath],
+    ) -> Result<Oid, LandError> {
+        if !riding.is_empty() {
+            let args = ["update-index", "--add", "--remove", "-z", "--stdin"];
+            self.git(args).stdin(nul_list(riding)).ok()?;
+        }
+        let args = ["commit", "-q", "--cleanup=whitespace", "--no-verify", "-F", "-"];
+        let answer = self.git(args).stdin(message).patience(self.hook_patience).run()?;
+        if answer.code == 0 {
+            let commit = self.head()?.commit;
+            return Ok(commit.ok_or_else(|| GitError::Unreadable("commit".into()))?);
+        }
+        let said = answer.said();
+        let nothing = ["nothing to commit", "nothing added to commit", "no changes added"];
+        if answer.code == 1 && nothing.iter().any(|words| said.contains(words)) {
+            return Err(LandError::Nothing);
+        }
+        let signing = ["failed to sign", "signing failed", "failed to write commit object"];
+        if signing.iter().any(|words| said.contains(words)) {
+            return Err(LandError::Hook { output: said });
+        }
+        Err(LandError::Git(answer.into_error()))
+    }
+
+    /// The short name of the branch that is checked out, unless HEAD is detached, and its commit.
+    pub(crate) fn branch_and_commit(&self) -> Result<(Option<String>, Option<Oid>), GitError> {
+        let head = self.head()?;
+        let short = |name: String| name.strip_prefix("refs/heads/").map(str::to_owned);
+        Ok((head.branch.and_then(short), head.commit))
+    }
+
+    /// The commit of a reference, if it is there.
+    pub(crate) fn find_commit(&self, name: &str) -> Result<Option<Oid>, GitError> {
+        self.find_ref(name)
+    }
+
+    /// The files of the ledger that git ignores, relative to the project.
+    pub(crate) fn ignored_ledger(&self) -> Result<Vec<String>, GitError> {
+        let mut paths = self.ledger.shared().to_vec();
+        let args = ["check-ignore", "-z", "--stdin"];
+        let answer = self.look(args).stdin(nul_list(&paths)).run()?;
+        if answer.code > 1 {
+            return Err(answer.into_error());
+        }
+        let ignored: Vec<RepoPath> = nul_fields(&answer.stdout).map(RepoPath::new).collect();
+        paths.retain(|path| ignored.contains(path));
+        Ok(paths.iter().filter_map(|path| path.below(&self.prefix)).collect())
+    }
+
+    /// A file of the project as a commit has it.
+    pub(crate) fn project_file_at(
+        &self,
+        commit: &Oid,
+        file: &str,
+    ) -> Result<Option<Vec<u8>>, GitError> {
+        let path = self.prefix.join(&RepoPath::from(file));
+        let answer = self.look(["cat-file", "blob", &format!("{commit}:{path}")]).run()?;
+        Ok((answer.code == 0).then_some(answer.stdout))
+    }
+
+    /// Keep what the index of the lane holds under the ref of an attempt that does not land.
+    pub(crate) fn keep_candidate(
+        &self,
+        cp: &Checkpoint,
+        changes: &Changes,
+    ) -> Result<RolledBack, GitError> {
+        if changes.paths.is_empty() {
+            return Ok(RolledBack::default());
+        }
+        let tree = self.write_tree(&self.user_index())?;
+        let salvage = Some(self.keep(cp, &tree, &cp.of.attempt)?);
+        let restored = changes.paths.iter().map(|change| change.path.clone()).collect();
+        Ok(RolledBack { salvage, restored, ..RolledBack::default() })
+    }
+
+    /// The commit that the lane is on.
+    pub(crate) fn head_commit(&self) -> Result<Option<Oid>, GitError> {
+        Ok(self.head()?.commit)
+    }
+
+    /// Move a reference of ralph's from one commit to another; `None` stands for one that is not there.
+    pub(crate) fn advance_ref(
+        &self,
+        name: &str,
+        new: &Oid,
+        old: Option<&Oid>,
+    ) -> Result<(), GitError> {
+        let zero = "0".repeat(new.as_str().len());
+        let old = old.map_or(&zero[..], Oid::as_str);
+        self.git(["update-ref", "-m", "ralph: land", name, new.as_str(), old]).ok().map(drop)
+    }
+
+    /// Delete a reference of ralph's.
+    pub(crate) fn delete_ref(&self, name: &str) -> Result<(), GitError> {
+        self.git(["update-ref", "-d", name]).ok().map(drop)
+    }
+
+    /// Whether `ancestor` is `commit` or in its history.
+    pub(crate) fn contains(&self, commit: &Oid, ancestor: &Oid) -> Result<bool, GitError> {
+        if commit == ancestor {
+            return Ok(true);
+        }
+        let args = ["merge-base", "--is-ancestor", ancestor.as_str(), commit.as_str()];
+        match self.look(args).run()? {
+            answer if answer.code == 0 => Ok(true),
+            answer if answer.code == 1 => Ok(false),
+            answer => Err(answer.into_error()),
+        }
+    }
+
+    /// Put the lane's files back to what its index holds, after gates wrote to them. Says what they wrote.
+    pub(crate) fn put_back_to_index(&self, cp: &Checkpoint) -> Result<GateEffects, GitError> {
+        if self.is_as_staged(cp)? {
+            return Ok(GateEffects::default());
+        }
+        let spare = self.desk(&cp.of.attempt).spare();
+        copy_index(&self.user_index(), &spare)?;
+        let added = self.add_all(Some(&spare), &[])?;
+        let before = self.write_tree(&self.user_index())?;
+        let after = self.write_tree(&spare)?;
+        let mut effects = GateEffects::default();
+        if hear(&added.said).is_none_or(|heard| !heard.is_empty()) {
+            for change in self.diff(before.as_str(), &after)? {
+                match change.kind {
+                    ChangeKind::Added => effects.removed.push(change.path),
+                    _ => effects.changed.push(change.path),
+                }
+            }
+        }
+        if effects.changed.is_empty() && effects.removed.is_empty() {
+            return Ok(effects);
+        }
+        self.git(["checkout-index", "-f", "-a", "-q"]).ok()?;
+        let mut args: Vec<std::ffi::OsString> = ["clean", "-ffdq", "--"].map(Into::into).to_vec();
+        args.extend(self.ledger.everything_else());
+        self.git(args).ok()?;
+        Ok(effects)
+    }
+
+    /// Take these paths out of the index of the lane. The files stay.
+    pub(crate) fn leave_out_of_index(&self, paths: &[&RepoPath]) -> Result<(), GitError> {
+        self.leave_out(None, paths)
+    }
+}

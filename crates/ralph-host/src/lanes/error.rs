@@ -1,0 +1,151 @@
+//! Why a lane cannot be used.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use crate::file_error::{FileError, words};
+use crate::git::{GitError, RepoPath};
+use crate::proc::ProcError;
+use crate::store::LockError;
+
+/// A lane cannot be made or used. Nothing in home was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum LaneError {
+    /// The folder for lanes cannot be made or written to.
+    #[error("cannot keep lanes in {}: {}", path.display(), words(source))]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The folder for lanes is inside the repository.
+    #[error("lanes cannot be kept in {}: it is inside the repository", .0.display())]
+    InsideHome(PathBuf),
+    /// The folder for lanes has the lanes of another repository.
+    #[error("{} has the lanes of another repository, {}", path.display(), owner.display())]
+    SharedFolder {
+        /// The folder.
+        path: PathBuf,
+        /// The git directory of the other repository.
+        owner: PathBuf,
+    },
+    /// Neither `XDG_CACHE_HOME` nor `HOME` says where lanes could be.
+    #[error("there is no folder for lanes: neither XDG_CACHE_HOME nor HOME is set")]
+    NoCache,
+    /// Home fetches objects on demand, which a lane's private repository cannot.
+    #[error(
+        "this repository is a partial clone, and its missing objects cannot be fetched in a lane"
+    )]
+    PartialClone,
+    /// Every lane is in use.
+    #[error("all {0} lanes are in use")]
+    AllInUse(u32),
+    /// The lane's files are not what they should be.
+    #[error("the lane {} {damage}", path.display())]
+    Damaged {
+        /// The folder of the lane.
+        path: PathBuf,
+        /// What is wrong with it.
+        damage: LaneDamage,
+    },
+    /// A path in `[lane]` cannot be used.
+    #[error("`{key}` in ralph.toml: {path} {reason}")]
+    Setting {
+        /// The full name of the key.
+        key: &'static str,
+        /// The path that it names.
+        path: String,
+        /// Why it cannot be used.
+        reason: &'static str,
+    },
+    /// The command of `[lane] setup` failed.
+    #[error("`{command}`, the setup of the lane, {ending}\n{output}")]
+    Setup {
+        /// The command.
+        command: String,
+        /// How it ended.
+        ending: String,
+        /// The end of its output.
+        output: String,
+    },
+    /// A submodule cannot be checked out from home's copy.
+    #[error("the submodule {path} cannot be checked out: {source}")]
+    Submodule {
+        /// Its path from the top of the lane.
+        path: RepoPath,
+        /// What git said.
+        source: GitError,
+    },
+    /// The lock of a lane cannot be taken.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// Git failed.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// A file could not be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A process could not be run.
+    #[error(transparent)]
+    Proc(#[from] ProcError),
+}
+
+/// Damage to a lane after which its files say nothing about the work of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaneDamage {
+    /// The folder is gone.
+    Gone,
+    /// The folder was replaced by a link or a file.
+    Replaced,
+    /// The folder of the project inside the lane is gone.
+    ProjectGone,
+    /// No file of the base commit is left.
+    Emptied,
+}
+
+impl fmt::Display for LaneDamage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Gone => "was deleted",
+            Self::Replaced => "was replaced by a link or a file",
+            Self::ProjectGone => "has lost the folder of the project",
+            Self::Emptied => "has lost every file of the base commit",
+        })
+    }
+}
+
+impl LaneError {
+    /// Advice for the user, where there is any.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Folder { .. } | Self::InsideHome(_) | Self::NoCache => Some(
+                "set `dir` in [lane] of ralph.toml to a folder outside the repository that you can \
+                 write to"
+                    .into(),
+            ),
+            Self::SharedFolder { .. } => {
+                Some("set `dir` in [lane] of ralph.toml to a folder of this project alone".into())
+            }
+            Self::PartialClone => Some(
+                "set workspace = \"checkout\" in ralph.toml, or fetch everything: \
+                 `git fetch --refetch --no-filter`"
+                    .into(),
+            ),
+            Self::AllInUse(_) => Some("wait until another run ends, or stop it".into()),
+            Self::Damaged { .. } => Some("the next attempt makes the lane again".into()),
+            Self::Setting { key, .. } => Some(format!("change `{key}`")),
+            Self::Setup { .. } => {
+                Some("change `setup` in [lane] of ralph.toml, or make the command work".into())
+            }
+            Self::Submodule { .. } => {
+                Some("run `git submodule update --init --recursive` in your checkout".into())
+            }
+            Self::Lock(e) => e.hint(),
+            Self::Git(e) => e.hint(),
+            Self::File(e) => e.hint(),
+            Self::Proc(e) => e.hint(),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Files of lanes: written, copied and removed without ever following a link.
+
+use std::collections::BTreeSet;
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::path::{Component, Path, PathBuf};
+
+use crate::file_error::{Action, FileError};
+
+/// What the owner of a folder needs to empty it.
+const OWNER_ALL: u32 = 0o700;
+
+/// The size of the blocks that `st_blocks` counts.
+const BLOCK: u64 = 512;
+
+/// Write a file whole, over what is there. Not synced: every file of a lane can be made again.
+pub(super) fn put(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).custom_flags(no_follow());
+    let written = options.open(path).and_then(|mut file| file.write_all(bytes));
+    written.map_err(FileError::io(Action::Write, path))
+}
+
+fn no_follow() -> i32 {
+    i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default()
+}
+
+/// The content of a file; `None` when there is none.
+pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(e) => Err(FileError::io(Action::Read, path)(e)),
+    }
+}
+
+/// Make a folder and those above it.
+pub(super) fn make_folder(path: &Path) -> Result<(), FileError> {
+    fs::create_dir_all(path).map_err(FileError::io(Action::Write, path))
+}
+
+/// Whether there is a folder here that is not a link to one.
+pub(super) fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
+}
+
+/// Remove a file, a link or a whole folder, also one that an agent made unwritable.
+pub(super) fn remove(path: &Path) -> Result<(), FileError> {
+    let failed = |e: io::Error| match e.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => Ok(()),
+        _ => Err(FileError::io(Action::Write, path)(e)),
+    };
+    match fs::symlink_metadata(path) {
+        Err(e) => failed(e),
+        Ok(meta) if !meta.is_dir() => fs::remove_file(path).or_else(failed),
+        Ok(_) => fs::remove_dir_all(path)
+            .or_else(|_| {
+                unlock_folders(path);
+                fs::remove_dir_all(path)
+            })
+            .or_else(failed),
+    }
+}
+
+/// Give the owner all rights on a folder and those below it. What cannot be changed is met again by
+/// whoever needs it.
+pub(super) fn unlock_folders(folder: &Path) {
+    let Ok(meta) = fs::symlink_metadata(folder) else { return };
+    if !meta.is_dir() {
+        return;
+    }
+    let mode = meta.permissions().mode();
+    if mode & OWNER_ALL != OWNER_ALL {
+        let _met_again = fs::set_permissions(folder, Permissions::from_mode(mode | OWNER_ALL));
+    }
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            unlock_folders(&entry.path());
+        }
+    }
+}
+
+/// Make the folder `relative` below `top`, replacing links and files on the way to it.
+pub(super) fn make_folder_below(top: &Path, relative: &Path) -> Result<PathBuf, FileError> {
+    let mut folder = top.to_owned();
+    for part in relative.components() {
+        let Component::Normal(name) = part else { continue };
+        folder.push(name);
+        if !is_folder(&folder) {
+            remove(&folder)?;
+            fs::create_dir(&folder).map_err(FileError::io(Action::Write, &folder))?;
+        }
+    }
+    Ok(folder)
+}
+
+/// Make room for `relative` below `top`: its folder is there, and nothing is in its place.
+pub(super) fn make_room_below(top: &Path, relative: &Path) -> Result<PathBuf, FileError> {
+    make_folder_below(top, relative.parent().unwrap_or(Path::new("")))?;
+    let path = top.join(relative);
+    remove(&path)?;
+    Ok(path)
+}
+
+/// Copy a file, a link as a link, or a whole folder, to where nothing is.
+pub(super) fn copy(from: &Path, to: &Path) -> Result<(), FileError> {
+    let meta = fs::symlink_metadata(from).map_err(FileError::io(Action::Read, from))?;
+    if meta.is_symlink() {
+        let target = fs::read_link(from).map_err(FileError::io(Action::Read, from))?;
+        return symlink(target, to).map_err(FileError::io(Action::Write, to));
+    }
+    if meta.is_dir() {
+        fs::create_dir(to).map_err(FileError::io(Action::Write, to))?;
+        for entry in fs::read_dir(from).map_err(FileError::io(Action::Read, from))? {
+            let entry = entry.map_err(FileError::io(Action::Read, from))?;
+            copy(&entry.path(), &to.join(entry.file_name()))?;
+        }
+        return Ok(());
+    }
+    if !meta.is_file() {
+        // A socket or a pipe belongs to a running program.
+        return Ok(());
+    }
+    fs::copy(from, to).map(drop).map_err(FileError::io(Action::Write, to))
+}
+
+/// Bytes on disk of everything at and below a path; a file with several names counts once.
+pub(super) fn disk_use(path: &Path) -> u64 {
+    fn add(path: &Path, seen: &mut BTreeSet<(u64, u64)>) -> u64 {
+        let Ok(meta) = fs::symlink_metadata(path) else { return 0 };
+        if meta.nlink() > 1 && !meta.is_dir() && !seen.insert((meta.dev(), meta.ino())) {
+            return 0;
+        }
+        let own = meta.blocks() * BLOCK;
+        if !meta.is_dir() {
+            return own;
+        }
+        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        entries.fold(own, |sum, entry| sum + add(&entry.path(), seen))
+    }
+    add(path, &mut BTreeSet::new())
+}

@@ -1,0 +1,214 @@
+//! One lane: made, repaired, and asked whether it is still whole.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::error::{LaneDamage, LaneError};
+use super::files;
+use super::pool::Home;
+use super::setup::SetupRecord;
+use super::submodules::SubmoduleLane;
+use crate::file_error::{Action, FileError};
+use crate::git::{Oid, Repo, RepoPath, nul_fields};
+use crate::store::RunLock;
+
+/// The `HEAD` of a lane that was never on a commit.
+const UNBORN: &[u8] = b"ref: refs/ralph/none\n";
+
+/// The `HEAD` file of a repository whose references are in tables.
+const REFTABLE_HEAD: &[u8] = b"ref: refs/heads/.invalid\n";
+
+/// The lock of a lane, which stays when its directory is made anew.
+pub(super) const LOCK_FILE: &str = "run.lock";
+
+/// A checkout in which a coding agent works. Dropping it gives its lock back.
+#[derive(Debug)]
+pub struct Lane<'a> {
+    pub(super) home: Arc<Home<'a>>,
+    number: u32,
+    top: PathBuf,
+    pub(super) git_dir: PathBuf,
+    pub(super) repo: Repo<'a>,
+    /// Copied and linked paths, from the top of the lane.
+    pub(super) given: BTreeSet<RepoPath>,
+    _lock: RunLock,
+}
+
+impl<'a> Lane<'a> {
+    /// Make the lane usable, whatever an earlier use or somebody else left of it.
+    pub(super) fn prepare(
+        home: Arc<Home<'a>>,
+        number: u32,
+        lock: RunLock,
+    ) -> Result<Self, LaneError> {
+        let (top, git_dir) = (home.lane_top(number), home.lane_git_dir(number));
+        let repo = Repo::of_lane(&home.repo, &top, &git_dir);
+        let given = BTreeSet::new();
+        let mut lane = Self { home, number, top, git_dir, repo, given, _lock: lock };
+        lane.repair()?;
+        lane.leave_out_of_snapshots();
+        Ok(lane)
+    }
+
+    /// The number of the lane, from 1.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// The top of the lane's working tree.
+    pub fn top(&self) -> &Path {
+        &self.top
+    }
+
+    /// The folder of the project in the lane.
+    pub fn root(&self) -> PathBuf {
+        self.repo.project_root()
+    }
+
+    /// The lane's working tree with ralph's git directory for it. Copied and linked paths, and what
+    /// setup made, are never part of its snapshots and commits.
+    pub fn repo(&self) -> &Repo<'a> {
+        &self.repo
+    }
+
+    /// The home that the lane belongs to.
+    pub fn home(&self) -> &Repo<'a> {
+        &self.home.repo
+    }
+
+    /// Make both folders of the lane where they are missing or damaged.
+    pub(super) fn repair(&mut self) -> Result<(), LaneError> {
+        if !files::is_folder(&self.top) {
+            files::remove(&self.top)?;
+            files::make_folder(&self.top)?;
+            SetupRecord::forget(&self.git_dir)?;
+        }
+        if !self.has_git_dir() {
+            self.clear_git_dir()?;
+            let common = self.home.repo.common_dir().as_os_str().as_encoded_bytes();
+            files::put(&self.git_dir.join("commondir"), &[common, b"\n"].concat())?;
+            files::put(&self.git_dir.join("lane"), self.top.as_os_str().as_encoded_bytes())?;
+            if self.home.git_config.has_reftable() {
+                files::make_folder(&self.git_dir.join("reftable"))?;
+                files::put(&self.git_dir.join("HEAD"), REFTABLE_HEAD)?;
+            } else {
+                files::put(&self.git_dir.join("HEAD"), UNBORN)?;
+            }
+        }
+        self.remove_stale_locks()?;
+        self.copy_sparse_rules()
+    }
+
+    /// Whether ralph's git directory is of this lane and complete.
+    fn has_git_dir(&self) -> bool {
+        let says = |name: &str| fs::read(self.git_dir.join(name)).unwrap_or_default();
+        let common = self.home.repo.common_dir().as_os_str().as_encoded_bytes();
+        let head = says("HEAD");
+        says("commondir").strip_suffix(b"\n") == Some(common)
+            && says("lane") == self.top.as_os_str().as_encoded_bytes()
+            && (head.starts_with(b"ref: refs/") || Oid::parse(&head).is_some())
+            && fs::symlink_metadata(self.git_dir.join("index")).map_or(true, |m| m.is_file())
+    }
+
+    /// Empty ralph's git directory, but for the lock that is held.
+    fn clear_git_dir(&self) -> Result<(), LaneError> {
+        files::make_folder(&self.git_dir)?;
+        let failed = |e| FileError::io(Action::Read, &self.git_dir)(e);
+        for entry in fs::read_dir(&self.git_dir).map_err(failed)?.flatten() {
+            if entry.file_name() != LOCK_FILE {
+                files::remove(&entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Remove the locks that a git call of ours left when it was killed. The lane is ours, so nobody
+    /// else can have taken them.
+    pub fn remove_stale_locks(&self) -> Result<(), LaneError> {
+        let modules = SubmoduleLane::git_dirs(&self.git_dir);
+        for dir in modules.iter().chain([&self.git_dir]) {
+            for name in ["index.lock", "HEAD.lock", "reftable/tables.list.lock"] {
+                let lock = dir.join(name);
+                match fs::remove_file(&lock) {
+                    Err(e)
+                        if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+                    {
+                        return Err(FileError::io(Action::Write, &lock)(e).into());
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A sparse home has sparse lanes.
+    fn copy_sparse_rules(&self) -> Result<(), LaneError> {
+        let home = self.home.repo.git_dir();
+        for name in ["config.worktree", "info/sparse-checkout"] {
+            let (from, to) = (files::read(&home.join(name))?, self.git_dir.join(name));
+            if from == files::read(&to)? {
+                continue;
+            }
+            // With other rules the index is not what `read-tree` would make.
+            files::remove(&self.git_dir.join("index"))?;
+            match from {
+                Some(bytes) => {
+                    files::make_folder(&self.git_dir.join("info"))?;
+                    files::put(&to, &bytes)?;
+                }
+                None => files::remove(&to)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Paths that are no part of the agent's work: copied, linked, or made by setup.
+    pub(super) fn foreign_paths(&self) -> BTreeSet<RepoPath> {
+        let mut paths = SetupRecord::read(&self.git_dir).made;
+        paths.extend(self.given.iter().cloned());
+        paths
+    }
+
+    pub(super) fn leave_out_of_snapshots(&mut self) {
+        let paths = self.foreign_paths();
+        let repo = Repo::of_lane(&self.home.repo, &self.top, &self.git_dir);
+        self.repo = repo.leaving_out(paths);
+    }
+
+    /// Fail when the lane's files say nothing about an agent's work: when the lane is gone, was
+    /// replaced, or has no file of `base` left. A snapshot of it would delete everything.
+    pub fn check_intact(&self, base: &Oid) -> Result<(), LaneError> {
+        let damaged = |damage| Err(LaneError::Damaged { path: self.top.clone(), damage });
+        match fs::symlink_metadata(&self.top) {
+            Err(e) if e.kind() == ErrorKind::NotFound => return damaged(LaneDamage::Gone),
+            Err(e) => return Err(FileError::io(Action::Read, &self.top)(e).into()),
+            Ok(meta) if !meta.is_dir() => return damaged(LaneDamage::Replaced),
+            Ok(_) => {}
+        }
+        let root = self.root();
+        if !files::is_folder(&root) {
+            return damaged(LaneDamage::ProjectGone);
+        }
+        // Most often a file at the top is there, and the long list is not needed.
+        let list = |args: &[&str]| -> Result<Vec<RepoPath>, LaneError> {
+            let all = ["ls-tree", "-z", "--full-tree"].iter().chain(args).copied();
+            let out = self.repo.look(all.chain([base.as_str()])).ok()?;
+            let blob = |line: &&[u8]| !line.starts_with(b"040000") && !line.starts_with(b"160000");
+            let name = |line: &[u8]| line.splitn(2, |b| *b == b'\t').nth(1).map(RepoPath::new);
+            Ok(nul_fields(&out).filter(blob).filter_map(name).collect())
+        };
+        let is_there = |path: &RepoPath| fs::symlink_metadata(self.repo.file(path)).is_ok();
+        if list(&[])?.iter().any(is_there) {
+            return Ok(());
+        }
+        let all = list(&["-r"])?;
+        if all.is_empty() || all.iter().any(is_there) {
+            return Ok(());
+        }
+        damaged(LaneDamage::Emptied)
+    }
+}

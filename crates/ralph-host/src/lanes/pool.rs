@@ -1,0 +1,194 @@
+//! The pool: where the lanes of a repository are, and who has which.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ralph_core::config::LaneSettings;
+
+use super::error::LaneError;
+use super::files;
+use super::git_config::GitConfig;
+use super::lane::Lane;
+use crate::file_error::{Action, FileError};
+use crate::git::Repo;
+use crate::proc::mark::place_of;
+use crate::store::{Holder, LockError, RunLock};
+
+/// More lanes than any machine runs agents at once.
+const MOST_LANES: u32 = 64;
+
+/// The file in the folder of lanes that names the git directory they belong to.
+pub(super) const OWNER_FILE: &str = "home";
+
+/// The user's checkout, as its lanes know it.
+#[derive(Debug)]
+pub(super) struct Home<'a> {
+    pub(super) repo: Repo<'a>,
+    pub(super) settings: LaneSettings,
+    pub(super) git_config: GitConfig,
+    /// The folder that holds the lanes.
+    pub(super) folder: PathBuf,
+}
+
+impl Home<'_> {
+    /// Ralph's git directory of a lane.
+    pub(super) fn lane_git_dir(&self, number: u32) -> PathBuf {
+        self.lane_git_dirs().join(number.to_string())
+    }
+
+    fn lane_git_dirs(&self) -> PathBuf {
+        self.repo.git_dir().join("ralph/lanes")
+    }
+
+    /// The files of a lane.
+    pub(super) fn lane_top(&self, number: u32) -> PathBuf {
+        self.folder.join(format!("lane-{number}"))
+    }
+
+    /// Take the lock of a lane; `None` when another process has it.
+    pub(super) fn lock_lane(
+        &self,
+        number: u32,
+        holder: &Holder,
+    ) -> Result<Option<RunLock>, LaneError> {
+        let (all, git_dir) = (self.lane_git_dirs(), self.lane_git_dir(number));
+        let ralph_dir = self.repo.git_dir().join("ralph");
+        // One level at a time: a git directory that is gone must not come back empty.
+        for folder in [&ralph_dir, &all, &git_dir] {
+            if !files::is_folder(folder) {
+                files::remove(folder)?;
+                match fs::create_dir(folder) {
+                    Err(e) if !folder.is_dir() => {
+                        return Err(FileError::io(Action::Write, folder)(e).into());
+                    }
+                    _ => {}
+                }
+            }
+        }
+        match RunLock::acquire(&git_dir, holder) {
+            Ok(lock) => Ok(Some(lock)),
+            Err(LockError::AlreadyRunning { .. }) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+}
+
+/// The lanes of one checkout of the user's.
+#[derive(Clone, Debug)]
+pub struct LanePool<'a> {
+    pub(super) home: Arc<Home<'a>>,
+}
+
+impl<'a> LanePool<'a> {
+    /// The pool of `home`. Makes the folder for its lanes, and fails where lanes cannot work.
+    pub fn open(home: &Repo<'a>, settings: &LaneSettings) -> Result<Self, LaneError> {
+        let git_config = GitConfig::read(home)?;
+        if git_config.is_partial_clone() {
+            return Err(LaneError::PartialClone);
+        }
+        let folder = match &settings.dir {
+            Some(dir) => configured_folder(&home.project_root(), dir)?,
+            None => cache_folder()?.join(folder_name(home.top())),
+        };
+        for inside in [home.top(), home.git_dir(), home.common_dir()] {
+            if real_path(&folder).starts_with(real_path(inside)) {
+                return Err(LaneError::InsideHome(folder));
+            }
+        }
+        claim_folder(&folder, home.git_dir())?;
+        let folder = real_path(&folder);
+        let (repo, settings) = (home.reopen(), settings.clone());
+        Ok(Self { home: Arc::new(Home { repo, settings, git_config, folder }) })
+    }
+
+    /// The folder that holds the lanes.
+    pub fn folder(&self) -> &Path {
+        &self.home.folder
+    }
+
+    /// Take the first free lane. It is made, or repaired, as needed.
+    pub fn take(&self, holder: &Holder) -> Result<Lane<'a>, LaneError> {
+        for number in 1..=MOST_LANES {
+            if let Some(lane) = self.take_number(number, holder)? {
+                return Ok(lane);
+            }
+        }
+        Err(LaneError::AllInUse(MOST_LANES))
+    }
+
+    /// Take the lane with this number; `None` when another process has it.
+    pub fn take_number(&self, number: u32, holder: &Holder) -> Result<Option<Lane<'a>>, LaneError> {
+        match self.home.lock_lane(number, holder)? {
+            Some(lock) => Lane::prepare(self.home.clone(), number, lock).map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Make the folder for lanes, and write down whose it is.
+fn claim_folder(folder: &Path, git_dir: &Path) -> Result<(), LaneError> {
+    let failed = |source| LaneError::Folder { path: folder.to_owned(), source };
+    fs::create_dir_all(folder).map_err(failed)?;
+    let (file, own) = (folder.join(OWNER_FILE), real_path(git_dir));
+    let owner = owner_of(folder);
+    if owner.as_ref() == Some(&own) {
+        let probe = tempfile::Builder::new().prefix(".ralph-probe-").tempfile_in(folder);
+        return probe.map(drop).map_err(failed);
+    }
+    match owner {
+        Some(owner) if owner.exists() => {
+            Err(LaneError::SharedFolder { path: folder.to_owned(), owner })
+        }
+        _ => files::put(&file, own.as_os_str().as_encoded_bytes()).map_err(|e| match e {
+            FileError::Io { source, .. } => failed(source),
+            other => other.into(),
+        }),
+    }
+}
+
+/// The git directory that the lanes in a folder belong to.
+pub(super) fn owner_of(folder: &Path) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    let bytes = fs::read(folder.join(OWNER_FILE)).ok().filter(|bytes| !bytes.is_empty())?;
+    Some(PathBuf::from(OsStr::from_bytes(&bytes)))
+}
+
+/// The folder that `[lane] dir` names: relative to the project, or to the user's own folder with `~`.
+fn configured_folder(root: &Path, dir: &str) -> Result<PathBuf, LaneError> {
+    match dir.strip_prefix("~/") {
+        Some(below) => {
+            let own = std::env::var_os("HOME").filter(|own| !own.is_empty());
+            Ok(PathBuf::from(own.ok_or(LaneError::NoCache)?).join(below))
+        }
+        None => Ok(root.join(dir)),
+    }
+}
+
+/// The folder that holds the lanes of all repositories, unless `[lane] dir` names another.
+pub fn cache_folder() -> Result<PathBuf, LaneError> {
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
+    Ok(cache.ok_or(LaneError::NoCache)?.join("ralph"))
+}
+
+/// A name for people to recognise, and a hash of the whole path.
+fn folder_name(top: &Path) -> String {
+    let name =
+        real_path(top).file_name().unwrap_or(OsStr::new("root")).to_string_lossy().into_owned();
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let name: String = name.chars().map(plain).take(40).collect();
+    format!("{}-{}", name.trim_start_matches('.'), place_of(top))
+}
+
+/// A path without links, also of something that is not there yet.
+pub(super) fn real_path(path: &Path) -> PathBuf {
+    for above in path.ancestors() {
+        if let (Ok(real), Ok(rest)) = (fs::canonicalize(above), path.strip_prefix(above)) {
+            // `join` with nothing would add a slash.
+            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+        }
+    }
+    path.to_owned()
+}

@@ -1,0 +1,132 @@
+//! Taking over a person's edits of ledger files in home.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::sync::PoisonError;
+use std::time::{Duration, SystemTime};
+
+use ralph_core::cycle::{HomeEdit, TakenOver, take_over_plan, take_over_text};
+use ralph_core::plan::Id;
+
+use super::{HeadBranch, RunLedger, RunLedgerError, RunWorkspace};
+use crate::file_error::FileError;
+use crate::store::{self, Kind, Store, StoreError};
+
+/// Time in which home must not change before its files are believed: git switches a branch file by
+/// file, and writes `HEAD` last.
+const SETTLE: Duration = Duration::from_millis(200);
+
+/// A file in home that is not what the run has seen.
+#[derive(Debug, PartialEq, Eq)]
+struct ChangedFile {
+    name: String,
+    home: Option<Vec<u8>>,
+}
+
+/// State of home that changes when git works in it.
+#[derive(Debug, PartialEq, Eq)]
+struct HomeState {
+    head: HeadBranch,
+    index: Option<SystemTime>,
+    is_locked: bool,
+    changed: Vec<ChangedFile>,
+}
+
+impl RunLedger {
+    /// Take over a person's edits of home's ledger files, while home is on the run's branch. `landed`
+    /// are the tasks whose complete landing is in the tip and was not reopened since. Returns remarks
+    /// for the person; edits that cannot be taken over yet wait for the next call.
+    pub fn take_over(
+        &self,
+        store: &Store,
+        landed: &BTreeSet<Id>,
+        at: &str,
+    ) -> Result<Vec<String>, RunLedgerError> {
+        if self.open_run.workspace == RunWorkspace::Checkout || !self.is_home_on_branch() {
+            return Ok(Vec::new());
+        }
+        let state = self.home_state()?;
+        if state.changed.is_empty() {
+            return Ok(Vec::new());
+        }
+        std::thread::sleep(SETTLE);
+        if state.is_locked || self.home_state()? != state || !self.is_home_on_branch() {
+            return Ok(Vec::new());
+        }
+        let mut remarks = Vec::new();
+        for file in state.changed {
+            remarks.extend(self.take_over_file(file, store, landed, at)?);
+        }
+        Ok(remarks)
+    }
+
+    fn home_state(&self) -> Result<HomeState, FileError> {
+        let mut changed = Vec::new();
+        let left_alone = self.left_alone.lock().unwrap_or_else(PoisonError::into_inner);
+        for name in self.open_run.files() {
+            let home = store::read(&self.home.join(&name))?;
+            if home != self.seen(&name)? && left_alone.get(&name) != Some(&home) {
+                changed.push(ChangedFile { name, home });
+            }
+        }
+        let index = fs::metadata(self.git_dir.join("index")).and_then(|meta| meta.modified());
+        Ok(HomeState {
+            head: HeadBranch::read(&self.git_dir),
+            index: index.ok(),
+            is_locked: self.git_dir.join("index.lock").exists(),
+            changed,
+        })
+    }
+
+    fn take_over_file(
+        &self,
+        file: ChangedFile,
+        store: &Store,
+        landed: &BTreeSet<Id>,
+        at: &str,
+    ) -> Result<Vec<String>, RunLedgerError> {
+        let ChangedFile { name, home } = file;
+        let Some(bytes) = &home else {
+            self.leave_alone(&name, home);
+            return Ok(vec![format!("{name} is missing; it comes back with the next commit")]);
+        };
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            self.leave_alone(&name, home);
+            return Ok(vec![format!("{name} is left alone: it is not UTF-8 text")]);
+        };
+        let seen = self.seen(&name)?;
+        let seen = seen.and_then(|seen| String::from_utf8(seen).ok());
+        let path = self.copy_path(&name);
+        let updated = store.update(&path, Kind::of(&path), |copy| {
+            let copy = String::from_utf8_lossy(copy.unwrap_or_default()).into_owned();
+            let (seen, home) = with_line_ends_of(&copy, seen.as_deref(), text);
+            let edit = HomeEdit { shown: &name, copy: &copy, seen: seen.as_deref(), home: &home };
+            let taken = match name == self.open_run.plan {
+                true => take_over_plan(&edit, landed, at),
+                false => take_over_text(&edit),
+            };
+            Ok::<_, StoreError>((taken.text.clone().unwrap_or(copy), taken))
+        })?;
+        let TakenOver { text, remarks } = updated.value;
+        match text {
+            Some(_) => self.mark_seen(&name, home.as_deref())?,
+            None => self.leave_alone(&name, home),
+        }
+        Ok(remarks)
+    }
+
+    /// Do not tell again that this edit waits.
+    fn leave_alone(&self, name: &str, home: Option<Vec<u8>>) {
+        let mut left_alone = self.left_alone.lock().unwrap_or_else(PoisonError::into_inner);
+        left_alone.insert(name.to_owned(), home);
+    }
+}
+
+/// Home's texts with the line ends of the run's copy: git may write others into home.
+fn with_line_ends_of(copy: &str, seen: Option<&str>, home: &str) -> (Option<String>, String) {
+    let unify = |text: &str| match !copy.is_empty() && !copy.contains("\r\n") {
+        true => text.replace("\r\n", "\n"),
+        false => text.to_owned(),
+    };
+    (seen.map(unify), unify(home))
+}
