@@ -25,7 +25,7 @@ struct ChangedFile {
 
 /// State of home that changes when git works in it.
 #[derive(Debug, PartialEq, Eq)]
-struct HomeState {
+struct HomeFiles {
     head: HeadBranch,
     index: Option<SystemTime>,
     is_locked: bool,
@@ -60,7 +60,7 @@ impl RunLedger {
         Ok(remarks)
     }
 
-    fn home_state(&self) -> Result<HomeState, FileError> {
+    fn home_state(&self) -> Result<HomeFiles, FileError> {
         let mut changed = Vec::new();
         let left_alone = self.left_alone.lock().unwrap_or_else(PoisonError::into_inner);
         for name in self.open_run.files() {
@@ -70,7 +70,7 @@ impl RunLedger {
             }
         }
         let index = fs::metadata(self.git_dir.join("index")).and_then(|meta| meta.modified());
-        Ok(HomeState {
+        Ok(HomeFiles {
             head: HeadBranch::read(&self.git_dir),
             index: index.ok(),
             is_locked: self.git_dir.join("index.lock").exists(),
