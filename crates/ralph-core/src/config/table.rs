@@ -70,7 +70,7 @@ section! {
         /// Your uncommitted changes at the start: keep them beside ralph's work, commit them, or do not start.
         on_dirty: OnDirty = OnDirty::Snapshot;
         /// Where attempts work: in a lane, a checkout of ralph's own, or in yours.
-        workspace: Workspace = Workspace::Checkout;
+        workspace: Workspace = Workspace::Lane;
         /// Which gates must be green: all; or tests alone, with lint shown or not run. A gate's own `required` wins.
         gate_strategy: GateStrategy = GateStrategy::Strict, "RALPH_VALIDATION_STRATEGY" Plain;
         /// Commands that ralph runs to decide whether an attempt counts; none: the plan's `qualityGates`.
