@@ -204,7 +204,7 @@ impl Session<'_> {
         self.baselines = findings.map(|found| found.next_base.clone()).unwrap_or_default();
         self.regate(begun, commit.as_deref())?;
         self.land_finished_specs()?;
-        self.arrive().map(drop)
+        self.arrive()
     }
 
     /// What an arrival needs to know about a landing on the tip.

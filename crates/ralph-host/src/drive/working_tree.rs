@@ -102,7 +102,7 @@ impl<'a> RunLane<'a> {
     }
 }
 
-fn tip_ref(run: &str) -> String {
+pub(super) fn tip_ref(run: &str) -> String {
     format!("refs/ralph/{run}/tip")
 }
 
@@ -511,6 +511,13 @@ impl<'a> Session<'a> {
 fn furnish_remarks(furnished: &Furnished) -> Vec<String> {
     let missing = furnished.missing.iter();
     missing.map(|path| format!("`[lane]` names {path}, which is not there")).collect()
+}
+
+/// The files that people wrote for ralph, relative to the project.
+pub(super) fn source_files(root: &Path) -> Vec<String> {
+    let mut files = Vec::new();
+    SOURCES.iter().for_each(|folder| files_below(root, folder, &mut files));
+    files
 }
 
 /// All files at or below a path of the project.
