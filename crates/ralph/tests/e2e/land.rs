@@ -226,6 +226,4 @@ fn what_is_done_of_a_spec_lands_as_one_commit() {
     assert_eq!(subjects(&p, "HEAD~1..HEAD"), ["ralph: a"]);
     assert_eq!((refs(&p), dirty(&p)), (String::new(), String::new()));
     assert_eq!(statuses(&p), "1 pending, 1 accepted");
-    p.run(["build"]).ok();
-    assert_eq!(p.read("one.txt"), "one\nt-aaaa\nt-bbbb\n");
 }

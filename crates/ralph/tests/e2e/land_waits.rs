@@ -73,33 +73,23 @@ fn red_gates() {
     assert!(p.exists("my.txt"));
 }
 
-#[test]
-fn rewritten() {
-    let p = stage(&steps(BOTH));
-    p.run(["build", "--once"]).ok();
-    p.write("one.txt", "mine\n");
-    p.run(["build"]).fails(3);
-    undo_edit(&p);
-    // The commit of the first task is gone from the branch.
-    let start = p.git(["rev-list", "--max-parents=0", "HEAD"]).ok().stdout;
-    p.git(["reset", "-q", "--hard", start.trim()]).ok();
-    let command = waits_for(&p, "rewritten");
-    assert_eq!(command, "ralph land --rest");
-    let done = run_printed(&p, &command);
-    // The second commit changes a line after that of the first.
-    done.fails(3).stdout_has("conflict");
-}
-
-#[test]
-fn rewritten_work_that_fits_comes_and_the_lost_task_is_pending() {
-    let p = stage(&steps("{ write = \"{task}.txt\", text = \"x\\n\" }, { claim = \"done\" }"));
-    p.run(["build", "--once"]).ok();
+/// The first task of a run has arrived, the second waits, and then the branch loses the first.
+fn rewritten_with(task: &str) -> (TestProject, String) {
+    let p = stage(&steps(task));
     p.write("t-bbbb.txt", "mine\n");
     p.run(["build"]).fails(3);
+    assert!(p.exists("t-aaaa.txt"), "what nobody edits arrives");
     fs::remove_file(p.path("t-bbbb.txt")).unwrap();
     let start = p.git(["rev-list", "--max-parents=0", "HEAD"]).ok().stdout;
     p.git(["reset", "-q", "--hard", start.trim()]).ok();
     let command = waits_for(&p, "rewritten");
+    assert_eq!(command, "ralph land --rest");
+    (p, command)
+}
+
+#[test]
+fn rewritten() {
+    let (p, command) = rewritten_with("{ write = \"{task}.txt\", text = \"x\\n\" }, { claim = \"done\" }");
     run_printed(&p, &command).ok().stdout_has("arrived on main.");
     assert!(p.exists("t-bbbb.txt") && !p.exists("t-aaaa.txt"));
     let tally = p.run(["status", "--json"]).ok().json()["tally"].clone();
@@ -107,6 +97,32 @@ fn rewritten_work_that_fits_comes_and_the_lost_task_is_pending() {
     assert_eq!(p.git(["status", "--porcelain"]).ok().stdout, "");
     p.run(["build"]).ok();
     all_is_there(&p);
+}
+
+#[test]
+fn rewritten_work_that_needs_the_lost_work_is_a_conflict() {
+    let (p, command) = rewritten_with(BOTH);
+    run_printed(&p, &command).fails(3).stdout_has("conflict with your commits");
+    let command = need(&p).unwrap()["command"].as_str().unwrap().to_owned();
+    assert!(command.starts_with("git merge refs/ralph/"), "{command}");
+    run_printed(&p, &command).ok();
+    p.run(["land"]).ok();
+    all_is_there(&p);
+}
+
+#[test]
+fn work_of_an_earlier_run_that_the_branch_lost_is_pending_again() {
+    let p = stage(&steps("{ write = \"{task}.txt\", text = \"x\\n\" }, { claim = \"done\" }"));
+    p.run(["build", "--once"]).ok();
+    p.write("t-bbbb.txt", "mine\n");
+    p.run(["build"]).fails(3);
+    fs::remove_file(p.path("t-bbbb.txt")).unwrap();
+    let start = p.git(["rev-list", "--max-parents=0", "HEAD"]).ok().stdout;
+    p.git(["reset", "-q", "--hard", start.trim()]).ok();
+    p.run(["land"]).ok().stdout_has("arrived on main.");
+    assert!(p.exists("t-bbbb.txt") && !p.exists("t-aaaa.txt"));
+    let tally = p.run(["status", "--json"]).ok().json()["tally"].clone();
+    assert_eq!((&tally["pending"], &tally["accepted"]), (&1.into(), &1.into()), "{tally}");
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use ralph_core::cycle::{LedgerCommit as CommittedLedger, Record, TakenOverFile, merged_ledger};
-use ralph_core::merge::merge_text;
+use ralph_core::cycle::{
+    HomeEdit, LedgerCommit as CommittedLedger, Record, TakenOverFile, merged_ledger,
+    take_over_plan, take_over_text,
+};
 use ralph_core::plan::Id;
 
 use super::HomeLanding;
@@ -14,38 +16,51 @@ use crate::git::{CommitMessage, LandError, Oid, RepoPath};
 use crate::run_ledger::LedgerCommit;
 use crate::store::{self, Durability, Kind, StoreError};
 
+/// The ledger on the tip after a look at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LedgerState {
+    /// The tip has it already.
+    Unchanged,
+    /// A new commit on the tip has it.
+    Committed,
+}
+
 impl HomeLanding<'_> {
     /// Take over a person's edits of ledger files in home.
     pub(super) fn take_over(&mut self) -> Result<(), DriveError> {
         let Some(ledger) = &self.ledger else { return Ok(()) };
-        let line = self.history.arrival.as_ref();
-        let landed = line.into_iter().flat_map(|line| &line.landed);
-        let landed: BTreeSet<Id> =
-            landed.filter_map(|landed| landed.task.as_deref().map(Id::new)).collect();
         let stamp = self.setup.clock.stamp();
-        for remark in ledger.take_over(&self.setup.store, &landed, &stamp)? {
+        for remark in ledger.take_over(&self.setup.store, &self.landed_tasks(), &stamp)? {
             self.warn(remark)?;
         }
         Ok(())
     }
 
+    /// Tasks whose work the tip contains.
+    fn landed_tasks(&self) -> BTreeSet<Id> {
+        let line = self.history.arrival.as_ref();
+        let landed = line.into_iter().flat_map(|line| &line.landed);
+        landed.filter_map(|landed| landed.task.as_deref().map(Id::new)).collect()
+    }
+
     /// Commit what the tip lacks of the ledger. An attempt that is open still changes it.
-    pub(super) fn commit_ledger(&mut self) -> Result<(), DriveError> {
+    pub(super) fn commit_ledger(&mut self) -> Result<LedgerState, DriveError> {
         if self.report.open_attempt.is_some() {
-            return Ok(());
+            return Ok(LedgerState::Unchanged);
         }
         self.take_over()?;
-        let Some(tip) = self.tip()? else { return Ok(()) };
+        let Some(tip) = self.tip()? else { return Ok(LedgerState::Unchanged) };
         if !self.has_new_ledger(&tip)? {
-            return Ok(());
+            return Ok(LedgerState::Unchanged);
         }
         self.lane()?.put_on(&tip)?;
         let subject = format!("{}: ledger", self.setup.config.commit_prefix);
         let message = CommitMessage { subject, ..CommitMessage::default() };
-        if let Some((attempt, commit)) = self.commit_lane(&message)? {
-            self.advance_tip(&tip, &commit, attempt)?;
-        }
-        Ok(())
+        let Some((attempt, commit)) = self.commit_lane(&message)? else {
+            return Ok(LedgerState::Unchanged);
+        };
+        self.advance_tip(&tip, &commit, attempt)?;
+        Ok(LedgerState::Committed)
     }
 
     /// Whether a file that rides is not in this commit as the run has it.
@@ -117,44 +132,45 @@ impl HomeLanding<'_> {
     /// The run's ledger gets what a replay changed: the person's edits of it on the branch, and tasks
     /// that the branch lacks are pending again.
     pub(super) fn follow_replays(&mut self) -> Result<(), DriveError> {
-        for (replay, missing) in std::mem::take(&mut self.replays) {
+        for replay in std::mem::take(&mut self.replays) {
             let (Some(old), Some(new)) =
                 (Oid::parse(replay.old_tip.as_bytes()), Oid::parse(replay.tip.as_bytes()))
             else {
                 continue;
             };
+            let landed = self.landed_tasks();
             let Some(ledger) = &self.ledger else { continue };
             for file in ledger.open_run().files() {
                 let base = self.repo.project_file_at(&old, &file)?;
                 if let Some(theirs) = self.repo.project_file_at(&new, &file)? {
-                    self.merge_copy(&file, base.as_deref(), &theirs, &missing)?;
+                    self.follow_file(&file, base.as_deref(), &theirs, &landed)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Merge a version of a ledger file into the run's copy. The tasks `undone` get the status that this
-    /// version gives them.
-    pub(super) fn merge_copy(
+    /// Take over what a replay changed in one file.
+    fn follow_file(
         &self,
         file: &str,
         base: Option<&[u8]>,
         theirs: &[u8],
-        undone: &BTreeSet<Id>,
+        landed: &BTreeSet<Id>,
     ) -> Result<(), DriveError> {
         let Some(ledger) = &self.ledger else { return Ok(()) };
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let (base, theirs) = (base.map(text), text(theirs));
-        let (path, at) = (ledger.copy_path(file), self.setup.clock.stamp());
-        let is_plan = file == ledger.open_run().plan;
+        let (base, theirs, at) = (base.map(text), text(theirs), self.setup.clock.stamp());
+        let path = ledger.copy_path(file);
         self.setup.store.update(&path, Kind::of(&path), |copy| {
             let Some(copy) = copy.map(text) else { return Ok((theirs.clone(), ())) };
-            let merged = match is_plan {
-                true => merged_ledger(file, base.as_deref(), &theirs, &copy, undone, &at).ok(),
-                false => merge_text(file, base.as_deref().unwrap_or_default(), &copy, &theirs),
+            let edit =
+                HomeEdit { shown: file, copy: &copy, seen: base.as_deref(), home: &theirs };
+            let taken = match file == ledger.open_run().plan {
+                true => take_over_plan(&edit, landed, &at),
+                false => take_over_text(&edit),
             };
-            Ok::<_, StoreError>((merged.unwrap_or(copy), ()))
+            Ok::<_, StoreError>((taken.text.unwrap_or(copy), ()))
         })?;
         Ok(())
     }
@@ -176,7 +192,7 @@ impl HomeLanding<'_> {
                     None => None,
                 };
                 if let Some(home) = seen {
-                    self.merge_copy(&file, base.as_deref(), &home, undone)?;
+                    self.rewind_plan(&file, base.as_deref(), &home, undone)?;
                 }
                 continue;
             }
@@ -186,6 +202,26 @@ impl HomeLanding<'_> {
                 None => store::drop_view(&path)?,
             }
         }
+        Ok(())
+    }
+
+    /// The tasks `undone` get the status that home's plan gives them.
+    fn rewind_plan(
+        &self,
+        file: &str,
+        base: Option<&[u8]>,
+        home: &[u8],
+        undone: &BTreeSet<Id>,
+    ) -> Result<(), DriveError> {
+        let Some(ledger) = &self.ledger else { return Ok(()) };
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (base, home, at) = (base.map(text), text(home), self.setup.clock.stamp());
+        let path = ledger.copy_path(file);
+        self.setup.store.update(&path, Kind::of(&path), |copy| {
+            let copy = copy.map(text).unwrap_or_default();
+            let merged = merged_ledger(file, base.as_deref(), &home, &copy, undone, &at);
+            Ok::<_, StoreError>((merged.unwrap_or(copy), ()))
+        })?;
         Ok(())
     }
 }

@@ -25,7 +25,8 @@ use ralph_core::cycle::{
     SettlementWay, TipStart,
 };
 use ralph_core::gate::Gate;
-use ralph_core::plan::Id;
+
+use commit::LedgerState;
 
 use super::arrival::{accepted_tasks_in, drive_error, host_error, merged_ledger_file};
 use super::error::DriveError;
@@ -122,8 +123,8 @@ struct HomeLanding<'a> {
     /// Taken when it is first needed.
     lane: Option<Lane<'a>>,
     listener: &'a mut dyn Listener,
-    /// Replays since the ledger last followed them, with the tasks that the branch lacks.
-    replays: Vec<(CommitReplay, BTreeSet<Id>)>,
+    /// Replays since the ledger last followed them.
+    replays: Vec<CommitReplay>,
     report: LandReport,
     _lock: RunLock,
 }
@@ -265,8 +266,10 @@ impl<'a> HomeLanding<'a> {
     /// Bring what waits, with what a person changed in home's ledger files.
     fn bring(&mut self, on_missing: OnMissing) -> Result<(), DriveError> {
         self.arrive(on_missing)?;
-        self.commit_ledger()?;
-        self.arrive(OnMissing::Wait)
+        match self.commit_ledger()? {
+            LedgerState::Committed => self.arrive(on_missing),
+            LedgerState::Unchanged => Ok(()),
+        }
     }
 
     fn arrive(&mut self, on_missing: OnMissing) -> Result<(), DriveError> {
@@ -351,11 +354,7 @@ impl<'a> HomeLanding<'a> {
             Record::Settled(settled) => {
                 self.report.settled = Some((settled.way.clone(), line.waiting().len()));
             }
-            Record::Replayed(replay) => {
-                let missing = line.landed.iter().filter(|one| replay.missing.contains(&one.attempt));
-                let tasks = missing.filter_map(|one| one.task.as_deref().map(Id::new)).collect();
-                self.replays.push((replay.clone(), tasks));
-            }
+            Record::Replayed(replay) => self.replays.push(replay.clone()),
             _ => {}
         }
     }
