@@ -5,8 +5,10 @@
 
 use std::collections::BTreeSet;
 
+use ralph_core::config::CommitLedger;
 use ralph_core::cycle::{
-    ArrivalWait, LedgerCommit, NotArrived, On, OnMissing, Record, RunState, merged_ledger,
+    ArrivalWait, ArrivedCommits, LedgerCommit, NotArrived, On, OnMissing, Record, RunState,
+    merged_ledger,
 };
 use ralph_core::format;
 use ralph_core::gate;
@@ -20,7 +22,7 @@ use crate::git::{
     ArrivalError, ArrivalHost, CommitMessage, GitError, LandError, LedgerMerge, Oid,
     ReplayGates, Repo,
 };
-use crate::run_ledger::{self, LedgerClose};
+use crate::run_ledger::{self, LedgerClose, RunLedger};
 use crate::store::Durability;
 
 /// Logs of the gates that look at replayed commits.
@@ -88,7 +90,10 @@ pub(super) fn accepted_tasks_in(
 impl<'a> Session<'a> {
     /// Bring what has landed to home, as far as that is possible now.
     pub(super) fn arrive(&mut self) -> Result<(), DriveError> {
-        if self.lane.is_none() || !self.config.auto_commit {
+        if self.work.lane.is_home() {
+            return self.follow_tip();
+        }
+        if !self.config.auto_commit {
             return Ok(());
         }
         let Some(line) = self.history.arrival.clone() else { return Ok(()) };
@@ -98,10 +103,24 @@ impl<'a> Session<'a> {
         self.follow_line()
     }
 
+    /// Home is the lane: its branch and its index follow the tip.
+    fn follow_tip(&mut self) -> Result<(), DriveError> {
+        self.write_private_repository()?;
+        let Some(line) = &self.history.arrival else { return Ok(()) };
+        let commits = line.waiting().len();
+        let (branch, commit) = (line.branch.clone(), self.work.tip.to_string());
+        if line.arrived == commit {
+            return Ok(());
+        }
+        let arrived = ArrivedCommits { branch, commit, commits };
+        self.record(Record::Arrived(arrived), Durability::Eventual)?;
+        self.follow_line()
+    }
+
     /// An arrival that a crash interrupted is finished or undone.
     pub(super) fn recover_arrival(&mut self) -> Result<(), DriveError> {
-        if self.lane.is_none() {
-            return Ok(());
+        if self.work.lane.is_home() {
+            return self.follow_tip();
         }
         let Some(line) = self.history.arrival.clone() else { return Ok(()) };
         let home = self.repo.reopen();
@@ -114,7 +133,7 @@ impl<'a> Session<'a> {
     fn follow_line(&mut self) -> Result<(), DriveError> {
         let line = self.history.arrival.as_ref();
         let tip = line.and_then(|line| Oid::parse(line.tip.as_bytes()));
-        let Some(work) = &mut self.lane else { return Ok(()) };
+        let work = &mut self.work;
         if let Some(tip) = tip {
             work.tip = tip;
         }
@@ -136,11 +155,8 @@ impl<'a> Session<'a> {
         if self.gates.is_empty() {
             return Ok(ReplayGates::Green);
         }
-        if let Some(work) = &mut self.lane {
-            work.lane.put_on(commit)?;
-            work.lane.furnish(self.project.root(), &|job| job)?;
-        }
-        self.settled = None;
+        self.work.lane.put_on(commit)?;
+        self.work.lane.furnish(self.project.root(), &|job| job)?;
         self.let_in()?;
         let (gates, logs) = (self.gates.clone(), self.project.root().join(LOGS));
         let root = self.work_root();
@@ -155,9 +171,6 @@ impl<'a> Session<'a> {
     /// The run ends: what is left of its ledger becomes a commit on the tip, and everything arrives. Says why
     /// commits wait.
     pub(super) fn bring_home(&mut self) -> Result<Option<String>, DriveError> {
-        if self.lane.is_none() {
-            return Ok(None);
-        }
         self.arrive()?;
         self.commit_ledger_on_tip()?;
         self.arrive()?;
@@ -179,9 +192,8 @@ impl<'a> Session<'a> {
 
     /// What is left of the ledger, as a commit on the tip.
     fn commit_ledger_on_tip(&mut self) -> Result<(), DriveError> {
-        let Some(work) = &mut self.lane else { return Ok(()) };
-        let tip = work.tip.clone();
-        work.lane.put_on(&tip)?;
+        let tip = self.work.tip.clone();
+        self.work.lane.put_on(&tip)?;
         let riding = self.ride(run_ledger::LedgerCommit::End)?;
         if riding.is_empty() {
             return Ok(());
@@ -189,8 +201,7 @@ impl<'a> Session<'a> {
         let attempt = self.ids.ulid(self.clock.now());
         let subject = format!("{}: ledger", self.config.commit_prefix);
         let message = CommitMessage { subject, ..CommitMessage::default() };
-        let Some(work) = &self.lane else { return Ok(()) };
-        let commit = match work.repo().commit_index(message.of_attempt(&attempt), &riding) {
+        let commit = match self.work_tree().commit_index(message.of_attempt(&attempt), &riding) {
             Ok(commit) => commit,
             Err(LandError::Nothing) => return Ok(()),
             Err(e) => {
@@ -212,19 +223,29 @@ impl<'a> Session<'a> {
     /// The run is over: its own ledger is closed when nothing of it waits.
     pub(super) fn close_run(&mut self) -> Result<(), DriveError> {
         let settled = self.history.arrival.as_ref().is_none_or(|line| line.is_settled());
-        let Some(work) = self.lane.take() else { return Ok(()) };
+        let work = &self.work;
+        work.lane.forget_index()?;
         if !settled {
             return Ok(());
         }
         let tip = work.tip_ref();
-        if self.config.commit_ledger == ralph_core::config::CommitLedger::Never {
-            for file in work.ledger.write_home()? {
-                self.warn(&format!(
-                    "{file} was changed in home meanwhile, and stays as it is there"
-                ));
+        let Some(ledger) = RunLedger::of_branch(&self.project, work.branch.as_deref()) else {
+            return Ok(());
+        };
+        let mut kept = Vec::new();
+        if work.lane.is_home() {
+            ledger.write_into(self.project.root(), &[])?;
+            for file in ledger.open_run().files() {
+                let bytes = ledger.read(&file)?;
+                ledger.mark_seen(&file, bytes.as_deref())?;
             }
+        } else if self.config.commit_ledger == CommitLedger::Never {
+            kept = ledger.write_home()?;
         }
-        match work.ledger.close(self.plan.store())? {
+        for file in kept {
+            self.warn(&format!("{file} was changed in home meanwhile, and stays as it is there"));
+        }
+        match ledger.close(self.plan.store())? {
             LedgerClose::Closed => Ok(self.repo.delete_ref(&tip)?),
             LedgerClose::Changed(..) => Ok(()),
         }

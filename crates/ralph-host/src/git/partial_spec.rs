@@ -1,8 +1,7 @@
 //! The work on a spec that is not complete, for a person who wants it now.
 
-use super::Repo;
 use super::error::GitError;
-use super::name::{Oid, RepoPath};
+use super::{Oid, Repo, RepoPath};
 
 /// The references of specs that are worked on.
 const SPECS: &str = "refs/ralph/spec-*/spec";

@@ -11,7 +11,7 @@ use ralph_core::plan::Id;
 use super::HomeLanding;
 use crate::crash;
 use crate::drive::error::DriveError;
-use crate::drive::working_tree::tip_ref;
+use crate::drive::run_lane::tip_ref;
 use crate::git::{CommitMessage, LandError, Oid, RepoPath};
 use crate::run_ledger::LedgerCommit;
 use crate::store::{self, Durability, Kind, StoreError};

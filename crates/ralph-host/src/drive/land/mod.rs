@@ -33,7 +33,7 @@ use super::error::DriveError;
 use super::listener::Listener;
 use super::survivors::end_survivors;
 use super::views::Views;
-use super::working_tree::tip_ref;
+use super::run_lane::tip_ref;
 use crate::clock::Clock;
 use crate::git::{
     ArrivalError, ArrivalHost, ArrivalOutcome, LedgerMerge, LedgerPaths, Oid, ReplayGates, Repo,

@@ -5,7 +5,7 @@ use ralph_core::cycle::{OnMissing, Record, SpecLanded};
 use super::HomeLanding;
 use crate::drive::error::DriveError;
 use crate::drive::specs::spec_keeper;
-use crate::drive::working_tree::spec_ref;
+use crate::drive::run_lane::spec_ref;
 use crate::git::{CommitMessage, Oid, ReplayGates, SpecTree};
 use crate::store::Durability;
 
