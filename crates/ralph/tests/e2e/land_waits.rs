@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 
 use ralph_testkit::{Run, TestProject};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::land::{BOTH, need, undo_edit, waiting, waiting_with};
 use crate::stage::{stage, steps};
@@ -184,7 +184,6 @@ fn process() {
     .ok();
     let command = waits_for(&p, "process");
     fs::write(p.home().join("go"), "").unwrap();
-    p.shell("while pgrep -x git -u \"$(id -u)\" > /dev/null && [ -e .git/COMMIT_EDITMSG.lock ]; do :; done");
     ralph_testkit::until(|| run_printed(&p, &command).code == 0);
     all_is_there(&p);
 }
@@ -250,6 +249,56 @@ fn staged_apart() {
     run_printed(&p, &command).ok();
     all_is_there(&p);
     assert!(p.read("ralph/plan.jsonl").contains("t-dddd"));
+}
+
+/// A run wrote down this reason when it last tried.
+fn journal_says(p: &TestProject, why: &Value) {
+    let record = json!({
+        "at": "2025-01-20T10:30:00Z", "record": "not_arrived", "why": why, "sentence": "so",
+        "commits": 2,
+    });
+    let journal = p.read(".git/ralph/journal.jsonl");
+    p.write(".git/ralph/journal.jsonl", format!("{journal}{record}\n"));
+}
+
+#[test]
+fn not_taken_over() {
+    let p = waiting();
+    undo_edit(&p);
+    let plan = p.read("ralph/plan.jsonl");
+    let task = "{\"t\":\"task\",\"id\":\"t-cccc\",\"name\":\"More\",\"s\":\"p\"}\n";
+    p.write("ralph/plan.jsonl", format!("{plan}{task}"));
+    journal_says(&p, &json!({ "reason": "not_taken_over", "path": "ralph/plan.jsonl" }));
+    let need = need(&p).unwrap();
+    assert_eq!(need["effect"], "takes it over and brings them");
+    run_printed(&p, need["command"].as_str().unwrap()).ok();
+    all_is_there(&p);
+    assert!(p.git(["show", "main:ralph/plan.jsonl"]).ok().stdout.contains("t-cccc"));
+}
+
+#[test]
+fn unsettled_and_refused() {
+    for why in [json!({ "reason": "unsettled" }), json!({ "reason": "refused", "message": "no" })] {
+        let p = waiting();
+        undo_edit(&p);
+        journal_says(&p, &why);
+        run_printed(&p, need(&p).unwrap()["command"].as_str().unwrap()).ok();
+        all_is_there(&p);
+    }
+}
+
+#[test]
+fn wrong_branch_moved() {
+    let p = waiting();
+    undo_edit(&p);
+    let old = p.git(["rev-parse", "HEAD"]).ok().stdout;
+    p.git(["switch", "-qc", "topic"]).ok();
+    let tip = p.shell("git for-each-ref --format='%(objectname)' 'refs/ralph/*/tip'").ok().stdout;
+    p.git(["merge", "-q", "--ff-only", tip.trim()]).ok();
+    journal_says(&p, &json!({ "reason": "wrong_branch_moved", "branch": "topic", "old": old.trim() }));
+    run_printed(&p, need(&p).unwrap()["command"].as_str().unwrap()).ok();
+    all_is_there(&p);
+    assert_eq!(p.git(["rev-parse", "topic"]).ok().stdout, old);
 }
 
 #[test]

@@ -12,9 +12,13 @@ use super::HomeLanding;
 use crate::crash;
 use crate::drive::error::DriveError;
 use crate::drive::run_lane::tip_ref;
+use crate::file_error::FileError;
 use crate::git::{CommitMessage, LandError, Oid, RepoPath};
 use crate::run_ledger::LedgerCommit;
 use crate::store::{self, Durability, Kind, StoreError};
+
+/// Content and name of ledger files.
+pub(super) type LedgerCopies = Vec<(Option<Vec<u8>>, String)>;
 
 /// The ledger on the tip after a look at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,6 +226,27 @@ impl HomeLanding<'_> {
             let merged = merged_ledger(file, base.as_deref(), &home, &copy, undone, &at);
             Ok::<_, StoreError>((merged.unwrap_or(copy), ()))
         })?;
+        Ok(())
+    }
+
+    /// The run's copies of its ledger files.
+    pub(super) fn ledger_copies(&self) -> Result<LedgerCopies, DriveError> {
+        let Some(ledger) = &self.ledger else { return Ok(LedgerCopies::new()) };
+        let files = ledger.open_run().files().into_iter();
+        let copies = files.map(|file| Ok((store::read(&ledger.copy_path(&file))?, file)));
+        Ok(copies.collect::<Result<_, FileError>>()?)
+    }
+
+    /// Put the run's copies back to these.
+    pub(super) fn restore_copies(&self, copies: LedgerCopies) -> Result<(), DriveError> {
+        let Some(ledger) = &self.ledger else { return Ok(()) };
+        for (bytes, file) in copies {
+            let path = ledger.copy_path(&file);
+            match bytes {
+                Some(bytes) => store::replace(&path, &bytes)?,
+                None => store::drop_view(&path)?,
+            }
+        }
         Ok(())
     }
 }

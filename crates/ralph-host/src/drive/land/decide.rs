@@ -6,9 +6,10 @@ use ralph_core::cycle::{ArrivalLine, OnMissing};
 use ralph_core::plan::Id;
 
 use super::HomeLanding;
+use crate::crash;
 use crate::drive::arrival::drive_error;
 use crate::drive::error::DriveError;
-use crate::git::ArrivalOutcome;
+use crate::git::{ArrivalError, ArrivalOutcome, Repo};
 
 /// The tasks of the commits that wait.
 fn waiting_tasks(line: &ArrivalLine) -> BTreeSet<Id> {
@@ -20,13 +21,16 @@ impl HomeLanding<'_> {
     pub(super) fn put_on_branch(&mut self, name: &str) -> Result<(), DriveError> {
         self.commit_ledger()?;
         let Some(line) = self.line() else { return Ok(()) };
-        let home = self.repo.reopen();
-        home.land_on_branch(&line, name, self).map_err(drive_error)?;
-        // The branch that was gone is there again, with everything.
+        if line.is_settled() {
+            return self.bring(OnMissing::Wait);
+        }
         if name == line.branch {
+            // The branch that was gone is there again, with everything.
+            let home = self.repo.reopen();
+            home.land_on_branch(&line, name, self).map_err(drive_error)?;
             return self.follow_home();
         }
-        self.forget_commits(&line)
+        self.settle(&line, |home, landing| home.land_on_branch(&line, name, landing))
     }
 
     /// `ralph land --discard`. The tasks are pending again.
@@ -36,9 +40,7 @@ impl HomeLanding<'_> {
         if line.is_settled() {
             return self.bring(OnMissing::Wait);
         }
-        let home = self.repo.reopen();
-        home.give_up(&line, self).map_err(drive_error)?;
-        self.forget_commits(&line)
+        self.settle(&line, |home, landing| home.give_up(&line, landing).map(drop))
     }
 
     /// `ralph land --no-commit`.
@@ -57,17 +59,28 @@ impl HomeLanding<'_> {
         self.follow_home()
     }
 
-    /// The ledger no longer counts the commits that waited on `line`.
-    fn forget_commits(&mut self, line: &ArrivalLine) -> Result<(), DriveError> {
-        let branch = self.repo.find_commit(&format!("refs/heads/{}", line.branch))?;
-        if branch.is_none() {
-            // There is no branch on which a ledger could arrive.
-            return match self.ledger.take() {
-                Some(ledger) => Ok(ledger.discard(&self.setup.store)?),
-                None => Ok(()),
-            };
-        }
+    /// Let go of the commits that wait on `line`. The ledger is changed first: killed between the two, a
+    /// task is pending whose commit still waits, and never done without it.
+    fn settle(
+        &mut self,
+        line: &ArrivalLine,
+        decide: impl FnOnce(&Repo<'_>, &mut Self) -> Result<(), ArrivalError>,
+    ) -> Result<(), DriveError> {
+        let before = self.ledger_copies()?;
         self.rewind_ledger(&line.arrived, &waiting_tasks(line))?;
-        self.bring(OnMissing::Wait)
+        crash::point();
+        let home = self.repo.reopen();
+        if let Err(e) = decide(&home, self) {
+            self.restore_copies(before)?;
+            return Err(drive_error(e));
+        }
+        if self.repo.find_commit(&format!("refs/heads/{}", line.branch))?.is_some() {
+            return self.bring(OnMissing::Wait);
+        }
+        // There is no branch on which a ledger could arrive.
+        match self.ledger.take() {
+            Some(ledger) => Ok(ledger.discard(&self.setup.store)?),
+            None => Ok(()),
+        }
     }
 }

@@ -205,6 +205,14 @@ impl<'a> HomeLanding<'a> {
         let branch = waiting.map(|line| line.branch.clone()).or(branch);
         let is_waiting = waiting.is_some();
         self.ledger = open_run(&self.setup.project, &self.history);
+        let over_home = |ledger: &RunLedger| ledger.open_run().workspace == RunWorkspace::Checkout;
+        if self.ledger.as_ref().is_some_and(over_home) {
+            return Err(DriveError::Ask {
+                message: "the interrupted run worked in this checkout itself (workspace = \"checkout\")"
+                    .into(),
+                hint: "`ralph build` brings it to its end".into(),
+            });
+        }
         let is_spec = matches!(action, LandAction::PartialSpec(_));
         if !is_waiting && !is_spec && self.ledger.is_none() {
             return Ok(false);
