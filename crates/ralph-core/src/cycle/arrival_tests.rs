@@ -272,7 +272,8 @@ fn every_wait_names_a_way_out() {
          refs/ralph/r1/tip` lets you resolve it; after your commit, `ralph land` finishes"
     );
     let command = |wait: &ArrivalWait| wait.way_out(waiting).command;
-    let moved = ArrivalWait::WrongBranchMoved { branch: text("my topic"), old: text("0123456789ab") };
+    let moved =
+        ArrivalWait::WrongBranchMoved { branch: text("my topic"), old: text("0123456789ab") };
     assert_eq!(
         command(&moved),
         "git switch 'my topic' && git reset --keep 0123456789 && ralph land"

@@ -109,12 +109,16 @@ impl ArrivalWait {
             Self::BranchGone => format!("branch {branch} is gone"),
             Self::Detached => "HEAD is detached".to_owned(),
             Self::Operation { name, .. } => format!("a {name} is under way"),
-            Self::Process { command, pid } => format!("`git {command}` (pid {pid}) is running here"),
+            Self::Process { command, pid } => {
+                format!("`git {command}` (pid {pid}) is running here")
+            }
             Self::Locked { lock } => format!("another program holds {lock}"),
             Self::Unsettled => "HEAD or the index keep changing".to_owned(),
             Self::CheckedOutElsewhere { place } => format!("{branch} is checked out in {place}"),
             Self::WrongBranchMoved { branch: moved, .. } => {
-                format!("you switched to {moved} while git merged, and it moved instead of {branch}")
+                format!(
+                    "you switched to {moved} while git merged, and it moved instead of {branch}"
+                )
             }
             Self::HomeMoved => format!("{branch} has other commits now"),
             Self::AutoCommitOff => "auto_commit is off".to_owned(),
@@ -177,8 +181,7 @@ impl ArrivalWait {
                     "HEAD" => String::new(),
                     moved => format!("git switch {} && ", shell_word(moved)),
                 };
-                let command =
-                    format!("{switch}git reset --keep {} && ralph land", short(old));
+                let command = format!("{switch}git reset --keep {} && ralph land", short(old));
                 way(command, format!("undoes that and brings {them}"))
             }
             Self::HomeMoved => land(format!("without --no-commit brings {them}")),

@@ -100,12 +100,11 @@ fn the_end_of_the_last_run_says_how_to_go_on_while_work_is_left() {
 
 #[test]
 fn commits_that_wait_are_a_need_while_the_run_is_open_and_after_it() {
-    let not = |why: serde_json::Value| {
-        json!({"record": "not_arrived", "why": why, "sentence": "so", "commits": 1})
-    };
+    let not = |why: serde_json::Value| json!({"record": "not_arrived", "why": why, "sentence": "so", "commits": 1});
     let edited = not(json!({"reason": "edited", "paths": ["src/a.rs"]}));
     let tip = json!({"record": "tip_started", "run": "r", "branch": "main", "arrived": "one", "tip": "one"});
-    let landed = json!({"record": "landed", "attempt": "a", "commit": "two", "paths": ["src/a.rs"]});
+    let landed =
+        json!({"record": "landed", "attempt": "a", "commit": "two", "paths": ["src/a.rs"]});
     let mut records = run(End::Waiting { why: "so".into() });
     records.splice(1..1, [tip, landed, edited]);
     for records in [&records[..4], &records[..]] {

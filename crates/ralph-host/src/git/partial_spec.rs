@@ -18,11 +18,7 @@ pub(crate) enum SpecTree {
 
 impl Repo<'_> {
     /// The tree of `tip` with the work of a spec.
-    pub(crate) fn tree_with_spec(
-        &self,
-        tip: &Oid,
-        work: &Oid,
-    ) -> Result<SpecTree, GitError> {
+    pub(crate) fn tree_with_spec(&self, tip: &Oid, work: &Oid) -> Result<SpecTree, GitError> {
         let base = self.look(["merge-base", tip.as_str(), work.as_str()]).oid()?;
         if base == *tip {
             let tree = self.look(["rev-parse", "--verify", &format!("{work}^{{tree}}")]).oid()?;

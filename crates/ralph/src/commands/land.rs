@@ -126,7 +126,9 @@ fn lines(report: &LandReport) -> Vec<String> {
         lines.push("No commits wait.".to_owned());
     }
     if let Some(task) = &report.open_attempt {
-        lines.push(format!("An attempt on {task} was interrupted; `ralph build` brings it to its end."));
+        lines.push(format!(
+            "An attempt on {task} was interrupted; `ralph build` brings it to its end."
+        ));
     }
     lines
 }

@@ -17,7 +17,8 @@ use crate::out::{self, LabelledRows, Render};
 /// Show what an interrupted run left, or go on without it
 ///
 /// `ralph build` recovers by itself: it finishes, judges or rolls back the attempt that was under way. This
-/// command is for looking first, and for the rare case in which ralph asks a person to decide.
+/// command is for looking first, and for the rare case in which ralph asks a person to decide. Commits
+/// whose arrival on your branch was interrupted are shown too; `ralph land` brings them.
 ///
 /// --forget keeps the tree as it is under a ref, changes no file of yours, and writes the attempt down
 /// as rolled back. The next `ralph build` then starts from the tree as it is.

@@ -187,7 +187,8 @@ fn failures_of_other_tasks_stay_when_commits_are_discarded() {
     let p = stage(
         &[
             "[[rule]]\ntask = \"t-aaaa\"\nsteps = [".to_owned() + BOTH + "]\n",
-            "[[rule]]\nsteps = [{ write = \"bad.txt\", text = \"x\" }, { claim = \"done\" }]\n".into(),
+            "[[rule]]\nsteps = [{ write = \"bad.txt\", text = \"x\" }, { claim = \"done\" }]\n"
+                .into(),
         ]
         .concat(),
     );

@@ -63,7 +63,10 @@ fn conflict() {
 fn red_gates() {
     let p = waiting();
     undo_edit(&p);
-    p.write("ralph.toml", p.read("ralph.toml").replace("-e bad.txt", "-e t-bbbb.txt -o ! -e my.txt"));
+    p.write(
+        "ralph.toml",
+        p.read("ralph.toml").replace("-e bad.txt", "-e t-bbbb.txt -o ! -e my.txt"),
+    );
     p.write("my.txt", "x\n");
     p.git(["add", "-A"]).ok();
     p.git(["commit", "-qm", "mine"]).ok();
@@ -89,7 +92,8 @@ fn rewritten_with(task: &str) -> (TestProject, String) {
 
 #[test]
 fn rewritten() {
-    let (p, command) = rewritten_with("{ write = \"{task}.txt\", text = \"x\\n\" }, { claim = \"done\" }");
+    let (p, command) =
+        rewritten_with("{ write = \"{task}.txt\", text = \"x\\n\" }, { claim = \"done\" }");
     run_printed(&p, &command).ok().stdout_has("arrived on main.");
     assert!(p.exists("t-bbbb.txt") && !p.exists("t-aaaa.txt"));
     let tally = p.run(["status", "--json"]).ok().json()["tally"].clone();
@@ -152,7 +156,8 @@ fn detached() {
 fn operation() {
     let p = waiting();
     undo_edit(&p);
-    p.shell("git switch -qc side; echo y > y; git add y; git commit -qm y; git switch -q main").ok();
+    p.shell("git switch -qc side; echo y > y; git add y; git commit -qm y; git switch -q main")
+        .ok();
     p.git(["merge", "--no-ff", "--no-commit", "-q", "side"]).ok();
     let command = waits_for(&p, "operation");
     assert_eq!(command, "git merge --continue && ralph land");
@@ -241,7 +246,8 @@ fn staged_apart() {
     let p = waiting();
     undo_edit(&p);
     let plan = p.read("ralph/plan.jsonl");
-    let task = |id: &str| format!("{{\"t\":\"task\",\"id\":\"{id}\",\"name\":\"More\",\"s\":\"p\"}}\n");
+    let task =
+        |id: &str| format!("{{\"t\":\"task\",\"id\":\"{id}\",\"name\":\"More\",\"s\":\"p\"}}\n");
     p.write("ralph/plan.jsonl", format!("{plan}{}", task("t-cccc")));
     p.git(["add", "ralph/plan.jsonl"]).ok();
     p.write("ralph/plan.jsonl", format!("{plan}{}", task("t-dddd")));
@@ -295,7 +301,10 @@ fn wrong_branch_moved() {
     p.git(["switch", "-qc", "topic"]).ok();
     let tip = p.shell("git for-each-ref --format='%(objectname)' 'refs/ralph/*/tip'").ok().stdout;
     p.git(["merge", "-q", "--ff-only", tip.trim()]).ok();
-    journal_says(&p, &json!({ "reason": "wrong_branch_moved", "branch": "topic", "old": old.trim() }));
+    journal_says(
+        &p,
+        &json!({ "reason": "wrong_branch_moved", "branch": "topic", "old": old.trim() }),
+    );
     run_printed(&p, need(&p).unwrap()["command"].as_str().unwrap()).ok();
     all_is_there(&p);
     assert_eq!(p.git(["rev-parse", "topic"]).ok().stdout, old);

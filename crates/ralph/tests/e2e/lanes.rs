@@ -53,7 +53,10 @@ fn doctor_tells_of_a_folder_for_lanes_that_cannot_work() {
     let p = stage(&steps(BOTH));
     let settings = p.read("ralph.toml");
     p.write("ralph.toml", format!("{settings}\n[lane]\ndir = \"build/lanes\"\n"));
-    p.run(["doctor", "--no-gates"]).fails(3).stdout_has("it is inside the repository").stdout_has("[lane]");
+    p.run(["doctor", "--no-gates"])
+        .fails(3)
+        .stdout_has("it is inside the repository")
+        .stdout_has("[lane]");
     fs::write(p.home().join("file"), "").unwrap();
     p.write("ralph.toml", format!("{settings}\n[lane]\ndir = \"~/file/lanes\"\n"));
     p.run(["doctor", "--no-gates"]).fails(3).stdout_has("cannot keep lanes in ");

@@ -95,7 +95,9 @@ impl HomeLanding<'_> {
             Ok(commit) => Ok(Some((attempt, commit))),
             Err(LandError::Nothing) => Ok(None),
             Err(LandError::Git(e)) => Err(e.into()),
-            Err(e) => Err(DriveError::Ask { message: e.to_string(), hint: e.hint().unwrap_or_default() }),
+            Err(e) => {
+                Err(DriveError::Ask { message: e.to_string(), hint: e.hint().unwrap_or_default() })
+            }
         }
     }
 
@@ -168,8 +170,7 @@ impl HomeLanding<'_> {
         let path = ledger.copy_path(file);
         self.setup.store.update(&path, Kind::of(&path), |copy| {
             let Some(copy) = copy.map(text) else { return Ok((theirs.clone(), ())) };
-            let edit =
-                HomeEdit { shown: file, copy: &copy, seen: base.as_deref(), home: &theirs };
+            let edit = HomeEdit { shown: file, copy: &copy, seen: base.as_deref(), home: &theirs };
             let taken = match file == ledger.open_run().plan {
                 true => take_over_plan(&edit, landed, &at),
                 false => take_over_text(&edit),

@@ -31,9 +31,9 @@ use commit::LedgerState;
 use super::arrival::{accepted_tasks_in, drive_error, host_error, merged_ledger_file};
 use super::error::DriveError;
 use super::listener::Listener;
+use super::run_lane::tip_ref;
 use super::survivors::end_survivors;
 use super::views::Views;
-use super::run_lane::tip_ref;
 use crate::clock::Clock;
 use crate::git::{
     ArrivalError, ArrivalHost, ArrivalOutcome, LedgerMerge, LedgerPaths, Oid, ReplayGates, Repo,
@@ -208,8 +208,9 @@ impl<'a> HomeLanding<'a> {
         let over_home = |ledger: &RunLedger| ledger.open_run().workspace == RunWorkspace::Checkout;
         if self.ledger.as_ref().is_some_and(over_home) {
             return Err(DriveError::Ask {
-                message: "the interrupted run worked in this checkout itself (workspace = \"checkout\")"
-                    .into(),
+                message:
+                    "the interrupted run worked in this checkout itself (workspace = \"checkout\")"
+                        .into(),
                 hint: "`ralph build` brings it to its end".into(),
             });
         }

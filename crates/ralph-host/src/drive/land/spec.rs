@@ -4,8 +4,8 @@ use ralph_core::cycle::{OnMissing, Record, SpecLanded};
 
 use super::HomeLanding;
 use crate::drive::error::DriveError;
-use crate::drive::specs::spec_keeper;
 use crate::drive::run_lane::spec_ref;
+use crate::drive::specs::spec_keeper;
 use crate::git::{CommitMessage, Oid, ReplayGates, SpecTree};
 use crate::store::Durability;
 
