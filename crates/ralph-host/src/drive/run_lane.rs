@@ -6,7 +6,7 @@ use ralph_core::config::{Config, OnDirty, Workspace};
 
 use super::error::DriveError;
 use crate::git::{GitError, Oid, Repo};
-use crate::lanes::{GitSettings, Lane, LanePool};
+use crate::lanes::{GitSettings, Lane, LaneError, LanePool};
 use crate::project::Project;
 use crate::run_ledger::{LedgerStart, OpenRun, RunLedger, RunWorkspace};
 use crate::store::Holder;
@@ -51,15 +51,12 @@ impl<'a> RunLane<'a> {
         }
         let (branch, commit) = home.branch_and_commit()?;
         let Some(commit) = commit else { return Err(DriveError::NoCommit) };
-        let (lane, workspace) = match config.workspace {
+        let workspace = match config.workspace {
             Workspace::Lane if branch.is_none() => return Err(DriveError::DetachedHead),
-            Workspace::Lane => {
-                (LanePool::open(home, &config.lane)?.take(holder)?, RunWorkspace::Lane)
-            }
-            Workspace::Checkout => {
-                (LanePool::take_home(home, &config.lane, holder)?, RunWorkspace::Checkout)
-            }
+            Workspace::Lane => RunWorkspace::Lane,
+            Workspace::Checkout => RunWorkspace::Checkout,
         };
+        let lane = take_lane(home, config, holder)?;
         let run = home.runner().run_id();
         let (ledger, tip) = match RunLedger::of_branch(project, branch.as_deref()) {
             Some(earlier) => {
@@ -103,6 +100,18 @@ impl<'a> RunLane<'a> {
     /// The name of the target in the journal.
     pub(super) fn target_name(&self) -> &str {
         self.branch.as_deref().unwrap_or("HEAD")
+    }
+}
+
+/// Take a lane, or home as the lane.
+pub(super) fn take_lane<'a>(
+    home: &Repo<'a>,
+    config: &Config,
+    holder: &Holder,
+) -> Result<Lane<'a>, LaneError> {
+    match config.workspace {
+        Workspace::Lane => LanePool::open(home, &config.lane)?.take(holder),
+        Workspace::Checkout => LanePool::take_home(home, &config.lane, holder),
     }
 }
 
