@@ -92,7 +92,7 @@ fn a_file_that_both_edit_waits_and_arrives_when_the_user_has_committed() {
 
 #[test]
 fn work_that_conflicts_with_the_users_lines_waits_and_is_not_paid_for_again() {
-    let repo = shared("line 2, by hand\n", "line 2\n");
+    let repo = shared("line 2, by hand\n", "line 2\\n");
     let before = repo.read("shared.txt");
     repo.build([]).fails(3);
     repo.git(["commit", "-qam", "by hand"]).ok();
