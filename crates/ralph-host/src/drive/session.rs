@@ -29,10 +29,11 @@ use super::listener::Listener;
 use super::log::{Log, LogOf, prune_logs};
 use super::plan_file::{Loaded, Missing, PlanFile};
 use super::progress::Logged;
+use super::run_target::RunTarget;
 use super::signals::Signals;
 use super::views::Views;
 use super::windows;
-use super::working_tree::RunLane;
+use super::working_tree::{RunLane, RunStartFacts};
 use crate::agent_log::AgentLog;
 use crate::choice::{self, ChoiceError, Place, StageChoice};
 use crate::clock::Clock;
@@ -90,6 +91,10 @@ pub struct Options {
     pub backend: Option<String>,
     /// This model.
     pub model: Option<String>,
+    /// The branch on which commits arrive.
+    pub branch: Option<String>,
+    /// The spec that is worked on, where it is known before.
+    pub spec: Option<String>,
 }
 
 /// Which loop it is.
@@ -207,7 +212,7 @@ impl<'a> Session<'a> {
         }
         let missing = if kind == Loop::Build { Missing::Error } else { Missing::Empty };
         let mut plan = PlanFile::new(&project, &plan, store, missing);
-        let loaded = plan.read()?;
+        let mut loaded = plan.read()?;
         let ledger = LedgerPaths::with_plan(&plan.shown).and_runtime(config.log_file.as_str());
         let repo = Repo::open(project.root(), git_dir, runner, &ledger)?;
         let lane = match config.workspace {
@@ -221,8 +226,16 @@ impl<'a> Session<'a> {
                 }
                 let holder = plan.store().holder().clone();
                 let run = runner.run_id();
-                let lane = RunLane::open(&project, &repo, &config.lane, &plan.shown, run, &holder)?;
+                let line = history.arrival.as_ref();
+                let spec = loaded.plan.current_spec.as_deref();
+                let target = match kind {
+                    Loop::Agent => RunTarget::of_agent(&config, &project, line),
+                    _ => RunTarget::of(kind, &options, &config, spec, &plan.shown),
+                };
+                let of = RunStartFacts { plan: &plan.shown, run, target: &target, line };
+                let lane = RunLane::open(&project, &repo, &config.lane, &of, &holder)?;
                 plan = plan.of_run(&project);
+                loaded = plan.read()?;
                 Some(lane)
             }
         };
@@ -320,8 +333,8 @@ impl<'a> Session<'a> {
             Durability::Eventual,
         )?;
         self.start_tip()?;
-        self.arrive()?;
         self.land_finished_specs()?;
+        self.arrive()?;
         self.tell_unseen_files()?;
         if self.gates.is_empty() && self.kind != Loop::Plan {
             self.warn(match self.kind {
@@ -418,6 +431,7 @@ impl<'a> Session<'a> {
         }
         self.tidy();
         self.record(Record::RunEnded(run_end), Durability::Synced)?;
+        self.offer_run();
         self.close_run()?;
         Ok((end, needs))
     }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::config::{CommitScope, LaneSettings};
 use ralph_core::cycle::{
-    ArrivalTarget, Failure, FailureKind, Landing, Record, TakenOverFile, TipStart,
+    ArrivalLine, ArrivalTarget, Failure, FailureKind, Landing, Record, TakenOverFile, TipStart,
 };
 use ralph_core::plan::{Id, Task};
 use ralph_core::words::count;
@@ -24,9 +24,12 @@ use ralph_core::words::count;
 use super::attempt::{Begun, Ended};
 use super::consult::few;
 use super::error::DriveError;
-use super::session::{HOME_VARIABLE, Session};
+use super::run_target::RunTarget;
+use super::session::{HOME_VARIABLE, Loop, Session};
 use crate::crash;
-use crate::git::{Changes, Checkpoint, GitError, LandError, Oid, Repo, RepoPath, RolledBack};
+use crate::git::{
+    Changes, Checkpoint, GitError, LandError, Oid, Repo, RepoPath, RolledBack, spec_ref,
+};
 use crate::lanes::{Furnished, HookReport, Lane, LaneError, LanePool};
 use crate::proc::EnvChange;
 use crate::project::Project;
@@ -39,6 +42,15 @@ const SOURCES: [&str; 5] =
 
 /// Runtime files that prompts name.
 const NAMED: [&str; 3] = [".ralph/handoffs", ".ralph/context", ".ralph/logs/validation"];
+
+/// What a run starts from.
+pub(super) struct RunStartFacts<'f> {
+    pub(super) plan: &'f str,
+    pub(super) run: &'f str,
+    pub(super) target: &'f RunTarget,
+    /// The commits of the last run.
+    pub(super) line: Option<&'f ArrivalLine>,
+}
 
 /// A lane and the run whose work goes through it.
 pub(super) struct RunLane<'a> {
@@ -61,31 +73,48 @@ impl<'a> RunLane<'a> {
         project: &Project,
         home: &Repo<'a>,
         settings: &LaneSettings,
-        plan: &str,
-        run: &str,
+        facts: &RunStartFacts<'_>,
         holder: &Holder,
     ) -> Result<Self, DriveError> {
-        let (branch, commit) = home.branch_and_commit()?;
-        let Some(branch) = branch else { return Err(DriveError::DetachedHead) };
-        let Some(commit) = commit else { return Err(DriveError::NoCommit) };
+        let (home_branch, home_commit) = home.branch_and_commit()?;
+        let branch = match (facts.target, &home_branch) {
+            (RunTarget::Named(name), _) if home.is_branch_name(name)? => name.clone(),
+            (RunTarget::Named(name), _) => return Err(DriveError::BranchName(name.clone())),
+            (RunTarget::Home, Some(branch)) => branch.clone(),
+            (RunTarget::Home, None) => return Err(DriveError::DetachedHead),
+        };
+        let Some(home_commit) = home_commit else { return Err(DriveError::NoCommit) };
+        let at_branch = home.find_commit(&format!("refs/heads/{branch}"))?;
         let lane = LanePool::open(home, settings)?.take(holder)?;
         let (ledger, tip) = match RunLedger::of_branch(project, Some(&branch)) {
             Some(earlier) => {
-                let old = tip_ref(&earlier.open_run().run);
-                let tip = home.find_commit(&old)?;
-                (earlier.adopt(run)?, tip.unwrap_or(commit))
+                // A crash may have come between the two names of the tip.
+                let of_line = facts.line.filter(|line| line.branch == branch);
+                let old = [Some(&earlier.open_run().run), of_line.map(|line| &line.run)];
+                let mut tip = None;
+                for run in old.into_iter().flatten() {
+                    tip = tip.or(home.find_commit(&tip_ref(run))?);
+                }
+                (earlier.adopt(facts.run)?, tip.or(at_branch).unwrap_or(home_commit))
             }
             None => {
                 let ignored = home.ignored_ledger()?;
                 let open_run = OpenRun {
-                    run: run.to_owned(),
+                    run: facts.run.to_owned(),
                     branch: Some(branch.clone()),
-                    plan: plan.to_owned(),
+                    home_branch: home_branch.clone(),
+                    plan: facts.plan.to_owned(),
                     folder: String::new(),
                     ignored,
                     workspace: RunWorkspace::Lane,
                 };
-                (RunLedger::open(project, open_run, LedgerStart::Home)?, commit)
+                let files = match (&at_branch, home_branch.as_ref() == Some(&branch)) {
+                    (Some(commit), false) => Some(ledger_of(home, commit, facts.plan)?),
+                    _ => None,
+                };
+                let start = files.as_ref().map_or(LedgerStart::Home, LedgerStart::Branch);
+                let ledger = RunLedger::open(project, open_run, start)?;
+                (ledger, at_branch.unwrap_or(home_commit))
             }
         };
         Ok(Self { lane, ledger, branch, tip, has_started: false, given: BTreeMap::new() })
@@ -96,10 +125,33 @@ impl<'a> RunLane<'a> {
         self.lane.repo()
     }
 
+    /// Whether commits arrive on the branch that home had checked out.
+    pub(super) fn target(&self) -> ArrivalTarget {
+        match self.ledger.open_run().home_branch.as_ref() == Some(&self.branch) {
+            true => ArrivalTarget::HomeBranch,
+            false => ArrivalTarget::NamedBranch,
+        }
+    }
+
     /// The reference of the tip.
     pub(super) fn tip_ref(&self) -> String {
         tip_ref(&self.ledger.open_run().run)
     }
+}
+
+/// The ledger files of a commit, by their path in the project.
+fn ledger_of(
+    home: &Repo<'_>,
+    commit: &Oid,
+    plan: &str,
+) -> Result<BTreeMap<String, Vec<u8>>, GitError> {
+    let mut files = BTreeMap::new();
+    for file in run_ledger::ledger_files(plan) {
+        if let Some(bytes) = home.project_file_at(commit, &file)? {
+            files.insert(file, bytes);
+        }
+    }
+    Ok(files)
 }
 
 fn tip_ref(run: &str) -> String {
@@ -165,15 +217,20 @@ impl<'a> Session<'a> {
         }
         let tip = work.tip.to_string();
         let line = self.history.arrival.as_ref();
-        let arrived = match line.filter(|line| line.branch == work.branch) {
+        let line = line.filter(|line| line.branch == work.branch);
+        let arrived = match line {
             Some(line) if is_in(&self.repo, &work.tip, &line.arrived)? => line.arrived.clone(),
-            _ => tip.clone(),
+            // The last run was on another branch.
+            _ => match self.repo.find_commit(&format!("refs/heads/{}", work.branch))? {
+                Some(at) => self.repo.merge_base(&at, &work.tip)?.to_string(),
+                None => tip.clone(),
+            },
         };
         let old_ref = line.map(|line| tip_ref(&line.run)).filter(|old| *old != work.tip_ref());
         let start = TipStart {
             run: work.ledger.open_run().run.clone(),
             branch: work.branch.clone(),
-            target: ArrivalTarget::HomeBranch,
+            target: work.target(),
             arrived,
             tip,
         };
@@ -323,6 +380,7 @@ impl<'a> Session<'a> {
         let named = |file: &String| NAMED.iter().any(|folder| file.starts_with(folder));
         let guarded = files.into_iter().filter(|file| !named(file));
         let guarded = guarded.chain(run_ledger::ledger_files(&work.ledger.open_run().plan));
+        let guarded = guarded.chain([run_ledger::INBOX.to_owned()]);
         work.given = guarded
             .map(|file| {
                 let bytes = crate::store::read(&root.join(&file)).ok().flatten();
@@ -369,7 +427,7 @@ impl<'a> Session<'a> {
     fn landed_tasks(&self) -> BTreeSet<Id> {
         let line = self.history.arrival.as_ref();
         let landed = line.into_iter().flat_map(|line| &line.landed);
-        landed.filter_map(|landed| landed.task.as_deref().map(Id::new)).collect()
+        landed.flat_map(|landed| &landed.tasks).map(|task| Id::new(task.as_str())).collect()
     }
 
     /// The work of a backend, after all of its processes have ended. The second value says why it cannot be
@@ -459,10 +517,10 @@ impl<'a> Session<'a> {
         let on_spec = self.scope() == CommitScope::Spec;
         let Some(work) = &mut self.lane else { return Ok(()) };
         if on_spec {
-            let name = spec_ref(keeper);
-            let known = self.repo.find_commit(&name)?;
+            let known = self.repo.find_commit(&spec_ref(keeper))?;
             if known.as_ref() != Some(commit) {
-                self.repo.advance_ref(&name, commit, known.as_ref())?;
+                let base = old.unwrap_or(&work.tip);
+                self.repo.advance_spec(keeper, commit, known.as_ref(), base)?;
             }
             return Ok(());
         }
@@ -486,10 +544,23 @@ impl<'a> Session<'a> {
         self.take_over_edits()?;
         let setting = self.config.commit_ledger;
         let Some(work) = &self.lane else { return Ok(Vec::new()) };
-        work.ledger.write_into(&work.lane.root(), &[])?;
+        let mut riding = work.ledger.riding_files(setting, commit);
+        let with_inbox = !riding.is_empty() && self.inbox_rides(work);
+        let inbox: Vec<String> =
+            with_inbox.then(|| run_ledger::INBOX.to_owned()).into_iter().collect();
+        work.ledger.write_into(&work.lane.root(), &inbox)?;
+        riding.extend(inbox);
         let prefix = work.repo().prefix();
-        let riding = work.ledger.riding_files(setting, commit);
         Ok(riding.iter().map(|file| prefix.join(&RepoPath::from(file.as_str()))).collect())
+    }
+
+    /// Whether the inbox is part of commits: an agent changes it, and git does not ignore it.
+    fn inbox_rides(&self, work: &RunLane<'_>) -> bool {
+        let ignored = &work.ledger.open_run().ignored;
+        self.kind == Loop::Agent
+            && work.target() == ArrivalTarget::HomeBranch
+            && !ignored.iter().any(|file| file == run_ledger::INBOX)
+            && self.project.inbox().is_file()
     }
 
     /// Files of home whose bytes are part of what has just been committed.
@@ -498,12 +569,25 @@ impl<'a> Session<'a> {
         let mut files = Vec::new();
         for file in work.ledger.riding_files(self.config.commit_ledger, LedgerCommit::End) {
             if let Some(bytes) = work.ledger.seen(&file)? {
-                let path = work.repo().prefix().join(&RepoPath::from(file.as_str()));
-                let content = self.repo.content_id(&bytes)?.to_string();
-                files.push(TakenOverFile { path: path.to_string(), content });
+                files.push(self.taken_over_file(work, &file, &bytes)?);
             }
         }
+        if self.inbox_rides(work)
+            && let Some(bytes) = crate::store::read(&work.lane.root().join(run_ledger::INBOX))?
+        {
+            files.push(self.taken_over_file(work, run_ledger::INBOX, &bytes)?);
+        }
         Ok(files)
+    }
+
+    fn taken_over_file(
+        &self,
+        work: &RunLane<'_>,
+        file: &str,
+        bytes: &[u8],
+    ) -> Result<TakenOverFile, DriveError> {
+        let path = work.repo().prefix().join(&RepoPath::from(file)).to_string();
+        Ok(TakenOverFile { path, content: self.repo.content_id(bytes)?.to_string() })
     }
 }
 
@@ -533,9 +617,4 @@ fn is_in(repo: &Repo<'_>, tip: &Oid, commit: &str) -> Result<bool, GitError> {
         Some(commit) => repo.contains(tip, &commit),
         None => Ok(false),
     }
-}
-
-/// The ref that holds what has landed of a spec.
-pub(super) fn spec_ref(keeper: &str) -> String {
-    format!("refs/ralph/{keeper}/spec")
 }

@@ -98,7 +98,7 @@ fn a_spec_lands_on_a_head_that_somebody_moved_after_its_gates_ran_again() {
     lab.git(["commit", "-q", "-m", "mine"]).ok();
     let mine = lab.head();
     let run = lab.agent([]).ok();
-    says(&run, "GATES: HEAD has moved");
+    says(&run, "GATES: others have committed meanwhile (1 file)");
     assert_eq!(lab.completed(), ["ralph: complete a", "ralph: complete b"]);
     assert_eq!(lab.ask_git(["rev-parse", "HEAD~2"]), mine);
     assert_eq!(lab.status(), "");
@@ -139,23 +139,26 @@ fn a_spec_whose_gates_fail_on_the_moved_head_fails() {
     lab.agent([]).fails(3);
     let error = lab.entry("a.md")["error"].as_str().unwrap().to_owned();
     assert!(
-        error.contains("HEAD was moved meanwhile, and on it these gates fail: test"),
+        error.contains("others have committed meanwhile, and on that these gates fail: test"),
         "{error}"
     );
     assert_eq!(lab.stashes()[0], "ralph: failed a");
 }
 
 #[test]
-fn without_auto_commit_the_work_stays_in_the_tree_and_is_the_users() {
+fn without_auto_commit_the_work_stays_on_the_tip() {
     let lab = lab(&["a.md"]);
     lab.set("auto_commit = false");
     let head = lab.head();
-    lab.agent([]).ok();
+    let run = lab.agent([]).fails(3);
+    says(&run, "because auto_commit is off; `ralph land` brings them");
     assert_eq!(lab.head(), head);
     assert_eq!(lab.statuses(), ["a.md done"]);
-    assert!(lab.exists("work"));
-    let refs = lab.ask_git(["for-each-ref", "--format=%(refname)", "refs/ralph/spec-a-md/spec"]);
-    assert_eq!(refs, "", "a later run of the spec begins from what the user has then");
+    assert!(!lab.exists("work"));
+    let tips = lab.ask_git(["for-each-ref", "--format=%(subject)", "refs/ralph/**/tip"]);
+    assert_eq!(tips, "ralph: complete a");
+    let refs = lab.ask_git(["for-each-ref", "--format=%(refname)", "refs/ralph/spec-a-md/"]);
+    assert_eq!(refs, "", "the spec is on the tip, and nowhere else");
 }
 
 #[test]
