@@ -26,6 +26,9 @@ pub enum DriveError {
     /// Commits cannot arrive on a branch of this name.
     #[error("git does not take {0:?} as the name of a branch")]
     BranchName(String),
+    /// While ralph owns the checkout, commits are made on the branch that is checked out.
+    #[error("commits cannot arrive on another branch while ralph works in your checkout")]
+    BranchInCheckout,
     /// There is nothing that a lane could be a checkout of.
     #[error("the branch has no commit yet, and lanes start from one")]
     NoCommit,
@@ -97,6 +100,9 @@ impl DriveError {
                 Some("name a branch for them: `--branch NAME`; or set workspace = \"checkout\" and commits are made on this HEAD".into())
             }
             Self::BranchName(_) => Some("`git check-ref-format --branch NAME` tries one".into()),
+            Self::BranchInCheckout => {
+                Some("set workspace = \"lane\", or `git switch` to that branch".into())
+            }
             Self::NoCommit => Some("`git commit --allow-empty -m start` makes one".into()),
             Self::Lane(e) => e.hint(),
             Self::RunLedger(e) => e.hint(),

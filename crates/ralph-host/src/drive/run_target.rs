@@ -78,15 +78,15 @@ impl Session<'_> {
     /// another branch have to arrive there first.
     pub(super) fn aim_at(&mut self, branch: &str) -> Result<bool, DriveError> {
         let settled = self.history.arrival.as_ref().is_none_or(ArrivalLine::is_settled);
-        let Some(work) = &mut self.lane else { return Ok(false) };
-        if work.branch == branch {
+        let work = &mut self.work;
+        if work.branch.as_deref() == Some(branch) {
             return Ok(true);
         }
         if !settled {
             return Ok(false);
         }
         work.ledger.aim_at(branch)?;
-        branch.clone_into(&mut work.branch);
+        work.branch = Some(branch.to_owned());
         let tip = work.tip.to_string();
         let start = TipStart {
             run: work.ledger.open_run().run.clone(),
@@ -136,11 +136,7 @@ impl Session<'_> {
         let Some(line) = self.history.arrival.clone() else { return };
         let has_commits = line.arrived_commits().iter().any(|landed| !landed.tasks.is_empty());
         let named = line.target == ArrivalTarget::NamedBranch;
-        let Some(base) =
-            self.lane.as_ref().and_then(|work| work.ledger.open_run().home_branch.clone())
-        else {
-            return;
-        };
+        let Some(base) = self.work.ledger.open_run().home_branch.clone() else { return };
         if self.kind == Loop::Agent || !named || !has_commits || !line.is_settled() {
             return;
         }

@@ -52,9 +52,7 @@ impl Session<'_> {
     /// Whether what is about to be committed is what the gates saw. The tip may have moved since the spec
     /// began; then the gates run once more, on both together.
     pub(super) fn fit_spec(&mut self, keeper: &str) -> Result<SpecFit, DriveError> {
-        let Some(tip) = self.lane.as_ref().map(|work| work.tip.clone()) else {
-            return Ok(SpecFit::Proven);
-        };
+        let tip = self.work.tip.clone();
         let Some(work) = self.repo.spec_work(keeper, &tip)? else { return Ok(SpecFit::Proven) };
         let (merged, others) = match self.repo.merge_spec(&work, &tip)? {
             SpecOnTip::Conflict(paths) => return Ok(SpecFit::Broken(conflict(&paths))),
@@ -83,9 +81,7 @@ impl Session<'_> {
         &mut self,
         finished: &FinishedSpec,
     ) -> Result<Result<Option<String>, String>, DriveError> {
-        let Some(tip) = self.lane.as_ref().map(|work| work.tip.clone()) else {
-            return Ok(Ok(None));
-        };
+        let tip = self.work.tip.clone();
         let spec_work = self.repo.spec_work(&finished.keeper, &tip)?;
         let end = spec_work.as_ref().map(|work| work.end.as_str());
         let of_work = end.map(|end| format!("spec-{}", end.get(..SHORT).unwrap_or(end)));
@@ -100,16 +96,14 @@ impl Session<'_> {
                 SpecOnTip::Fits { merged, .. } => merged,
             },
         };
-        self.settled = None;
-        self.stage_on(&merged, &tip)?;
+        self.work.lane.stage_on(&merged, &tip)?;
         let text = finished.message.of_attempt(&attempt);
         let message = match self.run_spec_hooks(&tip, &text)? {
             Ok(message) => message,
             Err(refusal) => return Ok(Err(refusal)),
         };
         let riding = self.ride(LedgerCommit::Landing)?;
-        let Some(work) = &self.lane else { return Ok(Ok(None)) };
-        let commit = match work.repo().commit_index(message, &riding) {
+        let commit = match self.work_tree().commit_index(message, &riding) {
             Ok(commit) => commit,
             Err(LandError::Nothing) => {
                 self.repo.drop_spec(&finished.keeper)?;
@@ -154,13 +148,6 @@ impl Session<'_> {
         Ok(Some(commit.to_string()))
     }
 
-    fn stage_on(&mut self, staged: &Oid, parent: &Oid) -> Result<(), DriveError> {
-        match &mut self.lane {
-            Some(work) => Ok(work.lane.stage_on(staged, parent)?),
-            None => Ok(()),
-        }
-    }
-
     /// The hooks of the commit of a spec. One that changes files makes another tree, which is gated once.
     /// Returns the message as they left it; the inner error is the refusal in words.
     fn run_spec_hooks(
@@ -169,8 +156,8 @@ impl Session<'_> {
         text: &[u8],
     ) -> Result<Result<Vec<u8>, String>, DriveError> {
         for _ in 0..2 {
-            let Some(work) = &self.lane else { return Ok(Ok(text.to_vec())) };
-            match work.lane.run_hooks(tip, Some(&work.branch), text, &|job| job)? {
+            let work = &self.work;
+            match work.lane.run_hooks(tip, work.branch.as_deref(), text, &|job| job)? {
                 HookReport::Refused { output, .. } => {
                     return Ok(Err(format!("a hook refused the commit:\n{output}")));
                 }
@@ -181,7 +168,7 @@ impl Session<'_> {
                     let staged = work.repo().stage_all(tip)?;
                     match self.gate_alone(&staged)? {
                         None => return Ok(Err("the gates were ended".to_owned())),
-                        Some(red) if red.is_empty() => self.stage_on(&staged, tip)?,
+                        Some(red) if red.is_empty() => self.work.lane.stage_on(&staged, tip)?,
                         Some(red) => {
                             return Ok(Err(format!(
                                 "after what the hooks changed these gates fail: {}",
@@ -198,9 +185,6 @@ impl Session<'_> {
     /// Whether a spec of the plan has landed attempts that are not on the tip yet, or an agent has begun
     /// one: then the ledger says things that are in no commit.
     pub(super) fn has_open_spec(&mut self) -> Result<bool, DriveError> {
-        if self.lane.is_none() {
-            return Ok(false);
-        }
         if super::agent::has_begun(&self.project) {
             return Ok(true);
         }

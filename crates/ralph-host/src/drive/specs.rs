@@ -157,9 +157,21 @@ fn is_finished(plan: &Plan, task: &Task) -> bool {
     of_spec.all(|t| matches!(t.state, State::Accepted | State::Skipped))
 }
 
+/// How the names of keepers of specs begin.
+const OF_SPEC: &str = "spec-";
+
 /// The name under which git keeps the work on a spec.
 pub(super) fn spec_keeper(spec: &str) -> String {
-    format!("spec-{}", slug(spec))
+    format!("{OF_SPEC}{}", slug(spec))
+}
+
+/// What one commit holds, for work that git keeps under this name. An attempt belongs to the loop that
+/// began it, also when another one finishes it.
+pub(super) fn scope_of_keeper(keeper: &str) -> CommitScope {
+    match keeper.starts_with(OF_SPEC) {
+        true => CommitScope::Spec,
+        false => CommitScope::Task,
+    }
 }
 
 /// A name that git takes as a part of a ref.

@@ -25,9 +25,8 @@ impl Session<'_> {
         let own = self.config.agent.branch == BranchFor::Spec && self.config.auto_commit;
         if agent.state.branch.is_none()
             && own
-            && let Some(work) = &self.lane
+            && let Some(base) = self.work.branch.clone()
         {
-            let base = work.branch.clone();
             let name = self.repo.free_branch(&slug(name(&entry.spec)))?;
             agent.state.branch = Some(SpecBranch { name, base });
             self.save(agent)?;

@@ -83,9 +83,8 @@ impl Session<'_> {
         agent: &mut Agent,
         entry: &Entry,
     ) -> Result<(), DriveError> {
-        let tip = self.lane.as_ref().map(|work| work.tip.clone());
-        let known = tip.map(|tip| self.repo.commit_with_trailer(&tip, ENTRY, &entry.id));
-        if let Some(commit) = known.transpose()?.flatten() {
+        let tip = self.work.tip.clone();
+        if let Some(commit) = self.repo.commit_with_trailer(&tip, ENTRY, &entry.id)? {
             // Says so in the journal too, and brings it to its branch.
             let message = self.spec_message(agent, entry)?;
             self.commit_spec(entry, &message)?.ok();
@@ -190,12 +189,11 @@ impl Session<'_> {
             OnFailure::Stash => Keep::Stash,
             OnFailure::Reset => Keep::Salvage,
         };
-        let Some(tip) = self.lane.as_ref().map(|work| work.tip.clone()) else { return Ok(None) };
+        let tip = self.work.tip.clone();
         let out = self.repo.keep_spec(&Self::keeper_of(entry), &tip, keep, message)?;
         crate::crash::point();
         self.undo_plan(entry)?;
         self.leave_spec_branch(agent)?;
-        self.settled = None;
         Ok(out)
     }
 

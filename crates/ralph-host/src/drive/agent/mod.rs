@@ -327,6 +327,7 @@ impl Session<'_> {
             drop_view(&self.project.agent_session())?;
         }
         if matches!(ended, End::Waiting { .. }) {
+            self.say(&ended.reason());
             report.end = AgentEnd::Halted(ended);
         }
         Ok(report)
