@@ -6,12 +6,14 @@ use ralph_core::cycle::{
     HomeEdit, LedgerCommit as CommittedLedger, Record, TakenOverFile, merged_ledger,
     take_over_plan, take_over_text,
 };
-use ralph_core::plan::Id;
+use ralph_core::format::{self, codec};
+use ralph_core::plan::{Id, Plan};
 
 use super::HomeLanding;
 use crate::crash;
 use crate::drive::error::DriveError;
 use crate::drive::run_lane::tip_ref;
+use crate::drive::spec_landing::is_spec_open;
 use crate::file_error::FileError;
 use crate::git::{CommitMessage, LandError, Oid, RepoPath};
 use crate::run_ledger::LedgerCommit;
@@ -44,7 +46,7 @@ impl HomeLanding<'_> {
     fn landed_tasks(&self) -> BTreeSet<Id> {
         let line = self.history.arrival.as_ref();
         let landed = line.into_iter().flat_map(|line| &line.landed);
-        landed.filter_map(|landed| landed.task.as_deref().map(Id::new)).collect()
+        landed.flat_map(|landed| &landed.tasks).map(|task| Id::new(task.as_str())).collect()
     }
 
     /// Commit what the tip lacks of the ledger. An attempt that is open still changes it.
@@ -53,6 +55,9 @@ impl HomeLanding<'_> {
             return Ok(LedgerState::Unchanged);
         }
         self.take_over()?;
+        if self.has_open_spec()? {
+            return Ok(LedgerState::Unchanged);
+        }
         let Some(tip) = self.tip()? else { return Ok(LedgerState::Unchanged) };
         if !self.has_new_ledger(&tip)? {
             return Ok(LedgerState::Unchanged);
@@ -63,7 +68,15 @@ impl HomeLanding<'_> {
         let Some((attempt, commit)) = self.commit_lane(&message)? else {
             return Ok(LedgerState::Unchanged);
         };
-        self.advance_tip(&tip, &commit, attempt)?;
+        self.advance_tip(&tip, &commit)?;
+        let paths = self.repo.paths_of(&commit)?;
+        let committed = CommittedLedger {
+            attempt,
+            commit: commit.to_string(),
+            paths: paths.iter().map(ToString::to_string).collect(),
+            taken_over: self.taken_over_files()?,
+        };
+        self.record(Record::LedgerCommitted(committed), Durability::Synced)?;
         Ok(LedgerState::Committed)
     }
 
@@ -102,27 +115,34 @@ impl HomeLanding<'_> {
     }
 
     /// A commit of the lane becomes the tip.
-    pub(super) fn advance_tip(
-        &mut self,
-        tip: &Oid,
-        commit: &Oid,
-        attempt: String,
-    ) -> Result<(), DriveError> {
+    pub(super) fn advance_tip(&self, tip: &Oid, commit: &Oid) -> Result<(), DriveError> {
         crash::point();
         let Some(line) = self.line() else { return Ok(()) };
         self.repo.advance_ref(&tip_ref(&line.run), commit, Some(tip))?;
         crash::point();
-        let committed = CommittedLedger {
-            attempt,
-            commit: commit.to_string(),
-            paths: self.repo.changed_paths(tip, commit)?,
-            taken_over: self.taken_over_files()?,
-        };
-        self.record(Record::LedgerCommitted(committed), Durability::Synced)
+        Ok(())
+    }
+
+    /// Whether the ledger says things that are in no commit, because a spec is not complete.
+    pub(super) fn has_open_spec(&self) -> Result<bool, DriveError> {
+        match self.read_plan()? {
+            Some(plan) => Ok(is_spec_open(&self.setup.project, &self.repo, &plan)?),
+            None => Ok(false),
+        }
+    }
+
+    /// The run's plan, unless it cannot be read.
+    pub(super) fn read_plan(&self) -> Result<Option<Plan>, DriveError> {
+        let Some(ledger) = &self.ledger else { return Ok(None) };
+        let name = &ledger.open_run().plan;
+        let text = ledger.read(name)?.and_then(|bytes| String::from_utf8(bytes).ok());
+        let format = text.as_ref().and_then(|text| format::detect(name, text).ok());
+        let parsed = format.zip(text).and_then(|(format, text)| codec(format).parse(&text).ok());
+        Ok(parsed)
     }
 
     /// Files of home whose bytes are part of what has just been committed.
-    fn taken_over_files(&self) -> Result<Vec<TakenOverFile>, DriveError> {
+    pub(super) fn taken_over_files(&self) -> Result<Vec<TakenOverFile>, DriveError> {
         let Some(ledger) = &self.ledger else { return Ok(Vec::new()) };
         let mut files = Vec::new();
         for file in ledger.riding_files(self.setup.config.commit_ledger, LedgerCommit::End) {

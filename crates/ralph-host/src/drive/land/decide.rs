@@ -13,7 +13,8 @@ use crate::git::{ArrivalError, ArrivalOutcome, Repo};
 
 /// The tasks of the commits that wait.
 fn waiting_tasks(line: &ArrivalLine) -> BTreeSet<Id> {
-    line.waiting().iter().filter_map(|landed| landed.task.as_deref().map(Id::new)).collect()
+    let tasks = line.waiting().iter().flat_map(|landed| &landed.tasks);
+    tasks.map(|task| Id::new(task.as_str())).collect()
 }
 
 impl HomeLanding<'_> {
