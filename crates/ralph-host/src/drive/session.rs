@@ -393,7 +393,6 @@ impl<'a> Session<'a> {
         };
         // What needs a person follows from how the run ended.
         self.history.end_run(run_end.clone());
-        run_end.needs = self.needs_after(&loaded.plan);
         self.log_progress()?;
         if let Some(why) = self.bring_home()?
             && run_end.exit_code == 0
@@ -402,8 +401,8 @@ impl<'a> Session<'a> {
             run_end.reason = run_end.end.reason();
             run_end.exit_code = exit_code(&run_end.end);
             self.history.end_run(run_end.clone());
-            run_end.needs = self.needs_after(&loaded.plan);
         }
+        run_end.needs = self.needs_after(&loaded.plan);
         let (end, needs) = (run_end.end.clone(), run_end.needs.clone());
         self.tidy();
         self.record(Record::RunEnded(run_end), Durability::Synced)?;

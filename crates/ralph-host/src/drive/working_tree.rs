@@ -342,6 +342,13 @@ fn furnish_remarks(furnished: &Furnished) -> Vec<String> {
     missing.map(|path| format!("`[lane]` names {path}, which is not there")).collect()
 }
 
+/// The files that people wrote for ralph, relative to the project.
+pub(super) fn source_files(root: &Path) -> Vec<String> {
+    let mut files = Vec::new();
+    SOURCES.iter().for_each(|folder| files_below(root, folder, &mut files));
+    files
+}
+
 /// All files at or below a path of the project.
 fn files_below(root: &Path, path: &str, files: &mut Vec<String>) {
     let place = root.join(path);

@@ -113,7 +113,7 @@ impl Repo<'_> {
     }
 
     /// How one commit differs from another, with the ledger.
-    pub(super) fn touched(&self, old: &str, new: &str) -> Result<Vec<Change>, GitError> {
+    pub(in super::super) fn touched(&self, old: &str, new: &str) -> Result<Vec<Change>, GitError> {
         let args =
             ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index", old, new, "--"];
         let out = self.look(args).ok()?;
