@@ -29,6 +29,7 @@ mod error;
 mod forget;
 mod gating;
 mod guard;
+mod home_guard;
 mod knowledge;
 mod landing;
 mod ledger_guard;

@@ -31,7 +31,7 @@ use crate::lanes::{Furnished, HookReport, Lane, LaneError, LanePool};
 use crate::proc::EnvChange;
 use crate::project::Project;
 use crate::run_ledger::{self, LedgerCommit, LedgerStart, OpenRun, RunLedger, RunWorkspace};
-use crate::store::{Durability, Holder, put_view};
+use crate::store::{Durability, Holder};
 
 /// What people write for ralph; a lane has home's version of it.
 const SOURCES: [&str; 5] =
@@ -39,6 +39,12 @@ const SOURCES: [&str; 5] =
 
 /// Runtime files that prompts name.
 const NAMED: [&str; 3] = [".ralph/handoffs", ".ralph/context", ".ralph/logs/validation"];
+
+/// Those among them into which an agent may write in its lane; nobody reads it.
+const FREE: [&str; 2] = [".ralph/context", ".ralph/logs/validation"];
+
+/// The queue of specs, which is the person's.
+const INBOX: &str = "ralph/inbox.jsonl";
 
 /// A lane and the run whose work goes through it.
 pub(super) struct RunLane<'a> {
@@ -252,19 +258,6 @@ impl<'a> Session<'a> {
         self.keeper(&Task { spec: self.current_spec.clone(), ..Task::default() })
     }
 
-    /// What a role wrote into files of the ledger that it may write becomes the ledger's.
-    pub(super) fn read_back(&self, may_write: &[&str]) -> Result<(), DriveError> {
-        let Some(work) = &self.lane else { return Ok(()) };
-        for file in may_write {
-            // A folder in its place is nothing that could be read.
-            let bytes = crate::store::read(&work.lane.root().join(file));
-            if let Some(bytes) = bytes.unwrap_or_default() {
-                put_view(&self.project.ledger_file(file), &bytes)?;
-            }
-        }
-        Ok(())
-    }
-
     /// The work of an attempt goes: it is kept under a ref. A lane need not be put back: the next use puts
     /// it where it belongs.
     pub(super) fn discard_work(
@@ -320,8 +313,8 @@ impl<'a> Session<'a> {
         }
         let root = work.lane.root();
         work.ledger.write_into(&root, &files)?;
-        let named = |file: &String| NAMED.iter().any(|folder| file.starts_with(folder));
-        let guarded = files.into_iter().filter(|file| !named(file));
+        let free = |file: &String| FREE.iter().any(|folder| file.starts_with(folder));
+        let guarded = files.into_iter().filter(|file| !free(file)).chain([INBOX.to_owned()]);
         let guarded = guarded.chain(run_ledger::ledger_files(&work.ledger.open_run().plan));
         work.given = guarded
             .map(|file| {
