@@ -43,10 +43,7 @@ impl Session<'_> {
     /// What the backend says by the tick that it put into a progress file. The tick itself is undone:
     /// the gates decide.
     pub(super) fn ticked(&self, begun: &Begun) -> Result<Claim, DriveError> {
-        let bytes = match &self.lane {
-            Some(_) => read_from_lane(&self.work_root(), &self.plan.shown).unwrap_or_default(),
-            None => crate::store::read(&self.plan.path)?,
-        };
+        let bytes = read_from_lane(&self.work_root(), &self.plan.shown).unwrap_or_default();
         let bytes = bytes.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let name = self.plan.path.to_string_lossy();

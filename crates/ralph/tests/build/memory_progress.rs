@@ -122,7 +122,8 @@ fn a_landing_whose_commit_was_refused_is_logged_as_rolled_back() {
     repo.mode(&signer, 0o755);
     repo.git(["config", "commit.gpgsign", "true"]).ok();
     repo.git(["config", "gpg.program", signer.to_str().unwrap()]).ok();
-    repo.build(["--once"]).fails(3);
+    let run = repo.build(["--once"]).fails(3);
+    assert!(repo.exists(JSON), "{}", crate::repo::said(&run));
     let first = entries(&repo);
     assert_eq!(first.len(), 1, "{first:?}");
     has(first[0]["summary"].as_str().unwrap(), &["rolled back", "no key"]);

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::lab::{Lab, answers, lab, new, planner, plans};
-use crate::repo::{says, touch};
+use crate::repo::says;
 
 #[test]
 fn a_spec_that_is_not_there_is_named_with_what_may_be_meant() {
@@ -125,7 +125,9 @@ fn a_planner_that_edits_the_plan_and_the_code_is_undone_and_told() {
 #[test]
 fn a_second_construct_in_the_same_worktree_is_refused() {
     let lab = lab();
-    let wait = format!("{}, {{ sleep = \"600s\" }}", touch("running"));
+    let running = lab.home().join("running").display().to_string();
+    // The sim obeys when it may only look; this step of it does not.
+    let wait = format!(r#"{{ half = "{running}", text = "xx" }}, {{ sleep = "600s" }}"#);
     lab.agents(&planner("", &wait));
     let run = lab.spawn(["construct", "work.md"]);
     lab.until_home_has("running");
