@@ -188,7 +188,7 @@ impl<'a> Session<'a> {
         runner: &'a Runner,
         listener: &'a mut dyn Listener,
     ) -> Result<Self, DriveError> {
-        let Setup { project, config, gates, plan, clock, ids, store, options, signals } = setup;
+        let Setup { mut project, config, gates, plan, clock, ids, store, options, signals } = setup;
         if let Some(outer) = std::env::var_os(ATTEMPT_VARIABLE).filter(|v| !v.is_empty()) {
             return Err(DriveError::Nested(outer.to_string_lossy().into_owned()));
         }
@@ -222,6 +222,7 @@ impl<'a> Session<'a> {
                 let holder = plan.store().holder().clone();
                 let run = runner.run_id();
                 let lane = RunLane::open(&project, &repo, &config.lane, &plan.shown, run, &holder)?;
+                project = project.of_run_on(&lane.branch);
                 plan = plan.of_run(&project);
                 Some(lane)
             }

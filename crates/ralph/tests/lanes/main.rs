@@ -19,9 +19,11 @@ mod plans;
 mod repo;
 
 mod agents;
+mod beside;
 mod furnishing;
 mod hooks;
 mod making;
+mod person;
 mod stage;
 mod submodules;
 mod watched;
