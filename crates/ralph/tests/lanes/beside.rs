@@ -48,6 +48,7 @@ fn person_and_ralph(seed: u64) -> Refusals {
     }
     let mut run = running.join().unwrap();
     let mut told = said(&run);
+    person.heed(&told);
     person.come_home();
     for _ in 0..3 {
         if run.code != 0 {

@@ -120,6 +120,26 @@ impl Person {
         thread::sleep(Duration::from_millis(self.chance.below(longest)));
     }
 
+    /// Do what ralph asks for when the person has switched branches in the very moment in which git
+    /// merged.
+    pub(crate) fn heed(&mut self, said: &str) {
+        for line in said.lines() {
+            let Some((before, after)) = line.split_once(" while git merged, and it moved") else {
+                continue;
+            };
+            let branch = before.rsplit_once("you switched to ").unwrap().1.to_owned();
+            let command = after.split('`').nth(1).unwrap();
+            self.taken_back += 1;
+            self.note(&format!("on {branch}: {command}"));
+            let now = self.branch();
+            let args: Vec<&str> = command.split(' ').skip(1).collect();
+            for args in [&["switch", "-q", &branch][..], &args, &["switch", "-q", &now]] {
+                let end = self.in_home(args);
+                assert!(end.ok, "{end:?}\n{}", self.diary.join("\n"));
+            }
+        }
+    }
+
     /// Come to rest on the branch `main`.
     pub(crate) fn come_home(&mut self) {
         if !self.both(&["switch", "-q", "main"]) {

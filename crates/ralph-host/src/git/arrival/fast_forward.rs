@@ -81,7 +81,7 @@ impl Arrival<'_, '_, '_> {
             Err(e) => return Err(e.into()),
         }
         crash::point();
-        if let Some(wait) = self.wrong_branch(&old, new)? {
+        if let Some(wait) = self.wrong_branch(new)? {
             return Ok(ForwardEnd::Waits(wait));
         }
         self.repo.write_rides(&rides, new)?;
@@ -122,6 +122,13 @@ impl Arrival<'_, '_, '_> {
         let entries: Vec<_> = rides.iter().map(of_ride).collect();
         self.repo.set_entries(&entries)?;
         crash::point();
+        // Git merges into whatever HEAD is, so this is the last moment to look.
+        if self.repo.home_head(&self.line)? != HomeHead::OnBranch {
+            return Ok(Some(ArrivalWait::Unsettled));
+        }
+        if let Some(busy) = self.repo.busy() {
+            return Ok(Some(busy));
+        }
         let flags = ["--ff-only", "--no-autostash", "--no-overwrite-ignore", "--no-squash"];
         let more = ["--commit", "--no-verify-signatures", "-q", new];
         let args = ["merge"].into_iter().chain(flags).chain(more);
@@ -139,7 +146,7 @@ impl Arrival<'_, '_, '_> {
     }
 
     /// A fast-forward acts on whatever HEAD is by then.
-    fn wrong_branch(&self, old: &str, new: &str) -> Result<Option<ArrivalWait>, GitError> {
+    fn wrong_branch(&self, new: &str) -> Result<Option<ArrivalWait>, GitError> {
         if self.branch_at()?.is_some_and(|at| at.as_str() == new) {
             return Ok(None);
         }
@@ -147,9 +154,11 @@ impl Arrival<'_, '_, '_> {
         let moved = head.commit.is_some_and(|commit| commit.as_str() == new);
         let name = head.branch.unwrap_or_else(|| "HEAD".to_owned());
         let branch = name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned();
-        Ok(Some(match moved {
-            true => ArrivalWait::WrongBranchMoved { branch, old: old.to_owned() },
-            false => ArrivalWait::Unsettled,
+        // A merge writes down where HEAD was.
+        let old = self.repo.find_commit("ORIG_HEAD")?.filter(|_| moved);
+        Ok(Some(match old {
+            Some(old) => ArrivalWait::WrongBranchMoved { branch, old: old.to_string() },
+            None => ArrivalWait::Unsettled,
         }))
     }
 
