@@ -13,15 +13,13 @@ use super::setting::{ByteSize, Dollars, Ratio, Setting, Timeout, Trigger, settin
 use super::value::{Absent, Field, Kind, Record, Value};
 use super::words::{
     BackendKind, BranchFor, Claim, CommitLedger, CommitScope, GateKind, GateStrategy, Judges,
-    LogLevel, Mode, NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, UnprovenPolicy,
-    VerifyWorkspace, Workspace, gate_kind,
+    LogLevel, Mode, NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, UnprovenPolicy, Workspace,
+    gate_kind,
 };
 
 /// All groups of keys, in the order of the reference page.
-pub(super) static SECTIONS: &[&[Key]] = &[
-    CONFIG, BUILD, CONSTRUCT, AGENT, LIMITS, MEMORY, BACKEND, PRICES, STAGE, LANE, WORKTREE,
-    RETENTION,
-];
+pub(super) static SECTIONS: &[&[Key]] =
+    &[CONFIG, BUILD, CONSTRUCT, AGENT, LIMITS, MEMORY, BACKEND, PRICES, STAGE, LANE, RETENTION];
 
 const fn at_least_one(number: u32) -> NonZeroU32 {
     match NonZeroU32::new(number) {
@@ -67,8 +65,8 @@ section! {
         auto_commit: bool = true;
         /// When ralph's own files are committed: with each task, once at the end, or never.
         commit_ledger: CommitLedger = CommitLedger::WithTask;
-        /// Your uncommitted changes at the start: keep them beside ralph's work, commit them, or do not start.
-        on_dirty: OnDirty = OnDirty::Snapshot;
+        /// Your uncommitted changes at the start: leave them, commit them first, or do not start. Agents see commits only.
+        on_dirty: OnDirty = OnDirty::Leave;
         /// Where attempts work: in a lane, a checkout of ralph's own, or in yours.
         workspace: Workspace = Workspace::Lane;
         /// Which gates must be green: all; or tests alone, with lint shown or not run. A gate's own `required` wins.
@@ -79,10 +77,6 @@ section! {
         judges: Judges = Judges::List;
         /// What a run ends as whose landed work no gate proves: exit code 3 and a need, or complete.
         unproven: UnprovenPolicy = UnprovenPolicy::Stop;
-        /// Whether a landing beside your uncommitted changes is gated again without them.
-        regate_landed: bool = false;
-        /// Where verifiers work: in the shared tree, or each in a worktree of its own.
-        verify_workspace: VerifyWorkspace = VerifyWorkspace::Shared;
         /// Whether agent passes run at all.
         passes_enabled: bool = true, "RALPH_AGENT_PASSES_ENABLED" Plain;
         /// Extra agents that look at an iteration's result; they advise and never stop the loop.
@@ -113,8 +107,6 @@ section! {
         stages: BTreeMap<StageName, Stage>,
         /// `[lane]`
         lane: LaneSettings,
-        /// `[worktree]`
-        worktree: Worktree,
         /// `[retention]`
         retention: Retention,
     }
@@ -277,16 +269,6 @@ section! {
 }
 
 section! {
-    /// `[worktree]`: how a detached worktree is made usable, for `verify_workspace = "worktree"`.
-    Worktree, WORKTREE = "worktree." {
-        /// A shell command to run in it first.
-        setup: Option<String> = None;
-        /// Paths of the project to link into it.
-        link: Vec<String> = Vec::new();
-    }
-}
-
-section! {
     /// `[retention]`: how long ralph keeps what it saved.
     Retention, RETENTION = "retention." {
         /// How long rolled-back work stays under `refs/ralph/`.
@@ -390,7 +372,7 @@ macro_rules! plain_section {
 
 plain_section!(
     Build build, Construct construct, Agent agent, Limits limits, Memory memory,
-    LaneSettings lane, Worktree worktree, Retention retention,
+    LaneSettings lane, Retention retention,
 );
 
 impl Section for Backend {

@@ -92,22 +92,3 @@ pub struct TreeRestored {
     /// The files.
     pub paths: Vec<String>,
 }
-
-/// The result of the gates on a commit alone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Regating {
-    /// The commit.
-    pub commit: String,
-    /// The gates that fail there.
-    pub failed: Vec<String>,
-}
-
-impl Regating {
-    /// The result in one sentence.
-    pub fn in_words(&self) -> String {
-        match self.failed.as_slice() {
-            [] => "the commit alone, without your changes, passes the gates too".to_owned(),
-            red => format!("the commit alone, without your changes, fails: {}", red.join(", ")),
-        }
-    }
-}

@@ -243,8 +243,6 @@ fn attempts() -> Vec<Record> {
     }
     records.extend([Record::Judged(full_verdict(false)), Record::Judged(full_verdict(true))]);
     records.extend([land_intent("a", Landing::Partial), full_landing()]);
-    records
-        .push(Record::Regated(Regating { commit: "c0ffee".into(), failed: vec!["test".into()] }));
     for (n, outcome) in (2..).zip(outcomes()) {
         let attempt = n.to_string();
         records.extend([start(&attempt, n, "t-1"), ended(&attempt, &outcome)]);

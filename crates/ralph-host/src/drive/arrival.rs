@@ -5,7 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use ralph_core::cycle::{LedgerCommit, On, OnMissing, Record, merged_ledger};
+use ralph_core::config::CommitLedger;
+use ralph_core::cycle::{ArrivedCommits, LedgerCommit, On, OnMissing, Record, merged_ledger};
 use ralph_core::format;
 use ralph_core::gate;
 use ralph_core::merge::merge_text;
@@ -18,7 +19,7 @@ use crate::git::{
     ArrivalError, ArrivalHost, ArrivalOutcome, CommitMessage, LandError, LedgerMerge, Oid,
     ReplayGates,
 };
-use crate::run_ledger::{self, LedgerClose};
+use crate::run_ledger::{self, LedgerClose, RunLedger};
 use crate::store::Durability;
 
 /// Logs of the gates that look at replayed commits.
@@ -78,7 +79,10 @@ impl ArrivalHost for ArrivingSession<'_, '_> {
 impl<'a> Session<'a> {
     /// Bring what has landed to home, as far as that is possible now. Says why the rest waits.
     pub(super) fn arrive(&mut self) -> Result<Option<String>, DriveError> {
-        if self.lane.is_none() || !self.config.auto_commit {
+        if self.work.lane.is_home() {
+            return self.follow_tip().map(|()| None);
+        }
+        if !self.config.auto_commit {
             return Ok(None);
         }
         let Some(line) = self.history.arrival.clone() else { return Ok(None) };
@@ -92,10 +96,24 @@ impl<'a> Session<'a> {
         })
     }
 
+    /// Home is the lane: its branch and its index follow the tip.
+    fn follow_tip(&mut self) -> Result<(), DriveError> {
+        self.write_private_repository()?;
+        let Some(line) = &self.history.arrival else { return Ok(()) };
+        let commits = line.waiting().len();
+        let (branch, commit) = (line.branch.clone(), self.work.tip.to_string());
+        if line.arrived == commit {
+            return Ok(());
+        }
+        let arrived = ArrivedCommits { branch, commit, commits };
+        self.record(Record::Arrived(arrived), Durability::Eventual)?;
+        self.follow_line()
+    }
+
     /// An arrival that a crash interrupted is finished or undone.
     pub(super) fn recover_arrival(&mut self) -> Result<(), DriveError> {
-        if self.lane.is_none() {
-            return Ok(());
+        if self.work.lane.is_home() {
+            return self.follow_tip();
         }
         let Some(line) = self.history.arrival.clone() else { return Ok(()) };
         let home = self.repo.reopen();
@@ -108,7 +126,7 @@ impl<'a> Session<'a> {
     fn follow_line(&mut self) -> Result<(), DriveError> {
         let line = self.history.arrival.as_ref();
         let tip = line.and_then(|line| Oid::parse(line.tip.as_bytes()));
-        let Some(work) = &mut self.lane else { return Ok(()) };
+        let work = &mut self.work;
         if let Some(tip) = tip {
             work.tip = tip;
         }
@@ -130,11 +148,8 @@ impl<'a> Session<'a> {
         if self.gates.is_empty() {
             return Ok(ReplayGates::Green);
         }
-        if let Some(work) = &mut self.lane {
-            work.lane.put_on(commit)?;
-            work.lane.furnish(self.project.root(), &|job| job)?;
-        }
-        self.settled = None;
+        self.work.lane.put_on(commit)?;
+        self.work.lane.furnish(self.project.root(), &|job| job)?;
         self.let_in()?;
         let (gates, logs) = (self.gates.clone(), self.project.root().join(LOGS));
         let root = self.work_root();
@@ -149,9 +164,6 @@ impl<'a> Session<'a> {
     /// The run ends: what is left of its ledger becomes a commit on the tip, and everything arrives. Says why
     /// commits wait.
     pub(super) fn bring_home(&mut self) -> Result<Option<String>, DriveError> {
-        if self.lane.is_none() {
-            return Ok(None);
-        }
         self.arrive()?;
         self.commit_ledger_on_tip()?;
         let waits = self.arrive()?;
@@ -163,16 +175,15 @@ impl<'a> Session<'a> {
             Some(format!(
                 "{count} stay on {} because auto_commit is off; `ralph land` brings them, and \
                  `ralph land --no-commit` brings them as uncommitted changes",
-                self.lane.as_ref().map(super::working_tree::RunLane::tip_ref).unwrap_or_default()
+                self.work.tip_ref()
             ))
         }))
     }
 
     /// What is left of the ledger, as a commit on the tip.
     fn commit_ledger_on_tip(&mut self) -> Result<(), DriveError> {
-        let Some(work) = &mut self.lane else { return Ok(()) };
-        let tip = work.tip.clone();
-        work.lane.put_on(&tip)?;
+        let tip = self.work.tip.clone();
+        self.work.lane.put_on(&tip)?;
         let riding = self.ride(run_ledger::LedgerCommit::End)?;
         if riding.is_empty() {
             return Ok(());
@@ -180,8 +191,7 @@ impl<'a> Session<'a> {
         let attempt = self.ids.ulid(self.clock.now());
         let subject = format!("{}: ledger", self.config.commit_prefix);
         let message = CommitMessage { subject, ..CommitMessage::default() };
-        let Some(work) = &self.lane else { return Ok(()) };
-        let commit = match work.repo().commit_index(message.of_attempt(&attempt), &riding) {
+        let commit = match self.work_tree().commit_index(message.of_attempt(&attempt), &riding) {
             Ok(commit) => commit,
             Err(LandError::Nothing) => return Ok(()),
             Err(e) => {
@@ -203,19 +213,29 @@ impl<'a> Session<'a> {
     /// The run is over: its own ledger is closed when nothing of it waits.
     pub(super) fn close_run(&mut self) -> Result<(), DriveError> {
         let settled = self.history.arrival.as_ref().is_none_or(|line| line.is_settled());
-        let Some(work) = self.lane.take() else { return Ok(()) };
+        let work = &self.work;
+        work.lane.forget_index()?;
         if !settled {
             return Ok(());
         }
         let tip = work.tip_ref();
-        if self.config.commit_ledger == ralph_core::config::CommitLedger::Never {
-            for file in work.ledger.write_home()? {
-                self.warn(&format!(
-                    "{file} was changed in home meanwhile, and stays as it is there"
-                ));
+        let Some(ledger) = RunLedger::of_branch(&self.project, work.branch.as_deref()) else {
+            return Ok(());
+        };
+        let mut kept = Vec::new();
+        if work.lane.is_home() {
+            ledger.write_into(self.project.root(), &[])?;
+            for file in ledger.open_run().files() {
+                let bytes = ledger.read(&file)?;
+                ledger.mark_seen(&file, bytes.as_deref())?;
             }
+        } else if self.config.commit_ledger == CommitLedger::Never {
+            kept = ledger.write_home()?;
         }
-        match work.ledger.close(self.plan.store())? {
+        for file in kept {
+            self.warn(&format!("{file} was changed in home meanwhile, and stays as it is there"));
+        }
+        match ledger.close(self.plan.store())? {
             LedgerClose::Closed => Ok(self.repo.delete_ref(&tip)?),
             LedgerClose::Changed(..) => Ok(()),
         }

@@ -55,8 +55,7 @@ pub fn forget(
     let ledger = LedgerPaths::with_plan(&plan.shown);
     let repo = Repo::open(project.root(), git_dir, runner, &ledger)?;
     let started = &open.started;
-    // The names of the checkpoint, as far as it can be read.
-    let run = open.base.0["run"].as_str().unwrap_or(&started.run).to_owned();
+    let run = open.base.keeper.clone();
     let kept = repo.keep_as_is(&AttemptRef { run, attempt: started.attempt.clone() })?;
     let (now, task) = (clock.stamp(), Id::new(started.task.as_str()));
     if let Err(e) = plan.change(|plan, text| ledger::unmark(plan, text, &task, &now)) {

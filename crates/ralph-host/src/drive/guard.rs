@@ -42,10 +42,7 @@ impl Session<'_> {
     /// What the backend says by the tick that it put into a progress file. The tick itself is undone:
     /// the gates decide.
     pub(super) fn ticked(&self, begun: &Begun) -> Result<Claim, DriveError> {
-        let path = match &self.lane {
-            Some(work) => work.lane.root().join(&self.plan.shown),
-            None => self.plan.path.clone(),
-        };
+        let path = self.work_root().join(&self.plan.shown);
         let bytes = crate::store::read(&path)?.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let name = self.plan.path.to_string_lossy();

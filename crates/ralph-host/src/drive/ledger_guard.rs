@@ -120,7 +120,7 @@ pub(super) fn put_all_back(
 impl Session<'_> {
     /// An agent that may write some of the files is about to run: remember the others.
     pub(super) fn keep_ledger(&mut self, may_write: &[&str]) {
-        if self.lane.is_some() {
+        if !self.work.lane.is_home() {
             return;
         }
         let copies = Copies::of(&self.project.state_dir());
@@ -163,7 +163,7 @@ impl Session<'_> {
         may_write: &[&str],
         who: &str,
     ) -> Result<(), DriveError> {
-        if self.lane.is_some() {
+        if !self.work.lane.is_home() {
             return Ok(());
         }
         let root = self.project.root().to_owned();

@@ -26,6 +26,7 @@
 mod arrival;
 mod branch;
 mod call;
+mod candidate;
 mod changes;
 mod checkpoint;
 mod checkup;
@@ -35,6 +36,7 @@ mod error;
 mod facts;
 mod found;
 mod gates;
+mod home;
 mod kept;
 mod land;
 mod land_merged;
@@ -44,7 +46,6 @@ mod lane_commit;
 mod ledger;
 mod merge;
 mod message;
-mod name;
 mod nested;
 mod put_back;
 mod raw;
@@ -69,6 +70,7 @@ pub use arrival::{
     ReplayGates,
 };
 pub(crate) use call::{STRIPPED, nul_fields, nul_list};
+pub use candidate::GateTraces;
 pub use changes::{Change, ChangeKind, Changes, Moved};
 pub use checkpoint::{AttemptRef, Checkpoint, DirtyPath, LedgerFile, OnDirty, Target};
 pub use checkup::introduce;
@@ -81,8 +83,8 @@ pub use kept::{Leftover, Retire, Retired, Underway};
 pub use land::{LandError, Landed, Way};
 pub use ledger::LedgerPaths;
 pub use message::CommitMessage;
-pub use name::{NotAnOid, Oid, RepoPath};
 pub use nested::NestedRepo;
+pub use ralph_core::git_names::{NotAnOid, Oid, RepoPath};
 pub use raw::Raw;
 pub use ready::StaleLock;
 pub use roll_back::{Aside, OnBase, RolledBack};
@@ -91,6 +93,8 @@ pub use spec_commit::ENTRY;
 pub use stash::{Keep, TakenOut};
 pub use state::{Moment, Operation, Stamp};
 pub use status::Side;
+
+use ralph_core::git_names as name;
 
 use crate::git_dir;
 use crate::proc::Runner;

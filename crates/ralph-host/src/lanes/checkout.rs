@@ -15,10 +15,11 @@ impl Lane<'_> {
     pub fn put_on(&mut self, commit: &Oid) -> Result<(), LaneError> {
         self.repair()?;
         self.remove_submodule_repositories()?;
-        let keep: Vec<RepoPath> = self.foreign_paths().into_iter().collect();
+        let mut keep: Vec<RepoPath> = self.foreign_paths().into_iter().collect();
+        keep.extend(self.kept_in_home());
         let head = HeadWriter { reftable: self.home.git_config.has_reftable() };
         put_tree_on(&self.repo, &head, commit, &keep)?;
-        self.check_out_submodules(commit)
+        if self.is_home() { Ok(()) } else { self.check_out_submodules(commit) }
     }
 }
 

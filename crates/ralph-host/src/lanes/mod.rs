@@ -40,6 +40,7 @@ mod hooks;
 mod ignore_rules;
 mod inventory;
 mod lane;
+mod over_home;
 mod pool;
 mod private_repository;
 mod setup;
@@ -51,6 +52,7 @@ pub use furnish::Furnished;
 pub use hooks::HookReport;
 pub use inventory::{LaneSummary, PrunedLanes, remove_orphaned_lanes};
 pub use lane::Lane;
+pub use over_home::GitSettings;
 pub use pool::{LanePool, cache_folder};
 
 use crate::proc::Job;

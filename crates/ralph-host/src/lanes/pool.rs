@@ -11,6 +11,7 @@ use super::error::LaneError;
 use super::files;
 use super::git_config::GitConfig;
 use super::lane::Lane;
+use super::over_home::OVER_HOME;
 use crate::file_error::{Action, FileError};
 use crate::git::Repo;
 use crate::proc::mark::place_of;
@@ -44,7 +45,10 @@ impl Home<'_> {
 
     /// The files of a lane.
     pub(super) fn lane_top(&self, number: u32) -> PathBuf {
-        self.folder.join(format!("lane-{number}"))
+        match number {
+            OVER_HOME => self.repo.top().to_owned(),
+            _ => self.folder.join(format!("lane-{number}")),
+        }
     }
 
     /// Take the lock of a lane; `None` when another process has it.

@@ -43,7 +43,6 @@ impl Session<'_> {
             self.save(agent)?;
         }
         let Some(branch) = agent.state.branch.clone() else { return Ok(()) };
-        self.settled = None;
         match self.repo.enter_branch(&branch) {
             Ok(()) => self.say(&format!("BRANCH: {}, on {}", branch.name, branch.base)),
             Err(why) => {
@@ -67,7 +66,6 @@ impl Session<'_> {
                 branch.name, branch.base
             ));
         }
-        self.settled = None;
         agent.state.branch = None;
         crate::crash::point();
         Ok(())

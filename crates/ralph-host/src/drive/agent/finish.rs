@@ -250,7 +250,6 @@ impl Session<'_> {
         crate::crash::point();
         self.undo_plan(entry)?;
         self.leave_spec_branch(agent)?;
-        self.settled = None;
         Ok(out)
     }
 

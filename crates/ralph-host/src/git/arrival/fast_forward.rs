@@ -1,15 +1,14 @@
-//! The two ways in which a branch moves: git's own fast-forward, and a fetch into a branch that is
-//! checked out nowhere.
+//! Git's own fast-forward of the branch that home has checked out.
 
 use ralph_core::cycle::{
     ArrivalIntent, ArrivalWait, ArrivalWay, HomeHead, LandedCommit, Record, RiddenFile,
     longest_prefix,
 };
 
+use super::super::Change;
 use super::super::call::Answer;
-use super::super::{Change, Repo};
 use super::rides::{ChangeSide, entry_on};
-use super::{Arrival, ArrivalError, ArrivalOutcome, GitError, Oid, path_of, path_text};
+use super::{Arrival, ArrivalError, ArrivalOutcome, GitError, path_of, path_text};
 use crate::crash;
 
 /// Exit codes above this one are signals: git was killed and says nothing.
@@ -161,43 +160,6 @@ impl Arrival<'_, '_, '_> {
             None => ArrivalWait::Unsettled,
         }))
     }
-
-    /// Move a branch that is checked out nowhere; git itself refuses it otherwise.
-    pub(super) fn fetch(&mut self, new: &str) -> Result<ArrivalOutcome, ArrivalError> {
-        let old = self.branch_at()?.as_ref().map(Oid::to_string).unwrap_or_default();
-        let intent = ArrivalIntent {
-            way: ArrivalWay::Fetch,
-            old,
-            new: new.to_owned(),
-            ..ArrivalIntent::default()
-        };
-        self.record(Record::ArrivalIntent(intent))?;
-        crash::point();
-        let answer = self.repo.fetch_into(&self.branch_ref(), new)?;
-        crash::point();
-        if self.branch_at()?.is_some_and(|at| at.as_str() == new) {
-            self.arrived(new)?;
-            return Ok(ArrivalOutcome::Complete);
-        }
-        let place = answer.stderr.split("checked out at '").nth(1);
-        let place = place.and_then(|rest| rest.split('\'').next());
-        self.wait(match place {
-            Some(place) => ArrivalWait::CheckedOutElsewhere { place: place.to_owned() },
-            None => ArrivalWait::Refused { message: first_lines(&answer.stderr) },
-        })
-    }
-}
-
-impl Repo<'_> {
-    fn fetch_into(&self, branch: &str, new: &str) -> Result<Answer, GitError> {
-        // The commit is not the tip of a ref that a remote would offer.
-        let settings = ["-c", "protocol.version=2", "-c", "protocol.file.allow=always"];
-        let quiet = ["-c", "fetch.writeCommitGraph=false", "fetch", "-q", "--no-write-fetch-head"];
-        let flags = ["--no-tags", "--no-prune", "--no-recurse-submodules", "."];
-        let refs = format!("{new}:{branch}");
-        let args = settings.into_iter().chain(quiet).chain(flags).chain([refs.as_str()]);
-        self.arrival_call(args).run()
-    }
 }
 
 /// Why git refused to merge: the paths that it names, or its words.
@@ -213,7 +175,7 @@ fn refusal(answer: &Answer) -> ArrivalWait {
 }
 
 /// The beginning of a message, on one line.
-fn first_lines(message: &str) -> String {
+pub(super) fn first_lines(message: &str) -> String {
     let lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.take(2).collect::<Vec<_>>().join("; ")
 }
