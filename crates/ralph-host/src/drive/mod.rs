@@ -30,6 +30,7 @@ mod error;
 mod forget;
 mod gating;
 mod guard;
+mod home_guard;
 mod knowledge;
 mod land;
 mod landing;

@@ -225,6 +225,10 @@ impl<'a> Session<'a> {
         };
         let facts = RunStartFacts { last, plan: &plan.shown, target: &target, line };
         let work = RunLane::open(&project, &repo, &config, &facts, &holder)?;
+        let project = match &work.branch {
+            Some(branch) => project.of_run_on(branch),
+            None => project,
+        };
         let plan = plan.of_run(&project);
         let loaded = plan.read()?;
         let (mailbox, leash) = (Mailbox::of(&project, &history), signals.cancel().inner());

@@ -98,7 +98,7 @@ impl Repo<'_> {
     }
 
     /// The folder of another worktree that has this branch checked out.
-    fn other_worktree_of(&self, branch: &str) -> Result<Option<String>, GitError> {
+    pub(super) fn other_worktree_of(&self, branch: &str) -> Result<Option<String>, GitError> {
         let list = self.look(["worktree", "list", "--porcelain", "-z"]).ok()?;
         let mut place = None;
         for field in list.split(|b| *b == 0) {
