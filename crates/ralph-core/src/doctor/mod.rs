@@ -14,10 +14,12 @@
 //! nothing and decides nothing. [`bundle`] is what a bug report may hold.
 
 pub mod bundle;
+mod compare;
 mod judge;
 mod leftover;
 mod world;
 
+pub use compare::{ComparedGate, compared, lane_trouble, missing_in_home};
 pub use judge::{commands, disk, gate, interrupted, is_old, last_line, no_gates, plan, violations};
 pub use leftover::{Leftovers, leftovers};
 pub use world::{RepositoryFacts, git_version, identity, repository};

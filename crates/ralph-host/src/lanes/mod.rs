@@ -44,6 +44,7 @@ mod pool;
 mod private_repository;
 mod setup;
 mod submodules;
+mod trial;
 
 pub use environment::rewrite_environment;
 pub use error::{LaneDamage, LaneError};
@@ -52,6 +53,7 @@ pub use hooks::HookReport;
 pub use inventory::{LaneSummary, PrunedLanes, remove_orphaned_lanes};
 pub use lane::Lane;
 pub use pool::{LanePool, cache_folder};
+pub use trial::{LaneTrial, environment_of_home};
 
 use crate::proc::Job;
 
