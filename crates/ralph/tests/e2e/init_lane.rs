@@ -118,7 +118,7 @@ fn a_hook_that_refuses_the_commit_is_told_and_the_files_stay() {
     p.run(["init", "--yes"])
         .ok()
         .stderr_has("not today")
-        .stdout_has("Next:     `git add .gitignore ralph.toml ralph/specs/first.md");
+        .stdout_has("Next:     `git add ralph/specs/first.md .gitignore ralph.toml && ");
     assert!(p.exists("ralph.toml"));
     assert_eq!(p.git(["log", "-1", "--format=%s"]).ok().stdout, "start\n");
 }
