@@ -30,6 +30,7 @@ pub mod doctor;
 pub mod fence;
 pub mod format;
 pub mod gate;
+pub mod git_names;
 pub mod handoff;
 pub mod ids;
 pub mod import;

@@ -174,7 +174,6 @@ fn lines_of(kind: &EventKind<'_>) -> Vec<Line> {
         }
         EventKind::AgentStep(step) => vec![Line::of(Style::Strong, &step.text)],
         EventKind::AgentPass(_) => vec![detail(Style::Plain, "pass", kind.to_string())],
-        EventKind::Regate(_) => vec![detail(Style::Caution, "note", kind.to_string())],
         EventKind::SpecComplete(spec) => spec
             .commit
             .iter()

@@ -95,7 +95,7 @@ fn the_example_of_the_design_loads_with_every_value() {
 backend = "claude"               # default: the first one installed
 mode = "handoff-only"            # memory: handoff-only | handoff-plus-index | agent-orchestrated
 commit = "task"                  # task | spec   (ralph agent and implementation.json: spec)
-on_dirty = "snapshot"            # snapshot | commit | refuse
+on_dirty = "leave"               # leave | commit | refuse
 max_retries = 2                  # attempts after the first: 2 means at most three backend runs
 gate_strategy = "strict"         # strict | lenient | tests_only
 
@@ -138,10 +138,6 @@ copy = [".env"]
 link = ["../lib"]
 remotes = true
 
-[worktree]
-setup = "npm ci"
-link = ["node_modules", ".venv", ".env"]
-
 [stages.verify]
 backend = "codex"
 "#,
@@ -150,7 +146,7 @@ backend = "codex"
     assert_eq!(config.backend.as_deref(), Some("claude"));
     assert_eq!(config.mode, Mode::HandoffOnly);
     assert_eq!(config.commit, Some(CommitScope::Task));
-    assert_eq!(config.on_dirty, OnDirty::Snapshot);
+    assert_eq!(config.on_dirty, OnDirty::Leave);
     assert_eq!(config.max_retries, 2);
     assert_eq!(config.gate_strategy, GateStrategy::Strict);
     assert_eq!(config.max_iterations, None);
@@ -181,8 +177,6 @@ backend = "codex"
         (&["package-lock.json".to_owned()][..], &[".env".to_owned()][..])
     );
     assert_eq!(lane.link, ["../lib"]);
-    assert_eq!(config.worktree.setup.as_deref(), Some("npm ci"));
-    assert_eq!(config.worktree.link, ["node_modules", ".venv", ".env"]);
     assert_eq!(config.stage(StageName::Verify).backend.as_deref(), Some("codex"));
     assert_eq!(config.stage(StageName::Build), Stage::default());
 }

@@ -56,12 +56,12 @@ pub use resolve::{Resolved, Shown, apply, resolve};
 pub use set::{SetError, set};
 pub use setting::{ByteSize, Dollars, Ratio, Setting, Timeout, Trigger};
 pub use table::{
-    Agent, Backend, Build, Config, Construct, Gate, LaneSettings, Limits, Memory, Notify, Pass,
-    Prices, Retention, Stage, Worktree,
+    Agent, Backend, Build, Config, Construct, Gate, Land, LaneSettings, Limits, Memory, Notify,
+    Pass, Prices, Retention, Stage,
 };
 pub use value::{Absent, Field, Kind, Record, Value};
 pub use words::{
     BackendKind, BranchFor, Claim, CommitLedger, CommitScope, GateKind, GateStrategy, Judges,
-    LogLevel, Mode, NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, UnprovenPolicy,
-    VerifyWorkspace, Workspace, gate_kind,
+    LogLevel, Mode, NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, UnprovenPolicy, Workspace,
+    gate_kind,
 };

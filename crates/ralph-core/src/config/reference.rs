@@ -120,7 +120,6 @@ fn about(table: &str) -> Option<&'static str> {
         "lane" => {
             "A lane is a checkout of ralph's own, outside your repository, in which a coding agent works."
         }
-        "worktree" => "Used only with `verify_workspace = \"worktree\"`.",
         _ => return None,
     })
 }

@@ -133,7 +133,7 @@ const TOP: [&str; 7] = [
     "limits.max_cost = 3.0\n",
     "memory = { compaction_interval = 3 }\n",
     "\n",
-    "worktree.setup = \"\"\"\nbig\"\"\"\n",
+    "lane.setup = \"\"\"\nbig\"\"\"\n",
     "agent = {}\n",
 ];
 const TABLES: [&str; 7] = [

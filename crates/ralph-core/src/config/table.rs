@@ -13,14 +13,13 @@ use super::setting::{ByteSize, Dollars, Ratio, Setting, Timeout, Trigger, settin
 use super::value::{Absent, Field, Kind, Record, Value};
 use super::words::{
     BackendKind, BranchFor, Claim, CommitLedger, CommitScope, GateKind, GateStrategy, Judges,
-    LogLevel, Mode, NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, UnprovenPolicy,
-    VerifyWorkspace, Workspace, gate_kind,
+    LogLevel, Mode, NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, UnprovenPolicy, Workspace,
+    gate_kind,
 };
 
 /// All groups of keys, in the order of the reference page.
 pub(super) static SECTIONS: &[&[Key]] = &[
-    CONFIG, BUILD, CONSTRUCT, AGENT, LIMITS, MEMORY, BACKEND, PRICES, STAGE, LANE, WORKTREE,
-    RETENTION,
+    CONFIG, BUILD, CONSTRUCT, AGENT, LAND, LIMITS, MEMORY, BACKEND, PRICES, STAGE, LANE, RETENTION,
 ];
 
 const fn at_least_one(number: u32) -> NonZeroU32 {
@@ -67,8 +66,8 @@ section! {
         auto_commit: bool = true;
         /// When ralph's own files are committed: with each task, once at the end, or never.
         commit_ledger: CommitLedger = CommitLedger::WithTask;
-        /// Your uncommitted changes at the start: keep them beside ralph's work, commit them, or do not start.
-        on_dirty: OnDirty = OnDirty::Snapshot;
+        /// Your uncommitted changes at the start: leave them, commit them first, or do not start. Agents see commits only.
+        on_dirty: OnDirty = OnDirty::Leave;
         /// Where attempts work: in a lane, a checkout of ralph's own, or in yours.
         workspace: Workspace = Workspace::Lane;
         /// Which gates must be green: all; or tests alone, with lint shown or not run. A gate's own `required` wins.
@@ -79,10 +78,6 @@ section! {
         judges: Judges = Judges::List;
         /// What a run ends as whose landed work no gate proves: exit code 3 and a need, or complete.
         unproven: UnprovenPolicy = UnprovenPolicy::Stop;
-        /// Whether a landing beside your uncommitted changes is gated again without them.
-        regate_landed: bool = false;
-        /// Where verifiers work: in the shared tree, or each in a worktree of its own.
-        verify_workspace: VerifyWorkspace = VerifyWorkspace::Shared;
         /// Whether agent passes run at all.
         passes_enabled: bool = true, "RALPH_AGENT_PASSES_ENABLED" Plain;
         /// Extra agents that look at an iteration's result; they advise and never stop the loop.
@@ -103,6 +98,8 @@ section! {
         construct: Construct,
         /// `[agent]`
         agent: Agent,
+        /// `[land]`
+        land: Land,
         /// `[limits]`
         limits: Limits,
         /// `[memory]`
@@ -113,8 +110,6 @@ section! {
         stages: BTreeMap<StageName, Stage>,
         /// `[lane]`
         lane: LaneSettings,
-        /// `[worktree]`
-        worktree: Worktree,
         /// `[retention]`
         retention: Retention,
     }
@@ -143,9 +138,19 @@ section! {
     Agent, AGENT = "agent." {
         /// The changes of a spec that failed become a stash entry, or go away (salvaged first).
         on_failure: OnFailure = OnFailure::Stash;
-        /// Where the commit of a spec goes: on the branch that is checked out, or on a new one, `ralph/<spec>`, which begins where the last one ended.
+        /// Where the commit of a spec arrives: on the branch that is checked out, or on a new one, `ralph/<spec>`, which begins where the last one ended.
         branch: BranchFor = BranchFor::None;
         /// With `branch = "spec"`: `gh`, or a shell command that asks for a review of `RALPH_BRANCH`; absent: nobody is asked.
+        pull_request: Option<String> = None;
+    }
+}
+
+section! {
+    /// `[land]`: where the commits of `ralph build` and `ralph construct` arrive.
+    Land, LAND = "land." {
+        /// The branch on which commits arrive: the one that is checked out, or `ralph/<spec>`, while your checkout stays where it is. `--branch NAME` names another one.
+        branch: BranchFor = BranchFor::None;
+        /// With a branch of its own: `gh`, or a shell command that asks for a review of `RALPH_BRANCH` at the end of the run; absent: nobody is asked.
         pull_request: Option<String> = None;
     }
 }
@@ -277,16 +282,6 @@ section! {
 }
 
 section! {
-    /// `[worktree]`: how a detached worktree is made usable, for `verify_workspace = "worktree"`.
-    Worktree, WORKTREE = "worktree." {
-        /// A shell command to run in it first.
-        setup: Option<String> = None;
-        /// Paths of the project to link into it.
-        link: Vec<String> = Vec::new();
-    }
-}
-
-section! {
     /// `[retention]`: how long ralph keeps what it saved.
     Retention, RETENTION = "retention." {
         /// How long rolled-back work stays under `refs/ralph/`.
@@ -389,8 +384,8 @@ macro_rules! plain_section {
 }
 
 plain_section!(
-    Build build, Construct construct, Agent agent, Limits limits, Memory memory,
-    LaneSettings lane, Worktree worktree, Retention retention,
+    Build build, Construct construct, Agent agent, Land land, Limits limits, Memory memory,
+    LaneSettings lane, Retention retention,
 );
 
 impl Section for Backend {

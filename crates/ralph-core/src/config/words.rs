@@ -44,8 +44,8 @@ words! {
 
     /// What to do with uncommitted changes at the start.
     OnDirty {
-        /// Keep them as they are, beside ralph's work.
-        Snapshot = "snapshot",
+        /// Leave them as they are; agents work from the last commit.
+        Leave = "leave",
         /// Commit them first.
         Commit = "commit",
         /// Do not start.
@@ -94,14 +94,6 @@ words! {
         Stop = "stop",
         /// Complete.
         Allow = "allow",
-    }
-
-    /// Where verifiers work.
-    VerifyWorkspace {
-        /// In the project's own tree, read-only.
-        Shared = "shared",
-        /// Each in its own detached worktree.
-        Worktree = "worktree",
     }
 
     /// How much is logged.

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::candidate::{AttemptBase, Candidate};
 use super::judge::{Failure, FailureKind, Proof};
-use super::record::{BackendEnd, Base, FailIntent, GateStart, LandIntent, Landing, Started};
+use super::record::{BackendEnd, FailIntent, GateStart, LandIntent, Landing, Started};
 use crate::claim::Claim;
 use crate::gate::{GateCheck, GateStanding, GateVerdict, shows_error};
 use crate::needs::Running;
@@ -290,12 +291,12 @@ impl Phase {
 pub struct OpenAttempt {
     /// How it began.
     pub started: Started,
-    /// The tree before it.
-    pub base: Base,
+    /// The commit before it.
+    pub base: AttemptBase,
     /// How the backend ended, once it has.
     pub ended: Option<BackendEnd>,
-    /// What the backend changed.
-    pub changes: Base,
+    /// What the backend changed, once it has ended.
+    pub candidate: Candidate,
     /// How far it has come.
     pub phase: Phase,
     /// The landing that was about to happen, also when a refusal turned it into a rollback.

@@ -17,7 +17,7 @@ use super::attempts::Fate;
 use super::history::History;
 use super::judge::Proof;
 use super::payload::{
-    PassAnswer, PassFailure, Regating, Remark, ReviewRequest, SpecFailed, SpecLanded, TaskRemark,
+    PassAnswer, PassFailure, Remark, ReviewRequest, SpecFailed, SpecLanded, TaskRemark,
     TreeRestored,
 };
 use super::record::{
@@ -196,8 +196,6 @@ event_kinds! {
     LedgerRestored(&'a Remark) = "ledger_restored",
     /// An agent that may only look changed files, and they are as before.
     TreeRestored(&'a TreeRestored) = "tree_restored",
-    /// Landed work was gated again, without uncommitted changes.
-    Regate(&'a Regating) = "regate",
     /// Work that an interrupted run had left was brought to its end.
     Recovered(&'a Remark) = "recovered",
     /// Something that stops nothing, and that a person should know.
@@ -379,7 +377,6 @@ fn kind_of<'a>(record: &'a Record, history: &'a History) -> Option<EventKind<'a>
         Record::ContextNoted(remark) => EventKind::Context(remark),
         Record::LedgerRestored(remark) => EventKind::LedgerRestored(remark),
         Record::TreeRestored(restored) => EventKind::TreeRestored(restored),
-        Record::Regated(regating) => EventKind::Regate(regating),
         Record::Recovered(remark) => EventKind::Recovered(remark),
         Record::Warned(remark) => EventKind::Warning(remark),
         Record::BackendEnded { .. }

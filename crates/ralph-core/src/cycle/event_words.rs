@@ -119,7 +119,6 @@ impl std::fmt::Display for EventKind<'_> {
                 let TreeRestored { role, paths } = restored;
                 write!(f, "{role} changed {} files, which were put back", paths.len())
             }
-            Self::Regate(regating) => f.write_str(&regating.in_words()),
             Self::Backend(_) => Ok(()),
             Self::Tick(tick) => f.write_str(tick.reason),
             Self::Paused(_) => f.write_str("the loop waits for `ralph resume`"),

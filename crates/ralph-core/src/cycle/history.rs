@@ -8,11 +8,12 @@ use serde::Serialize;
 use super::arrival_line::ArrivalLine;
 use super::attempts::{AttemptView, Fate, GateSeen, OpenAttempt, Phase};
 use super::build::End;
+use super::candidate::{AttemptBase, Candidate};
 use super::judge::{Failure, FailureKind, Proof};
 use super::payload::TaskRemark;
 use super::record::{
-    BackendEnd, Base, Consulting, DiscardedAttempt, Entry, LandedAttempt, Landing, PlanAmended,
-    Record, Started, UsageWait,
+    BackendEnd, Consulting, DiscardedAttempt, Entry, LandedAttempt, Landing, PlanAmended, Record,
+    Started, UsageWait,
 };
 use super::run_record::{RunEnd, RunStart};
 use super::staged::Staged;
@@ -179,7 +180,9 @@ impl History {
             }
             Record::RunEnded(end) => self.end_run(end.clone()),
             Record::AttemptStarted { started, base } => self.begin(started, base, &entry.at),
-            Record::BackendEnded { end, changes } => self.backend_ended(end, changes, &entry.at),
+            Record::BackendEnded { end, candidate } => {
+                self.backend_ended(end, candidate, &entry.at)
+            }
             Record::GateStarted(start) => {
                 let (start, at) = (start.clone(), entry.at.clone());
                 self.gates.push(GateSeen { start, at, passed: None });
@@ -265,7 +268,6 @@ impl History {
             | Record::PassFailed(_)
             | Record::LedgerRestored(_)
             | Record::TreeRestored(_)
-            | Record::Regated(_)
             | Record::Recovered(_)
             | Record::Warned(_) => {}
         }
@@ -321,7 +323,7 @@ impl History {
         self.ended = open.map(|open| open.attempt.clone()).or(self.ended.take());
     }
 
-    fn begin(&mut self, started: &Started, base: &Base, at: &str) {
+    fn begin(&mut self, started: &Started, base: &AttemptBase, at: &str) {
         self.counted = self.counted.saturating_add(1);
         self.iteration = self.iteration.max(started.iteration);
         self.last_task = Some(started.task.clone());
@@ -333,7 +335,7 @@ impl History {
             started: started.clone(),
             base: base.clone(),
             ended: None,
-            changes: Base::default(),
+            candidate: Candidate::default(),
             phase: Phase::Running,
             intent: None,
             crashes: self.crashes_of(&started.task),
@@ -349,7 +351,7 @@ impl History {
         });
     }
 
-    fn backend_ended(&mut self, end: &BackendEnd, changes: &Base, at: &str) {
+    fn backend_ended(&mut self, end: &BackendEnd, candidate: &Candidate, at: &str) {
         let started = self.view(&end.attempt).map(|view| view.started.clone()).unwrap_or_default();
         self.spend(Spending {
             at: at.to_owned(),
@@ -370,7 +372,7 @@ impl History {
         self.advance(&end.attempt, Phase::Ended(Box::new(end.clone())));
         if let Some(open) = self.open.as_mut().filter(|o| o.started.attempt == end.attempt) {
             open.ended = Some(end.clone());
-            open.changes = changes.clone();
+            open.candidate = candidate.clone();
         }
     }
 

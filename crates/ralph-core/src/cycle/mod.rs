@@ -19,6 +19,7 @@ mod arrival_wait;
 mod attempts;
 mod breaker;
 mod build;
+mod candidate;
 mod event;
 mod event_words;
 mod history;
@@ -42,34 +43,35 @@ pub use arrival::{
     ArrivalFacts, ArrivalRecovery, ArrivalStep, BranchAncestry, HomeHead, KilledArrivalBranch,
     OnMissing, PathFact, PathIs, decide_arrival, find_missing, longest_prefix, recover_arrival,
 };
-pub use arrival_line::{ArrivalLine, LandedCommit};
+pub use arrival_line::{ArrivalLine, LandedCommit, RunState};
 pub use arrival_record::{
     ArrivalIntent, ArrivalTarget, ArrivalWay, ArrivedCommits, CommitReplay, LedgerCommit,
     NotArrived, ReplayedCommit, RiddenFile, SettledCommits, SettlementWay, StagedEntry,
     TakenCommits, TakenOverFile, TipStart,
 };
-pub use arrival_wait::{ArrivalWait, WaitingCommits};
+pub use arrival_wait::{ArrivalWait, WaitingCommits, WayOut};
 pub use attempts::{
     AttemptSummary, AttemptView, Fate, GateSeen, OpenAttempt, Phase, PhaseKind, error_lines,
     failing_lines,
 };
 pub use breaker::{Breaker, Tripped};
 pub use build::{End, Limits, OnceEnd, Progress, Signal, Step, exit_code, next_step, remaining};
+pub use candidate::{AttemptBase, Candidate, ChangedPath, PathChange};
 pub use event::{AttemptEnd, Event, EventKind, NoDetails, StreamedEvent, WaitTick, events_of};
 pub use history::{History, Spending, Undone, Unindexed};
 pub use judge::{Decision, Evidence, Failure, FailureKind, Proof, forbidden, judge};
 pub use payload::{
-    PassAnswer, PassFailure, Regating, Remark, ReviewRequest, SpecFailed, SpecLanded, TaskRemark,
+    PassAnswer, PassFailure, Remark, ReviewRequest, SpecFailed, SpecLanded, TaskRemark,
     TreeRestored,
 };
 pub use recall::AmendmentRow;
 pub use reconcile::{Kept, is_ticked, reconcile};
 pub use record::{
-    AfterFailure, Answered, Asked, BackendEnd, Base, Consulting, DiscardedAttempt, Entry,
-    FailIntent, GateEnd, GateStart, JOURNAL_FORM, LandIntent, LandedAttempt, Landing, On,
-    PlanAmended, Record, Started, UsageWait,
+    AfterFailure, Answered, Asked, BackendEnd, Consulting, DiscardedAttempt, Entry, FailIntent,
+    GateEnd, GateStart, JOURNAL_FORM, LandIntent, LandedAttempt, Landing, On, PlanAmended, Record,
+    Started, UsageWait,
 };
-pub use recover::{Facts, Recovery, TreeIs, recover};
+pub use recover::{CandidateIs, Facts, Recovery, recover};
 pub use run_record::{Budget, RunEnd, RunStart};
 pub use staged::{
     Came, ConstructStart, IterationStart, Lap, NotVerified, Ruling, StageEnd, StageKind,

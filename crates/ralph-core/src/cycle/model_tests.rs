@@ -6,6 +6,7 @@ use crate::claim::Claim;
 use crate::control::{Command, OperatorCommand};
 use crate::cost_sum::CostSum;
 use crate::gate::{FailingNames, GateCheck, GateRuling, GateStanding, GateVerdict};
+use crate::git_names::Oid;
 use crate::plan::Task;
 
 /// A record at some time; the time is the record's place.
@@ -74,8 +75,13 @@ pub(super) fn start(attempt: &str, iteration: u32, task: &str) -> Record {
     attempt_started(started(attempt, iteration, task))
 }
 
+pub(super) fn base_of(attempt: &str) -> AttemptBase {
+    let commit = Oid::parse(&[b'0'; 40]).expect("forty digits");
+    AttemptBase { keeper: "r1".into(), attempt: attempt.into(), commit }
+}
+
 pub(super) fn attempt_started(started: Started) -> Record {
-    Record::AttemptStarted { started, base: Base::default() }
+    Record::AttemptStarted { started, base: base_of("a") }
 }
 
 pub(super) fn end(attempt: &str, outcome: &Outcome) -> BackendEnd {
@@ -94,7 +100,7 @@ pub(super) fn ended(attempt: &str, outcome: &Outcome) -> Record {
 }
 
 pub(super) fn backend_ended(end: BackendEnd) -> Record {
-    Record::BackendEnded { end, changes: Base::default() }
+    Record::BackendEnded { end, candidate: Candidate::default() }
 }
 
 pub(super) fn verdict(attempt: &str, passed: bool) -> Record {

@@ -2,15 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::arrival_record::{
     ArrivalIntent, ArrivedCommits, CommitReplay, LedgerCommit, NotArrived, SettledCommits,
     TakenCommits, TakenOverFile, TipStart,
 };
+use super::candidate::{AttemptBase, Candidate};
 use super::judge::{Failure, Proof};
 use super::payload::{
-    PassAnswer, PassFailure, Regating, Remark, ReviewRequest, SpecFailed, SpecLanded, TaskRemark,
+    PassAnswer, PassFailure, Remark, ReviewRequest, SpecFailed, SpecLanded, TaskRemark,
     TreeRestored,
 };
 use super::run_record::{RunEnd, RunStart};
@@ -26,7 +26,7 @@ use crate::prompt::PromptSize;
 use crate::view::Tally;
 
 /// The number of the journal's form. It grows when an older ralph would misread what is written.
-pub const JOURNAL_FORM: u32 = 2;
+pub const JOURNAL_FORM: u32 = 3;
 
 /// One line of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,16 +51,16 @@ pub enum Record {
         /// The attempt.
         #[serde(flatten)]
         started: Started,
-        /// The tree before it; only the git room reads it.
-        base: Base,
+        /// The commit before it.
+        base: AttemptBase,
     },
     /// The backend has ended and what it left behind is saved.
     BackendEnded {
         /// How it ended.
         #[serde(flatten)]
         end: BackendEnd,
-        /// What it changed; only the git room reads it.
-        changes: Base,
+        /// What it changed.
+        candidate: Candidate,
     },
     /// A gate begins.
     GateStarted(GateStart),
@@ -167,8 +167,6 @@ pub enum Record {
     LedgerRestored(Remark),
     /// An agent that may only look changed files, and they are as before.
     TreeRestored(TreeRestored),
-    /// A landed commit was gated alone, without the user's changes.
-    Regated(Regating),
     /// What an earlier run left was brought to its end.
     Recovered(Remark),
     /// Something that a person should know and that stops nothing.
@@ -267,7 +265,7 @@ pub enum On {
     Result,
     /// What it started from.
     Base,
-    /// The commit, without the user's changes.
+    /// A commit that no attempt has left: replayed or merged.
     Alone,
 }
 
@@ -327,11 +325,6 @@ pub struct Started {
     #[serde(default)]
     pub tasks: Tally,
 }
-
-/// A value that the core keeps for the host without looking into it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Base(pub Value);
 
 /// How the backend's run went.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -398,8 +391,6 @@ pub struct Consulting {
     pub role: String,
     /// The iteration that it belongs to.
     pub iteration: u32,
-    /// What the tree was like; only the git room reads it.
-    pub base: Base,
 }
 
 /// One agent of a consultation begins.

@@ -7,12 +7,12 @@ use crate::claim::Claim;
 use crate::cycle::{AttemptView, Decision, Evidence, Fate, History, Landing, Record, judge};
 use crate::gate::{FailingNames, GateRuling, GateVerdict};
 
-fn facts(tree: TreeIs) -> Facts {
-    Facts { landed: None, rewritten: false, tree }
+fn facts(candidate: CandidateIs) -> Facts {
+    Facts { landed: None, candidate }
 }
 
 fn committed() -> Facts {
-    Facts { landed: Some("c0ffee".into()), ..facts(TreeIs::Result) }
+    Facts { landed: Some("c0ffee".into()), ..facts(CandidateIs::Kept) }
 }
 
 /// The open attempt after the first `n` records of one that lands.
@@ -30,39 +30,25 @@ fn rolls_back(recovery: Recovery) -> FailIntent {
 
 #[test]
 fn a_backend_that_was_running_is_rolled_back_and_not_counted() {
-    for tree in [TreeIs::Base, TreeIs::Result, TreeIs::Other] {
-        let intent = rolls_back(recover(&after(1), &facts(tree)));
+    for candidate in [CandidateIs::Kept, CandidateIs::Lost] {
+        let intent = rolls_back(recover(&after(1), &facts(candidate)));
         assert_eq!((intent.failure.kind, intent.retries), (FailureKind::Interrupted, 0));
     }
 }
 
 #[test]
 fn a_result_that_was_saved_is_judged_again_and_no_backend_runs() {
-    assert_eq!(recover(&after(2), &facts(TreeIs::Result)), Recovery::Judge);
-    assert_eq!(recover(&after(3), &facts(TreeIs::Result)), Recovery::Judge);
-    assert_eq!(rolls_back(recover(&after(3), &facts(TreeIs::Other))).retries, 0);
-}
-
-#[test]
-fn a_result_that_was_put_aside_for_a_look_at_the_base_is_brought_back() {
-    for n in [2, 3, 4] {
-        assert_eq!(recover(&after(n), &facts(TreeIs::Aside)), Recovery::BringBack, "{n} records");
-    }
-    rolls_back(recover(&after(1), &facts(TreeIs::Aside)));
-    let mut records = lands("a", 1, "t-1", Landing::Partial);
-    records[4] = fail_intent("a", Failure::new(FailureKind::Gates, "red"));
-    rolls_back(recover(&history(records).open.unwrap(), &facts(TreeIs::Aside)));
+    assert_eq!(recover(&after(2), &facts(CandidateIs::Kept)), Recovery::Judge);
+    assert_eq!(recover(&after(3), &facts(CandidateIs::Kept)), Recovery::Judge);
+    assert_eq!(rolls_back(recover(&after(3), &facts(CandidateIs::Lost))).retries, 0);
 }
 
 #[test]
 fn a_landing_that_was_about_to_happen_happens_and_one_that_happened_is_finished() {
-    let Recovery::Land(intent) = recover(&after(4), &facts(TreeIs::Result)) else { panic!() };
-    assert_eq!(intent.landing, Landing::Partial);
+    assert_eq!(recover(&after(4), &facts(CandidateIs::Kept)), Recovery::Judge);
     let Recovery::Finish { commit, intent } = recover(&after(4), &committed()) else { panic!() };
     assert_eq!((commit.as_str(), intent.landing), ("c0ffee", Landing::Partial));
-    for tree in [TreeIs::Base, TreeIs::Other] {
-        rolls_back(recover(&after(4), &facts(tree)));
-    }
+    rolls_back(recover(&after(4), &facts(CandidateIs::Lost)));
 }
 
 #[test]
@@ -76,31 +62,21 @@ fn a_rollback_that_was_begun_goes_on_unless_git_knows_the_landing() {
     let mut records = lands("a", 1, "t-1", Landing::Partial);
     records[4] = fail_intent("a", Failure::new(FailureKind::Hook, "pre-commit said no"));
     let open = history(records).open.unwrap();
-    for tree in [TreeIs::Base, TreeIs::Result, TreeIs::Other] {
-        let intent = rolls_back(recover(&open, &facts(tree)));
+    for candidate in [CandidateIs::Kept, CandidateIs::Lost] {
+        let intent = rolls_back(recover(&open, &facts(candidate)));
         assert_eq!((intent.failure.kind, intent.retries), (FailureKind::Hook, 1));
     }
     assert!(matches!(recover(&open, &committed()), Recovery::Finish { .. }));
 }
 
 #[test]
-fn a_rewritten_history_is_asked_about_only_when_work_may_be_lost_in_it() {
-    let rewritten = Facts { rewritten: true, ..facts(TreeIs::Result) };
-    let Recovery::Ask { message } = recover(&after(4), &rewritten) else { panic!() };
-    assert!(message.contains("iteration 1"), "{message}");
-    assert!(matches!(recover(&after(1), &rewritten), Recovery::RollBack(_)));
-}
-
-#[test]
 fn a_backend_that_had_failed_before_the_crash_has_failed() {
     let records = [start("a", 1, "t-1"), ended("a", &Outcome::Timeout)];
     let open = history(records).open.unwrap();
-    assert_eq!(recover(&open, &facts(TreeIs::Result)), Recovery::Judge);
-    for tree in [TreeIs::Base, TreeIs::Other] {
-        let intent = rolls_back(recover(&open, &facts(tree)));
-        assert_eq!((intent.failure.kind, intent.retries), (FailureKind::Timeout, 1));
-        assert_eq!(intent.failure.message, Outcome::Timeout.to_string());
-    }
+    assert_eq!(recover(&open, &facts(CandidateIs::Kept)), Recovery::Judge);
+    let intent = rolls_back(recover(&open, &facts(CandidateIs::Lost)));
+    assert_eq!((intent.failure.kind, intent.retries), (FailureKind::Timeout, 1));
+    assert_eq!(intent.failure.message, Outcome::Timeout.to_string());
 }
 
 #[test]
@@ -111,22 +87,10 @@ fn a_usage_limit_before_the_crash_is_never_counted() {
         Outcome::Cancelled,
     ] {
         let open = history([start("a", 1, "t-1"), ended("a", &outcome)]).open.unwrap();
-        let intent = rolls_back(recover(&open, &facts(TreeIs::Other)));
+        let intent = rolls_back(recover(&open, &facts(CandidateIs::Lost)));
         assert!(!intent.failure.kind.counts(), "{outcome:?}");
         assert_eq!(intent.retries, 0);
     }
-}
-
-#[test]
-fn a_backend_that_changed_nothing_has_left_the_base() {
-    let mut records = lands("a", 1, "t-1", Landing::Complete);
-    if let Record::BackendEnded { end, .. } = &mut records[1] {
-        end.changed = 0;
-    }
-    let open = |n: usize| history(records[..n].to_vec()).open.unwrap();
-    assert_eq!(recover(&open(2), &facts(TreeIs::Base)), Recovery::Judge);
-    assert!(matches!(recover(&open(4), &facts(TreeIs::Base)), Recovery::Land(_)));
-    assert!(matches!(recover(&open(4), &facts(TreeIs::Other)), Recovery::RollBack(_)));
 }
 
 #[test]
@@ -137,11 +101,11 @@ fn the_fourth_crash_of_a_task_counts_and_says_so() {
     }
     records.push(start("x", 4, "t-1"));
     let intent =
-        rolls_back(recover(&history(records.clone()).open.unwrap(), &facts(TreeIs::Other)));
+        rolls_back(recover(&history(records.clone()).open.unwrap(), &facts(CandidateIs::Lost)));
     assert_eq!((intent.failure.kind, intent.retries), (FailureKind::Crashed, 1));
     assert!(intent.failure.message.contains("the 4th time"), "{}", intent.failure.message);
     records.extend([Record::FailIntent(intent), rolled_back("x"), start("y", 5, "t-1")]);
-    let again = rolls_back(recover(&history(records).open.unwrap(), &facts(TreeIs::Other)));
+    let again = rolls_back(recover(&history(records).open.unwrap(), &facts(CandidateIs::Lost)));
     assert_eq!(again.failure.kind, FailureKind::Crashed, "and so does every one after it");
 }
 
@@ -166,7 +130,7 @@ struct Course {
 struct World {
     course: Course,
     journal: Vec<Record>,
-    tree: TreeIs,
+    candidate: CandidateIs,
     commits: Vec<String>,
     fuel: usize,
     /// A claim of the journal that the world does not bear out.
@@ -178,7 +142,7 @@ impl World {
         Self {
             course: course.clone(),
             journal: vec![run("r1", 0)],
-            tree: TreeIs::Base,
+            candidate: CandidateIs::Lost,
             commits: Vec::new(),
             fuel: 0,
             lie: None,
@@ -205,8 +169,8 @@ impl World {
         let attempt = format!("a{}", history.attempts.len());
         self.write(start(&attempt, history.next_iteration(), "t-1"))?;
         if self.course.changed > 0 {
-            self.act(|world| world.tree = TreeIs::Other)?;
-            self.act(|world| world.tree = TreeIs::Result)?;
+            self.act(|_| ())?;
+            self.act(|world| world.candidate = CandidateIs::Kept)?;
         }
         let mut end = end(&attempt, &self.course.outcome);
         end.claim = self.course.claim.clone();
@@ -232,11 +196,6 @@ impl World {
     fn decide(&mut self, attempt: &str, outcome: &Outcome) -> Option<()> {
         let mut decision = self.judge(outcome, None);
         if decision == Decision::Gate {
-            if self.course.changed > 0 && self.course.gates != GateRuling::Proven {
-                // What the gates say about the base is not known: the result makes room for it.
-                self.act(|world| world.tree = TreeIs::Aside)?;
-                self.act(|world| world.tree = TreeIs::Result)?;
-            }
             self.write(verdict(attempt, self.course.gates != refused()))?;
             decision = self.judge(outcome, Some(self.course.gates.clone()));
         }
@@ -265,24 +224,17 @@ impl World {
     }
 
     fn roll_back(&mut self, attempt: &str) -> Option<()> {
-        self.act(|world| world.tree = TreeIs::Other)?;
-        self.act(|world| world.tree = TreeIs::Base)?;
+        self.act(|world| world.candidate = CandidateIs::Lost)?;
         self.write(rolled_back(attempt))
     }
 
     fn recover(&mut self, open: &OpenAttempt) -> Option<()> {
         let attempt = open.started.attempt.clone();
         let landed_already = self.commits.contains(&attempt).then(|| "c0ffee".to_owned());
-        let facts = Facts { landed: landed_already, rewritten: false, tree: self.tree };
+        let facts = Facts { landed: landed_already, candidate: self.candidate };
         match recover(open, &facts) {
             Recovery::Finish { .. } => self.write(landed(&attempt)),
-            Recovery::Land(_) => self.land(&attempt),
             Recovery::Judge => {
-                let outcome = self.course.outcome.clone();
-                self.decide(&attempt, &outcome)
-            }
-            Recovery::BringBack => {
-                self.act(|world| world.tree = TreeIs::Result)?;
                 let outcome = self.course.outcome.clone();
                 self.decide(&attempt, &outcome)
             }
@@ -292,7 +244,6 @@ impl World {
                 }
                 self.roll_back(&attempt)
             }
-            Recovery::Ask { message } => panic!("nobody rewrote anything: {message}"),
         }
     }
 
@@ -306,7 +257,7 @@ impl World {
                 (None, Some(view)) if !was_crash(view) => return Some(()),
                 (None, _) => {
                     // The next attempt begins on whatever the last one left.
-                    self.tree = TreeIs::Base;
+                    self.candidate = CandidateIs::Lost;
                     self.attempt()?;
                 }
             }

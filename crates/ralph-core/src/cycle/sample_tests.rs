@@ -243,8 +243,6 @@ fn attempts() -> Vec<Record> {
     }
     records.extend([Record::Judged(full_verdict(false)), Record::Judged(full_verdict(true))]);
     records.extend([land_intent("a", Landing::Partial), full_landing()]);
-    records
-        .push(Record::Regated(Regating { commit: "c0ffee".into(), failed: vec!["test".into()] }));
     for (n, outcome) in (2..).zip(outcomes()) {
         let attempt = n.to_string();
         records.extend([start(&attempt, n, "t-1"), ended(&attempt, &outcome)]);
@@ -402,7 +400,12 @@ fn of_construct() -> Vec<Record> {
     }
     for commit in [Some("c0ffee".into()), None] {
         let (spec, subject) = (Some(spec.clone()), "ralph: s.md".into());
-        records.push(Record::SpecLanded(SpecLanded { spec, commit, subject }));
+        records.push(Record::SpecLanded(SpecLanded {
+            spec,
+            commit,
+            subject,
+            ..SpecLanded::default()
+        }));
     }
     let kept = Some("refs/ralph/r1/salvage".into());
     records.push(Record::SpecFailed(SpecFailed { spec, why: "no progress".into(), kept }));

@@ -130,7 +130,7 @@ fn the_simulated_backend_finds_the_task_in_every_format() {
 #[test]
 fn lists_that_grow_with_a_project_are_capped() {
     let many = |n: usize| (0..n).map(|i| format!("name-{i}-")).collect::<Vec<_>>();
-    let material = Material { completed: many(1000), dirty_files: many(1000), ..full() };
+    let material = Material { completed: many(1000), ..full() };
     let text = text(&material);
     assert!(text.contains("name-999-") && text.contains("name-0-"));
     assert!(text.contains("950 earlier ones") && text.contains("and 950 more"));

@@ -46,8 +46,6 @@ pub struct Material {
     pub skills: Vec<Skill>,
     /// What the operator wants the agent to know, each told once.
     pub operator_notes: Vec<String>,
-    /// Files with uncommitted edits of the user.
-    pub dirty_files: Vec<String>,
     /// Recent attempts of progress.md, oldest first.
     pub recent_attempts: Vec<Attempt>,
     /// Where the whole prompt will be written when something is left out.
@@ -74,7 +72,6 @@ impl Material {
             index_file: ".ralph/knowledge-index.md".to_owned(),
             skills: Vec::new(),
             operator_notes: Vec::new(),
-            dirty_files: Vec::new(),
             recent_attempts: Vec::new(),
             whole_file: ".ralph/context/whole-prompt.md".to_owned(),
         }

@@ -48,7 +48,6 @@ prop_compose! {
         m.gate_failures[0].excerpt = next();
         m.rejections[0].tried = next();
         m.operator_notes = vec![next()];
-        m.dirty_files = vec![next()];
         m.index = Some(next());
         m.skills[0].content = next();
         m.skills[0].name = next();

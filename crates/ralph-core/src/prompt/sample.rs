@@ -72,7 +72,6 @@ pub(super) fn full() -> Material {
             content: text("# Errors\n\nOne error type for each module."),
         }],
         operator_notes: vec![text("The samples are in `samples/`, not in `data/`.")],
-        dirty_files: vec![text("src/lib.rs")],
         recent_attempts: vec![Attempt {
             iteration: 2,
             tried: text("t-1a2b — Parse the header"),

@@ -22,7 +22,7 @@ const ENTRIES: usize = 10;
 const NAMES: usize = 50;
 
 /// The variables of every template, and what they hold.
-pub const VARIABLES: [(&str, &str); 20] = [
+pub const VARIABLES: [(&str, &str); 18] = [
     (
         "format",
         "the plan's format: `plan.jsonl`, `plan.json`, `progress.md`, `implementation.json`",
@@ -54,8 +54,6 @@ pub const VARIABLES: [(&str, &str); 20] = [
         "of an attempt that landed in part: `summary`, `left` (a list of `item`, `reason`)",
     ),
     ("operator_notes", "a list of texts"),
-    ("dirty_files", "files with the user's uncommitted edits, the first 50"),
-    ("dirty_more", "how many more there are"),
     ("recent_attempts", "of progress.md: a list of `iteration`, `tried`, `result`, `next`"),
     ("handoff_fields", "the fields of a handoff: a list of `name`, `shape`, `about`, `required`"),
 ];
@@ -88,8 +86,6 @@ pub(super) fn coding_values(material: &Material) -> Value {
         decisions => items(decisions),
         partial => partial(material.partial.as_ref()),
         operator_notes => items(&material.operator_notes),
-        dirty_files => material.dirty_files.iter().take(NAMES).map(|f| code(f)).collect::<Value>(),
-        dirty_more => material.dirty_files.len().saturating_sub(NAMES),
         recent_attempts => material.recent_attempts.iter().map(attempt).collect::<Value>(),
         handoff_fields => fields_in(&handoff::schema()),
     }

@@ -6,11 +6,13 @@ use ralph_core::backend::{Context, Event as Said, Money, Outcome, ToolStatus};
 use ralph_core::control::OperatorCommand;
 use ralph_core::cost_sum::CostSum;
 use ralph_core::cycle::{
-    AfterFailure, BackendEnd, Base, DiscardedAttempt, End, Entry, Event, EventKind, FailIntent,
-    Failure, FailureKind, GateEnd, GateStart, History, LandIntent, LandedAttempt, Landing, On,
-    Proof, Record, Remark, RunEnd, RunStart, Started, StreamedEvent, WaitTick, events_of,
+    AfterFailure, AttemptBase, BackendEnd, Candidate, DiscardedAttempt, End, Entry, Event,
+    EventKind, FailIntent, Failure, FailureKind, GateEnd, GateStart, History, LandIntent,
+    LandedAttempt, Landing, On, Proof, Record, Remark, RunEnd, RunStart, Started, StreamedEvent,
+    WaitTick, events_of,
 };
 use ralph_core::gate::{Ending, FailingNames, GateCheck, GateRuling, GateStanding, GateVerdict};
+use ralph_core::git_names::Oid;
 use ralph_core::needs::{Need, NeedKind};
 use ralph_core::plan::{Id, Task};
 use ralph_core::view::Tally;
@@ -125,7 +127,10 @@ impl<F: FnMut(Duration, &Event<'_>)> Stage<F> {
             log: Some(format!("build/ralph-logs/iter-{iteration}.log")),
             tasks: tally(done, 0),
         };
-        self.record(seconds, Record::AttemptStarted { started, base: Base::default() });
+        let commit = Oid::parse(&[b'0'; 40]).expect("forty digits");
+        let (keeper, attempt) = (started.run.clone(), started.attempt.clone());
+        let base = AttemptBase { keeper, attempt, commit };
+        self.record(seconds, Record::AttemptStarted { started, base });
     }
 
     fn ends(
@@ -145,7 +150,7 @@ impl<F: FnMut(Duration, &Event<'_>)> Stage<F> {
             summary: "Resize with the longer side as the measure".into(),
             ..BackendEnd::default()
         };
-        self.record(seconds, Record::BackendEnded { end, changes: Base::default() });
+        self.record(seconds, Record::BackendEnded { end, candidate: Candidate::default() });
     }
 
     fn gate(&mut self, seconds: f64, name: &str, on: On, passed: bool, took_ms: u64) {

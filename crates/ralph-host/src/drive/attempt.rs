@@ -4,23 +4,21 @@ use std::path::Path;
 use std::rc::Rc;
 
 use jiff::Timestamp;
-use ralph_core::config::{CommitScope, OnDirty};
 use ralph_core::cycle::{
-    BackendEnd, Base, Decision, End, Evidence, Failure, FailureKind, History, Record, Started,
-    forbidden, judge, ledger,
+    AttemptBase, BackendEnd, Candidate, Decision, End, Evidence, Failure, FailureKind, History,
+    Record, Started, forbidden, judge, ledger,
 };
 use ralph_core::format::{Format, progress};
 use ralph_core::plan::{Plan, Task};
 use ralph_core::view::Tally;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
+use super::commit::Hooked;
 use super::context::Preparation;
 use super::error::DriveError;
 use super::gating::{GateFindings, Gating};
 use super::session::Session;
-use super::working_tree::Hooked;
-use crate::git::{self, AttemptRef, Changes, Checkpoint, Target};
+use super::working_tree::CollectedWork;
 use crate::handoff_files;
 use crate::store::Durability;
 
@@ -29,8 +27,7 @@ pub(super) struct Begun {
     /// As the journal has it.
     pub(super) started: Started,
     pub(super) task: Task,
-    /// The tree as it was.
-    pub(super) base: Checkpoint,
+    pub(super) base: AttemptBase,
     pub(super) at: Timestamp,
 }
 
@@ -38,7 +35,7 @@ pub(super) struct Begun {
 pub(super) struct Ended {
     /// As the journal has it.
     pub(super) end: BackendEnd,
-    pub(super) changes: Changes,
+    pub(super) candidate: Candidate,
     /// What the gates found, once they have run; nothing after a crash.
     pub(super) gates: Option<Box<GateFindings>>,
     /// Why the work cannot be looked at.
@@ -79,7 +76,7 @@ impl Session<'_> {
         left && self.stop_signal().is_none() && !self.mailbox.has_spoken()
     }
 
-    /// The checkpoint, and the intent to run a backend.
+    /// The lane on its base, and the intent to run a backend.
     fn begin(
         &mut self,
         task: Task,
@@ -88,9 +85,7 @@ impl Session<'_> {
         let at = self.clock.now();
         let attempt = self.ids.ulid(at);
         let iteration = self.next_iteration()?;
-        let reference = AttemptRef { run: self.keeper(&task), attempt: attempt.clone() };
-        self.ready_lane(&reference.run)?;
-        let base = self.checkpoint(&reference)?;
+        let base = self.ready_lane(&self.keeper(&task), &attempt)?;
         let chosen = self.choice.at(backend);
         let stamp = at.strftime("%Y%m%d-%H%M%S");
         let started = Started {
@@ -106,8 +101,7 @@ impl Session<'_> {
             log: Some(format!("build/ralph-logs/ralph-{stamp}-build-{iteration}.log")),
             tasks: Tally::of(&*self.known_plan()?),
         };
-        let record =
-            Record::AttemptStarted { started: started.clone(), base: Base(to_value(&base)) };
+        let record = Record::AttemptStarted { started: started.clone(), base: base.clone() };
         self.record(record, Durability::Syncing)?;
         let now = self.clock.stamp();
         let ((_, text), syncing) = self.plan.change_when(
@@ -123,22 +117,22 @@ impl Session<'_> {
     pub(super) fn conclude(&mut self, begun: &Begun, mut ended: Ended) -> Result<(), DriveError> {
         if let Some(damage) = ended.damage.take() {
             let failure = Failure::new(FailureKind::Forbidden, damage);
-            return self.roll_back(begun, Some(&ended.changes), failure);
+            return self.roll_back(begun, Some(&ended.candidate), failure);
         }
         let mut hooks_changed_files = false;
         loop {
             match self.judge(begun, &ended) {
-                Decision::Gate => match self.gate(begun, &mut ended.changes)? {
+                Decision::Gate => match self.gate(begun, &ended.candidate)? {
                     Gating::Judged(findings) => ended.gates = Some(findings),
                     Gating::Unusable(end) => {
                         let failure = Failure::new(FailureKind::Interrupted, end.reason());
                         self.ending = Some(end);
-                        return self.roll_back(begun, Some(&ended.changes), failure);
+                        return self.roll_back(begun, Some(&ended.candidate), failure);
                     }
                     Gating::Stopped => {
                         let failure =
                             Failure::new(FailureKind::Interrupted, "the gates were ended");
-                        return self.roll_back(begun, Some(&ended.changes), failure);
+                        return self.roll_back(begun, Some(&ended.candidate), failure);
                     }
                 },
                 Decision::Land { landing, proof } => {
@@ -150,25 +144,27 @@ impl Session<'_> {
                         Hooked::Changed if hooks_changed_files => {
                             let said = "the hooks change files each time they run";
                             let failure = Failure::new(FailureKind::Hook, said);
-                            return self.roll_back(begun, Some(&ended.changes), failure);
+                            return self.roll_back(begun, Some(&ended.candidate), failure);
                         }
                         Hooked::Changed => {
                             hooks_changed_files = true;
-                            let (changes, damage) = self.collect(begun)?;
-                            if let Some(damage) = damage {
-                                let failure = Failure::new(FailureKind::Hook, damage);
-                                return self.roll_back(begun, Some(&ended.changes), failure);
+                            match self.collect_again(&begun.base)? {
+                                CollectedWork::Candidate(new) => ended.candidate = new,
+                                CollectedWork::Damaged(why) => {
+                                    let failure = Failure::new(FailureKind::Hook, why);
+                                    return self.roll_back(begun, Some(&ended.candidate), failure);
+                                }
                             }
-                            (ended.changes, ended.gates) = (changes, None);
-                            ended.end.changed = ended.changes.paths.len();
+                            ended.gates = None;
+                            ended.end.changed = ended.candidate.paths.len();
                         }
                         Hooked::Refused(failure) => {
-                            return self.roll_back(begun, Some(&ended.changes), failure);
+                            return self.roll_back(begun, Some(&ended.candidate), failure);
                         }
                     }
                 }
                 Decision::Fail(failure) => {
-                    return self.roll_back(begun, Some(&ended.changes), failure);
+                    return self.roll_back(begun, Some(&ended.candidate), failure);
                 }
                 Decision::Wait { until, reason } => {
                     return self.limit(begun, &ended, until, &reason);
@@ -177,7 +173,7 @@ impl Session<'_> {
                     let reason = ended.end.outcome.to_string();
                     let advice = ended.end.outcome.advice(&begun.started.backend);
                     let failure = Failure::new(FailureKind::Interrupted, reason.clone());
-                    self.roll_back(begun, Some(&ended.changes), failure)?;
+                    self.roll_back(begun, Some(&ended.candidate), failure)?;
                     self.ending = Some(End::Backend { reason, advice });
                     return Ok(());
                 }
@@ -186,11 +182,10 @@ impl Session<'_> {
     }
 
     fn judge(&self, begun: &Begun, ended: &Ended) -> Decision {
-        let paths = ended.changes.paths.iter().map(|change| change.path.to_string());
-        let mut forbidden = forbidden(paths, &begun.task);
-        forbidden.extend(ended.changes.nested.iter().map(|path| {
-            format!("{path} (a submodule: its changes are still there, ralph does not undo them)")
-        }));
+        let names = ended.candidate.names();
+        let mut forbidden = forbidden(names.into_iter(), &begun.task);
+        let nested = ended.candidate.nested.iter();
+        forbidden.extend(nested.map(|path| format!("{path} (a repository inside this one)")));
         judge(&Evidence {
             outcome: &ended.end.outcome,
             claim: &ended.end.claim,
@@ -207,36 +202,6 @@ impl Session<'_> {
         let text = crate::store::read(&self.plan.path)?.unwrap_or_default();
         let logged = logged_iterations(self.format, &String::from_utf8_lossy(&text));
         next_iteration(&self.history, self.project.root(), logged)
-    }
-
-    /// S0. Right after a landing that left nothing open, what it is like is known already.
-    fn checkpoint(&mut self, of: &AttemptRef) -> Result<Checkpoint, DriveError> {
-        if let Some((last, commit)) = self.settled.take()
-            && let Some(next) = self.work_tree().checkpoint_after(&last, &commit, of)?
-        {
-            return Ok(next);
-        }
-        let (on_dirty, target) = match self.lane {
-            Some(_) => (git::OnDirty::Snapshot, Target::Head),
-            None => (self.on_dirty(), self.target()),
-        };
-        Ok(self.work_tree().checkpoint(of, on_dirty, target)?)
-    }
-
-    fn on_dirty(&self) -> git::OnDirty {
-        match self.config.on_dirty {
-            OnDirty::Snapshot => git::OnDirty::Snapshot,
-            OnDirty::Commit => git::OnDirty::Commit,
-            OnDirty::Refuse => git::OnDirty::Refuse,
-        }
-    }
-
-    /// Where the work of an attempt goes.
-    fn target(&self) -> Target {
-        match self.scope() {
-            CommitScope::Task => Target::Head,
-            CommitScope::Spec => Target::Spec,
-        }
     }
 }
 
@@ -274,14 +239,4 @@ pub(super) fn max_retries(task: &Task, configured: u32) -> u32 {
 /// A value for the journal. Ours always can be written.
 pub(super) fn to_value(value: &impl Serialize) -> serde_json::Value {
     serde_json::to_value(value).unwrap_or_default()
-}
-
-/// A value from the journal.
-pub(super) fn from_value<T: DeserializeOwned>(base: &Base, what: &str) -> Result<T, DriveError> {
-    serde_json::from_value(base.0.clone()).map_err(|e| DriveError::Ask {
-        message: format!("the journal's {what} cannot be read: {e}"),
-        hint: "it was written by another version of ralph: finish the run with that one, or \
-               `ralph recover --forget` goes on without it"
-            .into(),
-    })
 }

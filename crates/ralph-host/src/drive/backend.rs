@@ -6,10 +6,10 @@ use ralph_core::backend::{Outcome, Session as Talk, cost, system_in_prompt};
 use ralph_core::claim::{self, Claim, Reply, Said};
 use ralph_core::config::StageName;
 use ralph_core::control::Doing;
-use ralph_core::cycle::{BackendEnd, Base, Record, Remark};
+use ralph_core::cycle::{BackendEnd, Candidate, Record, Remark};
 use ralph_core::handoff;
 use ralph_core::limits::{Decision, Monitor};
-use ralph_core::plan::Plan;
+use ralph_core::plan::{MAX_AMENDMENTS, Plan};
 use ralph_core::text::{clip, one_line};
 
 use super::attempt::{Begun, Ended, to_value};
@@ -18,7 +18,7 @@ use super::error::DriveError;
 use super::material::Told;
 use super::session::Session;
 use super::terms::{Terms, run_limits, variables, window};
-use super::working_tree::RunLane;
+use super::working_tree::CollectedWork;
 use crate::backends::{Call, Heard, OnCompact, RunReport};
 use crate::crash;
 use crate::proc::Bounds;
@@ -56,7 +56,7 @@ impl Session<'_> {
         limits.timeout = begun.task.timeout_ms.map(Duration::from_millis).or(limits.timeout);
         let mut monitor = Monitor::knowing(limits, self.windows.clone()).priced(prices.clone());
         let before = self.plan.watch()?;
-        self.keep_ledger(&[]);
+        self.keep_ledger()?;
         self.let_in()?;
         let ask = Ask { prompt, system, session: Talk::New };
         let asked = self.ask(begun, backend, ask, &mut monitor)?;
@@ -83,17 +83,21 @@ impl Session<'_> {
         }
         self.learn_windows(monitor.windows());
         crash::point();
-        self.guard_plan(&before, begun.started.iteration)?;
+        self.restore_ledger(&[], "the backend", MAX_AMENDMENTS)?;
         crash::point();
-        self.restore_ledger(&[], "the backend")?;
+        self.guard_plan(&before, begun.started.iteration)?;
         self.tell_left_out(&[], "the backend")?;
+        self.check_git_settings()?;
         crash::point();
         self.note_added_tasks(begun, plan)?;
-        let (changes, damage) = self.collect(begun)?;
+        let (candidate, damage) = match self.collect(&begun.base)? {
+            CollectedWork::Candidate(candidate) => (candidate, None),
+            CollectedWork::Damaged(why) => (Candidate::default(), Some(why)),
+        };
         let (handoff, handoff_bytes) =
-            self.keep_handoff(begun, &reply, &changes, &report.outcome)?;
-        let changed = changes.paths.len();
-        self.last_changed = changes.paths.iter().map(|one| one.path.to_string()).collect();
+            self.keep_handoff(begun, &reply, &candidate, &report.outcome)?;
+        let changed = candidate.paths.len();
+        self.last_changed = candidate.names();
         let end = BackendEnd {
             attempt: begun.started.attempt.clone(),
             outcome: report.outcome.clone(),
@@ -109,9 +113,9 @@ impl Session<'_> {
             handoff_bytes,
             took_ms: u64::try_from(report.finished.elapsed.as_millis()).unwrap_or(u64::MAX),
         };
-        let record = Record::BackendEnded { end: end.clone(), changes: Base(to_value(&changes)) };
+        let record = Record::BackendEnded { end: end.clone(), candidate: candidate.clone() };
         self.record(record, Durability::Syncing)?;
-        Ok(Ended { end, changes, gates: None, damage, message: None })
+        Ok(Ended { end, candidate, gates: None, damage, message: None })
     }
 
     /// One run of the backend.
@@ -130,8 +134,8 @@ impl Session<'_> {
         let terms = terms.with_tools(&self.config, &root, &self.plan.path, &env)?;
         let (cwd, surroundings) = (self.work_root(), self.surroundings());
         let mut ear = ear!(self);
-        let Self { choice, runner, repo, lane, .. } = self;
-        let repo = lane.as_ref().map_or(&*repo, RunLane::repo);
+        let Self { choice, runner, work: run_lane, .. } = self;
+        let repo = run_lane.repo();
         let chosen = choice.at(backend);
         let call = Call {
             driver: &*chosen.driver,

@@ -7,8 +7,9 @@
 //! ```
 //!
 //! Whatever such an agent writes is undone, and told: the plan goes back to its text, the tree to the
-//! checkpoint (what was there is kept under a ref). Only files of the ledger that the role may write
-//! stay, and whoever asked checks those. A crash in between is recovered like that of an attempt.
+//! checkpoint (what was there is kept under a ref). Only files of the ledger that the role may write are
+//! read from the lane first; whoever asked checks them and writes them into the ledger. A crash in between
+//! is recovered like that of an attempt.
 //!
 //! An answer that cannot be used is asked for once more: in the same session where the backend can, or
 //! anew with the reason. So is one whose agent died, where the consultation wants that; nobody is
@@ -16,24 +17,22 @@
 //! asked again. Nobody is started when the money is used up ([`super::cost_guard`]).
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use ralph_core::answer::UnusableAnswer;
 use ralph_core::backend::Outcome;
 use ralph_core::config::Dollars;
-use ralph_core::cycle::{Answered, Asked, Base, Consulting, Record, Remark, TreeRestored};
+use ralph_core::cycle::{Answered, Asked, AttemptBase, Consulting, Record, Remark, TreeRestored};
 use serde_json::Value;
 
 use super::ask::{Asking, Ended, Talk, ask_all};
-use super::attempt::{from_value, to_value};
 use super::control::ear;
 use super::cost_guard::{CostGuard, EndedCalls};
 use super::error::DriveError;
+use super::ledger_guard::WrittenFiles;
 use super::session::{ATTEMPT_VARIABLE, Session, stage_choice};
 use super::terms::{RoleTerms, Terms, run_limits};
-use super::workspace::Workplace;
+use super::working_tree::CollectedWork;
 use crate::crash;
-use crate::git::{AttemptRef, Checkpoint, OnDirty, Target};
 use crate::redaction::put_log;
 use crate::store::Durability;
 
@@ -79,12 +78,14 @@ pub(super) struct Consultation<'q> {
 }
 
 /// What came of a consultation.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Consulted {
     /// The answers, in the order of the questions.
     pub(super) answers: Vec<Answer>,
     /// Paths that somebody changed, and that were put back.
     pub(super) undone: Vec<String>,
+    /// Files that the role may write, as it left them in the lane. Nobody has checked them.
+    pub(super) written: WrittenFiles,
 }
 
 impl Answer {
@@ -142,52 +143,31 @@ impl Session<'_> {
         &mut self,
         consultation: &Consultation<'_>,
     ) -> Result<Option<Consulted>, DriveError> {
-        self.consult_in(consultation, Workplace::Shared)
-    }
-
-    /// Ask, each agent in the tree of the project or in one of its own.
-    pub(super) fn consult_in(
-        &mut self,
-        consultation: &Consultation<'_>,
-        workplace: Workplace,
-    ) -> Result<Option<Consulted>, DriveError> {
         let id = self.ids.ulid(self.clock.now());
-        let of = AttemptRef { run: self.run.clone(), attempt: id.clone() };
-        self.settled = None;
-        self.ready_lane(&self.current_keeper())?;
-        let base = self.work_tree().checkpoint(&of, OnDirty::Snapshot, Target::Head)?;
+        let base = self.ready_lane(&self.current_keeper(), &id)?;
         let iteration = self.next_iteration()?;
         let consulting = Consulting {
             id: id.clone(),
             run: self.run.clone(),
             role: consultation.role.to_owned(),
             iteration,
-            base: Base(to_value(&base)),
         };
         self.record(Record::Consulting(consulting), Durability::Synced)?;
         let before = self.plan.watch()?;
-        self.keep_ledger(consultation.may_write);
+        self.keep_ledger()?;
         self.let_in()?;
-        let own = match workplace {
-            Workplace::Shared => None,
-            Workplace::Own if self.lane.is_some() => None,
-            Workplace::Own => self.workspaces(&base, &id, consultation.questions.len())?,
-        };
         crash::point();
-        let places = own.as_ref().map(|own| own.places.as_slice()).unwrap_or_default();
-        let answers = self.ask_until_answered(consultation, &id, places);
+        let answers = self.ask_until_answered(consultation, &id);
         crash::point();
-        if let Some(own) = own {
-            self.leave(own);
-        }
         // Also when asking failed: nothing may stay that nobody looked at.
+        let written = self.written_files(consultation.may_write);
+        self.restore_ledger(consultation.may_write, consultation.role, 0)?;
         self.keep_plan(&before, consultation.role)?;
-        self.restore_ledger(consultation.may_write, consultation.role)?;
         self.tell_left_out(consultation.may_write, consultation.role)?;
-        self.read_back(consultation.may_write)?;
+        self.check_git_settings()?;
         let undone = self.put_back(&base, consultation.role)?;
         self.record(Record::Consulted { id }, Durability::Eventual)?;
-        Ok(answers?.map(|answers| Consulted { answers, undone }))
+        Ok(answers?.map(|answers| Consulted { answers, undone, written }))
     }
 
     /// Ask somebody whose help is not needed: what cannot be asked is told, and the loop goes on with no
@@ -199,7 +179,7 @@ impl Session<'_> {
         match self.consult(consultation) {
             Err(error @ (DriveError::Choice(_) | DriveError::Proc(_) | DriveError::Ask { .. })) => {
                 self.warn(&format!("{} cannot be asked: {error}", consultation.role));
-                Ok(Some(Consulted { answers: Vec::new(), undone: Vec::new() }))
+                Ok(Some(Consulted::default()))
             }
             other => other,
         }
@@ -210,7 +190,6 @@ impl Session<'_> {
         &mut self,
         consultation: &Consultation<'_>,
         id: &str,
-        places: &[PathBuf],
     ) -> Result<Option<Vec<Answer>>, DriveError> {
         let (root, shared) = (self.project.root().to_owned(), self.work_root());
         let mut choice =
@@ -248,7 +227,7 @@ impl Session<'_> {
                     number,
                     question,
                     log: log_name(&stamp, consultation, question, id),
-                    place: places.get(number).map_or(&shared, PathBuf::as_path),
+                    place: &shared,
                 })
                 .collect();
             for one in &asking {
@@ -329,17 +308,23 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// The tree as it was. Returns what had been changed.
-    fn put_back(&mut self, base: &Checkpoint, role: &str) -> Result<Vec<String>, DriveError> {
-        let changes = self.work_tree().collect(base)?;
-        if changes.is_empty() {
-            self.work_tree().forget(base);
-            return Ok(Vec::new());
+    /// What such an agent changed is kept under a ref; the next use of the lane puts it back. Returns
+    /// the paths.
+    fn put_back(&mut self, base: &AttemptBase, role: &str) -> Result<Vec<String>, DriveError> {
+        let candidate = match self.collect(base)? {
+            CollectedWork::Candidate(candidate) => candidate,
+            CollectedWork::Damaged(why) => {
+                self.warn(&format!("{role} may change nothing: {why}; the lane is made anew"));
+                return Ok(vec![".".to_owned()]);
+            }
+        };
+        let mut paths = candidate.names();
+        paths.extend(candidate.nested.iter().map(ToString::to_string));
+        if paths.is_empty() {
+            return Ok(paths);
         }
-        let paths: Vec<String> =
-            changes.paths.iter().map(|change| change.path.to_string()).collect();
-        let rolled = self.discard_work(base, Some(&changes))?;
-        let kept = rolled.salvage.as_ref().map_or_else(String::new, |salvage| {
+        let salvage = self.discard_work(base, Some(&candidate))?;
+        let kept = salvage.map_or_else(String::new, |salvage| {
             format!("; `ralph salvage diff {}` shows it", salvage.of.attempt)
         });
         self.warn(&format!(
@@ -351,15 +336,12 @@ impl Session<'_> {
         Ok(restored.paths)
     }
 
-    /// A consultation that a crash interrupted: the tree goes back, nothing else came of it.
+    /// A consultation that a crash interrupted: the lane is put back at its next use, and nothing else came
+    /// of it.
     pub(super) fn recover_consultation(&mut self) -> Result<(), DriveError> {
         let Some(open) = self.history.consulting.clone() else { return Ok(()) };
-        let base: Checkpoint = from_value(&open.base, "checkpoint")?;
-        self.repo.remove_own_locks(&base.of.run);
-        self.leave_all(&open.id);
-        self.put_back(&base, &open.role)?;
         self.record(Record::Consulted { id: open.id }, Durability::Synced)?;
-        self.recovered(&format!("{} was interrupted; the tree is as before", open.role))
+        self.recovered(&format!("{} was interrupted; it changed nothing", open.role))
     }
 
     /// Tell and write down that something in the ledger was put back.

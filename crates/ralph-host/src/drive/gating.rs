@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::control::Doing;
-use ralph_core::cycle::{End, GateEnd, GateStart, On, Record, Started};
+use ralph_core::cycle::{Candidate, End, GateEnd, GateStart, On, Record, Started};
 use ralph_core::doctor;
 use ralph_core::gate::judges::{FileChange, JudgeChange, JudgeNames, judge_changes};
 use ralph_core::gate::{self, Baselines, Gate, GateRunResult, GateVerdict};
@@ -15,7 +15,7 @@ use super::preflight::gate_advice;
 use super::session::Session;
 use crate::crash;
 use crate::gates::{GateError, GateNews, GateRun, run_gate, write_report};
-use crate::git::{Changes, GateEffects};
+use crate::git::RepoPath;
 use crate::proc::Bounds;
 use crate::store::Durability;
 
@@ -38,8 +38,6 @@ pub(super) struct GateFindings {
     pub(super) verdict: GateVerdict,
     /// What is known of the base of the next attempt, should this one land.
     pub(super) next_base: Baselines,
-    /// What the gates did to the tree.
-    pub(super) effects: GateEffects,
 }
 
 impl Session<'_> {
@@ -47,30 +45,22 @@ impl Session<'_> {
     pub(super) fn gate(
         &mut self,
         begun: &Begun,
-        changes: &mut Changes,
+        candidate: &Candidate,
     ) -> Result<Gating, DriveError> {
-        self.ready_for_gates(changes)?;
+        self.ready_for_gates(candidate)?;
         let logs = self.gate_logs(begun, On::Result);
         let (gates, root) = (self.gates.clone(), self.work_root());
         let Some(runs) = self.run_all(&gates, &logs, On::Result, &root)? else {
             return Ok(Gating::Stopped);
         };
-        let effects = match &self.lane {
-            Some(work) => work.repo().put_back_to_index(&begun.base)?,
-            None => self.repo.after_gates(&begun.base, changes)?,
-        };
-        if self.lane.is_some() && !effects.changed.is_empty() {
-            let names: Vec<String> = effects.changed.iter().map(ToString::to_string).collect();
-            self.warn(&format!("gates changed files, which were put back: {}", names.join(", ")));
-        }
-        if !effects.removed.is_empty() {
-            let names: Vec<String> = effects.removed.iter().map(ToString::to_string).collect();
-            self.warn(&format!("gates made new files, which were removed: {}", names.join(", ")));
-        }
-        if !self.look_at_base(begun, changes, &runs)? {
+        self.work.lane.remove_submodule_repositories()?;
+        let traces = self.work_tree().put_back_to_index()?;
+        self.tell_traces("gates changed files, which were put back", &traces.changed);
+        self.tell_traces("gates made new files, which were removed", &traces.added);
+        if !self.look_at_base(begun, &runs)? {
             return Ok(Gating::Stopped);
         }
-        let judges = self.changed_judges(begun, changes);
+        let judges = self.changed_judges(begun, candidate);
         let attempt = &begun.started.attempt;
         let mut verdict = gate::judge(attempt, &runs, &self.baselines, judges, self.config.judges);
         let iteration = begun.started.iteration.into();
@@ -84,7 +74,7 @@ impl Session<'_> {
             Some(end) => Gating::Unusable(end),
             None => {
                 let next_base = Baselines::of_landed(&runs);
-                Gating::Judged(Box::new(GateFindings { verdict, next_base, effects }))
+                Gating::Judged(Box::new(GateFindings { verdict, next_base }))
             }
         })
     }
@@ -100,12 +90,7 @@ impl Session<'_> {
 
     /// Run the gates that are red now and unknown at the base there once. Returns whether nobody wanted
     /// an end first.
-    fn look_at_base(
-        &mut self,
-        begun: &Begun,
-        changes: &Changes,
-        runs: &[GateRunResult],
-    ) -> Result<bool, DriveError> {
+    fn look_at_base(&mut self, begun: &Begun, runs: &[GateRunResult]) -> Result<bool, DriveError> {
         let wanted: Vec<Gate> = self
             .baselines
             .wanted(runs)
@@ -115,18 +100,29 @@ impl Session<'_> {
         if wanted.is_empty() {
             return Ok(true);
         }
+        let candidate = self.work_tree().set_candidate_aside(&begun.base)?;
         crash::point();
-        let on_base = self.work_tree().restore_base(&begun.base, changes)?;
+        self.work_tree().check_out_tree(begun.base.commit.as_str())?;
+        self.write_private_repository()?;
         crash::point();
         let logs = self.gate_logs(begun, On::Base);
         let root = self.work_root();
         let ran = self.run_all(&wanted, &logs, On::Base, &root);
         crash::point();
-        self.work_tree().reapply(&begun.base, &on_base)?;
+        self.work.lane.remove_submodule_repositories()?;
+        self.work_tree().check_out_tree(candidate.as_str())?;
         crash::point();
+        self.work_tree().forget_candidate(&begun.base)?;
         let Some(ran) = ran? else { return Ok(false) };
         ran.iter().for_each(|run| self.baselines.record(run));
         Ok(true)
+    }
+
+    fn tell_traces(&mut self, what: &str, paths: &[RepoPath]) {
+        if !paths.is_empty() {
+            let names: Vec<String> = paths.iter().map(ToString::to_string).collect();
+            self.warn(&format!("{what}: {}", names.join(", ")));
+        }
     }
 
     /// How the paths of the logs begin: one directory for all attempts, not one for each.
@@ -196,9 +192,9 @@ impl Session<'_> {
     }
 
     /// Tests, manifests and the like that the attempt changed.
-    fn changed_judges(&mut self, begun: &Begun, changes: &Changes) -> Vec<JudgeChange> {
+    fn changed_judges(&mut self, begun: &Begun, candidate: &Candidate) -> Vec<JudgeChange> {
         let names = JudgeNames::of_gates(&self.gates);
-        let paths: Vec<_> = changes
+        let paths: Vec<_> = candidate
             .paths
             .iter()
             .filter(|change| names.may_judge(&change.path.to_string()))
@@ -207,7 +203,7 @@ impl Session<'_> {
         if paths.is_empty() {
             return Vec::new();
         }
-        let before = match self.work_tree().texts_before(&begun.base, &paths) {
+        let before = match self.work_tree().texts_at(begun.base.commit.as_str(), &paths) {
             Ok(texts) => texts,
             Err(e) => {
                 self.warn(&format!("changed tests are not compared: {e}"));

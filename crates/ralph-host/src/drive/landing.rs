@@ -4,20 +4,21 @@ use jiff::tz::TimeZone;
 use ralph_core::config::CommitScope;
 use ralph_core::cycle::ledger::{self, Defeat, Note};
 use ralph_core::cycle::{
-    AfterFailure, DiscardedAttempt, FailIntent, Failure, FailureKind, LandIntent, LandedAttempt,
-    Landing, Proof, Record,
+    AfterFailure, AttemptBase, Candidate, DiscardedAttempt, FailIntent, Failure, FailureKind,
+    LandIntent, LandedAttempt, Landing, Proof, Record,
 };
 use ralph_core::format::jsonl::fresh_issue_id;
 use ralph_core::plan::Id;
 use ralph_core::view::Tally;
 
 use super::attempt::{Begun, Ended, max_retries};
+use super::commit::CommitTrouble;
 use super::error::DriveError;
 use super::memory::FAILURE_CONTEXT;
 use super::session::Session;
-use super::working_tree::CommitTrouble;
+use super::specs::scope_of_keeper;
 use crate::crash;
-use crate::git::{Changes, CommitMessage, GateEffects, LandError, RepoPath, RolledBack};
+use crate::git::{CommitMessage, LandError};
 use crate::handoff_files;
 use crate::redaction::{put_log, redactor};
 use crate::store::Durability;
@@ -52,14 +53,10 @@ impl Session<'_> {
     ) -> Result<(), DriveError> {
         let (before, after) = self.write_landing(begun, Some(ended), intent)?;
         crash::point();
-        let committed = match self.lane.is_some() || self.config.auto_commit {
-            true => self.commit(begun, ended, intent),
-            false => Ok(None),
-        };
-        match committed {
+        match self.commit(begun, ended, intent) {
             Ok(commit) => {
                 crash::point();
-                self.landed(begun, ended, intent, commit)
+                self.landed(begun, ended, commit)
             }
             Err(CommitTrouble::Failed(error)) => Err(error),
             Err(CommitTrouble::Refused(refusal)) => {
@@ -68,7 +65,7 @@ impl Session<'_> {
                 self.plan.put_back(&before, &after, |plan, text| {
                     ledger::undo(plan, text, &intent.task, &now)
                 })?;
-                self.roll_back(begun, Some(&ended.changes), failure)
+                self.roll_back(begun, Some(&ended.candidate), failure)
             }
         }
     }
@@ -113,16 +110,9 @@ impl Session<'_> {
         intent: &LandIntent,
     ) -> Result<Option<String>, CommitTrouble> {
         let message = self.commit_message(begun, intent.landing, &intent.summary);
-        if self.lane.is_some() {
-            let text = ended.message.clone();
-            let text = text.unwrap_or_else(|| message.of_attempt(&begun.started.attempt));
-            return self.commit_in_lane(begun, text);
-        }
-        match self.work_tree().land(&begun.base, &ended.changes, &message) {
-            Ok(landed) => Ok(Some(landed.commit.to_string())),
-            Err(LandError::Nothing) => Ok(None),
-            Err(e) => Err(e.into()),
-        }
+        let text = ended.message.clone();
+        let text = text.unwrap_or_else(|| message.of_attempt(&begun.started.attempt));
+        self.commit_in_lane(begun, text)
     }
 
     /// The message of an attempt's commit.
@@ -178,42 +168,33 @@ impl Session<'_> {
         &mut self,
         begun: &Begun,
         ended: &Ended,
-        intent: &LandIntent,
         commit: Option<String>,
     ) -> Result<(), DriveError> {
-        let mut remarks = remarks_on(&ended.changes);
-        let proven = matches!(intent.proof, Proof::Proven | Proof::ProvenExceptOld(_));
-        if !begun.base.dirty.is_empty() && proven {
-            remarks.push("proven with your uncommitted changes present".into());
-        }
+        let unread = ended.candidate.unread.iter();
+        let remarks = unread.map(|said| format!("git could not read a file: {said}")).collect();
         let landed = LandedAttempt {
             attempt: begun.started.attempt.clone(),
             commit: commit.clone(),
             remarks,
             tasks: Tally::of(&*self.known_plan()?),
-            ..self.arriving(&ended.changes)?
+            ..self.arriving(&begun.base, &ended.candidate)?
         };
         self.record(Record::Landed(landed), Durability::Eventual)?;
-        self.work_tree().forget(&begun.base);
         let findings = ended.gates.as_ref();
-        let as_gated = findings.is_some_and(|found| found.effects == GateEffects::default());
-        self.settled = commit
-            .clone()
-            .filter(|_| as_gated && self.lane.is_none())
-            .map(|c| (begun.base.clone(), c));
         self.baselines = findings.map(|found| found.next_base.clone()).unwrap_or_default();
-        self.regate(begun, commit.as_deref())?;
         self.land_finished_specs()?;
-        self.arrive().map(drop)
+        self.arrive()
     }
 
     /// What an arrival needs to know about a landing on the tip.
-    pub(super) fn arriving(&self, changes: &Changes) -> Result<LandedAttempt, DriveError> {
-        let Some(work) = &self.lane else { return Ok(LandedAttempt::default()) };
-        let on_spec = self.scope() == CommitScope::Spec;
-        let mut paths: Vec<String> =
-            changes.paths.iter().map(|change| change.path.to_string()).collect();
-        paths.extend(work.ledger.open_run().files());
+    pub(super) fn arriving(
+        &self,
+        base: &AttemptBase,
+        candidate: &Candidate,
+    ) -> Result<LandedAttempt, DriveError> {
+        let on_spec = scope_of_keeper(&base.keeper) == CommitScope::Spec;
+        let mut paths = candidate.names();
+        paths.extend(self.work.ledger.open_run().files());
         Ok(LandedAttempt {
             on_spec,
             paths,
@@ -226,7 +207,7 @@ impl Session<'_> {
     pub(super) fn roll_back(
         &mut self,
         begun: &Begun,
-        changes: Option<&Changes>,
+        candidate: Option<&Candidate>,
         failure: Failure,
     ) -> Result<(), DriveError> {
         let retries = begun.started.retries + u32::from(failure.kind.counts());
@@ -235,17 +216,17 @@ impl Session<'_> {
         let failure = Failure { message: redactor().hide(&failure.message), ..failure };
         let intent = FailIntent { attempt, failure, retries };
         self.record(Record::FailIntent(intent.clone()), Durability::Synced)?;
-        self.roll_back_now(begun, changes, &intent)
+        self.roll_back_now(begun, candidate, &intent)
     }
 
     /// The roll-back after its intent; a recovery begins here.
     pub(super) fn roll_back_now(
         &mut self,
         begun: &Begun,
-        changes: Option<&Changes>,
+        candidate: Option<&Candidate>,
         intent: &FailIntent,
     ) -> Result<(), DriveError> {
-        let rolled = self.discard_work(&begun.base, changes)?;
+        let salvage = self.discard_work(&begun.base, candidate)?;
         crash::point();
         self.unland(begun, &intent.failure)?;
         let max = max_retries(&begun.task, self.config.max_retries);
@@ -267,7 +248,7 @@ impl Session<'_> {
         if failure.kind.counts() {
             self.write_failure_context(begun, intent)?;
         }
-        let salvage = rolled.salvage.as_ref().map(|kept| kept.name.clone());
+        let salvage = salvage.map(|kept| kept.name);
         let blocked = matches!(failure.kind, FailureKind::Blocked | FailureKind::Conflict);
         let then = stopped.unwrap_or(match !blocked && retries <= max {
             true => AfterFailure::Retry(max.saturating_sub(retries) + 1),
@@ -279,9 +260,7 @@ impl Session<'_> {
             then,
             tasks: Tally::of(&*self.known_plan()?),
         };
-        self.record(Record::RolledBack(discarded), Durability::Eventual)?;
-        self.tell_rolled_back(&rolled);
-        Ok(())
+        self.record(Record::RolledBack(discarded), Durability::Eventual)
     }
 
     /// Why the attempt failed, for people and for the context agent. What was written about the task
@@ -316,60 +295,12 @@ impl Session<'_> {
         self.log_undone(begun, &why.message)
     }
 
-    fn tell_rolled_back(&mut self, rolled: &RolledBack) {
-        if let (Some(kept), false) = (&rolled.salvage, rolled.changed_later.is_empty()) {
-            let (paths, name) = (list(&rolled.changed_later), &kept.of.attempt);
-            self.warn(&format!(
-                "changed after the backend had ended, and put back with its work: {paths}; \
-                 `ralph salvage restore {name}` brings it back"
-            ));
-        }
-        if !rolled.differences.is_empty() {
-            let paths = list(&rolled.differences);
-            self.warn(&format!("not as before the attempt, and left alone: {paths}"));
-        }
-    }
-
     /// An id for the issue that may take the place of a failed task.
     fn fresh_issue(&mut self) -> Result<Id, DriveError> {
         let plan = self.read_plan()?.plan;
         let ids = &mut self.ids;
         Ok(fresh_issue_id(&|id| plan.knows(id), &mut || ids.word(4)))
     }
-}
-
-/// What a person should know about what a backend did, beside its work.
-fn remarks_on(changes: &Changes) -> Vec<String> {
-    let mut remarks = Vec::new();
-    let moved = &changes.moved;
-    if !moved.commits.is_empty() {
-        remarks.push(format!(
-            "the backend made {} of its own, kept as {}",
-            ralph_core::words::count(moved.commits.len(), "commit"),
-            moved.kept.join(", ")
-        ));
-    }
-    if let Some(head) = &moved.head {
-        remarks.push(format!("the backend had moved HEAD to {head}; it was put back"));
-    }
-    if moved.stashed {
-        remarks.push("the backend made a stash, which is still there".into());
-    }
-    if let Some(operation) = moved.unfinished {
-        remarks.push(format!("the backend left a {operation} unfinished; it was forgotten"));
-    }
-    if !changes.older.is_empty() {
-        remarks.push(format!(
-            "not committed, because older than the attempt: {}",
-            list(&changes.older)
-        ));
-    }
-    remarks.extend(changes.unread.iter().map(|said| format!("git could not read a file: {said}")));
-    remarks
-}
-
-fn list(paths: &[RepoPath]) -> String {
-    paths.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Times as the plan shows them.

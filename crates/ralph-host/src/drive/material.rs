@@ -63,7 +63,6 @@ impl Session<'_> {
         prepared: Option<&str>,
         backend: usize,
     ) -> Result<Told, DriveError> {
-        let dirty = begun.base.dirty.iter().map(|dirty| dirty.path.to_string()).collect();
         let source = PromptSource {
             root: self.project.root(),
             index: self.project.ledger_root(MARKDOWN_FILE),
@@ -73,11 +72,11 @@ impl Session<'_> {
             history: &self.history,
         };
         if let Some(prepared) = prepared {
-            let prompt = source.complete(&begun.task, plan, text, dirty, prepared)?;
+            let prompt = source.complete(&begun.task, plan, text, prepared)?;
             return Ok(Told { prompt, system: None });
         }
         let can = self.choice.at(backend).driver.supports();
-        let made = source.make(&begun.task, plan, text, dirty, can)?;
+        let made = source.make(&begun.task, plan, text, can)?;
         for warning in &made.warnings {
             self.warn(warning);
         }
@@ -109,10 +108,9 @@ impl PromptSource<'_> {
         task: &Task,
         plan: &Plan,
         text: &str,
-        dirty_files: Vec<String>,
         can: Supports,
     ) -> Result<Made, DriveError> {
-        let mut material = self.material(task, plan, text, dirty_files);
+        let mut material = self.material(task, plan, text);
         let mut warnings = self.add_memory(task, &mut material);
         let memory = &self.config.memory;
         let budget = match self.config.mode {
@@ -134,22 +132,20 @@ impl PromptSource<'_> {
         task: &Task,
         plan: &Plan,
         text: &str,
-        dirty_files: Vec<String>,
         prepared: &str,
     ) -> Result<String, DriveError> {
-        let material = self.material(task, plan, text, dirty_files);
+        let material = self.material(task, plan, text);
         let templates = prompt_files::templates(self.root)?.value;
         ralph_core::prompt::prepared(&material, &templates, prepared)
             .map_err(|e| DriveError::Prompt(e.to_string()))
     }
 
-    fn material(&self, task: &Task, plan: &Plan, text: &str, dirty_files: Vec<String>) -> Material {
+    fn material(&self, task: &Task, plan: &Plan, text: &str) -> Material {
         let mut material = Material::new(plan.format, self.plan.to_owned(), task.clone());
         material.mode = self.config.mode;
         material.spec = spec_of(plan, task, text);
         material.completed = completed(plan, task);
         material.gates = self.gates.to_vec();
-        material.dirty_files = dirty_files;
         material.operator_notes = self.history.notes_for_prompt().to_vec();
         if plan.format == Format::Progress {
             material.recent_attempts =

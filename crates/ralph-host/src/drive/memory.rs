@@ -3,7 +3,7 @@
 use ralph_core::backend::Outcome;
 use ralph_core::claim::{Claim, Reply};
 use ralph_core::config::Mode;
-use ralph_core::cycle::{PlanAmended, Record, Started};
+use ralph_core::cycle::{Candidate, ChangedPath, PathChange, PlanAmended, Record, Started};
 use ralph_core::format::codec;
 use ralph_core::handoff::{self, FileTouched, Handoff};
 use ralph_core::memory::amendment_lines;
@@ -14,7 +14,6 @@ use super::attempt::{Begun, Ended};
 use super::error::DriveError;
 use super::material::PromptSource;
 use super::session::Session;
-use crate::git::{Change, ChangeKind, Changes};
 use crate::redaction::put_log;
 use crate::store::{Durability, add_to_view, drop_view, put_view};
 use crate::{handoff_files, prompt_files};
@@ -59,13 +58,13 @@ impl Session<'_> {
         &mut self,
         begun: &Begun,
         reply: &Reply,
-        changes: &Changes,
+        candidate: &Candidate,
         outcome: &Outcome,
     ) -> Result<(Option<String>, u64), DriveError> {
         if matches!(outcome, Outcome::RateLimit { .. } | Outcome::Cancelled) {
             return Ok((None, 0));
         }
-        let (task, files) = (&begun.task.id, changes.paths.iter().map(touched).collect());
+        let (task, files) = (&begun.task.id, candidate.paths.iter().map(touched).collect());
         let kept: Handoff = match &reply.handoff {
             Some(handoff) => handoff::with_enough_words(handoff.clone(), task, files),
             None if reply.claim != Claim::None => handoff::told_in_prose(task, files, &reply.prose),
@@ -150,11 +149,10 @@ impl Session<'_> {
     }
 }
 
-fn touched(change: &Change) -> FileTouched {
-    let action = match change.kind {
-        ChangeKind::Added => "created",
-        ChangeKind::Deleted => "deleted",
-        ChangeKind::Modified | ChangeKind::TypeChanged | ChangeKind::Written => "modified",
+fn touched(changed: &ChangedPath) -> FileTouched {
+    let action = match changed.change {
+        PathChange::Deleted => "deleted",
+        PathChange::Written => "modified",
     };
-    FileTouched { path: change.path.to_string(), action: action.into() }
+    FileTouched { path: changed.path.to_string(), action: action.into() }
 }

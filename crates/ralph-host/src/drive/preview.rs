@@ -142,15 +142,11 @@ pub fn preview(look: &Look<'_>, runner: &Runner) -> Result<Preview, DriveError> 
     let history = read_history(&project.state_dir())?;
     let repo = Repo::open(project.root(), git_dir, runner, &LedgerPaths::with_plan(look.shown))?;
     let mut warnings = Vec::new();
-    if let Err(e) = repo.readiness() {
-        warnings.push(format!("the loop would not start: {e}"));
-    }
     let dirty: Vec<String> = repo.dirty()?.iter().map(ToString::to_string).collect();
     if config.on_dirty == OnDirty::Refuse && !dirty.is_empty() {
         let paths = dirty.join(", ");
         warnings.push(format!("the loop would not start: uncommitted changes in {paths}"));
     }
-    let dirty = if config.on_dirty == OnDirty::Commit { Vec::new() } else { dirty };
     let limits = Limits {
         iterations: config.build.max_iterations.get(),
         cost: config.limits.max_cost.map(Dollars::get),
@@ -163,7 +159,7 @@ pub fn preview(look: &Look<'_>, runner: &Runner) -> Result<Preview, DriveError> 
     };
     let next = match next_step(plan, &limits, &progress) {
         Step::End(end) => Next::End(end),
-        Step::Run(task) => attempt(look, &history, *task, dirty, &mut warnings)?,
+        Step::Run(task) => attempt(look, &history, *task, &mut warnings)?,
     };
     if look.gates.is_empty() {
         warnings.push("no gates are configured, so nothing would prove the work".into());
@@ -192,7 +188,6 @@ fn attempt(
     look: &Look<'_>,
     history: &History,
     task: Task,
-    dirty: Vec<String>,
     warnings: &mut Vec<String>,
 ) -> Result<Next, DriveError> {
     let (config, root) = (look.config, look.project.root());
@@ -211,7 +206,7 @@ fn attempt(
     };
     let path = std::env::var_os("PATH");
     let (chosen, place) = choose(look, StageName::Build, path.as_ref())?;
-    let made = source.make(&task, look.plan, &text, dirty, chosen.driver.supports())?;
+    let made = source.make(&task, look.plan, &text, chosen.driver.supports())?;
     warnings.extend(made.warnings);
     if let Some(wait) = history.wait.as_ref().filter(|wait| wait.backend == chosen.name) {
         warnings.push(format!("{} has met a usage limit: {}", wait.backend, wait.reason));

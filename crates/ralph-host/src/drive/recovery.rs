@@ -1,29 +1,21 @@
 //! What an earlier run left behind is brought to its end before anything new begins.
 
 use ralph_core::choice::Limited;
+use ralph_core::config::CommitScope;
 use ralph_core::cycle::{
-    Facts, LandedAttempt, OpenAttempt, Phase, Record, Recovery, TreeIs, recover,
+    AttemptBase, CandidateIs, Facts, LandedAttempt, OpenAttempt, Phase, Record, Recovery, recover,
 };
 use ralph_core::plan::{Id, Task};
 use ralph_core::view::Tally;
 
-use super::attempt::{Begun, Ended, from_value};
+use super::attempt::{Begun, Ended};
 use super::error::DriveError;
 use super::session::Session;
-use super::specs::spec_keeper;
+use super::specs::{scope_of_keeper, spec_keeper};
 use super::survivors::end_survivors;
 use super::views::Views;
-use crate::git::{Aside, Changes, Checkpoint, Landing, OnBase};
+use crate::git::{Oid, spec_ref};
 use crate::store::Durability;
-
-/// What recovery has to go by.
-struct Found {
-    facts: Facts,
-    /// What the attempt has changed, where the journal does not know it all.
-    now: Option<Changes>,
-    /// Its work, where it is not in the tree.
-    aside: Option<OnBase>,
-}
 
 impl Session<'_> {
     /// Recover, then make sure that the repository can be worked in.
@@ -60,8 +52,6 @@ impl Session<'_> {
             self.start_tip()?;
             self.recover_arrival()?;
         }
-        self.recover_index()?;
-        self.repo.readiness()?;
         if let Some(wait) = self.history.wait.clone() {
             let since = self.clock.now().as_second();
             self.limited.insert(wait.backend, Limited { since, resets_at: Some(wait.until) });
@@ -71,11 +61,14 @@ impl Session<'_> {
     }
 
     fn recover_attempt(&mut self, open: &OpenAttempt) -> Result<(), DriveError> {
-        let base: Checkpoint = from_value(&open.base, "checkpoint")?;
-        let changes: Option<Changes> =
-            open.ended.as_ref().map(|_| from_value(&open.changes, "changes")).transpose()?;
-        self.repo.remove_own_locks(&base.of.run);
-        let Found { facts, now, aside } = self.look(&base, changes.as_ref())?;
+        let base = open.base.clone();
+        self.repo.remove_own_locks(&base.keeper);
+        self.work.lane.remove_stale_locks()?;
+        let landed = self.find_landing(&base)?.map(|commit| commit.to_string());
+        let candidate = match (&landed, &open.ended) {
+            (None, Some(_)) => self.bring_candidate_back(&base)?,
+            _ => CandidateIs::Lost,
+        };
         let begun = Begun {
             task: self.task_of(open)?,
             started: open.started.clone(),
@@ -83,120 +76,67 @@ impl Session<'_> {
             at: self.clock.now(),
         };
         let name = format!("iteration {} ({})", open.started.iteration, open.started.task);
-        let ended = open.ended.clone().zip(now.or_else(|| changes.clone()));
-        let ended = ended.map(|(end, changes)| Ended {
-            end,
-            changes,
-            gates: None,
-            damage: None,
-            message: None,
-        });
-        match (recover(open, &facts), ended) {
+        match (recover(open, &Facts { landed, candidate }), &open.ended) {
             (Recovery::Finish { commit, intent }, _) => {
                 self.recovered(&format!("{name} had landed as {commit}; the plan now says so"))?;
                 self.finish_landing(&begun, &commit)?;
                 self.write_landing(&begun, None, &intent)?;
                 let attempt = open.started.attempt.clone();
                 let tasks = Tally::of(&*self.known_plan()?);
-                let (commit, remarks) = (Some(commit), Vec::new());
-                let landed = LandedAttempt {
-                    attempt,
-                    commit,
-                    remarks,
-                    tasks,
-                    ..self.arriving(&changes.clone().unwrap_or_default())?
-                };
+                let arriving = self.arriving(&begun.base, &open.candidate)?;
+                let commit = Some(commit);
+                let landed = LandedAttempt { attempt, commit, tasks, ..arriving };
                 self.record(Record::Landed(landed), Durability::Synced)
             }
-            (Recovery::Land(_), Some(ended)) => {
-                // The tree may have been touched since its gates were green, so they run again.
-                self.recovered(&format!(
-                    "{name} had passed its gates; they run again, then it lands"
-                ))?;
-                self.conclude(&begun, ended)
-            }
-            (Recovery::Judge, Some(ended)) => {
+            (Recovery::Judge, Some(end)) => {
                 self.recovered(&format!("{name} had ended; its work is judged now"))?;
-                self.conclude(&begun, ended)
+                let (end, candidate) = (end.clone(), open.candidate.clone());
+                let (gates, damage, message) = (None, None, None);
+                self.conclude(&begun, Ended { end, candidate, gates, damage, message })
             }
-            (Recovery::BringBack, Some(mut ended)) => {
-                self.recovered(&format!(
-                    "{name} had ended; its work is brought back and judged now"
-                ))?;
-                self.bring_back(&begun.base, aside.as_ref(), &mut ended)?;
-                self.conclude(&begun, ended)
-            }
-            (Recovery::RollBack(intent), _) => {
-                self.recovered(&format!("{name} was interrupted; the tree is put back"))?;
-                if !matches!(open.phase, Phase::RollingBack(_)) {
-                    return self.roll_back(&begun, changes.as_ref(), intent.failure);
-                }
-                self.roll_back_now(&begun, changes.as_ref(), &intent)
-            }
-            (Recovery::Ask { message }, _) => Err(DriveError::Ask {
-                message,
-                hint:
-                    "`ralph show last` has the details; `ralph recover --forget` goes on without it"
-                        .into(),
+            (Recovery::Judge, None) => Err(DriveError::Ask {
+                message: format!("the journal says that {name} ended, and not how"),
+                hint: "please report this; `ralph recover --forget` goes on without it".into(),
             }),
-            (Recovery::Land(_) | Recovery::Judge | Recovery::BringBack, None) => {
-                Err(DriveError::Ask {
-                    message: format!("the journal says that {name} ended, and not how"),
-                    hint: "please report this; `ralph recover --forget` goes on without it".into(),
-                })
+            (Recovery::RollBack(intent), _) => {
+                self.recovered(&format!("{name} was interrupted; its work is kept aside"))?;
+                let candidate = (candidate == CandidateIs::Kept).then_some(&open.candidate);
+                if !matches!(open.phase, Phase::RollingBack(_)) {
+                    return self.roll_back(&begun, candidate, intent.failure);
+                }
+                self.roll_back_now(&begun, candidate, &intent)
             }
         }
     }
 
-    /// What the world is like.
-    fn look(&mut self, base: &Checkpoint, before: Option<&Changes>) -> Result<Found, DriveError> {
-        let (landed, rewritten) = match self.work_tree().landed(base)? {
-            Landing::At(commit) => (Some(commit.to_string()), false),
-            Landing::No => (None, false),
-            Landing::Rewritten => (None, true),
+    /// The commit of an attempt: on the tip, on its spec's ref, or in the lane alone.
+    fn find_landing(&self, base: &AttemptBase) -> Result<Option<Oid>, DriveError> {
+        let on_ref = match scope_of_keeper(&base.keeper) {
+            CommitScope::Task => Some(self.work.tip.clone()),
+            CommitScope::Spec => self.repo.find_commit(&spec_ref(&base.keeper))?,
         };
-        let known = |tree| Found {
-            facts: Facts { landed: landed.clone(), rewritten, tree },
-            now: None,
-            aside: None,
-        };
-        let Some(before) = before else { return Ok(known(TreeIs::Other)) };
-        if landed.is_some() {
-            return Ok(known(TreeIs::Result));
-        }
-        let now = self.work_tree().collect(base)?;
-        let paths = |c: &Changes| c.paths.iter().map(|p| p.path.clone()).collect::<Vec<_>>();
-        Ok(match self.work_tree().put_aside(base, &now)? {
-            Aside::Never if paths(&now) == paths(before) => known(TreeIs::Result),
-            Aside::Never if now.is_empty() => known(TreeIs::Base),
-            Aside::Never => known(TreeIs::Other),
-            // Its gates have run once, and may have changed files: what is there now counts.
-            Aside::Back => {
-                let now = Changes { moved: before.moved.clone(), ..now };
-                Found { now: Some(now), ..known(TreeIs::Result) }
+        for end in on_ref.into_iter().chain(self.work_tree().head_commit()?) {
+            if let Some(commit) = self.repo.find_landed(base, &end)? {
+                return Ok(Some(commit));
             }
-            Aside::Still(aside) => Found { aside: Some(aside), ..known(TreeIs::Aside) },
-        })
+        }
+        Ok(None)
     }
 
-    /// Put the work of an attempt back into the tree.
-    fn bring_back(
-        &mut self,
-        base: &Checkpoint,
-        aside: Option<&OnBase>,
-        ended: &mut Ended,
-    ) -> Result<(), DriveError> {
-        let Some(aside) = aside else { return Ok(()) };
-        if let Some(kept) = self.work_tree().reapply(base, aside)? {
-            let name = &kept.of.attempt;
-            self.warn(&format!(
-                "what was in the tree instead is kept as {}; `ralph salvage diff {name}` shows it",
-                kept.name
-            ));
+    /// Put the lane of a submitted attempt on its candidate, which is in the lane's index or under a ref.
+    fn bring_candidate_back(&mut self, base: &AttemptBase) -> Result<CandidateIs, DriveError> {
+        let tree = self.work_tree();
+        if tree.head_commit()?.as_ref() != Some(&base.commit) {
+            return Ok(CandidateIs::Lost);
         }
-        let now = self.work_tree().collect(base)?;
-        ended.changes = Changes { moved: std::mem::take(&mut ended.changes.moved), ..now };
-        Ok(())
+        self.work.lane.remove_submodule_repositories()?;
+        let aside = tree.find_candidate(base)?;
+        let Some(candidate) = aside.or_else(|| tree.index_tree().ok()) else {
+            return Ok(CandidateIs::Lost);
+        };
+        tree.check_out_tree(candidate.as_str())?;
+        tree.forget_candidate(base)?;
+        Ok(CandidateIs::Kept)
     }
 
     /// The task of an open attempt, as the plan has it or as it was remembered.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 use ralph_core::choice::{Asked, Limited};
-use ralph_core::config::{CommitLedger, Config, OnDirty, StageName, UnprovenPolicy, Workspace};
+use ralph_core::config::{Config, StageName, UnprovenPolicy};
 use ralph_core::control::Doing;
 use ralph_core::cost_sum::CostSum;
 use ralph_core::cycle::{
@@ -29,14 +29,15 @@ use super::listener::Listener;
 use super::log::{Log, LogOf, prune_logs};
 use super::plan_file::{Loaded, Missing, PlanFile};
 use super::progress::Logged;
+use super::run_lane::{LastRun, RunLane, RunStartFacts};
+use super::run_target::RunTarget;
 use super::signals::Signals;
 use super::views::Views;
 use super::windows;
-use super::working_tree::RunLane;
 use crate::agent_log::AgentLog;
 use crate::choice::{self, ChoiceError, Place, StageChoice};
 use crate::clock::Clock;
-use crate::git::{Checkpoint, CommitMessage, GitError, LedgerPaths, Repo};
+use crate::git::{LedgerPaths, Repo};
 use crate::ids::Ids;
 use crate::plan_store;
 use crate::proc::{Cancel, Runner};
@@ -90,6 +91,10 @@ pub struct Options {
     pub backend: Option<String>,
     /// This model.
     pub model: Option<String>,
+    /// The branch on which commits arrive.
+    pub branch: Option<String>,
+    /// The spec that is worked on, where it is known before.
+    pub spec: Option<String>,
 }
 
 /// Which loop it is.
@@ -132,8 +137,8 @@ pub(super) struct Session<'a> {
     pub(super) choice: Rc<StageChoice>,
     pub(super) runner: &'a Runner,
     pub(super) repo: Repo<'a>,
-    /// The lane of attempts, unless they work in home.
-    pub(super) lane: Option<RunLane<'a>>,
+    /// The lane of attempts, and the tip on which they land.
+    pub(super) work: RunLane<'a>,
     pub(super) history: History,
     pub(super) run: String,
     pub(super) limited: BTreeMap<String, Limited>,
@@ -144,8 +149,6 @@ pub(super) struct Session<'a> {
     pub(super) began: Timestamp,
     pub(super) format: Format,
     pub(super) current_spec: Option<String>,
-    /// The attempt that has just landed and left nothing uncommitted, and its commit.
-    pub(super) settled: Option<(Checkpoint, String)>,
     /// What ends the loop although the plan would go on.
     pub(super) ending: Option<End>,
     /// When the last run wrote its last record, RFC 3339.
@@ -206,26 +209,28 @@ impl<'a> Session<'a> {
             prune_logs(&project.logs_dir(), kind, config.retention.logs.get());
         }
         let missing = if kind == Loop::Build { Missing::Error } else { Missing::Empty };
-        let mut plan = PlanFile::new(&project, &plan, store, missing);
-        let loaded = plan.read()?;
+        let plan = PlanFile::new(&project, &plan, store, missing);
+        let spec = plan.read()?.plan.current_spec.clone();
         let ledger = LedgerPaths::with_plan(&plan.shown).and_runtime(config.log_file.as_str());
         let repo = Repo::open(project.root(), git_dir, runner, &ledger)?;
-        let lane = match config.workspace {
-            Workspace::Checkout => None,
-            Workspace::Lane => {
-                match (config.on_dirty, repo.dirty()?) {
-                    (_, dirty) if dirty.is_empty() => {}
-                    (OnDirty::Snapshot, _) => {}
-                    (OnDirty::Commit, _) => repo.commit_dirty()?,
-                    (OnDirty::Refuse, dirty) => return Err(GitError::Dirty(dirty).into()),
-                }
-                let holder = plan.store().holder().clone();
-                let run = runner.run_id();
-                let lane = RunLane::open(&project, &repo, &config.lane, &plan.shown, run, &holder)?;
-                plan = plan.of_run(&project);
-                Some(lane)
-            }
+        let last = match history.open {
+            Some(_) => LastRun::Interrupted,
+            None => LastRun::Ended,
         };
+        let holder = plan.store().holder().clone();
+        let line = history.arrival.as_ref();
+        let target = match kind {
+            Loop::Agent => RunTarget::of_agent(&config, &project, line),
+            _ => RunTarget::of(kind, &options, &config, spec.as_deref(), &plan.shown),
+        };
+        let facts = RunStartFacts { last, plan: &plan.shown, target: &target, line };
+        let work = RunLane::open(&project, &repo, &config, &facts, &holder)?;
+        let project = match &work.branch {
+            Some(branch) => project.of_run_on(branch),
+            None => project,
+        };
+        let plan = plan.of_run(&project);
+        let loaded = plan.read()?;
         let (mailbox, leash) = (Mailbox::of(&project, &history), signals.cancel().inner());
         let choice = stage_choice(&config, StageName::Build, &options, project.root())?;
         Ok(Self {
@@ -236,7 +241,6 @@ impl<'a> Session<'a> {
             limit_said: String::new(),
             baselines: Baselines::new(),
             ending: None,
-            settled: None,
             spent_before: 0.0,
             last_run_ended: history.last_at.clone(),
             logged: Logged::of(&history),
@@ -256,7 +260,7 @@ impl<'a> Session<'a> {
             choice: Rc::new(choice),
             runner,
             repo,
-            lane,
+            work,
             history,
             listener,
             windows,
@@ -320,8 +324,8 @@ impl<'a> Session<'a> {
             Durability::Eventual,
         )?;
         self.start_tip()?;
-        self.arrive()?;
         self.land_finished_specs()?;
+        self.arrive()?;
         self.tell_unseen_files()?;
         if self.gates.is_empty() && self.kind != Loop::Plan {
             self.warn(match self.kind {
@@ -393,7 +397,6 @@ impl<'a> Session<'a> {
         };
         // What needs a person follows from how the run ended.
         self.history.end_run(run_end.clone());
-        run_end.needs = self.needs_after(&loaded.plan);
         self.log_progress()?;
         if let Some(why) = self.bring_home()?
             && run_end.exit_code == 0
@@ -402,22 +405,12 @@ impl<'a> Session<'a> {
             run_end.reason = run_end.end.reason();
             run_end.exit_code = exit_code(&run_end.end);
             self.history.end_run(run_end.clone());
-            run_end.needs = self.needs_after(&loaded.plan);
         }
+        run_end.needs = self.needs_after(&loaded.plan);
         let (end, needs) = (run_end.end.clone(), run_end.needs.clone());
-        if self.lane.is_none()
-            && self.config.commit_ledger != CommitLedger::Never
-            && self.config.auto_commit
-        {
-            let prefix = &self.config.commit_prefix;
-            let message =
-                CommitMessage { subject: format!("{prefix}: ledger"), ..CommitMessage::default() };
-            if let Err(e) = self.repo.commit_ledger(&message) {
-                self.warn(&format!("ralph's own files are not committed: {e}"));
-            }
-        }
         self.tidy();
         self.record(Record::RunEnded(run_end), Durability::Synced)?;
+        self.offer_run();
         self.close_run()?;
         Ok((end, needs))
     }

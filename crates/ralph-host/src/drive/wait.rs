@@ -47,10 +47,10 @@ impl Session<'_> {
         reason: &str,
     ) -> Result<(), DriveError> {
         self.journal.settle()?;
-        let rolled = self.discard_work(&begun.base, Some(&ended.changes))?;
+        let salvage = self.discard_work(&begun.base, Some(&ended.candidate))?;
         let since = self.clock.now().as_second();
         let backend = begun.started.backend.clone();
-        let salvage = rolled.salvage.map(|kept| kept.name);
+        let salvage = salvage.map(|kept| kept.name);
         self.unmark(&begun.task)?;
         let attempt = begun.started.attempt.clone();
         let tasks = Tally::of(&*self.known_plan()?);
@@ -82,7 +82,6 @@ impl Session<'_> {
         reason: &str,
     ) -> Result<(), DriveError> {
         let attempt = self.history.attempts.last().map(|v| v.started.attempt.clone());
-        self.settled = None;
         if self.options.no_wait {
             let when = jiff::Timestamp::from_second(until).map(|t| t.to_string());
             let reason = format!("{reason}; lifted at {}", when.unwrap_or_default());
@@ -132,9 +131,7 @@ impl Session<'_> {
     /// The configured pause between two backend runs. `false` when the loop is to look again what to do.
     pub(super) fn pause_between(&mut self) -> Result<bool, DriveError> {
         let first = self.history.of_run().next().is_none();
-        if !self.config.min_delay.is_zero() {
-            self.settled = None;
-        }
+        if !self.config.min_delay.is_zero() {}
         let mut left = self.config.min_delay;
         while !first && !left.is_zero() && self.signals.first().is_none() {
             let reason = "the pause between two runs (min_delay)";

@@ -245,7 +245,7 @@ impl Repo<'_> {
 
     /// Whether an entry makes the tree one that is not clean. A changed ledger file does not, but a
     /// staged one does: the clean way would lose what is staged.
-    fn is_users(&self, entry: &Entry) -> bool {
+    pub(super) fn is_users(&self, entry: &Entry) -> bool {
         let staged = !matches!(entry.index, Side::Same | Side::Untracked);
         staged || !self.ledger.contains(&entry.path)
     }

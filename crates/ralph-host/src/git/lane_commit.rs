@@ -2,16 +2,10 @@
 
 use super::Repo;
 use super::call::{nul_fields, nul_list};
-use super::changes::{ChangeKind, Changes};
-use super::checkpoint::Checkpoint;
-use super::collect::hear;
-use super::desk::copy_index;
 use super::error::GitError;
-use super::gates::GateEffects;
 use super::land::LandError;
 use super::message::{ATTEMPT, CommitMessage};
 use super::name::{Oid, RepoPath};
-use super::roll_back::RolledBack;
 
 impl CommitMessage {
     /// The text of the commit of an attempt.
@@ -85,21 +79,6 @@ impl Repo<'_> {
         Ok((answer.code == 0).then_some(answer.stdout))
     }
 
-    /// Keep what the index of the lane holds under the ref of an attempt that does not land.
-    pub(crate) fn keep_candidate(
-        &self,
-        cp: &Checkpoint,
-        changes: &Changes,
-    ) -> Result<RolledBack, GitError> {
-        if changes.paths.is_empty() {
-            return Ok(RolledBack::default());
-        }
-        let tree = self.write_tree(&self.user_index())?;
-        let salvage = Some(self.keep(cp, &tree, &cp.of.attempt)?);
-        let restored = changes.paths.iter().map(|change| change.path.clone()).collect();
-        Ok(RolledBack { salvage, restored, ..RolledBack::default() })
-    }
-
     /// The commit that the lane is on.
     pub(crate) fn head_commit(&self) -> Result<Option<Oid>, GitError> {
         Ok(self.head()?.commit)
@@ -122,6 +101,11 @@ impl Repo<'_> {
         self.git(["update-ref", "-d", name]).ok().map(drop)
     }
 
+    /// The last commit that two commits have in common.
+    pub(crate) fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Oid, GitError> {
+        self.look(["merge-base", one.as_str(), other.as_str()]).oid()
+    }
+
     /// Whether `ancestor` is `commit` or in its history.
     pub(crate) fn contains(&self, commit: &Oid, ancestor: &Oid) -> Result<bool, GitError> {
         if commit == ancestor {
@@ -133,39 +117,5 @@ impl Repo<'_> {
             answer if answer.code == 1 => Ok(false),
             answer => Err(answer.into_error()),
         }
-    }
-
-    /// Put the lane's files back to what its index holds, after gates wrote to them. Says what they wrote.
-    pub(crate) fn put_back_to_index(&self, cp: &Checkpoint) -> Result<GateEffects, GitError> {
-        if self.is_as_staged(cp)? {
-            return Ok(GateEffects::default());
-        }
-        let spare = self.desk(&cp.of.attempt).spare();
-        copy_index(&self.user_index(), &spare)?;
-        let added = self.add_all(Some(&spare), &[])?;
-        let before = self.write_tree(&self.user_index())?;
-        let after = self.write_tree(&spare)?;
-        let mut effects = GateEffects::default();
-        if hear(&added.said).is_none_or(|heard| !heard.is_empty()) {
-            for change in self.diff(before.as_str(), &after)? {
-                match change.kind {
-                    ChangeKind::Added => effects.removed.push(change.path),
-                    _ => effects.changed.push(change.path),
-                }
-            }
-        }
-        if effects.changed.is_empty() && effects.removed.is_empty() {
-            return Ok(effects);
-        }
-        self.git(["checkout-index", "-f", "-a", "-q"]).ok()?;
-        let mut args: Vec<std::ffi::OsString> = ["clean", "-ffdq", "--"].map(Into::into).to_vec();
-        args.extend(self.ledger.everything_else());
-        self.git(args).ok()?;
-        Ok(effects)
-    }
-
-    /// Take these paths out of the index of the lane. The files stay.
-    pub(crate) fn leave_out_of_index(&self, paths: &[&RepoPath]) -> Result<(), GitError> {
-        self.leave_out(None, paths)
     }
 }

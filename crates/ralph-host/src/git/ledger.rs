@@ -98,6 +98,11 @@ impl LedgerPaths {
         Self { shared: put(&self.shared), runtime: put(&self.runtime), sources: put(&self.sources) }
     }
 
+    /// All of them.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &RepoPath> {
+        self.shared.iter().chain(&self.runtime).chain(&self.sources)
+    }
+
     /// Whether people write this path for ralph: specs, prompts, skills, configuration.
     pub fn is_source(&self, path: &RepoPath) -> bool {
         self.sources.iter().any(|source| path.is_at_or_below(source))

@@ -26,6 +26,7 @@
 mod arrival;
 mod branch;
 mod call;
+mod candidate;
 mod changes;
 mod checkpoint;
 mod checkup;
@@ -36,6 +37,7 @@ mod facts;
 mod first_commit;
 mod found;
 mod gates;
+mod home;
 mod kept;
 mod land;
 mod land_merged;
@@ -45,8 +47,8 @@ mod lane_commit;
 mod ledger;
 mod merge;
 mod message;
-mod name;
 mod nested;
+mod partial_spec;
 mod put_back;
 mod raw;
 mod ready;
@@ -70,6 +72,7 @@ pub use arrival::{
     ReplayGates,
 };
 pub(crate) use call::{STRIPPED, nul_fields, nul_list};
+pub use candidate::GateTraces;
 pub use changes::{Change, ChangeKind, Changes, Moved};
 pub use checkpoint::{AttemptRef, Checkpoint, DirtyPath, LedgerFile, OnDirty, Target};
 pub use checkup::introduce;
@@ -82,17 +85,22 @@ pub use gates::GateEffects;
 pub use kept::{Leftover, Retire, Retired, Underway};
 pub use land::{LandError, Landed, Way};
 pub use ledger::LedgerPaths;
+pub(crate) use message::ATTEMPT;
 pub use message::CommitMessage;
-pub use name::{NotAnOid, Oid, RepoPath};
 pub use nested::NestedRepo;
+pub(crate) use partial_spec::SpecTree;
+pub use ralph_core::git_names::{NotAnOid, Oid, RepoPath};
 pub use raw::Raw;
 pub use ready::StaleLock;
 pub use roll_back::{Aside, OnBase, RolledBack};
 pub use salvage::Salvage;
 pub use spec_commit::ENTRY;
-pub use stash::{Keep, TakenOut};
+pub(crate) use spec_commit::{SpecOnTip, spec_ref};
+pub use stash::{Keep, KeptSpec};
 pub use state::{Moment, Operation, Stamp};
 pub use status::Side;
+
+use ralph_core::git_names as name;
 
 use crate::git_dir;
 use crate::proc::Runner;

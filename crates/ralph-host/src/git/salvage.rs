@@ -4,6 +4,7 @@
 
 use std::ffi::OsString;
 
+use ralph_core::cycle::AttemptBase;
 use serde::{Deserialize, Serialize};
 
 use super::Repo;
@@ -49,6 +50,16 @@ impl Repo<'_> {
         let name = cp.own_ref(&format!("salvage/{attempt}"));
         self.git(["update-ref", &name, commit.as_str()]).ok()?;
         let of = AttemptRef { run: cp.of.run.clone(), attempt: attempt.to_owned() };
+        Ok(Salvage { of, name, commit, at: 0, subject })
+    }
+
+    /// Keep a tree under the ref of an attempt.
+    pub(super) fn salvage_tree(&self, base: &AttemptBase, tree: &Oid) -> Result<Salvage, GitError> {
+        let subject = format!("ralph: salvage of {}", base.attempt);
+        let commit = self.commit_tree(tree, &[&base.commit], &subject)?;
+        let name = format!("refs/ralph/{}/salvage/{}", base.keeper, base.attempt);
+        self.git(["update-ref", &name, commit.as_str()]).ok()?;
+        let of = AttemptRef { run: base.keeper.clone(), attempt: base.attempt.clone() };
         Ok(Salvage { of, name, commit, at: 0, subject })
     }
 

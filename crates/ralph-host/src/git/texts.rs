@@ -38,7 +38,12 @@ impl Repo<'_> {
         self.texts_at("HEAD", paths)
     }
 
-    fn texts_at(&self, base: &str, paths: &[RepoPath]) -> Result<Vec<Option<String>>, GitError> {
+    /// The text of each path in a commit; `None` where there is no file or no text.
+    pub(crate) fn texts_at(
+        &self,
+        base: &str,
+        paths: &[RepoPath],
+    ) -> Result<Vec<Option<String>>, GitError> {
         let mut names = Vec::new();
         for path in paths {
             names.extend(base.as_bytes());

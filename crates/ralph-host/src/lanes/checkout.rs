@@ -15,10 +15,19 @@ impl Lane<'_> {
     pub fn put_on(&mut self, commit: &Oid) -> Result<(), LaneError> {
         self.repair()?;
         self.remove_submodule_repositories()?;
-        let keep: Vec<RepoPath> = self.foreign_paths().into_iter().collect();
+        let mut keep: Vec<RepoPath> = self.foreign_paths().into_iter().collect();
+        keep.extend(self.kept_in_home());
         let head = HeadWriter { reftable: self.home.git_config.has_reftable() };
         put_tree_on(&self.repo, &head, commit, &keep)?;
-        self.check_out_submodules(commit)
+        if self.is_home() { Ok(()) } else { self.check_out_submodules(commit) }
+    }
+
+    /// Put the files and the index of the lane on one commit, and its `HEAD` on another: what is to be
+    /// committed, and the commit on which it is to be.
+    pub(crate) fn stage_on(&mut self, staged: &Oid, parent: &Oid) -> Result<(), LaneError> {
+        self.put_on(staged)?;
+        let head = HeadWriter { reftable: self.home.git_config.has_reftable() };
+        head.write(&self.repo, parent)
     }
 }
 

@@ -38,6 +38,9 @@ impl Lane<'_> {
         home_root: &Path,
         wrap: JobWrapper<'_>,
     ) -> Result<Furnished, LaneError> {
+        if self.is_home() {
+            return Ok(Furnished::default());
+        }
         let settings = self.home.settings.clone();
         let mut done = Furnished::default();
         let mut given = BTreeSet::new();

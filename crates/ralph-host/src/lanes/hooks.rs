@@ -57,7 +57,10 @@ impl Lane<'_> {
             return Ok(HookReport::Passed { message, changed, output });
         }
         self.write_private_repository(tip, branch)?;
-        let file = self.top().join(".git/COMMIT_EDITMSG");
+        let file = match self.is_home() {
+            true => self.home.repo.git_dir().join("COMMIT_EDITMSG"),
+            false => self.top().join(".git/COMMIT_EDITMSG"),
+        };
         files::put(&file, message)?;
         let mut said = Vec::new();
         for hook in COMMIT_HOOKS.into_iter().filter(|hook| hooks.contains(hook)) {

@@ -35,6 +35,9 @@ impl Lane<'_> {
         tip: &Oid,
         branch: Option<&str>,
     ) -> Result<(), LaneError> {
+        if self.is_home() {
+            return self.give_home_back(tip, branch, "refs/ralph/kept");
+        }
         let head = match branch {
             Some(name) => {
                 PrivateHead::Branch(name.strip_prefix("refs/heads/").unwrap_or(name), tip)

@@ -89,6 +89,9 @@ impl Lane<'_> {
 
     /// The submodules whose files are not those of their commit. `add -A` does not see them.
     pub fn changed_submodules(&self) -> Result<Vec<RepoPath>, LaneError> {
+        if self.is_home() {
+            return Ok(self.repo.dirty_submodules()?);
+        }
         self.remove_submodule_repositories()?;
         let mut changed = Vec::new();
         for SubmoduleLane { path, repo } in SubmoduleLane::all(self) {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ralph_core::config::{StageName, VerifyWorkspace};
+use ralph_core::config::StageName;
 use ralph_core::construct::answer::{self, SpecVerdict, TaskVerdict};
 use ralph_core::construct::apply::{self, Verification};
 use ralph_core::construct::prompts::{self, VerifyInput};
@@ -15,7 +15,6 @@ use super::Goal;
 use crate::drive::consult::{Answer, Consultation, Consulted, Question, Said, may_do_better};
 use crate::drive::error::DriveError;
 use crate::drive::session::Session;
-use crate::drive::workspace::Workplace;
 use crate::store::Durability;
 
 /// Bytes of a diff that are read: the prompt shows less, and says where all of it is.
@@ -81,10 +80,7 @@ impl Session<'_> {
         if tasks.is_empty() {
             return Ok(Some(Vec::new()));
         }
-        let answers = match self.workplace() {
-            Workplace::Own => self.verifiers_apart(goal, tasks)?,
-            Workplace::Shared => self.verifiers_together(goal, tasks)?,
-        };
+        let answers = self.verifiers_together(goal, tasks)?;
         if let Some(answers) = &answers {
             self.halt_if_hopeless(answers);
         }
@@ -111,22 +107,6 @@ impl Session<'_> {
         for task in tasks {
             let one = std::slice::from_ref(task);
             let Some(consulted) = self.verifiers_at_once(goal, one, 1)? else {
-                return Ok(None);
-            };
-            all.extend(consulted.answers);
-        }
-        Ok(Some(all))
-    }
-
-    /// Verifiers in worktrees of their own, never more of these than work at once.
-    fn verifiers_apart(
-        &mut self,
-        goal: &Goal,
-        tasks: &[Task],
-    ) -> Result<Option<Vec<Answer>>, DriveError> {
-        let (mut all, jobs) = (Vec::new(), goal.jobs());
-        for some in tasks.chunks(jobs) {
-            let Some(consulted) = self.verifiers_at_once(goal, some, jobs)? else {
                 return Ok(None);
             };
             all.extend(consulted.answers);
@@ -173,14 +153,7 @@ impl Session<'_> {
             ask_again: may_do_better,
             may_write: &[],
         };
-        self.consult_in(&consultation, self.workplace())
-    }
-
-    fn workplace(&self) -> Workplace {
-        match self.config.verify_workspace {
-            VerifyWorkspace::Shared => Workplace::Shared,
-            VerifyWorkspace::Worktree => Workplace::Own,
-        }
+        self.consult(&consultation)
     }
 
     /// The answer about the spec as a whole.
@@ -204,7 +177,7 @@ impl Session<'_> {
             ask_again: may_do_better,
             may_write: &[],
         };
-        let Some(consulted) = self.consult_in(&consultation, self.workplace())? else {
+        let Some(consulted) = self.consult(&consultation)? else {
             return Ok(None);
         };
         self.halt_if_hopeless(&consulted.answers);

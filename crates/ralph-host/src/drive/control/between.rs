@@ -22,7 +22,6 @@ impl Session<'_> {
         }
         let mut done = BTreeSet::new();
         for (id, effect) in held {
-            self.settled = None;
             match effect {
                 Effect::Set(setting) => self.set(&setting)?,
                 Effect::Skip(task) => ear!(self).skip(&task)?,
@@ -47,7 +46,6 @@ impl Session<'_> {
             return Ok(());
         }
         // Whoever paused may change things.
-        self.settled = None;
         self.tell(EventKind::Paused(NoDetails {}));
         while self.history.paused && !self.mailbox.stop {
             if let Some(signal) = self.signals.first() {

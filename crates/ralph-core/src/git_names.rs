@@ -36,11 +36,14 @@ impl RepoPath {
     /// The path of something in the folder that this path names; an empty path names the top.
     #[must_use]
     pub fn join(&self, path: &Self) -> Self {
-        super::ledger::join(self, path)
+        if self.0.is_empty() {
+            return path.clone();
+        }
+        Self::new([self.as_bytes(), b"/", path.as_bytes()].concat())
     }
 
     /// The path seen from a folder that it is in.
-    pub(super) fn below(&self, folder: &Self) -> Option<String> {
+    pub fn below(&self, folder: &Self) -> Option<String> {
         if folder.0.is_empty() {
             return Some(self.to_string());
         }
@@ -143,7 +146,7 @@ impl Oid {
     }
 
     /// What git writes where there is no object.
-    pub(super) fn is_null(&self) -> bool {
+    pub fn is_null(&self) -> bool {
         self.0.bytes().all(|b| b == b'0')
     }
 }

@@ -1,0 +1,165 @@
+//! The land half: a candidate becomes a commit on the tip, with the hooks of the user and the ledger.
+//!
+//! ```text
+//! hooks in the private repository → ledger into the lane → commit in the lane → tip, or the spec's ref
+//! ```
+
+use ralph_core::config::CommitScope;
+use ralph_core::cycle::{ArrivalTarget, Failure, FailureKind, Landing, TakenOverFile};
+
+use super::attempt::{Begun, Ended};
+use super::error::DriveError;
+use super::session::{Loop, Session};
+use super::specs::scope_of_keeper;
+use crate::crash;
+use crate::git::{GitError, LandError, Oid, RepoPath, spec_ref};
+use crate::lanes::HookReport;
+use crate::run_ledger::{self, LedgerCommit};
+
+/// A landing that was not committed.
+pub(super) enum CommitTrouble {
+    /// Git, or somebody's hook, refused.
+    Refused(LandError),
+    Failed(DriveError),
+}
+
+impl From<LandError> for CommitTrouble {
+    fn from(error: LandError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<DriveError> for CommitTrouble {
+    fn from(error: DriveError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// The answer of the hooks to a commit.
+pub(super) enum Hooked {
+    /// They let it pass, with this message.
+    Passed(Vec<u8>),
+    /// They changed files, so the gates have to look again.
+    Changed,
+    /// They refused it.
+    Refused(Failure),
+}
+
+impl Session<'_> {
+    /// Run the hooks of the commit that is about to be made.
+    pub(super) fn run_hooks(
+        &mut self,
+        begun: &Begun,
+        ended: &Ended,
+        landing: Landing,
+    ) -> Result<Hooked, DriveError> {
+        let message = self.commit_message(begun, landing, &ended.end.summary);
+        let text = message.of_attempt(&begun.started.attempt);
+        let work = &self.work;
+        let head = if work.lane.is_home() { &work.tip } else { &begun.base.commit };
+        let report = work.lane.run_hooks(head, work.branch.as_deref(), &text, &|job| job)?;
+        Ok(match report {
+            HookReport::Passed { message, changed, .. } if changed.is_empty() => {
+                Hooked::Passed(message)
+            }
+            HookReport::Passed { .. } => Hooked::Changed,
+            HookReport::Refused { output, .. } => Hooked::Refused(Failure::new(
+                FailureKind::Hook,
+                format!("a hook refused the commit:\n{output}"),
+            )),
+        })
+    }
+
+    /// Commit in the lane what its gates saw green, with the ledger, and move the tip or the spec's ref.
+    pub(super) fn commit_in_lane(
+        &mut self,
+        begun: &Begun,
+        message: Vec<u8>,
+    ) -> Result<Option<String>, CommitTrouble> {
+        let riding = match scope_of_keeper(&begun.base.keeper) {
+            CommitScope::Task => self.ride(LedgerCommit::Landing)?,
+            CommitScope::Spec => Vec::new(),
+        };
+        let commit = match self.work_tree().commit_index(message, &riding) {
+            Ok(commit) => commit,
+            Err(LandError::Nothing) => return Ok(None),
+            Err(e) => return Err(e.into()),
+        };
+        crash::point();
+        let advanced = self.advance(&begun.base.keeper, &begun.base.commit, &commit);
+        advanced.map_err(DriveError::from)?;
+        Ok(Some(commit.to_string()))
+    }
+
+    /// A landing whose commit is in the lane comes to its end.
+    pub(super) fn finish_landing(&mut self, begun: &Begun, commit: &str) -> Result<(), DriveError> {
+        let Some(commit) = Oid::parse(commit.as_bytes()) else { return Ok(()) };
+        Ok(self.advance(&begun.base.keeper, &begun.base.commit, &commit)?)
+    }
+
+    /// A commit of the lane becomes the tip, or the end of its spec's ref. May be repeated.
+    fn advance(&mut self, keeper: &str, old: &Oid, commit: &Oid) -> Result<(), GitError> {
+        if scope_of_keeper(keeper) == CommitScope::Spec {
+            let known = self.repo.find_commit(&spec_ref(keeper))?;
+            if known.as_ref() != Some(commit) {
+                self.repo.advance_spec(keeper, commit, known.as_ref(), old)?;
+            }
+            return Ok(());
+        }
+        if self.work.tip != *commit && !self.repo.contains(&self.work.tip, commit)? {
+            self.move_tip(old, commit)?;
+        }
+        Ok(())
+    }
+
+    /// Move the tip, if nobody else did.
+    pub(super) fn move_tip(&mut self, old: &Oid, new: &Oid) -> Result<(), GitError> {
+        self.repo.advance_ref(&self.work.tip_ref(), new, Some(old))?;
+        self.work.tip = new.clone();
+        Ok(())
+    }
+
+    /// Write the ledger into the lane, and name the files of it that ride in a commit.
+    pub(super) fn ride(&mut self, commit: LedgerCommit) -> Result<Vec<RepoPath>, DriveError> {
+        self.take_over_edits()?;
+        let work = &self.work;
+        let mut riding = work.ledger.riding_files(self.config.commit_ledger, commit);
+        let with_inbox = !riding.is_empty() && self.inbox_rides();
+        let inbox: Vec<String> =
+            with_inbox.then(|| run_ledger::INBOX.to_owned()).into_iter().collect();
+        work.ledger.write_into(&work.lane.root(), &inbox)?;
+        riding.extend(inbox);
+        let prefix = work.repo().prefix();
+        Ok(riding.iter().map(|file| prefix.join(&RepoPath::from(file.as_str()))).collect())
+    }
+
+    /// Whether the inbox is part of commits: an agent changes it, and git does not ignore it.
+    fn inbox_rides(&self) -> bool {
+        let ignored = &self.work.ledger.open_run().ignored;
+        self.kind == Loop::Agent
+            && self.work.target() == ArrivalTarget::HomeBranch
+            && !ignored.iter().any(|file| file == run_ledger::INBOX)
+            && self.project.inbox().is_file()
+    }
+
+    /// Files of home whose bytes are part of what has just been committed.
+    pub(super) fn taken_over(&self) -> Result<Vec<TakenOverFile>, DriveError> {
+        let (work, mut files) = (&self.work, Vec::new());
+        for file in work.ledger.riding_files(self.config.commit_ledger, LedgerCommit::End) {
+            if let Some(bytes) = work.ledger.seen(&file)? {
+                files.push(self.taken_over_file(&file, &bytes)?);
+            }
+        }
+        if self.inbox_rides()
+            && let Some(bytes) = crate::store::read(&self.work_root().join(run_ledger::INBOX))?
+        {
+            files.push(self.taken_over_file(run_ledger::INBOX, &bytes)?);
+        }
+        Ok(files)
+    }
+
+    fn taken_over_file(&self, file: &str, bytes: &[u8]) -> Result<TakenOverFile, DriveError> {
+        let path = self.work.repo().prefix().join(&RepoPath::from(file)).to_string();
+        Ok(TakenOverFile { path, content: self.repo.content_id(bytes)?.to_string() })
+    }
+}
