@@ -83,7 +83,7 @@ fn a_name_that_git_does_not_take_and_a_checkout_that_ralph_owns_are_refused() {
 }
 
 #[test]
-fn a_branch_for_the_plan_is_named_after_it_and_its_review_is_asked_for_once() {
+fn a_branch_of_its_own_is_named_after_the_spec_and_its_review_is_asked_for_once() {
     let repo = repo(&[task("t-aaa1"), task("t-aaa2")]);
     let ask = r#"pull_request = "echo \"$RALPH_BRANCH on $RALPH_BASE: $RALPH_BODY\" | tee -a \"$HOME/asked\"""#;
     let gates = crate::repo::GATE;
@@ -91,12 +91,12 @@ fn a_branch_for_the_plan_is_named_after_it_and_its_review_is_asked_for_once() {
     let before = home(&repo);
     let run = repo.build([]).ok();
     assert_eq!(
-        (home(&repo), done_on(&repo, "ralph/plan")),
+        (home(&repo), done_on(&repo, "ralph/work")),
         (before, vec!["t-aaa1".into(), "t-aaa2".into()])
     );
     let asked = std::fs::read_to_string(repo.home().join("asked")).unwrap();
-    assert_eq!(asked, "ralph/plan on main: Tasks completed: t-aaa1, t-aaa2\n");
-    says(&run, "PULL REQUEST: ralph/plan on main");
+    assert_eq!(asked, "ralph/work on main: Tasks completed: t-aaa1, t-aaa2\n");
+    says(&run, "PULL REQUEST: ralph/work on main");
 }
 
 #[test]
