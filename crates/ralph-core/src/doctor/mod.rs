@@ -18,7 +18,10 @@ mod judge;
 mod leftover;
 mod world;
 
-pub use judge::{commands, disk, gate, interrupted, is_old, last_line, no_gates, plan, violations};
+pub use judge::{
+    commands, disk, gate, interrupted, is_old, lanes, last_line, no_gates, orphaned_lanes, plan,
+    violations, waiting,
+};
 pub use leftover::{Leftovers, leftovers};
 pub use world::{RepositoryFacts, git_version, identity, repository};
 
@@ -66,6 +69,8 @@ word_enum! {
         Control = "control",
         /// What an earlier crash left.
         Leftover = "leftover",
+        /// The checkouts in which agents work.
+        Lanes = "lanes",
         /// Room for files.
         Disk = "disk",
     }
@@ -94,6 +99,8 @@ pub enum Remedy {
     OldSalvage,
     /// Take working trees away that nobody works in.
     Worktrees(Vec<String>),
+    /// Delete lanes of repositories that are gone.
+    OrphanedLanes,
 }
 
 /// One thing that was looked at.

@@ -12,6 +12,7 @@ use crate::FileError;
 use crate::file_error::Action;
 use crate::git::{GitError, StaleLock};
 use crate::ids::Ids;
+use crate::lanes::{cache_folder, remove_orphaned_lanes};
 use crate::proc::mark;
 use crate::store::{self, Commands, Journal, JournalError, Kind, RunLock, StoreError};
 
@@ -75,6 +76,11 @@ impl Checkup<'_> {
             Remedy::Worktrees(trees) => {
                 trees.iter().try_for_each(|tree| self.repo.clear_worktree(Path::new(tree)))?;
                 Ok(format!("took {} away", count(trees.len(), "working tree")))
+            }
+            Remedy::OrphanedLanes => {
+                let removed = cache_folder().map(|cache| remove_orphaned_lanes(&cache));
+                let folders = count(removed.unwrap_or_default().len(), "folder");
+                Ok(format!("deleted {folders} of lanes whose repository is gone"))
             }
         }
     }

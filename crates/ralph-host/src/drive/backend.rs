@@ -9,7 +9,7 @@ use ralph_core::control::Doing;
 use ralph_core::cycle::{BackendEnd, Candidate, Record, Remark};
 use ralph_core::handoff;
 use ralph_core::limits::{Decision, Monitor};
-use ralph_core::plan::Plan;
+use ralph_core::plan::{MAX_AMENDMENTS, Plan};
 use ralph_core::text::{clip, one_line};
 
 use super::attempt::{Begun, Ended, to_value};
@@ -56,7 +56,7 @@ impl Session<'_> {
         limits.timeout = begun.task.timeout_ms.map(Duration::from_millis).or(limits.timeout);
         let mut monitor = Monitor::knowing(limits, self.windows.clone()).priced(prices.clone());
         let before = self.plan.watch()?;
-        self.keep_ledger(&[]);
+        self.keep_ledger()?;
         self.let_in()?;
         let ask = Ask { prompt, system, session: Talk::New };
         let asked = self.ask(begun, backend, ask, &mut monitor)?;
@@ -83,9 +83,9 @@ impl Session<'_> {
         }
         self.learn_windows(monitor.windows());
         crash::point();
-        self.guard_plan(&before, begun.started.iteration)?;
+        self.restore_ledger(&[], "the backend", MAX_AMENDMENTS)?;
         crash::point();
-        self.restore_ledger(&[], "the backend")?;
+        self.guard_plan(&before, begun.started.iteration)?;
         self.tell_left_out(&[], "the backend")?;
         self.check_git_settings()?;
         crash::point();

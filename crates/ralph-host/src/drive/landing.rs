@@ -183,7 +183,7 @@ impl Session<'_> {
         let findings = ended.gates.as_ref();
         self.baselines = findings.map(|found| found.next_base.clone()).unwrap_or_default();
         self.land_finished_specs()?;
-        self.arrive().map(drop)
+        self.arrive()
     }
 
     /// What an arrival needs to know about a landing on the tip.

@@ -8,7 +8,7 @@ use ralph_core::cycle::{ArrivalLine, ArrivalTarget};
 use super::error::DriveError;
 use super::run_target::RunTarget;
 use crate::git::{GitError, Oid, Repo};
-use crate::lanes::{GitSettings, Lane, LanePool};
+use crate::lanes::{GitSettings, Lane, LaneError, LanePool};
 use crate::project::Project;
 use crate::run_ledger::{self, LedgerStart, OpenRun, RunLedger, RunWorkspace};
 use crate::store::Holder;
@@ -56,7 +56,7 @@ impl<'a> RunLane<'a> {
         facts: &RunStartFacts<'_>,
         holder: &Holder,
     ) -> Result<Self, DriveError> {
-        let (home_branch, home_commit) = home.branch_and_commit()?;
+        let (home_branch, _) = home.branch_and_commit()?;
         let branch = match (facts.target, config.workspace) {
             (RunTarget::Home, _) => home_branch.clone(),
             (RunTarget::Named(_), Workspace::Checkout) => return Err(DriveError::BranchInCheckout),
@@ -68,22 +68,21 @@ impl<'a> RunLane<'a> {
         if facts.last == LastRun::Ended {
             make_clean(home, config)?;
         }
-        let Some(home_commit) = home_commit else { return Err(DriveError::NoCommit) };
+        let Some(home_commit) = home.branch_and_commit()?.1 else {
+            return Err(DriveError::NoCommit);
+        };
         let commit = match &branch {
             Some(name) if branch != home_branch => {
                 home.find_commit(&format!("refs/heads/{name}"))?
             }
             _ => None,
         };
-        let (lane, workspace) = match config.workspace {
+        let workspace = match config.workspace {
             Workspace::Lane if branch.is_none() => return Err(DriveError::DetachedHead),
-            Workspace::Lane => {
-                (LanePool::open(home, &config.lane)?.take(holder)?, RunWorkspace::Lane)
-            }
-            Workspace::Checkout => {
-                (LanePool::take_home(home, &config.lane, holder)?, RunWorkspace::Checkout)
-            }
+            Workspace::Lane => RunWorkspace::Lane,
+            Workspace::Checkout => RunWorkspace::Checkout,
         };
+        let lane = take_lane(home, config, holder)?;
         let run = home.runner().run_id();
         let (ledger, tip) = match RunLedger::of_branch(project, branch.as_deref()) {
             Some(earlier) => {
@@ -144,6 +143,18 @@ impl<'a> RunLane<'a> {
     /// The name of the target in the journal.
     pub(super) fn target_name(&self) -> &str {
         self.branch.as_deref().unwrap_or("HEAD")
+    }
+}
+
+/// Take a lane, or home as the lane.
+pub(super) fn take_lane<'a>(
+    home: &Repo<'a>,
+    config: &Config,
+    holder: &Holder,
+) -> Result<Lane<'a>, LaneError> {
+    match config.workspace {
+        Workspace::Lane => LanePool::open(home, &config.lane)?.take(holder),
+        Workspace::Checkout => LanePool::take_home(home, &config.lane, holder),
     }
 }
 

@@ -17,6 +17,8 @@ pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod issue;
 pub(crate) mod knowledge;
+pub(crate) mod land;
+pub(crate) mod lanes;
 pub(crate) mod log;
 pub(crate) mod loop_args;
 pub(crate) mod mcp;
@@ -82,6 +84,8 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
         Command::Query(args) => query::run(&open()?, &args)?,
         Command::Log(args) => log::run(&open()?, &args)?,
         Command::Report(args) => report::run(&open()?, &args)?,
+        Command::Land(args) => return land::run(&open()?, &args),
+        Command::Lanes(args) => lanes::run(&open()?, &args)?,
         Command::Attempts(args) => attempts::run(&open()?, &args)?,
         Command::Knowledge(args) => return knowledge::run(&open()?, &args),
         Command::Serve(args) => serve::run(&open()?, &args)?,
@@ -122,6 +126,7 @@ fn access(command: &Command) -> Access {
         | Command::Init(_)
         | Command::Doctor(_)
         | Command::Convert(_)
+        | Command::Land(_)
         | Command::Import(_)
         | Command::Serve(_)
         | Command::Pause(_)
@@ -139,6 +144,7 @@ fn access(command: &Command) -> Access {
         Command::Spec(args) => args.access(),
         Command::Inbox(args) => args.access(),
         Command::Report(args) => args.access(),
+        Command::Lanes(args) => args.access(),
         Command::Salvage(args) => args.access(),
         Command::Recover(args) => args.access(),
         Command::Config(args) => args.access(),

@@ -299,11 +299,30 @@ fn nothing_to_change_counts_only_with_a_reason_and_a_green_gate() {
 }
 
 #[test]
-fn a_changed_specification_or_setting_fails_the_attempt() {
+fn a_changed_specification_or_setting_is_left_out_and_told() {
     for path in ["ralph.toml", "ralph/specs/work.md", ".ralph/skills/x.md"] {
-        let repo =
-            fails_once(&format!(r#"{{ append = "{path}", text = " easier\n" }}, {GOOD}"#), path);
-        assert!(!repo.exists(path) || !repo.read(path).contains("easier"));
+        let repo = one();
+        repo.write("ralph/specs/work.md", "# Work\n");
+        repo.write(".ralph/skills/x.md", "# X\n");
+        repo.commit("sources");
+        let before = repo.read(path);
+        repo.script(&rule("", &format!(r#"{{ append = "{path}", text = " easier\n" }}, {GOOD}"#)));
+        let run = repo.build([]).ok();
+        says(&run, &format!("{path}: the backend may not write it; its changes are left out"));
+        assert_eq!((repo.landed(), repo.read(path)), (vec!["t-aaa1".to_owned()], before), "{path}");
+        assert_eq!(repo.status(), "", "{path}");
+    }
+}
+
+#[test]
+fn a_specification_or_skill_that_a_backend_makes_up_is_left_out_and_told() {
+    for path in ["ralph/specs/easy.md", ".ralph/skills/x.md"] {
+        let repo = one();
+        repo.script(&rule("", &format!(r#"{{ write = "{path}", text = "easy\n" }}, {GOOD}"#)));
+        let run = repo.build([]).ok();
+        says(&run, &format!("{path}: the backend may not write it; its changes are left out"));
+        assert!(!repo.exists(path) && repo.status().is_empty(), "{path}");
+        assert_eq!(repo.landed(), ["t-aaa1"]);
     }
 }
 

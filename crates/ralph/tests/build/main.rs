@@ -14,6 +14,7 @@
 mod amendments;
 mod branch;
 mod chaos;
+mod checkout;
 mod context;
 mod crash;
 mod criteria;

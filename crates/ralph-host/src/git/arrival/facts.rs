@@ -98,7 +98,7 @@ impl Repo<'_> {
     }
 
     /// The folder of another worktree that has this branch checked out.
-    fn other_worktree_of(&self, branch: &str) -> Result<Option<String>, GitError> {
+    pub(super) fn other_worktree_of(&self, branch: &str) -> Result<Option<String>, GitError> {
         let list = self.look(["worktree", "list", "--porcelain", "-z"]).ok()?;
         let mut place = None;
         for field in list.split(|b| *b == 0) {
@@ -113,7 +113,7 @@ impl Repo<'_> {
     }
 
     /// How one commit differs from another, with the ledger.
-    pub(super) fn touched(&self, old: &str, new: &str) -> Result<Vec<Change>, GitError> {
+    pub(in super::super) fn touched(&self, old: &str, new: &str) -> Result<Vec<Change>, GitError> {
         let args =
             ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index", old, new, "--"];
         let out = self.look(args).ok()?;

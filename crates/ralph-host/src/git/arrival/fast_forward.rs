@@ -1,15 +1,14 @@
-//! The two ways in which a branch moves: git's own fast-forward, and a fetch into a branch that is
-//! checked out nowhere.
+//! Git's own fast-forward of the branch that home has checked out.
 
 use ralph_core::cycle::{
     ArrivalIntent, ArrivalWait, ArrivalWay, HomeHead, LandedCommit, Record, RiddenFile,
     longest_prefix,
 };
 
+use super::super::Change;
 use super::super::call::Answer;
-use super::super::{Change, Repo};
 use super::rides::{ChangeSide, entry_on};
-use super::{Arrival, ArrivalError, ArrivalOutcome, GitError, Oid, path_of, path_text};
+use super::{Arrival, ArrivalError, ArrivalOutcome, GitError, path_of, path_text};
 use crate::crash;
 
 /// Exit codes above this one are signals: git was killed and says nothing.
@@ -81,7 +80,7 @@ impl Arrival<'_, '_, '_> {
             Err(e) => return Err(e.into()),
         }
         crash::point();
-        if let Some(wait) = self.wrong_branch(&old, new)? {
+        if let Some(wait) = self.wrong_branch(new)? {
             return Ok(ForwardEnd::Waits(wait));
         }
         self.repo.write_rides(&rides, new)?;
@@ -122,6 +121,13 @@ impl Arrival<'_, '_, '_> {
         let entries: Vec<_> = rides.iter().map(of_ride).collect();
         self.repo.set_entries(&entries)?;
         crash::point();
+        // Git merges into whatever HEAD is, so this is the last moment to look.
+        if self.repo.home_head(&self.line)? != HomeHead::OnBranch {
+            return Ok(Some(ArrivalWait::Unsettled));
+        }
+        if let Some(busy) = self.repo.busy() {
+            return Ok(Some(busy));
+        }
         let flags = ["--ff-only", "--no-autostash", "--no-overwrite-ignore", "--no-squash"];
         let more = ["--commit", "--no-verify-signatures", "-q", new];
         let args = ["merge"].into_iter().chain(flags).chain(more);
@@ -139,7 +145,7 @@ impl Arrival<'_, '_, '_> {
     }
 
     /// A fast-forward acts on whatever HEAD is by then.
-    fn wrong_branch(&self, old: &str, new: &str) -> Result<Option<ArrivalWait>, GitError> {
+    fn wrong_branch(&self, new: &str) -> Result<Option<ArrivalWait>, GitError> {
         if self.branch_at()?.is_some_and(|at| at.as_str() == new) {
             return Ok(None);
         }
@@ -147,47 +153,12 @@ impl Arrival<'_, '_, '_> {
         let moved = head.commit.is_some_and(|commit| commit.as_str() == new);
         let name = head.branch.unwrap_or_else(|| "HEAD".to_owned());
         let branch = name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned();
-        Ok(Some(match moved {
-            true => ArrivalWait::WrongBranchMoved { branch, old: old.to_owned() },
-            false => ArrivalWait::Unsettled,
+        // A merge writes down where HEAD was.
+        let old = self.repo.find_commit("ORIG_HEAD")?.filter(|_| moved);
+        Ok(Some(match old {
+            Some(old) => ArrivalWait::WrongBranchMoved { branch, old: old.to_string() },
+            None => ArrivalWait::Unsettled,
         }))
-    }
-
-    /// Move a branch that is checked out nowhere; git itself refuses it otherwise.
-    pub(super) fn fetch(&mut self, new: &str) -> Result<ArrivalOutcome, ArrivalError> {
-        let old = self.branch_at()?.as_ref().map(Oid::to_string).unwrap_or_default();
-        let intent = ArrivalIntent {
-            way: ArrivalWay::Fetch,
-            old,
-            new: new.to_owned(),
-            ..ArrivalIntent::default()
-        };
-        self.record(Record::ArrivalIntent(intent))?;
-        crash::point();
-        let answer = self.repo.fetch_into(&self.branch_ref(), new)?;
-        crash::point();
-        if self.branch_at()?.is_some_and(|at| at.as_str() == new) {
-            self.arrived(new)?;
-            return Ok(ArrivalOutcome::Complete);
-        }
-        let place = answer.stderr.split("checked out at '").nth(1);
-        let place = place.and_then(|rest| rest.split('\'').next());
-        self.wait(match place {
-            Some(place) => ArrivalWait::CheckedOutElsewhere { place: place.to_owned() },
-            None => ArrivalWait::Refused { message: first_lines(&answer.stderr) },
-        })
-    }
-}
-
-impl Repo<'_> {
-    fn fetch_into(&self, branch: &str, new: &str) -> Result<Answer, GitError> {
-        // The commit is not the tip of a ref that a remote would offer.
-        let settings = ["-c", "protocol.version=2", "-c", "protocol.file.allow=always"];
-        let quiet = ["-c", "fetch.writeCommitGraph=false", "fetch", "-q", "--no-write-fetch-head"];
-        let flags = ["--no-tags", "--no-prune", "--no-recurse-submodules", "."];
-        let refs = format!("{new}:{branch}");
-        let args = settings.into_iter().chain(quiet).chain(flags).chain([refs.as_str()]);
-        self.arrival_call(args).run()
     }
 }
 
@@ -204,7 +175,7 @@ fn refusal(answer: &Answer) -> ArrivalWait {
 }
 
 /// The beginning of a message, on one line.
-fn first_lines(message: &str) -> String {
+pub(super) fn first_lines(message: &str) -> String {
     let lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.take(2).collect::<Vec<_>>().join("; ")
 }

@@ -24,12 +24,13 @@ use crate::error::CommandError;
 
 /// Find out what keeps ralph from working here, and how to put it right
 ///
-/// Looks at git, the settings, the backends, ralph's own files, what an earlier crash left and the disk,
-/// and runs every gate once. Each line is ok, unknown, a warning or a problem, and says what to do.
+/// Looks at git, the settings, the backends, ralph's own files, what an earlier crash left, the lanes and
+/// the disk, and runs every gate once. Each line is ok, unknown, a warning or a problem, and says what to do.
 /// Whether you are logged in to a backend shows only when it runs, so that is unknown.
 ///
 /// --fix does what can neither lose nor decide anything: stale locks, processes and unfinished files of
-/// a killed ralph, commands for a loop that is gone, salvage past its time.
+/// a killed ralph, commands for a loop that is gone, salvage past its time, lanes of repositories that are
+/// gone.
 ///
 /// Exit codes: 0 there is no problem, 3 there is one.
 ///
