@@ -276,7 +276,7 @@ fn a_land_that_is_killed_anywhere_is_done_again() {
 fn a_discard_that_is_killed_anywhere_leaves_no_task_done_without_its_work() {
     killed_everywhere(
         &["--discard"],
-        1,
+        4,
         |_| {},
         |p| {
             assert_eq!((statuses(p), need(p)), ("2 pending, 0 accepted".into(), None));
