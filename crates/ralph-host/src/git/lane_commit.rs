@@ -76,6 +76,13 @@ impl Repo<'_> {
         Ok((head.branch.and_then(short), head.commit))
     }
 
+    /// The message of a commit.
+    pub(crate) fn message_of(&self, commit: &Oid) -> Result<String, GitError> {
+        let args = ["log", "-1", "--no-show-signature", "--encoding=UTF-8", "--format=%B"];
+        let out = self.look(args.into_iter().chain([commit.as_str()])).ok()?;
+        Ok(String::from_utf8_lossy(&out).into_owned())
+    }
+
     /// The commit of a reference, if it is there.
     pub(crate) fn find_commit(&self, name: &str) -> Result<Option<Oid>, GitError> {
         self.find_ref(name)

@@ -229,7 +229,7 @@ fn what_is_done_of_a_spec_lands_as_one_commit() {
     assert_eq!(statuses(&p), "1 pending, 1 accepted");
 }
 
-/// Kill `ralph land` at each point at which something changes, and run it again.
+/// Kill `ralph land` at every `stride`-th point at which something changes, and run it again.
 fn killed_everywhere(
     args: &[&str],
     stride: usize,
@@ -276,7 +276,7 @@ fn a_land_that_is_killed_anywhere_is_done_again() {
 fn a_discard_that_is_killed_anywhere_leaves_no_task_done_without_its_work() {
     killed_everywhere(
         &["--discard"],
-        1,
+        4,
         |_| {},
         |p| {
             assert_eq!((statuses(p), need(p)), ("2 pending, 0 accepted".into(), None));
@@ -287,7 +287,7 @@ fn a_discard_that_is_killed_anywhere_leaves_no_task_done_without_its_work() {
 
 #[test]
 fn work_that_is_brought_uncommitted_survives_a_kill() {
-    killed_everywhere(&["--no-commit"], 1, undo_edit, |p| {
+    killed_everywhere(&["--no-commit"], 4, undo_edit, |p| {
         assert_eq!(statuses(p), "0 pending, 2 accepted");
         assert_eq!(p.read("one.txt"), "one\nt-aaaa\nt-bbbb\n");
         assert_eq!(need(p), None);

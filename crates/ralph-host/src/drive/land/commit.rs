@@ -15,7 +15,7 @@ use crate::drive::error::DriveError;
 use crate::drive::run_lane::tip_ref;
 use crate::drive::spec_landing::is_spec_open;
 use crate::file_error::FileError;
-use crate::git::{CommitMessage, LandError, Oid, RepoPath};
+use crate::git::{ATTEMPT, CommitMessage, LandError, Oid, RepoPath};
 use crate::run_ledger::LedgerCommit;
 use crate::store::{self, Durability, Kind, StoreError};
 
@@ -69,15 +69,43 @@ impl HomeLanding<'_> {
             return Ok(LedgerState::Unchanged);
         };
         self.advance_tip(&tip, &commit)?;
-        let paths = self.repo.paths_of(&commit)?;
-        let committed = CommittedLedger {
+        let committed = self.ledger_commit(attempt, &commit)?;
+        self.record(Record::LedgerCommitted(committed), Durability::Synced)?;
+        Ok(LedgerState::Committed)
+    }
+
+    /// Write a commit of the ledger down that is the tip and that the journal does not know: a crash came
+    /// between the two.
+    pub(super) fn note_unknown_commit(&mut self) -> Result<(), DriveError> {
+        let (Some(line), Some(tip)) = (self.line(), self.tip()?) else { return Ok(()) };
+        let is_known = line.landed.iter().any(|landed| landed.commit == tip.as_str());
+        if is_known || line.arrived == tip.as_str() || self.report.open_attempt.is_some() {
+            return Ok(());
+        }
+        let message = self.repo.message_of(&tip)?;
+        let subject = format!("{}: ledger\n", self.setup.config.commit_prefix);
+        let attempt =
+            message.lines().find_map(|line| line.strip_prefix(ATTEMPT)?.strip_prefix(": "));
+        let Some(attempt) = attempt.filter(|_| message.starts_with(&subject)) else {
+            return Ok(());
+        };
+        let mut committed = self.ledger_commit(attempt.to_owned(), &tip)?;
+        // What was taken over since is in no commit yet.
+        committed.taken_over = match self.has_new_ledger(&tip)? {
+            true => Vec::new(),
+            false => committed.taken_over,
+        };
+        self.record(Record::LedgerCommitted(committed), Durability::Synced)
+    }
+
+    fn ledger_commit(&self, attempt: String, commit: &Oid) -> Result<CommittedLedger, DriveError> {
+        let paths = self.repo.paths_of(commit)?;
+        Ok(CommittedLedger {
             attempt,
             commit: commit.to_string(),
             paths: paths.iter().map(ToString::to_string).collect(),
             taken_over: self.taken_over_files()?,
-        };
-        self.record(Record::LedgerCommitted(committed), Durability::Synced)?;
-        Ok(LedgerState::Committed)
+        })
     }
 
     /// Whether a file that rides is not in this commit as the run has it.

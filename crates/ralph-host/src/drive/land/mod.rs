@@ -279,6 +279,7 @@ impl<'a> HomeLanding<'a> {
         let Some(line) = self.line() else { return Ok(()) };
         let home = self.repo.reopen();
         home.recover_arrival(&line, self).map_err(drive_error)?;
+        self.note_unknown_commit()?;
         self.follow_home()
     }
 
