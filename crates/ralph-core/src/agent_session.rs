@@ -45,16 +45,13 @@ pub struct AgentSession {
     pub other: Map<String, Value>,
 }
 
-/// A spec's branch, and what was checked out before.
+/// A spec's branch, and the one before it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpecBranch {
     /// The branch, without `refs/heads/`.
     pub name: String,
-    /// The branch before, without `refs/heads/`, or the commit of a detached HEAD.
+    /// The branch on which commits arrived before, without `refs/heads/`.
     pub base: String,
-    /// Whether `base` is a commit.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub detached: bool,
 }
 
 /// Whether a loop works on the session.

@@ -56,8 +56,8 @@ pub use resolve::{Resolved, Shown, apply, resolve};
 pub use set::{SetError, set};
 pub use setting::{ByteSize, Dollars, Ratio, Setting, Timeout, Trigger};
 pub use table::{
-    Agent, Backend, Build, Config, Construct, Gate, LaneSettings, Limits, Memory, Notify, Pass,
-    Prices, Retention, Stage,
+    Agent, Backend, Build, Config, Construct, Gate, Land, LaneSettings, Limits, Memory, Notify,
+    Pass, Prices, Retention, Stage,
 };
 pub use value::{Absent, Field, Kind, Record, Value};
 pub use words::{

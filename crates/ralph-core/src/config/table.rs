@@ -18,8 +18,9 @@ use super::words::{
 };
 
 /// All groups of keys, in the order of the reference page.
-pub(super) static SECTIONS: &[&[Key]] =
-    &[CONFIG, BUILD, CONSTRUCT, AGENT, LIMITS, MEMORY, BACKEND, PRICES, STAGE, LANE, RETENTION];
+pub(super) static SECTIONS: &[&[Key]] = &[
+    CONFIG, BUILD, CONSTRUCT, AGENT, LAND, LIMITS, MEMORY, BACKEND, PRICES, STAGE, LANE, RETENTION,
+];
 
 const fn at_least_one(number: u32) -> NonZeroU32 {
     match NonZeroU32::new(number) {
@@ -97,6 +98,8 @@ section! {
         construct: Construct,
         /// `[agent]`
         agent: Agent,
+        /// `[land]`
+        land: Land,
         /// `[limits]`
         limits: Limits,
         /// `[memory]`
@@ -135,9 +138,19 @@ section! {
     Agent, AGENT = "agent." {
         /// The changes of a spec that failed become a stash entry, or go away (salvaged first).
         on_failure: OnFailure = OnFailure::Stash;
-        /// Where the commit of a spec goes: on the branch that is checked out, or on a new one, `ralph/<spec>`, which begins where the last one ended.
+        /// Where the commit of a spec arrives: on the branch that is checked out, or on a new one, `ralph/<spec>`, which begins where the last one ended.
         branch: BranchFor = BranchFor::None;
         /// With `branch = "spec"`: `gh`, or a shell command that asks for a review of `RALPH_BRANCH`; absent: nobody is asked.
+        pull_request: Option<String> = None;
+    }
+}
+
+section! {
+    /// `[land]`: where the commits of `ralph build` and `ralph construct` arrive.
+    Land, LAND = "land." {
+        /// The branch on which commits arrive: the one that is checked out, or `ralph/<spec>`, while your checkout stays where it is. `--branch NAME` names another one.
+        branch: BranchFor = BranchFor::None;
+        /// With a branch of its own: `gh`, or a shell command that asks for a review of `RALPH_BRANCH` at the end of the run; absent: nobody is asked.
         pull_request: Option<String> = None;
     }
 }
@@ -371,7 +384,7 @@ macro_rules! plain_section {
 }
 
 plain_section!(
-    Build build, Construct construct, Agent agent, Limits limits, Memory memory,
+    Build build, Construct construct, Agent agent, Land land, Limits limits, Memory memory,
     LaneSettings lane, Retention retention,
 );
 

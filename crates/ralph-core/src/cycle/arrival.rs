@@ -113,6 +113,9 @@ pub fn decide_arrival(
 /// A branch that `--branch` names is made by the first arrival.
 fn without_branch(line: &ArrivalLine) -> ArrivalStep {
     let is_new = line.target == ArrivalTarget::NamedBranch && line.arrived == line.base;
+    if is_new && line.arrived == line.tip {
+        return ArrivalStep::Nothing;
+    }
     match is_new {
         true => ArrivalStep::Fetch { to: line.tip.clone() },
         false => ArrivalStep::Wait(ArrivalWait::BranchGone),
@@ -156,7 +159,10 @@ fn home_in_the_way(line: &ArrivalLine, facts: &ArrivalFacts) -> Option<ArrivalWa
 }
 
 fn name_of(landed: LandedCommit) -> String {
-    landed.task.unwrap_or(landed.attempt)
+    match landed.tasks.is_empty() {
+        true => landed.attempt,
+        false => landed.tasks.join(", "),
+    }
 }
 
 /// Landed work that had arrived and that a rewritten branch lacks: neither a trailer nor the plan on the
@@ -167,8 +173,8 @@ pub fn find_missing(
     accepted: &BTreeSet<String>,
 ) -> Vec<LandedCommit> {
     let is_missing = |landed: &&LandedCommit| {
-        let task = landed.task.as_ref();
-        task.is_some_and(|task| !attempts.contains(&landed.attempt) && !accepted.contains(task))
+        !attempts.contains(&landed.attempt)
+            && landed.tasks.iter().any(|task| !accepted.contains(task))
     };
     line.arrived_commits().iter().filter(is_missing).cloned().collect()
 }

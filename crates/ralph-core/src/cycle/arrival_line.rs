@@ -5,6 +5,7 @@ use super::arrival_record::{
     ArrivalIntent, ArrivalTarget, CommitReplay, LedgerCommit, TakenOverFile, TipStart,
 };
 use super::arrival_wait::{ArrivalWait, WaitingCommits};
+use super::payload::SpecLanded;
 use super::record::{LandedAttempt, Record};
 
 /// A commit that landed on the tip.
@@ -12,8 +13,8 @@ use super::record::{LandedAttempt, Record};
 pub struct LandedCommit {
     /// The id in its trailer.
     pub attempt: String,
-    /// The task; `None` for a commit of the ledger alone.
-    pub task: Option<String>,
+    /// The tasks whose work it has; none for a commit of the ledger alone.
+    pub tasks: Vec<String>,
     pub commit: String,
     /// The paths that it touches; empty when the journal does not say.
     pub paths: Vec<String>,
@@ -68,6 +69,7 @@ impl ArrivalLine {
     pub fn add(&mut self, record: &Record, task_of: impl FnOnce(&str) -> Option<String>) {
         match record {
             Record::Landed(landed) => self.landed(landed, task_of),
+            Record::SpecLanded(spec) => self.spec_landed(spec),
             Record::LedgerCommitted(ledger) => self.ledger_committed(ledger),
             Record::ArrivalIntent(intent) => self.open_arrival = Some(intent.clone()),
             Record::Arrived(arrived) => self.arrived_at(&arrived.commit),
@@ -118,17 +120,28 @@ impl ArrivalLine {
         let Some(commit) = landed.commit.as_ref().filter(|_| !landed.on_spec) else { return };
         self.push(LandedCommit {
             attempt: landed.attempt.clone(),
-            task: task_of(&landed.attempt),
+            tasks: task_of(&landed.attempt).into_iter().collect(),
             commit: commit.clone(),
             paths: landed.paths.clone(),
             taken_over: landed.taken_over.clone(),
         });
     }
 
+    fn spec_landed(&mut self, spec: &SpecLanded) {
+        let Some(commit) = &spec.commit else { return };
+        self.push(LandedCommit {
+            attempt: spec.attempt.clone(),
+            tasks: spec.tasks.clone(),
+            commit: commit.clone(),
+            paths: spec.paths.clone(),
+            taken_over: spec.taken_over.clone(),
+        });
+    }
+
     fn ledger_committed(&mut self, ledger: &LedgerCommit) {
         self.push(LandedCommit {
             attempt: ledger.attempt.clone(),
-            task: None,
+            tasks: Vec::new(),
             commit: ledger.commit.clone(),
             paths: ledger.paths.clone(),
             taken_over: ledger.taken_over.clone(),
@@ -140,6 +153,10 @@ impl ArrivalLine {
         if self.landed.iter().all(|one| one.commit != landed.commit) {
             self.tip = landed.commit.clone();
             self.landed.push(landed);
+            if self.arrived == self.tip {
+                // A crash kept it out of the journal until it had arrived.
+                self.arrived_count = self.landed.len();
+            }
         }
     }
 

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::arrival_record::TakenOverFile;
+
 /// One sentence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Remark {
@@ -41,7 +43,7 @@ pub struct ReviewRequest {
 }
 
 /// A spec whose work is one commit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SpecLanded {
     /// The spec; `None` for tasks without one.
     pub spec: Option<String>,
@@ -49,6 +51,18 @@ pub struct SpecLanded {
     pub commit: Option<String>,
     /// The commit's subject.
     pub subject: String,
+    /// The id in the commit's `Ralph-Attempt` trailer.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub attempt: String,
+    /// The tasks whose work the commit has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<String>,
+    /// The paths that the commit touches.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    /// Files of home whose bytes are part of the commit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub taken_over: Vec<TakenOverFile>,
 }
 
 /// A spec that was given up.

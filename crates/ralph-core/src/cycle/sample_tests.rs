@@ -400,7 +400,12 @@ fn of_construct() -> Vec<Record> {
     }
     for commit in [Some("c0ffee".into()), None] {
         let (spec, subject) = (Some(spec.clone()), "ralph: s.md".into());
-        records.push(Record::SpecLanded(SpecLanded { spec, commit, subject }));
+        records.push(Record::SpecLanded(SpecLanded {
+            spec,
+            commit,
+            subject,
+            ..SpecLanded::default()
+        }));
     }
     let kept = Some("refs/ralph/r1/salvage".into());
     records.push(Record::SpecFailed(SpecFailed { spec, why: "no progress".into(), kept }));

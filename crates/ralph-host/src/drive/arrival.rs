@@ -6,7 +6,9 @@
 use std::collections::BTreeSet;
 
 use ralph_core::config::CommitLedger;
-use ralph_core::cycle::{ArrivedCommits, LedgerCommit, On, OnMissing, Record, merged_ledger};
+use ralph_core::cycle::{
+    ArrivalTarget, ArrivedCommits, LedgerCommit, On, OnMissing, Record, merged_ledger,
+};
 use ralph_core::format;
 use ralph_core::gate;
 use ralph_core::merge::merge_text;
@@ -44,8 +46,8 @@ impl ArrivalHost for ArrivingSession<'_, '_> {
         let Some(ours) = merge.ours.as_deref().map(text) else { return Ok(merge.theirs.clone()) };
         let name = merge.path.to_string();
         let merged = if name.ends_with(&session.plan.shown) {
-            let tasks = merge.missing.iter().filter_map(|landed| landed.task.as_deref());
-            let missing: BTreeSet<Id> = tasks.map(Id::new).collect();
+            let tasks = merge.missing.iter().flat_map(|landed| &landed.tasks);
+            let missing: BTreeSet<Id> = tasks.map(|task| Id::new(task.as_str())).collect();
             let at = session.clock.stamp();
             merged_ledger(&name, base.as_deref(), &ours, &theirs, &missing, &at).ok()
         } else {
@@ -130,7 +132,16 @@ impl<'a> Session<'a> {
         if let Some(tip) = tip {
             work.tip = tip;
         }
-        if work.ledger.is_home_on_branch() {
+        if let Some(line) = line.filter(|_| work.target() == ArrivalTarget::NamedBranch)
+            && !work.ledger.is_home_on_branch()
+            && let Some(arrived) = Oid::parse(line.arrived.as_bytes())
+        {
+            // Home does not have these files; the branch does.
+            for file in work.ledger.not_arrived()? {
+                let bytes = self.repo.project_file_at(&arrived, &file)?;
+                work.ledger.mark_seen(&file, bytes.as_deref())?;
+            }
+        } else if work.ledger.is_home_on_branch() {
             for file in work.ledger.open_run().files() {
                 let home = crate::store::read(&self.project.root().join(&file))?;
                 let same =
@@ -143,22 +154,28 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Run the gates on a commit that no attempt has left.
     fn gate_commit(&mut self, commit: &Oid) -> Result<ReplayGates, DriveError> {
+        Ok(match self.gate_alone(commit)? {
+            None => ReplayGates::Red(vec!["the gates were ended".to_owned()]),
+            Some(red) if red.is_empty() => ReplayGates::Green,
+            Some(red) => ReplayGates::Red(red),
+        })
+    }
+
+    /// Run the gates on a commit that no attempt has left. Returns the names of those that fail; `None`
+    /// when somebody wants an end first.
+    pub(super) fn gate_alone(&mut self, commit: &Oid) -> Result<Option<Vec<String>>, DriveError> {
         if self.gates.is_empty() {
-            return Ok(ReplayGates::Green);
+            return Ok(Some(Vec::new()));
         }
         self.work.lane.put_on(commit)?;
         self.work.lane.furnish(self.project.root(), &|job| job)?;
         self.let_in()?;
         let (gates, logs) = (self.gates.clone(), self.project.root().join(LOGS));
         let root = self.work_root();
-        let Some(runs) = self.run_all(&gates, &logs, On::Alone, &root)? else {
-            return Ok(ReplayGates::Red(vec!["the gates were ended".to_owned()]));
-        };
+        let Some(runs) = self.run_all(&gates, &logs, On::Alone, &root)? else { return Ok(None) };
         let verdict = gate::judge("", &runs, &self.baselines, Vec::new(), self.config.judges);
-        let red: Vec<String> = verdict.blocking().map(|check| check.name.clone()).collect();
-        Ok(if red.is_empty() { ReplayGates::Green } else { ReplayGates::Red(red) })
+        Ok(Some(verdict.blocking().map(|check| check.name.clone()).collect()))
     }
 
     /// The run ends: what is left of its ledger becomes a commit on the tip, and everything arrives. Says why
@@ -184,6 +201,9 @@ impl<'a> Session<'a> {
     fn commit_ledger_on_tip(&mut self) -> Result<(), DriveError> {
         let tip = self.work.tip.clone();
         self.work.lane.put_on(&tip)?;
+        if self.has_open_spec()? {
+            return Ok(());
+        }
         let riding = self.ride(run_ledger::LedgerCommit::End)?;
         if riding.is_empty() {
             return Ok(());
@@ -213,6 +233,7 @@ impl<'a> Session<'a> {
     /// The run is over: its own ledger is closed when nothing of it waits.
     pub(super) fn close_run(&mut self) -> Result<(), DriveError> {
         let settled = self.history.arrival.as_ref().is_none_or(|line| line.is_settled());
+        let settled = settled && !self.has_open_spec()?;
         let work = &self.work;
         work.lane.forget_index()?;
         if !settled {
@@ -229,7 +250,9 @@ impl<'a> Session<'a> {
                 let bytes = ledger.read(&file)?;
                 ledger.mark_seen(&file, bytes.as_deref())?;
             }
-        } else if self.config.commit_ledger == CommitLedger::Never {
+        } else if self.config.commit_ledger == CommitLedger::Never
+            && work.target() == ArrivalTarget::HomeBranch
+        {
             kept = ledger.write_home()?;
         }
         for file in kept {

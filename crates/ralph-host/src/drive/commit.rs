@@ -5,16 +5,16 @@
 //! ```
 
 use ralph_core::config::CommitScope;
-use ralph_core::cycle::{Failure, FailureKind, Landing, TakenOverFile};
+use ralph_core::cycle::{ArrivalTarget, Failure, FailureKind, Landing, TakenOverFile};
 
 use super::attempt::{Begun, Ended};
 use super::error::DriveError;
-use super::run_lane::spec_ref;
-use super::session::Session;
+use super::session::{Loop, Session};
+use super::specs::scope_of_keeper;
 use crate::crash;
-use crate::git::{GitError, LandError, Oid, RepoPath};
+use crate::git::{GitError, LandError, Oid, RepoPath, spec_ref};
 use crate::lanes::HookReport;
-use crate::run_ledger::LedgerCommit;
+use crate::run_ledger::{self, LedgerCommit};
 
 /// A landing that was not committed.
 pub(super) enum CommitTrouble {
@@ -76,7 +76,7 @@ impl Session<'_> {
         begun: &Begun,
         message: Vec<u8>,
     ) -> Result<Option<String>, CommitTrouble> {
-        let riding = match self.scope() {
+        let riding = match scope_of_keeper(&begun.base.keeper) {
             CommitScope::Task => self.ride(LedgerCommit::Landing)?,
             CommitScope::Spec => Vec::new(),
         };
@@ -99,11 +99,10 @@ impl Session<'_> {
 
     /// A commit of the lane becomes the tip, or the end of its spec's ref. May be repeated.
     fn advance(&mut self, keeper: &str, old: &Oid, commit: &Oid) -> Result<(), GitError> {
-        if self.scope() == CommitScope::Spec {
-            let name = spec_ref(keeper);
-            let known = self.repo.find_commit(&name)?;
+        if scope_of_keeper(keeper) == CommitScope::Spec {
+            let known = self.repo.find_commit(&spec_ref(keeper))?;
             if known.as_ref() != Some(commit) {
-                self.repo.advance_ref(&name, commit, known.as_ref())?;
+                self.repo.advance_spec(keeper, commit, known.as_ref(), old)?;
             }
             return Ok(());
         }
@@ -124,10 +123,23 @@ impl Session<'_> {
     pub(super) fn ride(&mut self, commit: LedgerCommit) -> Result<Vec<RepoPath>, DriveError> {
         self.take_over_edits()?;
         let work = &self.work;
-        work.ledger.write_into(&work.lane.root(), &[])?;
+        let mut riding = work.ledger.riding_files(self.config.commit_ledger, commit);
+        let with_inbox = !riding.is_empty() && self.inbox_rides();
+        let inbox: Vec<String> =
+            with_inbox.then(|| run_ledger::INBOX.to_owned()).into_iter().collect();
+        work.ledger.write_into(&work.lane.root(), &inbox)?;
+        riding.extend(inbox);
         let prefix = work.repo().prefix();
-        let riding = work.ledger.riding_files(self.config.commit_ledger, commit);
         Ok(riding.iter().map(|file| prefix.join(&RepoPath::from(file.as_str()))).collect())
+    }
+
+    /// Whether the inbox is part of commits: an agent changes it, and git does not ignore it.
+    fn inbox_rides(&self) -> bool {
+        let ignored = &self.work.ledger.open_run().ignored;
+        self.kind == Loop::Agent
+            && self.work.target() == ArrivalTarget::HomeBranch
+            && !ignored.iter().any(|file| file == run_ledger::INBOX)
+            && self.project.inbox().is_file()
     }
 
     /// Files of home whose bytes are part of what has just been committed.
@@ -135,11 +147,19 @@ impl Session<'_> {
         let (work, mut files) = (&self.work, Vec::new());
         for file in work.ledger.riding_files(self.config.commit_ledger, LedgerCommit::End) {
             if let Some(bytes) = work.ledger.seen(&file)? {
-                let path = work.repo().prefix().join(&RepoPath::from(file.as_str()));
-                let content = self.repo.content_id(&bytes)?.to_string();
-                files.push(TakenOverFile { path: path.to_string(), content });
+                files.push(self.taken_over_file(&file, &bytes)?);
             }
         }
+        if self.inbox_rides()
+            && let Some(bytes) = crate::store::read(&self.work_root().join(run_ledger::INBOX))?
+        {
+            files.push(self.taken_over_file(run_ledger::INBOX, &bytes)?);
+        }
         Ok(files)
+    }
+
+    fn taken_over_file(&self, file: &str, bytes: &[u8]) -> Result<TakenOverFile, DriveError> {
+        let path = self.work.repo().prefix().join(&RepoPath::from(file)).to_string();
+        Ok(TakenOverFile { path, content: self.repo.content_id(bytes)?.to_string() })
     }
 }

@@ -23,6 +23,12 @@ pub enum DriveError {
     /// Commits have no branch to arrive on.
     #[error("HEAD is detached, so there is no branch on which commits could arrive")]
     DetachedHead,
+    /// Commits cannot arrive on a branch of this name.
+    #[error("git does not take {0:?} as the name of a branch")]
+    BranchName(String),
+    /// While ralph owns the checkout, commits are made on the branch that is checked out.
+    #[error("commits cannot arrive on another branch while ralph works in your checkout")]
+    BranchInCheckout,
     /// There is nothing that a lane could be a checkout of.
     #[error("the branch has no commit yet, and lanes start from one")]
     NoCommit,
@@ -91,7 +97,11 @@ impl DriveError {
             Self::NoRepository(_) => Some("`git init` makes one: ralph keeps work in git".into()),
             Self::Nested(_) => Some("a backend may use `ralph task` and `ralph query`".into()),
             Self::DetachedHead => {
-                Some("`git switch BRANCH`, or set workspace = \"checkout\"".into())
+                Some("name a branch for them: `--branch NAME`; or set workspace = \"checkout\" and commits are made on this HEAD".into())
+            }
+            Self::BranchName(_) => Some("`git check-ref-format --branch NAME` tries one".into()),
+            Self::BranchInCheckout => {
+                Some("set workspace = \"lane\", or `git switch` to that branch".into())
             }
             Self::NoCommit => Some("`git commit --allow-empty -m start` makes one".into()),
             Self::Lane(e) => e.hint(),

@@ -1,12 +1,12 @@
 //! Going on without an attempt that was interrupted and cannot be brought to its end.
 //!
-//! The tree stays exactly as it is: whoever asks for this looks at it with their own eyes. What is
-//! there is kept under a ref first, and the attempt is written down as rolled back.
+//! What is in its lane is kept under a ref first, and the attempt is written down as discarded.
 
+use ralph_core::config::Config;
 use ralph_core::cost_sum::CostSum;
 use ralph_core::cycle::{
-    DiscardedAttempt, End, Event, EventKind, FailIntent, Failure, FailureKind, History,
-    OpenAttempt, Phase, Record, RunEnd, Signal, exit_code, ledger, remaining,
+    AttemptBase, DiscardedAttempt, End, Event, EventKind, FailIntent, Failure, FailureKind,
+    History, OpenAttempt, Phase, Record, RunEnd, Signal, exit_code, ledger, remaining,
 };
 use ralph_core::format::Format;
 use ralph_core::plan::{Id, Plan};
@@ -16,9 +16,11 @@ use super::error::DriveError;
 use super::guard::mend_ledger;
 use super::listener::Listener;
 use super::plan_file::{Missing, PlanFile};
+use super::run_lane::take_lane;
 use super::views::Views;
 use crate::clock::Clock;
-use crate::git::{AttemptRef, LedgerPaths, Repo, Salvage};
+use crate::git::{LedgerPaths, Repo, Salvage};
+use crate::lanes::Lane;
 use crate::proc::{Runner, mark};
 use crate::project::Project;
 use crate::store::{Durability, Journal, RunLock, Store};
@@ -28,7 +30,7 @@ use crate::store::{Durability, Journal, RunLock, Store};
 pub struct Forgotten {
     /// The attempt.
     pub attempt: OpenAttempt,
-    /// What keeps the tree as it is; `None` when it is as in HEAD.
+    /// The ref that keeps its work; `None` when it had changed nothing.
     pub kept: Option<Salvage>,
     /// What could not be done beside it.
     pub warnings: Vec<String>,
@@ -37,6 +39,7 @@ pub struct Forgotten {
 /// Close the open attempt of an interrupted run without touching a file. `None` when there is none.
 pub fn forget(
     project: &Project,
+    config: &Config,
     store: &Store,
     clock: Clock,
     runner: &Runner,
@@ -55,8 +58,7 @@ pub fn forget(
     let ledger = LedgerPaths::with_plan(&plan.shown);
     let repo = Repo::open(project.root(), git_dir, runner, &ledger)?;
     let started = &open.started;
-    let run = open.base.keeper.clone();
-    let kept = repo.keep_as_is(&AttemptRef { run, attempt: started.attempt.clone() })?;
+    let kept = keep_work(&take_lane(&repo, config, store.holder())?, &open.base)?;
     let (now, task) = (clock.stamp(), Id::new(started.task.as_str()));
     if let Err(e) = plan.change(|plan, text| ledger::unmark(plan, text, &task, &now)) {
         warnings.push(format!("the plan may still say that {task} is being worked on: {e}"));
@@ -71,6 +73,18 @@ pub fn forget(
         warnings.extend(problems.iter().map(ToString::to_string));
     }
     Ok(Some(Forgotten { attempt: open, kept, warnings }))
+}
+
+/// Keep what an interrupted attempt left in its lane.
+fn keep_work(lane: &Lane<'_>, base: &AttemptBase) -> Result<Option<Salvage>, DriveError> {
+    if lane.check_intact(&base.commit).is_err() {
+        return Ok(None);
+    }
+    lane.remove_submodule_repositories()?;
+    let candidate = lane.repo().collect_again(&base.commit)?;
+    let salvage = lane.repo().salvage_candidate(base, &candidate)?;
+    lane.repo().forget_candidate(base)?;
+    Ok(salvage)
 }
 
 /// What is written down: the attempt is rolled back, and the run that was killed has ended.

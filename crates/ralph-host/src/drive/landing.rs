@@ -4,8 +4,8 @@ use jiff::tz::TimeZone;
 use ralph_core::config::CommitScope;
 use ralph_core::cycle::ledger::{self, Defeat, Note};
 use ralph_core::cycle::{
-    AfterFailure, Candidate, DiscardedAttempt, FailIntent, Failure, FailureKind, LandIntent,
-    LandedAttempt, Landing, Proof, Record,
+    AfterFailure, AttemptBase, Candidate, DiscardedAttempt, FailIntent, Failure, FailureKind,
+    LandIntent, LandedAttempt, Landing, Proof, Record,
 };
 use ralph_core::format::jsonl::fresh_issue_id;
 use ralph_core::plan::Id;
@@ -16,6 +16,7 @@ use super::commit::CommitTrouble;
 use super::error::DriveError;
 use super::memory::FAILURE_CONTEXT;
 use super::session::Session;
+use super::specs::scope_of_keeper;
 use crate::crash;
 use crate::git::{CommitMessage, LandError};
 use crate::handoff_files;
@@ -176,7 +177,7 @@ impl Session<'_> {
             commit: commit.clone(),
             remarks,
             tasks: Tally::of(&*self.known_plan()?),
-            ..self.arriving(&ended.candidate)?
+            ..self.arriving(&begun.base, &ended.candidate)?
         };
         self.record(Record::Landed(landed), Durability::Eventual)?;
         let findings = ended.gates.as_ref();
@@ -186,8 +187,12 @@ impl Session<'_> {
     }
 
     /// What an arrival needs to know about a landing on the tip.
-    pub(super) fn arriving(&self, candidate: &Candidate) -> Result<LandedAttempt, DriveError> {
-        let on_spec = self.scope() == CommitScope::Spec;
+    pub(super) fn arriving(
+        &self,
+        base: &AttemptBase,
+        candidate: &Candidate,
+    ) -> Result<LandedAttempt, DriveError> {
+        let on_spec = scope_of_keeper(&base.keeper) == CommitScope::Spec;
         let mut paths = candidate.names();
         paths.extend(self.work.ledger.open_run().files());
         Ok(LandedAttempt {

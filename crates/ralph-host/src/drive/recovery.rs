@@ -10,12 +10,11 @@ use ralph_core::view::Tally;
 
 use super::attempt::{Begun, Ended};
 use super::error::DriveError;
-use super::run_lane::spec_ref;
 use super::session::Session;
-use super::specs::spec_keeper;
+use super::specs::{scope_of_keeper, spec_keeper};
 use super::survivors::end_survivors;
 use super::views::Views;
-use crate::git::Oid;
+use crate::git::{Oid, spec_ref};
 use crate::store::Durability;
 
 impl Session<'_> {
@@ -54,7 +53,6 @@ impl Session<'_> {
             self.recover_arrival()?;
         }
         self.recover_index()?;
-        self.repo.readiness()?;
         if let Some(wait) = self.history.wait.clone() {
             let since = self.clock.now().as_second();
             self.limited.insert(wait.backend, Limited { since, resets_at: Some(wait.until) });
@@ -86,7 +84,7 @@ impl Session<'_> {
                 self.write_landing(&begun, None, &intent)?;
                 let attempt = open.started.attempt.clone();
                 let tasks = Tally::of(&*self.known_plan()?);
-                let arriving = self.arriving(&open.candidate)?;
+                let arriving = self.arriving(&begun.base, &open.candidate)?;
                 let commit = Some(commit);
                 let landed = LandedAttempt { attempt, commit, tasks, ..arriving };
                 self.record(Record::Landed(landed), Durability::Synced)
@@ -114,7 +112,7 @@ impl Session<'_> {
 
     /// The commit of an attempt: on the tip, on its spec's ref, or in the lane alone.
     fn find_landing(&self, base: &AttemptBase) -> Result<Option<Oid>, DriveError> {
-        let on_ref = match self.scope() {
+        let on_ref = match scope_of_keeper(&base.keeper) {
             CommitScope::Task => Some(self.work.tip.clone()),
             CommitScope::Spec => self.repo.find_commit(&spec_ref(&base.keeper))?,
         };

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use ralph_core::config::{Config, OnDirty, Workspace};
+use ralph_core::cycle::{ArrivalLine, ArrivalTarget};
 
 use super::error::DriveError;
+use super::run_target::RunTarget;
 use crate::git::{GitError, Oid, Repo};
-use crate::lanes::{GitSettings, Lane, LanePool};
+use crate::lanes::{GitSettings, Lane, LaneError, LanePool};
 use crate::project::Project;
-use crate::run_ledger::{LedgerStart, OpenRun, RunLedger, RunWorkspace};
+use crate::run_ledger::{self, LedgerStart, OpenRun, RunLedger, RunWorkspace};
 use crate::store::Holder;
 
 /// A lane and the run whose work goes through it.
@@ -28,6 +30,15 @@ pub(super) struct RunLane<'a> {
     pub(super) git_settings: GitSettings,
 }
 
+/// The facts that a run starts from.
+pub(super) struct RunStartFacts<'f> {
+    pub(super) last: LastRun,
+    pub(super) plan: &'f str,
+    pub(super) target: &'f RunTarget,
+    /// The commits of the last run.
+    pub(super) line: Option<&'f ArrivalLine>,
+}
+
 /// Whether the last run came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LastRun {
@@ -42,41 +53,62 @@ impl<'a> RunLane<'a> {
         project: &Project,
         home: &Repo<'a>,
         config: &Config,
-        last: LastRun,
-        plan: &str,
+        facts: &RunStartFacts<'_>,
         holder: &Holder,
     ) -> Result<Self, DriveError> {
-        if last == LastRun::Ended {
+        let (home_branch, _) = home.branch_and_commit()?;
+        let branch = match (facts.target, config.workspace) {
+            (RunTarget::Home, _) => home_branch.clone(),
+            (RunTarget::Named(_), Workspace::Checkout) => return Err(DriveError::BranchInCheckout),
+            (RunTarget::Named(name), Workspace::Lane) if home.is_branch_name(name)? => {
+                Some(name.clone())
+            }
+            (RunTarget::Named(name), _) => return Err(DriveError::BranchName(name.clone())),
+        };
+        if facts.last == LastRun::Ended {
             make_clean(home, config)?;
         }
-        let (branch, commit) = home.branch_and_commit()?;
-        let Some(commit) = commit else { return Err(DriveError::NoCommit) };
-        let (lane, workspace) = match config.workspace {
-            Workspace::Lane if branch.is_none() => return Err(DriveError::DetachedHead),
-            Workspace::Lane => {
-                (LanePool::open(home, &config.lane)?.take(holder)?, RunWorkspace::Lane)
-            }
-            Workspace::Checkout => {
-                (LanePool::take_home(home, &config.lane, holder)?, RunWorkspace::Checkout)
-            }
+        let Some(home_commit) = home.branch_and_commit()?.1 else {
+            return Err(DriveError::NoCommit);
         };
+        let commit = match &branch {
+            Some(name) if branch != home_branch => {
+                home.find_commit(&format!("refs/heads/{name}"))?
+            }
+            _ => None,
+        };
+        let workspace = match config.workspace {
+            Workspace::Lane if branch.is_none() => return Err(DriveError::DetachedHead),
+            Workspace::Lane => RunWorkspace::Lane,
+            Workspace::Checkout => RunWorkspace::Checkout,
+        };
+        let lane = take_lane(home, config, holder)?;
         let run = home.runner().run_id();
         let (ledger, tip) = match RunLedger::of_branch(project, branch.as_deref()) {
             Some(earlier) => {
-                let old = tip_ref(&earlier.open_run().run);
-                let tip = home.find_commit(&old)?;
-                (earlier.adopt(run)?, tip.unwrap_or(commit))
+                // A crash may have come between the two names of the tip.
+                let of_line = facts.line.filter(|line| Some(&line.branch) == branch.as_ref());
+                let names = [Some(&earlier.open_run().run), of_line.map(|line| &line.run)];
+                let mut tip = None;
+                for name in names.into_iter().flatten() {
+                    tip = tip.or(home.find_commit(&tip_ref(name))?);
+                }
+                (earlier.adopt(run)?, tip.or(commit).unwrap_or(home_commit))
             }
             None => {
                 let open_run = OpenRun {
                     run: run.to_owned(),
                     branch: branch.clone(),
-                    plan: plan.to_owned(),
+                    home_branch,
+                    plan: facts.plan.to_owned(),
                     folder: String::new(),
                     ignored: home.ignored_ledger()?,
                     workspace,
                 };
-                (RunLedger::open(project, open_run, LedgerStart::Home)?, commit)
+                let files = commit.as_ref().map(|commit| ledger_of(home, commit, facts.plan));
+                let files = files.transpose()?;
+                let start = files.as_ref().map_or(LedgerStart::Home, LedgerStart::Branch);
+                (RunLedger::open(project, open_run, start)?, commit.unwrap_or(home_commit))
             }
         };
         Ok(Self {
@@ -95,6 +127,14 @@ impl<'a> RunLane<'a> {
         self.lane.repo()
     }
 
+    /// Whether commits arrive on the branch that home had checked out.
+    pub(super) fn target(&self) -> ArrivalTarget {
+        match self.ledger.open_run().home_branch == self.branch {
+            true => ArrivalTarget::HomeBranch,
+            false => ArrivalTarget::NamedBranch,
+        }
+    }
+
     /// The reference of the tip.
     pub(super) fn tip_ref(&self) -> String {
         tip_ref(&self.ledger.open_run().run)
@@ -103,6 +143,18 @@ impl<'a> RunLane<'a> {
     /// The name of the target in the journal.
     pub(super) fn target_name(&self) -> &str {
         self.branch.as_deref().unwrap_or("HEAD")
+    }
+}
+
+/// Take a lane, or home as the lane.
+pub(super) fn take_lane<'a>(
+    home: &Repo<'a>,
+    config: &Config,
+    holder: &Holder,
+) -> Result<Lane<'a>, LaneError> {
+    match config.workspace {
+        Workspace::Lane => LanePool::open(home, &config.lane)?.take(holder),
+        Workspace::Checkout => LanePool::take_home(home, &config.lane, holder),
     }
 }
 
@@ -123,12 +175,22 @@ fn make_clean(home: &Repo<'_>, config: &Config) -> Result<(), DriveError> {
     }
 }
 
+/// The ledger files of a commit, by their path in the project.
+fn ledger_of(
+    home: &Repo<'_>,
+    commit: &Oid,
+    plan: &str,
+) -> Result<BTreeMap<String, Vec<u8>>, GitError> {
+    let mut files = BTreeMap::new();
+    for file in run_ledger::ledger_files(plan) {
+        if let Some(bytes) = home.project_file_at(commit, &file)? {
+            files.insert(file, bytes);
+        }
+    }
+    Ok(files)
+}
+
 /// The reference of the tip of a run.
 pub(super) fn tip_ref(run: &str) -> String {
     format!("refs/ralph/{run}/tip")
-}
-
-/// The reference that holds what has landed of a spec.
-pub(super) fn spec_ref(keeper: &str) -> String {
-    format!("refs/ralph/{keeper}/spec")
 }

@@ -29,7 +29,8 @@ use super::listener::Listener;
 use super::log::{Log, LogOf, prune_logs};
 use super::plan_file::{Loaded, Missing, PlanFile};
 use super::progress::Logged;
-use super::run_lane::{LastRun, RunLane};
+use super::run_lane::{LastRun, RunLane, RunStartFacts};
+use super::run_target::RunTarget;
 use super::signals::Signals;
 use super::views::Views;
 use super::windows;
@@ -90,6 +91,10 @@ pub struct Options {
     pub backend: Option<String>,
     /// This model.
     pub model: Option<String>,
+    /// The branch on which commits arrive.
+    pub branch: Option<String>,
+    /// The spec that is worked on, where it is known before.
+    pub spec: Option<String>,
 }
 
 /// Which loop it is.
@@ -205,7 +210,7 @@ impl<'a> Session<'a> {
         }
         let missing = if kind == Loop::Build { Missing::Error } else { Missing::Empty };
         let plan = PlanFile::new(&project, &plan, store, missing);
-        let loaded = plan.read()?;
+        let spec = plan.read()?.plan.current_spec.clone();
         let ledger = LedgerPaths::with_plan(&plan.shown).and_runtime(config.log_file.as_str());
         let repo = Repo::open(project.root(), git_dir, runner, &ledger)?;
         let last = match history.open {
@@ -213,12 +218,19 @@ impl<'a> Session<'a> {
             None => LastRun::Ended,
         };
         let holder = plan.store().holder().clone();
-        let work = RunLane::open(&project, &repo, &config, last, &plan.shown, &holder)?;
+        let line = history.arrival.as_ref();
+        let target = match kind {
+            Loop::Agent => RunTarget::of_agent(&config, &project, line),
+            _ => RunTarget::of(kind, &options, &config, spec.as_deref(), &plan.shown),
+        };
+        let facts = RunStartFacts { last, plan: &plan.shown, target: &target, line };
+        let work = RunLane::open(&project, &repo, &config, &facts, &holder)?;
         let project = match &work.branch {
             Some(branch) => project.of_run_on(branch),
             None => project,
         };
         let plan = plan.of_run(&project);
+        let loaded = plan.read()?;
         let (mailbox, leash) = (Mailbox::of(&project, &history), signals.cancel().inner());
         let choice = stage_choice(&config, StageName::Build, &options, project.root())?;
         Ok(Self {
@@ -312,8 +324,8 @@ impl<'a> Session<'a> {
             Durability::Eventual,
         )?;
         self.start_tip()?;
-        self.arrive()?;
         self.land_finished_specs()?;
+        self.arrive()?;
         self.tell_unseen_files()?;
         if self.gates.is_empty() && self.kind != Loop::Plan {
             self.warn(match self.kind {
@@ -399,6 +411,7 @@ impl<'a> Session<'a> {
         let (end, needs) = (run_end.end.clone(), run_end.needs.clone());
         self.tidy();
         self.record(Record::RunEnded(run_end), Durability::Synced)?;
+        self.offer_run();
         self.close_run()?;
         Ok((end, needs))
     }

@@ -2,10 +2,9 @@
 //!
 //! With `commit = "spec"` every attempt lands on the spec's own ref, under a name that does not change
 //! from run to run, so that a restart goes on with it. When the last task is out of the way, the ref's
-//! difference becomes one commit on HEAD.
+//! difference becomes one commit on the tip ([`super::spec_landing`]).
 
 use ralph_core::config::{CommitScope, Config};
-use ralph_core::cycle::{Record, SpecLanded};
 use ralph_core::format::Format;
 use ralph_core::memory::{SpecDone, spec_done};
 use ralph_core::plan::{Plan, SpecEntry, State, Task};
@@ -13,8 +12,9 @@ use ralph_core::plan::{Plan, SpecEntry, State, Task};
 use super::attempt::Begun;
 use super::error::DriveError;
 use super::session::{Loop, Session};
-use crate::git::{CommitMessage, LandError};
-use crate::store::{Durability, replace};
+use super::spec_landing::{FinishedSpec, SpecFit, done_tasks};
+use crate::git::CommitMessage;
+use crate::store::replace;
 
 /// The history beside implementation.json.
 const PROGRESS: &str = "PROGRESS.md";
@@ -76,15 +76,14 @@ impl Session<'_> {
     /// Specs whose tasks are all out of the way get their commit.
     pub(super) fn land_finished_specs(&mut self) -> Result<(), DriveError> {
         // The agent says itself when a spec is done.
-        if self.scope() != CommitScope::Spec || !self.config.auto_commit || self.kind == Loop::Agent
-        {
+        if self.scope() != CommitScope::Spec || self.kind == Loop::Agent {
             return Ok(());
         }
         let plan = self.read_plan()?.plan;
-        let mut specs: Vec<(String, Option<String>, String)> = Vec::new();
+        let mut specs: Vec<FinishedSpec> = Vec::new();
         for task in plan.all_tasks() {
             let keeper = self.keeper(&task);
-            if specs.iter().any(|(known, ..)| *known == keeper) || !is_finished(&plan, &task) {
+            if specs.iter().any(|known| known.keeper == keeper) || !is_finished(&plan, &task) {
                 continue;
             }
             let entry = plan.specs.iter().find(|s| Some(&s.id) == task.spec.as_ref());
@@ -95,38 +94,32 @@ impl Session<'_> {
                     format!("{prefix}: {}", task.spec.as_deref().unwrap_or("all tasks"))
                 }
             };
-            let name = entry.map(|spec| name(spec).to_owned()).or_else(|| task.spec.clone());
-            specs.push((keeper, name, subject));
+            let trailers = vec![("Ralph-Run".into(), self.run.clone())];
+            specs.push(FinishedSpec {
+                keeper,
+                spec: entry.map(|spec| name(spec).to_owned()).or_else(|| task.spec.clone()),
+                entry: None,
+                tasks: done_tasks(&plan, task.spec.as_deref()),
+                message: CommitMessage { subject, body: String::new(), trailers },
+            });
         }
-        for (keeper, spec, subject) in specs {
-            self.land_spec(&keeper, spec, subject)?;
+        for finished in specs {
+            self.land_finished(&finished)?;
         }
         Ok(())
     }
 
-    fn land_spec(
-        &mut self,
-        keeper: &str,
-        spec: Option<String>,
-        subject: String,
-    ) -> Result<(), DriveError> {
-        let trailers = vec![("Ralph-Run".into(), self.run.clone())];
-        let message = CommitMessage { subject: subject.clone(), body: String::new(), trailers };
-        match self.repo.land_spec(keeper, &message) {
-            Ok(None) => Ok(()),
-            Ok(Some(landed)) => {
-                let commit = Some(landed.commit.to_string());
-                let landed = SpecLanded { spec, commit, subject };
-                self.record(Record::SpecLanded(landed), Durability::Synced)
-            }
-            Err(LandError::Git(e)) => Err(e.into()),
-            // The work is under its ref and in the tree; the next start tries again.
-            Err(refusal) => {
-                let hint = refusal.hint().map(|h| format!("; {h}")).unwrap_or_default();
-                self.warn(&format!("{subject} is not committed yet: {refusal}{hint}"));
-                Ok(())
-            }
+    fn land_finished(&mut self, finished: &FinishedSpec) -> Result<(), DriveError> {
+        let refusal = match self.fit_spec(&finished.keeper)? {
+            SpecFit::Stopped => return Ok(()),
+            SpecFit::Broken(why) => Some(why),
+            SpecFit::Proven => self.land_spec(finished)?.err(),
+        };
+        // The work stays under its ref; the next start tries again.
+        if let Some(why) = refusal {
+            self.warn(&format!("{} is not committed yet: {why}", finished.message.subject));
         }
+        Ok(())
     }
 
     fn spec_subject(&self, spec: &SpecEntry) -> String {
@@ -164,9 +157,21 @@ fn is_finished(plan: &Plan, task: &Task) -> bool {
     of_spec.all(|t| matches!(t.state, State::Accepted | State::Skipped))
 }
 
+/// How the names of keepers of specs begin.
+const OF_SPEC: &str = "spec-";
+
 /// The name under which git keeps the work on a spec.
 pub(super) fn spec_keeper(spec: &str) -> String {
-    format!("spec-{}", slug(spec))
+    format!("{OF_SPEC}{}", slug(spec))
+}
+
+/// What one commit holds, for work that git keeps under this name. An attempt belongs to the loop that
+/// began it, also when another one finishes it.
+pub(super) fn scope_of_keeper(keeper: &str) -> CommitScope {
+    match keeper.starts_with(OF_SPEC) {
+        true => CommitScope::Spec,
+        false => CommitScope::Task,
+    }
 }
 
 /// A name that git takes as a part of a ref.

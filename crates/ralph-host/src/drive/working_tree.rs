@@ -15,15 +15,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ralph_core::config::CommitScope;
-use ralph_core::cycle::{ArrivalTarget, AttemptBase, Candidate, Record, TipStart};
+use ralph_core::cycle::{AttemptBase, Candidate, Record, TipStart};
 use ralph_core::plan::{Id, Task};
 use ralph_core::words::count;
 
 use super::consult::few;
 use super::error::DriveError;
-use super::run_lane::{spec_ref, tip_ref};
+use super::run_lane::tip_ref;
 use super::session::{HOME_VARIABLE, Session};
-use crate::git::{GitError, Oid, Repo, RepoPath, Salvage};
+use super::specs::scope_of_keeper;
+use crate::git::{GitError, Oid, Repo, RepoPath, Salvage, spec_ref};
 use crate::lanes::{Furnished, LaneError};
 use crate::proc::EnvChange;
 use crate::run_ledger;
@@ -69,15 +70,20 @@ impl<'a> Session<'a> {
         }
         let tip = work.tip.to_string();
         let line = self.history.arrival.as_ref();
-        let arrived = match line.filter(|line| line.branch == work.target_name()) {
+        let line = line.filter(|line| line.branch == work.target_name());
+        let arrived = match line {
             Some(line) if is_in(&self.repo, &work.tip, &line.arrived)? => line.arrived.clone(),
-            _ => tip.clone(),
+            // The last run was on another branch.
+            _ => match self.repo.find_commit(&format!("refs/heads/{}", work.target_name()))? {
+                Some(at) => self.repo.merge_base(&at, &work.tip)?.to_string(),
+                None => tip.clone(),
+            },
         };
         let old_ref = line.map(|line| tip_ref(&line.run)).filter(|old| *old != work.tip_ref());
         let start = TipStart {
             run: work.ledger.open_run().run.clone(),
             branch: work.target_name().to_owned(),
-            target: ArrivalTarget::HomeBranch,
+            target: work.target(),
             arrived,
             tip,
         };
@@ -111,7 +117,7 @@ impl<'a> Session<'a> {
 
     /// The commit on which the work on a task starts: the tip, or what has landed of its spec.
     fn start_commit(&self, keeper: &str) -> Result<Oid, DriveError> {
-        if self.scope() == CommitScope::Spec
+        if scope_of_keeper(keeper) == CommitScope::Spec
             && let Some(spec) = self.repo.find_commit(&spec_ref(keeper))?
         {
             return Ok(spec);
@@ -197,7 +203,8 @@ impl<'a> Session<'a> {
                 CollectedWork::Damaged(_) => None,
             },
         };
-        self.work_tree().forget_candidate(base)?;
+        // Home's, because the lane may be gone.
+        self.repo.forget_candidate(base)?;
         Ok(salvage)
     }
 
@@ -228,6 +235,7 @@ impl<'a> Session<'a> {
         let named = |file: &String| NAMED.iter().any(|folder| file.starts_with(folder));
         let guarded = files.into_iter().filter(|file| !named(file));
         let guarded = guarded.chain(run_ledger::ledger_files(&work.ledger.open_run().plan));
+        let guarded = guarded.chain([run_ledger::INBOX.to_owned()]);
         work.given = guarded
             .map(|file| {
                 let bytes = crate::store::read(&root.join(&file)).ok().flatten();
@@ -283,7 +291,7 @@ impl<'a> Session<'a> {
     fn landed_tasks(&self) -> BTreeSet<Id> {
         let line = self.history.arrival.as_ref();
         let landed = line.into_iter().flat_map(|line| &line.landed);
-        landed.filter_map(|landed| landed.task.as_deref().map(Id::new)).collect()
+        landed.flat_map(|landed| &landed.tasks).map(|task| Id::new(task.as_str())).collect()
     }
 
     /// The work of a backend, after all of its processes have ended.

@@ -101,6 +101,11 @@ impl Repo<'_> {
         self.git(["update-ref", "-d", name]).ok().map(drop)
     }
 
+    /// The last commit that two commits have in common.
+    pub(crate) fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Oid, GitError> {
+        self.look(["merge-base", one.as_str(), other.as_str()]).oid()
+    }
+
     /// Whether `ancestor` is `commit` or in its history.
     pub(crate) fn contains(&self, commit: &Oid, ancestor: &Oid) -> Result<bool, GitError> {
         if commit == ancestor {

@@ -1,8 +1,5 @@
 //! Three-way merges of trees, without touching anything.
 
-use std::ffi::OsString;
-use std::path::Path;
-
 use super::Repo;
 use super::call::nul_fields;
 use super::error::GitError;
@@ -20,35 +17,6 @@ impl Repo<'_> {
     pub(super) fn merge(&self, base: &str, ours: &str, theirs: &str) -> Result<Merged, GitError> {
         let (tree, mixed) = self.merge_trees(base, ours, theirs)?;
         Ok(if mixed.is_empty() { Merged::Clean(tree) } else { Merged::Conflict(mixed) })
-    }
-
-    /// The same, with the files in which both want the same lines as they are in `ours`. Those are
-    /// named. `spare` is where a private index may be made.
-    pub(super) fn merge_for_us(
-        &self,
-        spare: &Path,
-        base: &str,
-        ours: &Oid,
-        theirs: &str,
-    ) -> Result<(Oid, Vec<RepoPath>), GitError> {
-        let (tree, mixed) = self.merge_trees(base, ours.as_str(), theirs)?;
-        if mixed.is_empty() {
-            return Ok((tree, mixed));
-        }
-        self.git(["read-tree", tree.as_str()]).index(spare).ok()?;
-        let zero = "0".repeat(ours.as_str().len());
-        let mut entries = Vec::new();
-        for path in &mixed {
-            entries.extend(format!("0 {zero}\t").into_bytes());
-            entries.extend(path.as_bytes());
-            entries.push(0);
-        }
-        let mut args: Vec<OsString> =
-            ["ls-tree", "-r", "-z", ours.as_str(), "--"].map(Into::into).into();
-        args.extend(mixed.iter().map(|path| path.as_path().into()));
-        entries.extend(self.look(args).env("GIT_LITERAL_PATHSPECS", "1").ok()?);
-        self.git(["update-index", "-z", "--index-info"]).index(spare).stdin(entries).ok()?;
-        Ok((self.write_tree(spare)?, mixed))
     }
 
     /// The merged tree, and the paths in it that are not merged.

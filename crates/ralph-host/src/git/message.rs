@@ -14,7 +14,7 @@ pub struct CommitMessage {
 }
 
 /// The trailer that says which attempt a commit is.
-pub(super) const ATTEMPT: &str = "Ralph-Attempt";
+pub(crate) const ATTEMPT: &str = "Ralph-Attempt";
 
 /// The trailer that says which tree the gates saw, where it is not the commit's own.
 pub(super) const GATED_TREE: &str = "Ralph-Gated-Tree";

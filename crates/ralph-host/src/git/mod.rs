@@ -82,6 +82,7 @@ pub use gates::GateEffects;
 pub use kept::{Leftover, Retire, Retired, Underway};
 pub use land::{LandError, Landed, Way};
 pub use ledger::LedgerPaths;
+pub(crate) use message::ATTEMPT;
 pub use message::CommitMessage;
 pub use nested::NestedRepo;
 pub use ralph_core::git_names::{NotAnOid, Oid, RepoPath};
@@ -90,7 +91,8 @@ pub use ready::StaleLock;
 pub use roll_back::{Aside, OnBase, RolledBack};
 pub use salvage::Salvage;
 pub use spec_commit::ENTRY;
-pub use stash::{Keep, TakenOut};
+pub(crate) use spec_commit::{SpecOnTip, spec_ref};
+pub use stash::{Keep, KeptSpec};
 pub use state::{Moment, Operation, Stamp};
 pub use status::Side;
 

@@ -141,20 +141,6 @@ impl Repo<'_> {
         Err(GitError::Busy(self.unsettled(&index)?))
     }
 
-    /// Take the files from the tree that they are now, of which `cp` was made, to another one.
-    pub(super) fn move_tree_to(
-        &self,
-        cp: &Checkpoint,
-        from: &Oid,
-        to: &str,
-    ) -> Result<(), GitError> {
-        let index = self.desk(&cp.of.attempt).before();
-        match self.move_tree(&index, from, to)? {
-            Move::Done => Ok(()),
-            Move::Refused => Err(GitError::Busy(self.unsettled(&index)?)),
-        }
-    }
-
     /// Take the tree to S0 with the index at `index`, after keeping what is there.
     fn go_to_base(
         &self,

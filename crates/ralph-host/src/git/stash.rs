@@ -1,14 +1,10 @@
-//! A spec that failed: its work goes out of the tree and into a stash entry, or under a ref.
-//!
-//! The spec's ref holds exactly its own difference, on top of the commit that it began from. That
-//! difference is taken out of the tree with a three-way merge, so that whatever the user has done
-//! meanwhile, committed or not, stays. Nothing is removed before it is kept; all of it may be repeated
-//! after a crash.
+//! A spec that failed: its work becomes a stash entry, or a salvage ref. Both are made from objects, so
+//! no file and no index changes, and both may be made again after a crash.
 
 use super::Repo;
-use super::checkpoint::{AttemptRef, OnDirty, Target};
 use super::error::GitError;
-use super::name::{Oid, RepoPath};
+use super::name::Oid;
+use super::spec_commit::SpecWork;
 
 /// Where the work of a spec goes that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,95 +15,79 @@ pub enum Keep {
     Salvage,
 }
 
-/// The work of a spec that is out of the tree.
+/// The work of a spec that is given up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TakenOut {
+pub struct KeptSpec {
     /// Where it is kept, in words.
-    pub kept: String,
+    pub place: String,
     /// The commit of the stash entry, when it is one.
     pub stash: Option<Oid>,
-    /// Files in which the user changed the same lines: those are as the user left them.
-    pub mixed: Vec<RepoPath>,
 }
 
 impl Repo<'_> {
-    /// Take the work on the spec's ref out of the tree; `None` when there is none.
-    pub fn take_out_spec(
+    /// Keep the work of a spec and forget its refs; `None` when nothing of it had landed.
+    pub(crate) fn keep_spec(
         &self,
-        run: &str,
+        keeper: &str,
+        tip: &Oid,
         keep: Keep,
         message: &str,
-    ) -> Result<Option<TakenOut>, GitError> {
-        let name = format!("refs/ralph/{run}/spec");
-        let Some(tip) = self.find_ref(&name)? else { return Ok(None) };
-        let head = self.head()?.commit;
-        let base = match &head {
-            Some(head) => Some(self.look(["merge-base", head.as_str(), tip.as_str()]).oid()?),
-            None => None,
+    ) -> Result<Option<KeptSpec>, GitError> {
+        let Some(work) = self.spec_work(keeper, tip)? else { return Ok(None) };
+        let kept = match keep {
+            Keep::Stash => self.stash_spec(&work, message)?,
+            Keep::Salvage => self.salvage_spec(keeper, &work)?,
         };
-        let kept = match (keep, &base) {
-            (Keep::Stash, Some(base)) => self.stash_commit(base, &tip, message)?,
-            _ => self.salvage_spec(run, base.as_ref(), &tip)?,
-        };
-        let stash = self.stash().filter(|_| keep == Keep::Stash && base.is_some());
         crate::crash::point();
-        let of = AttemptRef { run: run.to_owned(), attempt: format!("out-{run}") };
-        let now = self.checkpoint(&of, OnDirty::Snapshot, Target::Spec)?;
-        let before = match &base {
-            Some(base) => base.to_string(),
-            None => self.empty_tree()?.to_string(),
-        };
-        let mut mixed = Vec::new();
-        if let Some(tree) = &now.tree {
-            let spare = self.desk(&now.of.attempt).spare();
-            let (out, unclear) = self.merge_for_us(&spare, tip.as_str(), tree, &before)?;
-            self.move_tree_to(&now, tree, out.as_str())?;
-            mixed = unclear;
-        }
-        crate::crash::point();
-        self.git(["update-ref", "-d", &name, tip.as_str()]).ok()?;
-        self.git(["update-ref", "-d", &now.own_ref("before")]).ok()?;
-        self.forget(&now);
-        Ok(Some(TakenOut { kept, stash, mixed }))
+        self.drop_spec(keeper)?;
+        Ok(Some(kept))
     }
 
-    /// A stash entry with the difference from `base` to `tip`; one that is there already counts.
-    fn stash_commit(&self, base: &Oid, tip: &Oid, message: &str) -> Result<String, GitError> {
-        let tree = self.look(["rev-parse", &format!("{tip}^{{tree}}")]).oid()?;
-        if !self.is_stashed(&tree, message)? {
-            let before = self.look(["rev-parse", &format!("{base}^{{tree}}")]).oid()?;
-            let index = self.commit_tree(&before, &[base], &format!("index on {message}"))?;
-            let work = self.commit_tree(&tree, &[base, &index], message)?;
-            self.git(["stash", "store", "-m", message, work.as_str()]).ok()?;
-        }
-        Ok(format!("`git stash list` has it as \"{message}\""))
+    /// A stash entry with the difference of a spec; one that is there already counts.
+    fn stash_spec(&self, work: &SpecWork, message: &str) -> Result<KeptSpec, GitError> {
+        let tree = self.tree_of(&work.end)?;
+        let known = self.stashed(&tree, message)?;
+        let stash = match known {
+            Some(known) => known,
+            None => {
+                let before = self.tree_of(&work.base)?;
+                let text = format!("index on {message}");
+                let index = self.commit_tree(&before, &[&work.base], &text)?;
+                let entry = self.commit_tree(&tree, &[&work.base, &index], message)?;
+                self.git(["stash", "store", "-m", message, entry.as_str()]).ok()?;
+                entry
+            }
+        };
+        let place = format!("`git stash list` has it as \"{message}\"");
+        Ok(KeptSpec { place, stash: Some(stash) })
     }
 
-    /// Whether there is an entry of these words with this tree.
-    fn is_stashed(&self, tree: &Oid, message: &str) -> Result<bool, GitError> {
+    fn tree_of(&self, commit: &Oid) -> Result<Oid, GitError> {
+        self.look(["rev-parse", &format!("{commit}^{{tree}}")]).oid()
+    }
+
+    /// The entry of these words with this tree.
+    fn stashed(&self, tree: &Oid, message: &str) -> Result<Option<Oid>, GitError> {
         if self.stash().is_none() {
-            return Ok(false);
+            return Ok(None);
         }
-        let out = self.look(["log", "-g", "--format=%T %s", "refs/stash", "--"]).ok()?;
-        let wanted = format!("{tree} {message}");
-        Ok(out.split(|byte| *byte == b'\n').any(|line| line == wanted.as_bytes()))
+        let out = self.look(["log", "-g", "--format=%H %T %s", "refs/stash", "--"]).ok()?;
+        let wanted = format!(" {tree} {message}");
+        let mut lines = out.split(|byte| *byte == b'\n');
+        let line = lines.find_map(|line| line.strip_suffix(wanted.as_bytes()));
+        Ok(line.and_then(Oid::parse))
     }
 
     /// Keep the work of a spec under a ref of ralph's own, as one difference.
-    pub(super) fn salvage_spec(
-        &self,
-        run: &str,
-        base: Option<&Oid>,
-        tip: &Oid,
-    ) -> Result<String, GitError> {
-        let short = tip.as_str().get(..12).unwrap_or(tip.as_str());
-        let name = format!("refs/ralph/{run}/salvage/spec-{short}");
+    fn salvage_spec(&self, keeper: &str, work: &SpecWork) -> Result<KeptSpec, GitError> {
+        let short = work.end.as_str().get(..12).unwrap_or(work.end.as_str());
+        let name = format!("refs/ralph/{keeper}/salvage/spec-{short}");
         if self.find_ref(&name)?.is_none() {
-            let tree = self.look(["rev-parse", &format!("{tip}^{{tree}}")]).oid()?;
-            let parents: Vec<&Oid> = base.into_iter().collect();
-            let commit = self.commit_tree(&tree, &parents, &format!("ralph: salvage of {run}"))?;
+            let tree = self.tree_of(&work.end)?;
+            let text = format!("ralph: salvage of {keeper}");
+            let commit = self.commit_tree(&tree, &[&work.base], &text)?;
             self.git(["update-ref", &name, commit.as_str()]).ok()?;
         }
-        Ok(format!("`ralph salvage diff spec-{short}` shows it"))
+        Ok(KeptSpec { place: format!("`ralph salvage diff spec-{short}` shows it"), stash: None })
     }
 }

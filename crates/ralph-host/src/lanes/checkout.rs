@@ -21,6 +21,14 @@ impl Lane<'_> {
         put_tree_on(&self.repo, &head, commit, &keep)?;
         if self.is_home() { Ok(()) } else { self.check_out_submodules(commit) }
     }
+
+    /// Put the files and the index of the lane on one commit, and its `HEAD` on another: what is to be
+    /// committed, and the commit on which it is to be.
+    pub(crate) fn stage_on(&mut self, staged: &Oid, parent: &Oid) -> Result<(), LaneError> {
+        self.put_on(staged)?;
+        let head = HeadWriter { reftable: self.home.git_config.has_reftable() };
+        head.write(&self.repo, parent)
+    }
 }
 
 /// Writes the `HEAD` of a lane, which is always detached.

@@ -42,7 +42,7 @@ const RUN_FILE: &str = "run.json";
 const COPIES: &str = "ledger";
 const SEEN: &str = "seen";
 /// The one shared ledger file that is the person's, and is written at once.
-const INBOX: &str = "ralph/inbox.jsonl";
+pub(crate) const INBOX: &str = "ralph/inbox.jsonl";
 
 /// The folder in which attempts of a run work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +61,10 @@ pub struct OpenRun {
     pub run: String,
     /// The branch on which its commits arrive; `None` for a detached HEAD.
     pub branch: Option<String>,
+    /// The branch that home was on when the run started; `None` for a detached HEAD. It differs from
+    /// `branch` when commits arrive on a branch that was named.
+    #[serde(default)]
+    pub home_branch: Option<String>,
     /// The plan in use, relative to the project.
     pub plan: String,
     /// The project's folder below the top of the work tree; empty for the top itself.
@@ -244,6 +248,12 @@ impl RunLedger {
         run.clone_into(&mut self.open_run.run);
         self.save()?;
         Ok(self)
+    }
+
+    /// Let the commits of the run arrive on another branch.
+    pub(crate) fn aim_at(&mut self, branch: &str) -> Result<(), FileError> {
+        self.open_run.branch = Some(branch.to_owned());
+        self.save()
     }
 
     fn save(&self) -> Result<(), FileError> {

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use super::{COPIES, HeadBranch, OpenRun, RUN_FILE, RUNS, is_run};
 use crate::project::Project;
 
-/// The open run of the branch that home is on, with its directory. For a run itself: its own.
+/// The open run of the branch that home is on, or on which home was when it started, with its directory.
+/// For a run itself: its own.
 pub(crate) fn find_open_run(project: &Project) -> Option<(PathBuf, OpenRun)> {
     let runs = open_runs(project);
     if runs.is_empty() {
@@ -16,7 +17,8 @@ pub(crate) fn find_open_run(project: &Project) -> Option<(PathBuf, OpenRun)> {
         return runs.into_iter().find(|(_, run)| run.branch.as_deref() == Some(branch));
     }
     let head = HeadBranch::read(project.git_dir()?);
-    runs.into_iter().find(|(_, run)| head.is(run.branch.as_deref()))
+    let mine = |branch: &Option<String>| head.is(branch.as_deref());
+    runs.into_iter().find(|(_, run)| mine(&run.branch) || mine(&run.home_branch))
 }
 
 /// The open runs of a project, newest first.

@@ -43,6 +43,7 @@ impl Home {
         OpenRun {
             run: run.to_owned(),
             branch: Some(branch.to_owned()),
+            home_branch: Some(branch.to_owned()),
             plan: PLAN.to_owned(),
             folder: String::new(),
             ignored: Vec::new(),

@@ -105,6 +105,7 @@ pub(super) fn options(args: &BuildArgs) -> Options {
         once: args.once,
         resume: args.resume,
         task: args.task.as_deref().map(Id::new),
+        branch: args.target.branch.clone(),
         ..args.common.options()
     }
 }

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use ralph_core::config::Flag;
 
 use crate::args::PlanArgs;
-use crate::commands::loop_args::{LoopArgs, flag};
+use crate::commands::loop_args::{BranchArgs, LoopArgs, flag};
 use crate::commands::permit::Access;
 use crate::commands::plan_spec::PlanSpecArgs;
 use crate::commands::screen::ScreenArgs;
@@ -25,6 +25,7 @@ use crate::commands::screen::ScreenArgs;
 ///   ralph build --tui
 ///   ralph build progress.md --max-iterations 20 --max-cost 5
 ///   ralph build --task t-1a2b --once --backend codex
+///   ralph build --branch work/avatars
 #[derive(Clone, Debug, Default, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct BuildArgs {
@@ -48,6 +49,8 @@ pub(crate) struct BuildArgs {
     /// Work on this task only
     #[arg(long, value_name = "ID")]
     pub(crate) task: Option<String>,
+    #[command(flatten)]
+    pub(crate) target: BranchArgs,
     #[command(flatten)]
     pub(crate) common: LoopArgs,
     #[command(flatten)]

@@ -8,7 +8,7 @@ use ralph_core::format::Format;
 use ralph_host::drive::{self, DriveError, Goal, Listener, Options};
 
 use super::build::{mend_ledger, setup};
-use super::loop_args::StageArgs;
+use super::loop_args::{BranchArgs, StageArgs};
 use super::screen::{ScreenArgs, under_view};
 use super::spec_file;
 use crate::args::PlanArgs;
@@ -38,6 +38,8 @@ pub(crate) struct ConstructArgs {
     /// Count the last run's iterations and cost towards the limits of this one
     #[arg(long)]
     resume: bool,
+    #[command(flatten)]
+    target: BranchArgs,
     #[command(flatten)]
     stages: StageArgs,
     #[command(flatten)]
@@ -74,7 +76,8 @@ fn run_with(
         None => spec_file::only(context, file.plan.current_spec.as_deref())?,
     };
     let resolved = context.config_with(&flags, &file)?;
-    let options = Options { resume: args.resume, ..args.stages.common.options() };
+    let branch = args.target.branch.clone();
+    let options = Options { resume: args.resume, branch, ..args.stages.common.options() };
     let setup = setup(context, &file, &resolved, options)?;
     let goal = Goal { spec: spec.name, file: spec.file, text: spec.text, jobs: args.stages.jobs() };
     match drive::construct(setup, &goal, listener) {

@@ -170,14 +170,14 @@ fn remove(context: &Context, which: &str, render: Render) -> Result<(), CommandE
         Render::People => {
             out::line(format!("Removed: {} {}", entry.id, out::clean(&entry.spec)))?;
             match kept {
-                Some(kept) => out::line(format!("Its unfinished work is out of the tree; {kept}")),
+                Some(kept) => out::line(format!("Its unfinished work is kept: {kept}")),
                 None => Ok(()),
             }
         }
     }
 }
 
-/// Take what was built of a spec out of the tree. Where it is kept, in words.
+/// Keep aside what was built of a spec. Returns where, in words.
 fn discard(context: &Context, entry: &Entry) -> Result<Option<String>, CommandError> {
     let mut told = Warnings::default();
     mend_ledger(context, &mut told)?;

@@ -39,6 +39,14 @@ pub(crate) struct LoopArgs {
     json: bool,
 }
 
+/// The branch of `ralph build` and `ralph construct`.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct BranchArgs {
+    /// Let commits arrive on this branch, which is made if it is not there; your checkout stays where it is
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) branch: Option<String>,
+}
+
 /// Options of `ralph construct` and `ralph agent`: what one stage may use.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct StageArgs {

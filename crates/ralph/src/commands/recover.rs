@@ -16,11 +16,11 @@ use crate::out::{self, LabelledRows, Render};
 
 /// Show what an interrupted run left, or go on without it
 ///
-/// `ralph build` recovers by itself: it finishes, judges or rolls back the attempt that was under way. This
+/// `ralph build` recovers by itself: it finishes, judges or discards the attempt that was under way. This
 /// command is for looking first, and for the rare case in which ralph asks a person to decide.
 ///
-/// --forget keeps the tree as it is under a ref, changes no file of yours, and writes the attempt down
-/// as rolled back. The next `ralph build` then starts from the tree as it is.
+/// --forget keeps the attempt's work under a ref and writes the attempt down as discarded. It changes no
+/// file of yours. The next `ralph build` then starts from what has landed.
 ///
 /// Examples:
 ///   ralph recover
@@ -29,7 +29,7 @@ use crate::out::{self, LabelledRows, Render};
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct RecoverArgs {
-    /// Go on without the interrupted attempt; the tree stays as it is, and is kept
+    /// Go on without the interrupted attempt; its work is kept
     #[arg(long)]
     forget: bool,
     #[command(flatten)]
@@ -89,26 +89,29 @@ fn look(context: &Context, runner: &Runner, render: Render) -> Result<(), Comman
 /// How far it came, and what `ralph build` does about it.
 fn phase(open: &OpenAttempt) -> (&'static str, &'static str) {
     match open.phase {
-        Phase::Running => (
-            "the backend was at work",
-            "`ralph build` puts the tree back, keeps what is there, and tries again",
-        ),
+        Phase::Running => {
+            ("the backend was at work", "`ralph build` keeps what it left aside, and tries again")
+        }
         Phase::Ended(_) => (
             "the backend had ended, and nothing was decided",
-            "`ralph build` runs the gates on its work, or puts the tree back if that is gone",
+            "`ralph build` runs the gates on its work, or tries again if that is gone",
         ),
         Phase::Landing(_) => (
             "its work was about to be committed",
             "`ralph build` finishes that, after the gates if it did not come so far",
         ),
-        Phase::RollingBack(_) => {
-            ("the tree was being put back", "`ralph build` goes on putting it back")
-        }
+        Phase::RollingBack(_) => ("its work was being discarded", "`ralph build` finishes that"),
     }
 }
 
 fn forget(context: &Context, runner: &Runner, render: Render) -> Result<(), CommandError> {
-    let forgotten = drive::forget(&context.project, &context.store(), context.clock(), runner)?;
+    let forgotten = drive::forget(
+        &context.project,
+        &context.config()?,
+        &context.store(),
+        context.clock(),
+        runner,
+    )?;
     let Some(forgotten) = forgotten else {
         return render.print(
             &json!({ "forgotten": null }),
@@ -128,11 +131,8 @@ fn forget(context: &Context, runner: &Runner, render: Render) -> Result<(), Comm
     match kept {
         Some(kept) => {
             let name = &kept.of.attempt;
-            out::line(format!(
-                "The tree is as it was, and kept as {} (`ralph salvage diff {name}`).",
-                kept.name
-            ))
+            out::line(format!("Its work is kept as {} (`ralph salvage diff {name}`).", kept.name))
         }
-        None => out::line("The tree is as in the last commit, so there was nothing to keep."),
+        None => out::line("It had changed no file, so there was nothing to keep."),
     }
 }

@@ -27,7 +27,8 @@ fn each_spec_is_a_commit_on_its_own_branch_that_begins_where_the_last_one_ended(
     lab.write("mine.txt", "not committed\n");
     lab.agent([]).ok();
     assert_eq!(branches(&lab), [user.as_str(), "ralph/a", "ralph/b"]);
-    assert_eq!(checked_out(&lab), "ralph/b");
+    assert_eq!((checked_out(&lab), lab.head()), (user.clone(), base.clone()), "home stays");
+    assert!(!lab.exists("work"));
     let tip = |name: &str| lab.ask_git(["rev-parse", name]).trim().to_owned();
     assert_eq!(tip(&user), base);
     assert_eq!((tip("ralph/a~1"), tip("ralph/b~1")), (base, tip("ralph/a")));
@@ -46,7 +47,8 @@ fn a_spec_that_fails_leaves_no_branch() {
     lab.write_spec("c.md");
     lab.run(["inbox", "add", "c.md"]).ok();
     lab.agent([]).fails(3);
-    assert_eq!(checked_out(&lab), "ralph/b");
+    assert_eq!(branches(&lab), [user.as_str(), "ralph/b"]);
+    assert_eq!(checked_out(&lab), user);
 }
 
 #[test]
@@ -60,7 +62,8 @@ fn a_spec_that_was_killed_goes_on_on_its_branch() {
     agent.wait();
     lab.agent([]).ok();
     assert_eq!(branches(&lab), [user.as_str(), "ralph/a"]);
-    assert_eq!(lab.completed().len(), 1);
+    let log = lab.ask_git(["log", "--format=%s", &format!("{user}..ralph/a")]);
+    assert_eq!(log, "ralph: complete a");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The one commit of a spec, beside hooks, people and what they have in the tree.
 
 use crate::dirt;
-use crate::lab::{GOOD, PLAN, TWO_TASKS, coder, lab, planned, rule, touch, wait_for};
+use crate::lab::{GOOD, Lab, PLAN, TWO_TASKS, coder, lab, planned, rule, touch, wait_for};
 use crate::repo::says;
 
 /// A hook that refuses commits of specs so many times.
@@ -43,7 +43,7 @@ fn a_commit_that_is_refused_twice_fails_the_spec_and_its_work_is_stashed() {
 fn nothing_is_committed_on_the_branch_while_a_spec_is_constructed() {
     let lab = lab(&["a.md"]);
     let head = lab.head();
-    let look = r#"{ run = "git log --oneline > \"$HOME/log\"" }"#;
+    let look = r#"{ run = "git -C \"$RALPH_HOME\" log --oneline --branches > \"$HOME/log\"" }"#;
     lab.agents(
         &(rule(&[PLAN], "", TWO_TASKS)
             + &coder("when = \"Write two\"", &format!("{look}, {GOOD}"))),
@@ -98,7 +98,7 @@ fn a_spec_lands_on_a_head_that_somebody_moved_after_its_gates_ran_again() {
     lab.git(["commit", "-q", "-m", "mine"]).ok();
     let mine = lab.head();
     let run = lab.agent([]).ok();
-    says(&run, "GATES: HEAD has moved");
+    says(&run, "GATES: others have committed meanwhile (1 file)");
     assert_eq!(lab.completed(), ["ralph: complete a", "ralph: complete b"]);
     assert_eq!(lab.ask_git(["rev-parse", "HEAD~2"]), mine);
     assert_eq!(lab.status(), "");
@@ -139,37 +139,57 @@ fn a_spec_whose_gates_fail_on_the_moved_head_fails() {
     lab.agent([]).fails(3);
     let error = lab.entry("a.md")["error"].as_str().unwrap().to_owned();
     assert!(
-        error.contains("HEAD was moved meanwhile, and on it these gates fail: test"),
+        error.contains("others have committed meanwhile, and on that these gates fail: test"),
         "{error}"
     );
     assert_eq!(lab.stashes()[0], "ralph: failed a");
 }
 
 #[test]
-fn without_auto_commit_the_work_stays_in_the_tree_and_is_the_users() {
+fn without_auto_commit_the_work_stays_on_the_tip() {
     let lab = lab(&["a.md"]);
     lab.set("auto_commit = false");
     let head = lab.head();
-    lab.agent([]).ok();
+    let run = lab.agent([]).fails(3);
+    says(&run, "because auto_commit is off; `ralph land` brings them");
     assert_eq!(lab.head(), head);
     assert_eq!(lab.statuses(), ["a.md done"]);
-    assert!(lab.exists("work"));
-    let refs = lab.ask_git(["for-each-ref", "--format=%(refname)", "refs/ralph/spec-a-md/spec"]);
-    assert_eq!(refs, "", "a later run of the spec begins from what the user has then");
+    assert!(!lab.exists("work"));
+    let tips = lab.ask_git(["for-each-ref", "--format=%(subject)", "refs/ralph/**/tip"]);
+    assert_eq!(tips, "ralph: complete a");
+    let refs = lab.ask_git(["for-each-ref", "--format=%(refname)", "refs/ralph/spec-a-md/"]);
+    assert_eq!(refs, "", "the spec is on the tip, and nowhere else");
+}
+
+fn two_specs_of_which_one_is_queued() -> Lab {
+    let lab = lab(&["a.md"]);
+    lab.write_spec("b.md");
+    lab.commit("b");
+    lab
+}
+
+/// Let an agent die at this point. Whether its spec was on the tip by then.
+fn landed_at(point: u32) -> (Lab, bool) {
+    let lab = two_specs_of_which_one_is_queued();
+    lab.command(["agent"]).env("RALPH_CRASH_POINT", point.to_string()).run();
+    let tips = lab.ask_git(["for-each-ref", "--format=%(subject)", "refs/ralph/**/tip"]);
+    (lab, tips == "ralph: complete a")
 }
 
 #[test]
 fn a_spec_added_between_a_crash_and_the_restart_makes_no_second_commit() {
-    let lab = lab(&["a.md"]);
-    lab.write_spec("b.md");
-    lab.commit("b");
-    // The hook makes the commit slow enough to be killed right after it.
-    lab.write(".git/hooks/post-commit", "#!/bin/sh\ntouch \"$HOME/committed\"\nsleep 30\n");
-    lab.mode(".git/hooks/post-commit", 0o755);
-    let agent = lab.spawn(["agent"]);
-    lab.until_home_has("committed");
-    assert_eq!(agent.kill().code, 137);
-    std::fs::remove_file(lab.path(".git/hooks/post-commit")).unwrap();
+    // The first point at which the tip has the commit: the journal does not know it yet.
+    let (mut before, mut behind) = (0, 256);
+    while behind - before > 1 {
+        let middle = (before + behind) / 2;
+        let (lab, landed) = landed_at(middle);
+        match landed || !lab.completed().is_empty() {
+            true => behind = middle,
+            false => before = middle,
+        }
+    }
+    let (lab, landed) = landed_at(behind);
+    assert!(landed && lab.completed().is_empty(), "point {behind}");
     lab.run(["inbox", "add", "b.md"]).ok();
     let run = lab.agent([]).ok();
     says(&run, "was made before the interruption");

@@ -109,7 +109,7 @@ fn a_spec_is_active_before_anything_else_happens_to_it() {
     lab.agents(&rule(&[PLAN], "", &held(ONE_TASK)));
     let agent = lab.spawn(["agent"]);
     lab.until_home_has("go.held");
-    let (record, plan) = (lab.entry("a.md"), lab.plan());
+    let (record, plan) = (lab.entry("a.md"), lab.plan_of_run());
     lab.allow("go");
     agent.wait().ok();
     assert_eq!(record["status"], "active");

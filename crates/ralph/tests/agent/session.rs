@@ -168,15 +168,15 @@ fn half_built() -> (Lab, ralph_testkit::Running) {
     lab.agents(&(rule(&[PLAN], "", TWO_TASKS) + &coder("when = \"Write two\"", &hang)));
     let agent = lab.spawn(["agent"]);
     lab.until_home_has("began");
-    assert!(lab.exists("work"), "{}", lab.status());
+    assert!(!lab.exists("work"), "{}", lab.status());
     (lab, agent)
 }
 
-/// The spec is out of the queue, its work out of the tree and out of the plan; the rest goes on.
+/// The spec is out of the queue and out of the plan, its work is kept aside; the rest goes on.
 fn removed(lab: &Lab) {
     let run = lab.run(["inbox", "remove", "a.md"]).ok();
     says(&run, "Removed: ");
-    says(&run, "Its unfinished work is out of the tree; ");
+    says(&run, "Its unfinished work is kept: ");
     assert_eq!(lab.statuses(), ["b.md pending"]);
     assert!(!lab.exists("work"), "{}", lab.status());
     assert_eq!(lab.read("user/edited.txt"), "edited by the user\n");

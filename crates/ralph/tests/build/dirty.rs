@@ -52,21 +52,13 @@ fn uncommitted_work_stays_while_attempts_fail_and_then_land() {
 }
 
 #[test]
-fn a_landing_beside_uncommitted_work_says_what_it_was_proven_with() {
+fn the_start_names_the_files_that_agents_do_not_see() {
     let repo = repo(&[task("t-aaa1")]);
     dirt::make(&repo);
     let run = repo.build([]).ok();
-    let body = repo.ask_git(["log", "-1", "--grep", "Ralph-Task: t-aaa1", "--format=%B"]);
-    assert!(body.contains("Ralph-Gated-Tree: "), "{body}");
-    says(&run, "uncommitted");
-}
-
-#[test]
-fn the_prompt_names_the_files_with_the_users_edits() {
-    let repo = repo(&[task("t-aaa1")]);
-    dirt::make(&repo);
-    repo.build([]).ok();
-    assert!(repo.prompt(1).contains("user/edited.txt"), "{}", repo.prompt(1));
+    says(&run, "agents do not see them");
+    says(&run, "user/edited.txt");
+    assert!(!repo.prompt(1).contains("user/edited.txt"), "{}", repo.prompt(1));
 }
 
 /// The user has edited a file, and so does the backend, elsewhere in it.
@@ -84,28 +76,30 @@ fn shared(user: &str, backend: &str) -> Repo {
 }
 
 #[test]
-fn a_file_that_both_edit_lands_with_the_backends_lines_only() {
+fn a_file_that_both_edit_waits_and_arrives_when_the_user_has_committed() {
     let repo = shared("line 2, by hand\n", "line 25");
+    let (before, head) = (repo.read("shared.txt"), repo.head());
+    let run = repo.build([]).fails(3);
+    says(&run, "shared.txt");
+    assert_eq!((repo.read("shared.txt"), repo.head()), (before, head));
+    repo.git(["commit", "-qam", "by hand"]).ok();
     repo.build([]).ok();
-    let committed = repo.ask_git(["show", "HEAD:shared.txt"]);
-    assert!(committed.contains("by the backend") && !committed.contains("by hand"), "{committed}");
     let here = repo.read("shared.txt");
     assert!(here.contains("by the backend") && here.contains("line 2, by hand"), "{here}");
-    let diff = repo.ask_git(["diff", "--", "shared.txt"]);
-    assert!(diff.contains("+line 2, by hand") && !diff.contains("+by the backend"), "{diff}");
+    assert_eq!((repo.status(), repo.runs().len()), (String::new(), 1));
+    assert_eq!(repo.landed(), ["t-aaa1"]);
 }
 
 #[test]
-fn work_that_conflicts_with_the_users_lines_is_kept_and_blocks_without_a_retry() {
-    let repo = shared("line 2, by hand\n", "line 2, by hand");
+fn work_that_conflicts_with_the_users_lines_waits_and_is_not_paid_for_again() {
+    let repo = shared("line 2, by hand\n", "line 2\\n");
     let before = repo.read("shared.txt");
+    repo.build([]).fails(3);
+    repo.git(["commit", "-qam", "by hand"]).ok();
     let run = repo.build([]).fails(3);
-    says(&run, "shared.txt");
+    says(&run, "git merge refs/ralph/");
     assert_eq!(repo.read("shared.txt"), before);
     assert_eq!(repo.runs().len(), 1, "no retry is spent on it");
-    assert!(repo.landed().is_empty());
-    let refs = repo.ask_git(["for-each-ref", "refs/ralph"]);
-    assert!(!refs.is_empty(), "the result is kept");
 }
 
 #[test]
@@ -145,17 +139,11 @@ fn meanwhile(repo: &Repo, steps: &str, hand: impl Fn(&Repo)) -> ralph_testkit::R
 }
 
 #[test]
-fn what_a_person_writes_during_a_failed_attempt_can_be_brought_back() {
+fn what_a_person_writes_during_a_failed_attempt_stays() {
     let repo = repo(&[task("t-aaa1")]);
-    let run = meanwhile(&repo, BROKEN, |repo| repo.write("note.txt", "an idea\n"));
-    run.clone().fails(3);
-    if repo.exists("note.txt") {
-        assert_eq!(repo.read("note.txt"), "an idea\n");
-        return;
-    }
-    says(&run, "refs/ralph/");
-    repo.run(["salvage", "restore", "1"]).ok();
+    meanwhile(&repo, BROKEN, |repo| repo.write("note.txt", "an idea\n")).fails(3);
     assert_eq!(repo.read("note.txt"), "an idea\n");
+    assert_eq!(repo.status(), "?? note.txt");
 }
 
 #[test]

@@ -40,14 +40,16 @@ fn the_prefix_of_commits_is_configurable() {
 }
 
 #[test]
-fn without_auto_commit_the_work_stays_in_the_tree_uncommitted() {
+fn without_auto_commit_the_work_waits_for_ralph_land() {
     let repo = one();
     repo.set("auto_commit = false");
     let head = repo.head();
-    repo.build([]).ok();
-    assert_eq!(repo.head(), head);
-    assert_eq!(repo.read("work/t-aaa1.txt"), "t-aaa1 is done\n");
-    assert!(repo.is_done("t-aaa1"));
+    let run = repo.build([]).fails(3);
+    says(&run, "ralph land");
+    assert_eq!((repo.head(), repo.status()), (head, String::new()));
+    assert!(!repo.exists("work/t-aaa1.txt"));
+    let tip = repo.ask_git(["for-each-ref", "--format=%(refname)", "refs/ralph/*/tip"]);
+    assert_eq!(repo.ask_git(["show", &format!("{tip}:work/t-aaa1.txt")]), "t-aaa1 is done");
 }
 
 #[test]
@@ -60,10 +62,14 @@ fn the_plan_rides_in_the_commit_of_its_work() {
 }
 
 #[test]
-fn a_detached_head_is_worked_on_as_it_is() {
+fn a_detached_head_is_worked_on_as_it_is_in_a_checkout_that_ralph_owns() {
     let repo = one();
     repo.git(["checkout", "-q", "--detach"]).ok();
     let main = repo.ask_git(["rev-parse", "main"]);
+    let run = repo.build([]).fails(1);
+    says(&run, "workspace");
+    assert!(repo.runs().is_empty());
+    repo.set("workspace = \"checkout\"");
     repo.build([]).ok();
     assert_eq!(repo.landed(), ["t-aaa1"]);
     assert_eq!(repo.ask_git(["rev-parse", "main"]), main, "no branch was moved");
@@ -137,7 +143,7 @@ fn what_a_hook_writes_after_a_commit_does_not_land_with_the_next_task() {
     repo.build([]).ok();
     assert_eq!(repo.landed(), ["t-aaa1", "t-aaa2", "t-aaa3"]);
     assert_eq!(repo.ask_git(["log", "--format=%h", "--", "from-hook.txt"]), "");
-    assert_eq!(repo.status().trim(), "?? from-hook.txt");
+    assert_eq!(repo.status(), "", "hooks that run after a commit are the user's, in home");
 }
 
 #[test]
@@ -160,7 +166,7 @@ fn commits_of_the_backend_do_not_count_as_its_own() {
 }
 
 #[test]
-fn a_merge_in_progress_is_refused() {
+fn a_merge_in_progress_stays_as_it_is_and_commits_wait() {
     let repo = one();
     repo.git(["checkout", "-qb", "side"]).ok();
     repo.write("README.md", "# Side\n");
@@ -169,13 +175,17 @@ fn a_merge_in_progress_is_refused() {
     repo.write("README.md", "# Main\n");
     repo.commit("main");
     repo.git(["merge", "-q", "side"]).fails(1);
-    let run = repo.build([]).fails(1);
+    let (status, files) = (repo.status(), repo.read("README.md"));
+    let run = repo.build([]).fails(3);
     says(&run, "merge");
-    assert!(repo.runs().is_empty());
+    assert_eq!((repo.status(), repo.read("README.md")), (status, files));
+    repo.git(["merge", "--abort"]).ok();
+    repo.build([]).ok();
+    assert_eq!(repo.landed(), ["t-aaa1"]);
 }
 
 #[test]
-fn work_of_the_backend_in_a_submodule_fails_the_attempt_and_is_left_alone() {
+fn work_of_the_backend_in_a_submodule_fails_the_attempt() {
     let repo = one();
     let inner = repo.root().parent().unwrap().join("inner");
     repo.shell(&format!(
@@ -197,7 +207,7 @@ fn work_of_the_backend_in_a_submodule_fails_the_attempt_and_is_left_alone() {
     repo.script(&rule("", &format!(r#"{{ write = "sub/x", text = "changed\n" }}, {GOOD}"#)));
     let run = repo.build([]).fails(3);
     says(&run, "sub");
-    assert_eq!(repo.read("sub/x"), "changed\n");
+    assert_eq!(repo.read("sub/x"), "x\n");
 }
 
 #[test]

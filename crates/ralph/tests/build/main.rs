@@ -13,6 +13,7 @@
 
 mod amendments;
 mod chaos;
+mod checkout;
 mod context;
 mod crash;
 mod criteria;

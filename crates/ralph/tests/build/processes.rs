@@ -71,7 +71,7 @@ fn nothing_outlives_a_ralph_that_is_killed() {
     let hang = r#"{ write = "src/x.c", text = "x\n" }, { spawn = "setsid" }, { spawn = "double_fork" }, { hang = true }"#;
     repo.script(&(rule("attempt = 1", hang) + &rule("", GOOD)));
     let run = repo.spawn(["build"]);
-    until(|| repo.exists("src/x.c"));
+    until(|| repo.lane("src/x.c").exists());
     assert!(!left(repo.home()).is_empty(), "the mark is there to be found");
     assert_eq!(run.kill().code, 137);
     none_is_left(repo.home());
@@ -87,7 +87,7 @@ fn a_supervisor_that_comes_too_late_starts_nothing_beside_the_next_run() {
     let hang = r#"{ write = "src/x.c", text = "x\n" }, { hang = true }"#;
     repo.script(&(rule("attempt = 1", hang) + &rule("", GOOD)));
     let run = repo.spawn(["build"]);
-    until(|| repo.exists("src/x.c"));
+    until(|| repo.lane("src/x.c").exists());
     let supervisor = supervisor_of(run.pid());
     // A busy machine: it does not get its turn before the next run is at work.
     repo.shell(&format!("kill -STOP {supervisor}")).ok();

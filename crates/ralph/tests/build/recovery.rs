@@ -77,10 +77,10 @@ fn what_a_start_leaves_that_is_killed_with_its_supervisor_while_it_recovers_is_e
 /// Kill ralph while a gate runs on the base: the backend's work is not there, and is not lost.
 fn killed_at_the_base(repo: &Repo) {
     kill_in_the_gate(repo);
-    assert!(!repo.exists("work/t-aaa1.txt"), "the tree stands at the base");
+    assert!(!repo.lane("work/t-aaa1.txt").exists(), "the lane stands at the base");
     go_on_quickly(repo);
     let run = repo.build([]).ok();
-    says(&run, "its work is brought back");
+    says(&run, "its work is judged now");
     assert_eq!(repo.runs().len(), 1, "work that was paid for is not thrown away:\n{}", said(&run));
     assert_eq!(repo.landed(), ["t-aaa1"]);
     assert_eq!(repo.read("work/t-aaa1.txt"), "t-aaa1 is done\n");
@@ -185,7 +185,7 @@ fn gates_that_a_backend_wrote_before_a_crash_judge_nothing() {
     let hang = r#"{ write = "src/x.c", text = "x\n" }, { hang = true }"#;
     repo.script(&rule("", &format!("{write}, {hang}")));
     let run = repo.spawn(["build"]);
-    until(|| repo.exists("src/x.c"));
+    until(|| repo.lane("src/x.c").exists());
     assert_eq!(run.kill().code, 137);
     repo.script(&rule("", BROKEN));
     let run = repo.build(["--once"]).fails(3);
@@ -196,18 +196,19 @@ fn gates_that_a_backend_wrote_before_a_crash_judge_nothing() {
 #[test]
 fn an_attempt_that_is_forgotten_is_over_in_every_view() {
     let repo = repo(&[task("t-aaa1")]);
-    let tick = r#"{ run = ": > ralph/plan.jsonl" }, { write = "src/x.c", text = "x\n" }"#;
-    repo.script(&rule("", &format!("{tick}, {{ hang = true }}")));
+    let steps = r#"{ run = ": > ralph/plan.jsonl" }, { write = "src/x.c", text = "x\n" }"#;
+    repo.script(&rule("", &format!("{steps}, {{ hang = true }}")));
     let run = repo.spawn(["build"]);
-    until(|| repo.exists("src/x.c"));
+    until(|| repo.lane("src/x.c").exists());
     assert_eq!(run.kill().code, 137);
     assert_eq!(repo.state()["status"], "running");
     let run = repo.run(["recover", "--forget"]).ok();
-    says(&run, "t-aaa1 was taken out");
+    says(&run, "ralph salvage diff");
     assert_eq!(repo.state()["status"], "interrupted");
     let ends = repo.events("iteration_end");
     assert_eq!((ends.len(), &ends[0]["metadata"]["failure"]["kind"]), (1, &"interrupted".into()));
     let end = repo.events("orchestrator_end");
     assert_eq!((end.len(), &end[0]["metadata"]["remaining"]), (1, &1.into()));
-    assert!(repo.exists("src/x.c"), "the tree stays as it is");
+    assert!(repo.run(["salvage", "diff", "1"]).ok().stdout.contains("src/x.c"));
+    assert_eq!(repo.status(), "");
 }

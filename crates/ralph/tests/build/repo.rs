@@ -240,6 +240,14 @@ impl Repo {
         text.trim_end_matches('\0').lines().map(crate::plans::value).collect()
     }
 
+    /// A path in the first lane, whether it is there or not.
+    pub(crate) fn lane(&self, path: &str) -> PathBuf {
+        let lanes = self.home().join(".cache/ralph");
+        let pools = fs::read_dir(&lanes).into_iter().flatten().flatten();
+        let pool = pools.map(|pool| pool.path()).next().unwrap_or(lanes);
+        pool.join("lane-1").join(path)
+    }
+
     /// The git directory of this worktree.
     pub(crate) fn git_dir(&self) -> PathBuf {
         PathBuf::from(self.ask_git(["rev-parse", "--absolute-git-dir"]))

@@ -3,45 +3,7 @@
 use std::fs;
 
 use crate::plans::task;
-use crate::repo::{GATE, GOOD, Repo, repo, rule, says};
-
-/// One task, and a file of the user's that is not committed and without which the gate fails.
-fn beside_a_helper(settings: &str) -> Repo {
-    let repo = repo(&[task("t-aaa1")]);
-    repo.config(&format!(
-        "{settings}\nbackend = \"sim\"\n{GATE}\n[[gates]]\nname = \"helper\"\ncommand = \"test -f helper.txt\"\n"
-    ));
-    repo.write("helper.txt", "the user's\n");
-    repo
-}
-
-#[test]
-fn a_landing_beside_uncommitted_work_says_so() {
-    let repo = beside_a_helper("");
-    let run = repo.build([]).ok();
-    says(&run, "proven with your uncommitted changes present");
-    assert!(!run.stdout.contains("the commit alone"), "{}", run.stdout);
-}
-
-#[test]
-fn with_regate_landed_the_commit_alone_is_gated_and_what_fails_is_named() {
-    let repo = beside_a_helper("regate_landed = true");
-    let run = repo.build([]).ok();
-    says(&run, "the commit alone, without your changes, fails: helper");
-    assert_eq!(repo.landed(), ["t-aaa1"]);
-    assert_eq!(repo.status().trim(), "?? helper.txt");
-    assert_eq!(repo.ask_git(["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
-}
-
-#[test]
-fn a_commit_that_is_gated_alone_gets_the_links_and_the_setup_of_worktree() {
-    let repo = beside_a_helper("regate_landed = true");
-    let more = "[worktree]\nlink = [\"helper.txt\"]\nsetup = \"touch made\"\n";
-    repo.write("ralph.toml", repo.read("ralph.toml") + more);
-    repo.git(["commit", "-qam", "settings"]).ok();
-    let run = repo.build([]).ok();
-    says(&run, "the commit alone, without your changes, passes the gates too");
-}
+use crate::repo::{GATE, GOOD, repo, rule};
 
 #[test]
 fn without_commit_ledger_the_plan_of_a_blocked_run_stays_uncommitted() {

@@ -15,7 +15,8 @@ fn with_open_run() -> (TestProject, PathBuf) {
     let branch = head.trim().strip_prefix("ref: refs/heads/").unwrap().to_owned();
     let run = OpenRun {
         run: "r1".to_owned(),
-        branch: Some(branch),
+        branch: Some(branch.clone()),
+        home_branch: Some(branch),
         plan: "plan.json".to_owned(),
         folder: String::new(),
         ignored: Vec::new(),

@@ -80,15 +80,20 @@ fn commit(repo: &Repo, path: &str, text: &str) {
 }
 
 #[test]
-fn what_lands_is_the_tree_that_the_gates_saw_with_the_ledger_beside_it() {
+fn what_lands_is_what_the_gates_saw_with_the_ledger_beside_it() {
     let repo = home(&ONE);
+    let list = "find . -type f ! -path './.*' ! -name plan.json | sort | xargs sha256sum";
+    let gate = format!("[[gates]]\nname = \"test\"\nkind = \"test\"\ncommand = \"{list} > $HOME/seen; echo more > work/by-the-gate; echo x > src/main.c\"\n");
+    repo.config(&format!("backend = \"sim\"\n{gate}"));
     repo.allow("go");
-    repo.build([]).ok();
-    let trailer = "--format=%(trailers:key=Ralph-Gated-Tree,valueonly)";
-    let gated = repo.ask_git(["log", "-1", trailer]).trim().to_owned();
-    let differs = repo.ask_git(["diff-tree", "-r", "--name-only", &gated, "HEAD"]);
-    let differs: Vec<&str> = differs.lines().collect();
-    assert_eq!(differs, [".ralph/progress-log.json", ".ralph/progress-log.md", "plan.json"]);
+    let run = repo.build([]);
+    repo.git(["clone", "-q", ".", "../home/clone"]).ok();
+    let landed = repo.shell(&format!("cd ../home/clone && {list}")).ok().stdout;
+    let seen = std::fs::read_to_string(repo.home().join("seen")).unwrap();
+    assert_eq!(landed, seen, "{}", said(&run));
+    let files = repo.ask_git(["show", "--name-only", "--format=", "HEAD"]);
+    let all = [".ralph/progress-log.json", ".ralph/progress-log.md", "plan.json", "src/main.c", "work/t-aaa1.txt"];
+    assert_eq!(files.lines().collect::<Vec<_>>(), all);
     is_home(&repo, &ONE);
 }
 
@@ -173,7 +178,7 @@ fn an_untracked_or_ignored_file_in_the_way_stays() {
     for path in ["work/t-aaa1.txt", "ignored/t-aaa1"] {
         let repo = home(&ONE);
         let steps = format!(
-            "{{ write = \"work/{{task}}.txt\", text = \"{{task}} is done\\n\" }}, {{ write = \".gitignore\", text = \"/.ralph/*/\\n/build/\\n\" }}, {{ write = \"{path}\", text = \"t-aaa1 is done\\n\" }}, {{ claim = \"done\" }}"
+            "{{ write = \"work/{{task}}.txt\", text = \"{{task}} is done\\n\" }}, {{ run = \"sed -i /ignored/d .gitignore\" }}, {{ write = \"{path}\", text = \"t-aaa1 is done\\n\" }}, {{ claim = \"done\" }}"
         );
         repo.script(&rule("", &held(&steps)));
         let run = working(&repo);
@@ -363,7 +368,7 @@ fn path_with_git(repo: &Repo, word: &str, line: &str) -> String {
     let lines = [
         format!("real() {{ {real} \"$@\"; }}"),
         format!("first() {{ cd {root}; {line}; }}"),
-        format!("case \" $* \" in *' {word} '*) mkdir {home}/met 2>&- && first \"$@\";; esac"),
+        format!("case \" $* \" in *' {word} '*) mkdir {home}/met 2>/dev/null && first \"$@\";; esac"),
         format!("exec {real} \"$@\"\n"),
     ];
     crate::stage::script(&folder.join("git"), &lines.join("\n"));
@@ -377,6 +382,7 @@ fn a_branch_that_git_moved_instead_is_named_with_the_command_that_puts_it_back()
     let path = path_with_git(&repo, "--ff-only", "real switch -q other");
     let other = repo.ask_git(["rev-parse", "other"]);
     let run = repo.command(["build"]).env("PATH", path).run();
+    assert!(repo.home().join("met").exists());
     let output = said(&run);
     let command = output.split('`').find(|part| part.starts_with("git reset --keep "));
     let command = command.unwrap_or_else(|| panic!("no command in {output}")).to_owned();
@@ -400,6 +406,26 @@ fn a_switch_in_the_moment_of_a_fetch_leaves_no_old_files_on_the_new_commit() {
     repo.git(["switch", "-q", "other"]).ok();
     repo.allow("go");
     run.wait().ok();
+    assert!(repo.home().join("met").exists());
     is_home(&repo, &ONE);
     assert_eq!(repo.status(), "", "home has the files of its commit");
+}
+
+#[test]
+fn a_commit_that_you_drop_in_the_moment_of_a_fast_forward_does_not_come_back() {
+    let repo = home(&ONE);
+    let path = path_with_git(&repo, "--ff-only", "real reset -q --keep HEAD^");
+    let run = repo.command(["build"]).env("PATH", path).spawn();
+    repo.until_home_has("go.held");
+    repo.write("user/edited.txt", "not committed\n");
+    commit(&repo, "user/dropped.txt", "dropped\n");
+    repo.allow("go");
+    let run = run.wait();
+    assert!(repo.home().join("met").exists());
+    assert!(!repo.exists("user/dropped.txt"), "{}", said(&run));
+    repo.build([]).ok();
+    is_home(&repo, &ONE);
+    assert!(!repo.exists("user/dropped.txt"), "{}", said(&run));
+    assert_eq!(repo.status(), " M user/edited.txt");
+    assert_eq!(repo.read("user/edited.txt"), "not committed\n");
 }

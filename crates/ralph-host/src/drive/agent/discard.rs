@@ -2,7 +2,7 @@
 
 use ralph_core::inbox::Entry;
 
-use super::inbox::plan_copy_file;
+use super::inbox::{is_plan_copy, plan_copy_file};
 use super::{Agent, AgentOptions};
 use crate::drive::error::DriveError;
 use crate::drive::listener::Listener;
@@ -15,8 +15,15 @@ pub fn is_begun(project: &Project, id: &str) -> bool {
     plan_copy_file(project, id).exists()
 }
 
-/// Take the work on a spec out of the tree and out of the plan, as that of a spec that failed; no
-/// session goes on with it. Where the work is kept, in words; `None` when there was none.
+/// Whether an agent has begun a spec that has not come to its end.
+pub(in crate::drive) fn has_begun(project: &Project) -> bool {
+    let entries = std::fs::read_dir(project.state_dir()).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.into_iter().any(|name| is_plan_copy(&name))
+}
+
+/// Keep the work on a spec aside and put its records in the plan back, as those of a spec that failed;
+/// no session goes on with it. Returns where the work is kept, in words; `None` when there was none.
 pub fn discard_spec(
     mut setup: Setup,
     entry: &Entry,
@@ -25,6 +32,7 @@ pub fn discard_spec(
     let runner = crate::drive::runner(&mut setup);
     let mut session = Session::open(setup, Loop::Agent, &runner, listener)?;
     session.recover()?;
+    session.start_tip()?;
     let notifier = Notifier::of(&session.config, session.project.root());
     let options = AgentOptions { max_specs: None, max_failures: 0, watch: false, jobs: None };
     let state = session.read_session()?;
@@ -36,5 +44,6 @@ pub fn discard_spec(
     } else {
         session.forget_copies(Some(&entry.id));
     }
-    Ok(out.map(|out| out.kept))
+    session.close_run()?;
+    Ok(out.map(|out| out.place))
 }

@@ -1,9 +1,8 @@
-//! How a spec ends: one commit, or its work taken out of the tree. Each may be repeated.
+//! The end of a spec: one commit, or its work kept aside. Each may be repeated.
 
 use ralph_core::config::OnFailure;
 use ralph_core::construct::apply;
-use ralph_core::cycle::{On, Record, SpecFailed, SpecLanded};
-use ralph_core::gate;
+use ralph_core::cycle::{Record, SpecFailed, SpecLanded};
 use ralph_core::inbox::{Change, Entry, Status};
 use ralph_core::notify::What;
 use ralph_core::plan::TombstoneKind;
@@ -11,47 +10,11 @@ use ralph_core::plan::TombstoneKind;
 use super::{Agent, duration};
 use crate::drive::error::DriveError;
 use crate::drive::session::Session;
-use crate::git::{CommitMessage, ENTRY, Keep, LandError, TakenOut};
+use crate::drive::spec_landing::{FinishedSpec, SpecFit, done_tasks};
+use crate::git::{CommitMessage, ENTRY, Keep, KeptSpec};
 use crate::store::Durability;
 
-/// How a spec stands that is satisfied, on what HEAD is now.
-pub(super) enum Standing {
-    /// As its gates saw it.
-    Proven,
-    /// Others have committed meanwhile, and with that it does not work: why.
-    Broken(String),
-    /// Somebody wants an end before that is known.
-    Unknown,
-}
-
 impl Session<'_> {
-    /// Whether what is about to be committed is what the gates saw. Somebody may have moved HEAD while
-    /// the spec was worked on; then they run once more.
-    pub(super) fn stands_on_head(&mut self, entry: &Entry) -> Result<Standing, DriveError> {
-        let others = self.repo.others_since_spec(&Self::keeper_of(entry))?;
-        if others.is_empty() || self.gates.is_empty() {
-            return Ok(Standing::Proven);
-        }
-        self.say(&format!(
-            "GATES: HEAD has moved ({} of other people's files), so they run again",
-            others.len()
-        ));
-        let logs = self.project.root().join(".ralph/logs/validation").join(&entry.id);
-        let (gates, root) = (self.gates.clone(), self.project.root().to_owned());
-        let Some(runs) = self.run_all(&gates, &logs, On::Result, &root)? else {
-            return Ok(Standing::Unknown);
-        };
-        let verdict = gate::judge("", &runs, &self.baselines, Vec::new(), self.config.judges);
-        let red: Vec<&str> = verdict.blocking().map(|check| check.name.as_str()).collect();
-        Ok(match red.as_slice() {
-            [] => Standing::Proven,
-            red => Standing::Broken(format!(
-                "HEAD was moved meanwhile, and on it these gates fail: {}",
-                red.join(", ")
-            )),
-        })
-    }
-
     /// The spec is satisfied: the inbox says so, and all of it is one commit.
     pub(super) fn complete_spec(
         &mut self,
@@ -72,12 +35,11 @@ impl Session<'_> {
                     None => "nothing to commit",
                 };
                 self.say(&format!("COMMIT: {what} \"{}\"", message.subject));
-                let landed = SpecLanded {
-                    spec: Some(entry.spec.clone()),
-                    commit: commit.clone(),
-                    subject: message.subject.clone(),
-                };
-                self.record(Record::SpecLanded(landed), Durability::Eventual)?;
+                if commit.is_none() {
+                    let (spec, subject) = (Some(entry.spec.clone()), message.subject.clone());
+                    let landed = SpecLanded { spec, subject, ..SpecLanded::default() };
+                    self.record(Record::SpecLanded(landed), Durability::Eventual)?;
+                }
                 let happened = self.done_happened(agent, entry, commit.clone())?;
                 self.notify(agent, happened);
                 self.offer(agent, entry, &message);
@@ -121,15 +83,22 @@ impl Session<'_> {
         agent: &mut Agent,
         entry: &Entry,
     ) -> Result<(), DriveError> {
-        let Some(commit) = self.repo.commit_of_entry(&entry.id)? else {
-            return self.complete_spec(agent, entry);
-        };
-        self.repo.finish_spec(&Self::keeper_of(entry))?;
-        let commit = commit.to_string();
-        let short = commit.get(..7).unwrap_or(&commit);
-        self.say(&format!("COMMIT: {short} was made before the interruption"));
-        agent.state.branch = None;
-        self.spec_done(agent)
+        let tip = self.work.tip.clone();
+        if let Some(commit) = self.repo.commit_with_trailer(&tip, ENTRY, &entry.id)? {
+            // Says so in the journal too, and brings it to its branch.
+            let message = self.spec_message(agent, entry)?;
+            self.commit_spec(entry, &message)?.ok();
+            let commit = commit.to_string();
+            let short = commit.get(..7).unwrap_or(&commit);
+            self.say(&format!("COMMIT: {short} was made before the interruption"));
+            agent.state.branch = None;
+            return self.spec_done(agent);
+        }
+        match self.fit_spec(&Self::keeper_of(entry))? {
+            SpecFit::Proven => self.complete_spec(agent, entry),
+            SpecFit::Broken(why) => self.fail_spec(agent, entry, &why),
+            SpecFit::Stopped => Ok(()),
+        }
     }
 
     fn spec_done(&mut self, agent: &mut Agent) -> Result<(), DriveError> {
@@ -139,41 +108,24 @@ impl Session<'_> {
         self.spec_over(agent)
     }
 
-    /// Twice at most. The inner error is git's refusal, in words.
+    /// One commit with the spec's work and the ledger; the ledger alone when nothing had to be changed.
+    /// Twice at most. The inner error is the refusal, in words.
     fn commit_spec(
         &mut self,
         entry: &Entry,
         message: &CommitMessage,
     ) -> Result<Result<Option<String>, String>, DriveError> {
-        let keeper = Self::keeper_of(entry);
-        if !self.config.auto_commit {
-            self.repo.set_spec_aside(&keeper)?;
-            return Ok(Ok(None));
-        }
-        let mut why = String::new();
-        for _ in 0..2 {
-            match self.commit_once(&keeper, message) {
-                Ok(commit) => return Ok(Ok(commit)),
-                Err(refusal) => why = refusal.to_string(),
-            }
-        }
-        Ok(Err(why))
-    }
-
-    /// The spec's work and the ledger; the ledger alone when nothing had to be changed.
-    fn commit_once(
-        &self,
-        keeper: &str,
-        message: &CommitMessage,
-    ) -> Result<Option<String>, LandError> {
-        let landed = match self.repo.land_spec(keeper, message)? {
-            Some(landed) => Some(landed),
-            None => match self.repo.commit_ledger(message) {
-                Err(LandError::Nothing) => None,
-                landed => landed?,
-            },
+        let finished = FinishedSpec {
+            keeper: Self::keeper_of(entry),
+            spec: Some(entry.spec.clone()),
+            entry: Some(entry.id.clone()),
+            tasks: done_tasks(&*self.known_plan()?, Some(&entry.spec)),
+            message: message.clone(),
         };
-        Ok(landed.map(|landed| landed.commit.to_string()))
+        match self.land_spec(&finished)? {
+            Ok(commit) => Ok(Ok(commit)),
+            Err(_) => self.land_spec(&finished),
+        }
     }
 
     fn spec_message(&mut self, agent: &Agent, entry: &Entry) -> Result<CommitMessage, DriveError> {
@@ -199,7 +151,7 @@ impl Session<'_> {
         })
     }
 
-    /// The spec failed: the inbox says why, and its work goes out of the tree and out of the plan.
+    /// The spec failed: the inbox says why, its work is kept aside, and the plan is as it was before it.
     pub(super) fn fail_spec(
         &mut self,
         agent: &mut Agent,
@@ -212,41 +164,33 @@ impl Session<'_> {
         let message = format!("{}: failed {}", self.config.commit_prefix, name(&entry.spec));
         self.say(&format!("FAILED: {}: {why}", entry.spec));
         let out = self.take_out_work(agent, entry, &message)?;
-        let kept = out.as_ref().map(|out| out.kept.clone());
+        let kept = out.as_ref().map(|out| out.place.clone());
         let stash = out.as_ref().and_then(|out| out.stash.as_ref()).map(ToString::to_string);
         let failed = SpecFailed { spec: entry.spec.clone(), why: why.to_owned(), kept: stash };
         self.record(Record::SpecFailed(failed), Durability::Eventual)?;
         let (spec, told) = (entry.spec.clone(), why.to_owned());
         self.notify(agent, What::SpecFailed { spec, why: told, kept });
         if let Some(out) = out {
-            self.say(&format!("FAILED: its work is out of the tree; {}", out.kept));
+            self.say(&format!("FAILED: its work is kept; {}", out.place));
         }
         agent.state.specs_failed += 1;
         agent.state.consecutive_failures += 1;
         self.spec_over(agent)
     }
 
-    /// Take a spec's work out of the tree and out of the plan; `None` when there was none.
+    /// Keep the work of a spec aside, and put its records in the plan back; `None` when there was none.
     pub(super) fn take_out_work(
         &mut self,
         agent: &mut Agent,
         entry: &Entry,
         message: &str,
-    ) -> Result<Option<TakenOut>, DriveError> {
+    ) -> Result<Option<KeptSpec>, DriveError> {
         let keep = match self.config.agent.on_failure {
             OnFailure::Stash => Keep::Stash,
             OnFailure::Reset => Keep::Salvage,
         };
-        let out = self.repo.take_out_spec(&Self::keeper_of(entry), keep, message)?;
-        let mixed = out.iter().flat_map(|out| &out.mixed);
-        let mixed: Vec<String> = mixed.map(ToString::to_string).collect();
-        if !mixed.is_empty() {
-            self.warn(&format!(
-                "you changed the same lines as {} in {}: there they are as you left them",
-                entry.spec,
-                mixed.join(", ")
-            ));
-        }
+        let tip = self.work.tip.clone();
+        let out = self.repo.keep_spec(&Self::keeper_of(entry), &tip, keep, message)?;
         crate::crash::point();
         self.undo_plan(entry)?;
         self.leave_spec_branch(agent)?;

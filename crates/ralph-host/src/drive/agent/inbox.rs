@@ -18,6 +18,9 @@ use crate::watch::Watch;
 /// Where the copy of the spec that is worked on is kept.
 const COPY: &str = "spec-copy.md";
 
+/// How the names of copies of the plan begin.
+const PLAN_COPY: &str = "plan-before-";
+
 /// How often a waiting agent looks whether somebody wants its end.
 const NAP: Duration = Duration::from_millis(200);
 
@@ -191,5 +194,10 @@ impl Session<'_> {
 /// Where the plan is kept as it was before the spec of this entry. It outlives a session: a spec may
 /// be interrupted by a limit and go on in the next one.
 pub(super) fn plan_copy_file(project: &Project, id: &str) -> PathBuf {
-    project.state_dir().join(format!("plan-before-{id}.jsonl"))
+    project.state_dir().join(format!("{PLAN_COPY}{id}.jsonl"))
+}
+
+/// Whether a file of the state directory is such a plan.
+pub(super) fn is_plan_copy(name: &str) -> bool {
+    name.starts_with(PLAN_COPY)
 }

@@ -3,15 +3,15 @@
 //! # Theory of operation
 //!
 //! ```text
-//! agent:  open → recover → (fetch → construct → commit | take out)* → finish
+//! agent:  open → recover → (fetch → construct → commit | keep aside)* → finish
 //! ```
 //!
 //! Three files say where it stands: the inbox (which spec is active, done or failed), the session file
 //! (which entry was worked on, and the numbers), and the spec's ref in git (its work, until the commit).
 //! Each step is written so that doing it again changes nothing, so a start after a crash looks at the
 //! three and goes on: an entry that is done and whose work is still on its ref gets its commit, one
-//! that failed has its work taken out, one that is active or pending is continued. A spec that failed
-//! leaves nothing behind: not in the tree, and not in the plan, which says about it what it said before.
+//! that failed has its work kept aside, one that is active or pending is continued. A spec that failed
+//! leaves nothing on the tip and nothing in the plan, which says about it what it said before.
 
 mod branch;
 mod discard;
@@ -20,19 +20,20 @@ mod inbox;
 
 use jiff::Timestamp;
 use ralph_core::agent_session::AgentSession;
-use ralph_core::config::{CommitLedger, Dollars};
+use ralph_core::config::Dollars;
 use ralph_core::construct::ConstructEnd;
 use ralph_core::cycle::{End, Record, Remark, Signal};
 use ralph_core::inbox::{Change, Entry, Status};
 use ralph_core::needs::Need;
 use ralph_core::notify::{Happening, What};
 
+pub(super) use self::discard::has_begun;
 pub use self::discard::{discard_spec, is_begun};
-use self::finish::Standing;
 use super::construct::Goal;
 use super::error::DriveError;
 use super::listener::Listener;
 use super::session::{Loop, Session, Setup};
+use super::spec_landing::SpecFit;
 use super::specs::spec_keeper;
 use crate::notify::Notifier;
 use crate::store::{Durability, drop_view, put_view};
@@ -236,10 +237,10 @@ impl Session<'_> {
         match &end.end {
             End::Complete => {
                 self.log_agent("CONSTRUCT: complete");
-                match self.stands_on_head(entry)? {
-                    Standing::Proven => self.complete_spec(agent, entry)?,
-                    Standing::Broken(why) => self.fail_spec(agent, entry, &why)?,
-                    Standing::Unknown => {
+                match self.fit_spec(&Self::keeper_of(entry))? {
+                    SpecFit::Proven => self.complete_spec(agent, entry)?,
+                    SpecFit::Broken(why) => self.fail_spec(agent, entry, &why)?,
+                    SpecFit::Stopped => {
                         self.change_inbox(&entry.id, &Change::Pending)?;
                         let signal = self.signals.first().unwrap_or(Signal::Interrupt);
                         return Ok(Some(AgentEnd::Interrupted(signal)));
@@ -318,15 +319,16 @@ impl Session<'_> {
         self.save(agent)?;
         let summary = self.session_words(&agent.state);
         self.say(&format!("Session summary: {summary}"));
-        if agent.state.current_spec_id.is_some() {
-            // A spec is one commit, so what the plan says about a part of it is in none.
-            self.config.commit_ledger = CommitLedger::Never;
-        }
-        let report = AgentReport { end, session: agent.state.clone(), pending };
-        let (_, needs) = self.finish(&of_loop, &reason, Some(report.exit_code()))?;
+        let mut report = AgentReport { end, session: agent.state.clone(), pending };
+        let keeps_session = report.end.keeps_session();
+        let (ended, needs) = self.finish(&of_loop, &reason, Some(report.exit_code()))?;
         self.notify_stopped(agent, &reason, needs);
-        if !report.end.keeps_session() {
+        if !keeps_session {
             drop_view(&self.project.agent_session())?;
+        }
+        if matches!(ended, End::Waiting { .. }) {
+            self.say(&ended.reason());
+            report.end = AgentEnd::Halted(ended);
         }
         Ok(report)
     }
@@ -387,7 +389,7 @@ impl Session<'_> {
     }
 
     /// A line for people and for the agent's log.
-    fn say(&mut self, text: &str) {
+    pub(super) fn say(&mut self, text: &str) {
         self.log_agent(text);
         let _unwritten = self.record(Record::AgentStep(Remark::new(text)), Durability::Eventual);
     }

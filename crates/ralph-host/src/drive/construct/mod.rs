@@ -77,6 +77,7 @@ pub fn construct(
     listener: &mut dyn Listener,
 ) -> Result<(ConstructEnd, Summary), DriveError> {
     let runner = crate::drive::runner(&mut setup);
+    setup.options.spec = Some(goal.spec.clone());
     let mut session = Session::open(setup, Loop::Construct, &runner, listener)?;
     session.recover()?;
     session.preflight()?;

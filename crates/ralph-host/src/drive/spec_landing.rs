@@ -1,0 +1,221 @@
+//! A spec that is done becomes one commit on the tip of the run.
+//!
+//! # Theory of operation
+//!
+//! ```text
+//! fit_spec:   the spec's ref + the tip → merged in objects → gates in the lane if others changed something
+//! land_spec:  merged → hooks → ledger → commit in the lane → tip → journal → the spec's refs go → arrival
+//! ```
+//!
+//! Both may be repeated after a crash: the id in the trailer of the commit follows from the work, so a
+//! commit that is there already is found.
+
+use ralph_core::cycle::{Record, SpecLanded};
+use ralph_core::plan::{Plan, State, Task, TombstoneKind};
+
+use super::consult::few;
+use super::error::DriveError;
+use super::session::Session;
+use super::specs::spec_keeper;
+use crate::crash;
+use crate::git::{ATTEMPT, CommitMessage, LandError, Oid, RepoPath, SpecOnTip};
+use crate::lanes::HookReport;
+use crate::run_ledger::LedgerCommit;
+use crate::store::Durability;
+
+/// Digits of a commit in the id of a spec's commit.
+const SHORT: usize = 12;
+
+/// A spec that is done, on what the tip is now.
+pub(super) enum SpecFit {
+    /// As its gates saw it.
+    Proven,
+    /// Others have committed meanwhile, and with that it does not work: why.
+    Broken(String),
+    /// Somebody wants an end before that is known.
+    Stopped,
+}
+
+/// A spec whose work is to become one commit.
+pub(super) struct FinishedSpec {
+    pub(super) keeper: String,
+    /// The name of the spec; `None` for tasks without one.
+    pub(super) spec: Option<String>,
+    /// The entry of the inbox. Its commit is made also when the ledger alone has changed.
+    pub(super) entry: Option<String>,
+    /// The tasks of the spec that are done.
+    pub(super) tasks: Vec<String>,
+    pub(super) message: CommitMessage,
+}
+
+impl Session<'_> {
+    /// Whether what is about to be committed is what the gates saw. The tip may have moved since the spec
+    /// began; then the gates run once more, on both together.
+    pub(super) fn fit_spec(&mut self, keeper: &str) -> Result<SpecFit, DriveError> {
+        let tip = self.work.tip.clone();
+        let Some(work) = self.repo.spec_work(keeper, &tip)? else { return Ok(SpecFit::Proven) };
+        let (merged, others) = match self.repo.merge_spec(&work, &tip)? {
+            SpecOnTip::Conflict(paths) => return Ok(SpecFit::Broken(conflict(&paths))),
+            SpecOnTip::Fits { merged, others } => (merged, others),
+        };
+        if others.is_empty() || self.gates.is_empty() {
+            return Ok(SpecFit::Proven);
+        }
+        self.say(&format!(
+            "GATES: others have committed meanwhile ({}), so they run again",
+            ralph_core::words::count(others.len(), "file")
+        ));
+        Ok(match self.gate_alone(&merged)? {
+            None => SpecFit::Stopped,
+            Some(red) if red.is_empty() => SpecFit::Proven,
+            Some(red) => SpecFit::Broken(format!(
+                "others have committed meanwhile, and on that these gates fail: {}",
+                red.join(", ")
+            )),
+        })
+    }
+
+    /// Commit the work of a spec with the ledger on the tip. `None` when there was nothing to commit; the
+    /// inner error is why it was refused, in words.
+    pub(super) fn land_spec(
+        &mut self,
+        finished: &FinishedSpec,
+    ) -> Result<Result<Option<String>, String>, DriveError> {
+        let tip = self.work.tip.clone();
+        let spec_work = self.repo.spec_work(&finished.keeper, &tip)?;
+        let end = spec_work.as_ref().map(|work| work.end.as_str());
+        let of_work = end.map(|end| format!("spec-{}", end.get(..SHORT).unwrap_or(end)));
+        let Some(attempt) = finished.entry.clone().or(of_work) else { return Ok(Ok(None)) };
+        if let Some(commit) = self.repo.commit_with_trailer(&tip, ATTEMPT, &attempt)? {
+            return self.spec_landed(finished, attempt, &commit, true).map(Ok);
+        }
+        let merged = match spec_work {
+            None => tip.clone(),
+            Some(work) => match self.repo.merge_spec(&work, &tip)? {
+                SpecOnTip::Conflict(paths) => return Ok(Err(conflict(&paths))),
+                SpecOnTip::Fits { merged, .. } => merged,
+            },
+        };
+        self.work.lane.stage_on(&merged, &tip)?;
+        let text = finished.message.of_attempt(&attempt);
+        let message = match self.run_spec_hooks(&tip, &text)? {
+            Ok(message) => message,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let riding = self.ride(LedgerCommit::Landing)?;
+        let commit = match self.work_tree().commit_index(message, &riding) {
+            Ok(commit) => commit,
+            Err(LandError::Nothing) => {
+                self.repo.drop_spec(&finished.keeper)?;
+                return Ok(Ok(None));
+            }
+            Err(LandError::Git(e)) => return Err(e.into()),
+            Err(refusal) => return Ok(Err(refusal.to_string())),
+        };
+        crash::point();
+        self.move_tip(&tip, &commit)?;
+        crash::point();
+        self.spec_landed(finished, attempt, &commit, false).map(Ok)
+    }
+
+    /// The commit of a spec is on the tip: say so, and bring it to its branch.
+    fn spec_landed(
+        &mut self,
+        finished: &FinishedSpec,
+        attempt: String,
+        commit: &Oid,
+        recovered: bool,
+    ) -> Result<Option<String>, DriveError> {
+        let line = self.history.arrival.as_ref();
+        if !line.is_some_and(|line| line.landed.iter().any(|one| one.attempt == attempt)) {
+            let paths = self.repo.paths_of(commit)?;
+            let landed = SpecLanded {
+                spec: finished.spec.clone(),
+                commit: Some(commit.to_string()),
+                subject: finished.message.subject.clone(),
+                attempt,
+                tasks: finished.tasks.clone(),
+                paths: paths.iter().map(ToString::to_string).collect(),
+                // After a crash nobody knows what home had then.
+                taken_over: if recovered { Vec::new() } else { self.taken_over()? },
+            };
+            self.record(Record::SpecLanded(landed), Durability::Synced)?;
+        }
+        crash::point();
+        self.repo.drop_spec(&finished.keeper)?;
+        crash::point();
+        self.arrive()?;
+        Ok(Some(commit.to_string()))
+    }
+
+    /// The hooks of the commit of a spec. One that changes files makes another tree, which is gated once.
+    /// Returns the message as they left it; the inner error is the refusal in words.
+    fn run_spec_hooks(
+        &mut self,
+        tip: &Oid,
+        text: &[u8],
+    ) -> Result<Result<Vec<u8>, String>, DriveError> {
+        for _ in 0..2 {
+            let work = &self.work;
+            match work.lane.run_hooks(tip, work.branch.as_deref(), text, &|job| job)? {
+                HookReport::Refused { output, .. } => {
+                    return Ok(Err(format!("a hook refused the commit:\n{output}")));
+                }
+                HookReport::Passed { message, changed, .. } if changed.is_empty() => {
+                    return Ok(Ok(message));
+                }
+                HookReport::Passed { .. } => {
+                    let staged = work.repo().stage_all(tip)?;
+                    match self.gate_alone(&staged)? {
+                        None => return Ok(Err("the gates were ended".to_owned())),
+                        Some(red) if red.is_empty() => self.work.lane.stage_on(&staged, tip)?,
+                        Some(red) => {
+                            return Ok(Err(format!(
+                                "after what the hooks changed these gates fail: {}",
+                                red.join(", ")
+                            )));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(Err("the hooks change files each time they run".to_owned()))
+    }
+
+    /// Whether a spec of the plan has landed attempts that are not on the tip yet, or an agent has begun
+    /// one: then the ledger says things that are in no commit.
+    pub(super) fn has_open_spec(&mut self) -> Result<bool, DriveError> {
+        if super::agent::has_begun(&self.project) {
+            return Ok(true);
+        }
+        let open = self.repo.open_specs()?;
+        if open.is_empty() {
+            return Ok(false);
+        }
+        let plan = self.known_plan()?;
+        let current = plan.current_spec.clone();
+        let mut keepers =
+            plan.all_tasks().into_iter().map(|task| task.spec.clone().or_else(|| current.clone()));
+        Ok(keepers.any(|spec| open.contains(&spec_keeper(spec.as_deref().unwrap_or("all")))))
+    }
+}
+
+/// The tasks of a spec that are done, or were when they were taken out of the plan.
+pub(super) fn done_tasks(plan: &Plan, spec: Option<&str>) -> Vec<String> {
+    let of_spec =
+        |own: Option<&str>| own == spec || (own.is_none() && plan.current_spec.as_deref() == spec);
+    let done = |task: &&Task| of_spec(task.spec.as_deref()) && task.state == State::Accepted;
+    let tasks = plan.tasks.iter().filter(done).map(|task| task.id.to_string());
+    let stones = plan.buried().filter(|stone| stone.kind == TombstoneKind::Accept);
+    let stones = stones.filter(|stone| of_spec(stone.spec.as_deref()));
+    let mut ids: Vec<String> = tasks.chain(stones.map(|stone| stone.id.to_string())).collect();
+    ids.retain(|id| !id.is_empty());
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+fn conflict(paths: &[RepoPath]) -> String {
+    let names: Vec<String> = paths.iter().map(ToString::to_string).collect();
+    format!("others have changed the same lines meanwhile, in {}", few(&names))
+}
