@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use ralph_core::config::CommitLedger;
 use ralph_core::cycle::{
-    ArrivalTarget, ArrivedCommits, LedgerCommit, On, OnMissing, Record, merged_ledger,
+    ArrivalTarget, ArrivalWait, ArrivedCommits, LedgerCommit, On, OnMissing, Record, merged_ledger,
 };
 use ralph_core::format;
 use ralph_core::gate;
@@ -94,7 +94,13 @@ impl<'a> Session<'a> {
         self.follow_line()?;
         Ok(match outcome {
             ArrivalOutcome::Complete => None,
-            ArrivalOutcome::Waits(not) => Some(not.sentence),
+            ArrivalOutcome::Waits(not) => {
+                // The next arrival succeeds, and the other branch stays moved.
+                if let ArrivalWait::WrongBranchMoved { .. } = not.why {
+                    self.warn(&not.sentence);
+                }
+                Some(not.sentence)
+            }
         })
     }
 

@@ -43,7 +43,8 @@ impl Session<'_> {
     /// the gates decide.
     pub(super) fn ticked(&self, begun: &Begun) -> Result<Claim, DriveError> {
         let path = self.work_root().join(&self.plan.shown);
-        let bytes = crate::store::read(&path)?.unwrap_or_default();
+        // A folder, or anything else that an agent put in its place, claims nothing.
+        let bytes = crate::store::read(&path).ok().flatten().unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let name = self.plan.path.to_string_lossy();
         Ok(if is_ticked(&name, &text, &begun.task) { Claim::DONE } else { Claim::None })

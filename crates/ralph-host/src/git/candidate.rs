@@ -39,6 +39,7 @@ impl Repo<'_> {
         };
         candidate.unread = unread;
         candidate.nested.extend(unborn);
+        self.refuse_ledger_folders(&mut candidate);
         self.leave_out_of_index(&candidate.nested)?;
         Ok(candidate)
     }
@@ -49,8 +50,19 @@ impl Repo<'_> {
         let mut candidate = self.read_staged(base)?;
         candidate.unread = unread;
         candidate.nested.extend(unborn);
+        self.refuse_ledger_folders(&mut candidate);
         self.leave_out_of_index(&candidate.nested)?;
         Ok(candidate)
+    }
+
+    /// A file where a folder of the ledger has to be is no work: the ledger could not ride beside it.
+    fn refuse_ledger_folders(&self, candidate: &mut Candidate) {
+        let (refused, paths) = std::mem::take(&mut candidate.paths)
+            .into_iter()
+            .partition(|changed| self.ledger.needs_folder(&changed.path));
+        candidate.paths = paths;
+        let refused: Vec<ChangedPath> = refused;
+        candidate.nested.extend(refused.into_iter().map(|changed| changed.path));
     }
 
     /// The candidate that the index holds; the files are not looked at.

@@ -120,6 +120,11 @@ impl LedgerPaths {
             || self.runtime.iter().any(|runtime| path.is_at_or_below(runtime))
     }
 
+    /// Whether ledger files are below this path, so that it has to be a folder.
+    pub(super) fn needs_folder(&self, path: &RepoPath) -> bool {
+        self.all().any(|own| own != path && own.is_at_or_below(path))
+    }
+
     /// Pathspecs that stand for everything but these paths.
     ///
     /// Git refuses a pathspec, even an excluding one, that begins with the name of something ignored.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::plans::{Format, task};
-use crate::repo::{GATE, GOOD, Repo, held, repo_with, rule, said, says, touch};
+use crate::repo::{GATE, GOOD, Repo, held, repo_with, rule, said, touch};
 use crate::watched::HOSTILE;
 
 const ID: &str = "t-aaa1";
@@ -131,6 +131,25 @@ fn a_git_directory_of_the_lane_that_is_gone_or_replaced_does_not_matter() {
     let shell = format!("rm -rf .git; echo 'gitdir: {}' > .git", repo.path(".git").display());
     let repo = home();
     lands_after(&repo, &format!("{}, {GOOD}", step(&shell)));
+}
+
+#[test]
+fn what_stands_in_the_place_of_the_ledger_in_a_lane_is_left_out() {
+    for shell in [
+        "rm plan.json; mkdir -p plan.json/x; touch plan.json/x/y",
+        "rm plan.json; mkfifo plan.json; rm -f .ralph/progress-log.md; mkfifo .ralph/progress-log.md",
+        "rm plan.json ralph.toml; ln -s /dev/zero plan.json; ln -s \"$HOME\" ralph.toml",
+        "chmod 0 plan.json ralph.toml; chmod 0 .ralph",
+    ] {
+        work_lands_beside(shell);
+    }
+}
+
+#[test]
+fn a_file_in_the_place_of_ralphs_folder_fails_the_attempt_and_no_more() {
+    let repo = home();
+    lands_after(&repo, &format!("{}, {GOOD}", step("rm -rf .ralph; echo x > .ralph")));
+    assert_eq!(repo.runs().len(), 2);
 }
 
 #[test]
@@ -370,7 +389,11 @@ mod full_disk {
         disk.fill();
         let run = run.wait();
         assert_ne!(run.code, 0, "{}", said(&run));
-        says(&run, "the disk is full");
+        assert!(
+            ["disk is full", "No space left"].iter().any(|w| said(&run).contains(w)),
+            "{}",
+            said(&run)
+        );
         assert_eq!(repo.read("user/edited.txt"), "mine\n");
         assert_eq!(repo.read("user/new.txt"), "new\n");
         disk.free();

@@ -83,7 +83,9 @@ fn commit(repo: &Repo, path: &str, text: &str) {
 fn what_lands_is_what_the_gates_saw_with_the_ledger_beside_it() {
     let repo = home(&ONE);
     let list = "find . -type f ! -path './.*' ! -name plan.json | sort | xargs sha256sum";
-    let gate = format!("[[gates]]\nname = \"test\"\nkind = \"test\"\ncommand = \"{list} > $HOME/seen; echo more > work/by-the-gate; echo x > src/main.c\"\n");
+    let gate = format!(
+        "[[gates]]\nname = \"test\"\nkind = \"test\"\ncommand = \"{list} > $HOME/seen; echo more > work/by-the-gate; echo x > src/main.c\"\n"
+    );
     repo.config(&format!("backend = \"sim\"\n{gate}"));
     repo.allow("go");
     let run = repo.build([]);
@@ -92,7 +94,13 @@ fn what_lands_is_what_the_gates_saw_with_the_ledger_beside_it() {
     let seen = std::fs::read_to_string(repo.home().join("seen")).unwrap();
     assert_eq!(landed, seen, "{}", said(&run));
     let files = repo.ask_git(["show", "--name-only", "--format=", "HEAD"]);
-    let all = [".ralph/progress-log.json", ".ralph/progress-log.md", "plan.json", "src/main.c", "work/t-aaa1.txt"];
+    let all = [
+        ".ralph/progress-log.json",
+        ".ralph/progress-log.md",
+        "plan.json",
+        "src/main.c",
+        "work/t-aaa1.txt",
+    ];
     assert_eq!(files.lines().collect::<Vec<_>>(), all);
     is_home(&repo, &ONE);
 }
@@ -368,7 +376,9 @@ fn path_with_git(repo: &Repo, word: &str, line: &str) -> String {
     let lines = [
         format!("real() {{ {real} \"$@\"; }}"),
         format!("first() {{ cd {root}; {line}; }}"),
-        format!("case \" $* \" in *' {word} '*) mkdir {home}/met 2>/dev/null && first \"$@\";; esac"),
+        format!(
+            "case \" $* \" in *' {word} '*) mkdir {home}/met 2>/dev/null && first \"$@\";; esac"
+        ),
         format!("exec {real} \"$@\"\n"),
     ];
     crate::stage::script(&folder.join("git"), &lines.join("\n"));
