@@ -39,7 +39,7 @@ impl Repo<'_> {
         };
         candidate.unread = unread;
         candidate.nested.extend(unborn);
-        self.refuse_ledger_folders(&mut candidate);
+        self.refuse_clashes(&mut candidate);
         self.leave_out_of_index(&candidate.nested)?;
         Ok(candidate)
     }
@@ -50,18 +50,17 @@ impl Repo<'_> {
         let mut candidate = self.read_staged(base)?;
         candidate.unread = unread;
         candidate.nested.extend(unborn);
-        self.refuse_ledger_folders(&mut candidate);
+        self.refuse_clashes(&mut candidate);
         self.leave_out_of_index(&candidate.nested)?;
         Ok(candidate)
     }
 
-    /// A file where a folder of the ledger has to be is no work: the ledger could not ride beside it.
-    fn refuse_ledger_folders(&self, candidate: &mut Candidate) {
-        let (refused, paths) = std::mem::take(&mut candidate.paths)
+    /// What stands in the place of the ledger is no work: the ledger could not ride beside it.
+    fn refuse_clashes(&self, candidate: &mut Candidate) {
+        let (refused, paths): (Vec<_>, Vec<_>) = std::mem::take(&mut candidate.paths)
             .into_iter()
-            .partition(|changed| self.ledger.needs_folder(&changed.path));
+            .partition(|changed| self.ledger.clashes_with(&changed.path));
         candidate.paths = paths;
-        let refused: Vec<ChangedPath> = refused;
         candidate.nested.extend(refused.into_iter().map(|changed| changed.path));
     }
 
