@@ -136,7 +136,7 @@ fn a_git_directory_of_the_lane_that_is_gone_or_replaced_does_not_matter() {
 #[test]
 fn what_stands_in_the_place_of_the_ledger_in_a_lane_is_left_out() {
     for shell in [
-        "rm plan.json; mkdir -p plan.json/x; touch plan.json/x/y",
+        "rm plan.json; mkdir -p plan.json/x",
         "rm plan.json; mkfifo plan.json; rm -f .ralph/progress-log.md; mkfifo .ralph/progress-log.md",
         "rm plan.json ralph.toml; ln -s /dev/zero plan.json; ln -s \"$HOME\" ralph.toml",
         "chmod 0 plan.json ralph.toml; chmod 0 .ralph",
@@ -146,10 +146,15 @@ fn what_stands_in_the_place_of_the_ledger_in_a_lane_is_left_out() {
 }
 
 #[test]
-fn a_file_in_the_place_of_ralphs_folder_fails_the_attempt_and_no_more() {
-    let repo = home();
-    lands_after(&repo, &format!("{}, {GOOD}", step("rm -rf .ralph; echo x > .ralph")));
-    assert_eq!(repo.runs().len(), 2);
+fn files_that_make_the_ledger_impossible_fail_the_attempt_and_no_more() {
+    for shell in [
+        "rm -rf .ralph; echo x > .ralph",
+        "rm plan.json; mkdir -p plan.json/x; touch plan.json/x/y",
+    ] {
+        let repo = home();
+        lands_after(&repo, &format!("{}, {GOOD}", step(shell)));
+        assert_eq!(repo.runs().len(), 2, "{shell}");
+    }
 }
 
 #[test]

@@ -439,3 +439,74 @@ fn a_commit_that_you_drop_in_the_moment_of_a_fast_forward_does_not_come_back() {
     assert_eq!(repo.status(), " M user/edited.txt");
     assert_eq!(repo.read("user/edited.txt"), "not committed\n");
 }
+
+/// Add a task to home's plan, as an editor does.
+fn add_task(repo: &Repo, id: &str) {
+    let mut plan = repo.plan_json();
+    let mut task = plan["tasks"][0].clone();
+    task["id"] = id.into();
+    task["title"] = format!("Do {id}").into();
+    task["status"] = "pending".into();
+    plan["tasks"].as_array_mut().unwrap().push(task);
+    repo.write("plan.json", format!("{plan:#}\n"));
+}
+
+#[test]
+fn a_task_that_you_add_to_the_plan_while_ralph_works_is_done_in_the_same_run() {
+    for how in ["true", "git add plan.json", "git commit -q -m plan -- plan.json"] {
+        let repo = home(&ONE);
+        let run = build_beside(&repo, || {
+            add_task(&repo, "t-aaa9");
+            repo.write("user/edited.txt", "mine\n");
+            repo.shell(how).ok();
+        });
+        assert_eq!(run.code, 0, "{how}\n{}", said(&run));
+        is_home(&repo, &[task("t-aaa1"), task("t-aaa9")]);
+        assert_eq!(repo.status(), " M user/edited.txt", "{how}\n{}", said(&run));
+        assert_eq!(repo.runs(), ["t-aaa1", "t-aaa9"], "{how}");
+    }
+}
+
+#[test]
+fn an_edit_of_the_plan_that_is_stashed_loses_no_status() {
+    let repo = home(&[task("t-aaa2"), task("t-aaa1")]);
+    let run = build_beside(&repo, || {
+        add_task(&repo, "t-aaa9");
+        repo.git(["stash", "-q"]).ok();
+    });
+    assert_eq!(run.code, 0, "{}", said(&run));
+    is_home(&repo, &[task("t-aaa1"), task("t-aaa2")]);
+    assert_eq!(repo.ask_git(["stash", "list"]).lines().count(), 1);
+    assert_eq!(repo.ask_git(["diff", "--name-only", "stash@{0}^", "stash@{0}"]), "plan.json");
+}
+
+#[test]
+fn an_old_plan_that_comes_back_runs_no_landed_task_again() {
+    let repo = home(&[task("t-aaa2"), task("t-aaa1")]);
+    let run =
+        build_beside(&repo, || drop(repo.git(["checkout", "-q", "HEAD^", "--", "plan.json"]).ok()));
+    assert_eq!(run.code, 0, "{}", said(&run));
+    says(&run, "t-aaa2 is pending there, but its work has landed; `ralph task retry t-aaa2`");
+    is_home(&repo, &[task("t-aaa1"), task("t-aaa2")]);
+    assert_eq!(repo.runs(), ["t-aaa2", "t-aaa1"]);
+}
+
+#[test]
+fn landed_work_is_missed_also_when_it_was_rewritten_before_it_was_lost() {
+    let repo = home(&[task("t-aaa2"), task("t-aaa1"), task("t-aaa3")]);
+    let last = format!("{{ hold = \"~/go-on\" }}, {WORK}");
+    repo.script(
+        &(rule("task = \"t-aaa1\"", &held(WORK))
+            + &rule("task = \"t-aaa3\"", &last)
+            + &rule("", WORK)),
+    );
+    let run = working(&repo);
+    repo.git(["commit", "-q", "--amend", "--no-edit", "--author", "Me <me@example.com>"]).ok();
+    repo.allow("go");
+    repo.until_home_has("go-on.held");
+    assert_eq!(repo.landed(), ["t-aaa2", "t-aaa1"]);
+    repo.git(["reset", "-q", "--hard", "HEAD~2"]).ok();
+    repo.allow("go-on");
+    let run = run.wait().fails(3);
+    says(&run, "main was rewritten and lacks t-aaa2, t-aaa1; `ralph land --rest`");
+}
