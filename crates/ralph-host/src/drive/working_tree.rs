@@ -195,7 +195,8 @@ impl<'a> Session<'a> {
                 CollectedWork::Damaged(_) => None,
             },
         };
-        self.work_tree().forget_candidate(base)?;
+        // Home's, because the lane may be gone.
+        self.repo.forget_candidate(base)?;
         Ok(salvage)
     }
 
