@@ -37,7 +37,7 @@ impl Arrival<'_, '_, '_> {
         crash::point();
         let answer = self.repo.fetch_into(&self.branch_ref(), new)?;
         crash::point();
-        if !self.branch_at()?.is_some_and(|at| at.as_str() == new) {
+        if self.branch_at()?.is_none_or(|at| at.as_str() != new) {
             return self.wait(refusal(&answer)).map(Some);
         }
         match old.filter(|old| old.as_str() != new) {
