@@ -23,6 +23,7 @@ mod demo;
 mod dirt;
 mod dirty;
 mod endings;
+mod environment;
 mod gate_outputs;
 mod gates;
 mod git;
