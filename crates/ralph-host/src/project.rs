@@ -19,6 +19,8 @@ use crate::{FileError, file_error::Action, git_dir, run_ledger};
 pub struct Project {
     root: PathBuf,
     git_dir: Option<PathBuf>,
+    /// The branch of the run that works on it; a command has none.
+    run_branch: Option<String>,
 }
 
 /// No project can be worked on from here.
@@ -79,7 +81,18 @@ impl Project {
             }
         }
         let root = configured.or(marked).unwrap_or(&start).to_owned();
-        Ok(Self { git_dir: git_dir::find(&root)?, root })
+        Ok(Self { git_dir: git_dir::find(&root)?, root, run_branch: None })
+    }
+
+    /// The same project as the run of this branch sees it: its ledger files are that run's, also while
+    /// home is on another branch.
+    pub(crate) fn of_run_on(self, branch: &str) -> Self {
+        Self { run_branch: Some(branch.to_owned()), ..self }
+    }
+
+    /// The branch of the run that works on it.
+    pub(crate) fn run_branch(&self) -> Option<&str> {
+        self.run_branch.as_deref()
     }
 
     /// The directory that paths in configuration and plans are relative to.

@@ -33,6 +33,7 @@ mod gating;
 mod guard;
 mod home_guard;
 mod knowledge;
+mod land;
 mod landing;
 mod ledger_guard;
 mod listener;
@@ -65,6 +66,7 @@ pub use construct::{Goal, PlanPreview, Planned, Planning, construct, plan, previ
 pub use error::DriveError;
 pub use forget::{Forgotten, Warnings, forget};
 pub use guard::mend_ledger;
+pub use land::{LandAction, LandReport, LandSetup, land};
 pub use listener::Listener;
 pub use log::{LogOf, prune_logs};
 pub use preview::{CommandLine, Input, Look, Next, Preview, preview};

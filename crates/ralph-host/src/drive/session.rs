@@ -230,6 +230,10 @@ impl<'a> Session<'a> {
         };
         let facts = RunStartFacts { last, plan: &plan.shown, target: &target, line };
         let work = RunLane::open(&project, &repo, &config, &facts, &holder)?;
+        let project = match &work.branch {
+            Some(branch) => project.of_run_on(branch),
+            None => project,
+        };
         let plan = plan.of_run(&project);
         let loaded = plan.read()?;
         let (mailbox, leash) = (Mailbox::of(&project, &history), signals.cancel().inner());
@@ -399,7 +403,6 @@ impl<'a> Session<'a> {
         };
         // What needs a person follows from how the run ended.
         self.history.end_run(run_end.clone());
-        run_end.needs = self.needs_after(&loaded.plan);
         self.log_progress()?;
         if let Some(why) = self.bring_home()?
             && run_end.exit_code == 0
@@ -408,8 +411,8 @@ impl<'a> Session<'a> {
             run_end.reason = run_end.end.reason();
             run_end.exit_code = exit_code(&run_end.end);
             self.history.end_run(run_end.clone());
-            run_end.needs = self.needs_after(&loaded.plan);
         }
+        run_end.needs = self.needs_after(&loaded.plan);
         let (end, needs) = (run_end.end.clone(), run_end.needs.clone());
         self.tidy();
         self.record(Record::RunEnded(run_end), Durability::Synced)?;

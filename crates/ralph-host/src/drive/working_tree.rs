@@ -195,7 +195,8 @@ impl<'a> Session<'a> {
                 CollectedWork::Damaged(_) => None,
             },
         };
-        self.work_tree().forget_candidate(base)?;
+        // Home's, because the lane may be gone.
+        self.repo.forget_candidate(base)?;
         Ok(salvage)
     }
 
@@ -337,6 +338,13 @@ impl<'a> Session<'a> {
 fn furnish_remarks(furnished: &Furnished) -> Vec<String> {
     let missing = furnished.missing.iter();
     missing.map(|path| format!("`[lane]` names {path}, which is not there")).collect()
+}
+
+/// The files that people wrote for ralph, relative to the project.
+pub(super) fn source_files(root: &Path) -> Vec<String> {
+    let mut files = Vec::new();
+    SOURCES.iter().for_each(|folder| files_below(root, folder, &mut files));
+    files
 }
 
 /// All files at or below a path of the project.

@@ -7,10 +7,14 @@ use super::{COPIES, HeadBranch, OpenRun, RUN_FILE, RUNS, is_run};
 use crate::project::Project;
 
 /// The open run of the branch that home is on, or on which home was when it started, with its directory.
+/// For a run itself: its own.
 pub(crate) fn find_open_run(project: &Project) -> Option<(PathBuf, OpenRun)> {
     let runs = open_runs(project);
     if runs.is_empty() {
         return None;
+    }
+    if let Some(branch) = project.run_branch() {
+        return runs.into_iter().find(|(_, run)| run.branch.as_deref() == Some(branch));
     }
     let head = HeadBranch::read(project.git_dir()?);
     let mine = |branch: &Option<String>| head.is(branch.as_deref());

@@ -14,7 +14,7 @@ use ralph_host::project_reader::PlanRead;
 use super::build_args::{BuildArgs, StartArgs, StartMode};
 use super::mailbox::LoopCommands;
 use super::screen::under_view;
-use super::{plan_spec, preview};
+use super::{first_commit, plan_spec, preview};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out;
@@ -69,6 +69,7 @@ fn run_loop(
     resolved: &Resolved,
     listener: &mut dyn Listener,
 ) -> Result<ExitCode, CommandError> {
+    first_commit::ensure(context)?;
     let setup = setup(context, file, resolved, options(args))?;
     match drive::build(setup, listener) {
         Ok(end) => Ok(ExitCode::from(exit_code(&end))),

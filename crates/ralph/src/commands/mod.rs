@@ -12,11 +12,15 @@ pub(crate) mod control;
 pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+mod first_commit;
 pub(crate) mod import;
 pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod issue;
 pub(crate) mod knowledge;
+pub(crate) mod land;
+mod lane_trial;
+pub(crate) mod lanes;
 pub(crate) mod log;
 pub(crate) mod loop_args;
 pub(crate) mod mailbox;
@@ -94,6 +98,8 @@ fn carry_out(
         Command::Query(args) => query::run(&open()?, &args)?,
         Command::Log(args) => log::run(&open()?, &args)?,
         Command::Report(args) => report::run(&open()?, &args)?,
+        Command::Land(args) => return land::run(&open()?, &args),
+        Command::Lanes(args) => lanes::run(&open()?, &args)?,
         Command::Attempts(args) => attempts::run(&open()?, &args)?,
         Command::Knowledge(args) => return knowledge::run(&open()?, &args),
         Command::Serve(args) => serve::run(&open()?, &args)?,
@@ -139,6 +145,7 @@ fn access(command: &Command) -> Access {
         | Command::Init(_)
         | Command::Doctor(_)
         | Command::Convert(_)
+        | Command::Land(_)
         | Command::Import(_)
         | Command::Serve(_)
         | Command::Pause(_)
@@ -156,6 +163,7 @@ fn access(command: &Command) -> Access {
         Command::Spec(args) => args.access(),
         Command::Inbox(args) => args.access(),
         Command::Report(args) => args.access(),
+        Command::Lanes(args) => args.access(),
         Command::Salvage(args) => args.access(),
         Command::Recover(args) => args.access(),
         Command::Config(args) => args.access(),

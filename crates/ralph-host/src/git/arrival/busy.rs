@@ -42,6 +42,9 @@ const WRITERS: [&str; 22] = [
     "switch",
 ];
 
+/// Commands of git that check another commit out.
+const SWITCHERS: [&str; 6] = ["bisect", "checkout", "pull", "rebase", "switch", "worktree"];
+
 /// Options of `git` itself that have a value of their own.
 const WITH_VALUE: [&str; 8] = [
     "-C",
@@ -64,7 +67,13 @@ impl Repo<'_> {
                 give_up: operation.give_up(),
             });
         }
-        let (pid, command) = writer_in(&self.top)?;
+        let (pid, command) = process_in(&self.top, &WRITERS)?;
+        Some(ArrivalWait::Process { command, pid })
+    }
+
+    /// A process that may be about to check a branch out.
+    pub(super) fn switching(&self) -> Option<ArrivalWait> {
+        let (pid, command) = process_in(&self.top, &SWITCHERS)?;
         Some(ArrivalWait::Process { command, pid })
     }
 
@@ -88,23 +97,24 @@ impl Repo<'_> {
     }
 }
 
-/// A process of git that writes in this checkout and that ralph did not start, with its command.
+/// A process of git in this checkout that runs one of these commands and that ralph did not start, with
+/// its command.
 #[cfg(target_os = "linux")]
-fn writer_in(top: &Path) -> Option<(i32, String)> {
+fn process_in(top: &Path, commands: &[&str]) -> Option<(i32, String)> {
     let top = std::fs::canonicalize(top).ok()?;
     let entries = std::fs::read_dir("/proc").ok()?;
     let pids = entries.flatten().filter_map(|e| e.file_name().to_str()?.parse::<i32>().ok());
     pids.filter_map(|pid| {
         let cwd = std::fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
         let words = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-        let command = writing_command(&words)?;
+        let command = git_command(&words).filter(|one| commands.contains(&one.as_str()))?;
         (is_in(&cwd, &top) && !is_own(pid)).then_some((pid, command))
     })
     .next()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn writer_in(_top: &Path) -> Option<(i32, String)> {
+fn process_in(_top: &Path, _commands: &[&str]) -> Option<(i32, String)> {
     None
 }
 
@@ -134,8 +144,8 @@ fn is_own(mut pid: i32) -> bool {
     false
 }
 
-/// The command of git among these words of a command line, if it writes.
-fn writing_command(words: &[u8]) -> Option<String> {
+/// The command of git among these words of a command line.
+fn git_command(words: &[u8]) -> Option<String> {
     let mut words = words.split(|b| *b == 0).map(|word| String::from_utf8_lossy(word).into_owned());
     let program = PathBuf::from(words.next()?);
     let program = program.file_name()?.to_str()?.to_owned();
@@ -144,7 +154,7 @@ fn writing_command(words: &[u8]) -> Option<String> {
         None if program == "git" => command_of(words)?,
         None => return None,
     };
-    WRITERS.contains(&command.as_str()).then_some(command)
+    Some(command)
 }
 
 /// The first word that is neither an option nor the value of one.
@@ -165,7 +175,10 @@ mod tests {
 
     #[test]
     fn only_commands_that_write_count() {
-        let command = |line: &str| writing_command(line.replace(' ', "\0").as_bytes());
+        let command = |line: &str| {
+            let command = git_command(line.replace(' ', "\0").as_bytes());
+            command.filter(|command| WRITERS.contains(&command.as_str()))
+        };
         assert_eq!(command("git commit -m x").as_deref(), Some("commit"));
         assert_eq!(
             command("/usr/bin/git -c a.b=c -C /x --no-pager stash").as_deref(),

@@ -1,5 +1,4 @@
-//! The two ways in which a branch moves: git's own fast-forward, and a fetch into a branch that is
-//! checked out nowhere.
+//! Git's own fast-forward of the branch that home has checked out.
 
 use ralph_core::cycle::{
     ArrivalIntent, ArrivalWait, ArrivalWay, HomeHead, LandedCommit, Record, RiddenFile,
@@ -81,7 +80,13 @@ impl Arrival<'_, '_, '_> {
             Err(e) => return Err(e.into()),
         }
         crash::point();
-        if let Some(wait) = self.wrong_branch(&old, new)? {
+        let merged_from = self.repo.merged_from()?;
+        if let Some(wait) = self.wrong_branch(new, merged_from.as_ref())? {
+            return Ok(ForwardEnd::Waits(wait));
+        }
+        if let Some(from) = merged_from.filter(|from| from.as_str() != old)
+            && let Some(wait) = self.take_back(from.as_str(), new, rides.clone())?
+        {
             return Ok(ForwardEnd::Waits(wait));
         }
         self.repo.write_rides(&rides, new)?;
@@ -122,6 +127,16 @@ impl Arrival<'_, '_, '_> {
         let entries: Vec<_> = rides.iter().map(of_ride).collect();
         self.repo.set_entries(&entries)?;
         crash::point();
+        // Git merges into whatever HEAD is, so this is the last moment to look.
+        let head = self.repo.head()?;
+        let is_as_before = head.branch.is_some_and(|branch| branch == self.branch_ref())
+            && head.commit.is_some_and(|commit| commit.as_str() == self.line.arrived);
+        if !is_as_before {
+            return Ok(Some(ArrivalWait::Unsettled));
+        }
+        if let Some(busy) = self.repo.busy() {
+            return Ok(Some(busy));
+        }
         let flags = ["--ff-only", "--no-autostash", "--no-overwrite-ignore", "--no-squash"];
         let more = ["--commit", "--no-verify-signatures", "-q", new];
         let args = ["merge"].into_iter().chain(flags).chain(more);
@@ -139,7 +154,11 @@ impl Arrival<'_, '_, '_> {
     }
 
     /// A fast-forward acts on whatever HEAD is by then.
-    fn wrong_branch(&self, old: &str, new: &str) -> Result<Option<ArrivalWait>, GitError> {
+    fn wrong_branch(
+        &self,
+        new: &str,
+        merged_from: Option<&Oid>,
+    ) -> Result<Option<ArrivalWait>, GitError> {
         if self.branch_at()?.is_some_and(|at| at.as_str() == new) {
             return Ok(None);
         }
@@ -147,47 +166,47 @@ impl Arrival<'_, '_, '_> {
         let moved = head.commit.is_some_and(|commit| commit.as_str() == new);
         let name = head.branch.unwrap_or_else(|| "HEAD".to_owned());
         let branch = name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned();
-        Ok(Some(match moved {
-            true => ArrivalWait::WrongBranchMoved { branch, old: old.to_owned() },
-            false => ArrivalWait::Unsettled,
+        Ok(Some(match merged_from.filter(|_| moved) {
+            Some(old) => ArrivalWait::WrongBranchMoved { branch, old: old.to_string() },
+            None => ArrivalWait::Unsettled,
         }))
     }
 
-    /// Move a branch that is checked out nowhere; git itself refuses it otherwise.
-    pub(super) fn fetch(&mut self, new: &str) -> Result<ArrivalOutcome, ArrivalError> {
-        let old = self.branch_at()?.as_ref().map(Oid::to_string).unwrap_or_default();
+    /// The person moved the branch back in the moment before git merged, and the fast-forward brought what
+    /// they had dropped. The branch, the index and the files go back to where the person had put them.
+    /// `None` when the person has moved the branch on since.
+    fn take_back(
+        &mut self,
+        from: &str,
+        new: &str,
+        rides: Vec<RiddenFile>,
+    ) -> Result<Option<ArrivalWait>, ArrivalError> {
+        let changes = self.repo.touched(from, new)?;
         let intent = ArrivalIntent {
-            way: ArrivalWay::Fetch,
-            old,
+            way: ArrivalWay::FastForward,
+            old: from.to_owned(),
             new: new.to_owned(),
-            ..ArrivalIntent::default()
+            paths: changes.iter().map(|change| path_text(&change.path)).collect(),
+            rides,
         };
-        self.record(Record::ArrivalIntent(intent))?;
+        self.record(Record::ArrivalIntent(intent.clone()))?;
         crash::point();
-        let answer = self.repo.fetch_into(&self.branch_ref(), new)?;
-        crash::point();
-        if self.branch_at()?.is_some_and(|at| at.as_str() == new) {
-            self.arrived(new)?;
-            return Ok(ArrivalOutcome::Complete);
+        if self.repo.move_ref(&self.branch_ref(), from, new).is_err() {
+            return Ok(None);
         }
-        let place = answer.stderr.split("checked out at '").nth(1);
-        let place = place.and_then(|rest| rest.split('\'').next());
-        self.wait(match place {
-            Some(place) => ArrivalWait::CheckedOutElsewhere { place: place.to_owned() },
-            None => ArrivalWait::Refused { message: first_lines(&answer.stderr) },
-        })
+        crash::point();
+        self.recover(&intent)?;
+        Ok(Some(ArrivalWait::Unsettled))
     }
 }
 
 impl Repo<'_> {
-    fn fetch_into(&self, branch: &str, new: &str) -> Result<Answer, GitError> {
-        // The commit is not the tip of a ref that a remote would offer.
-        let settings = ["-c", "protocol.version=2", "-c", "protocol.file.allow=always"];
-        let quiet = ["-c", "fetch.writeCommitGraph=false", "fetch", "-q", "--no-write-fetch-head"];
-        let flags = ["--no-tags", "--no-prune", "--no-recurse-submodules", "."];
-        let refs = format!("{new}:{branch}");
-        let args = settings.into_iter().chain(quiet).chain(flags).chain([refs.as_str()]);
-        self.arrival_call(args).run()
+    /// The commit that HEAD was at before the last merge, which git writes down.
+    fn merged_from(&self) -> Result<Option<Oid>, GitError> {
+        match std::fs::read(self.git_dir.join("ORIG_HEAD")) {
+            Ok(text) => Ok(Oid::parse(&text)),
+            Err(_) => self.find_commit("ORIG_HEAD"),
+        }
     }
 }
 
@@ -204,7 +223,7 @@ fn refusal(answer: &Answer) -> ArrivalWait {
 }
 
 /// The beginning of a message, on one line.
-fn first_lines(message: &str) -> String {
+pub(super) fn first_lines(message: &str) -> String {
     let lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.take(2).collect::<Vec<_>>().join("; ")
 }

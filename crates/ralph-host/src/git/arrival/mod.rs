@@ -23,6 +23,7 @@
 mod busy;
 mod facts;
 mod fast_forward;
+mod fetch;
 mod put_back;
 mod recovery;
 mod replay;
@@ -145,7 +146,7 @@ impl Arrival<'_, '_, '_> {
         let outcome = match decide_arrival(&self.line, &facts, on_missing) {
             ArrivalStep::Nothing => ArrivalOutcome::Complete,
             ArrivalStep::FastForward { to } => self.fast_forward(to)?,
-            ArrivalStep::Fetch { to } => self.fetch(&to)?,
+            ArrivalStep::Fetch { to } => return self.fetch(&to),
             ArrivalStep::Replay { onto, missing } => {
                 return self.replay(&onto, &missing, &facts.attempts);
             }

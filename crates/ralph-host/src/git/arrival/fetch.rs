@@ -1,0 +1,91 @@
+//! A fetch into a branch that is checked out nowhere.
+//!
+//! A `git switch` to the branch reads its commit, writes that commit's files, and moves HEAD last. If the
+//! branch moves between, home has the files of the old commit on the branch at the new one, and the next
+//! commit would revert what arrived. Git does not prevent that. So nobody may be switching before, and
+//! afterwards the branch goes back if somebody was.
+
+use std::time::{Duration, Instant};
+
+use ralph_core::cycle::{ArrivalIntent, ArrivalWait, ArrivalWay, HomeHead, Record};
+
+use super::super::Repo;
+use super::super::call::Answer;
+use super::fast_forward::first_lines;
+use super::{Arrival, ArrivalError, ArrivalOutcome, GitError, Oid};
+use crate::crash;
+
+/// Longest wait for a person's command to end.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(5);
+
+impl Arrival<'_, '_, '_> {
+    /// Move a branch that is checked out nowhere; git itself refuses it otherwise. `None` when a person
+    /// switched to it meanwhile, so that it has to arrive in another way.
+    pub(super) fn fetch(&mut self, new: &str) -> Result<Option<ArrivalOutcome>, ArrivalError> {
+        if let Some(process) = self.repo.switching() {
+            return self.wait(process).map(Some);
+        }
+        let old = self.branch_at()?;
+        let intent = ArrivalIntent {
+            way: ArrivalWay::Fetch,
+            old: old.as_ref().map(Oid::to_string).unwrap_or_default(),
+            new: new.to_owned(),
+            ..ArrivalIntent::default()
+        };
+        self.record(Record::ArrivalIntent(intent))?;
+        crash::point();
+        let answer = self.repo.fetch_into(&self.branch_ref(), new)?;
+        crash::point();
+        if !self.branch_at()?.is_some_and(|at| at.as_str() == new) {
+            return self.wait(refusal(&answer)).map(Some);
+        }
+        match old.filter(|old| old.as_str() != new) {
+            Some(old) if self.is_checked_out_now()? => {
+                // If this fails, the person has moved the branch on.
+                let _moved = self.repo.move_ref(&self.branch_ref(), old.as_str(), new);
+                crash::point();
+                self.wait(ArrivalWait::Unsettled)?;
+                Ok(None)
+            }
+            _ => {
+                self.arrived(new)?;
+                Ok(Some(ArrivalOutcome::Complete))
+            }
+        }
+    }
+
+    /// Whether a switch to the branch has ended since, or does not end.
+    fn is_checked_out_now(&self) -> Result<bool, GitError> {
+        let end = Instant::now() + PATIENCE;
+        while self.repo.switching().is_some() {
+            if Instant::now() > end {
+                return Ok(true);
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Ok(self.repo.home_head(&self.line)? == HomeHead::OnBranch
+            || self.repo.other_worktree_of(&self.branch_ref())?.is_some())
+    }
+}
+
+impl Repo<'_> {
+    fn fetch_into(&self, branch: &str, new: &str) -> Result<Answer, GitError> {
+        // The commit is not the tip of a ref that a remote would offer.
+        let settings = ["-c", "protocol.version=2", "-c", "protocol.file.allow=always"];
+        let quiet = ["-c", "fetch.writeCommitGraph=false", "fetch", "-q", "--no-write-fetch-head"];
+        let flags = ["--no-tags", "--no-prune", "--no-recurse-submodules", "."];
+        let refs = format!("{new}:{branch}");
+        let args = settings.into_iter().chain(quiet).chain(flags).chain([refs.as_str()]);
+        self.arrival_call(args).run()
+    }
+}
+
+/// Why git refused.
+fn refusal(answer: &Answer) -> ArrivalWait {
+    let place = answer.stderr.split("checked out at '").nth(1);
+    match place.and_then(|rest| rest.split('\'').next()) {
+        Some(place) => ArrivalWait::CheckedOutElsewhere { place: place.to_owned() },
+        None => ArrivalWait::Refused { message: first_lines(&answer.stderr) },
+    }
+}

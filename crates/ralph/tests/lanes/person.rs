@@ -1,0 +1,449 @@
+//! A person who works in home while ralph works, and a shadow of home in which the same person does the
+//! same without ralph. Whatever is the person's has to be equal in both.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use crate::repo::Repo;
+
+/// Files of the person that are there from the start.
+pub(crate) const FILES: [&str; 4] =
+    ["user/one.txt", "user/two.txt", "user/three.txt", "user/deep/four.txt"];
+
+/// The file that both the person and ralph change, at different ends.
+pub(crate) const SHARED: &str = "src/shared.txt";
+
+/// Most times that a command of git is tried again after a lock has refused it.
+const MOST_TRIES: u32 = 200;
+
+/// Numbers by chance, the same ones for the same seed.
+#[derive(Debug)]
+pub(crate) struct Chance(pub(crate) u64);
+
+impl Chance {
+    /// A number below `end`.
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = self.0;
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (word ^ (word >> 31)) % end
+    }
+
+    fn of<T: Copy>(&mut self, list: &[T]) -> T {
+        list[usize::try_from(self.below(list.len() as u64)).unwrap()]
+    }
+}
+
+/// The end of one command of git.
+#[derive(Clone, Debug)]
+pub(crate) struct GitEnd {
+    pub(crate) ok: bool,
+    pub(crate) said: String,
+}
+
+/// A person with home, its shadow, and a colleague who pushes to the remote.
+pub(crate) struct Person {
+    home: PathBuf,
+    shadow: PathBuf,
+    colleague: PathBuf,
+    chance: Chance,
+    /// Numbers contents and messages, so that each is unlike all others.
+    count: u32,
+    /// Commands that git's own locks refused in home, and that were tried again.
+    pub(crate) refused: u32,
+    /// Resets that met an arrival and were taken back.
+    pub(crate) taken_back: u32,
+    /// Everything the person did, for the message of a failure.
+    pub(crate) diary: Vec<String>,
+}
+
+impl Person {
+    /// The person of a repository that has just been committed.
+    pub(crate) fn new(repo: &Repo, seed: u64) -> Self {
+        let [shadow, colleague, remote] =
+            ["shadow", "colleague", "remote.git"].map(|name| repo.home().join(name));
+        let home = repo.root().to_owned();
+        let text = |path: &Path| path.to_str().unwrap().to_owned();
+        let at = |args: &[&str]| assert!(git(&home, args).ok, "{args:?}");
+        at(&["init", "-q", "--bare", "-b", "main", &text(&remote)]);
+        at(&["remote", "add", "origin", &text(&remote)]);
+        at(&["push", "-q", "-u", "origin", "main"]);
+        at(&["branch", "-q", "other"]);
+        at(&["clone", "-q", &text(&remote), &text(&colleague)]);
+        let copied = Command::new("cp").arg("-a").arg(&home).arg(&shadow).status().unwrap();
+        assert!(copied.success());
+        Self {
+            home,
+            shadow,
+            colleague,
+            chance: Chance(seed),
+            count: 0,
+            refused: 0,
+            taken_back: 0,
+            diary: Vec::new(),
+        }
+    }
+
+    /// Do something, by chance.
+    pub(crate) fn act(&mut self) {
+        self.count += 1;
+        match self.chance.below(20) {
+            0..=2 => self.edit(),
+            3 => self.create(),
+            4 => self.remove(),
+            5 => self.make_executable(),
+            6 => drop(self.both(&["add", "-A"])),
+            7 => drop(self.both(&["add", "-A", "--", "user"])),
+            8 => drop(self.both(&["reset", "-q", "--", "user"])),
+            9 => self.commit(&["-a"]),
+            10 => self.commit(&[]),
+            11 => self.commit_in_editor(),
+            12 => self.amend(),
+            13 => self.stash(),
+            14 => self.unstash(),
+            15 => self.switch(),
+            16 => self.pull(),
+            17 => self.reset_hard(),
+            18 => self.undo_commit(),
+            _ => self.commit_shared(),
+        }
+    }
+
+    /// Do nothing for a while, by chance.
+    pub(crate) fn pause(&mut self) {
+        let longest = self.chance.of(&[5, 20, 40, 500]);
+        thread::sleep(Duration::from_millis(self.chance.below(longest)));
+    }
+
+    /// Do what ralph asks for when the person has switched branches in the very moment in which git
+    /// merged.
+    pub(crate) fn heed(&mut self, said: &str) {
+        for line in said.lines() {
+            let Some((before, after)) = line.split_once(" while git merged, and it moved") else {
+                continue;
+            };
+            let branch = before.rsplit_once("you switched to ").unwrap().1.to_owned();
+            let command = after.split('`').nth(1).unwrap();
+            self.taken_back += 1;
+            self.note(&format!("on {branch}: {command}"));
+            let now = self.branch();
+            let args: Vec<&str> = command.split(' ').skip(1).collect();
+            for args in [&["switch", "-q", &branch][..], &args, &["switch", "-q", &now]] {
+                let end = self.in_home(args);
+                assert!(end.ok, "{end:?}\n{}", self.diary.join("\n"));
+            }
+        }
+    }
+
+    /// Come to rest on the branch `main`.
+    pub(crate) fn come_home(&mut self) {
+        if !self.both(&["switch", "-q", "main"]) {
+            self.stash();
+            assert!(self.both(&["switch", "-q", "main"]), "{}", self.diary.join("\n"));
+        }
+    }
+
+    fn in_both(&self, work: impl Fn(&Path)) {
+        work(&self.shadow);
+        work(&self.home);
+    }
+
+    fn note(&mut self, what: &str) {
+        self.diary.push(what.to_owned());
+    }
+
+    fn write(&mut self, path: &str, content: &str) {
+        self.note(&format!("write {path}: {content:?}"));
+        self.in_both(|root| {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        });
+    }
+
+    fn edit(&mut self) {
+        let (path, count) = (self.chance.of(&FILES), self.count);
+        self.write(path, &format!("edit {count}\n"));
+    }
+
+    fn create(&mut self) {
+        let count = self.count;
+        self.write(&format!("user/new/{count}.txt"), &format!("new {count}\n"));
+    }
+
+    fn remove(&mut self) {
+        let path = self.chance.of(&FILES);
+        self.note(&format!("remove {path}"));
+        self.in_both(|root| drop(fs::remove_file(root.join(path))));
+    }
+
+    fn make_executable(&mut self) {
+        let path = self.chance.of(&FILES);
+        self.note(&format!("chmod +x {path}"));
+        let rights = fs::Permissions::from_mode(0o755);
+        self.in_both(|root| drop(fs::set_permissions(root.join(path), rights.clone())));
+    }
+
+    fn commit(&mut self, options: &[&str]) {
+        let message = format!("user {}", self.count);
+        self.both(&[&["commit", "-q", "-m", &message], options].concat());
+    }
+
+    fn commit_in_editor(&mut self) {
+        let editor = format!("f() {{ sleep 0.3; echo user {} > \"$1\"; }}; f", self.count);
+        self.both(&["-c", &format!("core.editor={editor}"), "commit", "-q"]);
+    }
+
+    /// Only what nobody else has is amended, as people do.
+    fn amend(&mut self) {
+        if self.subject(&self.shadow).starts_with("user") {
+            self.both(&["commit", "-q", "--amend", "-a", "--no-edit"]);
+        }
+    }
+
+    fn stash(&mut self) {
+        self.both(&["stash", "push", "-q", "--include-untracked"]);
+    }
+
+    /// Only what fits, so that no conflict is left.
+    fn unstash(&mut self) {
+        let fits = git(&self.shadow, &["diff", "--quiet", "stash@{0}^1", "HEAD"]).ok
+            && git(&self.shadow, &["status", "--porcelain"]).said.is_empty();
+        if fits {
+            self.both(&["stash", "pop", "-q"]);
+        }
+    }
+
+    fn switch(&mut self) {
+        let to = match self.branch().as_str() {
+            "main" => "other",
+            _ => "main",
+        };
+        self.both(&["switch", "-q", to]);
+    }
+
+    fn branch(&self) -> String {
+        git(&self.shadow, &["branch", "--show-current"]).said
+    }
+
+    fn pull(&mut self) {
+        if self.branch() != "main" {
+            return;
+        }
+        let count = self.count;
+        let at = &self.colleague;
+        fs::create_dir_all(at.join("remote")).unwrap();
+        fs::write(at.join(format!("remote/{count}.txt")), "by a colleague\n").unwrap();
+        assert!(git(at, &["add", "-A"]).ok);
+        assert!(git(at, &["commit", "-q", "-m", &format!("colleague {count}")]).ok);
+        assert!(git(at, &["push", "-q"]).ok);
+        self.both(&["pull", "-q", "--rebase", "origin", "main"]);
+    }
+
+    fn reset_hard(&mut self) {
+        let before = self.home_head();
+        self.both(&["reset", "-q", "--hard"]);
+        self.take_back_if_moved(&before);
+    }
+
+    /// The person's last commit goes, if nothing is on top of it.
+    fn undo_commit(&mut self) {
+        let (subject, before) = (self.subject(&self.shadow), self.home_head());
+        let last = git(&self.home, &["log", "-1", "--format=%s", &before]).said;
+        if subject.starts_with("user") && subject == last {
+            let parent = git(&self.home, &["rev-parse", &format!("{before}^")]).said;
+            let shadow = git(&self.shadow, &["reset", "-q", "--keep", "HEAD^"]);
+            self.note(&format!("reset --keep HEAD^: {shadow:?}"));
+            let home = self.in_home(&["reset", "-q", "--keep", &parent]);
+            self.same_end("reset --keep HEAD^", &shadow, &home);
+            // The commit on which it was made is where the branch has to be now.
+            if home.ok {
+                self.take_back_if_arrived(&before, &parent);
+            }
+        }
+    }
+
+    fn home_head(&self) -> String {
+        git(&self.home, &["rev-parse", "HEAD"]).said
+    }
+
+    /// A reset moves the branch to what HEAD was when git looked: what arrived since goes. A person who
+    /// sees that takes it back.
+    fn take_back_if_moved(&mut self, before: &str) {
+        let last = git(&self.home, &["rev-parse", "-q", "--verify", "HEAD@{1}"]).said;
+        let lost = git(&self.home, &["merge-base", "--is-ancestor", &last, "HEAD"]);
+        if last != before && !lost.ok && self.branch() != "other" {
+            self.taken_back += 1;
+            let taken = self.in_home(&["reset", "-q", "--keep", &last]);
+            assert!(taken.ok, "{taken:?}");
+        }
+    }
+
+    /// The same, for a reset that removes the commit `undone` and nothing else.
+    fn take_back_if_arrived(&mut self, undone: &str, parent: &str) {
+        let last = git(&self.home, &["rev-parse", "-q", "--verify", "HEAD@{1}"]).said;
+        if last != *undone && last != *parent {
+            self.taken_back += 1;
+            for args in [&["reset", "-q", "--keep", &last][..], &["revert", "--no-edit", undone]] {
+                let end = self.in_home(args);
+                assert!(end.ok, "{end:?}");
+            }
+        }
+    }
+
+    fn commit_shared(&mut self) {
+        let count = self.count;
+        self.note(&format!("edit {SHARED}: {count}"));
+        self.in_both(|root| {
+            let path = root.join(SHARED);
+            let text = fs::read_to_string(&path).unwrap();
+            let (_, rest) = text.split_once('\n').unwrap();
+            fs::write(path, format!("user {count}\n{rest}")).unwrap();
+        });
+        let done = self.both(&["commit", "-q", "-m", &format!("user {count}"), "--", SHARED]);
+        assert!(done, "{}", self.diary.join("\n"));
+    }
+
+    fn subject(&self, at: &Path) -> String {
+        git(at, &["log", "-1", "--format=%s"]).said
+    }
+
+    /// The same command in the shadow and in home. It has to end the same way, when locks let it.
+    fn both(&mut self, args: &[&str]) -> bool {
+        let shadow = git(&self.shadow, args);
+        self.note(&format!("git {args:?}: {shadow:?}"));
+        let home = self.in_home(args);
+        self.same_end(&args.join(" "), &shadow, &home);
+        home.ok
+    }
+
+    #[track_caller]
+    fn same_end(&self, command: &str, shadow: &GitEnd, home: &GitEnd) {
+        assert!(
+            shadow.ok == home.ok,
+            "git {command}\nwithout ralph {shadow:?}\nbeside ralph {home:?}\n{}",
+            self.diary.join("\n")
+        );
+    }
+
+    /// A command in home, once more as often as a lock refuses it.
+    fn in_home(&mut self, args: &[&str]) -> GitEnd {
+        let stashes = self.stashes();
+        let before = git(&self.home, &["status", "--porcelain", "-uall"]).said;
+        for _ in 0..MOST_TRIES {
+            let end = git(&self.home, args);
+            if args[0] == "stash" {
+                self.note(&format!("status before it in home:\n{before}"));
+            }
+            if end.ok || !is_refused_by_lock(&end.said) {
+                return end;
+            }
+            self.refused += 1;
+            self.note(&format!("refused in home: git {args:?}: {}", end.said));
+            if self.home.join(".git/rebase-merge").exists() {
+                git(&self.home, &["rebase", "--abort"]);
+            }
+            if args.contains(&"push") && self.stashes() > stashes {
+                // The entry is made, and the files are still there.
+                return self.in_home(&["reset", "-q", "--hard"]);
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        panic!("git {args:?} is refused for ever\n{}", self.diary.join("\n"));
+    }
+
+    fn stashes(&self) -> usize {
+        git(&self.home, &["stash", "list"]).said.lines().count()
+    }
+
+    /// Everything of the person's, in home and without ralph.
+    pub(crate) fn check(&self, ralphs: impl Fn(&str) -> bool) {
+        for [place, home, shadow] in self.compared(&ralphs) {
+            assert!(
+                home == shadow,
+                "{place}\nbeside ralph:\n{home}\nwithout ralph:\n{shadow}\n{}",
+                self.diary.join("\n")
+            );
+        }
+    }
+
+    fn compared(&self, ralphs: &impl Fn(&str) -> bool) -> Vec<[String; 3]> {
+        let mut all = Vec::new();
+        let mut questions: Vec<Vec<String>> = [
+            &["ls-files", "-s", "--", "user", "remote"][..],
+            &["ls-tree", "-r", "main", "--", "user/", "remote/"],
+            &["ls-tree", "-r", "other"],
+            &["status", "--porcelain", "-uall", "--", "user", "remote", "src"],
+            &["branch", "--show-current"],
+            &["stash", "list", "--format=%gd"],
+        ]
+        .iter()
+        .map(|args| args.iter().map(|arg| (*arg).to_owned()).collect())
+        .collect();
+        for n in 0..self.stashes() {
+            for (commit, below) in [("", "user/"), ("^2", "user/"), ("^3", ".")] {
+                let of = format!("stash@{{{n}}}{commit}");
+                questions.push(["ls-tree", "-r", &of, below].map(str::to_owned).to_vec());
+            }
+        }
+        for question in questions {
+            let args: Vec<&str> = question.iter().map(String::as_str).collect();
+            let [home, shadow] = [&self.home, &self.shadow].map(|at| git(at, &args).said);
+            all.push([question.join(" "), home, shadow]);
+        }
+        for of in ["main", "other", ""] {
+            let name = format!("{of}:{SHARED}");
+            let text = |at: &PathBuf| {
+                let lines = git(at, &["show", &name]).said;
+                let lines: Vec<&str> = lines.lines().filter(|line| !ralphs(line)).collect();
+                lines.join("\n")
+            };
+            all.push([name.clone(), text(&self.home), text(&self.shadow)]);
+        }
+        let files = |root: &Path| format!("{:#?}", files_below(&root.join("user"), root));
+        all.push(["files of the person".to_owned(), files(&self.home), files(&self.shadow)]);
+        all
+    }
+}
+
+/// Files with their rights and contents.
+fn files_below(folder: &Path, root: &Path) -> Vec<(PathBuf, u32, String)> {
+    let mut found = Vec::new();
+    let entries = fs::read_dir(folder).map(|entries| entries.flatten().collect::<Vec<_>>());
+    for path in entries.unwrap_or_default().into_iter().map(|entry| entry.path()) {
+        if path.is_dir() {
+            found.extend(files_below(&path, root));
+        } else {
+            let rights = fs::metadata(&path).unwrap().permissions().mode();
+            let name = path.strip_prefix(root).unwrap().to_owned();
+            found.push((name, rights, fs::read_to_string(&path).unwrap()));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Whether a lock of git's refused, or a ref that moved while a command ran.
+fn is_refused_by_lock(said: &str) -> bool {
+    [".lock", "cannot lock ref", "but expected"].iter().any(|part| said.contains(part))
+}
+
+/// Run git as the person.
+pub(crate) fn git(at: &Path, args: &[&str]) -> GitEnd {
+    let mut command = Command::new("git");
+    command.current_dir(at).args(args).env("LC_ALL", "C.UTF-8");
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    for role in ["AUTHOR", "COMMITTER"] {
+        command.env(format!("GIT_{role}_NAME"), "Uma User");
+        command.env(format!("GIT_{role}_EMAIL"), "uma@example.com");
+    }
+    let output = command.output().unwrap();
+    let text = [&output.stdout[..], &output.stderr[..]].concat();
+    let said = String::from_utf8_lossy(&text).trim_end().to_owned();
+    GitEnd { ok: output.status.success(), said }
+}
