@@ -14,10 +14,12 @@
 //! nothing and decides nothing. [`bundle`] is what a bug report may hold.
 
 pub mod bundle;
+mod compare;
 mod judge;
 mod leftover;
 mod world;
 
+pub use compare::{ComparedGate, compared, lane_trouble, missing_in_home};
 pub use judge::{
     commands, disk, gate, interrupted, is_old, lanes, last_line, no_gates, orphaned_lanes, plan,
     violations, waiting,
@@ -97,8 +99,6 @@ pub enum Remedy {
     DamagedCommands,
     /// Give up what was kept for longer than configured.
     OldSalvage,
-    /// Take working trees away that nobody works in.
-    Worktrees(Vec<String>),
     /// Delete lanes of repositories that are gone.
     OrphanedLanes,
 }

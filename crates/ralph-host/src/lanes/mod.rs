@@ -45,6 +45,7 @@ mod pool;
 mod private_repository;
 mod setup;
 mod submodules;
+mod trial;
 
 pub use environment::rewrite_environment;
 pub use error::{LaneDamage, LaneError};
@@ -54,6 +55,7 @@ pub use inventory::{LaneState, LaneSummary, PrunedLanes, orphaned_lanes, remove_
 pub use lane::Lane;
 pub use over_home::GitSettings;
 pub use pool::{LanePool, cache_folder};
+pub use trial::{LaneTrial, environment_of_home};
 
 use crate::proc::Job;
 

@@ -130,7 +130,7 @@ fn a_landing_whose_commit_was_refused_is_logged_as_rolled_back() {
     assert_eq!(first[0]["fully_complete"], false);
     repo.build([]).ok();
     let all = entries(&repo);
-    assert_eq!(all.len(), 2);
+    assert_eq!(all.len(), 2, "{all:#?}");
     assert_eq!(all[1]["fully_complete"], true, "{all:?}");
 }
 

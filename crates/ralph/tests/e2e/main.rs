@@ -20,6 +20,7 @@ mod import;
 mod inbox;
 mod init;
 mod init_interview;
+mod init_lane;
 mod inside;
 mod knowledge;
 mod land;
