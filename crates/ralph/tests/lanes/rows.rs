@@ -510,3 +510,29 @@ fn landed_work_is_missed_also_when_it_was_rewritten_before_it_was_lost() {
     let run = run.wait().fails(3);
     says(&run, "main was rewritten and lacks t-aaa2, t-aaa1; `ralph land --rest`");
 }
+
+/// In a repository with object names of 64 digits, at every sixth point of a run.
+#[test]
+fn killed_at_any_point_with_sha_256_everything_arrives_once_and_the_index_is_the_persons() {
+    for point in (1..).step_by(6) {
+        let project = ralph_testkit::project!();
+        project.git(["init", "-q", "-b", "main", "--object-format=sha256"]).ok();
+        let repo = Repo::new(project, Format::Deluxe, &ONE);
+        repo.script(&rule("", EDIT));
+        repo.write("user/staged.txt", "staged\n");
+        repo.git(["add", "user/staged.txt"]).ok();
+        repo.write("user/staged.txt", "staged, and more\n");
+        repo.write("user/new.txt", "new\n");
+        let run = repo.command(["build"]).env("RALPH_CRASH_POINT", point.to_string()).run();
+        let was_killed = run.code == 137;
+        let run = repo.build([]);
+        assert_eq!(run.code, 0, "point {point}\n{}", said(&run));
+        is_home(&repo, &ONE);
+        assert_eq!(repo.status(), "MM user/staged.txt\n?? user/new.txt", "point {point}");
+        assert_eq!(repo.ask_git(["show", ":user/staged.txt"]), "staged", "point {point}");
+        if !was_killed {
+            assert!(point > 30, "there are more points than that");
+            break;
+        }
+    }
+}
