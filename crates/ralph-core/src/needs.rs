@@ -62,6 +62,8 @@ pub enum NeedKind {
     Issues,
     /// A spec of the queue failed.
     Spec,
+    /// Commits that landed wait to arrive on the branch.
+    Waiting,
     /// Work landed that no gate proves.
     Unproven,
     /// The last run ended before everything was done.
@@ -137,6 +139,7 @@ pub fn needs(sources: &NeedSources<'_>) -> Vec<Need> {
     let mut all: Vec<Need> = damaged.collect();
     of_plan::add(sources, &mut all);
     of_run::add(sources, &mut all);
+    all.extend(of_run::waiting(sources));
     all.extend(failed_specs(sources.inbox));
     all.sort_by_key(|need| need.kind);
     all

@@ -48,6 +48,15 @@ pub fn short(commit: &str) -> &str {
     commit.get(..10).unwrap_or(commit)
 }
 
+/// Room on a disk: `512 KiB`, `30 MiB`, `2 GiB`.
+pub fn disk_size(bytes: u64) -> String {
+    match bytes {
+        0..1_048_576 => format!("{} KiB", bytes >> 10),
+        1_048_576..1_073_741_824 => format!("{} MiB", bytes >> 20),
+        1_073_741_824.. => format!("{} GiB", bytes >> 30),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

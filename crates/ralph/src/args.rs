@@ -73,6 +73,8 @@ pub(crate) enum Command {
     Query(commands::query::QueryArgs),
     Log(commands::log::LogArgs),
     Report(commands::report::ReportArgs),
+    Land(commands::land::LandArgs),
+    Lanes(commands::lanes::LanesArgs),
     Attempts(commands::attempts::AttemptsArgs),
     Show(commands::show::ShowArgs),
     Salvage(commands::salvage::SalvageArgs),

@@ -45,6 +45,15 @@ pub struct ArrivalLine {
     pub wait: Option<ArrivalWait>,
 }
 
+/// Whether the run whose commits wait may still try to bring them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunState {
+    /// A loop is at work, or was killed and its next start goes on.
+    Open,
+    /// The run has ended.
+    Ended,
+}
+
 impl ArrivalLine {
     /// The line of a run that starts. It keeps the waiting commits of `last` when it goes on with them.
     pub fn start(start: &TipStart, last: Option<Self>) -> Self {
@@ -114,6 +123,16 @@ impl ArrivalLine {
     /// Whether everything that landed has arrived and nothing is under way.
     pub fn is_settled(&self) -> bool {
         self.arrived == self.tip && self.open_arrival.is_none() && self.open_replay.is_none()
+    }
+
+    /// The reason why commits wait; `None` when all have arrived, or none was tried yet in a run that goes on.
+    pub fn waits_for(&self, run: RunState) -> Option<ArrivalWait> {
+        match (&self.wait, run) {
+            _ if self.is_settled() => None,
+            (Some(wait), _) => Some(wait.clone()),
+            (None, RunState::Ended) => Some(ArrivalWait::Interrupted { put_back: Vec::new() }),
+            (None, RunState::Open) => None,
+        }
     }
 
     fn landed(&mut self, landed: &LandedAttempt, task_of: impl FnOnce(&str) -> Option<String>) {

@@ -6,7 +6,7 @@ use super::super::sample_tests::all_waits;
 use super::*;
 use crate::cycle::{
     ArrivedCommits, CommitReplay, History, LandedAttempt, NotArrived, Record, ReplayedCommit,
-    SettledCommits, SettlementWay, TakenCommits, TipStart, WaitingCommits,
+    RunState, SettledCommits, SettlementWay, TakenCommits, TipStart, WaitingCommits,
 };
 
 fn text(word: &str) -> String {
@@ -250,9 +250,11 @@ fn taken_and_settled_commits_no_longer_wait() {
 fn every_wait_names_a_way_out() {
     let waiting = WaitingCommits { run: "r1", branch: "main", count: 2 };
     for wait in all_waits() {
-        let sentence = wait.to_sentence(waiting);
+        let (sentence, way) = (wait.to_sentence(waiting), wait.way_out(waiting));
         assert!(sentence.starts_with("2 commits wait: "), "{sentence}");
-        assert!(sentence.contains("`ralph land") || sentence.contains("`git merge"), "{sentence}");
+        assert!(sentence.contains(&format!("; `{}` {}", way.command, way.effect)), "{sentence}");
+        let command = way.command.as_str();
+        assert!(command.contains("ralph land") || command.starts_with("git merge"), "{command}");
         let json = serde_json::to_string(&wait).unwrap();
         assert_eq!(serde_json::from_str::<ArrivalWait>(&json).unwrap(), wait);
     }
@@ -266,11 +268,30 @@ fn every_wait_names_a_way_out() {
     let conflict = ArrivalWait::Conflict { paths: vec![text("a"); 5] };
     assert_eq!(
         conflict.to_sentence(waiting),
-        "2 commits wait: conflict with your commits on main in a, a, a and 2 more; merge with `git merge \
-         refs/ralph/r1/tip`"
+        "2 commits wait: conflict with your commits on main in a, a, a and 2 more; `git merge \
+         refs/ralph/r1/tip` lets you resolve it; after your commit, `ralph land` finishes"
     );
-    let moved = ArrivalWait::WrongBranchMoved { branch: text("topic"), old: text("0123456789ab") };
-    assert!(moved.to_sentence(waiting).contains("`git reset --keep 0123456789`"));
+    let command = |wait: &ArrivalWait| wait.way_out(waiting).command;
+    let moved =
+        ArrivalWait::WrongBranchMoved { branch: text("my topic"), old: text("0123456789ab") };
+    assert_eq!(
+        command(&moved),
+        "git switch 'my topic' && git reset --keep 0123456789 && ralph land"
+    );
+    let elsewhere = ArrivalWait::CheckedOutElsewhere { place: text("/a b") };
+    assert_eq!(command(&elsewhere), "git -C '/a b' switch --detach && ralph land");
+}
+
+#[test]
+fn what_was_never_tried_waits_only_when_the_run_has_ended() {
+    let mut line = line_of(vec![start("base"), landed("a1", "one", &["a"])]);
+    assert_eq!(line.waits_for(RunState::Open), None);
+    assert!(matches!(line.waits_for(RunState::Ended), Some(ArrivalWait::Interrupted { .. })));
+    let not = NotArrived { why: ArrivalWait::Detached, sentence: text("wait"), commits: 1 };
+    line.add(&Record::NotArrived(not), |_| None);
+    assert_eq!(line.waits_for(RunState::Open), Some(ArrivalWait::Detached));
+    line.add(&arrived("one"), |_| None);
+    assert_eq!(line.waits_for(RunState::Ended), None);
 }
 
 fn fact(path: &str, in_old: bool, in_new: bool, now: PathIs) -> PathFact {

@@ -4,6 +4,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::text::shell_word;
+
 /// Most paths or tasks that a sentence names.
 const MOST_NAMED: usize = 3;
 
@@ -60,81 +62,136 @@ pub struct WaitingCommits<'a> {
     pub count: usize,
 }
 
+/// The command that ends a wait.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WayOut {
+    /// For a shell in the root of the project.
+    pub command: String,
+    /// The rest of a sentence that begins with the command.
+    pub effect: String,
+}
+
+impl WaitingCommits<'_> {
+    fn them(self) -> &'static str {
+        if self.count > 1 { "them" } else { "it" }
+    }
+}
+
 impl ArrivalWait {
     /// The sentence for a person: what waits, why, and the command to use.
     pub fn to_sentence(&self, waiting: WaitingCommits<'_>) -> String {
-        let WaitingCommits { run, branch, count } = waiting;
-        let (subject, they) = match count {
-            1 => ("1 commit waits".to_owned(), "it touches"),
+        let WayOut { command, effect } = self.way_out(waiting);
+        format!("{}; `{command}` {effect}", self.reason(waiting))
+    }
+
+    /// What waits, and why.
+    pub fn reason(&self, waiting: WaitingCommits<'_>) -> String {
+        let branch = waiting.branch;
+        let (subject, they) = match waiting.count {
+            0 | 1 => ("1 commit waits".to_owned(), "it touches"),
             n => (format!("{n} commits wait"), "they touch"),
         };
-        let them = if count == 1 { "it" } else { "them" };
-        let land = format!("`ralph land` brings {them} when you are ready");
-        let merge = format!("`git merge refs/ralph/{run}/tip`");
         let why = match self {
-            Self::Edited { paths } => {
-                format!("{they} {}, which you are editing; {land}", list(paths))
-            }
-            Self::NotTakenOver { path } => {
-                format!("{path} has an edit that is not taken over yet; {land}")
-            }
+            Self::Edited { paths } => format!("{they} {}, which you are editing", list(paths)),
+            Self::NotTakenOver { path } => format!("{path} has an edit that is not taken over yet"),
             Self::StagedApart { path } => {
-                format!("{path} is staged with other content than in the file; {land}")
+                format!("{path} is staged with other content than in the file")
             }
             Self::Conflict { paths } => {
-                format!(
-                    "conflict with your commits on {branch} in {}; merge with {merge}",
-                    list(paths)
-                )
+                format!("conflict with your commits on {branch} in {}", list(paths))
             }
-            Self::RedGates { failed } => format!(
-                "gates fail together with your commits on {branch}: {}; merge with {merge}",
-                list(failed)
-            ),
-            Self::Rewritten { missing } => format!(
-                "{branch} was rewritten and lacks {}; `ralph land --rest` brings the rest and returns \
-                 the missing tasks to pending",
-                list(missing)
-            ),
-            Self::BranchGone => format!(
-                "branch {branch} is gone; `ralph land --branch NAME` puts {them} on a new branch"
-            ),
-            Self::Detached => {
-                format!("HEAD is detached; switch to {branch}, then `ralph land`")
+            Self::RedGates { failed } => {
+                format!("gates fail together with your commits on {branch}: {}", list(failed))
             }
-            Self::Operation { name, finish, give_up } => format!(
-                "a {name} is under way; finish it (`{finish}`) or give it up (`{give_up}`), then \
-                 `ralph land`"
-            ),
+            Self::Rewritten { missing } => {
+                format!("{branch} was rewritten and lacks {}", list(missing))
+            }
+            Self::BranchGone => format!("branch {branch} is gone"),
+            Self::Detached => "HEAD is detached".to_owned(),
+            Self::Operation { name, .. } => format!("a {name} is under way"),
             Self::Process { command, pid } => {
-                format!("`git {command}` (pid {pid}) is running here; {land}")
+                format!("`git {command}` (pid {pid}) is running here")
             }
-            Self::Locked { lock } => {
-                format!("another program holds {lock}; {land}")
-            }
-            Self::Unsettled => format!("HEAD or the index keep changing; {land}"),
-            Self::CheckedOutElsewhere { place } => {
+            Self::Locked { lock } => format!("another program holds {lock}"),
+            Self::Unsettled => "HEAD or the index keep changing".to_owned(),
+            Self::CheckedOutElsewhere { place } => format!("{branch} is checked out in {place}"),
+            Self::WrongBranchMoved { branch: moved, .. } => {
                 format!(
-                    "{branch} is checked out in {place}; switch it away there, then `ralph land`"
+                    "you switched to {moved} while git merged, and it moved instead of {branch}"
                 )
             }
-            Self::WrongBranchMoved { branch: moved, old } => format!(
-                "you switched to {moved} while git merged, and it moved instead of {branch}; `git reset \
-                 --keep {}` on {moved} undoes it, then `ralph land`",
-                short(old)
-            ),
-            Self::HomeMoved => {
-                format!(
-                    "{branch} has other commits now; `ralph land` without --no-commit brings {them}"
-                )
-            }
-            Self::AutoCommitOff => format!(
-                "auto_commit is off; `ralph land` or `ralph land --no-commit` brings {them}"
-            ),
-            Self::Interrupted { .. } => format!("an arrival was interrupted; {land}"),
-            Self::Refused { message } => format!("git refused: {message}; {land}"),
+            Self::HomeMoved => format!("{branch} has other commits now"),
+            Self::AutoCommitOff => "auto_commit is off".to_owned(),
+            Self::Interrupted { .. } => "an arrival was interrupted".to_owned(),
+            Self::Refused { message } => format!("git refused: {message}"),
         };
         format!("{subject}: {why}")
+    }
+
+    /// The way out: a command that works as printed once the person is ready for it.
+    pub fn way_out(&self, waiting: WaitingCommits<'_>) -> WayOut {
+        let (them, branch) = (waiting.them(), shell_word(waiting.branch));
+        let land = |effect: String| WayOut { command: "ralph land".to_owned(), effect };
+        let brings = |when: &str| land(format!("brings {them}{when}"));
+        let way = |command: String, effect: String| WayOut { command, effect };
+        match self {
+            Self::Edited { .. } | Self::Unsettled | Self::Interrupted { .. } => {
+                brings(" when you are ready")
+            }
+            Self::NotTakenOver { .. } => land(format!("takes it over and brings {them}")),
+            Self::StagedApart { path } => way(
+                format!("git add {} && ralph land", shell_word(&format!(":/{path}"))),
+                format!("stages the file as it is and brings {them}"),
+            ),
+            Self::Conflict { .. } => way(
+                format!("git merge refs/ralph/{}/tip", waiting.run),
+                "lets you resolve it; after your commit, `ralph land` finishes".to_owned(),
+            ),
+            Self::RedGates { .. } => way(
+                format!("git merge refs/ralph/{}/tip && ralph land", waiting.run),
+                format!("takes {them} as {}", if waiting.count > 1 { "they are" } else { "it is" }),
+            ),
+            Self::Rewritten { .. } => way(
+                "ralph land --rest".to_owned(),
+                "brings the rest and returns the missing tasks to pending".to_owned(),
+            ),
+            Self::BranchGone => way(
+                format!("ralph land --branch {branch}"),
+                format!("makes the branch again with {them}"),
+            ),
+            Self::Detached => way(
+                format!("git switch {branch} && ralph land"),
+                format!("goes back to the branch and brings {them}"),
+            ),
+            Self::Operation { finish, give_up, .. } => way(
+                format!("{finish} && ralph land"),
+                match finish == give_up {
+                    true => format!("ends it and brings {them}"),
+                    false => format!("finishes it and brings {them} (`{give_up}` gives it up)"),
+                },
+            ),
+            Self::Process { .. } => brings(" when it has ended"),
+            Self::Locked { .. } => brings(" when the lock is gone"),
+            Self::CheckedOutElsewhere { place } => way(
+                format!("git -C {} switch --detach && ralph land", shell_word(place)),
+                format!("leaves the branch there and brings {them}"),
+            ),
+            Self::WrongBranchMoved { branch: moved, old } => {
+                let switch = match moved.as_str() {
+                    "HEAD" => String::new(),
+                    moved => format!("git switch {} && ", shell_word(moved)),
+                };
+                let command = format!("{switch}git reset --keep {} && ralph land", short(old));
+                way(command, format!("undoes that and brings {them}"))
+            }
+            Self::HomeMoved => land(format!("without --no-commit brings {them}")),
+            Self::AutoCommitOff => land(format!(
+                "brings {them}, and `ralph land --no-commit` brings {them} as uncommitted changes"
+            )),
+            Self::Refused { .. } => land(format!(
+                "tries again, and `ralph land --branch NAME` puts {them} on a new branch"
+            )),
+        }
     }
 }
 

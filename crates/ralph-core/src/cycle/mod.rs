@@ -43,13 +43,13 @@ pub use arrival::{
     ArrivalFacts, ArrivalRecovery, ArrivalStep, BranchAncestry, HomeHead, KilledArrivalBranch,
     OnMissing, PathFact, PathIs, decide_arrival, find_missing, longest_prefix, recover_arrival,
 };
-pub use arrival_line::{ArrivalLine, LandedCommit};
+pub use arrival_line::{ArrivalLine, LandedCommit, RunState};
 pub use arrival_record::{
     ArrivalIntent, ArrivalTarget, ArrivalWay, ArrivedCommits, CommitReplay, LedgerCommit,
     NotArrived, ReplayedCommit, RiddenFile, SettledCommits, SettlementWay, StagedEntry,
     TakenCommits, TakenOverFile, TipStart,
 };
-pub use arrival_wait::{ArrivalWait, WaitingCommits};
+pub use arrival_wait::{ArrivalWait, WaitingCommits, WayOut};
 pub use attempts::{
     AttemptSummary, AttemptView, Fate, GateSeen, OpenAttempt, Phase, PhaseKind, error_lines,
     failing_lines,

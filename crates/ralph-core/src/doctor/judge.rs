@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use super::{Area, Finding, Remedy, State};
 use crate::control::{Command, Entry};
-use crate::cycle::{History, Phase};
+use crate::cycle::{History, Phase, RunState};
 use crate::gate::{Ending, GateRunResult, Need};
 use crate::memory::index::Violation;
 use crate::plan::{Finding as Flaw, Plan, Severity};
-use crate::words::{count, took};
+use crate::words::{count, disk_size, took};
 
 /// Less than this, and a loop cannot go on for long.
 const TIGHT: u64 = 1 << 30;
@@ -17,7 +17,7 @@ const FULL: u64 = 100 << 20;
 
 /// The room at a place.
 pub fn disk(place: &str, free: u64) -> Finding {
-    let shown = room(free);
+    let shown = disk_size(free);
     let state = match free {
         0..FULL => State::Problem,
         FULL..TIGHT => State::Warning,
@@ -30,14 +30,6 @@ pub fn disk(place: &str, free: u64) -> Finding {
         what,
         "make room; `ralph salvage prune --keep 10` gives some up",
     )
-}
-
-fn room(bytes: u64) -> String {
-    match bytes {
-        0..1_048_576 => format!("{} KiB", bytes >> 10),
-        1_048_576..1_073_741_824 => format!("{} MiB", bytes >> 20),
-        1_073_741_824.. => format!("{} GiB", bytes >> 30),
-    }
 }
 
 /// Nothing decides whether work is done.
@@ -150,6 +142,53 @@ pub fn interrupted(history: &History) -> Finding {
     }
     let attempts = count(history.attempts.len(), "attempt");
     Finding::ok(Area::Journal, format!("{attempts}, nothing interrupted"))
+}
+
+/// Commits that landed and have not arrived.
+pub fn waiting(history: &History) -> Option<Finding> {
+    let line = history.arrival.as_ref()?;
+    let run = match history.run_end {
+        Some(_) => RunState::Ended,
+        None => RunState::Open,
+    };
+    let killed = line.open_arrival.is_some() || line.open_replay.is_some();
+    let (wait, commits) = (line.waits_for(run), line.waiting_commits());
+    let (what, fix) = match (killed, wait) {
+        (true, _) => (
+            format!("the arrival of commits on {} was interrupted", line.branch),
+            "ralph land, which finishes it or puts the files back first".to_owned(),
+        ),
+        (false, Some(wait)) => {
+            let way = wait.way_out(commits);
+            (wait.reason(commits), format!("{}, which {}", way.command, way.effect))
+        }
+        (false, None) => return None,
+    };
+    Some(Finding::new(Area::Journal, State::Warning, what, fix))
+}
+
+/// The lanes of the project.
+pub fn lanes(number: usize, bytes: u64, folder: &str) -> Finding {
+    let what = match number {
+        0 => format!("none yet; the next run makes one in {folder}"),
+        n => format!("{} in {folder}, {} on disk", count(n, "lane"), disk_size(bytes)),
+    };
+    Finding::ok(Area::Lanes, what)
+}
+
+/// Lanes of repositories that are gone.
+pub fn orphaned_lanes(folders: &[String]) -> Option<Finding> {
+    let named = match folders {
+        [] => return None,
+        [one] => format!("lanes of a repository that is gone, in {one}"),
+        [first, rest @ ..] => format!(
+            "lanes of {} repositories that are gone, in {first} and {} more",
+            folders.len(),
+            count(rest.len(), "folder")
+        ),
+    };
+    let finding = Finding::new(Area::Lanes, State::Warning, named, "ralph doctor --fix");
+    Some(finding.mended_by(Remedy::OrphanedLanes))
 }
 
 fn loop_of(history: &History) -> &str {

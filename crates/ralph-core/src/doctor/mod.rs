@@ -14,11 +14,16 @@
 //! nothing and decides nothing. [`bundle`] is what a bug report may hold.
 
 pub mod bundle;
+mod compare;
 mod judge;
 mod leftover;
 mod world;
 
-pub use judge::{commands, disk, gate, interrupted, is_old, last_line, no_gates, plan, violations};
+pub use compare::{ComparedGate, compared, lane_trouble, missing_in_home};
+pub use judge::{
+    commands, disk, gate, interrupted, is_old, lanes, last_line, no_gates, orphaned_lanes, plan,
+    violations, waiting,
+};
 pub use leftover::{Leftovers, leftovers};
 pub use world::{RepositoryFacts, git_version, identity, repository};
 
@@ -66,6 +71,8 @@ word_enum! {
         Control = "control",
         /// What an earlier crash left.
         Leftover = "leftover",
+        /// The checkouts in which agents work.
+        Lanes = "lanes",
         /// Room for files.
         Disk = "disk",
     }
@@ -92,8 +99,8 @@ pub enum Remedy {
     DamagedCommands,
     /// Give up what was kept for longer than configured.
     OldSalvage,
-    /// Take working trees away that nobody works in.
-    Worktrees(Vec<String>),
+    /// Delete lanes of repositories that are gone.
+    OrphanedLanes,
 }
 
 /// One thing that was looked at.

@@ -91,6 +91,11 @@ const GATES: &str = "
 # kind is test or lint; required = false reports a failure without stopping the task.
 ";
 
+const LANE: &str = "\
+# How a lane, the checkout in which agents work, is made usable. setup runs when the lane is new or a
+# file of setup_when changed; copy names ignored files that it needs, and agents can read them.
+";
+
 const NO_GATES: &str = "\
 # None were found. Without a gate nothing proves that the work is done, so write one:
 #
@@ -147,7 +152,11 @@ impl Draft {
         for (table, values) in
             self.settings.iter().filter(|(t, _)| !["", "limits"].contains(&&***t))
         {
-            let _ = writeln!(out, "\n[{table}]");
+            out.push('\n');
+            if table == "lane" {
+                out.push_str(LANE);
+            }
+            let _ = writeln!(out, "[{table}]");
             keys(&mut out, values);
         }
         self.gates(&mut out);

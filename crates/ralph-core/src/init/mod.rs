@@ -10,13 +10,18 @@
 //!
 //! ```text
 //! Tree --stack--> gates ──┐
-//!      --import-> settings┴--draft--> ralph.toml
+//!      --import-> settings┼--draft--> ralph.toml
+//!      --lane_*-> [lane] ─┘
 //!      --ignore-> lines of .gitignore
 //! ```
 
 mod draft;
 mod ignore;
 mod import;
+mod lane_advice;
+mod lane_files;
+mod lane_proposal;
+mod lane_setup;
 mod manifest;
 mod setup;
 mod stack;
@@ -25,6 +30,8 @@ mod tree;
 
 pub use draft::Gate;
 pub use ignore::with_rules;
+pub use lane_advice::{LaneAdvice, LaneDifference};
+pub use lane_proposal::{LaneKey, LaneProposal};
 pub use setup::{
     FirstSpec, IgnoreRules, InTheWay, NewFile, Problem, Request, Setup, Wanted, set_up,
 };

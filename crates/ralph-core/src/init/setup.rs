@@ -6,6 +6,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::draft::{Draft, Gates};
+use super::lane_proposal::{LaneKey, LaneProposal};
 use super::manifest::Look;
 use super::stack::Found;
 use super::starter::{STARTER, STARTER_FILE};
@@ -24,6 +25,8 @@ pub struct Request {
     pub backend: Option<String>,
     /// Gates that were found and are not wanted, by name.
     pub dropped: BTreeSet<String>,
+    /// Keys of `[lane]` that are proposed and not wanted.
+    pub declined: BTreeSet<LaneKey>,
 }
 
 /// What an empty folder of specs begins with.
@@ -90,6 +93,8 @@ pub struct Setup {
     pub found: Vec<Found>,
     /// The gates that the new `ralph.toml` has.
     pub gates: Vec<Gate>,
+    /// The table `[lane]` that the new `ralph.toml` has.
+    pub lane: LaneProposal,
     /// Files of other programs whose settings were taken over.
     pub imported: Vec<String>,
     /// What people should know.
@@ -227,6 +232,9 @@ fn configuration(look: &mut Look<'_>, setup: &mut Setup, request: &Request) -> D
         draft.set("", "backend", draft::quote(backend));
     }
     draft.leave_out(&request.dropped);
+    setup.lane = LaneProposal::detect(look);
+    setup.lane.leave_out(&request.declined);
+    setup.lane.write_into(&mut draft);
     setup.gates = draft.gates.list();
     match &draft.gates {
         Gates::InThePlan(file) => look.note(format!("the gates are the qualityGates of {file}")),

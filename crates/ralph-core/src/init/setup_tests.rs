@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::{Tier, parse_layer, resolve};
+use crate::config::{LaneSettings, Tier, parse_layer, resolve};
 use crate::init::fixture::{created, init, tree};
 use crate::init::with_rules;
 
@@ -227,4 +227,22 @@ proptest! {
         prop_assert!(again.is_done(), "{again:#?}");
         prop_assert!(again.notes.is_empty() && again.problems.is_empty(), "{again:#?}");
     }
+}
+
+#[test]
+fn the_configuration_says_how_a_lane_is_made_usable() {
+    let mut project = tree(&[("package.json", "{}"), ("package-lock.json", "{}")]);
+    project.set_repository(vec![".env".into(), "node_modules/".into()], 0);
+    let setup = set_up(&project, &Request::default()).unwrap();
+    let text = created(&setup, "ralph.toml");
+    let wanted =
+        "[lane]\nsetup = \"npm ci\"\nsetup_when = [\"package-lock.json\"]\ncopy = [\".env\"]\n";
+    assert!(text.contains(wanted), "{text}");
+    let layer = parse_layer(Tier::Project, "ralph.toml", text).unwrap();
+    let lane = resolve([&layer]).unwrap().config.lane;
+    assert_eq!(lane, setup.lane.over(LaneSettings::default()));
+    let request =
+        Request { declined: [LaneKey::Setup, LaneKey::Copy].into(), ..Request::default() };
+    let setup = set_up(&project, &request).unwrap();
+    assert!(!created(&setup, "ralph.toml").contains("[lane]") && setup.lane.is_empty());
 }

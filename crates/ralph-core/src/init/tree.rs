@@ -19,6 +19,10 @@ pub enum Entry {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
     entries: BTreeMap<String, Entry>,
+    /// Paths that git ignores; a folder ends in `/` and stands for everything below it.
+    ignored: Vec<String>,
+    /// Folders between the top of the repository and the project.
+    depth: usize,
 }
 
 /// Folders deeper than one level that hold something to import or to keep.
@@ -51,8 +55,9 @@ const NOT_OURS: [&str; 18] = [
 ];
 
 /// Files that are read wherever a stack may be.
-const MANIFESTS: [&str; 9] = [
+const MANIFESTS: [&str; 10] = [
     "Cargo.toml",
+    "go.mod",
     "rust-toolchain.toml",
     "rust-toolchain",
     "package.json",
@@ -105,6 +110,22 @@ impl Tree {
         self.entries.insert(path.into(), entry);
     }
 
+    /// Say which paths git ignores (a folder ends in `/`), and how many folders the project is below
+    /// the top of its repository.
+    pub fn set_repository(&mut self, ignored: Vec<String>, depth: usize) {
+        (self.ignored, self.depth) = (ignored, depth);
+    }
+
+    /// Paths that git ignores; a folder ends in `/`.
+    pub fn ignored(&self) -> &[String] {
+        &self.ignored
+    }
+
+    /// How many folders the project is below the top of its repository.
+    pub(super) fn depth(&self) -> usize {
+        self.depth
+    }
+
     /// What is at `path`.
     pub fn get(&self, path: &str) -> Option<&Entry> {
         self.entries.get(path)
@@ -146,6 +167,13 @@ impl Tree {
 /// Whether the name is one of Ralph Deluxe's lists of MCP servers.
 pub(super) fn is_mcp(name: &str) -> bool {
     name.starts_with("mcp-") && name.ends_with(".json")
+}
+
+/// The folders one level below the root that may hold a project of their own.
+pub(super) fn folders_below(tree: &Tree) -> Vec<&str> {
+    let below =
+        |name: &&str| tree.has_folder(name) && Tree::looks_into(name) && !name.starts_with('.');
+    tree.names("").filter(below).collect()
 }
 
 /// `folder/name`, or just the name at the root.

@@ -97,3 +97,23 @@ fn the_end_of_the_last_run_says_how_to_go_on_while_work_is_left() {
     }
     assert!(of("", &run(interrupted()), "").is_empty(), "nothing is left");
 }
+
+#[test]
+fn commits_that_wait_are_a_need_while_the_run_is_open_and_after_it() {
+    let not = |why: serde_json::Value| json!({"record": "not_arrived", "why": why, "sentence": "so", "commits": 1});
+    let edited = not(json!({"reason": "edited", "paths": ["src/a.rs"]}));
+    let tip = json!({"record": "tip_started", "run": "r", "branch": "main", "arrived": "one", "tip": "one"});
+    let landed =
+        json!({"record": "landed", "attempt": "a", "commit": "two", "paths": ["src/a.rs"]});
+    let mut records = run(End::Waiting { why: "so".into() });
+    records.splice(1..1, [tip, landed, edited]);
+    for records in [&records[..4], &records[..]] {
+        let found = of("", records, "");
+        let need = found.iter().find(|need| need.kind == NeedKind::Waiting).unwrap();
+        assert_eq!(need.text, "1 commit waits: it touches src/a.rs, which you are editing");
+        assert_eq!(need.hint(), "`ralph land` brings it when you are ready");
+    }
+    assert_eq!(told(&of("", &records, "")), [(NeedKind::Waiting, "ralph land")]);
+    records.push(json!({"record": "arrived", "branch": "main", "commit": "two"}));
+    assert!(of("", &records, "").is_empty(), "it has arrived");
+}

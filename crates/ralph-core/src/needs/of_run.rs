@@ -2,7 +2,7 @@
 
 use super::{Need, NeedKind, NeedSources, need};
 use crate::control::DoubtedCommand;
-use crate::cycle::{End, Fate, NotVerified, RunEnd, remaining};
+use crate::cycle::{End, Fate, NotVerified, RunEnd, RunState, WayOut, remaining};
 use crate::inbox::Status;
 use crate::plan::{Id, Task, Trust, next_task};
 use crate::text::shell_word;
@@ -51,6 +51,20 @@ pub(super) fn add(sources: &NeedSources<'_>, all: &mut Vec<Need>) {
         }),
         (false, _) => {}
     }
+}
+
+/// Commits that landed and have not arrived on the branch.
+pub(super) fn waiting(sources: &NeedSources<'_>) -> Option<Need> {
+    let history = sources.history;
+    let line = history.arrival.as_ref()?;
+    let run = match sources.is_idle() && history.run_end.is_some() {
+        true => RunState::Ended,
+        false => RunState::Open,
+    };
+    let (wait, commits) = (line.waits_for(run)?, line.waiting_commits());
+    let WayOut { command, effect } = wait.way_out(commits);
+    let need = need(NeedKind::Waiting, wait.reason(commits), "");
+    Some(Need { command, effect: effect.into(), ..need })
 }
 
 /// Work of the last runs that landed and that no gate proves. A verifier's accept proves too, so

@@ -1,7 +1,6 @@
 //! Carrying out one remedy, and saying what was done.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use ralph_core::cycle::History;
 use ralph_core::doctor::{Remedy, is_old};
@@ -12,6 +11,7 @@ use crate::FileError;
 use crate::file_error::Action;
 use crate::git::{GitError, StaleLock};
 use crate::ids::Ids;
+use crate::lanes::{cache_folder, remove_orphaned_lanes};
 use crate::proc::mark;
 use crate::store::{self, Commands, Journal, JournalError, Kind, RunLock, StoreError};
 
@@ -72,9 +72,10 @@ impl Checkup<'_> {
                 let number = gone.salvages.len() + gone.others.len();
                 Ok(format!("gave {} up that were old enough", count(number, "ref")))
             }
-            Remedy::Worktrees(trees) => {
-                trees.iter().try_for_each(|tree| self.repo.clear_worktree(Path::new(tree)))?;
-                Ok(format!("took {} away", count(trees.len(), "working tree")))
+            Remedy::OrphanedLanes => {
+                let removed = cache_folder().map(|cache| remove_orphaned_lanes(&cache));
+                let folders = count(removed.unwrap_or_default().len(), "folder");
+                Ok(format!("deleted {folders} of lanes whose repository is gone"))
             }
         }
     }

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 
 use ralph_core::config::CommitLedger;
 use ralph_core::cycle::{
-    ArrivalTarget, ArrivalWait, ArrivedCommits, LedgerCommit, On, OnMissing, Record, merged_ledger,
+    ArrivalTarget, ArrivalWait, ArrivedCommits, LedgerCommit, NotArrived, On, OnMissing, Record,
+    RunState, merged_ledger,
 };
 use ralph_core::format;
 use ralph_core::gate;
@@ -18,8 +19,8 @@ use super::error::DriveError;
 use super::session::Session;
 use crate::crash;
 use crate::git::{
-    ArrivalError, ArrivalHost, ArrivalOutcome, CommitMessage, LandError, LedgerMerge, Oid,
-    ReplayGates,
+    ArrivalError, ArrivalHost, ArrivalOutcome, CommitMessage, GitError, LandError, LedgerMerge, Oid, ReplayGates,
+    Repo,
 };
 use crate::run_ledger::{self, LedgerClose, RunLedger};
 use crate::store::Durability;
@@ -30,7 +31,7 @@ const LOGS: &str = ".ralph/logs/validation/replay";
 /// A session as an arrival sees it.
 struct ArrivingSession<'s, 'a>(&'s mut Session<'a>);
 
-fn host_error(error: impl Into<DriveError>) -> ArrivalError {
+pub(super) fn host_error(error: impl Into<DriveError>) -> ArrivalError {
     ArrivalError::Host(Box::new(error.into()))
 }
 
@@ -40,20 +41,7 @@ impl ArrivalHost for ArrivingSession<'_, '_> {
     }
 
     fn merge_ledger(&mut self, merge: &LedgerMerge<'_>) -> Result<Vec<u8>, ArrivalError> {
-        let session = &*self.0;
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let (base, theirs) = (merge.base.as_deref().map(text), text(&merge.theirs));
-        let Some(ours) = merge.ours.as_deref().map(text) else { return Ok(merge.theirs.clone()) };
-        let name = merge.path.to_string();
-        let merged = if name.ends_with(&session.plan.shown) {
-            let tasks = merge.missing.iter().flat_map(|landed| &landed.tasks);
-            let missing: BTreeSet<Id> = tasks.map(|task| Id::new(task.as_str())).collect();
-            let at = session.clock.stamp();
-            merged_ledger(&name, base.as_deref(), &ours, &theirs, &missing, &at).ok()
-        } else {
-            merge_text(&name, base.as_deref().unwrap_or_default(), &ours, &theirs)
-        };
-        Ok(merged.unwrap_or(theirs).into_bytes())
+        Ok(merged_ledger_file(merge, &self.0.plan.shown, &self.0.clock.stamp()))
     }
 
     fn gate_replay(&mut self, commit: &Oid) -> Result<ReplayGates, ArrivalError> {
@@ -61,47 +49,65 @@ impl ArrivalHost for ArrivingSession<'_, '_> {
     }
 
     fn accepted_tasks(&mut self, commit: &Oid) -> Result<BTreeSet<String>, ArrivalError> {
-        let session = &*self.0;
-        let Some(bytes) = session.repo.project_file_at(commit, &session.plan.shown)? else {
-            return Ok(BTreeSet::new());
-        };
-        let text = String::from_utf8_lossy(&bytes);
-        let plan = format::detect(&session.plan.shown, &text)
-            .ok()
-            .and_then(|format| format::codec(format).parse(&text).ok());
-        let Some(plan) = plan else { return Ok(BTreeSet::new()) };
-        let accepted = plan.tasks.iter().filter(|task| task.state == State::Accepted);
-        let mut tasks: BTreeSet<String> = accepted.map(|task| task.id.to_string()).collect();
-        let stones = plan.buried().filter(|stone| stone.kind == TombstoneKind::Accept);
-        tasks.extend(stones.map(|stone| stone.id.to_string()));
-        Ok(tasks)
+        Ok(accepted_tasks_in(&self.0.repo, commit, &self.0.plan.shown)?)
     }
 }
 
+/// The bytes of a ledger file in a replayed commit; `plan` is the plan in use.
+pub(super) fn merged_ledger_file(merge: &LedgerMerge<'_>, plan: &str, at: &str) -> Vec<u8> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (base, theirs) = (merge.base.as_deref().map(text), text(&merge.theirs));
+    let Some(ours) = merge.ours.as_deref().map(text) else { return merge.theirs.clone() };
+    let name = merge.path.to_string();
+    let merged = if name.ends_with(plan) {
+        let tasks = merge.missing.iter().flat_map(|landed| &landed.tasks);
+        let missing: BTreeSet<Id> = tasks.map(|task| Id::new(task.as_str())).collect();
+        merged_ledger(&name, base.as_deref(), &ours, &theirs, &missing, at).ok()
+    } else {
+        merge_text(&name, base.as_deref().unwrap_or_default(), &ours, &theirs)
+    };
+    merged.unwrap_or(theirs).into_bytes()
+}
+
+/// The tasks that the plan in a commit says are accepted.
+pub(super) fn accepted_tasks_in(
+    repo: &Repo<'_>,
+    commit: &Oid,
+    plan: &str,
+) -> Result<BTreeSet<String>, GitError> {
+    let Some(bytes) = repo.project_file_at(commit, plan)? else { return Ok(BTreeSet::new()) };
+    let text = String::from_utf8_lossy(&bytes);
+    let parsed =
+        format::detect(plan, &text).ok().and_then(|format| format::codec(format).parse(&text).ok());
+    let Some(parsed) = parsed else { return Ok(BTreeSet::new()) };
+    let accepted = parsed.tasks.iter().filter(|task| task.state == State::Accepted);
+    let mut tasks: BTreeSet<String> = accepted.map(|task| task.id.to_string()).collect();
+    let stones = parsed.buried().filter(|stone| stone.kind == TombstoneKind::Accept);
+    tasks.extend(stones.map(|stone| stone.id.to_string()));
+    Ok(tasks)
+}
+
 impl<'a> Session<'a> {
-    /// Bring what has landed to home, as far as that is possible now. Says why the rest waits.
-    pub(super) fn arrive(&mut self) -> Result<Option<String>, DriveError> {
+    /// Bring what has landed to home, as far as that is possible now.
+    pub(super) fn arrive(&mut self) -> Result<(), DriveError> {
         if self.work.lane.is_home() {
-            return self.follow_tip().map(|()| None);
+            return self.follow_tip();
         }
         if !self.config.auto_commit {
-            return Ok(None);
+            return Ok(());
         }
-        let Some(line) = self.history.arrival.clone() else { return Ok(None) };
+        let Some(line) = self.history.arrival.clone() else { return Ok(()) };
         let home = self.repo.reopen();
         let outcome = home.arrive(&line, OnMissing::Wait, &mut ArrivingSession(self));
         let outcome = outcome.map_err(drive_error)?;
         self.follow_line()?;
-        Ok(match outcome {
-            ArrivalOutcome::Complete => None,
-            ArrivalOutcome::Waits(not) => {
-                // The next arrival succeeds, and the other branch stays moved.
-                if let ArrivalWait::WrongBranchMoved { .. } = not.why {
-                    self.warn(&not.sentence);
-                }
-                Some(not.sentence)
-            }
-        })
+        if let ArrivalOutcome::Waits(not) = outcome
+            && let ArrivalWait::WrongBranchMoved { .. } = not.why
+        {
+            // The next arrival succeeds, and the other branch stays moved.
+            self.warn(&not.sentence);
+        }
+        Ok(())
     }
 
     /// Home is the lane: its branch and its index follow the tip.
@@ -189,18 +195,21 @@ impl<'a> Session<'a> {
     pub(super) fn bring_home(&mut self) -> Result<Option<String>, DriveError> {
         self.arrive()?;
         self.commit_ledger_on_tip()?;
-        let waits = self.arrive()?;
-        let line = self.history.arrival.as_ref();
-        let unsent = line.filter(|line| !self.config.auto_commit && line.tip != line.arrived);
-        Ok(waits.or_else(|| {
-            let line = unsent?;
-            let count = ralph_core::words::count(line.waiting().len(), "commit");
-            Some(format!(
-                "{count} stay on {} because auto_commit is off; `ralph land` brings them, and \
-                 `ralph land --no-commit` brings them as uncommitted changes",
-                self.work.tip_ref()
-            ))
-        }))
+        self.arrive()?;
+        self.record_unsent()?;
+        let Some(line) = &self.history.arrival else { return Ok(None) };
+        let wait = line.waits_for(RunState::Ended);
+        Ok(wait.map(|wait| wait.reason(line.waiting_commits())))
+    }
+
+    /// Without `auto_commit` nothing arrives by itself: the journal says so.
+    fn record_unsent(&mut self) -> Result<(), DriveError> {
+        let line = self.history.arrival.as_ref().filter(|line| !line.is_settled());
+        let Some(line) = line.filter(|_| !self.config.auto_commit) else { return Ok(()) };
+        let (why, waiting) = (ArrivalWait::AutoCommitOff, line.waiting_commits());
+        let (sentence, commits) = (why.to_sentence(waiting), waiting.count);
+        let not = NotArrived { why, sentence, commits };
+        self.record(Record::NotArrived(not), Durability::Synced)
     }
 
     /// What is left of the ledger, as a commit on the tip.
@@ -271,7 +280,7 @@ impl<'a> Session<'a> {
     }
 }
 
-fn drive_error(error: ArrivalError) -> DriveError {
+pub(super) fn drive_error(error: ArrivalError) -> DriveError {
     match error {
         ArrivalError::Git(e) => e.into(),
         ArrivalError::Host(e) => match e.downcast::<DriveError>() {

@@ -9,7 +9,7 @@ use ralph_core::control::Doing;
 use ralph_core::cycle::{BackendEnd, Candidate, Record, Remark};
 use ralph_core::handoff;
 use ralph_core::limits::{Decision, Monitor};
-use ralph_core::plan::Plan;
+use ralph_core::plan::{MAX_AMENDMENTS, Plan};
 use ralph_core::text::{clip, one_line};
 
 use super::attempt::{Begun, Ended, to_value};
@@ -56,8 +56,9 @@ impl Session<'_> {
         limits.timeout = begun.task.timeout_ms.map(Duration::from_millis).or(limits.timeout);
         let mut monitor = Monitor::knowing(limits, self.windows.clone()).priced(prices.clone());
         let before = self.plan.watch()?;
-        self.keep_ledger(&[]);
+        self.keep_ledger()?;
         self.let_in()?;
+        self.open_mailbox(begun)?;
         let ask = Ask { prompt, system, session: Talk::New };
         let asked = self.ask(begun, backend, ask, &mut monitor)?;
         let (mut report, mut spent) = (asked.last, asked.spent);
@@ -81,11 +82,12 @@ impl Session<'_> {
         if let Some(message) = report.too_long().filter(|_| unread && reply.is_silent()) {
             report.outcome = Outcome::Malformed { message };
         }
+        self.backend_mailbox.close();
         self.learn_windows(monitor.windows());
         crash::point();
-        self.guard_plan(&before, begun.started.iteration)?;
+        self.restore_ledger(&[], "the backend", MAX_AMENDMENTS)?;
         crash::point();
-        self.restore_ledger(&[], "the backend")?;
+        self.guard_plan(&before, begun.started.iteration)?;
         self.tell_left_out(&[], "the backend")?;
         self.check_git_settings()?;
         crash::point();
@@ -129,9 +131,10 @@ impl Session<'_> {
         let root = self.project.root().to_owned();
         let log = begun.started.log.as_ref().map(|log| root.join(log));
         let scratch = self.project.state_dir();
-        let env = variables(&begun.started.attempt, &begun.task);
+        let mailbox = self.backend_mailbox.variable();
+        let env = variables(&begun.started.attempt, &begun.task, mailbox);
         let terms = Terms::of(&self.config, &root, &begun.task, self.history.cost)?;
-        let terms = terms.with_tools(&self.config, &root, &self.plan.path, &env)?;
+        let terms = terms.with_tools(&self.config, &env)?;
         let (cwd, surroundings) = (self.work_root(), self.surroundings());
         let mut ear = ear!(self);
         let Self { choice, runner, work: run_lane, .. } = self;

@@ -7,8 +7,9 @@
 //! ```
 //!
 //! Whatever such an agent writes is undone, and told: the plan goes back to its text, the tree to the
-//! checkpoint (what was there is kept under a ref). Only files of the ledger that the role may write
-//! stay, and whoever asked checks those. A crash in between is recovered like that of an attempt.
+//! checkpoint (what was there is kept under a ref). Only files of the ledger that the role may write are
+//! read from the lane first; whoever asked checks them and writes them into the ledger. A crash in between
+//! is recovered like that of an attempt.
 //!
 //! An answer that cannot be used is asked for once more: in the same session where the backend can, or
 //! anew with the reason. So is one whose agent died, where the consultation wants that; nobody is
@@ -24,9 +25,11 @@ use ralph_core::cycle::{Answered, Asked, AttemptBase, Consulting, Record, Remark
 use serde_json::Value;
 
 use super::ask::{Asking, Ended, Talk, ask_all};
+use super::backend_mailbox::CallerRole;
 use super::control::ear;
 use super::cost_guard::{CostGuard, EndedCalls};
 use super::error::DriveError;
+use super::ledger_guard::WrittenFiles;
 use super::session::{ATTEMPT_VARIABLE, Session, stage_choice};
 use super::terms::{RoleTerms, Terms, run_limits};
 use super::working_tree::CollectedWork;
@@ -76,12 +79,14 @@ pub(super) struct Consultation<'q> {
 }
 
 /// What came of a consultation.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Consulted {
     /// The answers, in the order of the questions.
     pub(super) answers: Vec<Answer>,
     /// Paths that somebody changed, and that were put back.
     pub(super) undone: Vec<String>,
+    /// Files that the role may write, as it left them in the lane. Nobody has checked them.
+    pub(super) written: WrittenFiles,
 }
 
 impl Answer {
@@ -150,20 +155,23 @@ impl Session<'_> {
         };
         self.record(Record::Consulting(consulting), Durability::Synced)?;
         let before = self.plan.watch()?;
-        self.keep_ledger(consultation.may_write);
+        self.keep_ledger()?;
         self.let_in()?;
+        let role = CallerRole::Consultation { role: consultation.role.to_owned() };
+        self.open_mailbox_for(id.clone(), role)?;
         crash::point();
         let answers = self.ask_until_answered(consultation, &id);
+        self.backend_mailbox.close();
         crash::point();
         // Also when asking failed: nothing may stay that nobody looked at.
+        let written = self.written_files(consultation.may_write);
+        self.restore_ledger(consultation.may_write, consultation.role, 0)?;
         self.keep_plan(&before, consultation.role)?;
-        self.restore_ledger(consultation.may_write, consultation.role)?;
         self.tell_left_out(consultation.may_write, consultation.role)?;
-        self.read_back(consultation.may_write)?;
         self.check_git_settings()?;
         let undone = self.put_back(&base, consultation.role)?;
         self.record(Record::Consulted { id }, Durability::Eventual)?;
-        Ok(answers?.map(|answers| Consulted { answers, undone }))
+        Ok(answers?.map(|answers| Consulted { answers, undone, written }))
     }
 
     /// Ask somebody whose help is not needed: what cannot be asked is told, and the loop goes on with no
@@ -175,7 +183,7 @@ impl Session<'_> {
         match self.consult(consultation) {
             Err(error @ (DriveError::Choice(_) | DriveError::Proc(_) | DriveError::Ask { .. })) => {
                 self.warn(&format!("{} cannot be asked: {error}", consultation.role));
-                Ok(Some(Consulted { answers: Vec::new(), undone: Vec::new() }))
+                Ok(Some(Consulted::default()))
             }
             other => other,
         }
@@ -246,7 +254,10 @@ impl Session<'_> {
                 windows: &self.windows,
                 root: &root,
                 scratch: self.project.state_dir(),
-                env: [(ATTEMPT_VARIABLE.to_owned(), id.to_owned())],
+                env: [
+                    (ATTEMPT_VARIABLE.to_owned(), id.to_owned()),
+                    self.backend_mailbox.variable(),
+                ],
                 surroundings: self.surroundings(),
                 leash: &self.leash,
                 clock: &self.clock,

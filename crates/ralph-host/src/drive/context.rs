@@ -21,11 +21,7 @@ use super::session::Session;
 use super::terms::Access;
 use crate::handoff_files;
 use crate::knowledge_files::Snapshot;
-use crate::prompt_files::limited;
 use crate::store::{Durability, drop_view, put_aside};
-
-/// Largest prepared prompt that is read, in bytes.
-const LARGEST: u64 = 4 * 1024 * 1024;
 
 /// Handoffs that show whether something happens again and again.
 const RECENT: usize = 5;
@@ -115,7 +111,8 @@ impl Session<'_> {
         {
             self.record(Record::StuckDetected(stuck.clone()), Durability::Eventual)?;
         }
-        let text = limited(&prepared, LARGEST).unwrap_or(None);
+        let text = consulted.written.into_iter().next().and_then(|(_, text)| text.ok().flatten());
+        let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let checked = check_prepared(text.as_deref(), &required);
         let after = after_prep(directive.as_ref().map_err(Clone::clone), checked, researched);
         self.go_on_after(after, task, text)

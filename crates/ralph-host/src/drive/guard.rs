@@ -11,7 +11,7 @@ use ralph_core::plan::{MAX_AMENDMENTS, Task};
 
 use super::attempt::Begun;
 use super::error::DriveError;
-use super::ledger_guard;
+use super::home_guard::undo_in_home;
 use super::listener::Listener;
 use super::plan_file::{Missing, Origin, PlanFile};
 use super::session::Session;
@@ -20,7 +20,8 @@ use super::views::Views;
 use crate::clock::Clock;
 use crate::proc::Runner;
 use crate::project::Project;
-use crate::store::{Copies, Durability, Journal, RunLock, Store, Watched, put_view};
+use crate::run_ledger::read_from_lane;
+use crate::store::{Durability, Journal, RunLock, Store, put_view};
 
 impl Session<'_> {
     /// After the backend: the plan as ralph left it, with what others may change kept. `text` is the
@@ -42,9 +43,8 @@ impl Session<'_> {
     /// What the backend says by the tick that it put into a progress file. The tick itself is undone:
     /// the gates decide.
     pub(super) fn ticked(&self, begun: &Begun) -> Result<Claim, DriveError> {
-        let path = self.work_root().join(&self.plan.shown);
-        // A folder, or anything else that an agent put in its place, claims nothing.
-        let bytes = crate::store::read(&path).ok().flatten().unwrap_or_default();
+        let bytes = read_from_lane(&self.work_root(), &self.plan.shown).unwrap_or_default();
+        let bytes = bytes.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let name = self.plan.path.to_string_lossy();
         Ok(if is_ticked(&name, &text, &begun.task) { Claim::DONE } else { Claim::None })
@@ -65,25 +65,22 @@ pub fn mend_ledger(
     clock: &Clock,
     listener: &mut dyn Listener,
 ) -> Result<(), DriveError> {
-    let (state_dir, watched) = (project.state_dir(), store.watched());
-    let copies = Copies::of(&state_dir);
-    let Some(git_dir) = project.git_dir() else { return Ok(()) };
-    if watched.is_none() && !copies.are_needed() {
+    let state_dir = project.state_dir();
+    let (Some(watched), Some(git_dir)) = (store.watched(), project.git_dir()) else {
         return Ok(());
-    }
+    };
     // Whoever has the lock looks after the ledger; that it is taken is told when a loop wants to begin.
     let Ok(_lock) = RunLock::acquire(&state_dir, store.holder()) else { return Ok(()) };
     let (mut journal, mut history) = Journal::open(&state_dir)?;
     let mut records = end_survivors(&history, &Runner::new("").at(git_dir));
     records.extend(mend_inbox(project, store)?);
     if let Some(by) = Editor::interrupted(&history) {
-        let files = ledger_guard::put_all_back(project, &copies)?;
-        let plan = match watched {
-            Some(watched) => mend_plan(project, store, watched, &by)?,
-            None => None,
-        };
-        let restored = |text| Record::LedgerRestored(Remark::new(text));
-        records.extend(files.into_iter().chain(plan).map(restored));
+        let plan = PlanFile::new(project, &watched.path, store.clone(), Missing::Empty);
+        let mut undone = undo_in_home(project, git_dir, &plan, &by)?;
+        if !plan.is_still(&watched.before)? {
+            undone.extend(settle(project, &plan, &watched.before, &by)?);
+        }
+        records.extend(undone.into_iter().map(|text| Record::LedgerRestored(Remark::new(text))));
     } else {
         store.end_chain()?;
     }
@@ -93,21 +90,7 @@ pub fn mend_ledger(
         // Files that cannot be written are told when a loop begins.
         Views::of(project).publish(&entry, &history, None, listener);
     }
-    Ok(copies.end()?)
-}
-
-/// The plan, which people may have changed too.
-fn mend_plan(
-    project: &Project,
-    store: &Store,
-    watched: Watched,
-    by: &Editor,
-) -> Result<Option<String>, DriveError> {
-    let plan = PlanFile::new(project, &watched.path, store.clone(), Missing::Empty);
-    if plan.is_still(&watched.before)? {
-        return Ok(None);
-    }
-    settle(project, &plan, &watched.before, by)
+    Ok(())
 }
 
 /// The inbox, which only commands may change while a backend runs.
@@ -122,12 +105,12 @@ fn mend_inbox(project: &Project, store: &Store) -> Result<Option<Record>, DriveE
 }
 
 /// Whoever may have edited a plan by hand.
-struct Editor {
+pub(super) struct Editor {
     /// The attempt or the consultation.
-    id: String,
-    iteration: u32,
+    pub(super) id: String,
+    pub(super) iteration: u32,
     /// Most tasks and issues that it may add.
-    most: usize,
+    pub(super) most: usize,
 }
 
 impl Editor {
@@ -179,7 +162,7 @@ fn settle(
 }
 
 /// What a backend made of a plan.
-enum Found {
+pub(super) enum Found {
     /// Something that may stay.
     Fine(String),
     /// Something that was written by hand, and what may stay of it.
@@ -189,7 +172,13 @@ enum Found {
 }
 
 /// `before` is how the backend found a plan, `now` how it left it.
-fn look(name: &str, before: &str, now: Option<&[u8]>, origin: Origin, most: usize) -> Found {
+pub(super) fn look(
+    name: &str,
+    before: &str,
+    now: Option<&[u8]>,
+    origin: Origin,
+    most: usize,
+) -> Found {
     let Some(now) = now.and_then(|bytes| std::str::from_utf8(bytes).ok()) else {
         return Found::Damaged;
     };

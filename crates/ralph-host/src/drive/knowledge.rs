@@ -3,25 +3,23 @@
 use ralph_core::backend::Outcome;
 use ralph_core::config::Mode;
 use ralph_core::cycle::Record;
-use ralph_core::memory::index::MARKDOWN_FILE;
+use ralph_core::memory::index::{JSON_FILE, MARKDOWN_FILE};
 use ralph_core::memory::roles::directive::{IndexerReport, check, schema_of};
 use ralph_core::memory::roles::{IndexerInput, Role, indexer_prompt};
 use ralph_core::memory::{Trigger, trigger};
 use ralph_core::plan::Task;
 
-use super::consult::{Answer, Consultation, Question, Said, never};
+use super::consult::{Answer, Consultation, Consulted, Question, Said, never};
 use super::error::DriveError;
+use super::ledger_guard::WrittenFiles;
 use super::session::Session;
 use super::terms::{Access, RoleTerms};
 use crate::handoff_files;
 use crate::knowledge_files::Snapshot;
-use crate::store::{Durability, drop_view, put_view};
+use crate::store::{Durability, put_view};
 
 /// Most handoffs that are looked at for one update.
 const MOST_HANDOFFS: usize = 200;
-
-/// The index as it was, for a start after a crash.
-const BEFORE: &str = "index-before.json";
 
 impl Session<'_> {
     /// Before a task: bring the index up to date, if it is time. `false` when the loop has to end.
@@ -71,8 +69,8 @@ impl Session<'_> {
         trigger(task, &recent, self.history.unindexed, memory)
     }
 
-    /// Ask an agent that may write the index, and keep what it wrote only when nothing is wrong with
-    /// it. `None` when the loop has to end.
+    /// Ask an agent that may write the index, and make what it wrote the ledger's only when nothing is wrong
+    /// with it. `None` when the loop has to end.
     pub(super) fn ask_about_index(
         &mut self,
         role: &'static str,
@@ -81,33 +79,20 @@ impl Session<'_> {
         snapshot: &Snapshot,
         iteration: u32,
     ) -> Result<Option<Answer>, DriveError> {
-        let kept = self.project.state_dir().join(BEFORE);
-        put_view(&kept, &snapshot.to_bytes())?;
         let may_write = Role::Indexer.may_write();
         let questions = vec![question];
         let consultation =
             Consultation { role, terms, questions, jobs: 1, ask_again: never, may_write };
-        let consulted = self.consult_softly(&consultation);
-        let root = self.project.ledger_root(MARKDOWN_FILE);
-        let answer = match &consulted {
-            Ok(Some(consulted)) => consulted.answers.first().cloned(),
-            _ => None,
-        };
-        let finished = answer.as_ref().is_some_and(|a| a.outcome == Outcome::Success);
-        let why = match finished {
-            true => snapshot.settle(&root)?.iter().map(ToString::to_string).collect(),
-            false => {
-                snapshot.restore(&root)?;
-                let how = answer
-                    .as_ref()
-                    .map_or("it was not asked".to_owned(), |a| a.outcome.to_string());
-                vec![format!("the agent did not come to its end: {how}")]
+        let Some(consulted) = self.consult_softly(&consultation)? else { return Ok(None) };
+        let Consulted { answers, written, .. } = consulted;
+        let answer = answers.into_iter().next();
+        let why = match &answer {
+            Some(answer) if answer.outcome == Outcome::Success => {
+                self.take_index(snapshot, written)?
             }
+            Some(answer) => vec![format!("the agent did not come to its end: {}", answer.outcome)],
+            None => vec!["the agent did not come to its end: it was not asked".to_owned()],
         };
-        drop_view(&kept)?;
-        if consulted?.is_none() {
-            return Ok(None);
-        }
         match why[..] {
             [] => self.record(Record::Indexed { iteration }, Durability::Eventual)?,
             _ => {
@@ -118,14 +103,26 @@ impl Session<'_> {
         Ok(Some(answer.unwrap_or_else(|| Answer::failed(Outcome::Cancelled))))
     }
 
-    /// An update of the index that a crash interrupted is undone: nobody checked it.
-    pub(super) fn recover_index(&mut self) -> Result<(), DriveError> {
-        let kept = self.project.state_dir().join(BEFORE);
-        let Some(bytes) = crate::store::read(&kept)? else { return Ok(()) };
-        if let Some(snapshot) = Snapshot::from_bytes(&bytes) {
-            snapshot.restore(&self.project.ledger_root(MARKDOWN_FILE))?;
+    /// Write an index that an agent made in its lane into the ledger, or say why not.
+    fn take_index(
+        &self,
+        before: &Snapshot,
+        mut written: WrittenFiles,
+    ) -> Result<Vec<String>, DriveError> {
+        let mut file = |name| written.remove(name).unwrap_or(Ok(None));
+        let now = match (file(MARKDOWN_FILE), file(JSON_FILE)) {
+            (Ok(markdown), Ok(json)) => Snapshot::of_bytes(markdown, json),
+            (Err(e), _) | (_, Err(e)) => return Ok(vec![e.to_string()]),
+        };
+        let violations = before.violations(&now);
+        if violations.is_empty() {
+            for ((name, was), (_, bytes)) in before.bytes().into_iter().zip(now.bytes()) {
+                if let Some(bytes) = bytes.filter(|_| was != bytes) {
+                    put_view(&self.project.ledger_file(name), bytes)?;
+                }
+            }
         }
-        Ok(drop_view(&kept)?)
+        Ok(violations.iter().map(ToString::to_string).collect())
     }
 
     /// The terms of a role, as configured.

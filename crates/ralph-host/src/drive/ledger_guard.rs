@@ -1,10 +1,13 @@
-//! Files of the ledger that no agent may write: as ralph left them before it ran, so they are after.
+//! Files of the ledger that no agent may write, outside of its lane: as they were before it ran, so they
+//! are after.
 //!
-//! The plan has its own guard, because people change it while agents run. These files only ralph
-//! writes, so whoever else did is undone, and what they wrote is kept beside. A file is read again only
-//! when its stamp says that it changed. Copies of them are on disk while an agent runs, so that the next
-//! start can do the same after ralph was killed. The inbox is held ([`crate::store`]): what people do to
-//! it with commands stays.
+//! An agent gets copies of them in its lane, which are thrown away. The files themselves are in the git
+//! directory or, where git ignores them, in home; without a fence an agent can reach them by their absolute
+//! paths. Only ralph writes them while an agent runs, so whoever else did is undone, and what they wrote is
+//! kept beside. A file is read again only when its stamp says that it changed. The plan has its own guard
+//! ([`super::guard`]), because people change it while agents run; so have home's tracked files
+//! ([`super::home_guard`]), and the inbox is held ([`crate::store`]): what people do to it with commands
+//! stays.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,11 +17,12 @@ use std::path::Path;
 use ralph_core::memory::index::{JSON_FILE, MARKDOWN_FILE};
 
 use super::error::DriveError;
+use super::guard::Editor;
 use super::session::{Loop, Session};
 use crate::FileError;
 use crate::handoff_files;
-use crate::project::Project;
-use crate::store::{self, Copies, drop_view, free_name, put_aside, put_view};
+use crate::run_ledger::{HomeFile, read_from_lane};
+use crate::store::{self, drop_view, free_name, put_aside, put_view};
 
 /// What is looked after, with the newest handoffs and the one to come.
 const FILES: [&str; 4] =
@@ -30,19 +34,33 @@ const HANDOFFS: u32 = 5;
 /// Larger files are not kept: nobody needs a copy of them in memory.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
+/// Files that an agent wrote in its lane and may have written, by their names.
+pub(super) type WrittenFiles = BTreeMap<&'static str, Result<Option<Vec<u8>>, FileError>>;
+
 /// Which file it is, how long, and when it changed.
 type Stamp = (u64, u64, i64, i64, i64, i64);
 
 /// Files as ralph left them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct KeptLedger(BTreeMap<String, Kept>);
+pub(super) struct KeptLedger {
+    files: BTreeMap<String, KeptFile>,
+    /// Edits in home that are older than the agent.
+    home: Vec<HomeFile>,
+}
 
 #[derive(Clone, Debug)]
-struct Kept {
+struct KeptFile {
     stamp: Option<Stamp>,
     bytes: Option<Vec<u8>>,
-    /// Whether its copy on disk says the same.
-    copied: bool,
+}
+
+/// The end of the name of a file that was put back, in `.ralph/context`.
+pub(super) struct CopyName(String);
+
+impl CopyName {
+    pub(super) fn of_iteration(iteration: u32) -> Self {
+        Self(format!("of-iteration-{iteration}"))
+    }
 }
 
 fn stamp(path: &Path) -> Option<Stamp> {
@@ -52,35 +70,37 @@ fn stamp(path: &Path) -> Option<Stamp> {
     Some((meta.ino(), meta.len(), modified.0, modified.1, changed.0, changed.1))
 }
 
-fn is_directory(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
-}
-
-/// The files with the slots of their copies. There is one handoff more than are read: the next one.
-fn watched(iteration: u32) -> impl Iterator<Item = (String, String)> {
-    let file_name = |file: &str| file.rsplit('/').next().unwrap_or(file).to_owned();
-    let files = FILES.iter().map(move |&file| (file.to_owned(), file_name(file)));
+/// The names of the files. There is one handoff more than are read: the next one.
+fn guarded_files(iteration: u32) -> impl Iterator<Item = String> {
     let handoffs = iteration.saturating_sub(HANDOFFS)..=iteration;
-    files.chain(handoffs.map(|number| {
-        (handoff_files::name(number.into()), format!("handoff-{}", number % (HANDOFFS + 1)))
-    }))
+    let handoffs = handoffs.map(|number| handoff_files::name(number.into()));
+    FILES.iter().map(|&file| file.to_owned()).chain(handoffs)
 }
 
-/// Make a file what it was. What somebody made of it is then in `.ralph/context`, its name ending in
-/// `of`. Tells whether anything had to be done.
-fn put_back(
-    project: &Project,
+/// Make a file below `root` what it was. What somebody made of it is then in `.ralph/context` of the
+/// project. Tells whether anything had to be done.
+pub(super) fn put_back(
+    project_root: &Path,
     name: &str,
     was: Option<&[u8]>,
-    of: &str,
+    copy: &CopyName,
 ) -> Result<bool, FileError> {
-    let (root, path) = (project.root(), project.ledger_file(name));
-    let copy = name.rsplit('/').next().unwrap_or(name);
-    let copy = root.join(format!(".ralph/context/{copy}.of-{of}"));
-    if is_directory(&path) {
-        put_aside(&path, &copy)?;
+    put_back_at(project_root, &project_root.join(name), name, was, copy)
+}
+
+fn put_back_at(
+    project_root: &Path,
+    path: &Path,
+    name: &str,
+    was: Option<&[u8]>,
+    CopyName(copy): &CopyName,
+) -> Result<bool, FileError> {
+    let file_name = name.rsplit('/').next().unwrap_or(name);
+    let copy = project_root.join(format!(".ralph/context/{file_name}.{copy}"));
+    if fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir()) {
+        put_aside(path, &copy)?;
     } else {
-        let now = store::read(&path).unwrap_or_default();
+        let now = store::read(path).unwrap_or_default();
         if now.as_deref() == was {
             return Ok(false);
         }
@@ -89,104 +109,83 @@ fn put_back(
         }
     }
     match was {
-        Some(bytes) => put_view(&path, bytes)?,
-        None => drop_view(&path)?,
+        Some(bytes) => put_view(path, bytes)?,
+        None => drop_view(path)?,
     }
     Ok(true)
 }
 
-fn message(put_back: &[String], who: &str) -> String {
-    let names = put_back.join(", ");
-    format!(
-        "{names}: {who} may not write it; it was put back, and the other version is in \
-         .ralph/context"
-    )
-}
-
-/// After a crash: what the agent that was at work wrote into the files is undone. Says so.
-pub(super) fn put_all_back(
-    project: &Project,
-    copies: &Copies,
-) -> Result<Option<String>, FileError> {
-    let mut names = Vec::new();
-    for (name, was) in copies.files() {
-        if put_back(project, &name, was.as_deref(), "backend")? {
-            names.push(name);
-        }
-    }
-    Ok(Some(message(&names, "the interrupted backend")).filter(|_| !names.is_empty()))
-}
-
 impl Session<'_> {
-    /// An agent that may write some of the files is about to run: remember the others.
-    pub(super) fn keep_ledger(&mut self, may_write: &[&str]) {
-        if !self.work.lane.is_home() {
-            return;
-        }
-        let copies = Copies::of(&self.project.state_dir());
-        let names: Vec<_> = watched(self.history.iteration).collect();
-        let (mut kept, mut copied) = (BTreeMap::new(), BTreeMap::new());
-        for (name, slot) in &names {
-            let path = self.project.ledger_file(name);
+    /// An agent is about to run: remember the files that it may not write.
+    pub(super) fn keep_ledger(&mut self) -> Result<(), DriveError> {
+        let mut known = std::mem::take(&mut self.kept_ledger).files;
+        let mut files = BTreeMap::new();
+        for name in guarded_files(self.history.iteration) {
+            let path = self.project.ledger_file(&name);
             let stamp = stamp(&path);
-            let known = self.kept_ledger.0.remove(name).filter(|known| known.stamp == stamp);
-            let now = known.or_else(|| match stamp {
-                None => Some(Kept { stamp, bytes: None, copied: false }),
+            let same = known.remove(&name).filter(|known| known.stamp == stamp);
+            let kept = same.or_else(|| match stamp {
+                None => Some(KeptFile { stamp, bytes: None }),
                 Some((_, length, ..)) if length > LARGEST => None,
-                Some(_) => {
-                    store::read(&path).ok().map(|bytes| Kept { stamp, bytes, copied: false })
-                }
+                // Unguarded is better than not at all.
+                Some(_) => store::read(&path).ok().map(|bytes| KeptFile { stamp, bytes }),
             });
-            let Some(mut now) = now else { continue };
-            if !may_write.contains(&name.as_str()) {
-                if let Some(bytes) = now.bytes.as_ref().filter(|_| !now.copied) {
-                    now.copied = copies.fill(slot, bytes).is_ok();
-                }
-                if now.copied || now.bytes.is_none() {
-                    copied.insert(name.as_str(), now.bytes.is_some().then_some(slot.as_str()));
-                }
-            }
-            kept.insert(name.clone(), now);
+            files.extend(kept.map(|kept| (name, kept)));
         }
-        self.kept_ledger = KeptLedger(kept);
-        // Here and below: unguarded is better than not at all.
-        let _unguarded = copies.begin(&copied);
+        let home = self.older_home_edits()?;
+        self.kept_ledger = KeptLedger { files, home };
         let inbox = self.project.inbox();
         if self.kind == Loop::Agent || inbox.exists() {
             let _unguarded = self.plan.store().hold(&inbox);
         }
+        Ok(())
     }
 
-    /// It has ended: what it was not to write is as it was.
+    /// It has ended: what it was not to write is as it was. `most` tasks and issues may have been added by
+    /// hand.
     pub(super) fn restore_ledger(
         &mut self,
         may_write: &[&str],
         who: &str,
+        most: usize,
     ) -> Result<(), DriveError> {
-        if !self.work.lane.is_home() {
-            return Ok(());
-        }
         let root = self.project.root().to_owned();
-        let of = format!("iteration-{}", self.history.iteration);
+        let iteration = self.history.iteration;
+        let copy = CopyName::of_iteration(iteration);
         let mut names = Vec::new();
-        for (name, kept) in &self.kept_ledger.0 {
+        for (name, kept) in &self.kept_ledger.files {
             let path = self.project.ledger_file(name);
-            if may_write.contains(&name.as_str()) || stamp(&path) == kept.stamp {
+            if stamp(&path) == kept.stamp {
                 continue;
             }
-            if put_back(&self.project, name, kept.bytes.as_deref(), &of)? {
+            let is_restored = put_back_at(&root, &path, name, kept.bytes.as_deref(), &copy)?;
+            if is_restored && !may_write.contains(&name.as_str()) {
                 names.push(name.clone());
             }
         }
         let inbox = self.project.inbox();
         if let Some(theirs) = self.plan.store().release(&inbox)? {
-            let copy = format!(".ralph/context/inbox.jsonl.of-{of}");
+            let copy = format!(".ralph/context/inbox.jsonl.{}", copy.0);
             put_view(&root.join(copy), theirs.as_bytes())?;
             names.push(self.relative(&inbox));
         }
         if !names.is_empty() {
-            self.ledger_restored(&message(&names, who))?;
+            let names = names.join(", ");
+            self.ledger_restored(&format!(
+                "{names}: {who} may not write it; it was put back, and the other version is in \
+                 .ralph/context"
+            ))?;
         }
-        Ok(Copies::of(&self.project.state_dir()).end()?)
+        let attempt = self.history.open.as_ref().map(|open| open.started.attempt.clone());
+        let by = Editor { id: attempt.unwrap_or_default(), iteration, most };
+        let older = std::mem::take(&mut self.kept_ledger.home);
+        self.guard_home(&older, &by)
+    }
+
+    /// Read what an agent wrote in its lane into files that it may write. Call it before the lane is put
+    /// back.
+    pub(super) fn written_files(&self, may_write: &[&'static str]) -> WrittenFiles {
+        let root = self.work_root();
+        may_write.iter().map(|&file| (file, read_from_lane(&root, file))).collect()
     }
 }

@@ -68,7 +68,10 @@ impl Session<'_> {
     fn check_gate(&self, gate: &Gate) -> Result<(), DriveError> {
         let (path, root) = (std::env::var_os("PATH"), self.project.root());
         let on_path = |name: &str| find_program(OsStr::new(name), path.as_deref(), root);
+        // Setup makes files in the lane that home need not have, such as a virtual environment.
+        let is_made = |name: &str| name.contains('/') && self.config.lane.setup.is_some();
         let missing = start_requirements(&gate.command).into_iter().find_map(|need| match need {
+            StartRequirement::Program(name) if is_made(&name) => None,
             StartRequirement::Program(name) => match on_path(&name) {
                 None => Some((format!("there is no program `{name}`"), gate_advice(gate))),
                 Some(file) if is_executable(&file) || file.is_dir() => None,
@@ -77,6 +80,7 @@ impl Session<'_> {
                     Some((format!("`{name}` is not executable"), advice))
                 }
             },
+            StartRequirement::Script(file) if is_made(&file) => None,
             StartRequirement::Script(file) => {
                 let found = root.join(&file).exists() || on_path(&file).is_some();
                 (!found).then(|| (format!("there is no file `{file}`"), gate_advice(gate)))

@@ -52,7 +52,6 @@ impl Session<'_> {
             self.start_tip()?;
             self.recover_arrival()?;
         }
-        self.recover_index()?;
         if let Some(wait) = self.history.wait.clone() {
             let since = self.clock.now().as_second();
             self.limited.insert(wait.backend, Limited { since, resets_at: Some(wait.until) });

@@ -22,7 +22,7 @@ use ralph_core::words::count;
 use super::consult::few;
 use super::error::DriveError;
 use super::run_lane::tip_ref;
-use super::session::{HOME_VARIABLE, Session};
+use super::session::Session;
 use super::specs::scope_of_keeper;
 use crate::git::{GitError, Oid, Repo, RepoPath, Salvage, spec_ref};
 use crate::lanes::{Furnished, LaneError};
@@ -36,6 +36,12 @@ const SOURCES: [&str; 5] =
 
 /// Runtime files that prompts name.
 const NAMED: [&str; 3] = [".ralph/handoffs", ".ralph/context", ".ralph/logs/validation"];
+
+/// Those among them into which an agent may write in its lane; nobody reads it.
+const FREE: [&str; 2] = [".ralph/context", ".ralph/logs/validation"];
+
+/// The queue of specs, which is the person's.
+const INBOX: &str = "ralph/inbox.jsonl";
 
 /// Work that was taken out of a lane.
 pub(super) enum CollectedWork {
@@ -57,9 +63,7 @@ impl<'a> Session<'a> {
 
     /// Changes to the environment of everything that runs there.
     pub(super) fn surroundings(&self) -> Vec<EnvChange> {
-        let mut changes = self.work.lane.environment(std::env::vars_os());
-        changes.push((HOME_VARIABLE.into(), Some(self.project.root().into())));
-        changes
+        self.work.lane.environment(std::env::vars_os())
     }
 
     /// Say in the journal where the tip of this run starts.
@@ -175,18 +179,6 @@ impl<'a> Session<'a> {
         self.keeper(&Task { spec: self.current_spec.clone(), ..Task::default() })
     }
 
-    /// What a role wrote into files of the ledger that it may write becomes the ledger's.
-    pub(super) fn read_back(&self, may_write: &[&str]) -> Result<(), DriveError> {
-        for file in may_write {
-            // A folder in its place is nothing that could be read.
-            let bytes = crate::store::read(&self.work_root().join(file));
-            if let Some(bytes) = bytes.unwrap_or_default() {
-                put_view(&self.project.ledger_file(file), &bytes)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Keep the work of an attempt that does not land under a ref. A lane need not be put back: the next
     /// use puts it where it belongs.
     pub(super) fn discard_work(
@@ -232,8 +224,8 @@ impl<'a> Session<'a> {
             files_below(self.project.root(), folder, &mut files);
         }
         work.ledger.write_into(&root, &files)?;
-        let named = |file: &String| NAMED.iter().any(|folder| file.starts_with(folder));
-        let guarded = files.into_iter().filter(|file| !named(file));
+        let free = |file: &String| FREE.iter().any(|folder| file.starts_with(folder));
+        let guarded = files.into_iter().filter(|file| !free(file)).chain([INBOX.to_owned()]);
         let guarded = guarded.chain(run_ledger::ledger_files(&work.ledger.open_run().plan));
         let guarded = guarded.chain([run_ledger::INBOX.to_owned()]);
         work.given = guarded
@@ -252,19 +244,24 @@ impl<'a> Session<'a> {
         who: &str,
     ) -> Result<(), DriveError> {
         let (work, root) = (&self.work, self.work_root());
-        let mut names = Vec::new();
+        let mut names: Vec<String> = Vec::new();
         for (file, given) in &work.given {
             let path = root.join(file);
             let found = crate::store::read(&path).unwrap_or_default();
             if may_write.contains(&file.as_str()) || found == *given {
                 continue;
             }
-            names.push(file.as_str());
+            names.push(file.clone());
             // In a lane the next use writes it anew; home's has to be as it was.
             if let Some(bytes) = given.as_ref().filter(|_| work.lane.is_home()) {
                 put_view(&path, bytes)?;
             }
         }
+        let mut sources = Vec::new();
+        for folder in SOURCES {
+            files_below(&root, folder, &mut sources);
+        }
+        names.extend(sources.into_iter().filter(|file| !work.given.contains_key(file)));
         if names.is_empty() {
             return Ok(());
         }
@@ -341,6 +338,13 @@ impl<'a> Session<'a> {
 fn furnish_remarks(furnished: &Furnished) -> Vec<String> {
     let missing = furnished.missing.iter();
     missing.map(|path| format!("`[lane]` names {path}, which is not there")).collect()
+}
+
+/// The files that people wrote for ralph, relative to the project.
+pub(super) fn source_files(root: &Path) -> Vec<String> {
+    let mut files = Vec::new();
+    SOURCES.iter().for_each(|folder| files_below(root, folder, &mut files));
+    files
 }
 
 /// All files at or below a path of the project.

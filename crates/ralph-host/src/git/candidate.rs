@@ -31,7 +31,7 @@ pub struct GateTraces {
 
 impl Repo<'_> {
     /// Take what a backend left into the index, which is as in `base`.
-    pub(crate) fn collect_candidate(&self, base: &Oid) -> Result<Candidate, GitError> {
+    pub fn collect_candidate(&self, base: &Oid) -> Result<Candidate, GitError> {
         let Added { said, unread, unborn } = self.add_all(None, &[])?;
         let mut candidate = match self.read_added(&said) {
             Some(candidate) => candidate,

@@ -14,6 +14,10 @@ const SHELL_OWN: [&str; 2] = ["PWD", "OLDPWD"];
 /// Variables that name an environment of a language, which a lane may not have yet.
 const ACTIVATED: [&str; 3] = ["VIRTUAL_ENV", "CONDA_PREFIX", "VIRTUAL_ENV_PROMPT"];
 
+/// The active environment of Python, which package managers install into. Outside of home it is dropped:
+/// setup in a lane would change the user's own, and make it lead into the lane.
+const PYTHON_ENVIRONMENT: [&str; 2] = ["VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT"];
+
 /// Variables that must not lead to home, even where everything else of the user is below it.
 const CODE_PATHS: [&str; 4] = ["VIRTUAL_ENV", "PYTHONPATH", "NODE_PATH", "CARGO_TARGET_DIR"];
 
@@ -37,6 +41,12 @@ impl Lane<'_> {
         if real != home {
             let own: Vec<_> = own.iter().filter(|(n, _)| !is_among(&changes, n)).cloned().collect();
             changes.extend(rewrite_environment(&own, &real, self.top(), &exists));
+        }
+        let is_set = |name: &str| own.iter().any(|(set, _)| set == name);
+        for name in PYTHON_ENVIRONMENT {
+            if is_set(name) && !is_among(&changes, OsStr::new(name)) {
+                changes.push((name.into(), None));
+            }
         }
         let trusted = own.iter().find(|(name, _)| name == "MISE_TRUSTED_CONFIG_PATHS");
         let mut trust = self.top().as_os_str().to_owned();

@@ -21,6 +21,9 @@ const UNBORN: &[u8] = b"ref: refs/ralph/none\n";
 /// The `HEAD` file of a repository whose references are in tables.
 const REFTABLE_HEAD: &[u8] = b"ref: refs/heads/.invalid\n";
 
+/// The file in ralph's git directory of a lane that names the folder with its files.
+pub(super) const LANE_FILE: &str = "lane";
+
 /// The lock of a lane, which stays when its directory is made anew.
 pub(super) const LOCK_FILE: &str = "run.lock";
 
@@ -35,6 +38,19 @@ pub struct Lane<'a> {
     /// Copied and linked paths, from the top of the lane.
     pub(super) given: BTreeSet<RepoPath>,
     _lock: RunLock,
+}
+
+impl Home<'_> {
+    /// Whether this is ralph's git directory of the lane in `top`, and complete.
+    pub(super) fn is_lane_git_dir(&self, top: &Path, git_dir: &Path) -> bool {
+        let says = |name: &str| fs::read(git_dir.join(name)).unwrap_or_default();
+        let common = self.repo.common_dir().as_os_str().as_encoded_bytes();
+        let head = says("HEAD");
+        says("commondir").strip_suffix(b"\n") == Some(common)
+            && says(LANE_FILE) == top.as_os_str().as_encoded_bytes()
+            && (head.starts_with(b"ref: refs/") || Oid::parse(&head).is_some())
+            && fs::symlink_metadata(git_dir.join("index")).map_or(true, |m| m.is_file())
+    }
 }
 
 impl<'a> Lane<'a> {
@@ -90,7 +106,7 @@ impl<'a> Lane<'a> {
             self.clear_git_dir()?;
             let common = self.home.repo.common_dir().as_os_str().as_encoded_bytes();
             files::put(&self.git_dir.join("commondir"), &[common, b"\n"].concat())?;
-            files::put(&self.git_dir.join("lane"), self.top.as_os_str().as_encoded_bytes())?;
+            files::put(&self.git_dir.join(LANE_FILE), self.top.as_os_str().as_encoded_bytes())?;
             if self.home.git_config.has_reftable() {
                 files::make_folder(&self.git_dir.join("reftable"))?;
                 files::put(&self.git_dir.join("HEAD"), REFTABLE_HEAD)?;
@@ -102,15 +118,8 @@ impl<'a> Lane<'a> {
         self.copy_sparse_rules()
     }
 
-    /// Whether ralph's git directory is of this lane and complete.
     fn has_git_dir(&self) -> bool {
-        let says = |name: &str| fs::read(self.git_dir.join(name)).unwrap_or_default();
-        let common = self.home.repo.common_dir().as_os_str().as_encoded_bytes();
-        let head = says("HEAD");
-        says("commondir").strip_suffix(b"\n") == Some(common)
-            && says("lane") == self.top.as_os_str().as_encoded_bytes()
-            && (head.starts_with(b"ref: refs/") || Oid::parse(&head).is_some())
-            && fs::symlink_metadata(self.git_dir.join("index")).map_or(true, |m| m.is_file())
+        self.home.is_lane_git_dir(&self.top, &self.git_dir)
     }
 
     /// Empty ralph's git directory, but for the lock that is held.

@@ -45,15 +45,17 @@ mod pool;
 mod private_repository;
 mod setup;
 mod submodules;
+mod trial;
 
 pub use environment::rewrite_environment;
 pub use error::{LaneDamage, LaneError};
 pub use furnish::Furnished;
 pub use hooks::HookReport;
-pub use inventory::{LaneSummary, PrunedLanes, remove_orphaned_lanes};
+pub use inventory::{LaneState, LaneSummary, PrunedLanes, orphaned_lanes, remove_orphaned_lanes};
 pub use lane::Lane;
 pub use over_home::GitSettings;
 pub use pool::{LanePool, cache_folder};
+pub use trial::{LaneTrial, environment_of_home};
 
 use crate::proc::Job;
 

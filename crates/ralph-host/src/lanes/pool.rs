@@ -23,6 +23,9 @@ const MOST_LANES: u32 = 64;
 /// The file in the folder of lanes that names the git directory they belong to.
 pub(super) const OWNER_FILE: &str = "home";
 
+/// The start of the names of files that only show whether a folder can be written to.
+const PROBE: &str = ".ralph-probe-";
+
 /// The user's checkout, as its lanes know it.
 #[derive(Debug)]
 pub(super) struct Home<'a> {
@@ -39,7 +42,7 @@ impl Home<'_> {
         self.lane_git_dirs().join(number.to_string())
     }
 
-    fn lane_git_dirs(&self) -> PathBuf {
+    pub(super) fn lane_git_dirs(&self) -> PathBuf {
         self.repo.git_dir().join("ralph/lanes")
     }
 
@@ -88,6 +91,14 @@ pub struct LanePool<'a> {
 impl<'a> LanePool<'a> {
     /// The pool of `home`. Makes the folder for its lanes, and fails where lanes cannot work.
     pub fn open(home: &Repo<'a>, settings: &LaneSettings) -> Result<Self, LaneError> {
+        let pool = Self::find(home, settings)?;
+        claim_folder(pool.folder(), home.git_dir())?;
+        Ok(pool)
+    }
+
+    /// The pool of `home`, to look at: nothing is made. Fails where lanes cannot work, as far as that can
+    /// be told without writing.
+    pub fn find(home: &Repo<'a>, settings: &LaneSettings) -> Result<Self, LaneError> {
         let git_config = GitConfig::read(home)?;
         if git_config.is_partial_clone() {
             return Err(LaneError::PartialClone);
@@ -96,15 +107,31 @@ impl<'a> LanePool<'a> {
             Some(dir) => configured_folder(&home.project_root(), dir)?,
             None => cache_folder()?.join(folder_name(home.top())),
         };
+        let folder = real_path(&folder);
         for inside in [home.top(), home.git_dir(), home.common_dir()] {
-            if real_path(&folder).starts_with(real_path(inside)) {
+            if folder.starts_with(real_path(inside)) {
                 return Err(LaneError::InsideHome(folder));
             }
         }
-        claim_folder(&folder, home.git_dir())?;
-        let folder = real_path(&folder);
+        let own = real_path(home.git_dir());
+        if let Some(owner) = owner_of(&folder).filter(|owner| *owner != own && owner.exists()) {
+            return Err(LaneError::SharedFolder { path: folder, owner });
+        }
         let (repo, settings) = (home.reopen(), settings.clone());
         Ok(Self { home: Arc::new(Home { repo, settings, git_config, folder }) })
+    }
+
+    /// Fail where nothing can be written to the folder for lanes. Makes nothing that stays.
+    pub fn check_writable(&self) -> Result<(), LaneError> {
+        let folder = self.folder();
+        let failed = |source| LaneError::Folder { path: folder.to_owned(), source };
+        // Of a folder that is not there yet, the nearest one above it is asked.
+        let Some(there) = folder.ancestors().find(|above| above.exists()) else { return Ok(()) };
+        if !there.is_dir() {
+            return Err(failed(std::io::ErrorKind::NotADirectory.into()));
+        }
+        let probe = tempfile::Builder::new().prefix(PROBE).tempfile_in(there);
+        probe.map(drop).map_err(failed)
     }
 
     /// The folder that holds the lanes.
@@ -136,20 +163,14 @@ fn claim_folder(folder: &Path, git_dir: &Path) -> Result<(), LaneError> {
     let failed = |source| LaneError::Folder { path: folder.to_owned(), source };
     fs::create_dir_all(folder).map_err(failed)?;
     let (file, own) = (folder.join(OWNER_FILE), real_path(git_dir));
-    let owner = owner_of(folder);
-    if owner.as_ref() == Some(&own) {
-        let probe = tempfile::Builder::new().prefix(".ralph-probe-").tempfile_in(folder);
+    if owner_of(folder).as_ref() == Some(&own) {
+        let probe = tempfile::Builder::new().prefix(PROBE).tempfile_in(folder);
         return probe.map(drop).map_err(failed);
     }
-    match owner {
-        Some(owner) if owner.exists() => {
-            Err(LaneError::SharedFolder { path: folder.to_owned(), owner })
-        }
-        _ => files::put(&file, own.as_os_str().as_encoded_bytes()).map_err(|e| match e {
-            FileError::Io { source, .. } => failed(source),
-            other => other.into(),
-        }),
-    }
+    files::put(&file, own.as_os_str().as_encoded_bytes()).map_err(|e| match e {
+        FileError::Io { source, .. } => failed(source),
+        other => other.into(),
+    })
 }
 
 /// The git directory that the lanes in a folder belong to.

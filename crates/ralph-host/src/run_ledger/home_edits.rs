@@ -16,11 +16,13 @@ use crate::store::{self, Kind, Store, StoreError};
 /// file, and writes `HEAD` last.
 const SETTLE: Duration = Duration::from_millis(200);
 
-/// A file in home that is not what the run has seen.
-#[derive(Debug, PartialEq, Eq)]
-struct ChangedFile {
-    name: String,
-    home: Option<Vec<u8>>,
+/// A ledger file in home that differs from what the run has seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HomeFile {
+    /// Its path, relative to the project.
+    pub name: String,
+    /// Its bytes in home.
+    pub bytes: Option<Vec<u8>>,
 }
 
 /// State of home that changes when git works in it.
@@ -29,7 +31,7 @@ struct HomeFiles {
     head: HeadBranch,
     index: Option<SystemTime>,
     is_locked: bool,
-    changed: Vec<ChangedFile>,
+    changed: Vec<HomeFile>,
 }
 
 impl RunLedger {
@@ -42,6 +44,16 @@ impl RunLedger {
         landed: &BTreeSet<Id>,
         at: &str,
     ) -> Result<Vec<String>, RunLedgerError> {
+        let mut remarks = Vec::new();
+        for file in self.edited_in_home()? {
+            remarks.extend(self.take_over_file(file, store, landed, at)?);
+        }
+        Ok(remarks)
+    }
+
+    /// List the ledger files in home that somebody edited. None while home is on another branch, or while
+    /// git works there.
+    pub fn edited_in_home(&self) -> Result<Vec<HomeFile>, RunLedgerError> {
         if self.open_run.workspace == RunWorkspace::Checkout || !self.is_home_on_branch() {
             return Ok(Vec::new());
         }
@@ -50,23 +62,19 @@ impl RunLedger {
             return Ok(Vec::new());
         }
         std::thread::sleep(SETTLE);
-        if state.is_locked || self.home_state()? != state || !self.is_home_on_branch() {
-            return Ok(Vec::new());
-        }
-        let mut remarks = Vec::new();
-        for file in state.changed {
-            remarks.extend(self.take_over_file(file, store, landed, at)?);
-        }
-        Ok(remarks)
+        let is_settled =
+            !state.is_locked && self.home_state()? == state && self.is_home_on_branch();
+        Ok(if is_settled { state.changed } else { Vec::new() })
     }
 
     fn home_state(&self) -> Result<HomeFiles, FileError> {
         let mut changed = Vec::new();
         let left_alone = self.left_alone.lock().unwrap_or_else(PoisonError::into_inner);
         for name in self.open_run.files() {
-            let home = store::read(&self.home.join(&name))?;
+            // A folder in its place is no file.
+            let home = store::read(&self.home.join(&name)).unwrap_or_default();
             if home != self.seen(&name)? && left_alone.get(&name) != Some(&home) {
-                changed.push(ChangedFile { name, home });
+                changed.push(HomeFile { name, bytes: home });
             }
         }
         let index = fs::metadata(self.git_dir.join("index")).and_then(|meta| meta.modified());
@@ -80,12 +88,12 @@ impl RunLedger {
 
     fn take_over_file(
         &self,
-        file: ChangedFile,
+        file: HomeFile,
         store: &Store,
         landed: &BTreeSet<Id>,
         at: &str,
     ) -> Result<Vec<String>, RunLedgerError> {
-        let ChangedFile { name, home } = file;
+        let HomeFile { name, bytes: home } = file;
         let Some(bytes) = &home else {
             self.leave_alone(&name, home);
             return Ok(vec![format!("{name} is missing; it comes back with the next commit")]);

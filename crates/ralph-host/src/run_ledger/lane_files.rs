@@ -1,7 +1,7 @@
 //! The ledger in a lane, and the files of it that ride in commits.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Component, Path};
 
 use ralph_core::config::CommitLedger;
@@ -9,6 +9,9 @@ use ralph_core::config::CommitLedger;
 use super::RunLedger;
 use crate::file_error::{Action, FileError};
 use crate::store::{self, drop_view, put_view};
+
+/// Largest file that is read back from a lane, in bytes.
+const LARGEST: u64 = 64 * 1024 * 1024;
 
 /// A commit in which ledger files may ride.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +68,28 @@ impl RunLedger {
         }
         Ok(kept)
     }
+}
+
+/// Read a file that an agent wrote below the root of its lane. Links are not followed: they may lead out
+/// of it.
+pub(crate) fn read_from_lane(root: &Path, file: &str) -> Result<Option<Vec<u8>>, FileError> {
+    let mut place = root.to_owned();
+    for part in Path::new(file).components() {
+        place.push(part);
+        match fs::symlink_metadata(&place) {
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(FileError::io(Action::Read, &place)(e)),
+            Ok(meta) if meta.is_symlink() => {
+                return Err(FileError::NotAFile { action: Action::Read, path: place });
+            }
+            Ok(meta) if meta.is_file() && meta.len() > LARGEST => {
+                let why = io::Error::other(format!("it has more than {LARGEST} bytes"));
+                return Err(FileError::io(Action::Read, &place)(why));
+            }
+            Ok(_) => {}
+        }
+    }
+    store::read(&place)
 }
 
 /// Make a file below `root` have these bytes, or none. Links on the way are removed: a lane is ralph's,

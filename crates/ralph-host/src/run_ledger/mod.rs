@@ -27,7 +27,9 @@ use ralph_core::memory::index::{JSON_FILE, MARKDOWN_FILE};
 use serde::{Deserialize, Serialize};
 
 pub use head::HeadBranch;
+pub use home_edits::HomeFile;
 pub use lane_files::LedgerCommit;
+pub(crate) use lane_files::read_from_lane;
 pub(crate) use resolve::{find_open_run, is_copy_of_closed_run, shown_copy};
 
 use crate::file_error::{Action, FileError};

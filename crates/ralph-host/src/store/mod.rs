@@ -17,7 +17,6 @@
 mod atomic;
 mod chain;
 mod control;
-mod copies;
 mod create;
 mod held;
 mod journal;
@@ -34,7 +33,6 @@ mod view;
 pub use atomic::{TEMP_PREFIX, append, make_directories, replace};
 pub use chain::Watched;
 pub use control::Commands;
-pub use copies::Copies;
 pub use create::{Created, create};
 pub use held::Intact;
 pub use journal::{

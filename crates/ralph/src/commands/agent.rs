@@ -12,7 +12,7 @@ use super::build::{mend_ledger, setup};
 use super::loop_args::StageArgs;
 use super::screen::{ScreenArgs, under_view};
 use super::service::{self, ServiceArgs};
-use super::{plan_spec, spec_file};
+use super::{first_commit, plan_spec, spec_file};
 use crate::args::PlanArgs;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -79,6 +79,7 @@ fn run_with(
     listener: &mut dyn Listener,
 ) -> Result<ExitCode, CommandError> {
     let setup = prepare(context, args, listener)?;
+    first_commit::ensure(context)?;
     let options = AgentOptions {
         max_specs: args.max_specs,
         max_failures: args.max_failures,

@@ -12,8 +12,9 @@ use ralph_host::drive::{self, DriveError, Listener, Options, Setup, Signals};
 use ralph_host::project_reader::PlanRead;
 
 use super::build_args::{BuildArgs, StartArgs, StartMode};
+use super::mailbox::LoopCommands;
 use super::screen::under_view;
-use super::{plan_spec, preview};
+use super::{first_commit, plan_spec, preview};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out;
@@ -68,6 +69,7 @@ fn run_loop(
     resolved: &Resolved,
     listener: &mut dyn Listener,
 ) -> Result<ExitCode, CommandError> {
+    first_commit::ensure(context)?;
     let setup = setup(context, file, resolved, options(args))?;
     match drive::build(setup, listener) {
         Ok(end) => Ok(ExitCode::from(exit_code(&end))),
@@ -96,6 +98,7 @@ pub(super) fn setup(
         store: context.store(),
         options,
         signals,
+        commands: Box::new(LoopCommands { project: context.project.root().to_owned() }),
     })
 }
 

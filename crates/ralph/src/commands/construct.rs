@@ -10,7 +10,7 @@ use ralph_host::drive::{self, DriveError, Goal, Listener, Options};
 use super::build::{mend_ledger, setup};
 use super::loop_args::{BranchArgs, StageArgs};
 use super::screen::{ScreenArgs, under_view};
-use super::spec_file;
+use super::{first_commit, spec_file};
 use crate::args::PlanArgs;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -78,6 +78,7 @@ fn run_with(
     let resolved = context.config_with(&flags, &file)?;
     let branch = args.target.branch.clone();
     let options = Options { resume: args.resume, branch, ..args.stages.common.options() };
+    first_commit::ensure(context)?;
     let setup = setup(context, &file, &resolved, options)?;
     let goal = Goal { spec: spec.name, file: spec.file, text: spec.text, jobs: args.stages.jobs() };
     match drive::construct(setup, &goal, listener) {

@@ -1,5 +1,6 @@
 //! `ralph init`: make a directory a project of ralph.
 
+mod commit;
 mod interview;
 
 use std::io::{self, IsTerminal};
@@ -8,10 +9,13 @@ use std::path::Path;
 use clap::Args;
 use ralph_core::format::{self, Format};
 use ralph_core::init::{self, Gate, IgnoreRules, Request, STARTER_FILE, Setup, Tree};
+use ralph_host::proc::Runner;
 use ralph_host::store::{self, Created};
 use ralph_host::survey::survey;
 use serde::Serialize;
 
+use self::commit::{CommitAnswer, CommitOffer};
+use super::lane_trial;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, LabelledRows, Render};
@@ -19,9 +23,13 @@ use crate::out::{self, LabelledRows, Render};
 /// Set a project up: a first spec, ralph.toml with quality gates, ignore rules
 ///
 /// ralph looks for Rust, Node, Python, Go, Make and Just, and writes their test and lint commands as
-/// gates. On a terminal it asks which backend to use, runs each gate once and asks whether to keep it.
-/// With --yes or without a terminal it asks nothing. It imports the settings of a Ralph Deluxe project
-/// or a .ralph-wiggum/ folder. It never overwrites a file, so you can run it again.
+/// gates. It also finds what makes a lane usable, the checkout in which agents work: the command that
+/// installs packages, ignored files such as .env, folders beside the repository. On a terminal it asks
+/// which backend to use, runs each gate once and asks whether to keep it, commits what it wrote if you
+/// agree, and tries the gates in a lane. --yes takes the usual answer to each question, commits what it
+/// wrote and runs no gate. Without a terminal it asks nothing and commits nothing. It imports the settings
+/// of a Ralph Deluxe project or a .ralph-wiggum/ folder. It never overwrites a file, so you can run it
+/// again.
 ///
 /// Examples:
 ///   ralph init
@@ -29,7 +37,7 @@ use crate::out::{self, LabelledRows, Render};
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct InitArgs {
-    /// Ask nothing and keep every gate that was found
+    /// Ask nothing, keep every gate that was found, and commit what was written
     #[arg(short, long)]
     yes: bool,
     /// Also write an empty plan of this format
@@ -44,25 +52,52 @@ const IGNORE: &str = ".gitignore";
 
 pub(crate) fn run(context: &Context, args: &InitArgs) -> Result<(), CommandError> {
     let root = context.project.root();
-    let tree = survey(root)?;
+    let runner = Runner::new(format!("init-{}", std::process::id()));
+    let repo = match context.project.git_dir() {
+        Some(_) => Some(context.repo(&runner)?),
+        None => None,
+    };
+    let tree = match &repo {
+        Some(repo) => lane_trial::look_at(context, repo)?,
+        None => survey(root)?,
+    };
     let mut request = request(context, args);
     let mut setup = set_up(&tree, &request)?;
     let render = Render::from_flag(args.json);
-    if !args.yes && !setup.is_done() && render == Render::People && is_asked() {
-        let mut stdin = io::stdin().lock();
-        let mut interview = interview::Interview::new(&mut stdin, io::stderr());
+    let asks = !args.yes && render == Render::People && is_asked();
+    let mut stdin = io::stdin().lock();
+    let mut interview = interview::Interview::new(&mut stdin, io::stderr());
+    let mut tried = Vec::new();
+    if asks && !setup.is_done() {
         // Whoever has a configuration has answered before.
         if setup.is_new() {
-            interview.ask(context, &setup, &mut request)?;
+            tried = interview.ask(context, &runner, &setup, &mut request)?;
             setup = set_up(&tree, &request)?;
         }
         interview.agree(&setup)?;
     }
-    let done = carry_out(root, setup)?;
-    match render {
-        Render::Json => out::json(&done),
-        Render::People => done.report(context),
+    let before = repo.as_ref().map(CommitOffer::before);
+    let mut done = carry_out(root, setup)?;
+    let written = done.written();
+    if let (Some(repo), Some(before)) = (&repo, before)
+        && (args.yes || !written.is_empty())
+    {
+        let offer = before.after(repo, &context.directory, &written);
+        let answer = match (args.yes, asks) {
+            (true, _) => CommitAnswer::Usual,
+            (false, true) => interview.commit(&offer),
+            (false, false) => CommitAnswer::Nothing,
+        };
+        done.commit = offer.carry_out(repo, answer);
     }
+    match render {
+        Render::Json => out::json(&done)?,
+        Render::People => done.report(context)?,
+    }
+    if let Some(repo) = repo.as_ref().filter(|_| asks) {
+        interview.try_in_lane(context, repo, &runner, context.config()?.lane, &tried)?;
+    }
+    Ok(())
 }
 
 fn request(context: &Context, args: &InitArgs) -> Request {
@@ -89,6 +124,7 @@ struct Done {
     root: String,
     created: Vec<String>,
     changed: Vec<String>,
+    commit: commit::CommitReport,
     #[serde(flatten)]
     setup: Setup,
 }
@@ -107,7 +143,8 @@ fn carry_out(root: &Path, mut setup: Setup) -> Result<Done, CommandError> {
             Created::AlreadyThere => setup.kept.push(file.path),
         }
     }
-    Ok(Done { root: root.display().to_string(), created, changed, setup })
+    let commit = commit::CommitReport::default();
+    Ok(Done { root: root.display().to_string(), created, changed, commit, setup })
 }
 
 fn add_ignore_rules(path: &Path) -> Result<bool, CommandError> {
@@ -120,9 +157,14 @@ fn add_ignore_rules(path: &Path) -> Result<bool, CommandError> {
 }
 
 impl Done {
+    /// The files that were made or changed.
+    fn written(&self) -> Vec<String> {
+        self.created.iter().chain(&self.changed).cloned().collect()
+    }
+
     fn report(&self, context: &Context) -> Result<(), CommandError> {
         let setup = &self.setup;
-        if self.created.is_empty() && self.changed.is_empty() {
+        if self.written().is_empty() && self.commit.made.is_none() {
             out::line(format!(
                 "Everything is already there{}; nothing was changed.",
                 place(context)
@@ -130,6 +172,7 @@ impl Done {
         } else {
             self.rows(context).print()?;
         }
+        self.commit.trouble.iter().for_each(|trouble| out::warn(out::clean(trouble)));
         setup.problems.iter().for_each(|problem| out::warn(out::clean(&problem.to_string())));
         Ok(())
     }
@@ -147,9 +190,15 @@ impl Done {
         let found = setup.found.iter().map(|f| format!("{} ({})", f.stack, f.evidence));
         rows.add("Found", found);
         rows.add("Gates", out::table(&setup.gates.iter().map(gate).collect::<Vec<_>>()));
+        let lane = &setup.lane;
+        let setup_command = lane.setup.iter().map(|command| format!("setup {command}"));
+        let copied = lane.copy.iter().map(|path| format!("copy {path}: agents can read it"));
+        let linked = lane.link.iter().map(|path| format!("link {path}"));
+        rows.add("Lane", setup_command.chain(copied).chain(linked));
+        rows.add("Commit", &self.commit.made);
         rows.add("Note", &setup.notes);
         let starter = self.created.iter().any(|file| file == STARTER_FILE);
-        rows.add("Next", next_steps(context, starter));
+        rows.add("Next", self.commit.next.iter().cloned().chain(next_steps(context, starter)));
         rows
     }
 }

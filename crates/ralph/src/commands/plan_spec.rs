@@ -15,6 +15,7 @@ use ralph_core::plan::{Plan, Task};
 use ralph_host::drive::{self, DriveError, Look, Planned, Planning};
 
 use super::build::{mend_ledger, setup};
+use super::first_commit;
 use super::loop_args::LoopArgs;
 use super::permit::Access;
 use super::plan_preview;
@@ -114,6 +115,7 @@ pub(crate) fn run(context: &Context, args: &PlanSpecArgs) -> Result<ExitCode, Co
         let empty = codec(file.plan.format).empty("", &context.now());
         context.change_text(&path, |text| Ok((text.map_or(empty, str::to_owned), ())))?;
     }
+    first_commit::ensure(context)?;
     let setup = setup(context, &file, &resolved, args.common.options())?;
     let mut listener = ralph_face::listener(args.common.view(), context.project.root());
     let planned = drive::plan(setup, &plannings, &mut *listener);

@@ -1,7 +1,8 @@
 //! `ralph recover`: what an interrupted run left, and a way to go on without it.
 
 use clap::Args;
-use ralph_core::cycle::{OpenAttempt, Phase};
+use ralph_core::cycle::{ArrivalLine, OpenAttempt, Phase};
+use ralph_core::needs::Running;
 use ralph_host::drive;
 use ralph_host::git::Salvage;
 use ralph_host::proc::Runner;
@@ -17,7 +18,8 @@ use crate::out::{self, LabelledRows, Render};
 /// Show what an interrupted run left, or go on without it
 ///
 /// `ralph build` recovers by itself: it finishes, judges or discards the attempt that was under way. This
-/// command is for looking first, and for the rare case in which ralph asks a person to decide.
+/// command is for looking first, and for the rare case in which ralph asks a person to decide. Commits
+/// whose arrival on your branch was interrupted are shown too; `ralph land` brings them.
 ///
 /// --forget keeps the attempt's work under a ref and writes the attempt down as discarded. It changes no
 /// file of yours. The next `ralph build` then starts from what has landed.
@@ -50,15 +52,20 @@ pub(crate) fn run(context: &Context, args: &RecoverArgs) -> Result<(), CommandEr
 }
 
 fn look(context: &Context, runner: &Runner, render: Render) -> Result<(), CommandError> {
-    let Some(open) = context.history()?.open else {
-        return render.print(&json!({ "open": null }), "Nothing was interrupted.");
+    let history = context.history()?;
+    let is_idle = context.running() == Running::Nobody;
+    let arrival = history.arrival.as_ref().filter(|_| is_idle).and_then(interrupted_arrival);
+    let Some(open) = history.open else {
+        let words = match &arrival {
+            Some(arrival) => arrival.as_str(),
+            None => "Nothing was interrupted.",
+        };
+        return render.print(&json!({ "open": null, "arrival": arrival }), words);
     };
     // Whoever has the lock is at work on it.
     let store = context.store();
     let running = RunLock::acquire(&context.project.state_dir(), store.holder()).err();
     let repo = context.repo(runner)?;
-    let dirty = repo.dirty()?;
-    let paths: Vec<String> = dirty.iter().map(ToString::to_string).collect();
     let salvages = repo.salvages()?;
     let kept: Vec<Salvage> =
         salvages.into_iter().filter(|s| s.of.attempt.starts_with(&open.started.attempt)).collect();
@@ -68,22 +75,30 @@ fn look(context: &Context, runner: &Runner, render: Render) -> Result<(), Comman
     if render == Render::Json {
         return out::json(&json!({ "open": {
             "attempt": started.attempt, "iteration": started.iteration, "task": started.task,
-            "phase": open.phase.kind(), "running": running, "uncommitted": paths,
+            "phase": open.phase.kind(), "running": running,
             "salvage": kept.iter().map(|s| &s.name).collect::<Vec<_>>(), "next": next,
-        }}));
+        }, "arrival": arrival }));
     }
-    let files = match &paths[..] {
-        [] => "none".to_owned(),
-        paths => format!("{}  {}", paths.len(), out::clip(&paths.join(", "), 200)),
-    };
     let mut rows = LabelledRows::default();
     rows.add("Attempt", [format!("{} (iteration {})", started.attempt, started.iteration)]);
     rows.add("Task", [format!("{}  {}", started.task, started.name)]);
     rows.add("Phase", [phase]);
-    rows.add("Uncommitted", [files]);
     kept.iter().for_each(|kept| rows.add("Kept as", [&kept.name]));
     rows.add("Next", [running.as_deref().unwrap_or(next)]);
+    rows.add("Arrival", arrival);
     rows.print()
+}
+
+/// The sentence about an arrival that was killed.
+fn interrupted_arrival(line: &ArrivalLine) -> Option<String> {
+    let is_open = line.open_arrival.is_some() || line.open_replay.is_some();
+    is_open.then(|| {
+        format!(
+            "Commits were arriving on {} when ralph was killed; `ralph land` finishes that, or puts your \
+             files back first.",
+            line.branch
+        )
+    })
 }
 
 /// How far it came, and what `ralph build` does about it.

@@ -7,7 +7,7 @@ use ralph_face::watch::{Hosted, Role};
 use ralph_face::{Picture, View, listener};
 use ralph_host::drive::Listener;
 
-use super::watch;
+use super::{first_commit, watch};
 use crate::args::PlanArgs;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -28,6 +28,10 @@ pub(crate) fn under_view(
     plan: PlanArgs,
     work: impl FnOnce(&mut dyn Listener) -> Result<ExitCode, CommandError>,
 ) -> Result<ExitCode, CommandError> {
+    if args.tui {
+        // Once the screen is up, nothing can be asked.
+        first_commit::ensure(context)?;
+    }
     let mut listener: Box<dyn Listener> = match args.tui {
         true => Box::new(hosted(context, plan)?),
         false => listener(view, context.project.root()),

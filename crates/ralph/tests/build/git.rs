@@ -62,14 +62,28 @@ fn the_plan_rides_in_the_commit_of_its_work() {
 }
 
 #[test]
-fn a_detached_head_is_worked_on_as_it_is_in_a_checkout_that_ralph_owns() {
+fn a_detached_head_needs_a_branch_or_the_checkout() {
     let repo = one();
     repo.git(["checkout", "-q", "--detach"]).ok();
-    let main = repo.ask_git(["rev-parse", "main"]);
+    let head = repo.head();
     let run = repo.build([]).fails(1);
-    says(&run, "workspace");
-    assert!(repo.runs().is_empty());
+    says(&run, "HEAD is detached");
+    says(&run, "`--branch NAME`");
+    says(&run, "workspace = \"checkout\"");
+    assert!(repo.runs().is_empty(), "nothing ran");
+    repo.build(["--branch", "work"]).ok();
+    assert_eq!(repo.head(), head, "home stays");
+    repo.git(["symbolic-ref", "-q", "HEAD"]).fails(1);
+    assert_eq!(repo.ask_git(["rev-parse", "work~1"]), head);
+    assert_eq!(repo.ask_git(["show", "work:work/t-aaa1.txt"]), "t-aaa1 is done");
+}
+
+#[test]
+fn a_detached_head_is_worked_on_as_it_is_in_a_checkout_that_ralph_owns() {
+    let repo = one();
     repo.set("workspace = \"checkout\"");
+    repo.git(["checkout", "-q", "--detach"]).ok();
+    let main = repo.ask_git(["rev-parse", "main"]);
     repo.build([]).ok();
     assert_eq!(repo.landed(), ["t-aaa1"]);
     assert_eq!(repo.ask_git(["rev-parse", "main"]), main, "no branch was moved");
@@ -93,26 +107,47 @@ fn a_linked_worktree_is_worked_on_alone() {
     assert!(repo.path(".git/worktrees/linked/ralph/journal.jsonl").exists());
 }
 
-#[test]
-fn a_repository_without_a_commit_gets_its_first_one() {
+/// A repository without a commit, with a plan and nothing but what `ralph init` writes.
+fn unborn() -> Repo {
     let p = project!().git_init();
     let scenario = p.home().join("scenario.toml");
     let p = p
         .env("RALPH_SIM", &scenario)
         .file(".gitignore", "/build/\n/.ralph/\n")
         .file("ralph.toml", format!("backend = \"sim\"\n{}", crate::repo::GATE))
-        .file("mine.txt", "mine\n")
+        .file("ralph/specs/first.md", "# First\n")
         .file("ralph/plan.jsonl", Format::Jsonl.text(&[task("t-aaa1"), task("t-aaa2")]));
     let repo = Repo { project: p, format: Format::Jsonl, tasks: vec!["t-aaa1", "t-aaa2"] };
     repo.script(&(rule("task = \"t-aaa1\"\nattempt = 1", BROKEN) + &rule("", GOOD)));
+    repo
+}
+
+#[test]
+fn a_repository_without_a_commit_gets_its_first_one_when_only_the_set_up_is_in_it() {
+    let repo = unborn();
+    let run = repo.build([]).ok();
+    let told = "this repository had no commit; made the first: .gitignore, ralph.toml, ralph/specs/first.md";
+    assert!(run.stderr.contains(told), "{}", run.stderr);
+    assert_eq!(repo.landed(), ["t-aaa1", "t-aaa2"]);
+    let first = repo.ask_git(["rev-list", "--max-parents=0", "HEAD"]);
+    let files = repo.ask_git(["ls-tree", "-r", "--name-only", first.trim()]);
+    assert_eq!(files.trim_end(), ".gitignore\nralph.toml\nralph/specs/first.md");
+}
+
+#[test]
+fn a_repository_without_a_commit_of_the_users_files_is_refused_with_the_command_that_makes_it() {
+    let repo = unborn();
+    repo.write("mine.txt", "mine\n");
+    let run = repo.build([]).fails(1);
+    let hint = "hint: `git add -A && git commit -m \"first commit\"` makes the first one\n";
+    assert!(run.stderr.contains("this repository has no commit yet"), "{}", run.stderr);
+    assert!(run.stderr.contains(hint), "{}", run.stderr);
+    assert!(!repo.home().join("runs").exists(), "no backend ran");
+    assert_eq!(repo.ask_git(["ls-files"]), "", "the user's file is not ralph's to commit");
+    repo.shell("git add -A && git commit -m \"first commit\"").ok();
     repo.build([]).ok();
     assert_eq!(repo.landed(), ["t-aaa1", "t-aaa2"]);
     assert_eq!(repo.read("mine.txt"), "mine\n");
-    assert_eq!(
-        repo.ask_git(["ls-files", "mine.txt"]),
-        "",
-        "the user's file is not ralph's to commit"
-    );
 }
 
 #[test]

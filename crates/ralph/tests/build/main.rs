@@ -12,6 +12,7 @@
 )]
 
 mod amendments;
+mod branch;
 mod chaos;
 mod checkout;
 mod context;
@@ -22,6 +23,7 @@ mod demo;
 mod dirt;
 mod dirty;
 mod endings;
+mod environment;
 mod gate_outputs;
 mod gates;
 mod git;

@@ -243,7 +243,7 @@ fn a_context_agent_writes_its_prompt_and_nothing_else() {
     repo.index_is(NEW_MD, NEW_JSON);
     assert_eq!(repo.read("src/main.c"), "int main(void) { return 0; }\n");
     says(&run, "prepare may change nothing, and changed src/main.c");
-    says(&run, "prepare may not write it; it was put back");
+    says(&run, ".ralph/knowledge-index.md: prepare may not write it; its changes are left out");
     has(&repo.prompt(1), &["PREPARED WITH CARE"]);
     assert_eq!(repo.events("tree_restored")[0]["metadata"]["paths"], json!(["src/main.c"]));
 }

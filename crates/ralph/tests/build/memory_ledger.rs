@@ -1,15 +1,15 @@
-//! What no agent may write: it is put back as it was, told, and their version is kept. And the notes
-//! of the operator, which every agent gets once.
+//! What no agent may write: it is left out or put back, and told. And the notes of the operator, which
+//! every agent gets once.
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::memory::{
     JSON, MARKDOWN, NEW_JSON, NEW_MD, OLD_JSON, OLD_MD, has, prepares, puts_nothing_away, write,
 };
 use crate::plans::{Format, task, value};
-use crate::repo::{BROKEN, GOOD, Repo, repo, rule, says};
+use crate::repo::{BROKEN, GOOD, Repo, repo, rule, says, touch};
 
 const LOG_MD: &str = ".ralph/progress-log.md";
 const LOG_JSON: &str = ".ralph/progress-log.json";
@@ -22,17 +22,22 @@ fn one_done() -> Repo {
     repo
 }
 
+const LAST: &str = ".ralph/handoffs/handoff-001.json";
+
+/// Steps that write over these files.
+fn writes_over<'f>(files: impl IntoIterator<Item = &'f str>) -> String {
+    files.into_iter().map(|file| write(file, "MINE\n") + ", ").collect()
+}
+
 #[test]
-fn what_a_backend_writes_into_the_ledger_is_put_back_told_and_kept_beside() {
+fn what_a_backend_writes_into_the_ledger_of_its_lane_is_left_out_and_told() {
     let repo = one_done();
-    let last = ".ralph/handoffs/handoff-001.json";
-    let files = [MARKDOWN, JSON, LOG_JSON, LOG_MD, last];
+    let files = [MARKDOWN, JSON, LOG_JSON, LOG_MD, LAST];
     let before: Vec<Vec<u8>> = files.iter().map(|file| repo.read_bytes(file)).collect();
     for outcome in [BROKEN, GOOD] {
-        let edits: Vec<String> = files.iter().map(|file| write(file, "MINE\n")).collect();
-        repo.script(&rule("", &format!("{}, {outcome}", edits.join(", "))));
+        repo.script(&rule("", &format!("{}{outcome}", writes_over(files))));
         let run = repo.build(["--once"]);
-        says(&run, "the backend may not write it; it was put back");
+        says(&run, "the backend may not write it; its changes are left out");
         for (file, before) in files.iter().zip(&before).take(3 - usize::from(outcome == GOOD)) {
             assert!(repo.read_bytes(file) == *before, "{file} is not as it was");
         }
@@ -43,10 +48,76 @@ fn what_a_backend_writes_into_the_ledger_is_put_back_told_and_kept_beside() {
     assert_eq!(repo.events("ledger_restored").len(), 2);
     let message = repo.events("ledger_restored")[0]["message"].as_str().unwrap().to_owned();
     has(&message, &files);
+    assert_eq!(repo.status(), "");
+}
+
+#[test]
+fn what_is_written_into_the_users_ledger_while_a_backend_runs_is_put_back_told_and_kept_beside() {
+    let repo = one_done();
+    let files = [MARKDOWN, JSON, LOG_JSON, LOG_MD, LAST];
+    let before: Vec<Vec<u8>> = files.iter().map(|file| repo.read_bytes(file)).collect();
+    let places: Vec<String> =
+        files.iter().map(|file| repo.path(file).display().to_string()).collect();
+    let edits = writes_over(places.iter().map(String::as_str));
+    repo.script(&rule("", &format!("{edits}{BROKEN}")));
+    let run = repo.build(["--once"]).fails(3);
+    says(&run, "the backend may not write it; it was put back");
+    for (file, before) in files.iter().zip(&before) {
+        assert!(repo.read_bytes(file) == *before, "{file} is not as it was");
+    }
+    let told: Vec<String> = repo.events("ledger_restored").iter().map(Value::to_string).collect();
+    has(&told.join("\n"), &files);
     for kept in ["knowledge-index.md", "progress-log.json", "handoff-001.json"] {
         assert_eq!(repo.read(format!(".ralph/context/{kept}.of-iteration-2")), "MINE\n");
     }
     assert_eq!(repo.status(), "");
+}
+
+#[test]
+fn what_was_written_into_the_users_ledger_before_ralph_was_killed_is_put_back_too() {
+    let repo = one_done();
+    let files = [MARKDOWN, JSON, LOG_JSON, LOG_MD];
+    let before: Vec<Vec<u8>> = files.iter().map(|file| repo.read_bytes(file)).collect();
+    let places: Vec<String> =
+        files.iter().map(|file| repo.path(file).display().to_string()).collect();
+    let edits = writes_over(places.iter().map(String::as_str));
+    repo.script(&rule("", &format!("{edits}{}, {{ hang = true }}", touch("running"))));
+    let run = repo.spawn(["build"]);
+    repo.until_home_has("running");
+    run.kill();
+    assert_eq!(repo.read(MARKDOWN), "MINE\n", "nobody has looked after it yet");
+
+    repo.script(&rule("", r#"{ run = "cp -r .ralph \"$HOME/found\"" }"#));
+    let run = repo.build(["--once"]);
+    says(&run, "the backend may not write it; it was put back");
+    for (file, before) in files.iter().zip(&before) {
+        let found = repo.home().join("found").join(file.trim_start_matches(".ralph/"));
+        assert!(fs::read(found).unwrap() == *before, "{file} is not as it was");
+        assert!(repo.read_bytes(file) == *before, "{file} is not as it was");
+    }
+    for kept in ["knowledge-index.md", "progress-log.json"] {
+        assert_eq!(repo.read(format!(".ralph/context/{kept}.of-iteration-2")), "MINE\n");
+    }
+}
+
+#[test]
+fn nothing_stays_of_what_a_backend_wrote_into_its_lane_before_ralph_was_killed() {
+    let repo = one_done();
+    let files = [MARKDOWN, JSON, LOG_JSON, LAST];
+    let made_up = ".ralph/handoffs/handoff-002.json";
+    let edits = writes_over(files.into_iter().chain([made_up]));
+    repo.script(&rule("", &format!("{edits}{}, {{ hang = true }}", touch("running"))));
+    let run = repo.spawn(["build"]);
+    repo.until_home_has("running");
+    run.kill();
+    repo.script(&rule("", &format!(r#"{{ run = "cp -r .ralph \"$HOME/found\"" }}, {GOOD}"#)));
+    repo.build(["--once"]).ok();
+    for file in files {
+        let found = repo.home().join("found").join(file.trim_start_matches(".ralph/"));
+        assert!(!fs::read_to_string(found).unwrap().contains("MINE"), "{file}");
+        assert!(!repo.read(file).contains("MINE"), "{file}");
+    }
+    assert!(!repo.home().join("found/handoffs/handoff-002.json").exists());
 }
 
 #[test]
@@ -85,36 +156,6 @@ fn a_ledger_that_was_deleted_or_became_folders_is_put_back() {
         assert!(repo.exists(".ralph/handoffs/handoff-001.json"), "{steps}");
         assert_eq!(repo.landed(), ["t-aaa1", "t-aaa2"], "{steps}");
         assert_eq!(repo.status(), "", "{steps}");
-    }
-}
-
-#[test]
-fn what_a_backend_wrote_into_the_ledger_is_put_back_after_ralph_was_killed_too() {
-    let repo = one_done();
-    let files = [MARKDOWN, JSON, LOG_JSON, LOG_MD, ".ralph/handoffs/handoff-001.json"];
-    let before: Vec<Vec<u8>> = files.iter().map(|file| repo.read_bytes(file)).collect();
-    let made_up = ".ralph/handoffs/handoff-002.json";
-    let edits: Vec<String> =
-        files.iter().chain([&made_up]).map(|file| write(file, "MINE\n")).collect();
-    let running = r#"{ run = "touch \"$HOME/running\"" }, { hang = true }"#;
-    repo.script(&rule("", &format!("{}, {running}", edits.join(", "))));
-    let run = repo.spawn(["build"]);
-    crate::repo::until(|| repo.home().join("running").exists());
-    run.kill();
-    assert_eq!(repo.read(MARKDOWN), "MINE\n", "nobody has looked after it yet");
-
-    repo.script(&rule("", r#"{ run = "cp -r .ralph \"$HOME/found\"" }"#));
-    let run = repo.build(["--once"]);
-    says(&run, "the interrupted backend may not write it; it was put back");
-    for (file, before) in files.iter().zip(&before) {
-        let found = repo.home().join("found").join(file.trim_start_matches(".ralph/"));
-        assert!(fs::read(found).unwrap() == *before, "{file} is not as it was");
-    }
-    let message = repo.events("ledger_restored")[0]["message"].as_str().unwrap().to_owned();
-    has(&message, &files);
-    has(&message, &[made_up]);
-    for kept in ["knowledge-index.md", "progress-log.json", "handoff-002.json"] {
-        assert_eq!(repo.read(format!(".ralph/context/{kept}.of-backend")), "MINE\n");
     }
 }
 

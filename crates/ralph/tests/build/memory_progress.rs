@@ -92,7 +92,7 @@ fn what_did_not_land_is_not_logged_and_the_table_says_how_the_tasks_stand() {
 }
 
 #[test]
-fn a_landing_that_a_hook_refused_is_logged_as_rolled_back() {
+fn a_landing_that_a_hook_refused_is_not_logged() {
     let repo = repo(&[task("t-aaa1")]);
     let hook = repo.git_dir().join("hooks/pre-commit");
     repo.shell(&format!(
@@ -102,16 +102,36 @@ fn a_landing_that_a_hook_refused_is_logged_as_rolled_back() {
     ))
     .ok();
     repo.build(["--once"]).fails(3);
-    let first = entries(&repo);
-    assert_eq!(first.len(), 1, "{first:?}");
-    has(first[0]["summary"].as_str().unwrap(), &["rolled back", "not like this"]);
-    assert_eq!(first[0]["fully_complete"], false);
+    assert!(!repo.exists(JSON) && !repo.exists(MARKDOWN));
     repo.shell("touch \"$HOME/fine\"").ok();
     repo.build([]).ok();
     let all = entries(&repo);
-    assert_eq!(all.len(), 2);
-    assert_eq!(all[1]["fully_complete"], true, "{all:?}");
+    assert_eq!((all.len(), &all[0]["fully_complete"]), (1, &json!(true)), "{all:?}");
     assert_eq!(value(&repo.read(JSON))["plan_summary"]["completed"], 1);
+}
+
+#[test]
+fn a_landing_whose_commit_was_refused_is_logged_as_rolled_back() {
+    let repo = repo(&[task("t-aaa1")]);
+    let signer = repo.home().join("signer");
+    repo.write(
+        &signer,
+        "#!/bin/sh\nif [ ! -e \"$HOME/fine\" ]; then touch \"$HOME/fine\"; echo no key >&2; exit 1; fi\n\
+         echo '[GNUPG:] SIG_CREATED ' >&2\necho signature\n",
+    );
+    repo.mode(&signer, 0o755);
+    repo.git(["config", "commit.gpgsign", "true"]).ok();
+    repo.git(["config", "gpg.program", signer.to_str().unwrap()]).ok();
+    let run = repo.build(["--once"]).fails(3);
+    assert!(repo.exists(JSON), "{}", crate::repo::said(&run));
+    let first = entries(&repo);
+    assert_eq!(first.len(), 1, "{first:?}");
+    has(first[0]["summary"].as_str().unwrap(), &["rolled back", "no key"]);
+    assert_eq!(first[0]["fully_complete"], false);
+    repo.build([]).ok();
+    let all = entries(&repo);
+    assert_eq!(all.len(), 2, "{all:#?}");
+    assert_eq!(all[1]["fully_complete"], true, "{all:?}");
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn an_index_that_is_no_text_is_put_back() {
 }
 
 #[test]
-fn an_index_that_became_a_folder_is_put_back_whether_git_knows_it_or_not() {
+fn an_index_that_became_a_folder_is_as_before_whether_git_knows_it_or_not() {
     for known in [true, false] {
         let repo = tasks("");
         if !known {
@@ -121,11 +121,9 @@ fn an_index_that_became_a_folder_is_put_back_whether_git_knows_it_or_not() {
         repo.script(&(role(INDEXER, "", &folder) + &rule("", GOOD)));
         let run = repo.build(["--once"]).ok();
         repo.index_is(OLD_MD, OLD_JSON);
-        says(&run, "knowledge-index.md");
+        says(&run, "the knowledge index is as before");
+        says(&run, "knowledge-index.md: it is a directory");
         assert_eq!(repo.landed(), ["T-001"], "known: {known}");
-        if !known {
-            has(&repo.read(".ralph/context/in-place-of-the-index/deep/x"), &["theirs"]);
-        }
     }
 }
 
@@ -158,7 +156,7 @@ fn an_indexer_that_changes_code_or_the_plan_has_that_undone_and_its_index_kept()
     assert!(repo.plan().contains("T-002") && !repo.plan().contains("T-999"), "{plan}");
     repo.index_is(NEW_MD, NEW_JSON);
     says(&run, "index may change nothing, and changed");
-    says(&run, "plan.json: changed during index; it was put back");
+    says(&run, "plan.json: index may not write it; its changes are left out");
     let restored = repo.events("tree_restored");
     assert_eq!(restored[0]["metadata"]["paths"], json!(["src/main.c", "src/new.c"]));
     assert_eq!(repo.events("ledger_restored").len(), 1);
@@ -181,7 +179,7 @@ fn after_updates_that_were_undone_the_indexer_is_asked_less_often() {
 }
 
 #[test]
-fn killed_while_the_indexer_runs_the_next_start_restores_tree_and_index() {
+fn nothing_stays_of_an_indexer_that_ran_when_ralph_was_killed() {
     let repo = tasks("");
     let steps = format!(
         r#"{}, {}, {}, {{ run = "touch \"$HOME/running\"" }}, {{ hang = true }}"#,
@@ -193,10 +191,10 @@ fn killed_while_the_indexer_runs_the_next_start_restores_tree_and_index() {
     let run = repo.spawn(["build"]);
     until(|| repo.home().join("running").exists());
     run.kill();
-    assert_eq!(repo.read(MARKDOWN), "gone");
+    repo.index_is(OLD_MD, OLD_JSON);
     repo.script(&(role(INDEXER, "", &index_of(NEW_MD, NEW_JSON)) + &rule("", GOOD)));
     let run = repo.build(["--once"]).ok();
-    says(&run, "index was interrupted; the tree is as before");
+    says(&run, "index was interrupted; it changed nothing");
     assert_eq!(repo.read("src/main.c"), "int main(void) { return 0; }\n");
     repo.index_is(NEW_MD, NEW_JSON);
     let prompts = repo.asked("index");
@@ -205,7 +203,7 @@ fn killed_while_the_indexer_runs_the_next_start_restores_tree_and_index() {
 }
 
 #[test]
-fn killed_while_the_indexer_runs_and_never_asked_again_the_index_is_still_restored() {
+fn killed_while_the_indexer_runs_and_never_asked_again_the_index_is_as_before() {
     let repo = tasks("");
     let steps = format!(
         r#"{}, {{ run = "touch \"$HOME/running\"" }}, {{ hang = true }}"#,

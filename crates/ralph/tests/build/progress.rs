@@ -215,7 +215,7 @@ fn a_tick_by_hand_is_a_claim_for_the_task_at_hand_and_is_told() {
     repo.script(&rule("", &ticks("Do one", WORK)));
     let run = repo.build(["--once"]).ok();
     assert!(repo.is_done("one"), "{}", repo.plan());
-    says(&run, "was marked done");
+    says(&run, "progress.md: the backend may not write it; its changes are left out");
     let journal = repo.journal();
     let end = journal.iter().find(|r| r["record"] == "backend_ended").unwrap();
     assert_eq!(end["claim"]["kind"], "done");
@@ -232,11 +232,11 @@ fn a_tick_by_hand_proves_nothing() {
 }
 
 #[test]
-fn a_tick_by_hand_of_another_task_is_undone_and_is_no_claim() {
+fn a_tick_by_hand_of_another_task_is_left_out_and_is_no_claim() {
     let repo = two();
     repo.script(&rule("", &ticks("Do two", WORK)));
     let run = repo.build(["--once"]).fails(3);
-    says(&run, "was marked done");
+    says(&run, "progress.md: the backend may not write it; its changes are left out");
     says(&run, "no claim that counts");
     assert!(!repo.is_done("one") && !repo.is_done("two"), "{}", repo.plan());
 }
@@ -246,7 +246,6 @@ fn one_attempt_adds_three_tasks_at_most_whichever_way_it_adds_them() {
     let repo = two();
     let bin = env!("CARGO_BIN_EXE_ralph");
     let command = format!(r#"{{ run = "{bin} task add 'By command'" }}"#);
-    let by_hand = r#"{ run = "sed -i 's/^- .[ ]. Do two$/&\\n- [ ] By hand/' progress.md" }"#;
     let add = |name: &str| {
         format!(r#"{{ action = "add", task = {{ name = "{name}", notes = "more" }} }}"#)
     };
@@ -255,23 +254,69 @@ fn one_attempt_adds_three_tasks_at_most_whichever_way_it_adds_them() {
         add("First of the handoff"),
         add("Second of the handoff")
     );
-    repo.script(&rule("", &format!("{WORK}, {command}, {by_hand}, {amend}")));
+    repo.script(&rule("", &format!("{WORK}, {command}, {command}, {amend}")));
     repo.build(["--once"]).ok();
     let plan = repo.plan();
-    for name in ["By command", "By hand", "First of the handoff"] {
-        assert!(plan.contains(&format!("- [ ] {name}\n")), "{name}: {plan}");
-    }
+    assert_eq!(plan.matches("- [ ] By command\n").count(), 2, "{plan}");
+    assert!(plan.contains("- [ ] First of the handoff\n"), "{plan}");
     assert!(!plan.contains("Second of the handoff"), "{plan}");
 }
 
+/// A step that adds this many tasks to a plan by hand.
+fn adds_by_hand(most: u32, plan: &str) -> String {
+    let lines = (1..=most).map(|n| format!("- [ ] More {n}\\\\n"));
+    let lines: String = lines.collect();
+    format!(
+        r#"{{ run = "sed -i 's/^- .[ ]. Do two$/&\\n{}/' {plan}" }}"#,
+        lines.trim_end_matches("\\\\n")
+    )
+}
+
 #[test]
-fn tasks_that_are_written_by_hand_beyond_three_are_left_out_and_told() {
+fn tasks_that_are_written_by_hand_into_the_plan_of_a_lane_are_left_out_and_told() {
     let repo = two();
-    let more = r#"{ run = "for n in 1 2 3 4 5; do echo \"- [ ] More $n\"; done > m; sed -i '/Do two/r m' progress.md; rm m" }"#;
-    repo.script(&rule("", &format!("{more}, {GOOD}")));
+    repo.script(&rule("", &format!("{}, {GOOD}", adds_by_hand(1, "progress.md"))));
     let run = repo.build(["--once"]).ok();
+    says(&run, "progress.md: the backend may not write it; its changes are left out");
+    let plan = repo.plan();
+    assert!(!plan.contains("More 1") && repo.is_done("one"), "{plan}");
+}
+
+#[test]
+fn of_tasks_that_are_written_into_the_users_plan_while_a_backend_runs_three_stay() {
+    let repo = two();
+    let plan = repo.path("progress.md").display().to_string();
+    repo.script(&rule("", &format!("{}, {GOOD}", adds_by_hand(5, &plan))));
+    let run = repo.build(["--once"]).ok();
+    says(&run, "progress.md in your checkout: edited while a backend ran");
     says(&run, "more than 3 tasks and issues were added");
     let plan = repo.plan();
     assert!(plan.contains("More 3") && !plan.contains("More 4"), "{plan}");
     assert!(repo.is_done("one"), "{plan}");
+    assert!(repo.read(".ralph/context/progress.md.of-iteration-1").contains("More 5"));
+    assert_eq!(repo.status(), "");
+}
+
+#[test]
+fn a_status_that_is_written_into_the_users_plan_while_a_backend_runs_is_undone_and_told() {
+    let repo = two();
+    let plan = repo.path("progress.md").display().to_string();
+    let tick = format!(r#"{{ run = "sed -i '/Do two/s/- .[ ]./- [x]/' {plan}" }}"#);
+    repo.script(&rule("", &format!("{tick}, {GOOD}")));
+    let run = repo.build([]).ok();
+    says(&run, "progress.md in your checkout: edited while a backend ran");
+    says(&run, "was marked done");
+    assert_eq!(repo.runs().len(), 2, "the second task is done by work, not by an edit");
+    assert_eq!(repo.status(), "");
+}
+
+#[test]
+fn what_is_written_into_the_plan_of_the_run_in_the_git_directory_is_undone_and_told() {
+    let repo = two();
+    let copies = repo.git_dir().join("ralph/runs/*/ledger/progress.md").display().to_string();
+    let tick = format!(r#"{{ run = "sed -i '/Do two/s/- .[ ]./- [x]/' {copies}" }}"#);
+    repo.script(&rule("", &format!("{tick}, {GOOD}")));
+    let run = repo.build([]).ok();
+    says(&run, "was marked done");
+    assert_eq!(repo.runs().len(), 2, "the second task is done by work, not by an edit");
 }

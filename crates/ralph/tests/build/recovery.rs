@@ -7,7 +7,7 @@ use std::process::{Child, Command};
 use crate::dirt;
 use crate::plans::{Format, task};
 use crate::processes::{left, none_is_left, supervisor_of};
-use crate::repo::{BROKEN, GOOD, Repo, repo, repo_with, rule, said, says, until};
+use crate::repo::{BROKEN, GOOD, Repo, repo, repo_with, rule, said, says, touch, until};
 
 /// A gate that waits in the middle when `$HOME/slow` is there, after it has made `$HOME/gate`.
 const SLOW: &str = r#"if [ -e "$HOME/slow" ]; then touch "$HOME/gate"; exec sleep 600; fi"#;
@@ -140,10 +140,22 @@ fn no_work_is_paid_for_twice_wherever_a_look_at_the_base_is_killed_beside_dirt()
     });
 }
 
-/// A backend does this to the plan of two tasks, and ralph is killed before it ends.
+/// A backend does this to the plan of two tasks, and ralph is killed before it ends. The next start tells
+/// this, and both tasks are done.
 #[track_caller]
 fn killed_after(format: Format, deed: &str, told: &str) -> Repo {
+    let repo = after_a_kill(format, deed);
+    let restored = repo.events("ledger_restored");
+    assert_eq!(restored.len(), 1, "{restored:?}");
+    assert!(restored[0]["message"].as_str().unwrap().contains(told), "{restored:?}");
+    repo
+}
+
+/// The same, whatever it tells.
+#[track_caller]
+fn after_a_kill(format: Format, deed: &str) -> Repo {
     let repo = repo_with(format, &[task("t-one1"), task("t-two2")]);
+    fs::write(repo.home().join("project"), repo.root().to_str().unwrap()).unwrap();
     let mark = r#"touch \"$HOME/there\""#;
     let hang = format!(r#"{{ run = "{deed}; {mark}" }}, {{ hang = true }}"#);
     repo.script(&rule("", &hang));
@@ -153,27 +165,50 @@ fn killed_after(format: Format, deed: &str, told: &str) -> Repo {
     none_is_left(repo.home());
     repo.script(&rule("", GOOD));
     let run = repo.build([]).ok();
-    says(&run, told);
     assert_eq!(repo.runs().len(), 3, "both tasks were still to be done:\n{}", said(&run));
     assert!(repo.is_done("t-one1") && repo.is_done("t-two2"), "{}", repo.plan());
-    assert_eq!(repo.events("ledger_restored").len(), 1);
+    assert_eq!(repo.status(), "");
     repo
 }
 
+/// The user's plan by its absolute path, for a command of a backend.
+const USERS: &str = "$(cat \\\"$HOME/project\\\")";
+
 #[test]
-fn what_a_backend_wrote_into_the_plan_before_a_crash_is_undone_at_the_next_start() {
-    let tick = "sed -i 's/- .[ ]./- [x]/' progress.md";
-    let repo = killed_after(Format::Progress, tick, "was marked done");
-    let kept = repo.read(".ralph/context/plan-of-backend-1");
+fn what_was_written_into_the_users_plan_before_a_crash_is_undone_at_the_next_start() {
+    let tick = format!("sed -i 's/- .[ ]./- [x]/' {USERS}/progress.md");
+    let repo = killed_after(Format::Progress, &tick, "was marked done");
+    let kept = repo.read(".ralph/context/progress.md.of-iteration-1");
     assert_eq!(kept.matches("- [x] ").count(), 2, "{kept}");
-    killed_after(Format::Jsonl, ": > ralph/plan.jsonl", "was taken out");
+    killed_after(Format::Jsonl, &format!(": > {USERS}/ralph/plan.jsonl"), "was taken out");
 }
 
 #[test]
-fn a_plan_that_was_damaged_or_removed_before_a_crash_is_put_back_at_the_next_start() {
-    killed_after(Format::Jsonl, "echo { >> ralph/plan.jsonl", "damaged or removed");
-    killed_after(Format::Deluxe, "rm plan.json", "damaged or removed");
-    killed_after(Format::Implementation, "echo x > implementation.json", "damaged or removed");
+fn a_plan_of_the_users_that_was_damaged_or_removed_before_a_crash_is_put_back_at_the_next_start() {
+    for (format, deed) in [
+        (Format::Jsonl, format!("echo {{ >> {USERS}/ralph/plan.jsonl")),
+        (Format::Deluxe, format!("rm {USERS}/plan.json")),
+        (Format::Progress, format!("rm {USERS}/progress.md; mkdir {USERS}/progress.md")),
+    ] {
+        killed_after(format, &deed, "damaged while a backend ran; it was put back");
+    }
+}
+
+#[test]
+fn what_was_written_into_the_plan_of_the_run_before_a_crash_is_undone_at_the_next_start() {
+    let copies = format!("{USERS}/.git/ralph/runs/*/ledger");
+    let tick = format!("sed -i 's/- .[ ]./- [x]/' {copies}/progress.md");
+    killed_after(Format::Progress, &tick, "was marked done");
+    let remove = format!("rm {copies}/ralph/plan.jsonl");
+    killed_after(Format::Jsonl, &remove, "damaged or removed");
+}
+
+#[test]
+fn nothing_stays_of_what_a_backend_wrote_into_the_plan_of_its_lane_before_a_crash() {
+    let tick = "sed -i 's/- .[ ]./- [x]/' progress.md";
+    let repo = after_a_kill(Format::Progress, tick);
+    assert!(repo.events("ledger_restored").is_empty());
+    after_a_kill(Format::Jsonl, "echo { >> ralph/plan.jsonl");
 }
 
 #[test]
@@ -182,10 +217,9 @@ fn gates_that_a_backend_wrote_before_a_crash_judge_nothing() {
     let easy =
         "backend = \\\"sim\\\"\\n[[gates]]\\nname = \\\"test\\\"\\ncommand = \\\"true\\\"\\n";
     let write = format!(r#"{{ write = "ralph.toml", text = "{easy}" }}"#);
-    let hang = r#"{ write = "src/x.c", text = "x\n" }, { hang = true }"#;
-    repo.script(&rule("", &format!("{write}, {hang}")));
+    repo.script(&rule("", &format!("{write}, {}, {{ hang = true }}", touch("running"))));
     let run = repo.spawn(["build"]);
-    until(|| repo.lane("src/x.c").exists());
+    repo.until_home_has("running");
     assert_eq!(run.kill().code, 137);
     repo.script(&rule("", BROKEN));
     let run = repo.build(["--once"]).fails(3);
@@ -196,10 +230,11 @@ fn gates_that_a_backend_wrote_before_a_crash_judge_nothing() {
 #[test]
 fn an_attempt_that_is_forgotten_is_over_in_every_view() {
     let repo = repo(&[task("t-aaa1")]);
-    let steps = r#"{ run = ": > ralph/plan.jsonl" }, { write = "src/x.c", text = "x\n" }"#;
-    repo.script(&rule("", &format!("{steps}, {{ hang = true }}")));
+    let wipe = format!(r#"{{ run = ": > {}" }}"#, repo.path("ralph/plan.jsonl").display());
+    let work = r#"{ write = "src/x.c", text = "x\n" }"#;
+    repo.script(&rule("", &format!("{wipe}, {work}, {}, {{ hang = true }}", touch("running"))));
     let run = repo.spawn(["build"]);
-    until(|| repo.lane("src/x.c").exists());
+    repo.until_home_has("running");
     assert_eq!(run.kill().code, 137);
     assert_eq!(repo.state()["status"], "running");
     let run = repo.run(["recover", "--forget"]).ok();

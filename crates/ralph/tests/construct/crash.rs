@@ -146,21 +146,3 @@ fn killed_at_every_point() {
         }
     });
 }
-
-#[test]
-fn worktrees_of_a_construct_that_was_killed_are_taken_away_by_the_next_start() {
-    let lab = crate::lab::planned(&[crate::lab::done("t-aaa1"), crate::lab::done("t-aaa2")]);
-    lab.set("verify_workspace = \"worktree\"");
-    let waits = r#"{ run = "pwd >> $HOME/places; sleep 60" }"#;
-    lab.agents(&verifier("", waits));
-    let run = lab.spawn(["construct", SPEC]);
-    let places = || std::fs::read_to_string(lab.home().join("places")).unwrap_or_default();
-    crate::repo::until(|| places().lines().count() == 2);
-    assert_eq!(run.kill().code, 137);
-    assert!(places().lines().all(|place| Path::new(place).exists()), "{}", places());
-    lab.agents("");
-    lab.construct([]).ok();
-    assert!(places().lines().all(|place| !Path::new(place).exists()), "{}", places());
-    assert_eq!(lab.ask_git(["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
-    assert_eq!(lab.accepted().len(), 2);
-}

@@ -170,7 +170,7 @@ fn whoever_breaks_work_down_may_change_nothing() {
     lab.agents(&(hanging() + &decomposer("", &format!("{scribble}, {}", answers(&parts)))));
     let run = lab.construct([]).ok();
     says(&run, "decompose may change nothing, and changed src/main.c");
-    says(&run, "ralph/plan.jsonl: changed during decompose; it was put back");
+    says(&run, "ralph/plan.jsonl: decompose may not write it; its changes are left out");
     assert_eq!(lab.read("src/main.c"), "int main(void) { return 0; }\n");
     let live: Vec<Value> = lab.of_type("task");
     assert!(live.is_empty() && lab.is_satisfied());

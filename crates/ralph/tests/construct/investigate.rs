@@ -147,7 +147,7 @@ fn an_investigator_that_edits_files_or_the_plan_is_undone_and_told() {
     let answer = answers(&json!({ "outcome": "out_of_scope", "reason": "no" }));
     lab.agents(&investigator("", &format!("{edit}, {answer}")));
     let run = lab.construct([]).ok();
-    says(&run, "ralph/plan.jsonl: changed during investigate; it was put back");
+    says(&run, "ralph/plan.jsonl: investigate may not write it; its changes are left out");
     says(&run, "changed src/main.c");
     assert_eq!(lab.read("src/main.c"), "int main(void) { return 0; }\n");
     assert_eq!(lab.accepted(), ["Do t-aaa1"]);

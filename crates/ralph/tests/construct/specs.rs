@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::lab::{Lab, answers, lab, new, planner, plans};
-use crate::repo::{says, until};
+use crate::repo::says;
 
 #[test]
 fn a_spec_that_is_not_there_is_named_with_what_may_be_meant() {
@@ -116,7 +116,7 @@ fn a_planner_that_edits_the_plan_and_the_code_is_undone_and_told() {
     let plan = json!({ "tasks": [new("one", "Write one")] });
     lab.agents(&planner("", &format!("{edit}, {}", answers(&plan))));
     let run = lab.construct([]).ok();
-    says(&run, "ralph/plan.jsonl: changed during plan; it was put back");
+    says(&run, "ralph/plan.jsonl: plan may not write it; its changes are left out");
     says(&run, "plan may change nothing, and changed src/main.c");
     assert_eq!(lab.accepted(), ["Write one"], "it was built and verified");
     assert_eq!(lab.read("src/main.c"), "int main(void) { return 0; }\n");
@@ -125,10 +125,12 @@ fn a_planner_that_edits_the_plan_and_the_code_is_undone_and_told() {
 #[test]
 fn a_second_construct_in_the_same_worktree_is_refused() {
     let lab = lab();
-    let wait = r#"{ say = "I think." }, { sleep = "600s" }"#;
-    lab.agents(&planner("", wait));
+    let running = lab.home().join("running").display().to_string();
+    // The sim obeys when it may only look; this step of it does not.
+    let wait = format!(r#"{{ half = "{running}", text = "xx" }}, {{ sleep = "600s" }}"#);
+    lab.agents(&planner("", &wait));
     let run = lab.spawn(["construct", "work.md"]);
-    until(|| lab.path("ralph/plan.jsonl").exists());
+    lab.until_home_has("running");
     let second = lab.construct([]).fails(1);
     says(&second, "already running");
     says(&second, "`ralph stop`");

@@ -61,57 +61,6 @@ fn verifiers_that_write_are_undone_and_all_are_asked_again_one_at_a_time() {
     lab.run(["salvage", "list"]).ok();
 }
 
-#[test]
-fn with_worktrees_verifiers_cannot_disturb_each_other_and_nothing_is_left_of_them() {
-    let lab = planned(&[task("t-aaa1"), task("t-aaa2"), task("t-aaa3")]);
-    lab.set(
-        "verify_workspace = \"worktree\"\n[worktree]\nsetup = \"echo ready > ready.txt\"\nlink = [\"ignored\"]\n",
-    );
-    lab.config(&format!(
-        "backend = \"sim\"\nverify_workspace = \"worktree\"\n{}\n[worktree]\nsetup = \"echo ready > ready.txt\"\nlink = [\"ignored\"]\n",
-        crate::repo::GATE
-    ));
-    lab.write("ignored/tool", "a tool of the user's\n");
-    // Each scribbles over the work of all others and looks at its own.
-    let look = r#"{ run = "test -f ready.txt && test -f ignored/tool && test -f work/{task}.txt && pwd >> $HOME/places; rm -rf work src" }"#;
-    lab.agents(&verifier("", &format!("{look}, {ACCEPT}")));
-    let run = lab.construct([]).ok();
-    assert!(!run.stdout.contains("asked again"), "{}", run.stdout);
-    let places = std::fs::read_to_string(lab.home().join("places")).unwrap();
-    let mut places: Vec<&str> = places.lines().collect();
-    places.sort_unstable();
-    places.dedup();
-    assert_eq!(places.len(), 3, "each has a place of its own: {places:?}");
-    assert!(places.iter().all(|place| !std::path::Path::new(place).exists()), "{places:?}");
-    assert_eq!(lab.ask_git(["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
-    assert!(lab.exists("work/t-aaa1.txt") && lab.exists("ignored/tool"));
-    assert_eq!(lab.accepted().len(), 3);
-}
-
-#[test]
-fn a_worktree_shows_what_is_not_committed_too() {
-    let lab = planned(&[done("t-aaa1")]);
-    lab.set("verify_workspace = \"worktree\"");
-    lab.write("src/new.c", "not committed\n");
-    let look = r#"{ run = "cat src/new.c > $HOME/seen" }"#;
-    lab.agents(&verifier("", &format!("{look}, {ACCEPT}")));
-    lab.construct([]).ok();
-    let seen = std::fs::read_to_string(lab.home().join("seen")).unwrap();
-    assert_eq!(seen, "not committed\n");
-    assert_eq!(lab.status(), "?? src/new.c");
-}
-
-#[test]
-fn a_worktree_that_cannot_be_set_up_is_told_and_the_tree_is_shared() {
-    let lab = planned(&[done("t-aaa1")]);
-    lab.config(
-        "backend = \"sim\"\nverify_workspace = \"worktree\"\n[worktree]\nsetup = \"false\"\n",
-    );
-    let run = lab.construct([]).ok();
-    says(&run, "the command of `[worktree] setup` failed");
-    assert!(lab.is_satisfied());
-}
-
 /// A step that counts the starts of verifiers.
 const COUNT: &str = r#"{ run = "echo {task} >> \"$HOME/runs\"" }"#;
 

@@ -52,7 +52,8 @@ Created:  ralph/specs/first.md
           .gitignore
           ralph.toml
 Note:     no gates were found: ralph.toml shows how to write one
-Next:     say what you want in ralph/specs/first.md, then `ralph construct`
+Next:     `git add .gitignore ralph.toml ralph/specs/first.md && git commit -m \"ralph: set up\" -- .gitignore ralph.toml ralph/specs/first.md`
+          say what you want in ralph/specs/first.md, then `ralph construct`
 ",
     );
     p.run(["task", "add", "first"]).ok();

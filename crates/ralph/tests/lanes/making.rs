@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use ralph_host::lanes::{LaneError, remove_orphaned_lanes};
+use ralph_host::lanes::{LaneError, LaneState, remove_orphaned_lanes};
 
 use crate::stage::{Stage, git, holder, names, read, try_git, write};
 
@@ -215,7 +215,8 @@ fn lanes_are_listed_with_their_size_and_pruned_unless_in_use() {
     drop(second);
     let lanes = pool.list().unwrap();
     assert_eq!(lanes.iter().map(|l| l.number).collect::<Vec<_>>(), [1, 2]);
-    assert!(lanes[0].used_by.is_some() && lanes[1].used_by.is_none());
+    assert!(matches!(lanes[0].state, LaneState::InUse(_)), "{lanes:?}");
+    assert_eq!((&lanes[1].state, &lanes[1].commit), (&LaneState::Free, &Some(stage.head())));
     assert!(lanes[1].bytes >= 100_000, "{lanes:?}");
     let pruned = pool.prune(&holder()).unwrap();
     assert_eq!((pruned.removed.len(), pruned.kept.len()), (1, 1));
@@ -224,6 +225,20 @@ fn lanes_are_listed_with_their_size_and_pruned_unless_in_use() {
     let mut again = pool.take_number(2, &holder()).unwrap().unwrap();
     again.put_on(&stage.head()).unwrap();
     assert_eq!(read(&again.top().join("a")), "a\n");
+}
+
+#[test]
+fn a_lane_that_is_not_whole_is_listed_as_damaged_and_pruned() {
+    let stage = Stage::new();
+    let pool = stage.pool().unwrap();
+    let _first = pool.take(&holder()).unwrap();
+    let second = pool.take(&holder()).unwrap().top().to_owned();
+    fs::remove_dir_all(&second).unwrap();
+    assert_eq!(pool.list().unwrap()[1].state, LaneState::Damaged("its folder is gone"));
+    fs::write(&second, "").unwrap();
+    assert_eq!(pool.list().unwrap()[1].state, LaneState::Damaged("its folder was replaced"));
+    assert_eq!(pool.prune(&holder()).unwrap().removed.len(), 1);
+    assert_eq!(pool.list().unwrap().len(), 1);
 }
 
 #[test]

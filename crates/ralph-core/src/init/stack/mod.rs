@@ -13,15 +13,15 @@
 mod go;
 mod just;
 mod make;
-mod node;
-mod python;
+pub(super) mod node;
+pub(super) mod python;
 mod rust;
 
 use serde::Serialize;
 
 use super::draft::Gate;
 use super::manifest::Look;
-use super::tree::Tree;
+use super::tree::folders_below;
 use crate::config::GateKind;
 use crate::text::shell_word;
 
@@ -91,12 +91,7 @@ const LANGUAGES: [(&str, &str, Detect); 4] = [
 
 /// Every stack of the project with its gates, names unique.
 pub(super) fn detect(look: &mut Look<'_>) -> Vec<Found> {
-    let folders: Vec<&str> = {
-        let tree = look.tree;
-        let below =
-            |name: &&str| tree.has_folder(name) && Tree::looks_into(name) && !name.starts_with('.');
-        tree.names("").filter(below).collect()
-    };
+    let folders = folders_below(look.tree);
     let mut names = Names::default();
     let mut found = Vec::new();
     for (stack, word, detect) in LANGUAGES {
@@ -194,7 +189,7 @@ fn has_words(line: &str, words: &str) -> bool {
 }
 
 /// The command, run in `folder`.
-fn inside(folder: &str, command: &str) -> String {
+pub(super) fn inside(folder: &str, command: &str) -> String {
     if folder.is_empty() {
         command.to_owned()
     } else {

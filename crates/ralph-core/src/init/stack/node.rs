@@ -15,7 +15,7 @@ const ROLES: [(&str, &[&str]); 4] = [
 ];
 
 /// Lock files and the package manager that writes them.
-const LOCKS: [(&str, &str); 6] = [
+pub(in crate::init) const LOCKS: [(&str, &str); 6] = [
     ("pnpm-lock.yaml", "pnpm"),
     ("yarn.lock", "yarn"),
     ("bun.lock", "bun"),
@@ -60,7 +60,7 @@ pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
 }
 
 /// The package manager: as declared, else by lock file here, else by lock file at the root, else npm.
-fn manager(tree: &Tree, folder: &str, package: &Value) -> &'static str {
+pub(in crate::init) fn manager(tree: &Tree, folder: &str, package: &Value) -> &'static str {
     let declared = package.get("packageManager").and_then(Value::as_str).unwrap_or_default();
     let declared = declared.split('@').next().unwrap_or_default();
     if let Some(known) = ["npm", "pnpm", "yarn", "bun"].into_iter().find(|m| *m == declared) {

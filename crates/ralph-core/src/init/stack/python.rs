@@ -1,11 +1,12 @@
-//! Python: pytest, ruff and mypy where the project has tests or configuration for them.
+//! Python: pytest, ruff and mypy where the project has tests or configuration for them, each run in the
+//! environment that the setup of a lane makes.
 
 use super::{Offer, Offers};
 use crate::init::manifest::{Look, ini_section, table};
-use crate::init::tree::join;
+use crate::init::tree::{Tree, join};
 
 /// Files that say "this is a Python project".
-const MANIFESTS: [&str; 9] = [
+pub(in crate::init) const MANIFESTS: [&str; 9] = [
     "pyproject.toml",
     "setup.py",
     "setup.cfg",
@@ -17,20 +18,91 @@ const MANIFESTS: [&str; 9] = [
     "poetry.lock",
 ];
 
-/// Lock files and how their tool runs a command in the project's environment.
-const RUNNERS: [(&str, &str); 4] = [
-    ("uv.lock", "uv run "),
-    ("poetry.lock", "poetry run "),
-    ("pdm.lock", "pdm run "),
-    ("Pipfile.lock", "pipenv run "),
+/// Lock files and the tool that writes them, each with a table in `pyproject.toml` that names it.
+const LOCKS: [(&str, &str, Manager); 4] = [
+    ("uv.lock", "tool.uv", Manager::Uv),
+    ("poetry.lock", "tool.poetry", Manager::Poetry),
+    ("pdm.lock", "tool.pdm", Manager::Pdm),
+    ("Pipfile.lock", "tool.pipenv", Manager::Pipenv),
 ];
+
+/// What keeps the environment of a Python project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::init) enum Manager {
+    Uv,
+    Poetry,
+    Pdm,
+    Pipenv,
+    /// pip, in an environment of `python -m venv`.
+    Venv,
+    /// Nobody: there is nothing to install.
+    None,
+}
+
+impl Manager {
+    /// The manager of the project in `folder`: by lock file, else by the tables of `pyproject.toml`, else
+    /// pip where there is something to install.
+    pub(in crate::init) fn of(look: &mut Look<'_>, folder: &str) -> Self {
+        let tree = look.tree;
+        let locked = LOCKS.iter().find(|(lock, ..)| tree.has_file(&join(folder, lock)));
+        if let Some((_, _, manager)) = locked {
+            return *manager;
+        }
+        let pyproject = look.toml(&join(folder, "pyproject.toml"));
+        let has = |path| pyproject.as_ref().is_some_and(|document| table(document, path).is_some());
+        match LOCKS.iter().find(|(_, named, _)| has(named)) {
+            Some((_, _, manager)) => *manager,
+            None if tree.has_file(&join(folder, "Pipfile")) => Self::Pipenv,
+            None if has("project") || has("build-system") => Self::Venv,
+            None if tree.has_file(&join(folder, "setup.py")) => Self::Venv,
+            None if !requirement_files(tree, folder).is_empty() => Self::Venv,
+            None => Self::None,
+        }
+    }
+
+    /// The lock file, where the manager writes one.
+    pub(in crate::init) fn lock(self) -> Option<&'static str> {
+        LOCKS.iter().find(|(_, _, manager)| *manager == self).map(|(lock, ..)| *lock)
+    }
+
+    /// What a command begins with that runs a tool in the environment.
+    fn prefix(self, tree: &Tree, folder: &str) -> String {
+        match self {
+            Self::Uv => "uv run ".to_owned(),
+            Self::Poetry => "poetry run ".to_owned(),
+            Self::Pdm => "pdm run ".to_owned(),
+            Self::Pipenv => "pipenv run ".to_owned(),
+            Self::Venv => format!("{}/bin/python -m ", venv(tree, folder)),
+            Self::None => String::new(),
+        }
+    }
+}
+
+/// The folder of the virtual environment: the one that is there, else the usual one.
+pub(in crate::init) fn venv(tree: &Tree, folder: &str) -> &'static str {
+    let is_there = |name: &&str| tree.has_folder(&join(folder, name));
+    [".venv", "venv"].into_iter().find(is_there).unwrap_or(".venv")
+}
+
+/// The files for `pip install -r`: what the project needs, and what its tests and tools need.
+pub(in crate::init) fn requirement_files<'t>(tree: &'t Tree, folder: &'t str) -> Vec<&'t str> {
+    let wanted = |name: &&str| {
+        let Some(stem) = name.strip_suffix(".txt") else { return false };
+        let mut words = stem.split(['-', '_', '.']);
+        words.clone().any(|word| word == "requirements")
+            && words.all(|word| {
+                ["requirements", "dev", "develop", "test", "tests", "lint"].contains(&word)
+            })
+    };
+    let is_file = |name: &&str| tree.has_file(&join(folder, name));
+    tree.names(folder).filter(wanted).filter(is_file).collect()
+}
 
 /// What Python's tools offer in `folder`.
 pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
     let evidence = look.tree.first(folder, &MANIFESTS)?;
     let tools = Tools::read(look, folder);
-    let prefix = RUNNERS.iter().find(|(lock, _)| look.tree.has_file(&join(folder, lock)));
-    let prefix = prefix.map_or("", |(_, prefix)| prefix);
+    let prefix = Manager::of(look, folder).prefix(look.tree, folder);
     let mut gates = Vec::new();
     if let Some(command) = tools.mypy {
         gates.push(Offer::test("typecheck", format!("{prefix}{command}")).spelt(["mypy"]));
@@ -38,20 +110,22 @@ pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
     if tools.ruff {
         gates.push(Offer::lint("lint", format!("{prefix}ruff check .")).spelt(["ruff check"]));
     }
-    if tools.pytest || has_tests(look, folder) {
+    if tools.pytest {
         gates.push(Offer::test("test", format!("{prefix}pytest")).spelt(["pytest"]));
     }
     Some(Offers { evidence, gates })
 }
 
-struct Tools {
-    pytest: bool,
-    ruff: bool,
-    mypy: Option<&'static str>,
+/// The tools that a project uses.
+pub(in crate::init) struct Tools {
+    pub(in crate::init) pytest: bool,
+    pub(in crate::init) ruff: bool,
+    /// How mypy is called.
+    pub(in crate::init) mypy: Option<&'static str>,
 }
 
 impl Tools {
-    fn read(look: &mut Look<'_>, folder: &str) -> Self {
+    pub(in crate::init) fn read(look: &mut Look<'_>, folder: &str) -> Self {
         let has = |look: &Look<'_>, names: &[&str]| look.tree.first(folder, names).is_some();
         let pyproject = look.toml(&join(folder, "pyproject.toml"));
         let tool = |path| pyproject.as_ref().and_then(|document| table(document, path));
@@ -75,7 +149,8 @@ impl Tools {
             pytest: tool("tool.pytest").is_some()
                 || ini("setup.cfg", "tool:pytest").is_some()
                 || ini("tox.ini", "pytest").is_some()
-                || has(look, &["pytest.ini", ".pytest.ini", "conftest.py"]),
+                || has(look, &["pytest.ini", ".pytest.ini", "conftest.py"])
+                || has_tests(look, folder),
             ruff: tool("tool.ruff").is_some() || has(look, &["ruff.toml", ".ruff.toml"]),
             mypy: mypy.then_some(if bare { "mypy" } else { "mypy ." }),
         }

@@ -106,7 +106,7 @@ fn a_damaged_manifest_is_reported_with_its_line_and_the_rest_goes_on() {
 
 #[test]
 fn python_runs_pytest_where_there_are_tests_or_configuration() {
-    let pyproject = ("pyproject.toml", "[project]\nname = \"a\"");
+    let pyproject = ("pyproject.toml", "[tool.black]\n");
     for (file, text) in [
         ("tests/test_a.py", ""),
         ("test_a.py", ""),
@@ -126,8 +126,7 @@ fn python_checks_style_and_types_where_they_are_configured() {
     let all = ["typecheck: mypy .", "lint: ruff check .", "test: pytest"];
     let tools = "[tool.ruff]\n[tool.mypy]\nstrict = true\n[tool.pytest.ini_options]";
     assert_eq!(gates(&init(&[("pyproject.toml", tools)])), all);
-    let files =
-        [("requirements.txt", ""), ("ruff.toml", ""), ("mypy.ini", "[mypy]\n"), ("pytest.ini", "")];
+    let files = [("ruff.toml", ""), ("mypy.ini", "[mypy]\n"), ("pytest.ini", "")];
     assert_eq!(gates(&init(&files)), all);
     let named = "[metadata]\nname = a\n[mypy]\n# files = x\nfiles = src\n";
     assert_eq!(gates(&init(&[("setup.cfg", named)])), ["typecheck: mypy"]);
@@ -141,6 +140,18 @@ fn python_tools_run_in_the_environment_of_the_lock_file() {
             [format!("lint: {prefix} run ruff check ."), format!("test: {prefix} run pytest")];
         assert_eq!(gates(&setup), wanted);
     }
+}
+
+#[test]
+fn python_tools_run_in_the_environment_that_the_setup_of_a_lane_makes() {
+    let files = [("requirements.txt", ""), ("ruff.toml", ""), ("mypy.ini", "[mypy]\n")];
+    let wanted =
+        ["typecheck: .venv/bin/python -m mypy .", "lint: .venv/bin/python -m ruff check ."];
+    assert_eq!(gates(&init(&files)), wanted);
+    let venv = [("pyproject.toml", "[project]\n"), ("venv/", ""), ("tests/test_a.py", "")];
+    assert_eq!(gates(&init(&venv)), ["test: venv/bin/python -m pytest"]);
+    let below = [("api/setup.py", ""), ("api/conftest.py", "")];
+    assert_eq!(gates(&init(&below)), ["api-test: cd api && .venv/bin/python -m pytest"]);
 }
 
 #[test]

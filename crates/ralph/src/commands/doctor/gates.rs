@@ -1,10 +1,10 @@
-//! Every gate, run once, as after an attempt.
+//! Every gate, run once, as after an attempt; when asked, in a lane too.
 
 use std::path::Path;
 
 use ralph_core::doctor::{self, Area, Finding, State};
 use ralph_core::format::Format;
-use ralph_core::gate::{self, Gate};
+use ralph_core::gate::{self, Gate, GateRunResult};
 use ralph_core::plan::Plan;
 use ralph_host::gates::{GateRun, run_gate};
 use ralph_host::proc::{Bounds, Cancel, Runner, Scratch};
@@ -12,12 +12,21 @@ use ralph_host::store::RunLock;
 
 use super::look::Look;
 use crate::args::PlanArgs;
+use crate::commands::lane_trial;
 use crate::error::CommandError;
 use crate::out;
+
+/// Where gates are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GatePlaces {
+    Home,
+    HomeAndLane,
+}
 
 /// Run them one by one and tell of each.
 pub(super) fn run(
     look: &Look<'_>,
+    places: GatePlaces,
     tell: &mut dyn FnMut(Finding) -> Result<(), CommandError>,
 ) -> Result<(), CommandError> {
     let context = look.context;
@@ -57,10 +66,35 @@ pub(super) fn run(
         }
     };
     let runner = look.worker();
-    gates.iter().try_for_each(|gate| tell(one(look, &runner, gate, &logs.join("gate"))))
+    let mut ran = Vec::new();
+    for gate in &gates {
+        let (finding, result) = one(look, &runner, gate, &logs.join("gate"));
+        tell(finding)?;
+        ran.extend(result.map(|result| (gate.clone(), result)));
+    }
+    if places == GatePlaces::Home {
+        return Ok(());
+    }
+    let Some(repo) = look.repo(&runner)? else {
+        let hint = Some("git init".to_owned());
+        return tell(doctor::lane_trouble("a lane is a checkout of a repository", hint));
+    };
+    let job = lane_trial::LaneTrialJob {
+        context,
+        repo: &repo,
+        runner: &runner,
+        settings: look.config().lane,
+        logs: logs.join("lane-gate"),
+    };
+    lane_trial::run(&job, &ran).into_iter().try_for_each(tell)
 }
 
-fn one(look: &Look<'_>, runner: &Runner, gate: &Gate, logs: &Path) -> Finding {
+fn one(
+    look: &Look<'_>,
+    runner: &Runner,
+    gate: &Gate,
+    logs: &Path,
+) -> (Finding, Option<GateRunResult>) {
     let run = GateRun {
         surroundings: &[],
         cwd: look.context.project.root(),
@@ -72,10 +106,10 @@ fn one(look: &Look<'_>, runner: &Runner, gate: &Gate, logs: &Path) -> Finding {
     let ran = run_gate(runner, gate, &run, &mut |_| {});
     out::progress("");
     match ran {
-        Ok(check) => doctor::gate(&check, gate.timeout),
+        Ok(check) => (doctor::gate(&check, gate.timeout), Some(check)),
         Err(e) => {
             let fix = e.hint().unwrap_or_else(|| format!("try it yourself: {}", gate.command));
-            Finding::new(Area::Gate, State::Problem, e.to_string(), fix)
+            (Finding::new(Area::Gate, State::Problem, e.to_string(), fix), None)
         }
     }
 }

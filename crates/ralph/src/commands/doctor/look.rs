@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::choice::Asked;
-use ralph_core::config::{BackendKind, Config, ConfigErrors};
+use ralph_core::config::{BackendKind, Config, ConfigErrors, Workspace};
 use ralph_core::cycle::History;
 use ralph_core::doctor::{self, Area, Finding, Remedy, State};
 use ralph_core::plan;
@@ -12,6 +12,7 @@ use ralph_host::choice;
 use ralph_host::config_load::{ProjectText, Sources, conf_in_force};
 use ralph_host::drive::retirement;
 use ralph_host::git::{self, GitError, Repo};
+use ralph_host::lanes::{LanePool, cache_folder, orphaned_lanes};
 use ralph_host::proc::Runner;
 use ralph_host::store::{Holder, Store, who_runs};
 
@@ -74,6 +75,7 @@ impl<'a> Look<'a> {
         all.extend(self.inbox());
         all.extend(self.knowledge());
         all.extend(self.journal());
+        all.extend(self.lanes());
         all.extend(self.disk());
         all
     }
@@ -201,6 +203,7 @@ impl<'a> Look<'a> {
             Err(e) => return vec![failed(Area::Journal, e)],
         };
         let mut all = vec![doctor::interrupted(&history)];
+        all.extend(doctor::waiting(&history));
         all.push(self.control());
         all.extend(self.leftovers(&history));
         all
@@ -226,6 +229,26 @@ impl<'a> Look<'a> {
             Ok(found) => doctor::leftovers(&found),
             Err(e) => vec![refused(Area::Leftover, &e.to_string(), e.hint())],
         }
+    }
+
+    /// The checkouts in which agents work, and those of repositories that are gone.
+    fn lanes(&self) -> Vec<Finding> {
+        let mut all = Vec::new();
+        if let Ok(Some(repo)) = self.repo(&self.runner)
+            && self.config().workspace == Workspace::Lane
+        {
+            let found = LanePool::find(&repo, &self.config().lane).and_then(|pool| {
+                pool.check_writable()?;
+                let lanes = pool.list()?;
+                let bytes = lanes.iter().map(|lane| lane.bytes).sum();
+                Ok(doctor::lanes(lanes.len(), bytes, &pool.folder().display().to_string()))
+            });
+            all.push(found.unwrap_or_else(|e| refused(Area::Lanes, &e.to_string(), e.hint())));
+        }
+        let orphans = cache_folder().map(|cache| orphaned_lanes(&cache)).unwrap_or_default();
+        let orphans: Vec<String> = orphans.iter().map(|path| path.display().to_string()).collect();
+        all.extend(doctor::orphaned_lanes(&orphans));
+        all
     }
 
     fn disk(&self) -> Vec<Finding> {

@@ -24,18 +24,23 @@ use crate::error::CommandError;
 
 /// Find out what keeps ralph from working here, and how to put it right
 ///
-/// Looks at git, the settings, the backends, ralph's own files, what an earlier crash left and the disk,
-/// and runs every gate once. Each line is ok, unknown, a warning or a problem, and says what to do.
+/// Looks at git, the settings, the backends, ralph's own files, what an earlier crash left, the lanes and
+/// the disk, and runs every gate once. Each line is ok, unknown, a warning or a problem, and says what to do.
 /// Whether you are logged in to a backend shows only when it runs, so that is unknown.
 ///
+/// --compare runs the gates in a lane too, the checkout in which agents work, and says what a lane lacks
+/// when a gate passes in your checkout alone.
+///
 /// --fix does what can neither lose nor decide anything: stale locks, processes and unfinished files of
-/// a killed ralph, commands for a loop that is gone, salvage past its time.
+/// a killed ralph, commands for a loop that is gone, salvage past its time, lanes of repositories that are
+/// gone.
 ///
 /// Exit codes: 0 there is no problem, 3 there is one.
 ///
 /// Examples:
 ///   ralph doctor
 ///   ralph doctor --fix --no-gates
+///   ralph doctor --compare
 ///   ralph doctor --bundle report.txt
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -46,6 +51,9 @@ pub(crate) struct DoctorArgs {
     /// Do not run the gates
     #[arg(long)]
     no_gates: bool,
+    /// Run the gates in your checkout and in a lane, and say what the lane lacks
+    #[arg(long, conflicts_with = "no_gates")]
+    compare: bool,
     /// Write what a bug report needs into this file: no secrets, no code, no prompts
     #[arg(long, value_name = "FILE")]
     bundle: Option<PathBuf>,
@@ -66,7 +74,11 @@ pub(crate) fn run(context: &Context, args: &DoctorArgs) -> Result<ExitCode, Comm
     }
     report.findings.iter().try_for_each(|finding| printer.finding(finding))?;
     if !args.no_gates {
-        gates::run(&look, &mut |finding| {
+        let places = match args.compare {
+            true => gates::GatePlaces::HomeAndLane,
+            false => gates::GatePlaces::Home,
+        };
+        gates::run(&look, places, &mut |finding| {
             printer.finding(&finding)?;
             report.findings.push(finding);
             Ok(())

@@ -6,16 +6,19 @@
 use std::io::{BufRead, Write};
 use std::time::Duration;
 
-use ralph_core::config::BackendKind;
+use ralph_core::config::{BackendKind, LaneSettings};
 use ralph_core::doctor::last_line;
 use ralph_core::gate::{Ending, Gate, GateRunResult, Need};
-use ralph_core::init::{self, FirstSpec, IgnoreRules, Request, STARTER_FILE, Setup};
+use ralph_core::init::{self, FirstSpec, IgnoreRules, LaneKey, Request, STARTER_FILE, Setup};
 use ralph_core::words::took;
 use ralph_host::choice::BY_DEFAULT;
 use ralph_host::gates::{GateRun, run_gate};
+use ralph_host::git::Repo;
 use ralph_host::proc::{Bounds, Cancel, Runner, Scratch};
 
+use super::commit::{CommitAnswer, CommitOffer};
 use crate::commands::backends::{Known, known_backends};
+use crate::commands::lane_trial::{self, LaneTrialJob};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out;
@@ -28,10 +31,13 @@ const AGAIN: usize = 3;
 
 /// What Enter means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Usual {
+pub(super) enum Usual {
     Yes,
     No,
 }
+
+/// A gate, and its result in home.
+pub(super) type TriedGate = (Gate, GateRunResult);
 
 /// Asks on one side, hears on the other.
 pub(super) struct Interview<'i, W> {
@@ -44,19 +50,22 @@ impl<'i, W: Write> Interview<'i, W> {
         Self { input, output }
     }
 
-    /// Ask everything that a new configuration depends on.
+    /// Ask everything that a new configuration depends on. The result is the gates that were kept, with
+    /// their results in home.
     pub(super) fn ask(
         &mut self,
         context: &Context,
+        runner: &Runner,
         setup: &Setup,
         request: &mut Request,
-    ) -> Result<(), CommandError> {
+    ) -> Result<Vec<TriedGate>, CommandError> {
         self.say("A few questions; Enter takes the answer in [brackets]. Nothing is written yet.");
         // What another program was told is taken over with the rest.
         if setup.imported.is_empty() {
             request.backend = self.backend(&installed(context)?)?;
         }
-        self.gates(context, setup, request)?;
+        let tried = self.gates(context, runner, setup, request)?;
+        self.lane(setup, request)?;
         if setup.create.iter().any(|file| file.path == STARTER_FILE) {
             self.say(&format!(
                 "\nSpec: {STARTER_FILE} would show you what a good spec looks like."
@@ -65,6 +74,73 @@ impl<'i, W: Write> Interview<'i, W> {
                 true => FirstSpec::Starter,
                 false => FirstSpec::None,
             };
+        }
+        Ok(tried)
+    }
+
+    /// What makes a lane usable, key by key.
+    fn lane(&mut self, setup: &Setup, request: &mut Request) -> Result<(), CommandError> {
+        let lane = &setup.lane;
+        if lane.is_empty() {
+            return Ok(());
+        }
+        self.say("\nLane: agents work in a checkout of their own. It has what is committed, and needs more:");
+        let setup = lane.setup.iter().map(|command| (LaneKey::Setup, format!("setup: {command}")));
+        let copy = (!lane.copy.is_empty()).then(|| {
+            (LaneKey::Copy, format!("copy: {} (agents can read it)", lane.copy.join(", ")))
+        });
+        let link = (!lane.link.is_empty())
+            .then(|| (LaneKey::Link, format!("link: {}", lane.link.join(", "))));
+        for (key, words) in setup.chain(copy).chain(link) {
+            self.say(&format!("  {}", out::clean(&words)));
+            if !self.yes("  Keep it?", Usual::Yes)? {
+                request.declined.insert(key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether to commit. The files are written, so whoever went away has just not agreed.
+    pub(super) fn commit(&mut self, offer: &CommitOffer) -> CommitAnswer {
+        let Some((question, usual)) = offer.question() else { return CommitAnswer::Nothing };
+        self.say("");
+        match (self.yes(&question, usual), usual) {
+            (Ok(true), Usual::Yes) => CommitAnswer::Usual,
+            (Ok(true), Usual::No) => CommitAnswer::Everything,
+            _ => CommitAnswer::Nothing,
+        }
+    }
+
+    /// Run the kept gates once in a lane, if the person agrees.
+    pub(super) fn try_in_lane(
+        &mut self,
+        context: &Context,
+        repo: &Repo<'_>,
+        runner: &Runner,
+        settings: LaneSettings,
+        tried: &[TriedGate],
+    ) -> Result<(), CommandError> {
+        if tried.is_empty() || repo.unborn_files()?.is_some() {
+            return Ok(());
+        }
+        let first = settings.setup.as_ref().map(|setup| format!(", after `{}`", out::clean(setup)));
+        let first = first.unwrap_or_default();
+        self.say("");
+        let question = format!("Run the gates once in a lane{first}?");
+        if !self.yes(&question, Usual::Yes).unwrap_or_default() {
+            self.say("`ralph doctor --compare` does it later.");
+            return Ok(());
+        }
+        let logs = context.project.state_dir().join("init");
+        // The logs of the last time.
+        let _left = std::fs::remove_dir_all(&logs);
+        let logs = logs.join("lane-gate");
+        let job = LaneTrialJob { context, repo, runner, settings, logs };
+        for finding in lane_trial::run(&job, tried) {
+            self.say(&format!("  {}", out::clean(&finding.what)));
+            if let Some(fix) = &finding.fix {
+                self.say(&format!("    fix: {}", out::clean(fix)));
+            }
         }
         Ok(())
     }
@@ -111,17 +187,18 @@ impl<'i, W: Write> Interview<'i, W> {
     fn gates(
         &mut self,
         context: &Context,
+        runner: &Runner,
         setup: &Setup,
         request: &mut Request,
-    ) -> Result<(), CommandError> {
+    ) -> Result<Vec<TriedGate>, CommandError> {
+        let mut tried = Vec::new();
         if setup.gates.is_empty() {
-            return Ok(());
+            return Ok(tried);
         }
         let count = setup.gates.len();
         self.say(&format!(
             "\nGates: {count} found. They decide whether work is done, so each is tried once."
         ));
-        let runner = Runner::new(format!("init-{}", std::process::id()));
         for gate in &setup.gates {
             let _ = write!(
                 self.output,
@@ -130,14 +207,15 @@ impl<'i, W: Write> Interview<'i, W> {
                 out::clean(&gate.command)
             )
             .and_then(|()| self.output.flush());
-            let run = try_once(context, &runner, gate)?;
+            let (gate, run) = try_once(context, runner, gate)?;
             let (words, usual) = verdict(&run);
             self.say(&words);
-            if !self.yes("  Keep it?", usual)? {
-                request.dropped.insert(gate.name.clone());
+            match self.yes("  Keep it?", usual)? {
+                true => tried.push((gate, run)),
+                false => drop(request.dropped.insert(gate.name)),
             }
         }
-        Ok(())
+        Ok(tried)
     }
 
     fn yes(&mut self, question: &str, usual: Usual) -> Result<bool, CommandError> {
@@ -193,7 +271,7 @@ fn try_once(
     context: &Context,
     runner: &Runner,
     gate: &init::Gate,
-) -> Result<GateRunResult, CommandError> {
+) -> Result<TriedGate, CommandError> {
     let scratch = Scratch::new(&std::env::temp_dir())?;
     let run = GateRun {
         surroundings: &[],
@@ -209,7 +287,8 @@ fn try_once(
         need: Need::Required,
         timeout: PATIENCE,
     };
-    Ok(run_gate(runner, &gate, &run, &mut |_| {})?)
+    let result = run_gate(runner, &gate, &run, &mut |_| {})?;
+    Ok((gate, result))
 }
 
 /// How it went, and what Enter means then: a gate that cannot run would stop every task.

@@ -1,0 +1,92 @@
+//! The table `[lane]` of a new `ralph.toml`: what makes a lane usable, as far as files show it.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::draft::{Draft, quote};
+use super::manifest::Look;
+use super::tree::Tree;
+use super::{lane_files, lane_setup};
+use crate::config::LaneSettings;
+
+/// A key of `[lane]` that is proposed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LaneKey {
+    /// `setup`, with `setup_when`.
+    Setup,
+    /// `copy`
+    Copy,
+    /// `link`
+    Link,
+}
+
+/// Values for `[lane]` that follow from the files of a project.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LaneProposal {
+    /// The command that installs what gates need.
+    pub setup: Option<String>,
+    /// Files after whose change it has to run again.
+    pub setup_when: Vec<String>,
+    /// Ignored files with settings.
+    pub copy: Vec<String>,
+    /// Folders beside the repository.
+    pub link: Vec<String>,
+}
+
+impl LaneProposal {
+    /// Look at a project.
+    pub fn of(tree: &Tree) -> Self {
+        // What is wrong with a manifest is told when the gates are looked for.
+        Self::detect(&mut Look::new(tree))
+    }
+
+    pub(super) fn detect(look: &mut Look<'_>) -> Self {
+        let setup = lane_setup::detect(look).unwrap_or_default();
+        Self {
+            setup: Some(setup.command).filter(|command| !command.is_empty()),
+            setup_when: setup.when,
+            copy: lane_files::local_settings(look.tree),
+            link: lane_files::siblings(look),
+        }
+    }
+
+    /// Whether nothing is proposed.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub(super) fn leave_out(&mut self, declined: &BTreeSet<LaneKey>) {
+        for key in declined {
+            match key {
+                LaneKey::Setup => (self.setup, self.setup_when) = (None, Vec::new()),
+                LaneKey::Copy => self.copy.clear(),
+                LaneKey::Link => self.link.clear(),
+            }
+        }
+    }
+
+    /// The settings `other` with this proposal in the place of their own.
+    pub fn over(&self, other: LaneSettings) -> LaneSettings {
+        let Self { setup, setup_when, copy, link } = self.clone();
+        LaneSettings { setup, setup_when, copy, link, ..other }
+    }
+
+    pub(super) fn write_into(&self, draft: &mut Draft) {
+        if let Some(setup) = &self.setup {
+            draft.set("lane", "setup", quote(setup));
+            draft.set("lane", "setup_when", list(&self.setup_when));
+        }
+        for (key, paths) in [("copy", &self.copy), ("link", &self.link)] {
+            if !paths.is_empty() {
+                draft.set("lane", key, list(paths));
+            }
+        }
+    }
+}
+
+/// Paths as an array in TOML.
+pub(super) fn list(paths: &[String]) -> String {
+    let paths: Vec<String> = paths.iter().map(|path| quote(path)).collect();
+    format!("[{}]", paths.join(", "))
+}
