@@ -19,8 +19,8 @@ use super::error::DriveError;
 use super::session::Session;
 use crate::crash;
 use crate::git::{
-    ArrivalError, ArrivalHost, ArrivalOutcome, CommitMessage, GitError, LandError, LedgerMerge, Oid, ReplayGates,
-    Repo,
+    ArrivalError, ArrivalHost, ArrivalOutcome, CommitMessage, GitError, LandError, LedgerMerge,
+    Oid, ReplayGates, Repo,
 };
 use crate::run_ledger::{self, LedgerClose, RunLedger};
 use crate::store::Durability;
