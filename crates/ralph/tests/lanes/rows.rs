@@ -159,7 +159,8 @@ fn a_file_that_you_edit_while_the_agent_works_on_it_stays_as_you_left_it() {
     repo.allow("go");
     let run = run.wait().fails(3);
     assert_eq!(home_now(&repo), before, "{}", said(&run));
-    says(&run, "src/main.c, which you are editing; `ralph land`");
+    says(&run, "they touch src/main.c, which you are editing");
+    says(&run, "`ralph land` brings them");
     assert_eq!(repo.runs(), ["t-aaa1", "t-aaa2"], "work goes on from the tip");
     // The way out: the person is ready.
     repo.git(["checkout", "-q", "--", "src/main.c"]).ok();
@@ -290,7 +291,9 @@ fn a_reset_that_loses_landed_work_waits_and_names_the_way_out() {
     repo.allow("go");
     let run = run.wait().fails(3);
     assert_eq!(home_now(&repo), before, "{}", said(&run));
-    says(&run, "main was rewritten and lacks t-aaa2; `ralph land --rest`");
+    says(&run, "main was rewritten and lacks t-aaa2");
+    says(&run, "`ralph land --rest`");
+    assert!(!said(&run).contains("put back"), "{}", said(&run));
 }
 
 #[test]
@@ -299,9 +302,9 @@ fn a_detached_head_and_an_unfinished_merge_or_rebase_make_it_wait() {
     let merge = "git switch -q -c side && echo side > user/kept.txt && git commit -qam side && git switch -q main && echo main > user/kept.txt && git commit -qam main && ! git merge -q side";
     let rebase = "git switch -q -c side && git switch -q main && echo x > user/new.txt && git add user && git commit -qm mine && ! git rebase -q --exec false HEAD~1";
     for (begin, end, words) in [
-        ("git switch -q --detach", "git switch -q main", "HEAD is detached; switch to main"),
-        (merge, undo_merge, "a merge is under way; finish it"),
-        (rebase, "git rebase --abort", "a rebase is under way; finish it"),
+        ("git switch -q --detach", "git switch -q main", "HEAD is detached"),
+        (merge, undo_merge, "a merge is under way"),
+        (rebase, "git rebase --abort", "a rebase is under way"),
     ] {
         let repo = home(&ONE);
         let run = working(&repo);
@@ -504,7 +507,8 @@ fn landed_work_is_missed_also_when_it_was_rewritten_before_it_was_lost() {
     repo.git(["reset", "-q", "--hard", "HEAD~2"]).ok();
     repo.allow("go-on");
     let run = run.wait().fails(3);
-    says(&run, "main was rewritten and lacks t-aaa2, t-aaa1; `ralph land --rest`");
+    says(&run, "main was rewritten and lacks t-aaa2, t-aaa1");
+    says(&run, "`ralph land --rest`");
 }
 
 /// In a repository with object names of 64 digits, at every sixth point of a run.
