@@ -36,7 +36,7 @@ fn a_dry_run_shows_the_next_attempt_and_changes_nothing() {
         "Waiting:    t-bbbb  waits for t-aaaa\n",
         "Backend:    sim\n",
         " __sim",
-        "RALPH_ATTEMPT, RALPH_TASK\n",
+        "RALPH_ATTEMPT, RALPH_TASK, RALPH_MAILBOX\n",
         "Input:      the prompt below\n",
         "Gates:      check  test ! -e bad.txt  (required, at most ",
         "Commit:     ralph[1]: t-aaaa — <summary>\n",
