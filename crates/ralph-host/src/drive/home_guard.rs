@@ -3,7 +3,7 @@
 //! A backend works in its lane, but without a fence nothing hides home from it. Nobody can tell whether it
 //! was the backend or a person who edited a file there meanwhile, so what is undone is kept beside and told:
 //! of the plan, new words and a few new tasks stay; knowledge index and progress log go back to what the run
-//! has seen. A file that is as the checked-out commit has it came there by git, and is left to
+//! has seen. A file that is as the checked-out commit or the index has it came there by git, and is left to
 //! [`RunLedger::take_over`].
 
 use std::path::Path;
@@ -37,7 +37,7 @@ impl HomeGuard<'_, '_> {
             let seen = self.ledger.seen(&file.name)?;
             // A plan where the run has seen none is a person's.
             let is_new_plan = seen.is_none() && self.is_plan(&file);
-            if is_new_plan || self.is_committed(&file)? {
+            if is_new_plan || self.is_gits(&file)? {
                 continue;
             }
             let (wanted, why) = self.wanted(&file, seen, by)?;
@@ -82,13 +82,13 @@ impl HomeGuard<'_, '_> {
         })
     }
 
-    /// Whether git put the file there.
-    fn is_committed(&self, file: &HomeFile) -> Result<bool, DriveError> {
-        let (Some(bytes), Some(head)) = (&file.bytes, self.repo.head_commit()?) else {
-            return Ok(false);
-        };
-        let committed = self.repo.project_file_at(&head, &file.name)?;
-        Ok(committed.is_some_and(|committed| without_returns(&committed) == without_returns(bytes)))
+    /// Whether git put the file there, or took it away: a checkout, a reset or a stash.
+    fn is_gits(&self, file: &HomeFile) -> Result<bool, DriveError> {
+        let plain = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(without_returns);
+        let Some(head) = self.repo.head_commit()? else { return Ok(false) };
+        let found = plain(&file.bytes);
+        Ok(found == plain(&self.repo.project_file_at(&head, &file.name)?)
+            || found == plain(&self.repo.staged_project_file(&file.name)?))
     }
 }
 

@@ -152,7 +152,7 @@ fn without_auto_commit_the_work_stays_on_the_tip() {
     lab.set("auto_commit = false");
     let head = lab.head();
     let run = lab.agent([]).fails(3);
-    says(&run, "because auto_commit is off; `ralph land` brings them");
+    says(&run, "1 commit waits: auto_commit is off");
     assert_eq!(lab.head(), head);
     assert_eq!(lab.statuses(), ["a.md done"]);
     assert!(!lab.exists("work"));
