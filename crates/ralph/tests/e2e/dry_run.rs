@@ -36,16 +36,16 @@ fn a_dry_run_shows_the_next_attempt_and_changes_nothing() {
         "Waiting:    t-bbbb  waits for t-aaaa\n",
         "Backend:    sim\n",
         " __sim",
-        "RALPH_ATTEMPT, RALPH_TASK\n",
+        "RALPH_ATTEMPT, RALPH_TASK, RALPH_MAILBOX\n",
         "Input:      the prompt below\n",
         "Gates:      check  test ! -e bad.txt  (required, at most ",
         "Commit:     ralph[1]: t-aaaa — <summary>\n",
         "50 iterations, no limit of cost; one run: 10m, silent for 10m\n",
         "## Current Task",
-        "mine.txt",
     ] {
         assert!(shown.contains(part), "{part:?} is missing:\n{shown}");
     }
+    assert!(!shown.contains("mine.txt"), "agents see no uncommitted file: {shown}");
     assert_eq!(everything(p.root()), before);
 }
 
