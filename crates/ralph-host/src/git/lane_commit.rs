@@ -107,8 +107,17 @@ impl Repo<'_> {
         commit: &Oid,
         file: &str,
     ) -> Result<Option<Vec<u8>>, GitError> {
+        self.project_file(commit.as_str(), file)
+    }
+
+    /// A file of the project as the index has it.
+    pub(crate) fn staged_project_file(&self, file: &str) -> Result<Option<Vec<u8>>, GitError> {
+        self.project_file("", file)
+    }
+
+    fn project_file(&self, of: &str, file: &str) -> Result<Option<Vec<u8>>, GitError> {
         let path = self.prefix.join(&RepoPath::from(file));
-        let answer = self.look(["cat-file", "blob", &format!("{commit}:{path}")]).run()?;
+        let answer = self.look(["cat-file", "blob", &format!("{of}:{path}")]).run()?;
         Ok((answer.code == 0).then_some(answer.stdout))
     }
 

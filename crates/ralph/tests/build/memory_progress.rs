@@ -116,7 +116,7 @@ fn a_landing_whose_commit_was_refused_is_logged_as_rolled_back() {
     let signer = repo.home().join("signer");
     repo.write(
         &signer,
-        "#!/bin/sh\nif [ ! -e \"$HOME/fine\" ]; then touch \"$HOME/fine\"; echo no key >&2; exit 1; fi\n\
+        "#!/bin/sh\ncat >/dev/null\nif [ ! -e \"$HOME/fine\" ]; then touch \"$HOME/fine\"; echo no key >&2; exit 1; fi\n\
          echo '[GNUPG:] SIG_CREATED ' >&2\necho signature\n",
     );
     repo.mode(&signer, 0o755);

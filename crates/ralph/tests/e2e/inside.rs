@@ -104,7 +104,7 @@ fn asked_from_below(p: &TestProject) {
     p.run(["build", "--once"]).ok();
     let status: Value = serde_json::from_str(&p.read("deep/status.json")).unwrap();
     assert_eq!(
-        (&status["plan"], &status["tally"]["total"]),
+        (&status["plan"], &status["tally"]["pending"]),
         (&json!("ralph/plan.jsonl"), &json!(2))
     );
     assert!(p.read("deep/list.txt").contains("t-bbbb"));

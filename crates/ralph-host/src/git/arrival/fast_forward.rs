@@ -1,8 +1,8 @@
 //! Git's own fast-forward of the branch that home has checked out.
 
 use ralph_core::cycle::{
-    ArrivalIntent, ArrivalWait, ArrivalWay, HomeHead, LandedCommit, Record, RiddenFile,
-    longest_prefix,
+    ArrivalIntent, ArrivalRecovery, ArrivalWait, ArrivalWay, HomeHead, KilledArrivalBranch,
+    LandedCommit, Record, RiddenFile, longest_prefix, recover_arrival,
 };
 
 use super::super::call::Answer;
@@ -81,7 +81,7 @@ impl Arrival<'_, '_, '_> {
         }
         crash::point();
         let merged_from = self.repo.merged_from()?;
-        if let Some(wait) = self.wrong_branch(new, merged_from.as_ref())? {
+        if let Some(wait) = self.wrong_branch(new, merged_from.as_ref(), &rides)? {
             return Ok(ForwardEnd::Waits(wait));
         }
         if let Some(from) = merged_from.filter(|from| from.as_str() != old)
@@ -153,23 +153,40 @@ impl Arrival<'_, '_, '_> {
         }
     }
 
-    /// A fast-forward acts on whatever HEAD is by then.
+    /// A fast-forward acts on whatever HEAD is by then. A branch that moved instead goes back, with its
+    /// files and the index, unless the person has moved it on since: then it is named.
     fn wrong_branch(
         &self,
         new: &str,
         merged_from: Option<&Oid>,
-    ) -> Result<Option<ArrivalWait>, GitError> {
+        rides: &[RiddenFile],
+    ) -> Result<Option<ArrivalWait>, ArrivalError> {
         if self.branch_at()?.is_some_and(|at| at.as_str() == new) {
             return Ok(None);
         }
         let head = self.repo.head()?;
         let moved = head.commit.is_some_and(|commit| commit.as_str() == new);
-        let name = head.branch.unwrap_or_else(|| "HEAD".to_owned());
-        let branch = name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned();
-        Ok(Some(match merged_from.filter(|_| moved) {
-            Some(old) => ArrivalWait::WrongBranchMoved { branch, old: old.to_string() },
-            None => ArrivalWait::Unsettled,
-        }))
+        let (Some(old), Some(name), true) = (merged_from, head.branch, moved) else {
+            return Ok(Some(ArrivalWait::Unsettled));
+        };
+        if self.repo.move_ref(&name, old.as_str(), new).is_err() {
+            let branch = name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned();
+            return Ok(Some(ArrivalWait::WrongBranchMoved { branch, old: old.to_string() }));
+        }
+        crash::point();
+        let changes = self.repo.touched(old.as_str(), new)?;
+        let intent = ArrivalIntent {
+            old: old.to_string(),
+            new: new.to_owned(),
+            rides: rides.to_vec(),
+            ..ArrivalIntent::default()
+        };
+        let facts = self.repo.path_facts(&changes, old.as_str(), new)?;
+        let (branch, home) = (KilledArrivalBranch::AtOld, HomeHead::OnBranch);
+        if let ArrivalRecovery::PutBack { paths } = recover_arrival(&intent, branch, home, &facts) {
+            self.put_back(&intent, &changes, &paths)?;
+        }
+        Ok(Some(ArrivalWait::Unsettled))
     }
 
     /// The person moved the branch back in the moment before git merged, and the fast-forward brought what

@@ -107,7 +107,7 @@ impl Arrival<'_, '_, '_> {
     }
 
     /// Keep what is there, then put the files and the index back.
-    fn put_back(
+    pub(super) fn put_back(
         &self,
         intent: &ArrivalIntent,
         changes: &[Change],
