@@ -43,15 +43,18 @@ fn a_commit_that_is_refused_twice_fails_the_spec_and_its_work_is_stashed() {
 fn nothing_is_committed_on_the_branch_while_a_spec_is_constructed() {
     let lab = lab(&["a.md"]);
     let head = lab.head();
-    let root = lab.root().display();
-    let look = format!(r#"{{ run = "git -C {root} log --oneline --branches > \"$HOME/log\"" }}"#);
+    let hold = format!("{}, {}", touch("began"), wait_for("go"));
     lab.agents(
         &(rule(&[PLAN], "", TWO_TASKS)
-            + &coder("when = \"Write two\"", &format!("{look}, {GOOD}"))),
+            + &coder("when = \"Write two\"", &format!("{hold}, {GOOD}"))),
     );
-    lab.agent([]).ok();
-    let seen = std::fs::read_to_string(lab.home().join("log")).unwrap();
-    assert_eq!(seen.lines().count(), 2, "only what was there before: {seen}");
+    let agent = lab.spawn(["agent"]);
+    lab.until_home_has("began");
+    let (meanwhile, status) = (lab.head(), lab.status());
+    lab.allow("go");
+    agent.wait().ok();
+    assert_eq!(meanwhile, head, "only what was there before");
+    assert_eq!(status, "?? ralph/inbox.jsonl", "and nothing of the spec");
     assert_eq!(lab.ask_git(["rev-parse", "HEAD^"]), head);
 }
 
