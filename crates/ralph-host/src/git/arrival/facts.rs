@@ -82,7 +82,8 @@ impl Repo<'_> {
         branch: &str,
         ancestry: BranchAncestry,
     ) -> Result<BTreeSet<String>, GitError> {
-        let grep = format!("--grep=^{ATTEMPT}: ");
+        // A squash indents them.
+        let grep = format!("--grep={ATTEMPT}: ");
         let excluded = format!("^{}", line.arrived);
         let mut args = vec!["log", "--encoding=UTF-8", "--format=%B", &grep, branch];
         // A commit that was written again may be below what arrived since.
