@@ -45,6 +45,7 @@ long_tests=(
     no_work_is_paid_for_twice_wherever_a_look_at_the_base_is_killed
     a_crash_between_stash_and_clean_up_makes_no_second_entry
     of_fifty_megabytes
+    a_person_beside_ralph_with_seeds_{4_to_128,129_to_252,253_to_376,377_to_499}
 )
 
 # ---- steps ---------------------------------------------------------------------------------------
@@ -267,6 +268,8 @@ long_mode() {
     done
     RALPH_KILLS="${RALPH_KILLS:-2000}" cargo nextest run --locked -p ralph --run-ignored only --no-capture \
         -E 'test(killed_at) & (binary(build) + binary(agent) + binary(construct))'
+    RALPH_PERSON_SEEDS="${RALPH_PERSON_SEEDS:-5000}" cargo nextest run --locked -p ralph --run-ignored only \
+        --no-capture -E 'test(a_person_beside_ralph_for_long)'
 }
 
 # ---- all of it -----------------------------------------------------------------------------------

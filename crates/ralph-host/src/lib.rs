@@ -25,6 +25,7 @@ pub mod handoff_files;
 pub mod ids;
 pub mod knowledge_files;
 pub mod lanes;
+pub mod mailbox;
 pub mod notify;
 pub mod plan_file;
 pub mod plan_store;

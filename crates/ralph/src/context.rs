@@ -15,7 +15,7 @@ use ralph_core::plan::{Edit, Id, Plan};
 use ralph_host::choice::Place;
 use ralph_host::clock::Clock;
 use ralph_host::config_load::{ProjectText, Sources};
-use ralph_host::drive::{ATTEMPT_VARIABLE, HOME_VARIABLE, TASK_VARIABLE};
+use ralph_host::drive::TASK_VARIABLE;
 use ralph_host::git::{LedgerPaths, Repo};
 use ralph_host::ids::Ids;
 use ralph_host::plan_store;
@@ -25,6 +25,7 @@ use ralph_host::project_reader::{PlanRead, ProjectReadError, ProjectReader};
 use ralph_host::store::{Holder, Kind, Store};
 
 use crate::args::PlanArgs;
+use crate::commands::permit::Behalf;
 use crate::error::CommandError;
 use crate::out;
 
@@ -39,19 +40,15 @@ pub(crate) struct Context {
     store: Store,
     reader: ProjectReader,
     search_path: Option<OsString>,
-}
-
-/// Where the project is whose attempt runs this command in a lane.
-fn home_of_attempt() -> Option<PathBuf> {
-    std::env::var_os(ATTEMPT_VARIABLE).filter(|attempt| !attempt.is_empty())?;
-    std::env::var_os(HOME_VARIABLE).filter(|home| !home.is_empty()).map(PathBuf::from)
+    /// The backend that the command is carried out for, in its loop.
+    behalf: Option<Behalf>,
 }
 
 impl Context {
     pub(crate) fn open(directory: Option<&Path>) -> Result<Self, CommandError> {
         let directory = match directory {
             Some(dir) => std::path::absolute(dir),
-            None => home_of_attempt().map_or_else(std::env::current_dir, Ok),
+            None => std::env::current_dir(),
         }
         .map_err(|e| CommandError::new(format!("cannot find the current directory: {e}")))?;
         if !directory.is_dir() {
@@ -65,7 +62,18 @@ impl Context {
         let env = std::env::vars_os().collect();
         let reader = ProjectReader::new(project.clone(), directory.clone(), env);
         let search_path = std::env::var_os("PATH");
-        Ok(Self { project, directory, clock, ids: RefCell::new(ids), store, reader, search_path })
+        let (ids, behalf) = (RefCell::new(ids), None);
+        Ok(Self { project, directory, clock, ids, store, reader, search_path, behalf })
+    }
+
+    /// The same project for a command of a backend.
+    pub(crate) fn open_for(project: &Path, behalf: Behalf) -> Result<Self, CommandError> {
+        Ok(Self { behalf: Some(behalf), ..Self::open(Some(project))? })
+    }
+
+    /// The backend that the command is carried out for.
+    pub(crate) fn behalf(&self) -> Option<&Behalf> {
+        self.behalf.as_ref()
     }
 
     pub(crate) fn clock(&self) -> Clock {
@@ -107,7 +115,25 @@ impl Context {
 
     /// Which plan file the command is about.
     pub(crate) fn plan_path(&self, args: &PlanArgs) -> Result<PathBuf, CommandError> {
-        Ok(self.reader.plan_path(args.plan.as_deref())?)
+        Ok(self.reader.plan_path(self.chosen_plan(args)?.as_deref())?)
+    }
+
+    /// The plan that was asked for. A backend sees that of its run, and others of the project.
+    fn chosen_plan(&self, args: &PlanArgs) -> Result<Option<PathBuf>, CommandError> {
+        let Some(behalf) = &self.behalf else { return Ok(args.plan.clone()) };
+        let root = self.project.root();
+        let Some(asked) = &args.plan else { return Ok(Some(root.join(behalf.plan()))) };
+        let path = root.join(asked);
+        let directory = path.parent().and_then(|directory| directory.canonicalize().ok());
+        let is_inside = directory.is_some_and(|directory| directory.starts_with(root));
+        match is_inside && !path.is_symlink() {
+            true => Ok(Some(path)),
+            false => Err(CommandError::new(format!(
+                "{} is not in the project of this attempt",
+                asked.display()
+            ))
+            .hint("leave out `--plan`: the plan of the attempt is used")),
+        }
     }
 
     /// The layers of the configuration, with what `ralph.toml` says or would say.
@@ -133,7 +159,7 @@ impl Context {
 
     /// Read the plan. A plan that does not exist yet is an empty one, unless it was asked for.
     pub(crate) fn read_plan(&self, args: &PlanArgs) -> Result<Arc<PlanRead>, CommandError> {
-        Ok(self.reader.plan(args.plan.as_deref())?)
+        Ok(self.reader.plan(self.chosen_plan(args)?.as_deref())?)
     }
 
     /// The plan in this file; one that is not there yet is empty, in the format that its name says.
@@ -211,6 +237,10 @@ impl Context {
     ) -> Result<Changed, CommandError> {
         let path = self.plan_path(args)?;
         let shown = self.show(&path);
+        if self.behalf.as_ref().is_some_and(|b| self.project.relative_path(&path) != b.plan()) {
+            return Err(CommandError::new(format!("{shown} is not the plan of this attempt"))
+                .hint("leave out `--plan`: the plan of the attempt is used"));
+        }
         if args.plan.is_some() && !path.exists() {
             return Err(ProjectReadError::MissingPlan(shown).into());
         }

@@ -11,12 +11,15 @@ use ralph_host::drive::DriveError;
 use ralph_host::gates::GateError;
 use ralph_host::git::GitError;
 use ralph_host::ids::SeedError;
+use ralph_host::mailbox::MailboxError;
 use ralph_host::plan_store::PlanError;
 use ralph_host::proc::ProcError;
 use ralph_host::project::ProjectError;
 use ralph_host::project_reader::ProjectReadError;
 use ralph_host::store::{JournalError, LockError, StoreError};
 use ralph_web::ServeError;
+
+use crate::out;
 
 /// What kind of end it is; decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,11 +74,9 @@ impl CommandError {
 
     /// Tell the person, and give the exit code.
     pub(crate) fn report(self) -> ExitCode {
-        let mut stderr = std::io::stderr().lock();
-        // Nobody can be told that stderr is gone.
-        let _ = writeln!(stderr, "error: {}", self.message);
+        out::note(format!("error: {}", self.message));
         for hint in &self.hints {
-            let _ = writeln!(stderr, "hint: {hint}");
+            out::note(format!("hint: {hint}"));
         }
         match self.kind {
             Kind::Failure => ExitCode::from(1),
@@ -104,6 +105,7 @@ end_commands_with!(
     GitError,
     JournalError,
     LockError,
+    MailboxError,
     ProcError,
     ProjectError,
     SeedError,

@@ -1,5 +1,6 @@
 //! Printing: data to stdout, words for people to stderr when stdout is data.
 
+use std::cell::RefCell;
 use std::io::{self, Write};
 
 pub(crate) use ralph_core::words::count;
@@ -14,10 +15,37 @@ pub(crate) fn line(text: impl AsRef<str>) -> Result<(), CommandError> {
     bytes(format!("{}\n", text.as_ref()).as_bytes())
 }
 
+/// What a command printed while it was captured.
+#[derive(Debug, Default)]
+pub(crate) struct Captured {
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
+}
+
+thread_local! {
+    /// Where this thread prints to while a command of a backend runs in the loop.
+    static CAPTURED: RefCell<Option<Captured>> = const { RefCell::new(None) };
+}
+
+/// Run something, and keep what it prints on this thread instead of printing it.
+pub(crate) fn capture<T>(run: impl FnOnce() -> T) -> (T, Captured) {
+    CAPTURED.set(Some(Captured::default()));
+    let result = run();
+    (result, CAPTURED.take().unwrap_or_default())
+}
+
+/// Give bytes to whoever captures. Tells whether anybody does.
+fn is_captured(keep: impl FnOnce(&mut Captured)) -> bool {
+    CAPTURED.with_borrow_mut(|captured| captured.as_mut().map(keep).is_some())
+}
+
 /// Print bytes as they are, with a line end after the last one.
 pub(crate) fn bytes(content: &[u8]) -> Result<(), CommandError> {
-    let mut stdout = io::stdout().lock();
     let end: &[u8] = if content.is_empty() || content.ends_with(b"\n") { b"" } else { b"\n" };
+    if is_captured(|captured| captured.stdout.extend([content, end].concat())) {
+        return Ok(());
+    }
+    let mut stdout = io::stdout().lock();
     let written = stdout
         .write_all(content)
         .and_then(|()| stdout.write_all(end))
@@ -41,8 +69,7 @@ pub(crate) fn json_text(value: &impl Serialize) -> Result<String, CommandError> 
 }
 
 pub(crate) fn warn(text: impl AsRef<str>) {
-    // Nobody can be told that stderr is gone.
-    let _ = writeln!(io::stderr(), "warning: {}", text.as_ref());
+    note(format!("warning: {}", text.as_ref()));
 }
 
 /// Lines of a table with aligned columns, two spaces apart; the last column is not padded.
@@ -124,14 +151,17 @@ pub(crate) fn raw(text: &str) -> Result<(), CommandError> {
 
 /// Say something to the person beside the data.
 pub(crate) fn note(text: impl AsRef<str>) {
-    // Nobody can be told that stderr is gone.
-    let _ = writeln!(io::stderr(), "{}", text.as_ref());
+    let line = format!("{}\n", text.as_ref());
+    if !is_captured(|captured| captured.stderr.extend(line.as_bytes())) {
+        // Nobody can be told that stderr is gone.
+        let _ = io::stderr().write_all(line.as_bytes());
+    }
 }
 
 /// Say on a terminal what is going on; the next call, with nothing to say, takes it away again.
 pub(crate) fn progress(text: &str) {
     let mut stderr = io::stderr();
-    if io::IsTerminal::is_terminal(&stderr) {
+    if !is_captured(|_| ()) && io::IsTerminal::is_terminal(&stderr) {
         // Nobody can be told that stderr is gone.
         let _ = write!(stderr, "\r\x1b[K{text}").and_then(|()| stderr.flush());
     }
@@ -144,7 +174,7 @@ pub(crate) fn clip(text: &str, most: usize) -> String {
 
 /// Print a file from elsewhere: a program gets its bytes, a terminal only what cannot command it.
 pub(crate) fn untrusted(content: &[u8]) -> Result<(), CommandError> {
-    if !io::IsTerminal::is_terminal(&io::stdout()) {
+    if is_captured(|_| ()) || !io::IsTerminal::is_terminal(&io::stdout()) {
         return bytes(content);
     }
     String::from_utf8_lossy(content).lines().try_for_each(|l| line(clean_tabbed(l)))

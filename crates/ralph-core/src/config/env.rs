@@ -26,7 +26,7 @@ const RESERVED: [&str; 9] = [
     "RALPH_TASK",
     "RALPH_NOW",
     "RALPH_SEED",
-    "RALPH_HOME",
+    "RALPH_MAILBOX",
     "RALPH_UPDATE",
     "RALPH_PAUSED",
     "RALPH_COUNT",

@@ -116,7 +116,7 @@ fn the_pause_poll_variable_is_accepted_with_a_warning() {
 #[test]
 fn other_variables_are_left_alone_and_a_typing_error_is_a_warning() {
     let ours =
-        ["RALPH_RUN", "RALPH_ATTEMPT", "RALPH_TASK", "RALPH_NOW", "RALPH_SEED", "RALPH_HOME"];
+        ["RALPH_RUN", "RALPH_ATTEMPT", "RALPH_TASK", "RALPH_NOW", "RALPH_SEED", "RALPH_MAILBOX"];
     for name in ours.into_iter().chain(["RALPH_SOMEBODY_ELSES", "PATH", "RALPH_", "RALPH"]) {
         let layer = layer(&[(name, "x")]).unwrap();
         assert!(

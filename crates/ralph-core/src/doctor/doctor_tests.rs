@@ -179,7 +179,6 @@ fn leftovers_are_mended_where_nothing_can_be_lost_and_told_where_a_person_decide
     let found = Leftovers {
         processes: vec![(7, "claude".into())],
         remains: vec!["ralph/.ralph-tmp-x".into()],
-        worktrees: vec!["/tmp/ralph-look-1/0".into()],
         torn: vec!["ralph/plan.jsonl".into()],
         torn_journal: true,
         held_inbox: Some(true),
@@ -187,9 +186,9 @@ fn leftovers_are_mended_where_nothing_can_be_lost_and_told_where_a_person_decide
         ..Leftovers::default()
     };
     let all = leftovers(&found);
-    assert_eq!(all.len(), 7);
+    assert_eq!(all.len(), 6);
     assert!(all.iter().all(|f| f.remedy.is_some() && f.state == State::Warning), "{all:?}");
-    let found = Leftovers { elsewhere: true, processes: Vec::new(), ..found };
+    let found = Leftovers { processes: Vec::new(), ..found };
     let unsure = Leftovers { torn: Vec::new(), torn_journal: false, old_salvage: 0, ..found };
     let unsure = Leftovers {
         remains: Vec::new(),
@@ -200,7 +199,7 @@ fn leftovers_are_mended_where_nothing_can_be_lost_and_told_where_a_person_decide
     };
     let all = leftovers(&unsure);
     assert!(all.iter().all(|f| f.remedy.is_none() && f.fix.is_some()), "{all:?}");
-    assert_eq!(states(&all), [State::Unknown, State::Warning, State::Warning, State::Warning]);
+    assert_eq!(states(&all), [State::Warning, State::Warning, State::Warning]);
 }
 
 #[test]

@@ -16,10 +16,6 @@ pub struct Leftovers {
     pub processes: Vec<(i32, String)>,
     /// Unfinished temporary files, and private directories of runs that are over.
     pub remains: Vec<String>,
-    /// Working trees that were made for a moment.
-    pub worktrees: Vec<String>,
-    /// Whether a loop is at work in another working tree of the repository, which may need those.
-    pub elsewhere: bool,
     /// Files whose last line is unfinished.
     pub torn: Vec<String>,
     /// The journal's last line is unfinished.
@@ -71,10 +67,6 @@ pub fn leftovers(found: &Leftovers) -> Vec<Finding> {
         let what = format!("{refs} below refs/ralph/ that nobody needs any more");
         mendable(what, Remedy::OldSalvage);
     }
-    if !found.worktrees.is_empty() && !found.elsewhere {
-        let what = format!("working trees of an earlier run: {}", named(found.worktrees.clone()));
-        mendable(what, Remedy::Worktrees(found.worktrees.clone()));
-    }
     all.extend(for_people(found));
     if all.is_empty() {
         all.push(Finding::ok(Area::Leftover, "nothing is left of an earlier crash"));
@@ -88,13 +80,6 @@ fn for_people(found: &Leftovers) -> Vec<Finding> {
     let mut tell = |state, what: String, fix: String| {
         all.push(Finding::new(Area::Leftover, state, what, fix));
     };
-    if !found.worktrees.is_empty() && found.elsewhere {
-        let what = format!(
-            "working trees that a loop elsewhere may use: {}",
-            named(found.worktrees.clone())
-        );
-        tell(State::Unknown, what, "look again when no loop runs: ralph doctor".to_owned());
-    }
     if found.held_inbox == Some(false) {
         let what = "a backend wrote the inbox by hand before ralph was killed".to_owned();
         let fix = "ralph agent, which puts back what commands had made of it and tells the rest";

@@ -99,8 +99,6 @@ pub enum Remedy {
     DamagedCommands,
     /// Give up what was kept for longer than configured.
     OldSalvage,
-    /// Take working trees away that nobody works in.
-    Worktrees(Vec<String>),
     /// Delete lanes of repositories that are gone.
     OrphanedLanes,
 }

@@ -1,7 +1,6 @@
 //! Carrying out one remedy, and saying what was done.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use ralph_core::cycle::History;
 use ralph_core::doctor::{Remedy, is_old};
@@ -72,10 +71,6 @@ impl Checkup<'_> {
                 self.repo.retire(&gone)?;
                 let number = gone.salvages.len() + gone.others.len();
                 Ok(format!("gave {} up that were old enough", count(number, "ref")))
-            }
-            Remedy::Worktrees(trees) => {
-                trees.iter().try_for_each(|tree| self.repo.clear_worktree(Path::new(tree)))?;
-                Ok(format!("took {} away", count(trees.len(), "working tree")))
             }
             Remedy::OrphanedLanes => {
                 let removed = cache_folder().map(|cache| remove_orphaned_lanes(&cache));

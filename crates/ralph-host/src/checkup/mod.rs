@@ -49,15 +49,11 @@ impl Checkup<'_> {
     /// What an earlier crash left. Means nothing while a loop is at work.
     pub fn leftovers(&self, history: &History) -> Result<Leftovers, GitError> {
         let name = |path: PathBuf| self.shown(&path);
-        let worktrees = self.repo.own_worktrees()?;
-        let elsewhere = !worktrees.is_empty() && self.repo.anybody_runs();
         let retired = self.repo.retired(self.retire, crate::drive::underway(history))?;
         let records = [self.plan.to_owned(), self.project.inbox()];
         Ok(Leftovers {
             processes: self.processes(history),
             remains: self.remains().into_iter().map(name).collect(),
-            worktrees: worktrees.iter().map(|path| path.display().to_string()).collect(),
-            elsewhere,
             torn: records.into_iter().filter(|path| has_torn_line(path)).map(name).collect(),
             torn_journal: is_torn(&self.project.state_dir()).unwrap_or(false),
             held_inbox: self.store.is_held(&self.project.inbox()).map(|i| i == Intact::Yes),

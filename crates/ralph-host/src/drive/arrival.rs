@@ -19,8 +19,8 @@ use super::error::DriveError;
 use super::session::Session;
 use crate::crash;
 use crate::git::{
-    ArrivalError, ArrivalHost, CommitMessage, GitError, LandError, LedgerMerge, Oid, ReplayGates,
-    Repo,
+    ArrivalError, ArrivalHost, ArrivalOutcome, CommitMessage, GitError, LandError, LedgerMerge,
+    Oid, ReplayGates, Repo,
 };
 use crate::run_ledger::{self, LedgerClose, RunLedger};
 use crate::store::Durability;
@@ -99,8 +99,15 @@ impl<'a> Session<'a> {
         let Some(line) = self.history.arrival.clone() else { return Ok(()) };
         let home = self.repo.reopen();
         let outcome = home.arrive(&line, OnMissing::Wait, &mut ArrivingSession(self));
-        outcome.map_err(drive_error)?;
-        self.follow_line()
+        let outcome = outcome.map_err(drive_error)?;
+        self.follow_line()?;
+        if let ArrivalOutcome::Waits(not) = outcome
+            && let ArrivalWait::WrongBranchMoved { .. } = not.why
+        {
+            // The next arrival succeeds, and the other branch stays moved.
+            self.warn(&not.sentence);
+        }
+        Ok(())
     }
 
     /// Home is the lane: its branch and its index follow the tip.

@@ -57,7 +57,7 @@ pub(super) struct Talk<'t> {
     pub(super) windows: &'t Windows,
     pub(super) root: &'t Path,
     pub(super) scratch: PathBuf,
-    pub(super) env: [(String, String); 1],
+    pub(super) env: [(String, String); 2],
     pub(super) surroundings: Vec<EnvChange>,
     pub(super) leash: &'t Cancel,
     pub(super) clock: &'t Clock,

@@ -183,7 +183,7 @@ impl Session<'_> {
 
     fn judge(&self, begun: &Begun, ended: &Ended) -> Decision {
         let names = ended.candidate.names();
-        let mut forbidden = forbidden(names.into_iter(), &begun.task);
+        let mut forbidden = forbidden(names, &begun.task);
         let nested = ended.candidate.nested.iter();
         forbidden.extend(nested.map(|path| format!("{path} (a repository inside this one)")));
         judge(&Evidence {

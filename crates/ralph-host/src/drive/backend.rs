@@ -58,6 +58,7 @@ impl Session<'_> {
         let before = self.plan.watch()?;
         self.keep_ledger()?;
         self.let_in()?;
+        self.open_mailbox(begun)?;
         let ask = Ask { prompt, system, session: Talk::New };
         let asked = self.ask(begun, backend, ask, &mut monitor)?;
         let (mut report, mut spent) = (asked.last, asked.spent);
@@ -81,6 +82,7 @@ impl Session<'_> {
         if let Some(message) = report.too_long().filter(|_| unread && reply.is_silent()) {
             report.outcome = Outcome::Malformed { message };
         }
+        self.backend_mailbox.close();
         self.learn_windows(monitor.windows());
         crash::point();
         self.restore_ledger(&[], "the backend", MAX_AMENDMENTS)?;
@@ -129,9 +131,10 @@ impl Session<'_> {
         let root = self.project.root().to_owned();
         let log = begun.started.log.as_ref().map(|log| root.join(log));
         let scratch = self.project.state_dir();
-        let env = variables(&begun.started.attempt, &begun.task);
+        let mailbox = self.backend_mailbox.variable();
+        let env = variables(&begun.started.attempt, &begun.task, mailbox);
         let terms = Terms::of(&self.config, &root, &begun.task, self.history.cost)?;
-        let terms = terms.with_tools(&self.config, &root, &self.plan.path, &env)?;
+        let terms = terms.with_tools(&self.config, &env)?;
         let (cwd, surroundings) = (self.work_root(), self.surroundings());
         let mut ear = ear!(self);
         let Self { choice, runner, work: run_lane, .. } = self;

@@ -25,6 +25,7 @@ use ralph_core::cycle::{Answered, Asked, AttemptBase, Consulting, Record, Remark
 use serde_json::Value;
 
 use super::ask::{Asking, Ended, Talk, ask_all};
+use super::backend_mailbox::CallerRole;
 use super::control::ear;
 use super::cost_guard::{CostGuard, EndedCalls};
 use super::error::DriveError;
@@ -156,8 +157,11 @@ impl Session<'_> {
         let before = self.plan.watch()?;
         self.keep_ledger()?;
         self.let_in()?;
+        let role = CallerRole::Consultation { role: consultation.role.to_owned() };
+        self.open_mailbox_for(id.clone(), role)?;
         crash::point();
         let answers = self.ask_until_answered(consultation, &id);
+        self.backend_mailbox.close();
         crash::point();
         // Also when asking failed: nothing may stay that nobody looked at.
         let written = self.written_files(consultation.may_write);
@@ -250,7 +254,10 @@ impl Session<'_> {
                 windows: &self.windows,
                 root: &root,
                 scratch: self.project.state_dir(),
-                env: [(ATTEMPT_VARIABLE.to_owned(), id.to_owned())],
+                env: [
+                    (ATTEMPT_VARIABLE.to_owned(), id.to_owned()),
+                    self.backend_mailbox.variable(),
+                ],
                 surroundings: self.surroundings(),
                 leash: &self.leash,
                 clock: &self.clock,

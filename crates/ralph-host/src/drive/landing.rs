@@ -143,22 +143,6 @@ impl Session<'_> {
             LandError::Hook { output } => {
                 Failure::new(FailureKind::Hook, format!("a hook refused the commit:\n{output}"))
             }
-            LandError::Conflict { paths, apply, .. } => {
-                let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
-                let message = format!(
-                    "its work does not fit your uncommitted changes in {}; commit yours, then: {apply}",
-                    paths.join(", ")
-                );
-                Failure::new(FailureKind::Conflict, message)
-            }
-            LandError::HeadMoved => Failure::new(
-                FailureKind::Interrupted,
-                "somebody committed or changed the branch while it ran",
-            ),
-            LandError::Nested(paths) => {
-                let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
-                Failure::new(FailureKind::Forbidden, format!("it changed {}", paths.join(", ")))
-            }
             LandError::Nothing => Failure::new(FailureKind::NoChange, "there is nothing to commit"),
             LandError::Git(e) => return Err(e.into()),
         })

@@ -19,6 +19,7 @@ mod arrival;
 mod ask;
 mod attempt;
 mod backend;
+mod backend_mailbox;
 mod commit;
 mod construct;
 mod consult;
@@ -60,6 +61,7 @@ mod windows;
 mod working_tree;
 
 pub use agent::{AgentEnd, AgentOptions, AgentReport, agent, discard_spec, is_begun};
+pub use backend_mailbox::{BackendCommands, CallerRole, MailboxCaller};
 pub use construct::{Goal, PlanPreview, Planned, Planning, construct, plan, preview_plan};
 pub use error::DriveError;
 pub use forget::{Forgotten, Warnings, forget};
@@ -68,7 +70,7 @@ pub use land::{LandAction, LandReport, LandSetup, land};
 pub use listener::Listener;
 pub use log::{LogOf, prune_logs};
 pub use preview::{CommandLine, Input, Look, Next, Preview, preview};
-pub use session::{ATTEMPT_VARIABLE, HOME_VARIABLE, Options, Setup, TASK_VARIABLE};
+pub use session::{ATTEMPT_VARIABLE, Options, Setup, TASK_VARIABLE};
 pub use signals::Signals;
 pub use tidy::{retirement, underway};
 

@@ -27,6 +27,7 @@ use super::terms::{Terms, run_timeout, variables};
 use crate::choice::{self, Chosen, Place};
 use crate::clock::Clock;
 use crate::git::{LedgerPaths, Repo};
+use crate::mailbox::MAILBOX_VARIABLE;
 use crate::proc::Runner;
 use crate::project::Project;
 use crate::store::read_history;
@@ -212,9 +213,9 @@ fn attempt(
         warnings.push(format!("{} has met a usage limit: {}", wait.backend, wait.reason));
     }
     let told = (made.prompt.text.as_str(), made.system.as_deref());
-    let own = variables("", &task);
+    let own = variables("", &task, (MAILBOX_VARIABLE.to_owned(), String::new()));
     let terms = Terms::of(config, root, &task, 0.0)?;
-    let terms = terms.with_tools(config, root, &root.join(look.shown), &own)?;
+    let terms = terms.with_tools(config, &own)?;
     let command = command_line(&terms, &own, &chosen, place, told);
     if command.found.is_none() {
         warnings.push(format!("the loop would not start: {} is not installed", command.program));

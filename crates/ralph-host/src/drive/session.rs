@@ -22,6 +22,7 @@ use ralph_core::view::{Tally, other_specs};
 use ralph_core::windows::Windows;
 use ralph_core::words::count;
 
+use super::backend_mailbox::{BackendCommands, BackendMailbox};
 use super::control::Mailbox;
 use super::error::DriveError;
 use super::ledger_guard::KeptLedger;
@@ -39,6 +40,7 @@ use crate::choice::{self, ChoiceError, Place, StageChoice};
 use crate::clock::Clock;
 use crate::git::{LedgerPaths, Repo};
 use crate::ids::Ids;
+use crate::mailbox::MailboxDirectory;
 use crate::plan_store;
 use crate::proc::{Cancel, Runner};
 use crate::project::Project;
@@ -50,9 +52,6 @@ pub const ATTEMPT_VARIABLE: &str = "RALPH_ATTEMPT";
 
 /// The variable that tells it which task it works on.
 pub const TASK_VARIABLE: &str = "RALPH_TASK";
-
-/// The variable that tells ralph's own commands in a lane where the project is.
-pub const HOME_VARIABLE: &str = "RALPH_HOME";
 
 /// What a loop is given.
 pub struct Setup {
@@ -74,6 +73,8 @@ pub struct Setup {
     pub options: Options,
     /// What signals ask for.
     pub signals: Signals,
+    /// The commands that backends may use.
+    pub commands: Box<dyn BackendCommands>,
 }
 
 /// What was asked for on the command line, beyond the configuration.
@@ -170,6 +171,8 @@ pub(super) struct Session<'a> {
     pub(super) agent_log: Option<AgentLog>,
     /// What the operator asks for.
     pub(super) mailbox: Mailbox,
+    /// What backends ask.
+    pub(super) backend_mailbox: BackendMailbox,
     /// Ends what runs, and is new for everything that runs.
     pub(super) leash: Cancel,
     pub(super) log: Log,
@@ -191,7 +194,8 @@ impl<'a> Session<'a> {
         runner: &'a Runner,
         listener: &'a mut dyn Listener,
     ) -> Result<Self, DriveError> {
-        let Setup { project, config, gates, plan, clock, ids, store, options, signals } = setup;
+        let Setup { project, config, gates, plan, clock, ids, store, options, signals, commands } =
+            setup;
         if let Some(outer) = std::env::var_os(ATTEMPT_VARIABLE).filter(|v| !v.is_empty()) {
             return Err(DriveError::Nested(outer.to_string_lossy().into_owned()));
         }
@@ -200,6 +204,7 @@ impl<'a> Session<'a> {
         };
         let logs_dir = project.logs_dir();
         let lock = RunLock::acquire(&project.state_dir(), store.holder())?;
+        let backend_mailbox = BackendMailbox::new(MailboxDirectory::open(git_dir)?, commands);
         let (journal, history) = Journal::open(&project.state_dir())?;
         let windows = windows::read(&project.state_dir());
         hide_secrets_of(&config);
@@ -268,6 +273,7 @@ impl<'a> Session<'a> {
             agent_log: (kind == Loop::Agent).then(|| AgentLog::create(&logs_dir, &clock.stamp())),
             plan_syncing: Syncing::default(),
             mailbox,
+            backend_mailbox,
             leash,
             log,
         })

@@ -18,8 +18,9 @@ use super::error::DriveError;
 use super::session::Session;
 use super::specs::spec_keeper;
 use crate::crash;
-use crate::git::{ATTEMPT, CommitMessage, LandError, Oid, RepoPath, SpecOnTip};
+use crate::git::{ATTEMPT, CommitMessage, GitError, LandError, Oid, Repo, RepoPath, SpecOnTip};
 use crate::lanes::HookReport;
+use crate::project::Project;
 use crate::run_ledger::LedgerCommit;
 use crate::store::Durability;
 
@@ -185,19 +186,25 @@ impl Session<'_> {
     /// Whether a spec of the plan has landed attempts that are not on the tip yet, or an agent has begun
     /// one: then the ledger says things that are in no commit.
     pub(super) fn has_open_spec(&mut self) -> Result<bool, DriveError> {
-        if super::agent::has_begun(&self.project) {
-            return Ok(true);
-        }
-        let open = self.repo.open_specs()?;
-        if open.is_empty() {
-            return Ok(false);
-        }
         let plan = self.known_plan()?;
-        let current = plan.current_spec.clone();
-        let mut keepers =
-            plan.all_tasks().into_iter().map(|task| task.spec.clone().or_else(|| current.clone()));
-        Ok(keepers.any(|spec| open.contains(&spec_keeper(spec.as_deref().unwrap_or("all")))))
+        Ok(is_spec_open(&self.project, &self.repo, &plan)?)
     }
+}
+
+/// Whether an agent has begun a spec, or a spec of the plan has landed attempts that are not on the tip.
+pub(super) fn is_spec_open(
+    project: &Project,
+    repo: &Repo<'_>,
+    plan: &Plan,
+) -> Result<bool, GitError> {
+    if super::agent::has_begun(project) {
+        return Ok(true);
+    }
+    let open = repo.open_specs()?;
+    let current = &plan.current_spec;
+    let mut specs = plan.all_tasks().into_iter().map(|task| task.spec.or_else(|| current.clone()));
+    Ok(!open.is_empty()
+        && specs.any(|spec| open.contains(&spec_keeper(spec.as_deref().unwrap_or("all")))))
 }
 
 /// The tasks of a spec that are done, or were when they were taken out of the plan.

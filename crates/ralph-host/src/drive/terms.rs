@@ -51,15 +51,12 @@ impl Terms {
     pub(super) fn with_tools(
         mut self,
         config: &Config,
-        root: &Path,
-        plan: &Path,
         env: &[(String, String)],
     ) -> Result<Self, DriveError> {
         if !config.mcp_tools {
             return Ok(self);
         }
-        let word = |path: &Path| path.display().to_string();
-        let args = ["-C".to_owned(), word(root), "mcp".to_owned(), "--plan".to_owned(), word(plan)];
+        let args = ["mcp".to_owned()];
         let merged = with_own(self.mcp.take(), &choice::own_program(), &args, env);
         self.mcp = Some(merged.map_err(|why| DriveError::Ask {
             message: format!("`[stages.build] mcp_config` names a file that cannot be used: {why}"),
@@ -136,10 +133,15 @@ pub(super) struct RoleTerms {
 }
 
 /// The variables that tell a backend, and ralph's own commands in it, where they are.
-pub(super) fn variables(attempt: &str, task: &Task) -> [(String, String); 2] {
+pub(super) fn variables(
+    attempt: &str,
+    task: &Task,
+    mailbox: (String, String),
+) -> [(String, String); 3] {
     [
         (ATTEMPT_VARIABLE.to_owned(), attempt.to_owned()),
         (TASK_VARIABLE.to_owned(), task.id.to_string()),
+        mailbox,
     ]
 }
 

@@ -131,7 +131,6 @@ impl Session<'_> {
     /// The configured pause between two backend runs. `false` when the loop is to look again what to do.
     pub(super) fn pause_between(&mut self) -> Result<bool, DriveError> {
         let first = self.history.of_run().next().is_none();
-        if !self.config.min_delay.is_zero() {}
         let mut left = self.config.min_delay;
         while !first && !left.is_zero() && self.signals.first().is_none() {
             let reason = "the pause between two runs (min_delay)";

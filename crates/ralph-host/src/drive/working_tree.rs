@@ -22,7 +22,7 @@ use ralph_core::words::count;
 use super::consult::few;
 use super::error::DriveError;
 use super::run_lane::tip_ref;
-use super::session::{HOME_VARIABLE, Session};
+use super::session::Session;
 use super::specs::scope_of_keeper;
 use crate::git::{GitError, Oid, Repo, RepoPath, Salvage, spec_ref};
 use crate::lanes::{Furnished, LaneError};
@@ -63,9 +63,7 @@ impl<'a> Session<'a> {
 
     /// Changes to the environment of everything that runs there.
     pub(super) fn surroundings(&self) -> Vec<EnvChange> {
-        let mut changes = self.work.lane.environment(std::env::vars_os());
-        changes.push((HOME_VARIABLE.into(), Some(self.project.root().into())));
-        changes
+        self.work.lane.environment(std::env::vars_os())
     }
 
     /// Say in the journal where the tip of this run starts.
@@ -197,7 +195,8 @@ impl<'a> Session<'a> {
                 CollectedWork::Damaged(_) => None,
             },
         };
-        self.work_tree().forget_candidate(base)?;
+        // Home's, because the lane may be gone.
+        self.repo.forget_candidate(base)?;
         Ok(salvage)
     }
 

@@ -151,13 +151,6 @@ impl Call<'_, '_> {
         self.env("GIT_LITERAL_PATHSPECS", "1").stdin(nul_list(paths))
     }
 
-    /// Below this directory of the working tree, which is a repository of its own.
-    pub(super) fn inside(mut self, path: &RepoPath) -> Self {
-        self.job.cwd = self.repo.file(path);
-        self.job.env.extend(["GIT_DIR", "GIT_WORK_TREE"].map(|name| (name.into(), None)));
-        self
-    }
-
     /// As somebody who needs no configured name: for commits that only ralph reads.
     pub(super) fn by_ralph(mut self) -> Self {
         for role in ["AUTHOR", "COMMITTER"] {

@@ -31,7 +31,7 @@ pub struct GateTraces {
 
 impl Repo<'_> {
     /// Take what a backend left into the index, which is as in `base`.
-    pub(crate) fn collect_candidate(&self, base: &Oid) -> Result<Candidate, GitError> {
+    pub fn collect_candidate(&self, base: &Oid) -> Result<Candidate, GitError> {
         let Added { said, unread, unborn } = self.add_all(None, &[])?;
         let mut candidate = match self.read_added(&said) {
             Some(candidate) => candidate,
@@ -39,6 +39,7 @@ impl Repo<'_> {
         };
         candidate.unread = unread;
         candidate.nested.extend(unborn);
+        self.refuse_clashes(&mut candidate);
         self.leave_out_of_index(&candidate.nested)?;
         Ok(candidate)
     }
@@ -49,8 +50,18 @@ impl Repo<'_> {
         let mut candidate = self.read_staged(base)?;
         candidate.unread = unread;
         candidate.nested.extend(unborn);
+        self.refuse_clashes(&mut candidate);
         self.leave_out_of_index(&candidate.nested)?;
         Ok(candidate)
+    }
+
+    /// What stands in the place of the ledger is no work: the ledger could not ride beside it.
+    fn refuse_clashes(&self, candidate: &mut Candidate) {
+        let (refused, paths): (Vec<_>, Vec<_>) = std::mem::take(&mut candidate.paths)
+            .into_iter()
+            .partition(|changed| self.ledger.clashes_with(&changed.path));
+        candidate.paths = paths;
+        candidate.nested.extend(refused.into_iter().map(|changed| changed.path));
     }
 
     /// The candidate that the index holds; the files are not looked at.

@@ -6,6 +6,9 @@ use super::error::GitError;
 use super::name::{Oid, RepoPath};
 use super::status::{Entry, Side};
 
+/// The message of the commit that `on_dirty = "commit"` makes.
+const USERS_OWN: &str = "ralph: auto-commit before orchestration start";
+
 impl Repo<'_> {
     /// The uncommitted files that keep a run from owning the checkout: all but the ledger, and new files
     /// that people write for ralph.
@@ -60,5 +63,34 @@ impl Repo<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether an entry makes the tree one that is not clean. A changed ledger file does not, but a
+    /// staged one does: the clean way would lose what is staged.
+    pub(super) fn is_users(&self, entry: &Entry) -> bool {
+        let staged = !matches!(entry.index, Side::Same | Side::Untracked);
+        staged || !self.ledger.contains(&entry.path)
+    }
+
+    /// The user's uncommitted files, as a checkpoint would find them. Changes nothing.
+    pub fn dirty(&self) -> Result<Vec<RepoPath>, GitError> {
+        let entries = self.status()?.entries.into_iter();
+        let users = entries.filter(|entry| self.is_users(entry) && !entry.nested);
+        Ok(users.map(|entry| entry.path).collect())
+    }
+
+    /// Commit what the user has not committed, as `on_dirty = "commit"` asks for.
+    pub(crate) fn commit_dirty(&self) -> Result<(), GitError> {
+        let nested = self.status()?.entries.into_iter().filter(|entry| entry.nested);
+        let nested: Vec<RepoPath> = nested.map(|entry| entry.path).collect();
+        self.add_all(None, &nested)?;
+        let call = self.git(["commit", "-q", "-m", USERS_OWN]).patience(self.hook_patience);
+        self.writing_index(|| call.ok().map(drop))
+    }
+
+    /// Where a ref points, if it is there.
+    pub(super) fn find_ref(&self, name: &str) -> Result<Option<Oid>, GitError> {
+        let answer = self.look(["rev-parse", "-q", "--verify", name]).run()?;
+        Ok(Oid::parse(&answer.stdout).filter(|_| answer.code == 0))
     }
 }

@@ -8,8 +8,6 @@ use std::collections::BTreeMap;
 
 use super::Repo;
 use super::call::nul_fields;
-use super::checkpoint::AttemptRef;
-use super::desk::copy_index;
 use super::error::GitError;
 use super::name::{Oid, RepoPath};
 use super::salvage::Salvage;
@@ -119,41 +117,6 @@ impl Repo<'_> {
         }
         Ok(salvages.iter().map(|s| files.get(&s.commit).cloned().unwrap_or_default()).collect())
     }
-
-    /// Keep the working tree as it is, the ledger aside, and change nothing else. `None` when it is
-    /// as in HEAD.
-    pub fn keep_as_is(&self, of: &AttemptRef) -> Result<Option<Salvage>, GitError> {
-        let desk = self.desk("as-is");
-        desk.clear()?;
-        let index = desk.spare();
-        copy_index(&self.user_index(), &index)?;
-        let entries = self.status()?.entries.into_iter();
-        let nested: Vec<RepoPath> = entries.filter(|e| e.nested).map(|e| e.path).collect();
-        self.add_all(Some(&index), &nested)?;
-        let tree = self.write_tree(&index)?;
-        desk.remove();
-        let head = self.head()?.commit;
-        let base = match &head {
-            Some(head) => head.to_string(),
-            None => self.empty_tree()?.to_string(),
-        };
-        if self.diff(&base, &tree)?.is_empty() {
-            return Ok(None);
-        }
-        let taken =
-            |name: &str| self.salvages().map(|all| all.iter().any(|s| s.of.attempt == name));
-        let mut attempt = of.attempt.clone();
-        if taken(&attempt)? {
-            attempt.push_str("-left");
-        }
-        let parents: Vec<&Oid> = head.iter().collect();
-        let subject = format!("ralph: what {} left", of.attempt);
-        let commit = self.commit_tree(&tree, &parents, &subject)?;
-        let name = format!("refs/ralph/{}/salvage/{attempt}", of.run);
-        self.git(["update-ref", &name, commit.as_str()]).ok()?;
-        let of = AttemptRef { run: of.run.clone(), attempt };
-        Ok(Some(Salvage { of, name, commit, at: 0, subject }))
-    }
 }
 
 /// A ref that goes: `<name> NUL <object> NUL <time>`.
@@ -162,8 +125,8 @@ fn leftover(line: &str, before: i64, underway: Underway) -> Option<Leftover> {
     let mut parts = name.strip_prefix("refs/ralph/")?.split('/');
     let (_run, kind, attempt) = (parts.next()?, parts.next()?, parts.next());
     let goes = match kind {
-        // It only protects the tree that an open attempt goes back to.
-        "before" => underway == Underway::Nothing,
+        // Only an open attempt goes back to it.
+        "candidate" => underway == Underway::Nothing,
         "commits" | "index" | "stash" => {
             // A tree has no time of its own, and a stash may be older than its attempt.
             let made = attempt.and_then(ulid_time).or_else(|| at.parse().ok());
@@ -190,7 +153,9 @@ mod tests {
         assert!(!goes("r1/index/a1", "", idle), "nobody knows how old it is");
         let young = "01JJ1XWXB8ZZZZZZZZZZZZZZZZ";
         assert!(!goes(&format!("r1/stash/{young}"), "5", idle), "the stash is older than its end");
-        assert!(goes("r1/before", "", idle) && !goes("r1/before", "", Underway::Attempt));
+        assert!(
+            goes("r1/candidate/a1", "", idle) && !goes("r1/candidate/a1", "", Underway::Attempt)
+        );
         assert!(!goes("spec-all/spec", "1", idle) && !goes("r1/salvage/a1", "1", idle));
     }
 }

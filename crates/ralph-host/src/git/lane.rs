@@ -1,7 +1,7 @@
 //! A repository seen through a git directory of ralph's own, for the checkout in a lane.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 use super::{CheckoutKind, HOOK_PATIENCE, LedgerPaths, Repo, RepoPath};
 use crate::proc::Runner;
@@ -40,8 +40,6 @@ impl<'a> Repo<'a> {
             ledger: LedgerPaths::none(),
             runner,
             hook_patience: HOOK_PATIENCE,
-            tracked_ledger: Mutex::default(),
-            kept_raw: Mutex::default(),
             hooks: OnceLock::new(),
         }
     }

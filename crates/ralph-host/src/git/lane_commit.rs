@@ -3,9 +3,35 @@
 use super::Repo;
 use super::call::{nul_fields, nul_list};
 use super::error::GitError;
-use super::land::LandError;
 use super::message::{ATTEMPT, CommitMessage};
 use super::name::{Oid, RepoPath};
+
+/// A commit that was not made. Nothing changed.
+#[derive(Debug, thiserror::Error)]
+pub enum LandError {
+    /// A hook, or the signing of the commit, said no.
+    #[error("a hook of this repository refused the commit:\n{output}")]
+    Hook {
+        /// What it said.
+        output: String,
+    },
+    /// There is nothing to commit.
+    #[error("there is nothing to commit")]
+    Nothing,
+    /// Git failed.
+    #[error(transparent)]
+    Git(#[from] GitError),
+}
+
+impl LandError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Git(e) => e.hint(),
+            Self::Hook { .. } | Self::Nothing => None,
+        }
+    }
+}
 
 impl CommitMessage {
     /// The text of the commit of an attempt.
@@ -50,6 +76,13 @@ impl Repo<'_> {
         Ok((head.branch.and_then(short), head.commit))
     }
 
+    /// The message of a commit.
+    pub(crate) fn message_of(&self, commit: &Oid) -> Result<String, GitError> {
+        let args = ["log", "-1", "--no-show-signature", "--encoding=UTF-8", "--format=%B"];
+        let out = self.look(args.into_iter().chain([commit.as_str()])).ok()?;
+        Ok(String::from_utf8_lossy(&out).into_owned())
+    }
+
     /// The commit of a reference, if it is there.
     pub(crate) fn find_commit(&self, name: &str) -> Result<Option<Oid>, GitError> {
         self.find_ref(name)
@@ -74,8 +107,17 @@ impl Repo<'_> {
         commit: &Oid,
         file: &str,
     ) -> Result<Option<Vec<u8>>, GitError> {
+        self.project_file(commit.as_str(), file)
+    }
+
+    /// A file of the project as the index has it.
+    pub(crate) fn staged_project_file(&self, file: &str) -> Result<Option<Vec<u8>>, GitError> {
+        self.project_file("", file)
+    }
+
+    fn project_file(&self, of: &str, file: &str) -> Result<Option<Vec<u8>>, GitError> {
         let path = self.prefix.join(&RepoPath::from(file));
-        let answer = self.look(["cat-file", "blob", &format!("{commit}:{path}")]).run()?;
+        let answer = self.look(["cat-file", "blob", &format!("{of}:{path}")]).run()?;
         Ok((answer.code == 0).then_some(answer.stdout))
     }
 
@@ -117,5 +159,17 @@ impl Repo<'_> {
             answer if answer.code == 1 => Ok(false),
             answer => Err(answer.into_error()),
         }
+    }
+
+    /// Where the hooks are; git is asked once.
+    pub(crate) fn hooks(&self) -> Result<std::path::PathBuf, GitError> {
+        use std::os::unix::ffi::OsStrExt;
+        if let Some(known) = self.hooks.get() {
+            return Ok(known.clone());
+        }
+        let out = self.look(["rev-parse", "--git-path", "hooks"]).ok()?;
+        let out = out.strip_suffix(b"\n").unwrap_or(&out);
+        let path = self.top.join(std::ffi::OsStr::from_bytes(out));
+        Ok(self.hooks.get_or_init(|| path).clone())
     }
 }

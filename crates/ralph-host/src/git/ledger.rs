@@ -120,6 +120,14 @@ impl LedgerPaths {
             || self.runtime.iter().any(|runtime| path.is_at_or_below(runtime))
     }
 
+    /// Whether a file at this path makes one of the ledger impossible: it is where a folder of the ledger
+    /// has to be, or below a file that rides.
+    pub(super) fn clashes_with(&self, path: &RepoPath) -> bool {
+        let above = |own: &RepoPath| own != path && own.is_at_or_below(path);
+        let below = |own: &RepoPath| own != path && path.is_at_or_below(own);
+        self.all().any(above) || self.shared.iter().any(below)
+    }
+
     /// Pathspecs that stand for everything but these paths.
     ///
     /// Git refuses a pathspec, even an excluding one, that begins with the name of something ignored.

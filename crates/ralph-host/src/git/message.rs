@@ -16,9 +16,6 @@ pub struct CommitMessage {
 /// The trailer that says which attempt a commit is.
 pub(crate) const ATTEMPT: &str = "Ralph-Attempt";
 
-/// The trailer that says which tree the gates saw, where it is not the commit's own.
-pub(super) const GATED_TREE: &str = "Ralph-Gated-Tree";
-
 impl CommitMessage {
     /// The message as git takes it. `ours` are trailers that every commit of its kind has.
     pub(super) fn render(&self, ours: &[(&str, &str)]) -> Vec<u8> {

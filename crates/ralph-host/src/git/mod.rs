@@ -1,58 +1,40 @@
-//! The only place that calls git: checkpoint, collect, land, roll back.
+//! The only place that calls git.
 //!
 //! # Theory of operation
 //!
-//! An attempt is bracketed by a [`Checkpoint`] and one of [`Repo::land`] and [`Repo::roll_back`].
-//!
 //! ```text
-//! checkpoint  S0: HEAD, the index, the tree           clean: one `git status`, no object
-//!   the backend runs
-//! collect     S1: what it did is S0 → S1 ([`Changes`])   clean: one `git add`, its output says it
-//!   gates run
-//! land        exactly S0 → S1 becomes a commit          clean: one `git commit`
-//! roll_back   what is there is kept under refs/ralph/, and S0 is put back
+//! in a lane, with ralph's own git directory of it (lanes/):
+//!   candidate    add -A: the index is what an attempt leaves; put back after gates; salvage
+//!   lane_commit  one commit of the index, with the ledger; the tip and other refs of ralph's
+//!   spec_commit  a spec becomes one commit, merged with the tip in objects
+//! in home, where a person works:
+//!   arrival      commits reach the branch by git's own fast-forward, or wait
+//!   home         only looks; commits for `on_dirty = "commit"` alone
 //! ```
 //!
-//! When the tree was clean, the user's own index is used and HEAD is S0: three calls of git for a
-//! task. When it was not, S0 and S1 are trees made with *private* indexes under
-//! `<git-dir>/ralph/attempts/`; the user's index is not touched before the commit is made, and then
-//! only where the backend worked. The ledger ([`LedgerPaths`]) is in none of this.
-//!
-//! Nothing is removed that is not in an object first, and a file that changed after it was looked
-//! at is never overwritten: `git read-tree -m -u` refuses, and the look is repeated.
-//!
-//! Everything that recovery needs is in [`Checkpoint`] and [`Changes`], which the journal keeps.
+//! Whatever does not land is kept under `refs/ralph/` (`salvage`, `kept`). Recovery needs what the
+//! journal has ([`ralph_core::cycle::AttemptBase`], [`ralph_core::cycle::Candidate`]) and the index of the
+//! lane.
 
 mod arrival;
 mod branch;
 mod call;
 mod candidate;
 mod changes;
-mod checkpoint;
 mod checkup;
-mod collect;
-mod desk;
 mod error;
-mod facts;
 mod first_commit;
 mod found;
-mod gates;
 mod home;
+mod index;
 mod kept;
-mod land;
-mod land_merged;
 mod landed;
 mod lane;
 mod lane_commit;
 mod ledger;
 mod merge;
 mod message;
-mod nested;
-mod partial_spec;
-mod put_back;
-mod raw;
 mod ready;
-mod roll_back;
 mod salvage;
 mod snapshot;
 mod spec_commit;
@@ -60,11 +42,9 @@ mod stash;
 mod state;
 mod status;
 mod texts;
-mod worktree;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 pub use arrival::{
@@ -73,31 +53,24 @@ pub use arrival::{
 };
 pub(crate) use call::{STRIPPED, nul_fields, nul_list};
 pub use candidate::GateTraces;
-pub use changes::{Change, ChangeKind, Changes, Moved};
-pub use checkpoint::{AttemptRef, Checkpoint, DirtyPath, LedgerFile, OnDirty, Target};
+pub use changes::{Change, ChangeKind};
 pub use checkup::introduce;
-pub(crate) use desk::copy_index;
 pub use error::GitError;
-pub use facts::{Facts, Landing};
 pub use first_commit::UnbornFiles;
 pub use found::found;
-pub use gates::GateEffects;
+pub(crate) use index::copy_index;
 pub use kept::{Leftover, Retire, Retired, Underway};
-pub use land::{LandError, Landed, Way};
+pub use lane_commit::LandError;
 pub use ledger::LedgerPaths;
 pub(crate) use message::ATTEMPT;
 pub use message::CommitMessage;
-pub use nested::NestedRepo;
-pub(crate) use partial_spec::SpecTree;
 pub use ralph_core::git_names::{NotAnOid, Oid, RepoPath};
-pub use raw::Raw;
 pub use ready::StaleLock;
-pub use roll_back::{Aside, OnBase, RolledBack};
-pub use salvage::Salvage;
+pub use salvage::{AttemptRef, Salvage};
 pub use spec_commit::ENTRY;
 pub(crate) use spec_commit::{SpecOnTip, spec_ref};
 pub use stash::{Keep, KeptSpec};
-pub use state::{Moment, Operation, Stamp};
+pub use state::Operation;
 pub use status::Side;
 
 use ralph_core::git_names as name;
@@ -132,10 +105,6 @@ pub struct Repo<'a> {
     ledger: LedgerPaths,
     runner: &'a Runner,
     hook_patience: Duration,
-    /// Ledger files that are known to be in the repository.
-    tracked_ledger: Mutex<BTreeSet<RepoPath>>,
-    /// Uncommitted files of the user whose bytes are kept already.
-    kept_raw: Mutex<BTreeMap<RepoPath, (Stamp, Raw)>>,
     /// The directory of the hooks, once somebody asked.
     hooks: OnceLock<PathBuf>,
 }
@@ -169,8 +138,6 @@ impl<'a> Repo<'a> {
             prefix,
             runner,
             hook_patience: HOOK_PATIENCE,
-            tracked_ledger: Mutex::default(),
-            kept_raw: Mutex::default(),
             hooks: OnceLock::new(),
         })
     }

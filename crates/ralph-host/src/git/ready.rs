@@ -61,13 +61,10 @@ impl Repo<'_> {
         Ok(found)
     }
 
-    /// Remove locks on what is ralph's alone: the private indexes, and the refs of this run or spec.
-    /// Nobody else takes these, so after the processes of that run have been ended they are stale.
+    /// Remove locks on what is ralph's alone: the refs of this run or spec. Nobody else takes these, so after the processes of that run have been ended they are stale.
     pub fn remove_own_locks(&self, keeper: &str) {
         let refs = self.common_dir.join("refs/ralph").join(keeper);
-        for directory in [self.desks(), refs] {
-            remove_locks(&directory, OWN_DEPTH);
-        }
+        remove_locks(&refs, OWN_DEPTH);
     }
 
     /// The locks that a call which writes the index may take; a commit takes all of them.

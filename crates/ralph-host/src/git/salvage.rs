@@ -8,9 +8,17 @@ use ralph_core::cycle::AttemptBase;
 use serde::{Deserialize, Serialize};
 
 use super::Repo;
-use super::checkpoint::{AttemptRef, Checkpoint};
 use super::error::GitError;
 use super::name::Oid;
+
+/// Which attempt of which run. Both become parts of refs and file names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttemptRef {
+    /// The run.
+    pub run: String,
+    /// The attempt, a ULID.
+    pub attempt: String,
+}
 
 /// Something that was kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,30 +37,6 @@ pub struct Salvage {
 }
 
 impl Repo<'_> {
-    /// Keep a tree.
-    pub(super) fn keep(
-        &self,
-        cp: &Checkpoint,
-        tree: &Oid,
-        attempt: &str,
-    ) -> Result<Salvage, GitError> {
-        let head: Vec<&Oid> = cp.head.iter().collect();
-        let before = match &cp.tree {
-            Some(before) => {
-                let text = format!("ralph: what {attempt} started from");
-                Some(self.commit_tree(before, &head, &text)?)
-            }
-            None => cp.head.clone(),
-        };
-        let parents: Vec<&Oid> = before.iter().collect();
-        let subject = format!("ralph: salvage of {attempt}");
-        let commit = self.commit_tree(tree, &parents, &subject)?;
-        let name = cp.own_ref(&format!("salvage/{attempt}"));
-        self.git(["update-ref", &name, commit.as_str()]).ok()?;
-        let of = AttemptRef { run: cp.of.run.clone(), attempt: attempt.to_owned() };
-        Ok(Salvage { of, name, commit, at: 0, subject })
-    }
-
     /// Keep a tree under the ref of an attempt.
     pub(super) fn salvage_tree(&self, base: &AttemptBase, tree: &Oid) -> Result<Salvage, GitError> {
         let subject = format!("ralph: salvage of {}", base.attempt);

@@ -1,16 +1,13 @@
 //! Trees of the whole working directory, made with an index of ralph's own.
 
-use std::fs;
 use std::path::Path;
 
 use super::Repo;
 use super::call::nul_fields;
 use super::changes::{Change, ChangeKind};
-use super::checkpoint::Checkpoint;
 use super::error::GitError;
 use super::ledger::without;
 use super::name::{Oid, RepoPath};
-use super::state::{Moment, Stamp};
 
 /// How often a tree is read anew when files vanish while it is read.
 const TRIES: u32 = 3;
@@ -27,17 +24,6 @@ pub(super) struct Added {
     pub(super) unread: Vec<String>,
     /// Repositories without a commit, which it cannot take.
     pub(super) unborn: Vec<RepoPath>,
-}
-
-/// The working directory as a tree, and how it differs from S0.
-#[derive(Debug)]
-pub(super) struct Snapshot {
-    pub(super) tree: Oid,
-    pub(super) changes: Vec<Change>,
-    pub(super) older: Vec<RepoPath>,
-    /// Repositories that were not there at the checkpoint.
-    pub(super) new_nested: Vec<RepoPath>,
-    pub(super) added: Added,
 }
 
 impl Repo<'_> {
@@ -91,25 +77,6 @@ impl Repo<'_> {
         self.git(["write-tree"]).index(index).oid()
     }
 
-    /// Take the working directory into `index` and compare it with S0.
-    pub(super) fn snapshot(&self, index: &Path, cp: &Checkpoint) -> Result<Snapshot, GitError> {
-        let added = self.add_all(Some(index), &cp.nested_paths())?;
-        let mut tree = self.write_tree(index)?;
-        let base = self.base(cp)?;
-        let mut changes =
-            if cp.tree.as_ref() == Some(&tree) { Vec::new() } else { self.diff(&base, &tree)? };
-        let new_nested: Vec<RepoPath> =
-            changes.iter().filter(|c| c.is_gitlink()).map(|c| c.path.clone()).collect();
-        let older = self.older(cp, &changes);
-        let drop: Vec<&RepoPath> = new_nested.iter().chain(&older).collect();
-        if !drop.is_empty() {
-            changes.retain(|change| !drop.contains(&&change.path));
-            self.leave_out(Some(index), &drop)?;
-            tree = self.write_tree(index)?;
-        }
-        Ok(Snapshot { tree, changes, older, new_nested, added })
-    }
-
     /// Take paths out of an index, not off the disk.
     pub(crate) fn leave_out(
         &self,
@@ -122,36 +89,6 @@ impl Repo<'_> {
             Some(index) => call.index(index).ok().map(drop),
             None => self.writing_index(|| call.ok().map(drop)),
         }
-    }
-
-    /// New paths that are older than the attempt: an ignore rule had hidden them.
-    pub(super) fn older(&self, cp: &Checkpoint, changes: &[Change]) -> Vec<RepoPath> {
-        let rules = changes.iter().any(|c| c.path.name() == b".gitignore")
-            || Stamp::of(&self.common_dir.join("info/exclude")) != cp.exclude;
-        if !rules {
-            return Vec::new();
-        }
-        let new = changes
-            .iter()
-            .filter(|c| matches!(c.kind, ChangeKind::Added | ChangeKind::Written))
-            .map(|c| &c.path);
-        let old = |path: &&RepoPath| {
-            fs::symlink_metadata(self.file(path))
-                .is_ok_and(|meta| Moment::changed(&meta) < cp.started)
-        };
-        new.filter(old).cloned().collect()
-    }
-
-    /// S0 as something that git takes for a tree.
-    pub(super) fn base(&self, cp: &Checkpoint) -> Result<String, GitError> {
-        match cp.tree.as_ref().or(cp.head.as_ref()) {
-            Some(oid) => Ok(oid.to_string()),
-            None => Ok(self.empty_tree()?.to_string()),
-        }
-    }
-
-    pub(super) fn empty_tree(&self) -> Result<Oid, GitError> {
-        self.git(["hash-object", "-t", "tree", "-w", "--stdin"]).stdin(Vec::new()).oid()
     }
 
     /// How one tree differs from another, without the ledger.

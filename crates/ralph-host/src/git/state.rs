@@ -98,7 +98,7 @@ impl fmt::Display for Operation {
 
 /// A moment as the file system saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Moment {
+pub(super) struct Moment {
     seconds: i64,
     nanos: i64,
 }
@@ -112,18 +112,11 @@ impl Moment {
     pub(super) fn modified(meta: &Metadata) -> Self {
         Self { seconds: meta.mtime(), nanos: meta.mtime_nsec() }
     }
-
-    /// When the file was made, where the file system knows it.
-    pub(super) fn made(meta: &Metadata) -> Option<Self> {
-        let since = meta.created().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
-        let nanos = i64::from(since.subsec_nanos());
-        Some(Self { seconds: i64::try_from(since.as_secs()).ok()?, nanos })
-    }
 }
 
 /// Enough of a file to see that it has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stamp {
+pub(super) struct Stamp {
     inode: u64,
     size: u64,
     modified: Moment,
@@ -131,16 +124,6 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// Whether the file last changed before this moment.
-    pub(super) fn is_before(&self, moment: Moment) -> bool {
-        self.changed < moment
-    }
-
-    /// Whether a file has the size and the time of writing of this one, whatever it is called.
-    pub(super) fn has_content_of(&self, other: &Self) -> bool {
-        (self.size, self.modified) == (other.size, other.modified)
-    }
-
     /// Of the file at `path`; `None` when there is none.
     pub(super) fn of(path: &Path) -> Option<Self> {
         let meta = fs::symlink_metadata(path).ok()?;
@@ -207,11 +190,6 @@ impl Repo<'_> {
             return None;
         }
         self.ref_by_looking("refs/stash").flatten()
-    }
-
-    /// How much HEAD's log holds: it grows with each move, there and back.
-    pub(super) fn log_of_head(&self) -> u64 {
-        fs::metadata(self.git_dir.join("logs/HEAD")).map_or(0, |meta| meta.len())
     }
 
     /// What is unfinished.

@@ -56,12 +56,6 @@ impl Repo<'_> {
         parse(&self.status_call().ok()?).ok_or_else(|| GitError::Unreadable("status".into()))
     }
 
-    /// The same with a private index.
-    pub(super) fn status_with(&self, index: &std::path::Path) -> Result<Status, GitError> {
-        let out = self.status_call().index(index).ok()?;
-        parse(&out).ok_or_else(|| GitError::Unreadable("status".into()))
-    }
-
     fn status_call(&self) -> super::call::Call<'_, '_> {
         self.look([
             "status",

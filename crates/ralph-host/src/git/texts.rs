@@ -1,7 +1,6 @@
 //! The texts of files as they were at the checkpoint, or in the last commit.
 
 use super::Repo;
-use super::checkpoint::Checkpoint;
 use super::error::GitError;
 use super::name::RepoPath;
 
@@ -19,18 +18,6 @@ impl Repo<'_> {
             text.push_str(&format!(" {path} | new\n"));
         }
         Ok(text)
-    }
-
-    /// The text of each path in S0; `None` where there was no file, or no text.
-    pub fn texts_before(
-        &self,
-        cp: &Checkpoint,
-        paths: &[RepoPath],
-    ) -> Result<Vec<Option<String>>, GitError> {
-        let Some(base) = cp.tree.as_ref().or(cp.spec_tip.as_ref()).or(cp.head.as_ref()) else {
-            return Ok(vec![None; paths.len()]);
-        };
-        self.texts_at(base.as_str(), paths)
     }
 
     /// The text of each path in the last commit; `None` where there is no file, no text, or no commit.

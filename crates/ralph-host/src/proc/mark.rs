@@ -74,7 +74,8 @@ enum Wanted<'a> {
 impl Wanted<'_> {
     fn is(self, mark: &Mark) -> bool {
         match self {
-            Self::Run(run) => mark.run == run,
+            // A supervisor has no run of its own: without a name, those of everybody would be meant.
+            Self::Run(run) => !run.is_empty() && mark.run == run,
             Self::Job(run, job) => mark.run == run && mark.job == Some(job),
             Self::Others { place, run } => {
                 let supervises = mark.watches.as_ref().is_some_and(|(p, r)| p == place && r != run);
@@ -220,6 +221,8 @@ mod tests {
         assert!(is(&["RALPH_WATCHES=here another", "RALPH_PLACE=outside", "RALPH_RUN=outer"]));
         assert!(!is(&["RALPH_WATCHES=here ours"]), "our own supervisor");
         assert!(!is(&["RALPH_WATCHES=elsewhere another"]));
+        let nobody = Wanted::Run("");
+        assert!(!nobody.is(&mark(&["RALPH_WATCHES=here another"]).unwrap()), "everybody's");
         let outer = Wanted::Run("outer");
         assert!(outer.is(&mark(&["RALPH_WATCHES=here ours", "RALPH_RUN=outer"]).unwrap()));
     }

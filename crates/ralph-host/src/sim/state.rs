@@ -4,7 +4,6 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::drive::HOME_VARIABLE;
 use crate::git_dir;
 
 /// The variable that names the directory of the counters.
@@ -20,13 +19,17 @@ impl Counters {
     /// The counters for the current directory.
     pub(super) fn find(scratch: Option<&Path>) -> Self {
         let given = std::env::var_os(VARIABLE).filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        // In a lane the git directory ends with the attempt; the scratch directory is in that of home.
+        let state = scratch.and_then(Path::parent).filter(|dir| {
+            let is_git = dir.parent().is_some_and(|git| git.join("HEAD").exists());
+            is_git && dir.ends_with("ralph")
+        });
+        let state = state.map(|dir| dir.join("sim"));
         let here = || {
-            // In a lane the git directory ends with the attempt.
-            let home = std::env::var_os(HOME_VARIABLE).map(PathBuf::from);
-            let dir = home.or_else(|| std::env::current_dir().ok())?;
+            let dir = std::env::current_dir().ok()?;
             Some(git_dir::find(&dir).ok()??.join("ralph/sim"))
         };
-        Self { dir: given.or_else(here).or_else(|| scratch.map(|dir| dir.join("sim"))) }
+        Self { dir: given.or(state).or_else(here).or_else(|| scratch.map(|dir| dir.join("sim"))) }
     }
 
     pub(super) fn dir(&self) -> PathBuf {

@@ -12,6 +12,7 @@ use ralph_host::drive::{self, DriveError, Listener, Options, Setup, Signals};
 use ralph_host::project_reader::PlanRead;
 
 use super::build_args::{BuildArgs, StartArgs, StartMode};
+use super::mailbox::LoopCommands;
 use super::screen::under_view;
 use super::{first_commit, plan_spec, preview};
 use crate::context::Context;
@@ -97,6 +98,7 @@ pub(super) fn setup(
         store: context.store(),
         options,
         signals,
+        commands: Box::new(LoopCommands { project: context.project.root().to_owned() }),
     })
 }
 

@@ -23,6 +23,7 @@ mod lane_trial;
 pub(crate) mod lanes;
 pub(crate) mod log;
 pub(crate) mod loop_args;
+pub(crate) mod mailbox;
 pub(crate) mod mcp;
 pub(crate) mod permit;
 mod plan_preview;
@@ -54,9 +55,20 @@ use crate::context::Context;
 use crate::error::CommandError;
 
 pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
+    if let Some(code) = mailbox::ask_for(&cli)? {
+        return Ok(code);
+    }
+    let here = cli.directory.clone();
+    permit::check(access(&cli.command), here.as_deref())?;
+    carry_out(cli, &|| Context::open(here.as_deref()))
+}
+
+/// Carry out a command that may be, in the project that `open` opens.
+fn carry_out(
+    cli: Cli,
+    open: &dyn Fn() -> Result<Context, CommandError>,
+) -> Result<ExitCode, CommandError> {
     let here = cli.directory.as_deref();
-    permit::check(access(&cli.command), here)?;
-    let open = || Context::open(here);
     match cli.command {
         Command::Demo(args) => return demo::run(here, &args),
         Command::Tutorial(args) => tutorial::run(here, &args)?,
@@ -106,6 +118,11 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Whether a command stays until somebody ends it.
+fn is_endless(command: &Command) -> bool {
+    matches!(command, Command::Status(args) if args.watch)
+}
+
 /// What a command does, as far as a backend is concerned.
 fn access(command: &Command) -> Access {
     match command {
@@ -117,9 +134,9 @@ fn access(command: &Command) -> Access {
         | Command::Show(_)
         | Command::Validate(_)
         | Command::Completions(_)
-        | Command::Man(_) => Access::Look,
+        | Command::Man(_)
         // Each tool sees to it by itself.
-        Command::Mcp(_) => Access::Say,
+        | Command::Mcp(_) => Access::Look,
         // Whoever opens the page can decide.
         Command::Construct(_)
         | Command::Agent(_)

@@ -1,16 +1,18 @@
 //! What a backend may do with ralph: look, and say a few things.
 //!
-//! A loop starts backends with `RALPH_ATTEMPT`. A command that finds it, and finds that attempt in the
-//! journal of its own project, runs inside that attempt. So does every command that descends from the
-//! loop of its project, whatever its environment says. In another project it is a command like any
-//! other: a backend that works on ralph itself has to test it.
+//! A loop starts backends with `RALPH_ATTEMPT` and `RALPH_MAILBOX`. A command that finds both asks the loop
+//! ([`super::mailbox`]), which carries it out on behalf of the backend, within what is allowed here. A
+//! command that descends from the loop of its project, whatever its environment says, and does not ask it
+//! may only look. In another project it is a command like any other: a backend that works on ralph itself
+//! has to test it.
 
 use std::path::Path;
 
 use ralph_core::claim::{self, Claim};
 use ralph_core::handoff::Handoff;
 use ralph_core::plan::{Id, MAX_AMENDMENTS};
-use ralph_host::drive::ATTEMPT_VARIABLE;
+use ralph_host::drive::{ATTEMPT_VARIABLE, CallerRole, MailboxCaller};
+use ralph_host::mailbox::MAILBOX_VARIABLE;
 use ralph_host::proc::mark::descends_from;
 use ralph_host::redaction::{hide_secrets_of, hide_text};
 use ralph_host::store::StoreError;
@@ -32,7 +34,6 @@ pub(crate) enum Access {
 #[derive(Clone, Debug)]
 pub(crate) struct Inside {
     pub(crate) attempt: String,
-    pub(crate) iteration: u32,
     /// The task it is about.
     pub(crate) task: Id,
 }
@@ -41,9 +42,47 @@ const ALLOWED: &str = "a backend may use `ralph task add`, `ralph task done` and
                        for its own task, `ralph issue add`, and everything that only looks \
                        (status, query, log, validate, task list, task show, config show)";
 
-/// Refuse what is not for a backend.
+/// The backend that a command is carried out for, in its loop.
+#[derive(Clone, Debug)]
+pub(crate) struct Behalf {
+    pub(crate) caller: MailboxCaller,
+    /// What it gave the command to read.
+    pub(crate) input: Option<String>,
+}
+
+impl Behalf {
+    /// The plan of its run, relative to the project.
+    pub(crate) fn plan(&self) -> &str {
+        &self.caller.plan
+    }
+
+    /// Refuse what is not for a backend.
+    pub(crate) fn check(&self, access: Access) -> Result<(), CommandError> {
+        match (access, &self.caller.role) {
+            (Access::Look, _) | (Access::Say, CallerRole::Attempt { .. }) => Ok(()),
+            (Access::Decide, CallerRole::Attempt { iteration, task }) => {
+                Err(for_people(&format!("iteration {iteration}, {task}")))
+            }
+            (_, CallerRole::Consultation { role }) => Err(not_to_decide(role)),
+        }
+    }
+}
+
+fn for_people(whose: &str) -> CommandError {
+    CommandError::new(format!(
+        "this runs inside an attempt ({whose}), and that command is for people"
+    ))
+    .hint(ALLOWED)
+}
+
+fn not_to_decide(role: &str) -> CommandError {
+    CommandError::new(format!("this agent was asked to {role}, not to decide"))
+        .hint("say it in the answer; whatever only looks is allowed")
+}
+
+/// Refuse what descends from a loop and does not ask it.
 pub(crate) fn check(access: Access, here: Option<&Path>) -> Result<(), CommandError> {
-    if access != Access::Decide {
+    if access == Access::Look {
         return Ok(());
     }
     // Whether there is a project at all is for the command to say.
@@ -52,13 +91,27 @@ pub(crate) fn check(access: Access, here: Option<&Path>) -> Result<(), CommandEr
         Err(_) if named_attempt().is_none() => return Ok(()),
         Err(e) => return Err(e),
     };
-    match inside(&context)? {
-        None => Ok(()),
-        Some(inside) => Err(CommandError::new(format!(
-            "this runs inside an attempt (iteration {}, {}), and that command is for people",
-            inside.iteration, inside.task
+    let is_below = running(&context).is_some_and(|holder| descends_from(holder.pid));
+    let history = match (is_below, named_attempt()) {
+        (false, None) => return Ok(()),
+        (true, _) => context.history()?,
+        (false, Some(named)) => {
+            let history = context.history()?;
+            if !history.attempts.iter().any(|view| view.started.attempt == named) {
+                return Ok(());
+            }
+            history
+        }
+    };
+    match (&history.open, access) {
+        (Some(open), Access::Decide) => {
+            Err(for_people(&format!("iteration {}, {}", open.started.iteration, open.started.task)))
+        }
+        (_, Access::Decide) => Err(for_people("the loop of this project started it")),
+        _ => Err(CommandError::new(format!(
+            "this runs inside an attempt, and {MAILBOX_VARIABLE} does not say how to ask its loop"
         ))
-        .hint(ALLOWED)),
+        .hint("do not change the variables that begin with RALPH_")),
     }
 }
 
@@ -67,38 +120,15 @@ fn named_attempt() -> Option<String> {
     Some(value.to_string_lossy().into_owned())
 }
 
-/// The attempt of this project that the command runs in. One that is over says nothing any more.
+/// The attempt that the command is carried out for.
 pub(crate) fn inside(context: &Context) -> Result<Option<Inside>, CommandError> {
-    let below = running(context).is_some_and(|holder| descends_from(holder.pid));
-    let named = named_attempt();
-    if !below && named.is_none() {
-        return Ok(None);
+    let Some(Behalf { caller, .. }) = context.behalf() else { return Ok(None) };
+    match &caller.role {
+        CallerRole::Attempt { task, .. } => {
+            Ok(Some(Inside { attempt: caller.id.clone(), task: task.clone() }))
+        }
+        CallerRole::Consultation { role } => Err(not_to_decide(role)),
     }
-    let history = context.history()?;
-    let open = match (&history.open, &history.consulting) {
-        _ if !below => None,
-        (Some(open), _) => Some(open.started.attempt.clone()),
-        (None, consulting) => consulting.as_ref().map(|open| open.id.clone()),
-    };
-    let Some(attempt) = open.or(named) else { return Ok(None) };
-    if let Some(open) = history.consulting.as_ref().filter(|open| open.id == attempt) {
-        return Err(CommandError::new(format!(
-            "this agent was asked to {}, not to decide",
-            open.role
-        ))
-        .hint("say it in the answer; whatever only looks is allowed"));
-    }
-    let Some(view) = history.attempts.iter().rev().find(|v| v.started.attempt == attempt) else {
-        return Ok(None);
-    };
-    let (iteration, task) = (view.started.iteration, Id::new(view.started.task.as_str()));
-    let open = history.open.as_ref().is_some_and(|open| open.started.attempt == attempt);
-    if !open {
-        return Err(CommandError::new(format!(
-            "iteration {iteration} ({task}) is over, and its backend has no say any more"
-        )));
-    }
-    Ok(Some(Inside { attempt, iteration, task }))
 }
 
 /// Hides secrets in texts that a backend gives to a command. A person's texts stay as they are.

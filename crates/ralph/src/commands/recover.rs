@@ -2,6 +2,7 @@
 
 use clap::Args;
 use ralph_core::cycle::{ArrivalLine, OpenAttempt, Phase};
+use ralph_core::needs::Running;
 use ralph_host::drive;
 use ralph_host::git::Salvage;
 use ralph_host::proc::Runner;
@@ -52,7 +53,8 @@ pub(crate) fn run(context: &Context, args: &RecoverArgs) -> Result<(), CommandEr
 
 fn look(context: &Context, runner: &Runner, render: Render) -> Result<(), CommandError> {
     let history = context.history()?;
-    let arrival = history.arrival.as_ref().and_then(interrupted_arrival);
+    let is_idle = context.running() == Running::Nobody;
+    let arrival = history.arrival.as_ref().filter(|_| is_idle).and_then(interrupted_arrival);
     let Some(open) = history.open else {
         let words = match &arrival {
             Some(arrival) => arrival.as_str(),
@@ -64,8 +66,6 @@ fn look(context: &Context, runner: &Runner, render: Render) -> Result<(), Comman
     let store = context.store();
     let running = RunLock::acquire(&context.project.state_dir(), store.holder()).err();
     let repo = context.repo(runner)?;
-    let dirty = repo.dirty()?;
-    let paths: Vec<String> = dirty.iter().map(ToString::to_string).collect();
     let salvages = repo.salvages()?;
     let kept: Vec<Salvage> =
         salvages.into_iter().filter(|s| s.of.attempt.starts_with(&open.started.attempt)).collect();
@@ -75,19 +75,14 @@ fn look(context: &Context, runner: &Runner, render: Render) -> Result<(), Comman
     if render == Render::Json {
         return out::json(&json!({ "open": {
             "attempt": started.attempt, "iteration": started.iteration, "task": started.task,
-            "phase": open.phase.kind(), "running": running, "uncommitted": paths,
+            "phase": open.phase.kind(), "running": running,
             "salvage": kept.iter().map(|s| &s.name).collect::<Vec<_>>(), "next": next,
         }, "arrival": arrival }));
     }
-    let files = match &paths[..] {
-        [] => "none".to_owned(),
-        paths => format!("{}  {}", paths.len(), out::clip(&paths.join(", "), 200)),
-    };
     let mut rows = LabelledRows::default();
     rows.add("Attempt", [format!("{} (iteration {})", started.attempt, started.iteration)]);
     rows.add("Task", [format!("{}  {}", started.task, started.name)]);
     rows.add("Phase", [phase]);
-    rows.add("Uncommitted", [files]);
     kept.iter().for_each(|kept| rows.add("Kept as", [&kept.name]));
     rows.add("Next", [running.as_deref().unwrap_or(next)]);
     rows.add("Arrival", arrival);

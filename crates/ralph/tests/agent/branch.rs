@@ -97,3 +97,25 @@ fn a_review_that_cannot_be_asked_for_is_a_warning() {
     says(&run, "there is no remote to push to");
     assert_eq!(lab.statuses(), ["a.md done"]);
 }
+
+#[test]
+fn construct_brings_its_commits_to_the_branch_that_is_named() {
+    let lab = lab(&["a.md"]);
+    lab.commit("inbox");
+    let (user, base) = (checked_out(&lab), lab.head());
+    lab.run(["construct", "a.md", "--branch", "work/a"]).ok();
+    assert_eq!((checked_out(&lab), lab.head(), lab.status()), (user, base.clone(), String::new()));
+    let range = format!("{base}..work/a");
+    assert_eq!(lab.ask_git(["log", "--format=%s", &range, "--", "work"]).lines().count(), 1);
+    lab.set("land.branch = \"spec\"");
+    lab.run(["construct", "a.md"]).ok();
+    assert!(branches(&lab).contains(&"ralph/a".to_owned()), "{:?}", branches(&lab));
+}
+
+#[test]
+fn a_branch_called_ralph_leaves_no_room_below_it() {
+    let lab = branching("", &["a.md"]);
+    lab.git(["branch", "ralph"]).ok();
+    lab.agent([]).ok();
+    assert!(branches(&lab).contains(&"ralph-a".to_owned()), "{:?}", branches(&lab));
+}

@@ -43,7 +43,8 @@ fn a_commit_that_is_refused_twice_fails_the_spec_and_its_work_is_stashed() {
 fn nothing_is_committed_on_the_branch_while_a_spec_is_constructed() {
     let lab = lab(&["a.md"]);
     let head = lab.head();
-    let look = r#"{ run = "git -C \"$RALPH_HOME\" log --oneline --branches > \"$HOME/log\"" }"#;
+    let root = lab.root().display();
+    let look = format!(r#"{{ run = "git -C {root} log --oneline --branches > \"$HOME/log\"" }}"#);
     lab.agents(
         &(rule(&[PLAN], "", TWO_TASKS)
             + &coder("when = \"Write two\"", &format!("{look}, {GOOD}"))),
@@ -151,7 +152,7 @@ fn without_auto_commit_the_work_stays_on_the_tip() {
     lab.set("auto_commit = false");
     let head = lab.head();
     let run = lab.agent([]).fails(3);
-    says(&run, "because auto_commit is off; `ralph land` brings them");
+    says(&run, "1 commit waits: auto_commit is off");
     assert_eq!(lab.head(), head);
     assert_eq!(lab.statuses(), ["a.md done"]);
     assert!(!lab.exists("work"));

@@ -198,15 +198,6 @@ impl Lab {
         if self.exists("ralph/plan.jsonl") { records(&self.plan()) } else { Vec::new() }
     }
 
-    /// The plan of the run that is open.
-    #[track_caller]
-    pub(crate) fn plan_of_run(&self) -> String {
-        let runs = std::fs::read_dir(self.path(".git/ralph/runs")).unwrap();
-        let runs: Vec<_> = runs.map(|run| run.unwrap().path()).collect();
-        assert_eq!(runs.len(), 1, "{runs:?}");
-        std::fs::read_to_string(runs[0].join("ledger/ralph/plan.jsonl")).unwrap()
-    }
-
     /// Wait until an agent is about to be asked for the `nth` time in this role.
     #[track_caller]
     pub(crate) fn until_asked(&self, role: &str, nth: usize) {

@@ -62,14 +62,28 @@ fn the_plan_rides_in_the_commit_of_its_work() {
 }
 
 #[test]
-fn a_detached_head_is_worked_on_as_it_is_in_a_checkout_that_ralph_owns() {
+fn a_detached_head_needs_a_branch_or_the_checkout() {
     let repo = one();
     repo.git(["checkout", "-q", "--detach"]).ok();
-    let main = repo.ask_git(["rev-parse", "main"]);
+    let head = repo.head();
     let run = repo.build([]).fails(1);
-    says(&run, "workspace");
-    assert!(repo.runs().is_empty());
+    says(&run, "HEAD is detached");
+    says(&run, "`--branch NAME`");
+    says(&run, "workspace = \"checkout\"");
+    assert!(repo.runs().is_empty(), "nothing ran");
+    repo.build(["--branch", "work"]).ok();
+    assert_eq!(repo.head(), head, "home stays");
+    repo.git(["symbolic-ref", "-q", "HEAD"]).fails(1);
+    assert_eq!(repo.ask_git(["rev-parse", "work~1"]), head);
+    assert_eq!(repo.ask_git(["show", "work:work/t-aaa1.txt"]), "t-aaa1 is done");
+}
+
+#[test]
+fn a_detached_head_is_worked_on_as_it_is_in_a_checkout_that_ralph_owns() {
+    let repo = one();
     repo.set("workspace = \"checkout\"");
+    repo.git(["checkout", "-q", "--detach"]).ok();
+    let main = repo.ask_git(["rev-parse", "main"]);
     repo.build([]).ok();
     assert_eq!(repo.landed(), ["t-aaa1"]);
     assert_eq!(repo.ask_git(["rev-parse", "main"]), main, "no branch was moved");

@@ -136,7 +136,9 @@ fn invariant_9_a_task_whose_dependency_failed_is_named_and_not_waited_for() {
         assert_eq!(repo.runs(), [ids[0], ids[2]], "{format:?}");
         says(&run, ids[1]);
         says(&run, ids[0]);
-        assert!(!repo.is_done(ids[1]) && repo.is_done(ids[2]), "{format:?}");
+        // What the plan says about a part of a spec is in the ledger of the open run alone.
+        let done = |id| format.says_done(&repo.plan_of_run(), id);
+        assert!(!done(ids[1]) && done(ids[2]), "{format:?}");
         assert_eq!(repo.state()["status"], "blocked");
     }
 }

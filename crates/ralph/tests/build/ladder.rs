@@ -135,7 +135,14 @@ fn two_retries_are_at_most_three_runs_then_the_task_is_failed_and_the_next_one_g
         repo.script(&(rule(&conditions, broken) + &rule("", GOOD)));
         let run = repo.build([]).fails(3);
         assert_eq!(repo.runs().len(), 4, "{format:?}: three and one");
-        assert!(!repo.is_done(ids[0]) && repo.is_done(ids[1]), "{format:?}\n{}", repo.plan());
+        // What is said of a spec that is not complete is in the ledger of its run.
+        match format {
+            Format::Implementation => {
+                repo.run(["task", "show", ids[0]]).ok().stdout_has("failed");
+                repo.run(["task", "show", ids[1]]).ok().stdout_has("accepted");
+            }
+            _ => assert!(!repo.is_done(ids[0]) && repo.is_done(ids[1]), "{format:?}"),
+        }
         says(&run, "Tasks remaining: 1");
         // A spec that is not complete has no commit yet.
         assert_eq!(repo.landed().len(), usize::from(format != Format::Implementation));

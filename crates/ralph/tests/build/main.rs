@@ -12,6 +12,7 @@
 )]
 
 mod amendments;
+mod branch;
 mod chaos;
 mod checkout;
 mod context;

@@ -55,12 +55,16 @@ fn is_as_if_nothing_had_happened(repo: &Repo, what: &str) {
     assert_eq!(tasks, [json!("T-001"), json!("T-002")], "{what}: {log:#}");
 }
 
-/// A backend that writes what it may not, in a run that asks nobody else; one attempt fails.
+/// A backend that writes what it may not, in its lane and into the user's ledger, in a run that asks nobody else; one attempt fails.
 fn meddling() -> Repo {
     let repo = in_mode("handoff-only", Format::Deluxe, &[task("T-001"), task("T-002")], QUIET);
     repo.knows(OLD_MD, OLD_JSON);
     let edits = [MARKDOWN, JSON, ".ralph/progress-log.json", ".ralph/handoffs/handoff-001.json"];
-    let edits = edits.map(|file| write(file, "MINE\n")).join(", ");
+    let in_lane = edits.map(|file| write(file, "MINE\n")).join(", ");
+    let users = [MARKDOWN, JSON, ".ralph/progress-log.json"];
+    let users =
+        users.map(|file| write(&repo.path(file).display().to_string(), "MINE\n")).join(", ");
+    let edits = format!("{in_lane}, {users}");
     repo.script(
         &(rule("task = \"T-001\"\nattempt = 1", &format!("{edits}, {BROKEN}"))
             + &rule("", &format!("{edits}, {GOOD}"))),

@@ -194,7 +194,7 @@ fn nothing_stays_of_an_indexer_that_ran_when_ralph_was_killed() {
     repo.index_is(OLD_MD, OLD_JSON);
     repo.script(&(role(INDEXER, "", &index_of(NEW_MD, NEW_JSON)) + &rule("", GOOD)));
     let run = repo.build(["--once"]).ok();
-    says(&run, "index was interrupted; the tree is as before");
+    says(&run, "index was interrupted; it changed nothing");
     assert_eq!(repo.read("src/main.c"), "int main(void) { return 0; }\n");
     repo.index_is(NEW_MD, NEW_JSON);
     let prompts = repo.asked("index");

@@ -207,6 +207,14 @@ impl Repo {
         self.read(self.format.path())
     }
 
+    /// The text of the plan of the run that is open, else that of home.
+    pub(crate) fn plan_of_run(&self) -> String {
+        let runs = fs::read_dir(self.git_dir().join("ralph/runs")).into_iter().flatten();
+        let plans = runs.map(|run| run.unwrap().path().join("ledger").join(self.format.path()));
+        let open = plans.filter_map(|plan| fs::read_to_string(plan).ok()).next();
+        open.unwrap_or_else(|| self.plan())
+    }
+
     /// The plan as JSON.
     #[track_caller]
     pub(crate) fn plan_json(&self) -> Value {

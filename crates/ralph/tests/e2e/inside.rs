@@ -1,5 +1,10 @@
 //! What a backend may do with ralph's own commands, and what becomes of it.
 
+use std::path::PathBuf;
+
+use ralph_testkit::{TestProject, until};
+use serde_json::{Value, json};
+
 use crate::stage::{WAITS, build_beside, stage, steps};
 
 const WORK: &str = "{ write = \"{task}.txt\", text = \"work\\n\" },";
@@ -46,25 +51,136 @@ fn a_backend_cannot_speak_about_another_task_nor_decide_anything() {
     p.run(["task", "show", "t-bbbb"]).ok().stdout_has("pending");
 }
 
+/// The place of the project, for a command of a backend.
+const PROJECT: &str = "-C $(cat $HOME/project)";
+
+/// A scenario in a project that says where it is.
+fn placed(scenario: &str) -> TestProject {
+    let p = stage(scenario);
+    std::fs::write(p.home().join("project"), p.root().to_str().unwrap()).unwrap();
+    p
+}
+
 /// Neither by another environment nor by leaving its parent behind.
 #[test]
 fn whatever_descends_from_the_loop_is_a_backend_whatever_its_environment_says() {
-    let shed = "env -u RALPH_ATTEMPT -u RALPH_TASK -u RALPH_RUN -u RALPH_JOB -u RALPH_PLACE";
+    let shed = "env -u RALPH_ATTEMPT -u RALPH_TASK -u RALPH_RUN -u RALPH_JOB -u RALPH_PLACE -u RALPH_MAILBOX";
+    let ralph = format!("$BIN {PROJECT}");
     let tries = format!(
-        "{WORK} {{ run = \"{shed} $BIN task accept t-bbbb 2> said.txt\" }}, \
-         {{ run = \"{shed} $BIN skip t-bbbb 2>> said.txt\" }}, \
-         {{ run = \"env RALPH_ATTEMPT=01NOTOURS $BIN config set max_retries 9 2>> said.txt\" }}, \
-         {{ run = \"({shed} setsid sh -c '$BIN task skip t-bbbb 2> $HOME/late; touch $HOME/over' &); \
+        "{WORK} {{ run = \"{shed} {ralph} task accept t-bbbb 2> said.txt\" }}, \
+         {{ run = \"{shed} {ralph} skip t-bbbb 2>> said.txt\" }}, \
+         {{ run = \"env RALPH_ATTEMPT=01NOTOURS {ralph} config set max_retries 9 2>> said.txt\" }}, \
+         {{ run = \"({shed} setsid sh -c '{ralph} task skip t-bbbb 2> $HOME/late; touch $HOME/over' &); \
                   while [ ! -e $HOME/over ]; do sleep 0.02; done\" }}, \
-         {{ run = \"{shed} $BIN task list > list.txt\" }}, {{ claim = \"done\" }},"
+         {{ run = \"{shed} {ralph} task add Third 2> unasked.txt\" }}, \
+         {{ run = \"{shed} {ralph} task list > list.txt\" }}, {{ claim = \"done\" }},"
     );
-    let p = stage(&steps(&tries));
+    let p = placed(&steps(&tries));
     p.run(["build", "--once"]).ok();
     let said = p.read("said.txt") + &std::fs::read_to_string(p.home().join("late")).unwrap();
     assert_eq!(said.matches("that command is for people").count(), 4, "{said}");
+    let unasked = p.read("unasked.txt");
+    assert!(unasked.contains("RALPH_MAILBOX does not say how to ask its loop"), "{unasked}");
     assert!(p.read("list.txt").contains("t-bbbb"));
     p.run(["task", "show", "t-bbbb"]).ok().stdout_has("pending");
+    p.run(["task", "list"]).ok().stdout_lacks("Third");
     assert!(p.read("ralph.toml").contains("max_retries = 0"));
+}
+
+/// What a backend sees and says from a directory below the root of its lane.
+fn asks_from_below() -> String {
+    let below = "mkdir -p deep && cd deep &&";
+    format!(
+        "{WORK} {{ run = \"{below} $BIN status --json > status.json && $BIN task list --all > list.txt\" }}, \
+         {{ run = \"{below} echo '{{\\\"name\\\": \\\"From input\\\"}}' | $BIN task add -\" }}, \
+         {{ run = \"{below} $BIN issue add 'is it slow?' --json > issue.json\" }}, \
+         {{ run = \"$BIN status --watch 2> watch.txt; $BIN task list --plan /etc/passwd 2> plan.txt\" }}, \
+         {{ run = \"$BIN no-such-command 2> usage.txt; echo $? >> usage.txt\" }}, \
+         {{ run = \"$BIN task done\" }},"
+    )
+}
+
+fn asked_from_below(p: &TestProject) {
+    p.run(["build", "--once"]).ok();
+    let status: Value = serde_json::from_str(&p.read("deep/status.json")).unwrap();
+    assert_eq!(
+        (&status["plan"], &status["tally"]["pending"]),
+        (&json!("ralph/plan.jsonl"), &json!(2))
+    );
+    assert!(p.read("deep/list.txt").contains("t-bbbb"));
+    let issue: Value = serde_json::from_str(&p.read("deep/issue.json")).unwrap();
+    assert_eq!(issue["desc"], "is it slow?");
+    assert!(p.read("watch.txt").contains("cannot stay and watch"));
+    assert!(p.read("plan.txt").contains("is not in the project of this attempt"));
+    assert!(p.read("usage.txt").ends_with("\n2\n"));
+    p.run(["task", "list"]).ok().stdout_has("From input").stdout_has("t-bbbb");
+    p.run(["issue", "list"]).ok().stdout_has("is it slow?");
+    p.run(["log"]).ok().stdout_has("t-aaaa  accepted");
+}
+
+#[test]
+fn commands_in_a_lane_are_carried_out_in_the_project() {
+    asked_from_below(&stage(&steps(&asks_from_below())));
+}
+
+#[test]
+fn commands_in_a_checkout_that_ralph_owns_ask_the_loop_too() {
+    let p = stage(&steps(&asks_from_below()));
+    p.write("ralph.toml", format!("workspace = \"checkout\"\n{}", p.read("ralph.toml")));
+    p.git(["commit", "-q", "-a", "-m", "checkout"]).ok();
+    asked_from_below(&p);
+}
+
+/// A step that writes down where the mailbox is.
+const MAILBOX: &str = "{ run = \"echo $RALPH_MAILBOX >> $HOME/mailboxes\" },";
+
+/// The mailboxes of all attempts so far.
+fn mailboxes(p: &TestProject) -> Vec<PathBuf> {
+    let text = std::fs::read_to_string(p.home().join("mailboxes")).unwrap_or_default();
+    text.lines().map(PathBuf::from).collect()
+}
+
+#[test]
+fn the_mailbox_of_an_attempt_is_for_that_attempt() {
+    let first = "env RALPH_MAILBOX=$(head -n 1 $HOME/mailboxes)";
+    let p = stage(&steps(&format!(
+        "{WORK} {MAILBOX} {{ run = \"{first} $BIN task done t-aaaa 2> {{task}}.said\" }}, \
+         {{ run = \"$BIN task done t-aaaa 2>> {{task}}.said\" }}, {{ claim = \"done\" }},"
+    )));
+    p.run(["build"]).ok();
+    assert_eq!(mailboxes(&p).len(), 2);
+    assert_eq!(p.read("t-aaaa.said"), "");
+    let said = p.read("t-bbbb.said");
+    assert!(said.contains("the loop that started this attempt cannot be reached"), "{said}");
+    assert!(said.contains("this attempt is about t-bbbb"), "{said}");
+}
+
+#[test]
+fn a_command_whose_loop_is_gone_fails_with_a_sentence() {
+    let p = stage(&steps(&format!("{WORK} {MAILBOX} {{ claim = \"done\" }},")));
+    p.run(["build", "--once"]).ok();
+    let [mailbox] = &mailboxes(&p)[..] else { panic!("one attempt") };
+    for command in [&["task", "list"][..], &["task", "done", "t-bbbb"], &["build"]] {
+        let run = p.command(command.iter().copied());
+        let run = run.env("RALPH_ATTEMPT", "01GONE").env("RALPH_MAILBOX", mailbox).run();
+        run.fails(1).stderr_has("cannot be reached").stderr_has("the attempt is over");
+    }
+}
+
+#[test]
+fn nothing_is_left_of_a_mailbox_after_a_run_nor_after_the_start_that_follows_a_kill() {
+    let p = stage(&steps(&format!("{WORK} {MAILBOX} {WAITS} {{ claim = \"done\" }},")));
+    let run = p.spawn(["build", "--once"]);
+    until(|| p.home().join("there").exists());
+    let mailbox = mailboxes(&p).remove(0);
+    let directory = mailbox.parent().unwrap().to_owned();
+    assert!(mailbox.exists());
+    run.kill();
+    assert!(directory.exists(), "nobody was there to remove it");
+    std::fs::write(p.home().join("go"), "").unwrap();
+    p.run(["build", "--once"]).ok();
+    assert_eq!(mailboxes(&p)[1].parent(), Some(&*directory), "the same place");
+    assert!(!directory.exists());
 }
 
 #[test]

@@ -228,3 +228,68 @@ fn what_is_done_of_a_spec_lands_as_one_commit() {
     assert_eq!((refs(&p), dirty(&p)), (String::new(), String::new()));
     assert_eq!(statuses(&p), "1 pending, 1 accepted");
 }
+
+/// Kill `ralph land` at every `stride`-th point at which something changes, and run it again.
+fn killed_everywhere(
+    args: &[&str],
+    stride: usize,
+    prepare: impl Fn(&TestProject),
+    proof: impl Fn(&TestProject),
+) {
+    for point in (1..).step_by(stride) {
+        let p = waiting();
+        prepare(&p);
+        let run = p
+            .command(["land"].iter().chain(args))
+            .env("RALPH_CRASH_POINT", point.to_string())
+            .run();
+        if run.code == 0 {
+            assert!(point > 3, "no point was reached");
+            return;
+        }
+        assert_eq!(run.code, 137, "{}", run.stderr);
+        let again = p.run(["land"].iter().chain(args));
+        assert_eq!(again.code, 0, "killed at point {point}: {}{}", again.stdout, again.stderr);
+        proof(&p);
+        assert!(!p.exists(".git/index.lock"), "killed at point {point}");
+    }
+}
+
+#[test]
+fn a_land_that_is_killed_anywhere_is_done_again() {
+    let add_task = |p: &TestProject| {
+        undo_edit(p);
+        let plan = p.read("ralph/plan.jsonl");
+        let task = "{\"t\":\"task\",\"id\":\"t-cccc\",\"name\":\"Third\",\"s\":\"p\"}\n";
+        p.write("ralph/plan.jsonl", format!("{plan}{task}"));
+    };
+    killed_everywhere(&[], 1, add_task, |p| {
+        assert_eq!(p.read("one.txt"), "one\nt-aaaa\nt-bbbb\n");
+        assert_eq!((statuses(p), dirty(p)), ("1 pending, 2 accepted".into(), String::new()));
+        assert_eq!((need(p), refs(p)), (None, String::new()));
+        let landed = subjects(p, "main").iter().filter(|one| one.starts_with("ralph[")).count();
+        assert_eq!(landed, 2, "nothing lands twice");
+    });
+}
+
+#[test]
+fn a_discard_that_is_killed_anywhere_leaves_no_task_done_without_its_work() {
+    killed_everywhere(
+        &["--discard"],
+        4,
+        |_| {},
+        |p| {
+            assert_eq!((statuses(p), need(p)), ("2 pending, 0 accepted".into(), None));
+            assert_eq!(p.read("one.txt"), "mine\n");
+        },
+    );
+}
+
+#[test]
+fn work_that_is_brought_uncommitted_survives_a_kill() {
+    killed_everywhere(&["--no-commit"], 4, undo_edit, |p| {
+        assert_eq!(statuses(p), "0 pending, 2 accepted");
+        assert_eq!(p.read("one.txt"), "one\nt-aaaa\nt-bbbb\n");
+        assert_eq!(need(p), None);
+    });
+}

@@ -1,47 +1,35 @@
 //! `ralph recover`: what an interrupted run left.
 
+use ralph_testkit::until;
 use serde_json::json;
 
-use crate::stage::{stage, steps};
-
-/// A run that was killed while its backend worked, by a ralph whose checkpoints nobody can read.
-fn journal() -> String {
-    let at = "2025-01-20T10:00:00Z";
-    [
-        json!({
-            "at": at, "record": "run_started", "form": 2, "run": "01JRUN", "command": "build",
-            "plan": "ralph/plan.jsonl", "mode": "handoff-only",
-        }),
-        json!({
-            "at": at, "record": "attempt_started", "attempt": "01JAAA1", "run": "01JRUN",
-            "iteration": 4, "task_id": "t-aaaa", "name": "First", "retry": 0,
-            "backend": "sim", "base": null,
-        }),
-    ]
-    .iter()
-    .map(|record| format!("{record}\n"))
-    .collect()
-}
+use crate::stage::{WAITS, stage, steps};
 
 #[test]
 fn what_was_interrupted_is_shown_and_can_be_forgotten_without_touching_a_file() {
-    let p = stage(&steps("{ write = \"{task}.txt\", text = \"x\" }, { claim = \"done\" }"));
+    let p = stage(&steps(&format!(
+        "{{ write = \"half.txt\", text = \"half of it\\n\" }}, {WAITS} {{ claim = \"done\" }}"
+    )));
     p.run(["recover"]).ok().stdout("Nothing was interrupted.\n");
-    p.write(".git/ralph/journal.jsonl", journal());
-    p.write("half.txt", "half of it\n");
-    p.run(["build"]).fails(1).stderr_has("cannot be read").stderr_has("`ralph recover --forget`");
+    let run = p.spawn(["build"]);
+    until(|| p.home().join("there").exists());
+    p.run(["recover"]).ok().stdout_has("already running");
+    run.kill();
+    p.write("mine.txt", "mine\n");
     p.run(["recover"])
         .ok()
-        .stdout_has("01JAAA1 (iteration 4)")
+        .stdout_has("(iteration 1)")
         .stdout_has("the backend was at work")
-        .stdout_has("1  half.txt")
-        .stdout_has("puts the tree back");
+        .stdout_has("`ralph build` keeps what it left aside, and tries again");
     assert_eq!(p.run(["recover", "--json"]).ok().json()["open"]["phase"], "backend");
-    p.run(["recover", "--forget"]).ok().stdout_has("kept as refs/ralph/01JRUN/salvage/01JAAA1");
-    assert_eq!(p.read("half.txt"), "half of it\n");
-    p.run(["salvage", "diff", "4"]).ok().stdout_has("+half of it");
+    p.run(["land", "--discard"]).fails(1).stderr_has("an attempt on t-aaaa was interrupted");
+    p.run(["recover", "--forget"]).ok().stdout_has("Its work is kept as refs/ralph/");
+    assert!(!p.exists("half.txt"), "its work was never in home");
+    p.run(["salvage", "diff", "1"]).ok().stdout_has("+half of it");
     p.run(["recover", "--forget"]).ok().stdout_has("nothing to forget");
-    p.run(["build"]).ok();
+    std::fs::write(p.home().join("go"), "").unwrap();
+    p.run(["build"]);
+    assert_eq!(p.read("mine.txt"), "mine\n");
     assert_eq!(p.read("half.txt"), "half of it\n");
 }
 

@@ -4,23 +4,21 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use ralph_host::git::{AttemptRef, OnDirty, RepoPath, Target};
+use ralph_host::git::{Oid, RepoPath};
 use ralph_host::lanes::{Lane, LaneDamage, LaneError};
 
 use crate::stage::{Stage, git, names, read, write};
 
-fn attempt() -> AttemptRef {
-    AttemptRef { run: "run".to_owned(), attempt: "attempt".to_owned() }
+/// The commit that a lane is on.
+fn base(lane: &Lane<'_>) -> Oid {
+    Oid::parse(&fs::read(lane.repo().git_dir().join("HEAD")).unwrap()).unwrap()
 }
 
 /// The paths that an agent changed, as ralph collects them.
 fn collected(lane: &Lane<'_>, agent: impl FnOnce(&Path)) -> Vec<String> {
-    let cp = lane.repo().checkpoint(&attempt(), OnDirty::Refuse, Target::Head).unwrap();
     agent(lane.top());
     lane.remove_submodule_repositories().unwrap();
-    let changes = lane.repo().collect(&cp).unwrap();
-    assert_eq!(changes.moved.head, None);
-    changes.paths.iter().map(|change| change.path.to_string()).collect()
+    lane.repo().collect_candidate(&base(lane)).unwrap().names()
 }
 
 fn damage(lane: &Lane<'_>, stage: &Stage) -> Option<LaneDamage> {
@@ -124,11 +122,10 @@ fn a_private_repository_that_is_gone_or_a_link_is_written_anew() {
 fn a_nested_repository_is_named_and_goes_with_the_next_attempt() {
     let stage = Stage::new();
     let mut lane = stage.private_lane();
-    let cp = lane.repo().checkpoint(&attempt(), OnDirty::Refuse, Target::Head).unwrap();
     stage.init(&lane.top().join("nested"), &[]);
     git(&lane.top().join("nested"), &["commit", "-q", "--allow-empty", "-m", "inner"]);
-    let changes = lane.repo().collect(&cp).unwrap();
-    assert_eq!(changes.nested, [RepoPath::from("nested")]);
+    let candidate = lane.repo().collect_candidate(&base(&lane)).unwrap();
+    assert_eq!(candidate.nested, [RepoPath::from("nested")]);
     lane.put_on(&stage.head()).unwrap();
     assert!(!lane.top().join("nested").exists());
 }

@@ -56,9 +56,9 @@ fn person_and_ralph(seed: u64) -> Refusals {
             told += &format!("---- started again\n{}", said(&run));
         }
     }
-    let told = format!("seed {seed}\n{told}\n{}", person.diary.join("\n"));
     // Arrivals in the very end.
     run = repo.build([]);
+    let told = format!("seed {seed}\n{told}\n{}\n{}", person.diary.join("\n"), story(&repo));
     assert_eq!(run.code, 0, "{}\n{told}", said(&run));
     person.check(|line| line.starts_with("task "));
     each_task_is_there_once(&repo, &told);
@@ -68,6 +68,17 @@ fn person_and_ralph(seed: u64) -> Refusals {
         refused: person.refused,
         taken_back: person.taken_back,
     }
+}
+
+/// What git and the journal know about how the branch moved, for the message of a failure.
+fn story(repo: &Repo) -> String {
+    let moved = repo.ask_git(["reflog", "show", "--format=%h %gd %gs | %s", "main"]);
+    let arrivals =
+        ["tip_started", "landed", "arrival_intent", "arrived", "not_arrived", "replayed", "taken"];
+    let records = repo.journal().into_iter();
+    let records = records.filter(|record| arrivals.iter().any(|name| record["record"] == *name));
+    let records: Vec<String> = records.map(|record| record.to_string()).collect();
+    format!("{moved}\n{}", records.join("\n"))
 }
 
 #[track_caller]
@@ -117,7 +128,7 @@ fn nothing_of_the_persons_is_in_commits_of_ralph(repo: &Repo, told: &str) {
 
 fn commit_has_no_attempt(words: &str) -> bool {
     // Trailers are ids in capitals and digits; names are not.
-    !words.split(' ').next_back().is_some_and(|word| word.len() == 26)
+    words.split(' ').next_back().is_none_or(|word| word.len() != 26)
 }
 
 /// Whether a commit was there before ralph began, or is part of a stash entry.

@@ -3,7 +3,6 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use ralph_host::git::{AttemptRef, OnDirty, Target};
 use ralph_host::lanes::LaneError;
 
 use crate::stage::{Stage, bare, names, read, write};
@@ -23,10 +22,8 @@ fn ignored_files_are_copied_before_each_attempt_and_never_collected() {
     assert_eq!(done.given, ["conf".into(), "local.env".into()]);
     assert_eq!((done.tracked, done.missing), (vec!["a".into()], list(&["absent"])));
     assert_eq!(read(&lane.top().join("conf/deep/x")), "x");
-    let of = AttemptRef { run: "run".to_owned(), attempt: "attempt".to_owned() };
-    let cp = lane.repo().checkpoint(&of, OnDirty::Refuse, Target::Head).unwrap();
     write(&lane.top().join("local.env"), "changed by the agent");
-    assert_eq!(lane.repo().collect(&cp).unwrap().paths, []);
+    assert_eq!(lane.repo().collect_candidate(&stage.head()).unwrap().paths, []);
     write(&stage.home.join("local.env"), "two");
     lane.put_on(&stage.head()).unwrap();
     lane.furnish(&stage.home, &bare).unwrap();
@@ -101,10 +98,8 @@ fn setup_runs_once_and_again_when_a_file_that_it_depends_on_changes() {
     lane.put_on(&stage.head()).unwrap();
     assert!(!lane.furnish(&stage.home, &bare).unwrap().setup_ran);
     assert!(lane.top().join(made).exists());
-    let of = AttemptRef { run: "run".to_owned(), attempt: "attempt".to_owned() };
-    let cp = lane.repo().checkpoint(&of, OnDirty::Refuse, Target::Head).unwrap();
     write(&lane.top().join("made/more"), "more");
-    assert_eq!(lane.repo().collect(&cp).unwrap().paths, []);
+    assert_eq!(lane.repo().collect_candidate(&stage.head()).unwrap().paths, []);
     write(&stage.home.join("dir/b"), "other\n");
     let next = stage.commit("second");
     lane.put_on(&next).unwrap();

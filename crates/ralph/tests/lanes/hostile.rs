@@ -5,13 +5,19 @@ use std::fs;
 use std::path::Path;
 
 use crate::plans::{Format, task};
-use crate::repo::{GOOD, Repo, held, repo_with, rule, said, says, touch};
+use crate::repo::{GATE, GOOD, Repo, held, repo_with, rule, said, touch};
 use crate::watched::HOSTILE;
 
 const ID: &str = "t-aaa1";
 
 fn home() -> Repo {
+    home_with(&format!("backend = \"sim\"\n{GATE}"))
+}
+
+/// A home with this configuration.
+fn home_with(config: &str) -> Repo {
     let repo = repo_with(Format::Deluxe, &[task(ID)]);
+    repo.config(config);
     repo.git(["branch", "other"]).ok();
     repo.git(["tag", "v1"]).ok();
     // Work of the person that an agent would like to have.
@@ -125,6 +131,30 @@ fn a_git_directory_of_the_lane_that_is_gone_or_replaced_does_not_matter() {
     let shell = format!("rm -rf .git; echo 'gitdir: {}' > .git", repo.path(".git").display());
     let repo = home();
     lands_after(&repo, &format!("{}, {GOOD}", step(&shell)));
+}
+
+#[test]
+fn what_stands_in_the_place_of_the_ledger_in_a_lane_is_left_out() {
+    for shell in [
+        "rm plan.json; mkdir -p plan.json/x",
+        "rm plan.json; mkfifo plan.json; rm -f .ralph/progress-log.md; mkfifo .ralph/progress-log.md",
+        "rm plan.json ralph.toml; ln -s /dev/zero plan.json; ln -s \"$HOME\" ralph.toml",
+        "chmod 0 plan.json ralph.toml; chmod 0 .ralph",
+    ] {
+        work_lands_beside(shell);
+    }
+}
+
+#[test]
+fn files_that_make_the_ledger_impossible_fail_the_attempt_and_no_more() {
+    for shell in [
+        "rm -rf .ralph; echo x > .ralph",
+        "rm plan.json; mkdir -p plan.json/x; touch plan.json/x/y",
+    ] {
+        let repo = home();
+        lands_after(&repo, &format!("{}, {GOOD}", step(shell)));
+        assert_eq!(repo.runs().len(), 2, "{shell}");
+    }
 }
 
 #[test]
@@ -245,14 +275,9 @@ fn gates_that_clean_or_stash_and_hooks_that_stash_do_not_land_a_commit_without_t
         "rm -rf work src; true",
         "git add -A; git commit -qm gate; true",
     ] {
-        let repo = home();
-        repo.git(["stash", "-q", "-u"]).ok();
-        repo.git(["stash", "drop", "-q"]).ok();
-        let text = format!(
-            "backend = \"sim\"\n[[gates]]\nname = \"test\"\nkind = \"test\"\ncommand = \"{gate}\"\n"
-        );
-        repo.config(&text);
-        lands_after(&repo, GOOD_WITH_CACHE);
+        let gate = format!("[[gates]]\nname = \"test\"\nkind = \"test\"\ncommand = \"{gate}\"\n");
+        let repo = home_with(&format!("backend = \"sim\"\n{gate}"));
+        lands_after(&repo, GOOD);
     }
     let repo = home();
     let hook = "git stash -q -u; true";
@@ -265,9 +290,6 @@ fn gates_that_clean_or_stash_and_hooks_that_stash_do_not_land_a_commit_without_t
     assert_eq!(repo.is_done(ID), code == "t-aaa1 is done\n", "{}", said(&run));
     assert_eq!(repo.landed().is_empty(), code.is_empty(), "{}", said(&run));
 }
-
-const GOOD_WITH_CACHE: &str =
-    r#"{ write = "work/{task}.txt", text = "{task} is done\n" }, { claim = "done" }"#;
 
 #[test]
 fn settings_of_home_do_not_change_what_arrives() {
@@ -336,14 +358,11 @@ mod full_disk {
     #[test]
     fn a_full_disk_of_the_lane_fails_the_attempt_and_leaves_home_alone() {
         let Some(disk) = SmallDisk::mount("a_full_disk_of_the_lane", 4096) else { return };
-        let repo = home();
-        repo.git(["stash", "-q", "-u"]).ok();
-        repo.config(&format!(
-            "backend = \"sim\"\n[lane]\ndir = \"{}\"\n{}",
-            disk.path().join("lanes").display(),
-            crate::repo::GATE
-        ));
-        repo.git(["stash", "pop", "-q", "--index"]).ok();
+        // A file of which only the name fits on the disk is no work.
+        let gate = "[[gates]]\nname = \"test\"\nkind = \"test\"\ncommand = \"! [ -e work ] || grep -rq done work\"\n";
+        let lanes = disk.path().join("lanes");
+        let config = format!("backend = \"sim\"\n[lane]\ndir = \"{}\"\n{gate}", lanes.display());
+        let repo = home_with(&config);
         let before = persons(&repo);
         repo.script(&rule("", &format!("{FILL}{GOOD}")));
         let run = repo.spawn(["build"]);
@@ -375,7 +394,11 @@ mod full_disk {
         disk.fill();
         let run = run.wait();
         assert_ne!(run.code, 0, "{}", said(&run));
-        says(&run, "No space left");
+        assert!(
+            ["disk is full", "No space left"].iter().any(|w| said(&run).contains(w)),
+            "{}",
+            said(&run)
+        );
         assert_eq!(repo.read("user/edited.txt"), "mine\n");
         assert_eq!(repo.read("user/new.txt"), "new\n");
         disk.free();

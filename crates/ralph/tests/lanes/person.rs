@@ -428,9 +428,12 @@ fn files_below(folder: &Path, root: &Path) -> Vec<(PathBuf, u32, String)> {
     found
 }
 
-/// Whether a lock of git's refused, or a ref that moved while a command ran.
+/// Whether a lock of git's refused, or a ref that moved while a command ran. The person never edits the
+/// plan: a switch that finds it changed has met an arrival.
 fn is_refused_by_lock(said: &str) -> bool {
-    [".lock", "cannot lock ref", "but expected"].iter().any(|part| said.contains(part))
+    [".lock", "cannot lock ref", "but expected", "\tplan.json"]
+        .iter()
+        .any(|part| said.contains(part))
 }
 
 /// Run git as the person.

@@ -33,6 +33,7 @@ use ralph_core::dashboard::redact::OpenKey;
 
 pub(super) use self::mailbox::Mailbox;
 use self::mailbox::is_at_work;
+use super::backend_mailbox::BackendMailbox;
 use super::error::DriveError;
 use super::listener::Listener;
 use super::log::Log;
@@ -73,6 +74,8 @@ pub(in crate::drive) struct Ear<'e> {
     pub(in crate::drive) listener: &'e mut dyn Listener,
     /// Ends what runs.
     pub(in crate::drive) leash: &'e Cancel,
+    /// What backends ask.
+    pub(in crate::drive) backend_mailbox: &'e mut BackendMailbox,
     /// A key that a backend is in the middle of saying.
     pub(in crate::drive) open_key: OpenKey,
 }
@@ -93,6 +96,7 @@ macro_rules! ear {
             signals: &$session.signals,
             listener: &mut *$session.listener,
             leash: &$session.leash,
+            backend_mailbox: &mut $session.backend_mailbox,
             open_key: ralph_core::dashboard::redact::OpenKey::default(),
         }
     };
@@ -102,7 +106,10 @@ pub(in crate::drive) use ear;
 impl Ear<'_> {
     /// Take what is new. An error ends what runs.
     pub(in crate::drive) fn listen(&mut self, doing: Doing<'_>) -> Result<(), DriveError> {
-        let heard = self.tell_signal(doing).and_then(|()| self.take(doing));
+        let heard = self
+            .tell_signal(doing)
+            .and_then(|()| self.answer_callers())
+            .and_then(|()| self.take(doing));
         if heard.is_err() {
             self.leash.cancel();
         }

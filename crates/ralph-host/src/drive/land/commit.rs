@@ -6,14 +6,16 @@ use ralph_core::cycle::{
     HomeEdit, LedgerCommit as CommittedLedger, Record, TakenOverFile, merged_ledger,
     take_over_plan, take_over_text,
 };
-use ralph_core::plan::Id;
+use ralph_core::format::{self, codec};
+use ralph_core::plan::{Id, Plan};
 
 use super::HomeLanding;
 use crate::crash;
 use crate::drive::error::DriveError;
 use crate::drive::run_lane::tip_ref;
+use crate::drive::spec_landing::is_spec_open;
 use crate::file_error::FileError;
-use crate::git::{CommitMessage, LandError, Oid, RepoPath};
+use crate::git::{ATTEMPT, CommitMessage, LandError, Oid, RepoPath};
 use crate::run_ledger::LedgerCommit;
 use crate::store::{self, Durability, Kind, StoreError};
 
@@ -53,6 +55,9 @@ impl HomeLanding<'_> {
             return Ok(LedgerState::Unchanged);
         }
         self.take_over()?;
+        if self.has_open_spec()? {
+            return Ok(LedgerState::Unchanged);
+        }
         let Some(tip) = self.tip()? else { return Ok(LedgerState::Unchanged) };
         if !self.has_new_ledger(&tip)? {
             return Ok(LedgerState::Unchanged);
@@ -63,8 +68,44 @@ impl HomeLanding<'_> {
         let Some((attempt, commit)) = self.commit_lane(&message)? else {
             return Ok(LedgerState::Unchanged);
         };
-        self.advance_tip(&tip, &commit, attempt)?;
+        self.advance_tip(&tip, &commit)?;
+        let committed = self.ledger_commit(attempt, &commit)?;
+        self.record(Record::LedgerCommitted(committed), Durability::Synced)?;
         Ok(LedgerState::Committed)
+    }
+
+    /// Write a commit of the ledger down that is the tip and that the journal does not know: a crash came
+    /// between the two.
+    pub(super) fn note_unknown_commit(&mut self) -> Result<(), DriveError> {
+        let (Some(line), Some(tip)) = (self.line(), self.tip()?) else { return Ok(()) };
+        let is_known = line.landed.iter().any(|landed| landed.commit == tip.as_str());
+        if is_known || line.arrived == tip.as_str() || self.report.open_attempt.is_some() {
+            return Ok(());
+        }
+        let message = self.repo.message_of(&tip)?;
+        let subject = format!("{}: ledger\n", self.setup.config.commit_prefix);
+        let attempt =
+            message.lines().find_map(|line| line.strip_prefix(ATTEMPT)?.strip_prefix(": "));
+        let Some(attempt) = attempt.filter(|_| message.starts_with(&subject)) else {
+            return Ok(());
+        };
+        let mut committed = self.ledger_commit(attempt.to_owned(), &tip)?;
+        // What was taken over since is in no commit yet.
+        committed.taken_over = match self.has_new_ledger(&tip)? {
+            true => Vec::new(),
+            false => committed.taken_over,
+        };
+        self.record(Record::LedgerCommitted(committed), Durability::Synced)
+    }
+
+    fn ledger_commit(&self, attempt: String, commit: &Oid) -> Result<CommittedLedger, DriveError> {
+        let paths = self.repo.paths_of(commit)?;
+        Ok(CommittedLedger {
+            attempt,
+            commit: commit.to_string(),
+            paths: paths.iter().map(ToString::to_string).collect(),
+            taken_over: self.taken_over_files()?,
+        })
     }
 
     /// Whether a file that rides is not in this commit as the run has it.
@@ -102,23 +143,30 @@ impl HomeLanding<'_> {
     }
 
     /// A commit of the lane becomes the tip.
-    pub(super) fn advance_tip(
-        &mut self,
-        tip: &Oid,
-        commit: &Oid,
-        attempt: String,
-    ) -> Result<(), DriveError> {
+    pub(super) fn advance_tip(&self, tip: &Oid, commit: &Oid) -> Result<(), DriveError> {
         crash::point();
         let Some(line) = self.line() else { return Ok(()) };
         self.repo.advance_ref(&tip_ref(&line.run), commit, Some(tip))?;
         crash::point();
-        let committed = CommittedLedger {
-            attempt,
-            commit: commit.to_string(),
-            paths: self.repo.changed_paths(tip, commit)?,
-            taken_over: self.taken_over_files()?,
-        };
-        self.record(Record::LedgerCommitted(committed), Durability::Synced)
+        Ok(())
+    }
+
+    /// Whether the ledger says things that are in no commit, because a spec is not complete.
+    pub(super) fn has_open_spec(&self) -> Result<bool, DriveError> {
+        match self.read_plan()? {
+            Some(plan) => Ok(is_spec_open(&self.setup.project, &self.repo, &plan)?),
+            None => Ok(false),
+        }
+    }
+
+    /// The run's plan, unless it cannot be read.
+    pub(super) fn read_plan(&self) -> Result<Option<Plan>, DriveError> {
+        let Some(ledger) = &self.ledger else { return Ok(None) };
+        let name = &ledger.open_run().plan;
+        let text = ledger.read(name)?.and_then(|bytes| String::from_utf8(bytes).ok());
+        let format = text.as_ref().and_then(|text| format::detect(name, text).ok());
+        let parsed = format.zip(text).and_then(|(format, text)| codec(format).parse(&text).ok());
+        Ok(parsed)
     }
 
     /// Files of home whose bytes are part of what has just been committed.

@@ -4,7 +4,6 @@ use ralph_core::gate::{self, Baselines, Gate, GateRunResult};
 
 use super::HomeLanding;
 use crate::drive::error::DriveError;
-use crate::drive::session::HOME_VARIABLE;
 use crate::drive::working_tree::source_files;
 use crate::gates::{GateError, GateRun, run_gate};
 use crate::git::{Oid, ReplayGates};
@@ -61,8 +60,7 @@ impl<'a> HomeLanding<'a> {
         lane.furnish(&root, &|job| job)?;
         lane.write_private_repository(commit, branch.as_deref())?;
         let place = lane.root();
-        let mut surroundings = lane.environment(std::env::vars_os());
-        surroundings.push((HOME_VARIABLE.into(), Some(root.clone().into())));
+        let surroundings = lane.environment(std::env::vars_os());
         if let Some(ledger) = &self.ledger {
             ledger.write_into(&place, &source_files(&root))?;
         }

@@ -200,10 +200,6 @@ impl<'a> HomeLanding<'a> {
 
     /// Find the run whose commits wait. Says whether there is anything to do.
     fn find_run(&mut self, action: &LandAction) -> Result<bool, DriveError> {
-        let waiting = self.history.arrival.as_ref().filter(|line| !line.is_settled());
-        let (branch, commit) = self.repo.branch_and_commit()?;
-        let branch = waiting.map(|line| line.branch.clone()).or(branch);
-        let is_waiting = waiting.is_some();
         self.ledger = open_run(&self.setup.project, &self.history);
         let over_home = |ledger: &RunLedger| ledger.open_run().workspace == RunWorkspace::Checkout;
         if self.ledger.as_ref().is_some_and(over_home) {
@@ -214,18 +210,23 @@ impl<'a> HomeLanding<'a> {
                 hint: "`ralph build` brings it to its end".into(),
             });
         }
-        let is_spec = matches!(action, LandAction::PartialSpec(_));
-        if !is_waiting && !is_spec && self.ledger.is_none() {
-            return Ok(false);
-        }
-        let Some(branch) = branch else { return Err(DriveError::DetachedHead) };
-        self.report.branch = Some(branch.clone());
-        if is_waiting {
+        if let Some(line) = self.history.arrival.as_ref().filter(|line| !line.is_settled()) {
+            self.report.branch = Some(line.branch.clone());
             return Ok(true);
         }
-        let Some(commit) = commit else { return Err(DriveError::NoCommit) };
+        if self.ledger.is_none() && !matches!(action, LandAction::PartialSpec(_)) {
+            return Ok(false);
+        }
+        let (home_branch, home_commit) = self.repo.branch_and_commit()?;
+        let named = self.ledger.as_ref().and_then(|ledger| ledger.open_run().branch.clone());
+        let Some(branch) = named.or_else(|| home_branch.clone()) else {
+            return Err(DriveError::DetachedHead);
+        };
+        let commit = self.repo.find_commit(&format!("refs/heads/{branch}"))?;
+        let Some(commit) = commit.or(home_commit) else { return Err(DriveError::NoCommit) };
+        self.report.branch = Some(branch.clone());
         if !self.is_tip_at(&branch, &commit)? {
-            self.start_tip(branch, &commit)?;
+            self.start_tip(branch, home_branch, &commit)?;
         }
         Ok(true)
     }
@@ -238,12 +239,17 @@ impl<'a> HomeLanding<'a> {
     }
 
     /// Begin a line of commits at the branch, for a ledger or a spec that no open line has.
-    fn start_tip(&mut self, branch: String, commit: &Oid) -> Result<(), DriveError> {
+    fn start_tip(
+        &mut self,
+        branch: String,
+        home_branch: Option<String>,
+        commit: &Oid,
+    ) -> Result<(), DriveError> {
         if self.ledger.is_none() {
             let open_run = OpenRun {
                 run: self.runner.run_id().to_owned(),
                 branch: Some(branch.clone()),
-                home_branch: Some(branch.clone()),
+                home_branch,
                 plan: self.setup.plan.clone(),
                 folder: String::new(),
                 ignored: self.repo.ignored_ledger()?,
@@ -259,8 +265,11 @@ impl<'a> HomeLanding<'a> {
         if known.as_ref() != Some(commit) {
             self.repo.advance_ref(&name, commit, known.as_ref())?;
         }
-        let (arrived, target) = (commit.to_string(), ArrivalTarget::HomeBranch);
-        let tip = arrived.clone();
+        let target = match ledger.open_run().home_branch.as_ref() == Some(&branch) {
+            true => ArrivalTarget::HomeBranch,
+            false => ArrivalTarget::NamedBranch,
+        };
+        let (arrived, tip) = (commit.to_string(), commit.to_string());
         let start = TipStart { run, branch, target, arrived, tip };
         self.record(Record::TipStarted(start), Durability::Synced)
     }
@@ -270,6 +279,7 @@ impl<'a> HomeLanding<'a> {
         let Some(line) = self.line() else { return Ok(()) };
         let home = self.repo.reopen();
         home.recover_arrival(&line, self).map_err(drive_error)?;
+        self.note_unknown_commit()?;
         self.follow_home()
     }
 
@@ -324,7 +334,8 @@ impl<'a> HomeLanding<'a> {
     /// Close the run's ledger when nothing waits. An attempt that is open still needs it.
     fn close(&mut self) -> Result<(), DriveError> {
         let Some(line) = self.line() else { return Ok(()) };
-        if !line.is_settled() || self.report.open_attempt.is_some() {
+        let is_open = self.report.open_attempt.is_some() || self.has_open_spec()?;
+        if !line.is_settled() || is_open {
             return Ok(());
         }
         let Some(ledger) = self.ledger.take() else { return Ok(()) };

@@ -32,7 +32,7 @@ impl Arrival<'_, '_, '_> {
         let Some(branch) = branch else { return Ok(facts) };
         facts.ancestry = repo.ancestry(&self.line, branch.as_str())?;
         if matches!(facts.ancestry, BranchAncestry::HasArrived | BranchAncestry::Rewritten) {
-            facts.attempts = repo.known_attempts(&self.line, branch.as_str())?;
+            facts.attempts = repo.known_attempts(&self.line, branch.as_str(), facts.ancestry)?;
         }
         if facts.ancestry == BranchAncestry::Rewritten {
             facts.accepted = self.host.accepted_tasks(&branch)?;
@@ -74,22 +74,36 @@ impl Repo<'_> {
         }
     }
 
-    /// Attempts whose commits the branch has, or whose trailers are in its own commits: a rebase, a
-    /// cherry-pick and a squash keep those.
+    /// Attempts whose commits the branch has, or whose trailers are in commits of the person: a rebase, a
+    /// cherry-pick, an amend and a squash keep those.
     fn known_attempts(
         &self,
         line: &ArrivalLine,
         branch: &str,
+        ancestry: BranchAncestry,
     ) -> Result<BTreeSet<String>, GitError> {
+        let grep = format!("--grep=^{ATTEMPT}: ");
         let excluded = format!("^{}", line.arrived);
-        let log = self.look(["log", "--encoding=UTF-8", "--format=%B", branch, &excluded]).ok()?;
+        let mut args = vec!["log", "--encoding=UTF-8", "--format=%B", &grep, branch];
+        // A commit that was written again may be below what arrived since.
+        if ancestry != BranchAncestry::Rewritten {
+            args.push(&excluded);
+        }
+        let log = self.look(args).ok()?;
         let log = String::from_utf8_lossy(&log);
         let trailer = |line: &str| {
             let id = line.trim().strip_prefix(ATTEMPT)?.strip_prefix(": ")?;
             Some(id.trim().to_owned())
         };
         let mut known: BTreeSet<String> = log.lines().filter_map(trailer).collect();
-        let gone = self.look(["rev-list", &line.tip, &format!("^{branch}")]).ok()?;
+        // Commits that a rewrite dropped are neither in the branch nor in the tip.
+        let mut landed: String =
+            line.landed.iter().map(|one| format!("{}\n", one.commit)).collect();
+        landed.push_str(&format!("^{branch}\n"));
+        let gone = self
+            .look(["rev-list", "--ignore-missing", "--stdin"])
+            .stdin(landed.into_bytes())
+            .ok()?;
         let gone = String::from_utf8_lossy(&gone);
         let gone: BTreeSet<&str> = gone.lines().collect();
         let there = line.landed.iter().filter(|landed| !gone.contains(landed.commit.as_str()));
@@ -113,7 +127,7 @@ impl Repo<'_> {
     }
 
     /// How one commit differs from another, with the ledger.
-    pub(in super::super) fn touched(&self, old: &str, new: &str) -> Result<Vec<Change>, GitError> {
+    pub(super) fn touched(&self, old: &str, new: &str) -> Result<Vec<Change>, GitError> {
         let args =
             ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index", old, new, "--"];
         let out = self.look(args).ok()?;

@@ -1,14 +1,14 @@
 //! Git's own fast-forward of the branch that home has checked out.
 
 use ralph_core::cycle::{
-    ArrivalIntent, ArrivalWait, ArrivalWay, HomeHead, LandedCommit, Record, RiddenFile,
-    longest_prefix,
+    ArrivalIntent, ArrivalRecovery, ArrivalWait, ArrivalWay, HomeHead, KilledArrivalBranch,
+    LandedCommit, Record, RiddenFile, longest_prefix, recover_arrival,
 };
 
-use super::super::Change;
 use super::super::call::Answer;
+use super::super::{Change, Repo};
 use super::rides::{ChangeSide, entry_on};
-use super::{Arrival, ArrivalError, ArrivalOutcome, GitError, path_of, path_text};
+use super::{Arrival, ArrivalError, ArrivalOutcome, GitError, Oid, path_of, path_text};
 use crate::crash;
 
 /// Exit codes above this one are signals: git was killed and says nothing.
@@ -80,7 +80,13 @@ impl Arrival<'_, '_, '_> {
             Err(e) => return Err(e.into()),
         }
         crash::point();
-        if let Some(wait) = self.wrong_branch(new)? {
+        let merged_from = self.repo.merged_from()?;
+        if let Some(wait) = self.wrong_branch(new, merged_from.as_ref(), &rides)? {
+            return Ok(ForwardEnd::Waits(wait));
+        }
+        if let Some(from) = merged_from.filter(|from| from.as_str() != old)
+            && let Some(wait) = self.take_back(from.as_str(), new, rides.clone())?
+        {
             return Ok(ForwardEnd::Waits(wait));
         }
         self.repo.write_rides(&rides, new)?;
@@ -122,7 +128,10 @@ impl Arrival<'_, '_, '_> {
         self.repo.set_entries(&entries)?;
         crash::point();
         // Git merges into whatever HEAD is, so this is the last moment to look.
-        if self.repo.home_head(&self.line)? != HomeHead::OnBranch {
+        let head = self.repo.head()?;
+        let is_as_before = head.branch.is_some_and(|branch| branch == self.branch_ref())
+            && head.commit.is_some_and(|commit| commit.as_str() == self.line.arrived);
+        if !is_as_before {
             return Ok(Some(ArrivalWait::Unsettled));
         }
         if let Some(busy) = self.repo.busy() {
@@ -144,21 +153,77 @@ impl Arrival<'_, '_, '_> {
         }
     }
 
-    /// A fast-forward acts on whatever HEAD is by then.
-    fn wrong_branch(&self, new: &str) -> Result<Option<ArrivalWait>, GitError> {
+    /// A fast-forward acts on whatever HEAD is by then. A branch that moved instead goes back, with its
+    /// files and the index, unless the person has moved it on since: then it is named.
+    fn wrong_branch(
+        &self,
+        new: &str,
+        merged_from: Option<&Oid>,
+        rides: &[RiddenFile],
+    ) -> Result<Option<ArrivalWait>, ArrivalError> {
         if self.branch_at()?.is_some_and(|at| at.as_str() == new) {
             return Ok(None);
         }
         let head = self.repo.head()?;
         let moved = head.commit.is_some_and(|commit| commit.as_str() == new);
-        let name = head.branch.unwrap_or_else(|| "HEAD".to_owned());
-        let branch = name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned();
-        // A merge writes down where HEAD was.
-        let old = self.repo.find_commit("ORIG_HEAD")?.filter(|_| moved);
-        Ok(Some(match old {
-            Some(old) => ArrivalWait::WrongBranchMoved { branch, old: old.to_string() },
-            None => ArrivalWait::Unsettled,
-        }))
+        let (Some(old), Some(name), true) = (merged_from, head.branch, moved) else {
+            return Ok(Some(ArrivalWait::Unsettled));
+        };
+        if self.repo.move_ref(&name, old.as_str(), new).is_err() {
+            let branch = name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned();
+            return Ok(Some(ArrivalWait::WrongBranchMoved { branch, old: old.to_string() }));
+        }
+        crash::point();
+        let changes = self.repo.touched(old.as_str(), new)?;
+        let intent = ArrivalIntent {
+            old: old.to_string(),
+            new: new.to_owned(),
+            rides: rides.to_vec(),
+            ..ArrivalIntent::default()
+        };
+        let facts = self.repo.path_facts(&changes, old.as_str(), new)?;
+        let (branch, home) = (KilledArrivalBranch::AtOld, HomeHead::OnBranch);
+        if let ArrivalRecovery::PutBack { paths } = recover_arrival(&intent, branch, home, &facts) {
+            self.put_back(&intent, &changes, &paths)?;
+        }
+        Ok(Some(ArrivalWait::Unsettled))
+    }
+
+    /// The person moved the branch back in the moment before git merged, and the fast-forward brought what
+    /// they had dropped. The branch, the index and the files go back to where the person had put them.
+    /// `None` when the person has moved the branch on since.
+    fn take_back(
+        &mut self,
+        from: &str,
+        new: &str,
+        rides: Vec<RiddenFile>,
+    ) -> Result<Option<ArrivalWait>, ArrivalError> {
+        let changes = self.repo.touched(from, new)?;
+        let intent = ArrivalIntent {
+            way: ArrivalWay::FastForward,
+            old: from.to_owned(),
+            new: new.to_owned(),
+            paths: changes.iter().map(|change| path_text(&change.path)).collect(),
+            rides,
+        };
+        self.record(Record::ArrivalIntent(intent.clone()))?;
+        crash::point();
+        if self.repo.move_ref(&self.branch_ref(), from, new).is_err() {
+            return Ok(None);
+        }
+        crash::point();
+        self.recover(&intent)?;
+        Ok(Some(ArrivalWait::Unsettled))
+    }
+}
+
+impl Repo<'_> {
+    /// The commit that HEAD was at before the last merge, which git writes down.
+    fn merged_from(&self) -> Result<Option<Oid>, GitError> {
+        match std::fs::read(self.git_dir.join("ORIG_HEAD")) {
+            Ok(text) => Ok(Oid::parse(&text)),
+            Err(_) => self.find_commit("ORIG_HEAD"),
+        }
     }
 }
 

@@ -2,9 +2,12 @@
 //!
 //! A `git switch` to the branch reads its commit, writes that commit's files, and moves HEAD last. If the
 //! branch moves between, home has the files of the old commit on the branch at the new one, and the next
-//! commit would revert what arrived. Git does not prevent that. So nobody may be switching before, and
-//! afterwards the branch goes back if somebody was.
+//! commit would revert what arrived. Git does not prevent that. So nobody may be switching before, ralph
+//! holds git's lock on the index meanwhile, and afterwards the branch goes back if somebody was switching.
 
+use std::fs::{self, OpenOptions};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ralph_core::cycle::{ArrivalIntent, ArrivalWait, ArrivalWay, HomeHead, Record};
@@ -18,6 +21,34 @@ use crate::crash;
 /// Longest wait for a person's command to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// The end of a fetch.
+enum FetchEnd {
+    Moved,
+    Refused(ArrivalWait),
+    /// A person switched to the branch meanwhile, and it is where it was.
+    Undone,
+}
+
+/// Git's lock on home's index, held by ralph.
+struct IndexLock(PathBuf);
+
+impl IndexLock {
+    /// Take it, if nobody has it.
+    fn take(path: &Path) -> Result<Self, GitError> {
+        match OpenOptions::new().write(true).create_new(true).open(path) {
+            Ok(_) => Ok(Self(path.to_owned())),
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => Err(GitError::Locked(path.into())),
+            Err(e) => Err(GitError::io("write", path)(e)),
+        }
+    }
+}
+
+impl Drop for IndexLock {
+    fn drop(&mut self) {
+        let _gone = fs::remove_file(&self.0);
+    }
+}
 
 impl Arrival<'_, '_, '_> {
     /// Move a branch that is checked out nowhere; git itself refuses it otherwise. `None` when a person
@@ -35,24 +66,43 @@ impl Arrival<'_, '_, '_> {
         };
         self.record(Record::ArrivalIntent(intent))?;
         crash::point();
+        match self.repo.writing_index(|| self.fetch_under_lock(old.as_ref(), new)) {
+            Ok(FetchEnd::Moved) => {}
+            Ok(FetchEnd::Refused(why)) => return self.wait(why).map(Some),
+            Ok(FetchEnd::Undone) => return self.wait(ArrivalWait::Unsettled).map(|_| None),
+            Err(GitError::Locked(lock)) => {
+                let lock = lock.display().to_string();
+                return self.wait(ArrivalWait::Locked { lock }).map(Some);
+            }
+            Err(e) => return Err(e.into()),
+        }
+        crash::point();
+        if self.is_checked_out_now()? && self.move_back(old.as_ref(), new) {
+            return self.wait(ArrivalWait::Unsettled).map(|_| None);
+        }
+        self.arrived(new)?;
+        Ok(Some(ArrivalOutcome::Complete))
+    }
+
+    /// While the index is locked, a switch neither begins nor ends.
+    fn fetch_under_lock(&self, old: Option<&Oid>, new: &str) -> Result<FetchEnd, GitError> {
+        let lock = IndexLock::take(&self.repo.index_lock())?;
+        crash::point();
         let answer = self.repo.fetch_into(&self.branch_ref(), new)?;
         crash::point();
-        if !self.branch_at()?.is_some_and(|at| at.as_str() == new) {
-            return self.wait(refusal(&answer)).map(Some);
+        if self.branch_at()?.is_none_or(|at| at.as_str() != new) {
+            return Ok(FetchEnd::Refused(refusal(&answer)));
         }
-        match old.filter(|old| old.as_str() != new) {
-            Some(old) if self.is_checked_out_now()? => {
-                // If this fails, the person has moved the branch on.
-                let _moved = self.repo.move_ref(&self.branch_ref(), old.as_str(), new);
-                crash::point();
-                self.wait(ArrivalWait::Unsettled)?;
-                Ok(None)
-            }
-            _ => {
-                self.arrived(new)?;
-                Ok(Some(ArrivalOutcome::Complete))
-            }
-        }
+        let is_on_it = self.repo.home_head(&self.line)? == HomeHead::OnBranch;
+        let is_undone = is_on_it && self.move_back(old, new);
+        drop(lock);
+        Ok(if is_undone { FetchEnd::Undone } else { FetchEnd::Moved })
+    }
+
+    /// Put the branch back. `false` when it was made by this arrival, or a person has moved it on.
+    fn move_back(&self, old: Option<&Oid>, new: &str) -> bool {
+        let old = old.filter(|old| old.as_str() != new);
+        old.is_some_and(|old| self.repo.move_ref(&self.branch_ref(), old.as_str(), new).is_ok())
     }
 
     /// Whether a switch to the branch has ended since, or does not end.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use ralph_core::cycle::{PathFact, PathIs, StagedEntry};
 
 use super::super::{Change, Repo};
-use super::rides::{ChangeSide, entry_on, index_info};
+use super::rides::{ChangeSide, entry_on};
 use super::{GitError, Oid, RepoPath, path_text};
 use crate::{crash, store};
 
@@ -87,7 +87,7 @@ impl Repo<'_> {
             entries.push((path.clone(), entry));
         }
         let update = self.git(["update-index", "-z", "--index-info"]).index(&index);
-        update.stdin(index_info(&entries)).ok()?;
+        update.stdin(self.index_info(&entries)).ok()?;
         let tree = self.write_tree(&index)?;
         let _left = fs::remove_file(&index);
         let parent =

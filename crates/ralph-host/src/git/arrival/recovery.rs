@@ -55,7 +55,10 @@ impl Arrival<'_, '_, '_> {
         Ok(RecoveredArrival::PutBack(Vec::new()))
     }
 
-    fn recover(&mut self, intent: &ArrivalIntent) -> Result<RecoveredArrival, ArrivalError> {
+    pub(super) fn recover(
+        &mut self,
+        intent: &ArrivalIntent,
+    ) -> Result<RecoveredArrival, ArrivalError> {
         if self.repo.remove_stale_lock()? == StaleLock::Foreign {
             return Err(GitError::Locked(self.repo.index_lock()).into());
         }
@@ -104,7 +107,7 @@ impl Arrival<'_, '_, '_> {
     }
 
     /// Keep what is there, then put the files and the index back.
-    fn put_back(
+    pub(super) fn put_back(
         &self,
         intent: &ArrivalIntent,
         changes: &[Change],

@@ -9,7 +9,6 @@ use ralph_core::cycle::{
 
 use super::super::Repo;
 use super::super::call::nul_fields;
-use super::rides::index_info;
 use super::{Arrival, ArrivalError, ArrivalOutcome, GitError, Oid, RepoPath};
 use crate::crash;
 
@@ -129,7 +128,7 @@ impl Arrival<'_, '_, '_> {
         let index = self.repo.arrival_index()?;
         self.repo.git(["read-tree", tree.as_str()]).index(&index).ok()?;
         let update = self.repo.git(["update-index", "-z", "--index-info"]).index(&index);
-        update.stdin(index_info(&entries)).ok()?;
+        update.stdin(self.repo.index_info(&entries)).ok()?;
         let tree = self.repo.write_tree(&index)?;
         let _left = std::fs::remove_file(&index);
         Ok(Ok(tree))

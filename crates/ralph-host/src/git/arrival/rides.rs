@@ -14,6 +14,9 @@ use super::super::{Change, Repo};
 use super::{Arrival, GitError, Oid, RepoPath, path_of};
 use crate::{crash, store};
 
+/// Digits of an object name, where nothing says otherwise.
+const SHA1_DIGITS: usize = 40;
+
 /// One side of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChangeSide {
@@ -125,7 +128,7 @@ impl Repo<'_> {
         if entries.is_empty() {
             return Ok(());
         }
-        let input = index_info(entries);
+        let input = self.index_info(entries);
         let call = self.arrival_call(["update-index", "-z", "--index-info"]).stdin(input);
         self.writing_index(|| call.ok().map(drop))
     }
@@ -165,20 +168,22 @@ impl Repo<'_> {
         }
         Ok(())
     }
-}
 
-/// Entries as `update-index -z --index-info` reads them.
-pub(super) fn index_info(entries: &[(RepoPath, Option<StagedEntry>)]) -> Vec<u8> {
-    let mut input = Vec::new();
-    for (path, entry) in entries {
-        let head = match entry {
-            Some(entry) => format!("{} {}\t", entry.mode, entry.object),
-            // Mode 0 removes; the object is not looked at, but has to have a length that git knows.
-            None => format!("0 {}\t", "0".repeat(40)),
-        };
-        input.extend(head.into_bytes());
-        input.extend_from_slice(path.as_bytes());
-        input.push(0);
+    /// Entries as `update-index -z --index-info` reads them.
+    pub(super) fn index_info(&self, entries: &[(RepoPath, Option<StagedEntry>)]) -> Vec<u8> {
+        // Mode 0 removes; the object is not looked at, but has to have the length of all others.
+        let commit = self.head().ok().and_then(|head| head.commit);
+        let none = "0".repeat(commit.map_or(SHA1_DIGITS, |commit| commit.as_str().len()));
+        let mut input = Vec::new();
+        for (path, entry) in entries {
+            let head = match entry {
+                Some(entry) => format!("{} {}\t", entry.mode, entry.object),
+                None => format!("0 {none}\t"),
+            };
+            input.extend(head.into_bytes());
+            input.extend_from_slice(path.as_bytes());
+            input.push(0);
+        }
+        input
     }
-    input
 }

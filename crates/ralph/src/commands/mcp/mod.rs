@@ -5,7 +5,8 @@
 //! [`tools`] says what each tool takes and does, in terms of the functions that the commands use too, so
 //! that a tool can do no more than the command of the same name. [`server`] is the only place that knows
 //! the protocol and its SDK. Nothing is kept between two calls: each opens the project anew, so that any
-//! number of servers work beside a loop and beside each other, as commands do.
+//! number of servers work beside a loop and beside each other, as commands do. Inside an attempt a server
+//! opens nothing: it asks the loop for each call.
 
 mod server;
 mod tools;
@@ -13,7 +14,11 @@ mod tools;
 use std::path::Path;
 
 use clap::Args;
+use serde_json::Value;
 
+use self::tools::{Desk, TOOLS, Tool};
+use super::mailbox;
+use super::permit::Access;
 use crate::args::PlanArgs;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -40,7 +45,30 @@ pub(crate) struct McpArgs {
 
 /// Run it until standard input is closed.
 pub(crate) fn run(here: Option<&Path>, args: McpArgs) -> Result<(), CommandError> {
-    // A wrong directory is told now, and not by each of the tools.
-    Context::open(here)?;
-    server::serve(server::Server { here: here.map(Path::to_owned), plan: args.plan })
+    let mailbox = mailbox::of_attempt();
+    if mailbox.is_none() {
+        // A wrong directory is told now, and not by each of the tools.
+        Context::open(here)?;
+    }
+    server::serve(server::Server { here: here.map(Path::to_owned), plan: args.plan, mailbox })
+}
+
+fn find(name: &str) -> Result<&'static Tool, CommandError> {
+    let tool = TOOLS.iter().find(|tool| tool.name == name);
+    tool.ok_or_else(|| CommandError::usage(format!("there is no tool `{name}`")))
+}
+
+/// What a tool does, as far as a backend is concerned.
+pub(crate) fn access_of(name: &str) -> Result<Access, CommandError> {
+    Ok(find(name)?.access)
+}
+
+/// Call a tool.
+pub(crate) fn call(
+    name: &str,
+    context: &Context,
+    plan: &PlanArgs,
+    arguments: Value,
+) -> Result<Value, CommandError> {
+    (find(name)?.call)(&Desk { context, plan }, arguments)
 }

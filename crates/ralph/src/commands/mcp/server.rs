@@ -15,7 +15,8 @@ use serde_json::Value;
 
 use super::tools::{Desk, TOOLS, Tool};
 use crate::args::PlanArgs;
-use crate::commands::permit::Access;
+use crate::commands::mailbox;
+use crate::commands::permit::{self, Access};
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -37,6 +38,8 @@ pub(super) struct Server {
     /// The directory it was started for.
     pub(super) here: Option<PathBuf>,
     pub(super) plan: PlanArgs,
+    /// The loop's mailbox, inside an attempt.
+    pub(super) mailbox: Option<PathBuf>,
 }
 
 impl Server {
@@ -49,7 +52,16 @@ impl Server {
             ))
             .hint("say it shorter; what is long belongs into a file of the project"));
         }
-        let context = Context::open(self.here.as_deref())?;
+        let here = self.here.as_deref();
+        if let Some(socket) = &self.mailbox
+            && let Some(answer) = mailbox::ask_for_tool(socket, here, tool.name, &arguments)?
+        {
+            return Ok(answer);
+        }
+        if tool.access == Access::Say {
+            permit::check(Access::Say, here)?;
+        }
+        let context = Context::open(here)?;
         (tool.call)(&Desk { context: &context, plan: &self.plan }, arguments)
     }
 }

@@ -36,7 +36,7 @@ pub(crate) struct StatusArgs {
     common: Common,
     /// Stay, and show every change
     #[arg(long)]
-    watch: bool,
+    pub(crate) watch: bool,
 }
 
 pub(crate) fn run(context: &Context, args: &StatusArgs) -> Result<(), CommandError> {

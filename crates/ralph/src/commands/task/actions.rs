@@ -28,7 +28,10 @@ pub(super) struct Tasks<'a> {
 impl Tasks<'_> {
     pub(super) fn add(&self, argument: &str) -> Result<(), CommandError> {
         let argument = match argument {
-            "-" => read_stdin()?,
+            "-" => match self.context.behalf() {
+                Some(behalf) => behalf.input.clone().unwrap_or_default(),
+                None => read_stdin(u64::MAX)?,
+            },
             text => text.to_owned(),
         };
         let inputs = read_tasks(&argument).map_err(|e| {
@@ -248,9 +251,11 @@ fn details(task: &Task, plan: &Plan, lookup: &plan::Lookup<'_>) -> Vec<String> {
     out::table(&rows)
 }
 
-fn read_stdin() -> Result<String, CommandError> {
+/// Read at most so many bytes of standard input.
+pub(crate) fn read_stdin(most: u64) -> Result<String, CommandError> {
     let mut text = String::new();
     std::io::stdin()
+        .take(most)
         .read_to_string(&mut text)
         .map_err(|e| CommandError::new(format!("cannot read standard input: {e}")))?;
     Ok(text)

@@ -14,6 +14,7 @@ use crate::error::CommandError;
 use crate::out::Render;
 
 use actions::Tasks;
+pub(crate) use actions::read_stdin;
 pub(crate) use choice::refused;
 pub(crate) use deeds::{Which, add_tasks, listed, task_of};
 
@@ -169,6 +170,11 @@ struct EditArgs {
 }
 
 impl TaskArgs {
+    /// Whether standard input is read.
+    pub(crate) fn reads_input(&self) -> bool {
+        matches!(&self.action, Action::Add { task } if task == "-")
+    }
+
     pub(crate) fn access(&self) -> Access {
         match self.action {
             Action::List { .. } | Action::Show { .. } => Access::Look,

@@ -18,7 +18,8 @@ fn an_interrupted_attempt_is_told_with_what_goes_on_from_there() {
     let started = json!({
         "at": "2025-01-20T10:00:00Z", "record": "attempt_started", "attempt": "01JAAA1",
         "run": "01JRUN", "iteration": 4, "task_id": "t-aaaa", "name": "First", "retry": 0,
-        "backend": "sim", "base": null,
+        "backend": "sim",
+        "base": { "keeper": "01JRUN", "attempt": "01JAAA1", "commit": "a".repeat(40) },
     });
     let p = healthy().file(".git/ralph/journal.jsonl", format!("{started}\n"));
     p.run(["doctor", "--no-gates"])
