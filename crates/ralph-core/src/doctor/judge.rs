@@ -79,6 +79,16 @@ pub fn gate(run: &GateRunResult, timeout: Duration) -> Finding {
     }
 }
 
+/// A gate that could not be run in home, where the setup of a lane may install what it needs.
+pub fn gate_before_setup(run: &GateRunResult) -> Finding {
+    let name = &run.check.name;
+    let what = format!(
+        "{name}: cannot be run in your checkout ({}); it counts in a lane, where `setup` runs first",
+        last_line(run)
+    );
+    Finding::new(Area::Gate, State::Unknown, what, "ralph doctor --compare")
+}
+
 /// The last thing that a gate said, which is mostly why; what is not there comes before the rest.
 pub fn last_line(run: &GateRunResult) -> String {
     let mut lines = run.output.lines().rev();

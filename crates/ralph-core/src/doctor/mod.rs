@@ -21,8 +21,8 @@ mod world;
 
 pub use compare::{ComparedGate, compared, lane_trouble, missing_in_home};
 pub use judge::{
-    commands, disk, gate, interrupted, is_old, lanes, last_line, no_gates, orphaned_lanes, plan,
-    violations, waiting,
+    commands, disk, gate, gate_before_setup, interrupted, is_old, lanes, last_line, no_gates,
+    orphaned_lanes, plan, violations, waiting,
 };
 pub use leftover::{Leftovers, leftovers};
 pub use world::{RepositoryFacts, git_version, identity, repository};

@@ -44,7 +44,7 @@ impl Lane<'_> {
         }
         let is_set = |name: &str| own.iter().any(|(set, _)| set == name);
         for name in PYTHON_ENVIRONMENT {
-            if is_set(name) && !is_among(&changes, OsStr::new(name)) {
+            if !self.is_home() && is_set(name) && !is_among(&changes, OsStr::new(name)) {
                 changes.push((name.into(), None));
             }
         }

@@ -158,7 +158,11 @@ fn each_stack_gets_its_gates() {
                 ("uv.lock", ""),
                 ("tests/test_a.py", ""),
             ],
-            &["typecheck: uv run mypy .", "lint: uv run ruff check .", "test: uv run pytest"],
+            &[
+                "typecheck: uv run --with mypy mypy .",
+                "lint: uv run --with ruff ruff check .",
+                "test: uv run --with pytest pytest",
+            ],
         ),
         (&[("go.mod", "module a\n")], &["lint: go vet ./...", "test: go test ./..."]),
         (

@@ -259,3 +259,25 @@ fn without_a_commit_or_a_repository_there_is_no_lane_to_compare_with() {
         "problem: not run in a lane: a lane is a checkout of a repository | git init"
     );
 }
+
+#[test]
+fn a_gate_that_only_setup_makes_runnable_is_no_problem_in_home() {
+    let toml = "[[gates]]\nname = \"test\"\ncommand = \"tools/check\"\n\
+                [lane]\nsetup = \"mkdir -p tools && printf '#!/bin/sh\\n' > tools/check && chmod +x tools/check\"\n";
+    let p = committed(&[("ralph.toml", toml), ("a.txt", "a\n")]);
+    let (run, lines) = compare(&p);
+    assert_eq!(run.code, 0, "{lines:?}");
+    assert!(lines[0].starts_with("unknown: test: cannot be run in your checkout ("), "{lines:?}");
+    assert!(lines[0].ends_with("| ralph doctor --compare"), "{lines:?}");
+    assert!(lines[1].starts_with("ok: test: passes in a lane, where it counts, "), "{lines:?}");
+    // A run does not look for it in home either.
+    p.run(["task", "add", "Note"]).ok();
+    let scenario = p.home().join("scenario.toml");
+    std::fs::write(
+        &scenario,
+        "[[rule]]\nsteps = [{ write = \"n.txt\", text = \"n\\n\" }, { claim = \"done\" }]\n",
+    )
+    .unwrap();
+    p.command(["build"]).env("RALPH_SIM", &scenario).run().ok().stdout_has("gate     test: passed");
+    assert!(p.exists("n.txt") && !p.exists("tools"));
+}

@@ -66,8 +66,13 @@ impl Manager {
     }
 
     /// What a command begins with that runs a tool in the environment.
-    fn prefix(self, tree: &Tree, folder: &str) -> String {
+    fn prefix(self, tree: &Tree, folder: &str, tool: &str) -> String {
+        let is_quoted =
+            |text: &str| ["\"", "'"].iter().any(|quote| text.contains(&format!("{quote}{tool}")));
+        let is_dependency = tree.text(&join(folder, "pyproject.toml")).is_some_and(is_quoted);
         match self {
+            // A tool that is configured and not a dependency comes from elsewhere.
+            Self::Uv if !is_dependency => format!("uv run --with {tool} "),
             Self::Uv => "uv run ".to_owned(),
             Self::Poetry => "poetry run ".to_owned(),
             Self::Pdm => "pdm run ".to_owned(),
@@ -102,16 +107,20 @@ pub(in crate::init) fn requirement_files<'t>(tree: &'t Tree, folder: &'t str) ->
 pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
     let evidence = look.tree.first(folder, &MANIFESTS)?;
     let tools = Tools::read(look, folder);
-    let prefix = Manager::of(look, folder).prefix(look.tree, folder);
+    let (manager, tree) = (Manager::of(look, folder), look.tree);
+    let prefix = |tool: &str| manager.prefix(tree, folder, tool);
     let mut gates = Vec::new();
     if let Some(command) = tools.mypy {
-        gates.push(Offer::test("typecheck", format!("{prefix}{command}")).spelt(["mypy"]));
+        gates
+            .push(Offer::test("typecheck", format!("{}{command}", prefix("mypy"))).spelt(["mypy"]));
     }
     if tools.ruff {
-        gates.push(Offer::lint("lint", format!("{prefix}ruff check .")).spelt(["ruff check"]));
+        gates.push(
+            Offer::lint("lint", format!("{}ruff check .", prefix("ruff"))).spelt(["ruff check"]),
+        );
     }
     if tools.pytest {
-        gates.push(Offer::test("test", format!("{prefix}pytest")).spelt(["pytest"]));
+        gates.push(Offer::test("test", format!("{}pytest", prefix("pytest"))).spelt(["pytest"]));
     }
     Some(Offers { evidence, gates })
 }

@@ -135,11 +135,18 @@ fn python_checks_style_and_types_where_they_are_configured() {
 #[test]
 fn python_tools_run_in_the_environment_of_the_lock_file() {
     for (lock, prefix) in [("uv.lock", "uv"), ("poetry.lock", "poetry"), ("pdm.lock", "pdm")] {
-        let setup = init(&[("pyproject.toml", "[tool.ruff]"), ("pytest.ini", ""), (lock, "")]);
+        let project = "[dependency-groups]\ndev = [\"ruff\", \"pytest>=8\"]\n[tool.ruff]";
+        let setup = init(&[("pyproject.toml", project), ("pytest.ini", ""), (lock, "")]);
         let wanted =
             [format!("lint: {prefix} run ruff check ."), format!("test: {prefix} run pytest")];
         assert_eq!(gates(&setup), wanted);
     }
+}
+
+#[test]
+fn uv_brings_a_tool_that_is_configured_and_no_dependency() {
+    let files = [("pyproject.toml", "[tool.ruff]"), ("uv.lock", "")];
+    assert_eq!(gates(&init(&files)), ["lint: uv run --with ruff ruff check ."]);
 }
 
 #[test]

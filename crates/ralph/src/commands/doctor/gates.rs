@@ -106,6 +106,9 @@ fn one(
     let ran = run_gate(runner, gate, &run, &mut |_| {});
     out::progress("");
     match ran {
+        Ok(check) if check.cannot_run() && look.config().lane.setup.is_some() => {
+            (doctor::gate_before_setup(&check), Some(check))
+        }
         Ok(check) => (doctor::gate(&check, gate.timeout), Some(check)),
         Err(e) => {
             let fix = e.hint().unwrap_or_else(|| format!("try it yourself: {}", gate.command));

@@ -208,7 +208,16 @@ impl<'i, W: Write> Interview<'i, W> {
             )
             .and_then(|()| self.output.flush());
             let (gate, run) = try_once(context, runner, gate)?;
-            let (words, usual) = verdict(&run);
+            let (words, usual) = match &setup.lane.setup {
+                Some(_) if run.cannot_run() => (
+                    format!(
+                        "cannot be run here: {}; in a lane, setup runs first",
+                        out::clean(&last_line(&run))
+                    ),
+                    Usual::Yes,
+                ),
+                _ => verdict(&run),
+            };
             self.say(&words);
             match self.yes("  Keep it?", usual)? {
                 true => tried.push((gate, run)),
