@@ -29,14 +29,14 @@ fn story() -> Vec<Value> {
     let started = |id: &str, n: u32, retries: u32| {
         json!({"at": "2025-01-20T10:28:45Z", "record": "attempt_started", "attempt": id, "run": "r",
             "iteration": n, "task_id": "t-7jla", "name": "Resize pictures (画像の縮小)",
-            "retry": retries, "backend": "claude", "base": null})
+            "retry": retries, "backend": "claude", "base": {"keeper": "r", "attempt": "a", "commit": "0000000000000000000000000000000000000000"}})
     };
     vec![
         json!({"record": "run_started", "run": "r", "command": "build", "plan": "ralph/plan.jsonl",
             "mode": "handoff-only",
             "budget": {"max_cost": 5.0, "max_iterations": 20, "timeout_s": 1800}}),
         started("a", 1, 0),
-        json!({"record": "backend_ended", "attempt": "a", "outcome": "success", "claim": {"kind": "done"}, "changes": null, "changed_files": 2, "cost_usd": 0.08,
+        json!({"record": "backend_ended", "attempt": "a", "outcome": "success", "claim": {"kind": "done"}, "candidate": {"paths": []}, "changed_files": 2, "cost_usd": 0.08,
             "duration_ms": 4000}),
         json!({"record": "judged", "attempt": "a", "ruling": {"refused": {}}, "checks": [{"name": "test",
             "standing": "new", "new": {"names": []}, "old": {"names": []}}]}),
@@ -161,7 +161,7 @@ fn a_cost_that_is_not_known_is_counted_and_not_left_out() {
     let mut records = story();
     let end = |attempt: &str| {
         json!({"record": "backend_ended", "attempt": attempt,
-        "outcome": "success", "claim": {"kind": "done"}, "changes": null,
+        "outcome": "success", "claim": {"kind": "done"}, "candidate": {"paths": []},
         "changed_files": 2, "duration_ms": 4000})
     };
     records.push(end("b"));
@@ -180,7 +180,7 @@ fn a_gate_is_seen_while_it_runs() {
             "on": "result", "passed": true, "duration_ms": 900})
     };
     records.push(json!({"record": "backend_ended", "attempt": "b", "outcome": "success",
-        "claim": {"kind": "done"}, "changes": null, "changed_files": 2,
+        "claim": {"kind": "done"}, "candidate": {"paths": []}, "changed_files": 2,
         "cost_usd": 0.04, "duration_ms": 4000}));
     records.extend([
         gate("gate_started", "fmt"),

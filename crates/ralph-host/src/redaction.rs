@@ -20,8 +20,25 @@ static REDACTOR: LazyLock<RwLock<Arc<Redactor>>> = LazyLock::new(RwLock::default
 
 /// Fields of a record that are names, not text: recovery must find them as they were.
 const NAMES: [&str; 19] = [
-    "record", "run", "attempt", "task", "task_id", "id", "plan", "base", "changes", "log",
-    "handoff", "session", "commit", "salvage", "command", "status", "outcome", "backend", "role",
+    "record",
+    "run",
+    "attempt",
+    "task",
+    "task_id",
+    "id",
+    "plan",
+    "base",
+    "candidate",
+    "log",
+    "handoff",
+    "session",
+    "commit",
+    "salvage",
+    "command",
+    "status",
+    "outcome",
+    "backend",
+    "role",
 ];
 
 /// Hide the patterns of this configuration, and the values of variables that hold secrets.

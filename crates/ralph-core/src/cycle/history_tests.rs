@@ -249,7 +249,7 @@ fn every_record_reads_back_as_it_was_written() {
 #[test]
 fn a_journal_from_before_the_new_fields_still_reads() {
     let line = r#"{"at":"t","record":"backend_ended","attempt":"a","outcome":"success",
-        "message":"finished","claim":{"kind":"partial"},"changes":null,"changed_files":1}"#;
+        "message":"finished","claim":{"kind":"partial"},"candidate":{"paths":[]},"changed_files":1}"#;
     let entry: Entry = serde_json::from_str(line).unwrap();
     assert!(matches!(entry.record, Record::BackendEnded { end, .. } if end.handoff_bytes == 0));
 }

@@ -32,12 +32,12 @@ fn run() -> Value {
 
 fn started(id: &str, n: u32, task: &str) -> Value {
     json!({"record": "attempt_started", "attempt": id, "run": "r1", "iteration": n, "task_id": task,
-        "name": "a name", "retry": 0, "backend": "sim", "base": null})
+        "name": "a name", "retry": 0, "backend": "sim", "base": {"keeper": "r", "attempt": "a", "commit": "0000000000000000000000000000000000000000"}})
 }
 
 fn ended(id: &str, cost: f64) -> Value {
     json!({"record": "backend_ended", "attempt": id, "outcome": "success",
-        "claim": {"kind": "done"}, "changes": null, "changed_files": 2, "cost_usd": cost,
+        "claim": {"kind": "done"}, "candidate": {"paths": []}, "changed_files": 2, "cost_usd": cost,
         "tokens": [100, 10], "duration_ms": 4000})
 }
 

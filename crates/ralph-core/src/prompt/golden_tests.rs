@@ -132,7 +132,7 @@ fn lists_that_grow_with_a_project_are_capped() {
     let many = |n: usize| (0..n).map(|i| format!("name-{i}-")).collect::<Vec<_>>();
     let material = Material { completed: many(1000), ..full() };
     let text = text(&material);
-    assert!(text.contains("name-999-") && text.contains("name-0-"));
-    assert!(text.contains("950 earlier ones") && text.contains("and 950 more"));
+    assert!(text.contains("name-999-") && !text.contains("name-0-"));
+    assert!(text.contains("950 earlier ones"), "{text}");
     assert!(tokens(&text) < 5000);
 }

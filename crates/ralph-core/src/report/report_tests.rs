@@ -33,7 +33,7 @@ fn begins(minute: u32, n: u32, task: &str, retries: u32) -> Value {
         json!({
             "record": "attempt_started", "attempt": format!("01JAAA{n}"), "run": "01JRUN",
             "iteration": n, "task_id": task, "name": "Resize <b>", "retry": retries, "backend": "claude",
-            "base": null,
+            "base": {"keeper": "r", "attempt": "a", "commit": "0000000000000000000000000000000000000000"},
         }),
     )
 }
@@ -43,7 +43,7 @@ fn ends(minute: u32, n: u32, cost: Value) -> Value {
         minute,
         json!({
             "record": "backend_ended", "attempt": format!("01JAAA{n}"), "outcome": "success",
-            "cost_usd": cost, "claim": { "kind": "done" }, "changes": null,
+            "cost_usd": cost, "claim": { "kind": "done" }, "candidate": {"paths": []},
             "changed_files": 2, "duration_ms": 300_000,
         }),
     )

@@ -185,7 +185,7 @@ fn a_spec_that_is_written_during_an_attempt_waits_and_its_name_is_taken() {
     let site = Site::new(&[]);
     let started = serde_json::from_value(json!({
         "record": "attempt_started", "attempt": "a1", "run": "r1", "iteration": 1, "task_id": "t",
-        "name": "n", "retry": 0, "backend": "sim", "base": null, "log": null,
+        "name": "n", "retry": 0, "backend": "sim", "base": {"keeper": "r", "attempt": "a", "commit": "0000000000000000000000000000000000000000"}, "log": null,
     }));
     site.journal(vec![run(), started.unwrap()]);
     let body = json!({ "name": "late.md", "text": "# Late\n\n- [ ] it works" }).to_string();

@@ -87,14 +87,14 @@ fn lived_in() -> Site {
     let started = |attempt: &str, iteration: u32, task: &str| {
         json!({
             "record": "attempt_started", "attempt": attempt, "run": "r1", "iteration": iteration,
-            "task_id": task, "name": "n", "retry": 0, "backend": "sim", "base": null,
+            "task_id": task, "name": "n", "retry": 0, "backend": "sim", "base": {"keeper": "r", "attempt": "a", "commit": "0000000000000000000000000000000000000000"},
             "log": "build/ralph-logs/a.log",
         })
     };
     let ended = |attempt: &str| {
         json!({
             "record": "backend_ended", "attempt": attempt, "outcome": "success",
-            "claim": { "kind": "done" }, "changes": null, "changed_files": 1,
+            "claim": { "kind": "done" }, "candidate": {"paths": []}, "changed_files": 1,
             "cost_usd": 0.5, "tokens": [10, 2], "duration_ms": 5000, "summary": "did it",
         })
     };

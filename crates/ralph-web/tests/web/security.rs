@@ -148,7 +148,7 @@ fn a_log_that_the_journal_names_outside_of_the_project_is_not_shown() {
     let started = |id: &str, log: &str| {
         serde_json::from_value(serde_json::json!({
             "record": "attempt_started", "attempt": id, "run": "r1", "iteration": 1, "task_id": "t",
-            "name": "n", "retry": 0, "backend": "sim", "base": null, "log": log,
+            "name": "n", "retry": 0, "backend": "sim", "base": {"keeper": "r", "attempt": "a", "commit": "0000000000000000000000000000000000000000"}, "log": log,
         }))
         .unwrap()
     };
@@ -321,7 +321,7 @@ fn secrets_are_hidden_in_what_a_backend_says_and_was_told_and_as_it_happens() {
     ]);
     let started = serde_json::from_value(serde_json::json!({
         "record": "attempt_started", "attempt": "a", "run": "r1", "iteration": 1, "task_id": "t",
-        "name": "n", "retry": 0, "backend": "sim", "base": null, "log": "build/ralph-logs/a.log",
+        "name": "n", "retry": 0, "backend": "sim", "base": {"keeper": "r", "attempt": "a", "commit": "0000000000000000000000000000000000000000"}, "log": "build/ralph-logs/a.log",
     }));
     site.journal(vec![run(), started.unwrap()]);
     for path in ["/api/attempts/a/stream", "/api/attempts/a/prompt"] {

@@ -42,7 +42,9 @@ fn a_paused_loop_takes_notes_skips_and_a_stop() {
     desk.run(["note", "mind the gap"]).ok().stdout_has("the next prompt");
     desk.taken("inject-note");
     desk.run(["skip", "t-aaa2"]).ok().stdout_has("t-aaa2 is left out at once");
-    until(|| records(&desk.plan()).iter().any(|r| r["t"] == "delete" && r["id"] == "t-aaa2"));
+    until(|| {
+        records(&desk.plan_of_run()).iter().any(|r| r["t"] == "delete" && r["id"] == "t-aaa2")
+    });
     desk.run(["stop"]).ok();
     run.wait().ok();
     assert_eq!(desk.landed(), ["t-aaa1"], "nothing was left to do");
@@ -92,7 +94,7 @@ fn a_killed_attempt_is_rolled_back_and_not_counted() {
     says(&run, "interrupted");
     assert!(!desk.exists("src/x.c"));
     assert_eq!(desk.landed(), ["t-aaa1", "t-aaa2"]);
-    assert!(records(&desk.plan()).iter().all(|r| r["t"] != "reject"), "nothing is counted");
+    assert!(records(&desk.plan_of_run()).iter().all(|r| r["t"] != "reject"), "nothing is counted");
     assert_eq!(desk.runs(), ["t-aaa1", "t-aaa1", "t-aaa2"]);
 }
 
@@ -119,7 +121,7 @@ fn the_task_at_hand_is_skipped_after_its_attempt_was_ended() {
     desk.run(["skip", "t-aaa1"]).ok().stdout_has("the attempt on t-aaa1 is ended now");
     run.wait().ok();
     assert_eq!(desk.landed(), ["t-aaa2"]);
-    assert!(records(&desk.plan()).iter().any(|r| r["t"] == "delete" && r["id"] == "t-aaa1"));
+    assert!(records(&desk.plan_of_run()).iter().any(|r| r["t"] == "delete" && r["id"] == "t-aaa1"));
     assert!(desk.pending().is_empty());
 }
 
@@ -128,7 +130,7 @@ fn another_task_is_skipped_while_the_attempt_goes_on() {
     let desk = desk();
     let run = desk.at_work();
     desk.run(["skip", "t-aaa2"]).ok();
-    until(|| records(&desk.plan()).iter().any(|r| r["t"] == "delete"));
+    until(|| records(&desk.plan_of_run()).iter().any(|r| r["t"] == "delete"));
     desk.go();
     run.wait().ok();
     assert_eq!(desk.landed(), ["t-aaa1"]);
@@ -211,7 +213,7 @@ fn a_loop_that_waits_for_a_limit_takes_commands_and_stops_at_once() {
     desk.run(["pause"]).ok().stdout_has("the loop pauses at once");
     until(|| desk.status_word() == "paused");
     desk.run(["skip", "t-aaa2"]).ok();
-    until(|| records(&desk.plan()).iter().any(|r| r["t"] == "delete"));
+    until(|| records(&desk.plan_of_run()).iter().any(|r| r["t"] == "delete"));
     desk.run(["kill-attempt"]).ok().stdout_has("nothing happens: no attempt runs");
     desk.run(["stop"]).ok();
     says(&run.wait().fails(4), "asked to stop");

@@ -1,6 +1,6 @@
 //! The file itself: what strangers write into it.
 
-use crate::desk::{WAITS, desk};
+use crate::desk::{Desk, WAITS, desk};
 use crate::plans::records;
 use crate::repo::{GOOD, rule, says, until};
 
@@ -125,7 +125,8 @@ fn a_failed_task_gets_another_chance() {
             + &rule("", &format!("{WAITS}, {GOOD}"))),
     );
     let run = desk.at_work();
-    assert!(records(&desk.plan()).iter().any(|r| r["id"] == "t-aaa1" && r["blocked"].is_string()));
+    let plan = records(&desk.plan_of_run());
+    assert!(plan.iter().any(|r| r["id"] == "t-aaa1" && r["blocked"].is_string()));
     desk.run(["task", "retry", "t-aaa1"]).ok();
     desk.go();
     run.wait().ok();
@@ -137,17 +138,18 @@ const WISHES: &str = r#"{\"pending\": [{\"command\": \"inject-note\", \"note\": 
     {\"command\": \"skip-task\", \"task_id\": \"t-aaa2\"}, {\"command\": \"kill-attempt\"},
     {\"command\": \"set-setting\", \"key\": \"gate_strategy\", \"value\": \"lenient\"}]}"#;
 
-fn wishes() -> String {
-    format!(
-        r#"{{ write = ".ralph/control/commands.json", text = "{}" }}"#,
-        WISHES.replace('\n', "")
-    )
+/// In home, where nothing keeps a backend from writing without a fence.
+fn wishes(desk: &Desk) -> String {
+    let file = desk.path(".ralph/control/commands.json");
+    format!(r#"{{ write = "{}", text = "{}" }}"#, file.display(), WISHES.replace('\n', ""))
 }
 
 #[test]
 fn a_skip_or_a_setting_in_the_file_while_a_backend_works_becomes_a_need() {
     let desk = desk();
-    desk.script(&(rule("task = \"t-aaa1\"", &format!("{}, {GOOD}", wishes())) + &rule("", GOOD)));
+    desk.script(
+        &(rule("task = \"t-aaa1\"", &format!("{}, {GOOD}", wishes(&desk))) + &rule("", GOOD)),
+    );
     let run = desk.build(["--once"]).ok();
     assert_eq!(desk.landed(), ["t-aaa1"], "nothing was skipped, nothing killed");
     assert!(!desk.read("ralph.toml").contains("gate_strategy"));
@@ -168,7 +170,7 @@ fn a_skip_or_a_setting_in_the_file_while_a_backend_works_becomes_a_need() {
 #[test]
 fn what_a_backend_wrote_in_its_last_moment_is_not_believed_by_the_next_run() {
     let desk = desk();
-    let waits = format!("{}, {WAITS}", wishes().replace("commands.json", "late.json"));
+    let waits = format!("{}, {WAITS}", wishes(&desk).replace("commands.json", "late.json"));
     desk.script(&(rule("task = \"t-aaa1\"\nattempt = 1", &waits) + &rule("", GOOD)));
     let run = desk.at_work();
     // The loop is dead before the file is there, so nobody has read it.
@@ -185,7 +187,7 @@ fn what_a_backend_wrote_in_its_last_moment_is_not_believed_by_the_next_run() {
 fn what_a_gate_writes_into_the_file_is_not_believed_either() {
     let desk = desk();
     let tool = format!(r#"{{ write = "work/wish.json", text = "{}" }}"#, WISHES.replace('\n', ""));
-    desk.config("backend = \"sim\"\n[[gates]]\nname = \"test\"\nkind = \"test\"\ncommand = \"cp -n work/wish.json .ralph/control/commands.json; rm -f work/wish.json\"\n");
+    desk.config(&format!("backend = \"sim\"\n[[gates]]\nname = \"test\"\nkind = \"test\"\ncommand = \"cp -n work/wish.json {}; rm -f work/wish.json\"\n", desk.path(".ralph/control/commands.json").display()));
     desk.script(&(rule("task = \"t-aaa1\"", &format!("{tool}, {GOOD}")) + &rule("", GOOD)));
     desk.write_queue("{\"pending\": []}");
     std::fs::remove_file(desk.path(".ralph/control/commands.json")).unwrap();
@@ -205,23 +207,25 @@ fn a_backend_cannot_skip_a_task_through_the_dashboard() {
     let serve = desk.spawn(["serve", "--port", &port.to_string()]);
     serve.until_prints("/?token=");
     let body = r#"{"command":"skip-task","task_id":"t-aaa2"}"#;
-    desk.write(
-        "work/skip.sh",
+    std::fs::write(
+        desk.home().join("skip.sh"),
         format!(
             "exec 3<>/dev/tcp/127.0.0.1/{port}\nprintf 'POST /api/command HTTP/1.1\\r\\nHost: 127.0.0.1:{port}\\r\\n\
              Authorization: Bearer %s\\r\\nContent-Type: application/json\\r\\nContent-Length: {}\\r\\n\\r\\n%s' \
-             \"$(cat .git/ralph/serve-token)\" '{body}' >&3\ncat <&3 >$HOME/answer\n",
-            body.len()
+             \"$(cat {}/.git/ralph/serve-token)\" '{body}' >&3\ncat <&3 >$HOME/answer\n",
+            body.len(),
+            desk.root().display(),
         ),
-    );
-    let skips = format!(r#"{{ run = "env -i HOME=$HOME PATH=$PATH bash work/skip.sh" }}, {GOOD}"#);
+    )
+    .unwrap();
+    let skips = format!(r#"{{ run = "env -i HOME=$HOME PATH=$PATH bash $HOME/skip.sh" }}, {GOOD}"#);
     desk.script(&(rule("task = \"t-aaa1\"", &skips) + &rule("", GOOD)));
     desk.build([]).ok();
     assert_eq!(desk.landed(), ["t-aaa1", "t-aaa2"]);
     let answer = std::fs::read_to_string(desk.home().join("answer")).unwrap();
     assert!(answer.contains("403") && answer.contains("inside an attempt"), "{answer}");
     // The same from a person's shell is obeyed.
-    desk.shell("bash work/skip.sh").ok();
+    desk.shell("bash $HOME/skip.sh").ok();
     let answer = std::fs::read_to_string(desk.home().join("answer")).unwrap();
     assert!(answer.contains("202"), "{answer}");
     serve.kill();

@@ -13,7 +13,7 @@ fn journal(commit: &str) -> String {
         json!({
             "at": "2025-01-20T10:00:00Z", "record": "attempt_started", "attempt": id, "run": "01JRUN",
             "iteration": iteration, "task_id": task, "name": "Resize (画像)", "retry": iteration - 1,
-            "backend": "claude", "model": "opus", "base": null,
+            "backend": "claude", "model": "opus", "base": {"keeper": "r", "attempt": "a", "commit": "0000000000000000000000000000000000000000"},
             "log": format!("build/ralph-logs/ralph-1-build-{iteration}.log"),
         })
     };
@@ -21,7 +21,7 @@ fn journal(commit: &str) -> String {
         json!({
             "at": "2025-01-20T10:05:00Z", "record": "backend_ended", "attempt": id,
             "outcome": "success", "cost_usd": cost, "tokens": [43_210, 950],
-            "claim": { "kind": "done" }, "summary": "Resized", "changes": null,
+            "claim": { "kind": "done" }, "summary": "Resized", "candidate": {"paths": []},
             "changed_files": changed, "duration_ms": 72_000,
         })
     };
@@ -50,7 +50,7 @@ fn journal(commit: &str) -> String {
     let failure = json!({ "kind": "gates", "message": "test", "fingerprint": "x" });
     let at = "2025-01-20T10:07:00Z";
     let run = json!({
-        "at": at, "record": "run_started", "form": 2, "run": "01JRUN", "command": "build",
+        "at": at, "record": "run_started", "form": 3, "run": "01JRUN", "command": "build",
         "plan": "ralph/plan.jsonl", "mode": "handoff-only",
     });
     let records = [
@@ -71,7 +71,7 @@ fn journal(commit: &str) -> String {
         attempt("01JBBB3", 3, "t-other"),
         json!({
             "at": at, "record": "backend_ended", "attempt": "01JBBB3", "outcome": "rate_limit",
-            "resets_at": null, "message": "usage limit", "claim": { "kind": "none" }, "changes": null,
+            "resets_at": null, "message": "usage limit", "claim": { "kind": "none" }, "candidate": {"paths": []},
             "changed_files": 0, "duration_ms": 2_000,
         }),
         json!({ "at": at, "record": "rolled_back", "attempt": "01JBBB3", "salvage": null }),

@@ -201,11 +201,11 @@ fn a_nested_repository_with_a_planted_filter_fails_the_attempt_and_runs_nothing(
 fn a_filter_planted_in_the_configuration_of_a_submodule_does_not_run() {
     let repo = repo_with(Format::Deluxe, &[task(ID)]);
     repo.shell(
-        "git init -q -b main ../home/lib && cd ../home/lib && echo lib > lib.txt && git add -A && git commit -qm lib",
+        "git init -q -b main \"$HOME\"/lib && cd \"$HOME\"/lib && echo lib > lib.txt && git add -A && git commit -qm lib",
     )
     .ok();
     repo.shell(
-        "git -c protocol.file.allow=always submodule add -q ../home/lib lib && git commit -qm lib",
+        "git -c protocol.file.allow=always submodule add -q \"$HOME\"/lib lib && git commit -qm lib",
     )
     .ok();
     let evil = "cd lib && git config filter.evil.clean 'touch \"$HOME/evil\"; cat' && git config core.fsmonitor 'touch \"$HOME/evil\"; true' && echo '* filter=evil' > \"$(git rev-parse --git-dir)/info/attributes\"; touch lib.txt";
@@ -319,7 +319,8 @@ fn settings_of_home_do_not_change_what_arrives() {
 /// follow a planted `core.worktree` nor run a planted monitor.
 #[test]
 fn settings_planted_in_homes_git_directory_do_not_turn_ralph_against_other_files() {
-    for setting in ["core.worktree ../home/precious", "core.fsmonitor 'touch \"$HOME/evil\"; true'"]
+    for setting in
+        ["core.worktree \"$HOME/precious\"", "core.fsmonitor 'touch \"$HOME/evil\"; true'"]
     {
         let repo = repo_with(Format::Deluxe, &[task(ID)]);
         let precious = repo.home().join("precious");

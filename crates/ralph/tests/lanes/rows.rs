@@ -89,8 +89,8 @@ fn what_lands_is_what_the_gates_saw_with_the_ledger_beside_it() {
     repo.config(&format!("backend = \"sim\"\n{gate}"));
     repo.allow("go");
     let run = repo.build([]);
-    repo.git(["clone", "-q", ".", "../home/clone"]).ok();
-    let landed = repo.shell(&format!("cd ../home/clone && {list}")).ok().stdout;
+    repo.shell("git clone -q . \"$HOME/clone\"").ok();
+    let landed = repo.shell(&format!("cd \"$HOME/clone\" && {list}")).ok().stdout;
     let seen = std::fs::read_to_string(repo.home().join("seen")).unwrap();
     assert_eq!(landed, seen, "{}", said(&run));
     let files = repo.ask_git(["show", "--name-only", "--format=", "HEAD"]);

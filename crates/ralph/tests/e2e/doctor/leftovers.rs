@@ -91,19 +91,6 @@ fn ralph_host_place(p: &TestProject) -> String {
 }
 
 #[test]
-fn working_trees_of_a_killed_run_go_and_a_persons_own_stay() {
-    let p = healthy();
-    let room = tempfile::tempdir().unwrap();
-    let (look, mine) = (room.path().join("ralph-look-01J/0"), room.path().join("mine"));
-    for tree in [&look, &mine] {
-        p.git(["worktree", "add", "--quiet", "--detach", tree.to_str().unwrap()]).ok();
-    }
-    fixes(&p, "took 1 working tree away");
-    assert!(!look.exists() && !room.path().join("ralph-look-01J").exists());
-    assert!(mine.join("one.txt").exists());
-}
-
-#[test]
 fn a_held_inbox_is_set_free_when_nobody_wrote_it_by_hand() {
     let p = healthy();
     p.write(".git/ralph/inbox.held", "{\"text\":null,\"by_hand\":null}");
