@@ -431,7 +431,7 @@ fn files_below(folder: &Path, root: &Path) -> Vec<(PathBuf, u32, String)> {
 /// Whether a lock of git's refused, or a ref that moved while a command ran. The person never edits the
 /// plan: a switch that finds it changed has met an arrival.
 fn is_refused_by_lock(said: &str) -> bool {
-    [".lock", "cannot lock ref", "but expected", "\tplan.json"]
+    [".lock", "cannot lock ref", "but expected", "could not write index", "\tplan.json"]
         .iter()
         .any(|part| said.contains(part))
 }

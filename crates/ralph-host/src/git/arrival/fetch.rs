@@ -90,7 +90,7 @@ impl Arrival<'_, '_, '_> {
         crash::point();
         let answer = self.repo.fetch_into(&self.branch_ref(), new)?;
         crash::point();
-        if !self.branch_at()?.is_some_and(|at| at.as_str() == new) {
+        if self.branch_at()?.is_none_or(|at| at.as_str() != new) {
             return Ok(FetchEnd::Refused(refusal(&answer)));
         }
         let is_on_it = self.repo.home_head(&self.line)? == HomeHead::OnBranch;
