@@ -24,6 +24,7 @@ mod furnishing;
 mod hooks;
 mod hostile;
 mod making;
+mod moments;
 mod person;
 mod rows;
 mod stage;

@@ -18,7 +18,7 @@ pub(crate) const FILES: [&str; 4] =
 pub(crate) const SHARED: &str = "src/shared.txt";
 
 /// Most times that a command of git is tried again after a lock has refused it.
-const MOST_TRIES: u32 = 200;
+const MOST_TRIES: u32 = 50;
 
 /// Numbers by chance, the same ones for the same seed.
 #[derive(Debug)]
@@ -352,7 +352,8 @@ impl Person {
                 // The entry is made, and the files are still there.
                 return self.in_home(&["reset", "-q", "--hard"]);
             }
-            thread::sleep(Duration::from_millis(5));
+            // A person reads what git said.
+            thread::sleep(Duration::from_millis(100));
         }
         panic!("git {args:?} is refused for ever\n{}", self.diary.join("\n"));
     }
@@ -431,9 +432,9 @@ fn files_below(folder: &Path, root: &Path) -> Vec<(PathBuf, u32, String)> {
 /// Whether a lock of git's refused, or a ref that moved while a command ran. The person never edits the
 /// plan: a switch that finds it changed has met an arrival.
 fn is_refused_by_lock(said: &str) -> bool {
-    [".lock", "cannot lock ref", "but expected", "\tplan.json"]
-        .iter()
-        .any(|part| said.contains(part))
+    let locks = [".lock", "cannot lock ref", "but expected", "could not write index"];
+    let arrivals = ["\tplan.json", "fetch updated the current branch head"];
+    locks.iter().chain(&arrivals).any(|part| said.contains(part))
 }
 
 /// Run git as the person.

@@ -12,13 +12,13 @@ use crate::repo::{Repo, held, repo_with, rule, said, says};
 /// Every task makes a file, and the first also edits one that is there.
 const WORK: &str =
     "{ write = \"work/{task}.txt\", text = \"{task} is done\\n\" }, { claim = \"done\" }";
-const EDIT: &str = "{ patch = \"src/main.c\", find = \"return 0\", with = \"return 1\" }, { write = \"work/{task}.txt\", text = \"{task} is done\\n\" }, { claim = \"done\" }";
+pub(crate) const EDIT: &str = "{ patch = \"src/main.c\", find = \"return 0\", with = \"return 1\" }, { write = \"work/{task}.txt\", text = \"{task} is done\\n\" }, { claim = \"done\" }";
 
-const ONE: [Task; 1] = [task("t-aaa1")];
+pub(crate) const ONE: [Task; 1] = [task("t-aaa1")];
 const TWO: [Task; 2] = [task("t-aaa1"), task("t-aaa2")];
 
 /// A home in which the agent waits for `~/go` and then edits `src/main.c`.
-fn home(tasks: &[Task]) -> Repo {
+pub(crate) fn home(tasks: &[Task]) -> Repo {
     let repo = repo_with(Format::Deluxe, tasks);
     repo.git(["branch", "other"]).ok();
     repo.script(&(rule("task = \"t-aaa1\"", &held(EDIT)) + &rule("", WORK)));
@@ -60,7 +60,7 @@ fn home_now(repo: &Repo) -> Files {
 
 /// What the last build brought is on `main` and in home, and everything of ralph's is clean.
 #[track_caller]
-fn is_home(repo: &Repo, tasks: &[Task]) {
+pub(crate) fn is_home(repo: &Repo, tasks: &[Task]) {
     for task in tasks {
         let file = format!("work/{}.txt", task.id);
         assert_eq!(repo.read(&file), format!("{} is done\n", task.id));
@@ -73,7 +73,7 @@ fn is_home(repo: &Repo, tasks: &[Task]) {
 }
 
 /// Commit one file as a person.
-fn commit(repo: &Repo, path: &str, text: &str) {
+pub(crate) fn commit(repo: &Repo, path: &str, text: &str) {
     repo.write(path, text);
     repo.git(["add", path]).ok();
     repo.git(["commit", "-q", "-m", &format!("my {path}"), "--", path]).ok();
@@ -370,75 +370,6 @@ fn a_branch_that_another_worktree_has_makes_it_wait() {
     is_home(&repo, &ONE);
 }
 
-/// A search path with a `git` that runs this line of shell at the first command that has this word. Git
-/// itself is `real` there.
-fn path_with_git(repo: &Repo, word: &str, line: &str) -> String {
-    let folder = repo.home().join("bin");
-    let (root, home) = (repo.root().display(), repo.home().display());
-    let real = repo.shell("command -v git").ok().stdout.trim().to_owned();
-    let lines = [
-        format!("real() {{ {real} \"$@\"; }}"),
-        format!("first() {{ cd {root}; {line}; }}"),
-        format!(
-            "case \" $* \" in *' {word} '*) mkdir {home}/met 2>/dev/null && first \"$@\";; esac"
-        ),
-        format!("exec {real} \"$@\"\n"),
-    ];
-    crate::stage::script(&folder.join("git"), &lines.join("\n"));
-    format!("{}:{}", folder.display(), std::env::var("PATH").unwrap())
-}
-
-#[test]
-fn a_branch_that_git_moved_instead_goes_back() {
-    let repo = home(&ONE);
-    repo.allow("go");
-    let path = path_with_git(&repo, "--ff-only", "real switch -q other");
-    repo.write("user/edited.txt", "mine\n");
-    let other = repo.ask_git(["rev-parse", "other"]);
-    let run = repo.command(["build"]).env("PATH", path).run();
-    assert!(repo.home().join("met").exists());
-    assert_eq!(repo.ask_git(["rev-parse", "other"]), other, "{}", said(&run));
-    assert_eq!(repo.status(), " M user/edited.txt", "{}", said(&run));
-    repo.git(["switch", "-q", "main"]).ok();
-    repo.build([]).ok();
-    is_home(&repo, &ONE);
-}
-
-#[test]
-fn a_switch_in_the_moment_of_a_fetch_leaves_no_old_files_on_the_new_commit() {
-    let repo = home(&ONE);
-    // A switch that read the branch before the fetch has the old files, and moves HEAD last.
-    let late = "real \"$@\"; echo ref: refs/heads/main > .git/HEAD; exit 0";
-    let path = path_with_git(&repo, "fetch", late);
-    let run = repo.command(["build"]).env("PATH", path).spawn();
-    repo.until_home_has("go.held");
-    repo.git(["switch", "-q", "other"]).ok();
-    repo.allow("go");
-    run.wait().ok();
-    assert!(repo.home().join("met").exists());
-    is_home(&repo, &ONE);
-    assert_eq!(repo.status(), "", "home has the files of its commit");
-}
-
-#[test]
-fn a_commit_that_you_drop_in_the_moment_of_a_fast_forward_does_not_come_back() {
-    let repo = home(&ONE);
-    let path = path_with_git(&repo, "--ff-only", "real reset -q --keep HEAD^");
-    let run = repo.command(["build"]).env("PATH", path).spawn();
-    repo.until_home_has("go.held");
-    repo.write("user/edited.txt", "not committed\n");
-    commit(&repo, "user/dropped.txt", "dropped\n");
-    repo.allow("go");
-    let run = run.wait();
-    assert!(repo.home().join("met").exists());
-    assert!(!repo.exists("user/dropped.txt"), "{}", said(&run));
-    repo.build([]).ok();
-    is_home(&repo, &ONE);
-    assert!(!repo.exists("user/dropped.txt"), "{}", said(&run));
-    assert_eq!(repo.status(), " M user/edited.txt");
-    assert_eq!(repo.read("user/edited.txt"), "not committed\n");
-}
-
 /// Add a task to home's plan, as an editor does.
 fn add_task(repo: &Repo, id: &str) {
     let mut plan = repo.plan_json();
@@ -509,30 +440,4 @@ fn landed_work_is_missed_also_when_it_was_rewritten_before_it_was_lost() {
     let run = run.wait().fails(3);
     says(&run, "main was rewritten and lacks t-aaa2, t-aaa1");
     says(&run, "`ralph land --rest`");
-}
-
-/// In a repository with object names of 64 digits, at every sixth point of a run.
-#[test]
-fn killed_at_any_point_with_sha_256_everything_arrives_once_and_the_index_is_the_persons() {
-    for point in (1..).step_by(6) {
-        let project = ralph_testkit::project!();
-        project.git(["init", "-q", "-b", "main", "--object-format=sha256"]).ok();
-        let repo = Repo::new(project, Format::Deluxe, &ONE);
-        repo.script(&rule("", EDIT));
-        repo.write("user/staged.txt", "staged\n");
-        repo.git(["add", "user/staged.txt"]).ok();
-        repo.write("user/staged.txt", "staged, and more\n");
-        repo.write("user/new.txt", "new\n");
-        let run = repo.command(["build"]).env("RALPH_CRASH_POINT", point.to_string()).run();
-        let was_killed = run.code == 137;
-        let run = repo.build([]);
-        assert_eq!(run.code, 0, "point {point}\n{}", said(&run));
-        is_home(&repo, &ONE);
-        assert_eq!(repo.status(), "MM user/staged.txt\n?? user/new.txt", "point {point}");
-        assert_eq!(repo.ask_git(["show", ":user/staged.txt"]), "staged", "point {point}");
-        if !was_killed {
-            assert!(point > 30, "there are more points than that");
-            break;
-        }
-    }
 }

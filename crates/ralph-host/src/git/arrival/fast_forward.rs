@@ -1,11 +1,14 @@
 //! Git's own fast-forward of the branch that home has checked out.
 
+use std::time::Duration;
+
 use ralph_core::cycle::{
     ArrivalIntent, ArrivalRecovery, ArrivalWait, ArrivalWay, HomeHead, KilledArrivalBranch,
     LandedCommit, Record, RiddenFile, longest_prefix, recover_arrival,
 };
 
 use super::super::call::Answer;
+use super::super::state::Stamp;
 use super::super::{Change, Repo};
 use super::rides::{ChangeSide, entry_on};
 use super::{Arrival, ArrivalError, ArrivalOutcome, GitError, Oid, path_of, path_text};
@@ -13,6 +16,10 @@ use crate::crash;
 
 /// Exit codes above this one are signals: git was killed and says nothing.
 const MOST_EXIT_CODE: i32 = 128;
+
+/// Looks at the index after a merge, and the time between two of them.
+const LOOKS_AFTER: u32 = 12;
+const PAUSE_AFTER: Duration = Duration::from_millis(5);
 
 /// The end of one fast-forward.
 enum ForwardEnd {
@@ -89,6 +96,7 @@ impl Arrival<'_, '_, '_> {
         {
             return Ok(ForwardEnd::Waits(wait));
         }
+        self.repo.keep_merged_entries(&changes, new)?;
         self.repo.write_rides(&rides, new)?;
         crash::point();
         self.arrived(new)?;
@@ -218,6 +226,43 @@ impl Arrival<'_, '_, '_> {
 }
 
 impl Repo<'_> {
+    /// A `git commit` reads the index before it takes its lock. One that began just before the merge is
+    /// refused by git, but it has written the old index by then, and the next commit would take back what
+    /// arrived. For a moment after a merge, entries that are the old ones again become the new ones.
+    fn keep_merged_entries(&self, changes: &[Change], new: &str) -> Result<(), GitError> {
+        let index = self.git_dir.join("index");
+        let mut known = None;
+        for _ in 0..LOOKS_AFTER {
+            let now = Stamp::of(&index);
+            if known.as_ref() != Some(&now) {
+                self.renew_old_entries(changes, new)?;
+                known = Some(now);
+            }
+            std::thread::sleep(PAUSE_AFTER);
+        }
+        Ok(())
+    }
+
+    fn renew_old_entries(&self, changes: &[Change], new: &str) -> Result<(), GitError> {
+        let args = ["diff-index", "--cached", "--quiet", new, "--"].map(Into::into);
+        let paths = changes.iter().map(|change| change.path.as_path().as_os_str().to_owned());
+        let call = self.look::<std::ffi::OsString>(args.into_iter().chain(paths));
+        if changes.is_empty() || call.env("GIT_LITERAL_PATHSPECS", "1").run()?.code != 1 {
+            return Ok(());
+        }
+        let mut entries = Vec::new();
+        for change in changes {
+            if self.staged_entry(&change.path)? == entry_on(change, ChangeSide::Old) {
+                entries.push((change.path.clone(), entry_on(change, ChangeSide::New)));
+            }
+        }
+        match self.set_entries(&entries) {
+            // The next look tries again.
+            Err(GitError::Locked(_)) => Ok(()),
+            set => set,
+        }
+    }
+
     /// The commit that HEAD was at before the last merge, which git writes down.
     fn merged_from(&self) -> Result<Option<Oid>, GitError> {
         match std::fs::read(self.git_dir.join("ORIG_HEAD")) {

@@ -1,0 +1,116 @@
+//! A person, or a kill, in the very moment in which commits arrive.
+
+use crate::plans::Format;
+use crate::repo::{Repo, rule, said};
+use crate::rows::{EDIT, ONE, commit, home, is_home};
+
+/// A search path with a `git` that runs this line of shell at the first command that has this word. Git
+/// itself is `real` there.
+fn path_with_git(repo: &Repo, word: &str, line: &str) -> String {
+    let folder = repo.home().join("bin");
+    let (root, home) = (repo.root().display(), repo.home().display());
+    let real = repo.shell("command -v git").ok().stdout.trim().to_owned();
+    let lines = [
+        format!("real() {{ {real} \"$@\"; }}"),
+        format!("first() {{ cd {root}; {line}; }}"),
+        format!(
+            "case \" $* \" in *' {word} '*) mkdir {home}/met 2>/dev/null && first \"$@\";; esac"
+        ),
+        format!("exec {real} \"$@\"\n"),
+    ];
+    crate::stage::script(&folder.join("git"), &lines.join("\n"));
+    format!("{}:{}", folder.display(), std::env::var("PATH").unwrap())
+}
+
+#[test]
+fn a_branch_that_git_moved_instead_goes_back() {
+    let repo = home(&ONE);
+    repo.allow("go");
+    let path = path_with_git(&repo, "--ff-only", "real switch -q other");
+    repo.write("user/edited.txt", "mine\n");
+    let other = repo.ask_git(["rev-parse", "other"]);
+    let run = repo.command(["build"]).env("PATH", path).run();
+    assert!(repo.home().join("met").exists());
+    assert_eq!(repo.ask_git(["rev-parse", "other"]), other, "{}", said(&run));
+    assert_eq!(repo.status(), " M user/edited.txt", "{}", said(&run));
+    repo.git(["switch", "-q", "main"]).ok();
+    repo.build([]).ok();
+    is_home(&repo, &ONE);
+}
+
+#[test]
+fn a_commit_that_wrote_the_old_index_after_a_fast_forward_reverts_nothing_later() {
+    let repo = home(&ONE);
+    repo.allow("go");
+    repo.write("user/edited.txt", "mine\n");
+    repo.git(["add", "user/edited.txt"]).ok();
+    // A `git commit` that had read the index before the merge writes it back after it.
+    let late = "cp .git/index .git/old-index; real \"$@\"; mv .git/old-index .git/index; exit 0";
+    let path = path_with_git(&repo, "--ff-only", late);
+    let run = repo.command(["build"]).env("PATH", path).run().ok();
+    assert!(repo.home().join("met").exists());
+    assert_eq!(repo.status(), "M  user/edited.txt", "{}", said(&run));
+    repo.git(["commit", "-q", "-m", "mine"]).ok();
+    is_home(&repo, &ONE);
+}
+
+#[test]
+fn a_switch_in_the_moment_of_a_fetch_leaves_no_old_files_on_the_new_commit() {
+    let repo = home(&ONE);
+    // A switch that read the branch before the fetch has the old files, and moves HEAD last.
+    let late = "real \"$@\"; echo ref: refs/heads/main > .git/HEAD; exit 0";
+    let path = path_with_git(&repo, "fetch", late);
+    let run = repo.command(["build"]).env("PATH", path).spawn();
+    repo.until_home_has("go.held");
+    repo.git(["switch", "-q", "other"]).ok();
+    repo.allow("go");
+    run.wait().ok();
+    assert!(repo.home().join("met").exists());
+    is_home(&repo, &ONE);
+    assert_eq!(repo.status(), "", "home has the files of its commit");
+}
+
+#[test]
+fn a_commit_that_you_drop_in_the_moment_of_a_fast_forward_does_not_come_back() {
+    let repo = home(&ONE);
+    let path = path_with_git(&repo, "--ff-only", "real reset -q --keep HEAD^");
+    let run = repo.command(["build"]).env("PATH", path).spawn();
+    repo.until_home_has("go.held");
+    repo.write("user/edited.txt", "not committed\n");
+    commit(&repo, "user/dropped.txt", "dropped\n");
+    repo.allow("go");
+    let run = run.wait();
+    assert!(repo.home().join("met").exists());
+    assert!(!repo.exists("user/dropped.txt"), "{}", said(&run));
+    repo.build([]).ok();
+    is_home(&repo, &ONE);
+    assert!(!repo.exists("user/dropped.txt"), "{}", said(&run));
+    assert_eq!(repo.status(), " M user/edited.txt");
+    assert_eq!(repo.read("user/edited.txt"), "not committed\n");
+}
+
+/// In a repository with object names of 64 digits, at every sixth point of a run.
+#[test]
+fn killed_at_any_point_with_sha_256_everything_arrives_once_and_the_index_is_the_persons() {
+    for point in (1..).step_by(6) {
+        let project = ralph_testkit::project!();
+        project.git(["init", "-q", "-b", "main", "--object-format=sha256"]).ok();
+        let repo = Repo::new(project, Format::Deluxe, &ONE);
+        repo.script(&rule("", EDIT));
+        repo.write("user/staged.txt", "staged\n");
+        repo.git(["add", "user/staged.txt"]).ok();
+        repo.write("user/staged.txt", "staged, and more\n");
+        repo.write("user/new.txt", "new\n");
+        let run = repo.command(["build"]).env("RALPH_CRASH_POINT", point.to_string()).run();
+        let was_killed = run.code == 137;
+        let run = repo.build([]);
+        assert_eq!(run.code, 0, "point {point}\n{}", said(&run));
+        is_home(&repo, &ONE);
+        assert_eq!(repo.status(), "MM user/staged.txt\n?? user/new.txt", "point {point}");
+        assert_eq!(repo.ask_git(["show", ":user/staged.txt"]), "staged", "point {point}");
+        if !was_killed {
+            assert!(point > 30, "there are more points than that");
+            break;
+        }
+    }
+}
