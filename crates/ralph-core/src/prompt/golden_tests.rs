@@ -70,18 +70,18 @@ fn a_progress_md_task_with_recent_attempts() {
 fn a_prompt_that_is_too_long_says_once_what_is_missing_and_where_it_is() {
     let material = full();
     let whole = text(&material);
-    let prompt = assemble(&material, &Templates::embedded(), 800).unwrap();
+    let prompt = assemble(&material, &Templates::embedded(), 760).unwrap();
     assert_eq!(prompt.whole.as_deref(), Some(whole.as_str()));
-    assert!(prompt.tokens <= 800);
+    assert!(prompt.tokens <= 760);
     let gone: Vec<Section> = prompt.left_out.iter().map(|l| l.section).collect();
     assert_eq!(gone, [Section::Skills, Section::OutputInstructions, Section::PreviousHandoff]);
-    assert_eq!(prompt.text.matches("Left out to stay within 800 tokens").count(), 1);
+    assert_eq!(prompt.text.matches("Left out to stay within 760 tokens").count(), 1);
     for file in [".ralph/skills/rust-errors.md", &material.whole_file, "handoff-003.json"] {
         assert!(prompt.text.contains(file), "{file} is not named:\n{}", prompt.text);
     }
     let log = serde_json::to_value(prompt.size()).unwrap();
     assert_eq!(log["left_out"][0]["section"], "skills");
-    assert_eq!(log["budget_tokens"], 800);
+    assert_eq!(log["budget_tokens"], 760);
     assert!(log["whole_tokens"].as_u64() > log["tokens"].as_u64());
 }
 
