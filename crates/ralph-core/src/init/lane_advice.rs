@@ -170,7 +170,7 @@ mod tests {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
-    fn whats(difference: &LaneDifference, output: &str) -> Vec<String> {
+    fn sentences(difference: &LaneDifference, output: &str) -> Vec<String> {
         let all = difference.advice(&[output]);
         all.into_iter().map(|one| format!("{}: {}", one.what, one.fix)).collect()
     }
@@ -183,13 +183,13 @@ mod tests {
             ..LaneDifference::default()
         };
         assert_eq!(
-            whats(&difference, "ENOENT: no such file, open '/lanes/lane-1/config/local.json'"),
+            sentences(&difference, "ENOENT: no such file, open '/lanes/lane-1/config/local.json'"),
             ["it does not have config/local.json, which git ignores and the output names: \
               copy = [\".npmrc\", \"config/local.json\"] in [lane] of ralph.toml, or lines in .worktreeinclude"]
         );
         // Without a name in the output, settings are more likely than the rest.
         assert_eq!(
-            whats(&difference, "assertion failed"),
+            sentences(&difference, "assertion failed"),
             ["it does not have .env, which git ignores: name those that the gates read: \
               copy = [\".npmrc\", \".env\"] in [lane] of ralph.toml, or lines in .worktreeinclude"]
         );
@@ -208,7 +208,7 @@ mod tests {
             ..LaneDifference::default()
         };
         assert_eq!(
-            whats(&difference, "Cannot find module 'x'; node_modules missing"),
+            sentences(&difference, "Cannot find module 'x'; node_modules missing"),
             ["no setup is configured, so nothing is installed in it: in [lane] of ralph.toml: \
               setup = \"npm ci\" and setup_when = [\"package-lock.json\"]"]
         );
@@ -220,7 +220,7 @@ mod tests {
         let difference =
             LaneDifference { proposal, uncommitted: paths(&["a.rs"]), ..LaneDifference::default() };
         assert_eq!(
-            whats(&difference, ""),
+            sentences(&difference, ""),
             [
                 "the project depends on ../lib, beside the repository: \
                  in [lane] of ralph.toml: link = [\"../lib\"]",

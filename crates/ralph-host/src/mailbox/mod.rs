@@ -9,8 +9,8 @@
 //!
 //! A command that finds [`MAILBOX_VARIABLE`] never opens the ledger. Each attempt and each consultation has
 //! a socket of its own, so the loop knows who speaks whatever the environment of the speaker says. All
-//! sockets of a place are in one private directory with a short name: a socket's path has at most
-//! [`LONGEST_PATH`] bytes. The directory goes with the run; what a killed run left goes when the next one
+//! sockets of a place are in one private directory with a short name: a socket's path has a limited
+//! length. The directory goes with the run; what a killed run left goes when the next one
 //! starts. The socket ends with the processes of its attempt, and a command that comes later is refused.
 
 mod ask;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::plans::{Format, after, field, task, value};
+use crate::plans::{Format, after, task, value};
 use crate::repo::{BROKEN, GOOD, Repo, repo, repo_with, rule, says};
 
 /// A claim whose handoff has these fields.
