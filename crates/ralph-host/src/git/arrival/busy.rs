@@ -71,6 +71,12 @@ impl Repo<'_> {
         Some(ArrivalWait::Process { command, pid })
     }
 
+    /// Whether a process may be about to move HEAD, or to write the index, other than by a commit.
+    pub(super) fn may_move(&self) -> bool {
+        let others: Vec<&str> = WRITERS.into_iter().filter(|word| *word != "commit").collect();
+        process_in(&self.top, &others).is_some()
+    }
+
     /// A process that may be about to check a branch out.
     pub(super) fn switching(&self) -> Option<ArrivalWait> {
         let (pid, command) = process_in(&self.top, &SWITCHERS)?;

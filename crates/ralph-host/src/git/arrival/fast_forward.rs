@@ -96,7 +96,7 @@ impl Arrival<'_, '_, '_> {
         {
             return Ok(ForwardEnd::Waits(wait));
         }
-        self.repo.keep_merged_entries(&changes, new)?;
+        self.keep_merged_entries(&changes, new)?;
         self.repo.write_rides(&rides, new)?;
         crash::point();
         self.arrived(new)?;
@@ -197,6 +197,50 @@ impl Arrival<'_, '_, '_> {
         Ok(Some(ArrivalWait::Unsettled))
     }
 
+    /// A `git commit` reads the index before it takes its lock. One that began just before the merge is
+    /// refused by git, but it has written the old index by then, and the next commit would take back what
+    /// arrived. For a moment after a merge, entries that are the old ones again become the new ones.
+    fn keep_merged_entries(&self, changes: &[Change], new: &str) -> Result<(), GitError> {
+        let index = self.repo.git_dir.join("index");
+        let mut known = None;
+        for _ in 0..LOOKS_AFTER {
+            let now = Stamp::of(&index);
+            if known.as_ref() != Some(&now) && self.renew_old_entries(changes, new)? {
+                known = Some(now);
+            }
+            std::thread::sleep(PAUSE_AFTER);
+        }
+        Ok(())
+    }
+
+    /// `false` when it has to be tried again.
+    fn renew_old_entries(&self, changes: &[Change], new: &str) -> Result<bool, GitError> {
+        let args = ["diff-index", "--cached", "--quiet", new, "--"].map(Into::into);
+        let paths = changes.iter().map(|change| change.path.as_path().as_os_str().to_owned());
+        let call = self.repo.look::<std::ffi::OsString>(args.into_iter().chain(paths));
+        if changes.is_empty() || call.env("GIT_LITERAL_PATHSPECS", "1").run()?.code != 1 {
+            return Ok(true);
+        }
+        let mut entries = Vec::new();
+        for change in changes {
+            if self.repo.staged_entry(&change.path)? == entry_on(change, ChangeSide::Old) {
+                entries.push((change.path.clone(), entry_on(change, ChangeSide::New)));
+            }
+        }
+        // A switch or a reset of the person's writes the index as well, and HEAD after it.
+        let is_moving = self.repo.may_move();
+        let head = self.repo.head()?;
+        let is_here = head.branch.is_some_and(|branch| branch == self.branch_ref())
+            && head.commit.is_some_and(|commit| commit.as_str() == new);
+        match is_moving || !is_here {
+            true => Ok(!is_moving),
+            false => match self.repo.set_entries(&entries) {
+                Err(GitError::Locked(_)) => Ok(false),
+                set => set.map(|()| true),
+            },
+        }
+    }
+
     /// The person moved the branch back in the moment before git merged, and the fast-forward brought what
     /// they had dropped. The branch, the index and the files go back to where the person had put them.
     /// `None` when the person has moved the branch on since.
@@ -226,43 +270,6 @@ impl Arrival<'_, '_, '_> {
 }
 
 impl Repo<'_> {
-    /// A `git commit` reads the index before it takes its lock. One that began just before the merge is
-    /// refused by git, but it has written the old index by then, and the next commit would take back what
-    /// arrived. For a moment after a merge, entries that are the old ones again become the new ones.
-    fn keep_merged_entries(&self, changes: &[Change], new: &str) -> Result<(), GitError> {
-        let index = self.git_dir.join("index");
-        let mut known = None;
-        for _ in 0..LOOKS_AFTER {
-            let now = Stamp::of(&index);
-            if known.as_ref() != Some(&now) {
-                self.renew_old_entries(changes, new)?;
-                known = Some(now);
-            }
-            std::thread::sleep(PAUSE_AFTER);
-        }
-        Ok(())
-    }
-
-    fn renew_old_entries(&self, changes: &[Change], new: &str) -> Result<(), GitError> {
-        let args = ["diff-index", "--cached", "--quiet", new, "--"].map(Into::into);
-        let paths = changes.iter().map(|change| change.path.as_path().as_os_str().to_owned());
-        let call = self.look::<std::ffi::OsString>(args.into_iter().chain(paths));
-        if changes.is_empty() || call.env("GIT_LITERAL_PATHSPECS", "1").run()?.code != 1 {
-            return Ok(());
-        }
-        let mut entries = Vec::new();
-        for change in changes {
-            if self.staged_entry(&change.path)? == entry_on(change, ChangeSide::Old) {
-                entries.push((change.path.clone(), entry_on(change, ChangeSide::New)));
-            }
-        }
-        match self.set_entries(&entries) {
-            // The next look tries again.
-            Err(GitError::Locked(_)) => Ok(()),
-            set => set,
-        }
-    }
-
     /// The commit that HEAD was at before the last merge, which git writes down.
     fn merged_from(&self) -> Result<Option<Oid>, GitError> {
         match std::fs::read(self.git_dir.join("ORIG_HEAD")) {
