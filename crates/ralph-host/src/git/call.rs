@@ -112,9 +112,8 @@ impl<'a> Repo<'a> {
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_EDITOR", "true");
         job.env.extend(STRIPPED.iter().map(|name| (name.into(), None)));
-        if self.is_lane() {
-            job = job.env("GIT_DIR", &self.git_dir).env("GIT_WORK_TREE", &self.top);
-        }
+        // Named for home too: a planted `core.worktree` would lead git to other files.
+        job = job.env("GIT_DIR", &self.git_dir).env("GIT_WORK_TREE", &self.top);
         job.bounds.timeout = Some(PATIENCE);
         Call { repo: self, job, command }
     }
