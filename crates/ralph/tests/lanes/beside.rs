@@ -135,7 +135,7 @@ fn nothing_of_the_persons_is_in_commits_of_ralph(repo: &Repo, told: &str) {
 
 fn commit_has_no_attempt(words: &str) -> bool {
     // Trailers are ids in capitals and digits; names are not.
-    !words.split(' ').next_back().is_some_and(|word| word.len() == 26)
+    words.split(' ').next_back().is_none_or(|word| word.len() != 26)
 }
 
 /// Whether a commit was there before ralph began, or is part of a stash entry.
