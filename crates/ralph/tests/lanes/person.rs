@@ -8,7 +8,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use crate::repo::Repo;
+use crate::repo::{Repo, until};
 
 /// Files of the person that are there from the start.
 pub(crate) const FILES: [&str; 4] =
@@ -301,6 +301,8 @@ impl Person {
         self.note(&format!("edit {SHARED}: {count}"));
         self.in_both(|root| {
             let path = root.join(SHARED);
+            // Git removes a file before it writes it anew; an editor would open it again.
+            until(|| path.exists());
             let text = fs::read_to_string(&path).unwrap();
             let (_, rest) = text.split_once('\n').unwrap();
             fs::write(path, format!("user {count}\n{rest}")).unwrap();
