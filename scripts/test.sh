@@ -45,8 +45,10 @@ long_tests=(
     no_work_is_paid_for_twice_wherever_a_look_at_the_base_is_killed
     a_crash_between_stash_and_clean_up_makes_no_second_entry
     of_fifty_megabytes
-    a_person_beside_ralph_with_seeds_{4_to_128,129_to_252,253_to_376,377_to_499}
 )
+
+# Tests that only --long runs: hundreds of runs beside a person who does something else each time.
+longest_tests="test(/a_person_beside_ralph_with_seeds_[1-9]/)"
 
 # ---- steps ---------------------------------------------------------------------------------------
 
@@ -215,8 +217,9 @@ tests() {
         done
     fi
     if have cargo-nextest; then
-        linted cargo nextest run --locked --workspace --test-threads "$threads" -E "$only"
+        linted cargo nextest run --locked --workspace --test-threads "$threads" -E "$only - $longest_tests"
     else
+        skip+=(--skip a_person_beside_ralph_with_seeds_{1,2,3,4})
         linted cargo test --locked --workspace --lib --bins --tests -- --test-threads "$threads" "${skip[@]}"
     fi
 }
@@ -266,6 +269,7 @@ long_mode() {
         cargo nextest run --locked --status-level fail -p ralph-core -p ralph-face
         PROPTEST_CASES=500 cargo nextest run --locked --status-level fail -p ralph -E 'test(random)'
     done
+    cargo nextest run --locked -p ralph -E "$longest_tests"
     RALPH_KILLS="${RALPH_KILLS:-2000}" cargo nextest run --locked -p ralph --run-ignored only --no-capture \
         -E 'test(killed_at) & (binary(build) + binary(agent) + binary(construct))'
     RALPH_PERSON_SEEDS="${RALPH_PERSON_SEEDS:-5000}" cargo nextest run --locked -p ralph --run-ignored only \
