@@ -19,7 +19,7 @@ use super::{Arrival, ArrivalError, ArrivalOutcome, GitError, Oid};
 use crate::crash;
 
 /// Longest wait for a person's command to end.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The end of a fetch.
@@ -77,9 +77,6 @@ impl Arrival<'_, '_, '_> {
             Err(e) => return Err(e.into()),
         }
         crash::point();
-        if self.is_checked_out_now()? && self.move_back(old.as_ref(), new) {
-            return self.wait(ArrivalWait::Unsettled).map(|_| None);
-        }
         self.arrived(new)?;
         Ok(Some(ArrivalOutcome::Complete))
     }
@@ -93,8 +90,8 @@ impl Arrival<'_, '_, '_> {
         if self.branch_at()?.is_none_or(|at| at.as_str() != new) {
             return Ok(FetchEnd::Refused(refusal(&answer)));
         }
-        let is_on_it = self.repo.home_head(&self.line)? == HomeHead::OnBranch;
-        let is_undone = is_on_it && self.move_back(old, new);
+        // A switch that has begun meets the lock and ends, or has passed it and moves HEAD.
+        let is_undone = self.is_checked_out_now()? && self.move_back(old, new);
         drop(lock);
         Ok(if is_undone { FetchEnd::Undone } else { FetchEnd::Moved })
     }
