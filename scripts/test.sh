@@ -47,8 +47,8 @@ long_tests=(
     of_fifty_megabytes
 )
 
-# Tests that only --long runs: hundreds of runs beside a person who does something else each time.
-longest_tests="test(/a_person_beside_ralph_with_seeds_[1-9]/)"
+# Tests that only --long runs: hundreds of runs beside a person, and most kills beside a dirty home.
+longest_tests="(test(/a_person_beside_ralph_with_seeds_[1-9]/) + test(/killed_at_every_point_beside_dirt_[2-8]/))"
 
 # ---- steps ---------------------------------------------------------------------------------------
 
@@ -219,7 +219,7 @@ tests() {
     if have cargo-nextest; then
         linted cargo nextest run --locked --workspace --test-threads "$threads" -E "$only - $longest_tests"
     else
-        skip+=(--skip a_person_beside_ralph_with_seeds_{1,2,3,4})
+        skip+=(--skip a_person_beside_ralph_with_seeds_{1,2,3,4} --skip killed_at_every_point_beside_dirt)
         linted cargo test --locked --workspace --lib --bins --tests -- --test-threads "$threads" "${skip[@]}"
     fi
 }
