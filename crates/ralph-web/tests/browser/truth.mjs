@@ -161,13 +161,15 @@ promise('a handoff is shown as a person reads it, wherever an agent says it', as
 
 promise('an agent says which spec of how many it is at, and what planner and verifier do', async () => {
   const specs = ['one', 'two', 'three'];
+  // The verifier stands in a lane, so it waits for a file by its whole path.
+  const goOn = join(mkdtempSync(join(tmpdir(), 'ralph-truth-')), 'go-on');
   const scenario = (planned) => `[[rule]]\nwhen = ["turn a spec into a plan"]\nsteps = [ { say = "I read the spec first." }, ${planned} ]
-[[rule]]\nwhen = ["You verify one task"]\nsteps = [ { say = "I look at the work." }, { run = "until test -f go-on; do sleep 0.1; done" }, { answer = { task_id = "{task}", verdict = "accept", reason = "it is there" } } ]
+[[rule]]\nwhen = ["You verify one task"]\nsteps = [ { say = "I look at the work." }, { run = "until test -f ${goOn}; do sleep 0.1; done" }, { answer = { task_id = "{task}", verdict = "accept", reason = "it is there" } } ]
 [[rule]]\nwhen = ["All tasks of a plan are claimed to be done"]\nsteps = [ { answer = { satisfied = true, reason = "all of it" } } ]
 [[rule]]\nsteps = [ { write = "work/{task}.txt", text = "done\\n" }, { claim = "done" } ]\n`;
   const files = {
     'ralph.toml': 'backend = "sim"\n[[gates]]\nname = "test"\ncommand = "true"\n',
-    '.gitignore': '/scenario.toml\n/go-on\n/build/\n/.ralph/\n',
+    '.gitignore': '/scenario.toml\n/build/\n/.ralph/\n',
     'scenario.toml': scenario('{ hang = true }'),
   };
   for (const spec of specs) files[`ralph/specs/${spec}.md`] = `# ${spec}\n\n- [ ] it works\n`;
@@ -183,11 +185,12 @@ promise('an agent says which spec of how many it is at, and what planner and ver
   writeFileSync(join(dir, 'scenario.toml'), scenario('{ answer = { tasks = [{ key = "a", name = "Write it", accept = ["x"] }] } }'));
   agent = ralph(dir, 'agent', '--json');
   await says('the verifier', /spec 1 of 3/i, /Verifier: t-/, /I look at the work\./, /new t-/);
-  writeFileSync(join(dir, 'go-on'), '');
+  writeFileSync(goOn, '');
   await until(() => agent.exitCode !== null, 'the agent to end', 60000);
   await says('the end', /spec 3 of 3/i, /accepted/);
   assert.deepEqual([tab.complaints, tab.elsewhere], [[], []]);
   await stop(server.child);
+  remove(goOn);
   remove(dir);
 });
 
