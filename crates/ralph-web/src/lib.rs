@@ -18,7 +18,6 @@
 //! a setting into `ralph.toml`, a spec into the queue, each through `ralph_host::store`.
 
 mod api;
-mod drafts;
 mod error;
 mod feed;
 mod guard;

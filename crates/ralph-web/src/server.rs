@@ -20,7 +20,7 @@ use crate::error::{Refusal, ServeError};
 use crate::guard::{Admission, Guard, Remote, is_local};
 use crate::http::{Method, Request, Response, Unreadable};
 use crate::site::Site;
-use crate::{drafts, limits, routes, sse};
+use crate::{limits, routes, sse};
 
 /// The file of the token, in the state directory.
 const TOKEN: &str = "serve-token";
@@ -188,17 +188,13 @@ fn is_backend(stream: &TcpStream, site: &Site) -> bool {
 fn watch(site: &Site, stop: &AtomicBool) {
     let mut around = None;
     let mut length = (String::new(), 0);
-    let (mut looked, mut settled) = (Instant::now(), Instant::now());
+    let mut looked = Instant::now();
     // Whoever opens the page first does not wait for a long journal to be read.
     drop(site.feed.fresh());
     let mut ears = Watch::on(vec![journal_file(&site.project.state_dir())]);
     while !stop.load(Ordering::Relaxed) {
         if ears.changed(limits::LOOK) {
             thread::sleep(limits::GATHER);
-        }
-        if settled.elapsed() >= limits::LOOK_AROUND {
-            drafts::settle(site);
-            settled = Instant::now();
         }
         if site.feed.known().watchers == 0 {
             continue;

@@ -101,7 +101,7 @@ pub(crate) struct SettingsChange {
 }
 
 /// `POST /api/settings` with `{"KEY": value, …}`: all of them or none. A loop that runs is told to
-/// change them, since what changes in `ralph.toml` during an attempt would be taken for its work.
+/// change them, so that they are in force from its next attempt on.
 pub(crate) fn set(
     site: &Site,
     SettingsRequest(wanted): SettingsRequest,

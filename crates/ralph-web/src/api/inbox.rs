@@ -8,17 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::text;
-use crate::drafts;
 use crate::error::Refusal;
 use crate::http::Request;
 use crate::site::Site;
 
 /// Longest name of a new spec, in bytes.
 const LONGEST_NAME: usize = 100;
-
-/// What becomes of a spec that is written while a loop is at work.
-const WAITS: &str =
-    "it waits until the loop pauses or ends: a new file would be taken for its work";
 
 /// The queue of specs.
 #[derive(Serialize, JsonSchema)]
@@ -69,26 +64,15 @@ pub(crate) struct SpecChoice {
 /// A spec that was queued.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct QueuedSpec {
-    /// Null while the spec waits for the loop to pause or end.
-    id: Option<String>,
+    id: String,
     spec: String,
     status: Status,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    added_at: Option<String>,
-    /// What comes of it, where that is not at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    effect: Option<&'static str>,
+    added_at: String,
 }
 
 /// `POST /api/inbox`
 pub(crate) fn add(site: &Site, request: SpecChoice, _: &str) -> Result<QueuedSpec, Refusal> {
-    let typed = request.spec;
-    let status = Status::Pending;
-    if drafts::queue(site, &typed)? {
-        let effect = Some(WAITS);
-        return Ok(QueuedSpec { id: None, spec: typed, status, added_at: None, effect });
-    }
-    let spec = known(site, &typed)?;
+    let spec = known(site, &request.spec)?;
     let at = site.clock.stamp();
     let id = change(site, |inbox| {
         if let Some(entry) = inbox.queued(&spec) {
@@ -99,7 +83,7 @@ pub(crate) fn add(site: &Site, request: SpecChoice, _: &str) -> Result<QueuedSpe
         let id = id.ok_or_else(|| Refusal::new(409, "the queue has no free ids left"))?;
         Ok((inbox.add(&id, &spec, &at), id))
     })?;
-    Ok(QueuedSpec { id: Some(id), spec, status, added_at: Some(at), effect: None })
+    Ok(QueuedSpec { id, spec, status: Status::Pending, added_at: at })
 }
 
 /// Where an entry of the queue goes.
@@ -149,25 +133,18 @@ struct SpecRow {
     accepted: bool,
     /// The plan is at it.
     current: bool,
-    /// It is kept until the loop pauses or ends.
-    waits: bool,
     name: String,
 }
 
 /// `GET /api/specs`
 pub(crate) fn specs(site: &Site, _: &Request, _: &str) -> Result<SpecList, Refusal> {
     let plan = &site.snapshot().plan.plan;
-    let waiting = drafts::waiting(site).into_iter().map(|draft| draft.name);
-    let mut files = names(site)?;
-    let waiting: Vec<String> = waiting.filter(|name| !files.contains(name)).collect();
-    files.extend(waiting.iter().cloned());
     let row = |name: String| SpecRow {
         accepted: plan.accepted_specs.iter().any(|accepted| accepted.spec == name),
         current: plan.current_spec.as_ref() == Some(&name),
-        waits: waiting.contains(&name),
         name,
     };
-    Ok(SpecList { specs: files.into_iter().map(row).collect() })
+    Ok(SpecList { specs: names(site)?.into_iter().map(row).collect() })
 }
 
 /// One spec.
@@ -204,10 +181,6 @@ pub(crate) struct NewSpec {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct WrittenSpec {
     name: String,
-    /// It is kept until the loop pauses or ends.
-    waits: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    effect: Option<&'static str>,
 }
 
 /// `POST /api/specs`: a new spec, never over another one.
@@ -222,22 +195,13 @@ pub(crate) fn write_spec(site: &Site, spec: NewSpec, _: &str) -> Result<WrittenS
     if text.trim().is_empty() {
         return Err(Refusal::bad("`text` is empty: say what is wanted"));
     }
-    let taken = || Refusal::new(409, "there is a spec of that name already");
     let text = if text.ends_with('\n') { text } else { format!("{text}\n") };
-    if drafts::busy(site) {
-        let known = names(site)?.contains(&name);
-        if known || drafts::waiting(site).iter().any(|draft| draft.name == name) {
-            return Err(taken());
-        }
-        drafts::hold(site, &name, &text)?;
-        return Ok(WrittenSpec { name, waits: true, effect: Some(WAITS) });
-    }
     let made = store::create(&site.project.specs_dir().join(&name), text.as_bytes());
     match made.map_err(|e| Refusal::broken(&site.project, e))? {
-        Created::AlreadyThere => Err(taken()),
+        Created::AlreadyThere => Err(Refusal::new(409, "there is a spec of that name already")),
         Created::New => {
             site.feed.touch();
-            Ok(WrittenSpec { name, waits: false, effect: None })
+            Ok(WrittenSpec { name })
         }
     }
 }

@@ -181,20 +181,17 @@ promise('a spec is written with a preview, queued, moved and removed', async () 
   remove(dir);
 });
 
-promise('a spec that is written while an attempt runs is kept, and there after a rollback', async () => {
+promise('a spec that is written while an attempt runs is queued at once, and stays when the attempt is killed', async () => {
   const { dir, server, tab, close } = await running('1s');
   await go(tab, server.address, 'specs');
   await tab.locator('#spec-name').fill('while.md');
   await tab.locator('#spec-text').fill('# Written meanwhile\n\n- [ ] it stays');
   await nextBegins(tab, server);
   await tab.getByRole('button', { name: 'Write and queue' }).click();
-  await tab.getByText('waits until the loop pauses').first().waitFor();
+  await until(() => read(dir, 'ralph/inbox.jsonl').includes('while.md'), 'the queue');
   await until(async () => (await tab.locator('main').innerText()).includes('while.md'), 'the page to show it');
   await go(tab, server.address, 'controls');
-  await tab.locator('#do-pause').click();
-  await until(() => read(dir, 'ralph/inbox.jsonl').includes('while.md'), 'the queue');
   const before = (await attempts(tab, server)).length;
-  await tab.locator('#do-resume').click();
   await until(async () => (await attempts(tab, server)).length > before, 'the next attempt');
   const [next] = await attempts(tab, server);
   await tab.locator('#do-kill-attempt').click();
