@@ -7,20 +7,21 @@ use std::collections::BTreeSet;
 
 use ralph_core::config::CommitLedger;
 use ralph_core::cycle::{
-    ArrivalTarget, ArrivalWait, ArrivedCommits, LedgerCommit, NotArrived, On, OnMissing, Record,
-    RunState, merged_ledger,
+    ArrivalLine, ArrivalTarget, ArrivalWait, ArrivedCommits, CommitReplay, LedgerCommit,
+    NotArrived, On, OnMissing, Record, RunState, TakenOverFile, merged_ledger,
 };
 use ralph_core::format;
-use ralph_core::gate;
+use ralph_core::gate::{self, Gate, GateRunResult};
 use ralph_core::merge::merge_text;
 use ralph_core::plan::{Id, State, TombstoneKind};
 
 use super::error::DriveError;
+use super::land::LandReport;
 use super::session::Session;
 use crate::crash;
 use crate::git::{
-    ArrivalError, ArrivalHost, ArrivalOutcome, CommitMessage, GitError, LandError, LedgerMerge,
-    Oid, ReplayGates, Repo,
+    ATTEMPT, ArrivalError, ArrivalHost, ArrivalOutcome, CommitMessage, GitError, LandError,
+    LedgerMerge, Oid, ReplayGates, Repo,
 };
 use crate::run_ledger::{self, LedgerClose, RunLedger};
 use crate::store::Durability;
@@ -29,32 +30,47 @@ use crate::store::Durability;
 const LOGS: &str = ".ralph/logs/validation/replay";
 
 /// A session as an arrival sees it.
-struct ArrivingSession<'s, 'a>(&'s mut Session<'a>);
-
-pub(super) fn host_error(error: impl Into<DriveError>) -> ArrivalError {
-    ArrivalError::Host(Box::new(error.into()))
+struct ArrivingSession<'s, 'a> {
+    session: &'s mut Session<'a>,
+    report: &'s mut LandReport,
+    replays: Vec<CommitReplay>,
 }
 
 impl ArrivalHost for ArrivingSession<'_, '_> {
     fn record(&mut self, record: Record) -> Result<(), ArrivalError> {
-        self.0.record(record, Durability::Synced).map_err(host_error)
+        if let Some(line) = &self.session.history.arrival {
+            self.report.count(&record, line.waiting().len());
+        }
+        if let Record::Replayed(replay) = &record {
+            self.replays.push(replay.clone());
+        }
+        self.session.record(record, Durability::Synced).map_err(host_error)
     }
 
     fn merge_ledger(&mut self, merge: &LedgerMerge<'_>) -> Result<Vec<u8>, ArrivalError> {
-        Ok(merged_ledger_file(merge, &self.0.plan.shown, &self.0.clock.stamp()))
+        Ok(merged_ledger_file(merge, &self.session.plan.shown, &self.session.clock.stamp()))
     }
 
     fn gate_replay(&mut self, commit: &Oid) -> Result<ReplayGates, ArrivalError> {
-        self.0.gate_commit(commit).map_err(host_error)
+        let red = self.session.gate_alone(commit).map_err(host_error)?;
+        Ok(match red {
+            None => ReplayGates::Red(vec!["the gates were ended".to_owned()]),
+            Some(red) if red.is_empty() => ReplayGates::Green,
+            Some(red) => ReplayGates::Red(red),
+        })
     }
 
     fn accepted_tasks(&mut self, commit: &Oid) -> Result<BTreeSet<String>, ArrivalError> {
-        Ok(accepted_tasks_in(&self.0.repo, commit, &self.0.plan.shown)?)
+        Ok(accepted_tasks_in(&self.session.repo, commit, &self.session.plan.shown)?)
     }
 }
 
+fn host_error(error: DriveError) -> ArrivalError {
+    ArrivalError::Host(Box::new(error))
+}
+
 /// The bytes of a ledger file in a replayed commit; `plan` is the plan in use.
-pub(super) fn merged_ledger_file(merge: &LedgerMerge<'_>, plan: &str, at: &str) -> Vec<u8> {
+fn merged_ledger_file(merge: &LedgerMerge<'_>, plan: &str, at: &str) -> Vec<u8> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (base, theirs) = (merge.base.as_deref().map(text), text(&merge.theirs));
     let Some(ours) = merge.ours.as_deref().map(text) else { return merge.theirs.clone() };
@@ -70,7 +86,7 @@ pub(super) fn merged_ledger_file(merge: &LedgerMerge<'_>, plan: &str, at: &str) 
 }
 
 /// The tasks that the plan in a commit says are accepted.
-pub(super) fn accepted_tasks_in(
+fn accepted_tasks_in(
     repo: &Repo<'_>,
     commit: &Oid,
     plan: &str,
@@ -96,18 +112,40 @@ impl<'a> Session<'a> {
         if !self.config.auto_commit {
             return Ok(());
         }
-        let Some(line) = self.history.arrival.clone() else { return Ok(()) };
-        let home = self.repo.reopen();
-        let outcome = home.arrive(&line, OnMissing::Wait, &mut ArrivingSession(self));
-        let outcome = outcome.map_err(drive_error)?;
-        self.follow_line()?;
-        if let ArrivalOutcome::Waits(not) = outcome
+        let outcome = self.bring(OnMissing::Wait, &mut LandReport::default())?;
+        if let Some(ArrivalOutcome::Waits(not)) = outcome
             && let ArrivalWait::WrongBranchMoved { .. } = not.why
         {
             // The next arrival succeeds, and the other branch stays moved.
             self.warn(&not.sentence);
         }
         Ok(())
+    }
+
+    /// Bring what waits. `None` when nothing ever landed.
+    pub(super) fn bring(
+        &mut self,
+        on_missing: OnMissing,
+        report: &mut LandReport,
+    ) -> Result<Option<ArrivalOutcome>, DriveError> {
+        self.let_arrive(report, |home, line, host| home.arrive(line, on_missing, host))
+    }
+
+    /// Let `act` do something with the commits that wait, and the ledger follow what came of it.
+    pub(super) fn let_arrive<T>(
+        &mut self,
+        report: &mut LandReport,
+        act: impl FnOnce(&Repo<'a>, &ArrivalLine, &mut dyn ArrivalHost) -> Result<T, ArrivalError>,
+    ) -> Result<Option<T>, DriveError> {
+        let Some(line) = self.history.arrival.clone() else { return Ok(None) };
+        let home = self.repo.reopen();
+        let mut host = ArrivingSession { session: self, report, replays: Vec::new() };
+        let done = act(&home, &line, &mut host);
+        let replays = host.replays;
+        let done = done.map_err(drive_error)?;
+        self.follow_line()?;
+        self.follow_replays(&replays)?;
+        Ok(Some(done))
     }
 
     /// Home is the lane: its branch and its index follow the tip.
@@ -129,11 +167,10 @@ impl<'a> Session<'a> {
         if self.work.lane.is_home() {
             return self.follow_tip();
         }
-        let Some(line) = self.history.arrival.clone() else { return Ok(()) };
-        let home = self.repo.reopen();
-        let recovered = home.recover_arrival(&line, &mut ArrivingSession(self));
-        recovered.map_err(drive_error)?;
-        self.follow_line()
+        self.note_unknown_commit()?;
+        let report = &mut LandReport::default();
+        self.let_arrive(report, |home, line, host| home.recover_arrival(line, host))?;
+        Ok(())
     }
 
     /// The tip and the ledger follow what the journal says about the arrival.
@@ -166,28 +203,38 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    fn gate_commit(&mut self, commit: &Oid) -> Result<ReplayGates, DriveError> {
-        Ok(match self.gate_alone(commit)? {
-            None => ReplayGates::Red(vec!["the gates were ended".to_owned()]),
-            Some(red) if red.is_empty() => ReplayGates::Green,
-            Some(red) => ReplayGates::Red(red),
-        })
+    /// Run the gates on a commit that no attempt has left. Returns the names of those that fail and do not
+    /// fail on the branch in the same way; `None` when somebody wants an end first.
+    pub(super) fn gate_alone(&mut self, commit: &Oid) -> Result<Option<Vec<String>>, DriveError> {
+        let (gates, mut known) = (self.gates.clone(), self.baselines.clone());
+        let Some(runs) = self.run_alone(commit, &gates)? else { return Ok(None) };
+        let wanted = known.wanted(&runs);
+        let is_wanted = |gate: &&Gate| wanted.iter().any(|run| run.check.name == gate.name);
+        let unknown: Vec<Gate> = gates.iter().filter(is_wanted).cloned().collect();
+        let branch = format!("refs/heads/{}", self.work.target_name());
+        if !unknown.is_empty()
+            && let Some(base) = self.repo.find_commit(&branch)?
+        {
+            let Some(ran) = self.run_alone(&base, &unknown)? else { return Ok(None) };
+            ran.iter().for_each(|run| known.record(run));
+        }
+        let verdict = gate::judge("", &runs, &known, Vec::new(), self.config.judges);
+        Ok(Some(verdict.blocking().map(|check| check.name.clone()).collect()))
     }
 
-    /// Run the gates on a commit that no attempt has left. Returns the names of those that fail; `None`
-    /// when somebody wants an end first.
-    pub(super) fn gate_alone(&mut self, commit: &Oid) -> Result<Option<Vec<String>>, DriveError> {
-        if self.gates.is_empty() {
+    fn run_alone(
+        &mut self,
+        commit: &Oid,
+        gates: &[Gate],
+    ) -> Result<Option<Vec<GateRunResult>>, DriveError> {
+        if gates.is_empty() {
             return Ok(Some(Vec::new()));
         }
         self.work.lane.put_on(commit)?;
         self.work.lane.furnish(self.project.root(), &|job| job)?;
         self.let_in()?;
-        let (gates, logs) = (self.gates.clone(), self.project.root().join(LOGS));
-        let root = self.work_root();
-        let Some(runs) = self.run_all(&gates, &logs, On::Alone, &root)? else { return Ok(None) };
-        let verdict = gate::judge("", &runs, &self.baselines, Vec::new(), self.config.judges);
-        Ok(Some(verdict.blocking().map(|check| check.name.clone()).collect()))
+        let (logs, root) = (self.project.root().join(LOGS), self.work_root());
+        self.run_all(gates, &logs, On::Alone, &root)
     }
 
     /// The run ends: what is left of its ledger becomes a commit on the tip, and everything arrives. Says why
@@ -212,20 +259,20 @@ impl<'a> Session<'a> {
         self.record(Record::NotArrived(not), Durability::Synced)
     }
 
-    /// What is left of the ledger, as a commit on the tip.
-    fn commit_ledger_on_tip(&mut self) -> Result<(), DriveError> {
+    /// What the tip lacks of the ledger, as a commit on it. An attempt that is open still changes it.
+    pub(super) fn commit_ledger_on_tip(&mut self) -> Result<(), DriveError> {
+        if self.history.open.is_some() || self.has_open_spec()? {
+            return Ok(());
+        }
+        self.take_over_edits()?;
         let tip = self.work.tip.clone();
+        if !self.has_new_ledger(&tip)? {
+            return Ok(());
+        }
         self.work.lane.put_on(&tip)?;
-        if self.has_open_spec()? {
-            return Ok(());
-        }
         let riding = self.ride(run_ledger::LedgerCommit::End)?;
-        if riding.is_empty() {
-            return Ok(());
-        }
         let attempt = self.ids.ulid(self.clock.now());
-        let subject = format!("{}: ledger", self.config.commit_prefix);
-        let message = CommitMessage { subject, ..CommitMessage::default() };
+        let message = CommitMessage { subject: self.ledger_subject(), ..CommitMessage::default() };
         let commit = match self.work_tree().commit_index(message.of_attempt(&attempt), &riding) {
             Ok(commit) => commit,
             Err(LandError::Nothing) => return Ok(()),
@@ -236,19 +283,65 @@ impl<'a> Session<'a> {
         };
         crash::point();
         self.move_tip(&tip, &commit)?;
-        let committed = LedgerCommit {
-            attempt,
-            commit: commit.to_string(),
-            paths: riding.iter().map(ToString::to_string).collect(),
-            taken_over: self.taken_over()?,
-        };
+        crash::point();
+        let taken_over = self.taken_over()?;
+        self.ledger_committed(attempt, &commit, taken_over)
+    }
+
+    fn ledger_subject(&self) -> String {
+        format!("{}: ledger", self.config.commit_prefix)
+    }
+
+    /// Whether a file that rides is not in this commit as the run has it.
+    fn has_new_ledger(&self, tip: &Oid) -> Result<bool, DriveError> {
+        for file in self.riding_files(run_ledger::LedgerCommit::End) {
+            if self.repo.project_file_at(tip, &file)? != self.riding_bytes(&file)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn ledger_committed(
+        &mut self,
+        attempt: String,
+        commit: &Oid,
+        taken_over: Vec<TakenOverFile>,
+    ) -> Result<(), DriveError> {
+        let paths = self.repo.paths_of(commit)?.iter().map(ToString::to_string).collect();
+        let committed = LedgerCommit { attempt, commit: commit.to_string(), paths, taken_over };
         self.record(Record::LedgerCommitted(committed), Durability::Synced)
+    }
+
+    /// Write a commit of the ledger down that is the tip and that the journal does not know: a crash came
+    /// between the two.
+    fn note_unknown_commit(&mut self) -> Result<(), DriveError> {
+        let (Some(line), tip) = (&self.history.arrival, self.work.tip.clone()) else {
+            return Ok(());
+        };
+        let is_known = line.landed.iter().any(|landed| landed.commit == tip.as_str());
+        if is_known || line.arrived == tip.as_str() || self.history.open.is_some() {
+            return Ok(());
+        }
+        let message = self.repo.message_of(&tip)?;
+        let attempt =
+            message.lines().find_map(|line| line.strip_prefix(ATTEMPT)?.strip_prefix(": "));
+        let is_ledger = message.lines().next() == Some(&self.ledger_subject());
+        let Some(attempt) = attempt.filter(|_| is_ledger).map(str::to_owned) else {
+            return Ok(());
+        };
+        // What was taken over since is in no commit yet.
+        let taken_over = match self.has_new_ledger(&tip)? {
+            true => Vec::new(),
+            false => self.taken_over()?,
+        };
+        self.ledger_committed(attempt, &tip, taken_over)
     }
 
     /// The run is over: its own ledger is closed when nothing of it waits.
     pub(super) fn close_run(&mut self) -> Result<(), DriveError> {
-        let settled = self.history.arrival.as_ref().is_none_or(|line| line.is_settled());
-        let settled = settled && !self.has_open_spec()?;
+        let settled = self.history.arrival.as_ref().is_none_or(ArrivalLine::is_settled);
+        let settled = settled && self.history.open.is_none() && !self.has_open_spec()?;
         let work = &self.work;
         work.lane.forget_index()?;
         if !settled {
@@ -280,7 +373,7 @@ impl<'a> Session<'a> {
     }
 }
 
-pub(super) fn drive_error(error: ArrivalError) -> DriveError {
+fn drive_error(error: ArrivalError) -> DriveError {
     match error {
         ArrivalError::Git(e) => e.into(),
         ArrivalError::Host(e) => match e.downcast::<DriveError>() {

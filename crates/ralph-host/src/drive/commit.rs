@@ -122,15 +122,29 @@ impl Session<'_> {
     /// Write the ledger into the lane, and name the files of it that ride in a commit.
     pub(super) fn ride(&mut self, commit: LedgerCommit) -> Result<Vec<RepoPath>, DriveError> {
         self.take_over_edits()?;
-        let work = &self.work;
-        let mut riding = work.ledger.riding_files(self.config.commit_ledger, commit);
-        let with_inbox = !riding.is_empty() && self.inbox_rides();
+        let (work, riding) = (&self.work, self.riding_files(commit));
         let inbox: Vec<String> =
-            with_inbox.then(|| run_ledger::INBOX.to_owned()).into_iter().collect();
+            riding.iter().filter(|file| *file == run_ledger::INBOX).cloned().collect();
         work.ledger.write_into(&work.lane.root(), &inbox)?;
-        riding.extend(inbox);
         let prefix = work.repo().prefix();
         Ok(riding.iter().map(|file| prefix.join(&RepoPath::from(file.as_str()))).collect())
+    }
+
+    /// The files of the ledger that ride in a commit, relative to the project.
+    pub(super) fn riding_files(&self, commit: LedgerCommit) -> Vec<String> {
+        let mut riding = self.work.ledger.riding_files(self.config.commit_ledger, commit);
+        if !riding.is_empty() && self.inbox_rides() {
+            riding.push(run_ledger::INBOX.to_owned());
+        }
+        riding
+    }
+
+    /// The bytes of a file that rides. The inbox is home's own.
+    pub(super) fn riding_bytes(&self, file: &str) -> Result<Option<Vec<u8>>, DriveError> {
+        Ok(match file {
+            run_ledger::INBOX => crate::store::read(&self.project.inbox())?,
+            file => self.work.ledger.read(file)?,
+        })
     }
 
     /// Whether the inbox is part of commits: an agent changes it, and git does not ignore it.

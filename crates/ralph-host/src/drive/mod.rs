@@ -66,7 +66,7 @@ pub use construct::{Goal, PlanPreview, Planned, Planning, construct, plan, previ
 pub use error::DriveError;
 pub use forget::{Forgotten, Warnings, forget};
 pub use guard::mend_ledger;
-pub use land::{LandAction, LandReport, LandSetup, land};
+pub use land::{LandAction, LandReport, land};
 pub use listener::Listener;
 pub use log::{LogOf, prune_logs};
 pub use preview::{CommandLine, Input, Look, Next, Preview, preview};
@@ -125,7 +125,7 @@ impl Session<'_> {
             iterations: match self.kind {
                 // Iterations of a construct are cycles, and it counts them itself.
                 Loop::Construct | Loop::Agent => u32::MAX,
-                Loop::Build | Loop::Plan => self.config.build.max_iterations.get(),
+                Loop::Build | Loop::Plan | Loop::Land => self.config.build.max_iterations.get(),
             },
             cost: self.config.limits.max_cost.map(ralph_core::config::Dollars::get),
             once: self.options.once,
@@ -140,7 +140,7 @@ impl Session<'_> {
             signal: self.stop_signal(),
             stop_asked: self.mailbox.stop_asked(),
             trust: match self.kind {
-                Loop::Build | Loop::Plan => Trust::Verified,
+                Loop::Build | Loop::Plan | Loop::Land => Trust::Verified,
                 Loop::Construct | Loop::Agent => Trust::Claimed,
             },
             only: self.options.task.clone(),

@@ -47,6 +47,7 @@ impl Session<'_> {
     fn check_backends(&self) -> Result<(), DriveError> {
         let stages: &[StageName] = match self.kind {
             Loop::Build => &[StageName::Build],
+            Loop::Land => &[],
             Loop::Plan => &[StageName::Plan],
             Loop::Construct | Loop::Agent => {
                 &[StageName::Plan, StageName::Investigate, StageName::Build, StageName::Verify]

@@ -44,7 +44,7 @@ impl RunTarget {
         plan: &str,
     ) -> Self {
         match (kind, &options.branch) {
-            (Loop::Build | Loop::Construct, Some(name)) => Self::Named(name.clone()),
+            (Loop::Build | Loop::Construct | Loop::Land, Some(name)) => Self::Named(name.clone()),
             (Loop::Build | Loop::Construct, None) if config.land.branch == BranchFor::Spec => {
                 let spec = options.spec.as_deref().or(spec).unwrap_or(plan);
                 let name = spec.rsplit('/').next().unwrap_or(spec);

@@ -109,6 +109,8 @@ pub(super) enum Loop {
     Plan,
     /// `ralph agent`: one construct after another.
     Agent,
+    /// `ralph land`: no attempt runs.
+    Land,
 }
 
 impl Loop {
@@ -119,6 +121,7 @@ impl Loop {
             Self::Construct => "construct",
             Self::Plan => "plan",
             Self::Agent => "agent",
+            Self::Land => "land",
         }
     }
 }

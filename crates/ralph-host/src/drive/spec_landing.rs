@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! fit_spec:   the spec's ref + the tip → merged in objects → gates in the lane if others changed something
-//! land_spec:  merged → hooks → ledger → commit in the lane → tip → journal → the spec's refs go → arrival
+//! land_spec:  merged → hooks → ledger → commit in the lane → tip → journal → the spec's refs go
 //! ```
 //!
 //! Both may be repeated after a crash: the id in the trailer of the commit follows from the work, so a
@@ -76,7 +76,7 @@ impl Session<'_> {
         })
     }
 
-    /// Commit the work of a spec with the ledger on the tip. `None` when there was nothing to commit; the
+    /// Commit the work of a spec with the ledger on the tip, from where it may arrive. `None` when there was nothing to commit; the
     /// inner error is why it was refused, in words.
     pub(super) fn land_spec(
         &mut self,
@@ -119,7 +119,7 @@ impl Session<'_> {
         self.spec_landed(finished, attempt, &commit, false).map(Ok)
     }
 
-    /// The commit of a spec is on the tip: say so, and bring it to its branch.
+    /// The commit of a spec is on the tip: say so.
     fn spec_landed(
         &mut self,
         finished: &FinishedSpec,
@@ -145,7 +145,6 @@ impl Session<'_> {
         crash::point();
         self.repo.drop_spec(&finished.keeper)?;
         crash::point();
-        self.arrive()?;
         Ok(Some(commit.to_string()))
     }
 

@@ -115,6 +115,7 @@ impl Session<'_> {
             SpecFit::Broken(why) => Some(why),
             SpecFit::Proven => self.land_spec(finished)?.err(),
         };
+        self.arrive()?;
         // The work stays under its ref; the next start tries again.
         if let Some(why) = refusal {
             self.warn(&format!("{} is not committed yet: {why}", finished.message.subject));

@@ -160,7 +160,7 @@ pub(super) fn window(chosen: &Chosen) -> Option<u64> {
 /// How long one run may take.
 pub(super) fn run_timeout(config: &Config, of: Loop, stage: StageName) -> Duration {
     let usual = match of {
-        Loop::Build => config.limits.build_timeout(),
+        Loop::Build | Loop::Land => config.limits.build_timeout(),
         Loop::Construct | Loop::Plan | Loop::Agent => config.limits.construct_timeout(),
     };
     config.stage(stage).timeout.map_or(usual, |t| t.get())

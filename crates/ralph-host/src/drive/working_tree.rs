@@ -285,7 +285,7 @@ impl<'a> Session<'a> {
     }
 
     /// Tasks whose whole work the tip contains.
-    fn landed_tasks(&self) -> BTreeSet<Id> {
+    pub(super) fn landed_tasks(&self) -> BTreeSet<Id> {
         let line = self.history.arrival.as_ref();
         let landed = line.into_iter().flat_map(|line| &line.landed);
         landed.flat_map(|landed| &landed.tasks).map(|task| Id::new(task.as_str())).collect()
@@ -338,13 +338,6 @@ impl<'a> Session<'a> {
 fn furnish_remarks(furnished: &Furnished) -> Vec<String> {
     let missing = furnished.missing.iter();
     missing.map(|path| format!("`[lane]` names {path}, which is not there")).collect()
-}
-
-/// The files that people wrote for ralph, relative to the project.
-pub(super) fn source_files(root: &Path) -> Vec<String> {
-    let mut files = Vec::new();
-    SOURCES.iter().for_each(|folder| files_below(root, folder, &mut files));
-    files
 }
 
 /// All files at or below a path of the project.

@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use ralph_core::cycle::{Event, EventKind, NotArrived, OnMissing, SettlementWay};
-use ralph_core::gate;
-use ralph_host::drive::{self, LandAction, LandReport, LandSetup};
+use ralph_host::drive::{self, LandAction, LandReport, Options};
 use serde_json::{Value, json};
 
+use super::build;
 use crate::args::{OutputArgs, PlanArgs};
 use crate::context::Context;
 use crate::error::CommandError;
@@ -76,16 +76,8 @@ impl LandWayArgs {
 
 pub(crate) fn run(context: &Context, args: &LandArgs) -> Result<ExitCode, CommandError> {
     let file = context.read_plan(&PlanArgs::default())?;
-    let config = context.config_with(&[], &file)?.config;
-    let setup = LandSetup {
-        project: context.project.clone(),
-        gates: gate::resolve(&config, &file.plan),
-        config,
-        plan: context.project.relative_path(&context.project.shown_path(&file.path)),
-        clock: context.clock(),
-        ids: context.ids(),
-        store: context.store(),
-    };
+    let resolved = context.config_with(&[], &file)?;
+    let setup = build::setup(context, &file, &resolved, Options::default())?;
     let mut warn = |event: &Event<'_>| {
         if let EventKind::Warning(remark) | EventKind::Recovered(remark) = &event.kind {
             out::warn(&remark.text);

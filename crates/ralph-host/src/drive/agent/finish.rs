@@ -122,10 +122,12 @@ impl Session<'_> {
             tasks: done_tasks(&*self.known_plan()?, Some(&entry.spec)),
             message: message.clone(),
         };
-        match self.land_spec(&finished)? {
-            Ok(commit) => Ok(Ok(commit)),
-            Err(_) => self.land_spec(&finished),
-        }
+        let landed = match self.land_spec(&finished)? {
+            Ok(commit) => Ok(commit),
+            Err(_) => self.land_spec(&finished)?,
+        };
+        self.arrive()?;
+        Ok(landed)
     }
 
     fn spec_message(&mut self, agent: &Agent, entry: &Entry) -> Result<CommitMessage, DriveError> {

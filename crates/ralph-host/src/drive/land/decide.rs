@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use ralph_core::cycle::{ArrivalLine, OnMissing};
 use ralph_core::plan::Id;
 
-use super::HomeLanding;
+use super::LandReport;
 use crate::crash;
-use crate::drive::arrival::drive_error;
 use crate::drive::error::DriveError;
-use crate::git::{ArrivalError, ArrivalOutcome, Repo};
+use crate::drive::session::Session;
+use crate::git::{ArrivalError, ArrivalHost, ArrivalOutcome, Repo};
+use crate::run_ledger::RunLedger;
 
 /// The tasks of the commits that wait.
 fn waiting_tasks(line: &ArrivalLine) -> BTreeSet<Id> {
@@ -17,47 +18,48 @@ fn waiting_tasks(line: &ArrivalLine) -> BTreeSet<Id> {
     tasks.map(|task| Id::new(task.as_str())).collect()
 }
 
-impl HomeLanding<'_> {
+impl<'a> Session<'a> {
     /// `ralph land --branch NAME`. The tasks are done there, and pending on the branch of home.
-    pub(super) fn put_on_branch(&mut self, name: &str) -> Result<(), DriveError> {
-        self.commit_ledger()?;
-        let Some(line) = self.line() else { return Ok(()) };
+    pub(super) fn put_on_branch(
+        &mut self,
+        name: &str,
+        report: &mut LandReport,
+    ) -> Result<(), DriveError> {
+        self.commit_ledger_on_tip()?;
+        let Some(line) = self.history.arrival.clone() else { return Ok(()) };
         if line.is_settled() {
-            return self.bring(OnMissing::Wait);
+            return self.bring_all(OnMissing::Wait, report);
         }
         if name == line.branch {
             // The branch that was gone is there again, with everything.
-            let home = self.repo.reopen();
-            home.land_on_branch(&line, name, self).map_err(drive_error)?;
-            return self.follow_home();
+            self.let_arrive(report, |home, line, host| home.land_on_branch(line, name, host))?;
+            return Ok(());
         }
-        self.settle(&line, |home, landing| home.land_on_branch(&line, name, landing))
+        self.settle(&line, report, |home, line, host| home.land_on_branch(line, name, host))
     }
 
     /// `ralph land --discard`. The tasks are pending again.
-    pub(super) fn give_up(&mut self) -> Result<(), DriveError> {
-        self.take_over()?;
-        let Some(line) = self.line() else { return Ok(()) };
+    pub(super) fn give_up(&mut self, report: &mut LandReport) -> Result<(), DriveError> {
+        self.take_over_edits()?;
+        let Some(line) = self.history.arrival.clone() else { return Ok(()) };
         if line.is_settled() {
-            return self.bring(OnMissing::Wait);
+            return self.bring_all(OnMissing::Wait, report);
         }
-        self.settle(&line, |home, landing| home.give_up(&line, landing).map(drop))
+        self.settle(&line, report, |home, line, host| home.give_up(line, host).map(drop))
     }
 
     /// `ralph land --no-commit`.
-    pub(super) fn bring_uncommitted(&mut self) -> Result<(), DriveError> {
-        self.commit_ledger()?;
-        let Some(line) = self.line() else { return Ok(()) };
-        if line.is_settled() {
+    pub(super) fn bring_uncommitted(&mut self, report: &mut LandReport) -> Result<(), DriveError> {
+        self.commit_ledger_on_tip()?;
+        if self.history.arrival.as_ref().is_none_or(ArrivalLine::is_settled) {
             return Ok(());
         }
-        let home = self.repo.reopen();
-        if let ArrivalOutcome::Waits(not) =
-            home.land_without_commit(&line, self).map_err(drive_error)?
-        {
-            self.report.waits = Some(not);
+        let outcome =
+            self.let_arrive(report, |home, line, host| home.land_without_commit(line, host))?;
+        if let Some(ArrivalOutcome::Waits(not)) = outcome {
+            report.waits = Some(not);
         }
-        self.follow_home()
+        Ok(())
     }
 
     /// Let go of the commits that wait on `line`. The ledger is changed first: killed between the two, a
@@ -65,22 +67,22 @@ impl HomeLanding<'_> {
     fn settle(
         &mut self,
         line: &ArrivalLine,
-        decide: impl FnOnce(&Repo<'_>, &mut Self) -> Result<(), ArrivalError>,
+        report: &mut LandReport,
+        decide: impl FnOnce(&Repo<'a>, &ArrivalLine, &mut dyn ArrivalHost) -> Result<(), ArrivalError>,
     ) -> Result<(), DriveError> {
         let before = self.ledger_copies()?;
         self.rewind_ledger(&line.arrived, &waiting_tasks(line))?;
         crash::point();
-        let home = self.repo.reopen();
-        if let Err(e) = decide(&home, self) {
+        if let Err(e) = self.let_arrive(report, decide) {
             self.restore_copies(before)?;
-            return Err(drive_error(e));
+            return Err(e);
         }
         if self.repo.find_commit(&format!("refs/heads/{}", line.branch))?.is_some() {
-            return self.bring(OnMissing::Wait);
+            return self.bring_all(OnMissing::Wait, report);
         }
         // There is no branch on which a ledger could arrive.
-        match self.ledger.take() {
-            Some(ledger) => Ok(ledger.discard(&self.setup.store)?),
+        match RunLedger::of_branch(&self.project, Some(&line.branch)) {
+            Some(ledger) => Ok(ledger.discard(self.plan.store())?),
             None => Ok(()),
         }
     }

@@ -1,16 +1,16 @@
 //! `ralph land --spec X`: what is done of a spec becomes one commit, although tasks of it are left.
 
-use ralph_core::cycle::{OnMissing, Record, SpecLanded};
+use ralph_core::cycle::OnMissing;
 use ralph_core::plan::Plan;
 
-use super::HomeLanding;
+use super::LandReport;
 use crate::drive::error::DriveError;
-use crate::drive::spec_landing::done_tasks;
+use crate::drive::session::Session;
+use crate::drive::spec_landing::{FinishedSpec, SpecFit, done_tasks};
 use crate::drive::specs::spec_keeper;
-use crate::git::{CommitMessage, Oid, ReplayGates, SpecOnTip, spec_ref};
-use crate::store::Durability;
+use crate::git::{CommitMessage, spec_ref};
 
-impl HomeLanding<'_> {
+impl Session<'_> {
     /// Fail when there is no work on this spec. Returns its keeper.
     pub(super) fn find_spec(&self, spec: &str) -> Result<String, DriveError> {
         let (keeper, open) = (spec_keeper(spec), self.repo.open_specs()?);
@@ -28,61 +28,31 @@ impl HomeLanding<'_> {
         Err(DriveError::Ask { message, hint })
     }
 
-    pub(super) fn land_partial_spec(&mut self, spec: &str) -> Result<(), DriveError> {
+    pub(super) fn land_partial_spec(
+        &mut self,
+        spec: &str,
+        report: &mut LandReport,
+    ) -> Result<(), DriveError> {
         let keeper = self.find_spec(spec)?;
-        let Some(tip) = self.tip()? else { return Ok(()) };
-        let Some(work) = self.repo.spec_work(&keeper, &tip)? else { return Ok(()) };
         let by_hand = |why: String| DriveError::Ask {
             message: format!("the work on {spec} cannot land: {why}"),
-            hint: format!("merge it by hand: `git merge {}`", spec_ref(&keeper)),
+            hint: format!("merge it by hand: `git merge {}`", spec_ref(&spec_keeper(spec))),
         };
-        let (merged, others) = match self.repo.merge_spec(&work, &tip)? {
-            SpecOnTip::Fits { merged, others } => (merged, others),
-            SpecOnTip::Conflict(paths) => {
-                let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
-                let why = format!("it conflicts with what landed since, in {}", paths.join(", "));
-                return Err(by_hand(why));
-            }
-        };
-        if !others.is_empty()
-            && let ReplayGates::Red(failed) = self.gate_commit(&merged)?
-        {
-            let why = format!("with what landed since these gates fail: {}", failed.join(", "));
-            return Err(by_hand(why));
+        match self.fit_spec(&keeper)? {
+            SpecFit::Proven => {}
+            SpecFit::Broken(why) => return Err(by_hand(why)),
+            SpecFit::Stopped => return Err(by_hand("the gates were ended".to_owned())),
         }
-        self.take_over()?;
-        self.lane()?.stage_on(&merged, &tip)?;
-        let prefix = &self.setup.config.commit_prefix;
-        let subject = format!("{prefix}: {spec} (partial)");
-        let message = CommitMessage { subject: subject.clone(), ..CommitMessage::default() };
-        if let Some((attempt, commit)) = self.commit_lane(&message)? {
-            self.advance_tip(&tip, &commit)?;
-            let landed = self.partial_landing(spec, &keeper, subject, attempt, &commit)?;
-            self.record(Record::SpecLanded(landed), Durability::Synced)?;
-        }
-        self.repo.drop_spec(&keeper)?;
-        self.bring(OnMissing::Wait)
-    }
-
-    fn partial_landing(
-        &self,
-        spec: &str,
-        keeper: &str,
-        subject: String,
-        attempt: String,
-        commit: &Oid,
-    ) -> Result<SpecLanded, DriveError> {
-        let tasks = self.read_plan()?.map(|plan| tasks_of_keeper(&plan, keeper));
-        let paths = self.repo.paths_of(commit)?;
-        Ok(SpecLanded {
+        let subject = format!("{}: {spec} (partial)", self.config.commit_prefix);
+        let finished = FinishedSpec {
+            tasks: tasks_of_keeper(&*self.known_plan()?, &keeper),
+            keeper,
             spec: Some(spec.to_owned()),
-            commit: Some(commit.to_string()),
-            subject,
-            attempt,
-            tasks: tasks.unwrap_or_default(),
-            paths: paths.iter().map(ToString::to_string).collect(),
-            taken_over: self.taken_over_files()?,
-        })
+            entry: None,
+            message: CommitMessage { subject, ..CommitMessage::default() },
+        };
+        self.land_spec(&finished)?.map_err(by_hand)?;
+        self.bring_all(OnMissing::Wait, report)
     }
 }
 
