@@ -528,7 +528,7 @@ async function drawSpecs(main, old) {
       panel('Queue', plural(pending.length, 'spec'), waiting.length ? h('table', { class: 'queue' }, h('tbody', {}, waiting.map(line))) : empty('The queue is empty. `ralph agent` works through what you put here.')),
       panel('New spec', null, h('label', { for: 'spec-name' }, 'File in ralph/specs/'), name, h('div', { class: 'grid half' }, h('div', {}, h('label', { for: 'spec-text' }, 'What is wanted, in markdown'), text), h('div', {}, h('label', {}, 'Preview'), preview())), h('div', { class: 'buttons' }, h('button', { type: 'button', class: 'primary', onclick: add }, 'Write and queue')))),
     h('div', { class: 'stack' },
-      panel('Specs', plural(specs.specs.length, 'file'), specs.specs.length ? h('table', {}, h('tbody', {}, specs.specs.map((x) => h('tr', { key: x.name }, h('td', { class: 'grow' }, x.waits ? x.name : h('a', { href: `#spec/${encodeURIComponent(x.name)}` }, x.name)), h('td', {}, x.waits ? state('waiting', 'until the loop pauses') : x.accepted ? state('accepted') : x.current ? state(liveState('running'), 'current') : ''), h('td', {}, !x.waits && h('button', { type: 'button', onclick: () => act(`${x.name} is queued`, () => send('/api/inbox', { spec: x.name })) }, 'Queue')))))) : empty('ralph/specs/ has no markdown file yet.')),
+      panel('Specs', plural(specs.specs.length, 'file'), specs.specs.length ? h('table', {}, h('tbody', {}, specs.specs.map((x) => h('tr', { key: x.name }, h('td', { class: 'grow' }, h('a', { href: `#spec/${encodeURIComponent(x.name)}` }, x.name)), h('td', {}, x.accepted ? state('accepted') : x.current ? state(liveState('running'), 'current') : ''), h('td', {}, h('button', { type: 'button', onclick: () => act(`${x.name} is queued`, () => send('/api/inbox', { spec: x.name })) }, 'Queue')))))) : empty('ralph/specs/ has no markdown file yet.')),
       past.length > 0 && panel('History', null, h('div', { class: 'scroll' }, h('table', {}, h('tbody', {}, past.slice(0, 100).map(line))))))));
 }
 
@@ -625,7 +625,7 @@ function gantt(spans, now) {
     svg.append(sp.kind === 'attempt' ? s('a', { href: `#attempt/${sp.id}`, key: sp.id }, rect) : rect);
     if (wide > sp.label.length * 6.2 + 8 && sp.kind === 'run') svg.append(s('text', { x: a + 5, y: lane * row + 17 }, sp.label));
   }
-  return h('div', { class: 'scroll' }, svg, h('p', { class: 'legend' }, [['good', 'landed'], ['bad', 'rolled back (with a stroke)'], !crashed() && ['hot', 'running'], ['dim', 'interrupted or ended by somebody, or a wait']].filter(Boolean).map(([kind, words]) => h('span', {}, h('span', { class: kind, 'aria-hidden': 'true' }, '■'), ` ${words}`))));
+  return h('div', { class: 'scroll' }, svg, h('p', { class: 'legend' }, [['good', 'landed'], ['bad', 'did not land (with a stroke)'], !crashed() && ['hot', 'running'], ['dim', 'interrupted or ended by somebody, or a wait']].filter(Boolean).map(([kind, words]) => h('span', {}, h('span', { class: kind, 'aria-hidden': 'true' }, '■'), ` ${words}`))));
 }
 
 async function drawTimeline(main, old) {
@@ -708,7 +708,7 @@ async function drawControls(main, old) {
       panel('The loop', know.state && state(know.state.loop.status), h('p', {}, know.state ? know.state.loop.words : '', know.state && know.state.loop.stopping ? ' It ends after what runs now.' : ''), !running && h('p', { class: 'dim' }, 'No loop runs now, so there is nothing to pause or to stop. Start one in a terminal: ralph build, ralph construct or ralph agent. Notes and settings wait for it.'),
         h('div', { class: 'buttons' }, tell('pause', 'Pause'), tell('resume', 'Resume'),
           careful('stop', 'Stop', 'Stop the loop after the current attempt? Work that landed stays.'),
-          careful('kill-attempt', 'Kill attempt', 'End the current attempt now? Its work is rolled back and kept as a salvage.'))),
+          careful('kill-attempt', 'Kill attempt', 'End the current attempt now? Its work is kept aside (salvage).'))),
       panel('A note for the next prompt', null, note, h('div', { class: 'buttons' }, h('button', { type: 'button', class: 'primary', id: 'do-note', onclick: say }, 'Send note'))),
       panel('One task', null, h('p', { class: 'dim' }, 'Skip and retry are on each task’s page.'), h('a', { href: '#plan' }, 'Choose one in the plan'))),
     panel('Settings', 'ralph.toml', page.problem ? h('p', { class: 'bad' }, page.problem) : h('table', { class: 'settings' }, h('tbody', {}, page.settings.map(setting))), h('p', { class: 'dim' }, 'Comments and order in the file stay. A loop that runs takes them with its next attempt.'))));

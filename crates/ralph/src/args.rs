@@ -60,7 +60,7 @@ pub(crate) enum Command {
     Stop(OutputArgs),
     /// End the attempt that runs, now
     ///
-    /// Its work is rolled back and kept (`ralph salvage list`), and nothing is counted. The loop goes on:
+    /// Its work is kept aside (`ralph salvage list`), and nothing is counted. The loop goes on:
     /// `ralph pause` or `ralph stop` first, if it should not.
     KillAttempt(OutputArgs),
     Watch(commands::watch::WatchArgs),

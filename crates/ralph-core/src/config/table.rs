@@ -62,7 +62,7 @@ section! {
         commit: Option<CommitScope> = None;
         /// The word that commit subjects start with.
         commit_prefix: String = "ralph".to_owned();
-        /// Whether landed work is committed; otherwise it stays in the tree, uncommitted.
+        /// Whether commits arrive on your branch by themselves; otherwise they wait for `ralph land`.
         auto_commit: bool = true;
         /// When ralph's own files are committed: with each task, once at the end, or never.
         commit_ledger: CommitLedger = CommitLedger::WithTask;

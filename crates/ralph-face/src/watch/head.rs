@@ -75,7 +75,7 @@ fn doing(attempt: &AttemptNow) -> (String, String) {
     match attempt.phase {
         PhaseKind::Gates => (format!("gates decide about {task}"), whole),
         PhaseKind::Landing => (format!("the work of {task} lands"), whole),
-        PhaseKind::RollingBack => (format!("the work of {task} is rolled back"), whole),
+        PhaseKind::RollingBack => (format!("the work of {task} is kept aside"), whole),
         PhaseKind::Backend => {
             let retry = match attempt.summary.retry {
                 0 => String::new(),

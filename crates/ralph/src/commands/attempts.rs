@@ -14,7 +14,7 @@ use crate::out::{self, Render};
 ///
 /// For each: its number, the task, the backend, how it ended, how many files it changed, how many
 /// gates were green, what it cost, how long it took, and where its work is: the commit, or the ref
-/// that keeps what was rolled back.
+/// that keeps what did not land.
 ///
 /// Examples:
 ///   ralph attempts

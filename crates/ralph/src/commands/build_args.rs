@@ -13,9 +13,9 @@ use crate::commands::screen::ScreenArgs;
 
 /// Work on a plan, one task at a time, until every task is proven done
 ///
-/// Each attempt is a transaction: a backend works on one task, ralph runs the gates, and the work is
-/// committed or rolled back (and kept). Whatever you have not committed stays as it is. It can be ended at
-/// any moment; the next start goes on from there.
+/// Each attempt works on one task in a lane, a checkout that belongs to ralph. Ralph runs the gates there;
+/// work that passes is committed and arrives on your branch, other work is kept aside. Your checkout stays
+/// yours meanwhile. It can be ended at any moment; the next start goes on from there.
 ///
 /// Exit codes: 0 complete, 3 work is blocked, failed or not proven by a gate, 4 a limit was reached.
 ///

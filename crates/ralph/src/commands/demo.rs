@@ -233,18 +233,18 @@ fn meaning(fate: &Fate, wrong: Option<FailureKind>) -> Option<[&'static str; 2]>
         },
         Fate::Failed { failure, .. } => match failure.kind {
             FailureKind::Gates => [
-                "It said that it was done, and the tests say otherwise. Its work is taken out of the",
-                "files and kept aside, and the next try is told what the tests said.",
+                "It said that it was done, and the tests say otherwise. Its work does not land; it is",
+                "kept aside, and the next try is told what the tests said.",
             ],
             FailureKind::NoChange => [
                 "It said that it was done, and changed nothing.",
                 "A claim alone counts for nothing, so the task is tried again.",
             ],
             FailureKind::Backend => [
-                "It died in the middle of an edit. The half-written file is put back as it was, so",
-                "nothing broken is left for the next try, or for you.",
+                "It died in the middle of an edit. The half-written file stays in its lane and is",
+                "cleaned away there: nothing broken is left for the next try, or for you.",
             ],
-            _ => ["The files are put back as they were,", "and the task is tried again."],
+            _ => ["Nothing of it lands,", "and the task is tried again."],
         },
         Fate::Open | Fate::Interrupted | Fate::Limited => return None,
     })

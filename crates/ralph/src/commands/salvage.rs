@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, Render};
 
-/// See, bring back and give up the work of attempts that were rolled back
+/// See, bring back and give up the work of attempts that did not land
 ///
 /// Nothing that an attempt did is lost when it fails: it is kept in git, under refs/ralph/, for
 /// `retention.salvage` (30 days). A name is an attempt's id or the beginning of one, the number of an
@@ -139,7 +139,7 @@ impl Kept<'_> {
             );
         }
         if all.is_empty() {
-            return out::line("Nothing is kept: no attempt was rolled back, or it is long ago.");
+            return out::line("Nothing is kept: every attempt landed, or it is long ago.");
         }
         let titles = ["#", "task", "kept", "files", "why", "name"];
         let mut rows = vec![titles.map(str::to_owned).to_vec()];
@@ -202,7 +202,7 @@ impl Kept<'_> {
         let all = self.all()?;
         if all.is_empty() {
             return Err(CommandError::new("nothing is kept here")
-                .hint("what an attempt did is kept when it is rolled back"));
+                .hint("the work of an attempt is kept when it does not land"));
         }
         let none = || {
             CommandError::new(format!("nothing is kept under {}", out::clean(which)))

@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use ralph_core::prompt::VARIABLES;
+use ralph_testkit::project;
+
 use crate::page::{What, pages, root};
 
 #[test]
@@ -96,6 +99,37 @@ fn every_test_that_the_page_of_the_seeds_names_exists() {
         }
     }
     assert!(seen > 80, "only {seen} tests are named");
+}
+
+#[test]
+fn every_setting_that_a_page_shows_exists() {
+    let mut seen = 0;
+    for page in pages().iter().filter(|page| page.name != "docs/sim.md") {
+        for item in &page.items {
+            let What::Block(language, text) = &item.what else { continue };
+            if language != "toml" {
+                continue;
+            }
+            seen += 1;
+            let project = project!().git_init().file("ralph.toml", text);
+            let shown = project.command(["config", "show"]).run();
+            let at = format!("{}:{}", page.name, item.line);
+            assert_eq!(shown.code, 0, "{at}: {}", shown.stderr);
+        }
+    }
+    assert!(seen > 8, "only {seen} blocks of settings");
+}
+
+#[test]
+fn the_page_about_prompts_names_every_variable_and_no_other() {
+    let page = pages().into_iter().find(|page| page.name == "docs/prompts.md").unwrap();
+    let table = page.text.split("| variable | what it holds |").nth(1).unwrap();
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with("| `"));
+    let rows: Vec<(&str, &str)> = rows
+        .map(|row| row.trim_matches(['|', ' ']).split_once(" | ").unwrap())
+        .map(|(name, about)| (name.trim_matches('`'), about))
+        .collect();
+    assert_eq!(rows, VARIABLES);
 }
 
 fn read_all(dir: &Path, text: &mut String) {

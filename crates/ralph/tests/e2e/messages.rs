@@ -47,7 +47,7 @@ fn what_is_not_there_is_said_with_the_command_that_makes_it() {
         (&["build"], "there is no plan yet", "`ralph plan`"),
         (&["build", "nope.json"], "there is no plan file nope.json", "`ralph plan`"),
         (&["build", "--task", "t-none"], "has no task t-none", "`ralph task list`"),
-        (&["salvage", "diff"], "nothing is kept here", "rolled back"),
+        (&["salvage", "diff"], "nothing is kept here", "does not land"),
         (
             &["config", "set", "nonsense", "1"],
             "error: unknown key `nonsense`",

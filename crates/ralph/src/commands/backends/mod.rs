@@ -52,7 +52,7 @@ enum Action {
 /// Run one backend once in this directory, and show what it does
 ///
 /// It works as in a real run: it may change files here (unless --read-only), and what it
-/// prints is kept in build/ralph-logs/. Nothing is committed, checked or rolled back.
+/// prints is kept in build/ralph-logs/. Nothing is committed or checked.
 /// Exit codes: 0 it finished, 3 it did not, 1 it was not started.
 ///
 /// Examples:

@@ -32,7 +32,7 @@ const FILES: &[(&str, &str, &str)] = &[
     ("`.ralph/context/`", "no", "the last prompts, and other versions of files that were put back"),
     ("`build/ralph-logs/`", "no", "one log for each run of an agent, with its prompt"),
     ("`.git/ralph/`", "no", "the journal from which a killed run goes on; locks"),
-    ("`refs/ralph/…`", "no", "work that was rolled back, until `retention.salvage` is over"),
+    ("`refs/ralph/…`", "no", "work that did not land, until `retention.salvage` is over"),
 ];
 
 const FORMATS: &str = "
