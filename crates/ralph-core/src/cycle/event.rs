@@ -413,7 +413,7 @@ fn review_of(end: &BackendEnd, history: &History) -> Option<ReviewRequest> {
         Claim::NeedsHuman { reason } => Some(reason),
         _ => end.review.as_ref(),
     };
-    let view = history.attempts.iter().rev().find(|view| view.started.attempt == end.attempt);
+    let view = history.attempt(&end.attempt);
     reason.map(|reason| ReviewRequest {
         task: view.map(|view| view.started.task.clone()).unwrap_or_default(),
         attempt: Some(end.attempt.clone()),
@@ -422,7 +422,7 @@ fn review_of(end: &BackendEnd, history: &History) -> Option<ReviewRequest> {
 }
 
 fn attempt_end<'a>(history: &'a History, attempt: &str) -> Option<AttemptEnd<'a>> {
-    let view = history.attempts.iter().rev().find(|v| v.started.attempt == attempt)?;
+    let view = history.attempt(attempt)?;
     if view.fate == Fate::Open {
         return None;
     }

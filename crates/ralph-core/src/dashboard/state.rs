@@ -403,7 +403,7 @@ fn doing(facts: &Facts<'_>) -> String {
 
 fn attempt_now(facts: &Facts<'_>, open: &OpenAttempt) -> Option<AttemptNow> {
     let history = facts.sources.history;
-    let view = history.attempts.iter().rev().find(|v| v.started.attempt == open.started.attempt)?;
+    let view = history.attempt(&open.started.attempt)?;
     let task = facts.sources.plan.tasks.iter().find(|t| t.id.as_str() == open.started.task);
     Some(AttemptNow {
         summary: view.summary(facts.sources.running),

@@ -2,15 +2,17 @@
 
 use std::path::PathBuf;
 
+use ralph_core::cycle::Started;
 use ralph_core::plan::Id;
 
-use super::attempt::Begun;
 use super::control::Ear;
 use super::error::DriveError;
 use super::session::Session;
+use super::signals::Signals;
 use crate::mailbox::{
     MAILBOX_VARIABLE, MailboxAnswer, MailboxDirectory, MailboxRequest, MailboxSocket,
 };
+use crate::proc::Cancel;
 
 /// Requests that are answered at once; more wait for the next look.
 const MOST_ANSWERS: usize = 16;
@@ -51,63 +53,85 @@ pub trait BackendCommands {
     fn answer(&mut self, caller: &MailboxCaller, request: MailboxRequest) -> MailboxAnswer;
 }
 
-/// The mailbox of the run, and of the caller that may speak now.
+/// Where backends of the run may ask, and who answers.
 pub(super) struct BackendMailbox {
-    /// Goes before the directory that it is in.
-    open: Option<(MailboxSocket, MailboxCaller)>,
     commands: Box<dyn BackendCommands>,
     directory: MailboxDirectory,
 }
 
 impl BackendMailbox {
     pub(super) fn new(directory: MailboxDirectory, commands: Box<dyn BackendCommands>) -> Self {
-        Self { directory, commands, open: None }
+        Self { directory, commands }
+    }
+}
+
+/// The processes of an attempt or a consultation, as the loop deals with them.
+#[derive(Default)]
+pub(super) struct Running {
+    /// The id of the attempt or the consultation.
+    pub(super) id: String,
+    /// The task that is worked on; empty in a consultation.
+    pub(super) task: String,
+    /// Ends them.
+    pub(super) leash: Cancel,
+    mailbox: Option<(MailboxSocket, MailboxCaller)>,
+}
+
+impl Running {
+    /// Those of an attempt.
+    pub(super) fn new(signals: &Signals, started: &Started) -> Self {
+        let (id, task) = (started.attempt.clone(), started.task.clone());
+        Self { id, task, leash: signals.cancel().inner(), mailbox: None }
     }
 
-    /// The variable that tells a caller where the mailbox is.
-    pub(super) fn variable(&self) -> (String, String) {
-        let path = self.open.as_ref().map(|(socket, _)| socket.path().display().to_string());
+    /// Those of a consultation.
+    pub(super) fn of_consultation(signals: &Signals, id: String) -> Self {
+        Self { id, leash: signals.cancel().inner(), ..Self::default() }
+    }
+
+    /// The variable that tells them where the mailbox is.
+    pub(super) fn mailbox_variable(&self) -> (String, String) {
+        let path = self.mailbox.as_ref().map(|(socket, _)| socket.path().display().to_string());
         (MAILBOX_VARIABLE.to_owned(), path.unwrap_or_default())
     }
 
-    /// Nobody may speak any more.
-    pub(super) fn close(&mut self) {
-        self.open = None;
+    /// They may not ask any more.
+    pub(super) fn close_mailbox(&mut self) {
+        self.mailbox = None;
     }
 }
 
 impl Session<'_> {
-    /// The backend of an attempt may speak.
-    pub(super) fn open_mailbox(&mut self, begun: &Begun) -> Result<(), DriveError> {
-        let (id, iteration) = (begun.started.attempt.clone(), begun.started.iteration);
-        self.open_mailbox_for(id, CallerRole::Attempt { iteration, task: begun.task.id.clone() })
-    }
-
-    /// The agents of a consultation may ask.
-    pub(super) fn open_mailbox_for(
+    /// Let processes that are about to run ask.
+    pub(super) fn open_mailbox(
         &mut self,
-        id: String,
+        running: &mut Running,
         role: CallerRole,
     ) -> Result<(), DriveError> {
-        let mailbox = &mut self.backend_mailbox;
-        mailbox.close();
-        let socket = MailboxSocket::open(&mailbox.directory, &id)?;
+        running.close_mailbox();
+        let id = running.id.clone();
+        let socket = MailboxSocket::open(&self.backend_mailbox.directory, &id)?;
         let (plan, lane) = (self.plan.shown.clone(), self.work.lane.root());
-        mailbox.open = Some((socket, MailboxCaller { id, role, plan, lane }));
+        running.mailbox = Some((socket, MailboxCaller { id, role, plan, lane }));
         Ok(())
+    }
+
+    /// The processes of the last attempt, for gates that run after it.
+    pub(super) fn after_last_attempt(&self) -> Running {
+        let last = self.history.attempts.last().map(|view| view.started.clone());
+        Running::new(&self.signals, &last.unwrap_or_default())
     }
 }
 
 impl Ear<'_> {
     /// Answer what callers asked since the last look.
     pub(super) fn answer_callers(&mut self) -> Result<(), DriveError> {
-        let BackendMailbox { commands, open, .. } = &mut *self.backend_mailbox;
-        let Some((socket, caller)) = open else { return Ok(()) };
+        let Some((socket, caller)) = &self.running.mailbox else { return Ok(()) };
         for _ in 0..MOST_ANSWERS {
             let Some(pending) = socket.next() else { break };
             // What the plan says is on the disk before anybody builds on it.
-            self.plan.wait(std::mem::take(self.plan_syncing))?;
-            let answer = commands.answer(caller, pending.request.clone());
+            self.plan.wait()?;
+            let answer = self.backend_mailbox.commands.answer(caller, pending.request.clone());
             pending.answer(answer);
         }
         Ok(())

@@ -9,7 +9,7 @@ use ralph_core::cycle::{
 };
 use ralph_core::plan::{MAX_AMENDMENTS, Task};
 
-use super::attempt::Begun;
+use super::attempt::AttemptRun;
 use super::error::DriveError;
 use super::home_guard::undo_in_home;
 use super::listener::Listener;
@@ -26,28 +26,22 @@ use crate::store::{Durability, Journal, RunLock, Store, put_view};
 impl Session<'_> {
     /// After the backend: the plan as ralph left it, with what others may change kept. `text` is the
     /// plan as it was when the backend began. What came through ralph's own commands stays.
-    pub(super) fn guard_plan(&mut self, text: &str, iteration: u32) -> Result<(), DriveError> {
+    pub(super) fn guard_plan(&mut self, text: &str, by: &Editor) -> Result<(), DriveError> {
         if self.plan.is_still(text)? {
             return Ok(());
         }
-        let attempt = self.history.open.as_ref().map(|open| open.started.attempt.clone());
-        let by = Editor { id: attempt.unwrap_or_default(), iteration, most: MAX_AMENDMENTS };
-        match settle(&self.project, &self.plan, text, &by)? {
-            None => Ok(()),
-            Some(message) => {
-                self.record(Record::LedgerRestored(Remark::new(message)), Durability::Eventual)
-            }
-        }
+        let undone = settle(&self.project, &self.plan, text, by)?;
+        undone.map_or(Ok(()), |message| self.ledger_restored(&message))
     }
 
     /// What the backend says by the tick that it put into a progress file. The tick itself is undone:
     /// the gates decide.
-    pub(super) fn ticked(&self, begun: &Begun) -> Result<Claim, DriveError> {
+    pub(super) fn ticked(&self, run: &AttemptRun) -> Result<Claim, DriveError> {
         let bytes = read_from_lane(&self.work_root(), &self.plan.shown).unwrap_or_default();
         let bytes = bytes.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let name = self.plan.path.to_string_lossy();
-        Ok(if is_ticked(&name, &text, &begun.task) { Claim::DONE } else { Claim::None })
+        Ok(if is_ticked(&name, &text, &run.task) { Claim::DONE } else { Claim::None })
     }
 
     /// Take the mark of a running task away.
@@ -114,11 +108,16 @@ pub(super) struct Editor {
 }
 
 impl Editor {
+    /// The backend of an attempt.
+    pub(super) fn of(started: &Started) -> Self {
+        let Started { attempt, iteration, .. } = started;
+        Self { id: attempt.clone(), iteration: *iteration, most: MAX_AMENDMENTS }
+    }
+
     /// The agent that was at work when ralph was killed. One that is only asked for advice adds nothing.
     fn interrupted(history: &History) -> Option<Self> {
         if let Some(open) = history.open.as_ref().filter(|open| open.phase == Phase::Running) {
-            let Started { attempt, iteration, .. } = open.started.clone();
-            return Some(Self { id: attempt, iteration, most: MAX_AMENDMENTS });
+            return Some(Self::of(&open.started));
         }
         let asked = history.consulting.as_ref()?;
         Some(Self { id: asked.id.clone(), iteration: asked.iteration, most: 0 })

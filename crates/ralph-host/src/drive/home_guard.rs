@@ -107,11 +107,6 @@ pub(super) fn undo_in_home(
 }
 
 impl Session<'_> {
-    /// Edits of home's ledger files that a backend which is about to run has not made.
-    pub(super) fn older_home_edits(&self) -> Result<Vec<HomeFile>, DriveError> {
-        Ok(self.work.ledger.edited_in_home()?)
-    }
-
     /// Undo what a backend that has ended wrote into home's ledger files, and tell it.
     pub(super) fn guard_home(&mut self, older: &[HomeFile], by: &Editor) -> Result<(), DriveError> {
         let (project, repo, plan) = (&self.project, &self.repo, &self.plan);

@@ -10,7 +10,7 @@
 //!
 //! Nothing here touches home, unless home is the lane: commits arrive there, see [`super::arrival`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ use super::run_lane::tip_ref;
 use super::session::Session;
 use super::specs::scope_of_keeper;
 use crate::git::{GitError, Oid, Repo, RepoPath, Salvage, spec_ref};
-use crate::lanes::{Furnished, LaneError};
+use crate::lanes::{Furnished, GitSettings, LaneError};
 use crate::proc::EnvChange;
 use crate::run_ledger;
 use crate::store::{Durability, put_view};
@@ -42,6 +42,14 @@ const FREE: [&str; 2] = [".ralph/context", ".ralph/logs/validation"];
 
 /// The queue of specs, which is the person's.
 const INBOX: &str = "ralph/inbox.jsonl";
+
+/// What an agent finds in its lane beside the files of the project.
+pub(super) struct FoundInLane {
+    /// Files of the ledger and sources.
+    files: BTreeMap<String, Option<Vec<u8>>>,
+    /// Files that can run or redirect git.
+    git_settings: GitSettings,
+}
 
 /// Work that was taken out of a lane.
 pub(super) enum CollectedWork {
@@ -142,17 +150,15 @@ impl<'a> Session<'a> {
     }
 
     /// A backend is about to run: the ledger, the sources and a repository of its own are in the lane.
-    pub(super) fn let_in(&mut self) -> Result<(), DriveError> {
-        self.write_sources()?;
+    pub(super) fn let_in(&mut self) -> Result<FoundInLane, DriveError> {
+        let files = self.write_sources()?;
         self.write_private_repository()?;
-        self.work.git_settings = self.work.lane.git_settings();
-        Ok(())
+        Ok(FoundInLane { files, git_settings: self.work.lane.git_settings() })
     }
 
     /// Stop when somebody changed what can run or redirect git in home. In a lane nobody can.
-    pub(super) fn check_git_settings(&self) -> Result<(), DriveError> {
-        let work = &self.work;
-        let changed = work.lane.git_settings().changed_since(&work.git_settings);
+    pub(super) fn check_git_settings(&self, found: &FoundInLane) -> Result<(), DriveError> {
+        let changed = self.work.lane.git_settings().changed_since(&found.git_settings);
         let Some(first) = changed.first() else { return Ok(()) };
         let names: Vec<String> = changed.iter().map(|path| path.display().to_string()).collect();
         Err(DriveError::Ask {
@@ -212,8 +218,8 @@ impl<'a> Session<'a> {
     }
 
     /// The ledger, and what people wrote for ralph, at the same paths in the lane.
-    fn write_sources(&mut self) -> Result<(), DriveError> {
-        let work = &mut self.work;
+    fn write_sources(&self) -> Result<BTreeMap<String, Option<Vec<u8>>>, DriveError> {
+        let work = &self.work;
         let mut files = Vec::new();
         let root = work.lane.root();
         for folder in NAMED.iter().filter(|_| !work.lane.is_home()) {
@@ -228,32 +234,28 @@ impl<'a> Session<'a> {
         let guarded = files.into_iter().filter(|file| !free(file)).chain([INBOX.to_owned()]);
         let guarded = guarded.chain(run_ledger::ledger_files(&work.ledger.open_run().plan));
         let guarded = guarded.chain([run_ledger::INBOX.to_owned()]);
-        work.given = guarded
-            .map(|file| {
-                let bytes = crate::store::read(&root.join(&file)).ok().flatten();
-                (file, bytes)
-            })
-            .collect();
-        Ok(())
+        let read = |file: &String| crate::store::read(&root.join(file)).ok().flatten();
+        Ok(guarded.map(|file| (file.clone(), read(&file))).collect())
     }
 
     /// What an agent wrote into the ledger or the sources in its lane is left out, and told.
     pub(super) fn tell_left_out(
         &mut self,
+        given: &FoundInLane,
         may_write: &[&str],
         who: &str,
     ) -> Result<(), DriveError> {
         let (work, root) = (&self.work, self.work_root());
         let mut names: Vec<String> = Vec::new();
-        for (file, given) in &work.given {
+        for (file, was) in &given.files {
             let path = root.join(file);
             let found = crate::store::read(&path).unwrap_or_default();
-            if may_write.contains(&file.as_str()) || found == *given {
+            if may_write.contains(&file.as_str()) || found == *was {
                 continue;
             }
             names.push(file.clone());
             // In a lane the next use writes it anew; home's has to be as it was.
-            if let Some(bytes) = given.as_ref().filter(|_| work.lane.is_home()) {
+            if let Some(bytes) = was.as_ref().filter(|_| work.lane.is_home()) {
                 put_view(&path, bytes)?;
             }
         }
@@ -261,7 +263,7 @@ impl<'a> Session<'a> {
         for folder in SOURCES {
             files_below(&root, folder, &mut sources);
         }
-        names.extend(sources.into_iter().filter(|file| !work.given.contains_key(file)));
+        names.extend(sources.into_iter().filter(|file| !given.files.contains_key(file)));
         if names.is_empty() {
             return Ok(());
         }
