@@ -293,7 +293,7 @@ mod tests {
             "summary": "did it", "freeform": "x".repeat(60), "request_research": null,
             "request_human_review": null, "confidence_level": "high", "no_change_needed": null,
         });
-        loosen(&mut answer, &schema);
+        loosen(&mut answer, schema);
         let handoff: crate::handoff::Handoff = serde_json::from_value(answer).unwrap();
         let task = handoff.plan_amendments[0].task.as_ref().and_then(|task| task.as_object());
         assert_eq!(task.map(|task| &task["name"]), Some(&json!("more")));
