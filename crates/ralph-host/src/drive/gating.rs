@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::control::Doing;
-use ralph_core::cycle::{Candidate, End, GateEnd, GateStart, On, Record, Started};
+use ralph_core::cycle::{
+    Candidate, End, Failure, FailureKind, GateEnd, GateStart, On, Record, Started,
+};
 use ralph_core::doctor;
 use ralph_core::gate::judges::{FileChange, JudgeChange, JudgeNames, judge_changes};
 use ralph_core::gate::{self, Baselines, Gate, GateRunResult, GateVerdict};
@@ -26,6 +28,8 @@ const DIRECTORY: &str = ".ralph/logs/validation";
 pub(super) enum Gating {
     /// All of them ran.
     Judged(Box<GateFindings>),
+    /// None can run on this work.
+    Failed(Failure),
     /// One cannot be run at all, and the run ends.
     Unusable(End),
     /// Somebody wants an end first.
@@ -47,7 +51,9 @@ impl Session<'_> {
         begun: &Begun,
         candidate: &Candidate,
     ) -> Result<Gating, DriveError> {
-        self.ready_for_gates(candidate)?;
+        if let Err(failed) = self.ready_for_gates()? {
+            return Ok(Gating::Failed(Failure::new(FailureKind::Gates, failed.to_string())));
+        }
         let logs = self.gate_logs(begun, On::Result);
         let (gates, root) = (self.gates.clone(), self.work_root());
         let Some(runs) = self.run_all(&gates, &logs, On::Result, &root)? else {
@@ -103,7 +109,7 @@ impl Session<'_> {
         let candidate = self.work_tree().set_candidate_aside(&begun.base)?;
         crash::point();
         self.work_tree().check_out_tree(begun.base.commit.as_str())?;
-        self.write_private_repository()?;
+        self.ready_for_gates()??;
         crash::point();
         let logs = self.gate_logs(begun, On::Base);
         let root = self.work_root();
@@ -114,6 +120,8 @@ impl Session<'_> {
         crash::point();
         self.work_tree().forget_candidate(&begun.base)?;
         let Some(ran) = ran? else { return Ok(false) };
+        // Hooks run next, on the candidate.
+        self.ready_for_gates()??;
         ran.iter().for_each(|run| self.baselines.record(run));
         Ok(true)
     }
