@@ -8,7 +8,7 @@ use ralph_core::cycle::{ArrivalLine, ArrivalTarget};
 use super::error::DriveError;
 use super::run_target::RunTarget;
 use crate::git::{GitError, Oid, Repo};
-use crate::lanes::{GitSettings, Lane, LaneError, LanePool};
+use crate::lanes::{GitSettings, Lane, LaneError, LanePool, cache_folder, remove_orphaned_lanes};
 use crate::project::Project;
 use crate::run_ledger::{self, LedgerStart, OpenRun, RunLedger, RunWorkspace};
 use crate::store::Holder;
@@ -146,14 +146,19 @@ impl<'a> RunLane<'a> {
     }
 }
 
-/// Take a lane, or home as the lane.
+/// Take a lane, or home as the lane. Lanes of repositories that are gone go.
 pub(super) fn take_lane<'a>(
     home: &Repo<'a>,
     config: &Config,
     holder: &Holder,
 ) -> Result<Lane<'a>, LaneError> {
     match config.workspace {
-        Workspace::Lane => LanePool::open(home, &config.lane)?.take(holder),
+        Workspace::Lane => {
+            if let Ok(cache) = cache_folder() {
+                remove_orphaned_lanes(&cache);
+            }
+            LanePool::open(home, &config.lane)?.take(holder)
+        }
         Workspace::Checkout => LanePool::take_home(home, &config.lane, holder),
     }
 }
