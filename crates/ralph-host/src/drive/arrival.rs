@@ -24,7 +24,7 @@ use crate::git::{
     LedgerMerge, Oid, ReplayGates, Repo,
 };
 use crate::lanes::LaneError;
-use crate::run_ledger::{self, LedgerClose, RunLedger};
+use crate::run_ledger::{self, RunLedger};
 use crate::store::Durability;
 
 /// Logs of the gates that look at replayed commits.
@@ -373,10 +373,11 @@ impl<'a> Session<'a> {
         for file in kept {
             self.warn(&format!("{file} was changed in home meanwhile, and stays as it is there"));
         }
-        match ledger.close(self.plan.store())? {
-            LedgerClose::Closed => Ok(self.repo.delete_ref(&tip)?),
-            LedgerClose::Changed(..) => Ok(()),
-        }
+        // Before the ledger that names it, so that no crash leaves it behind.
+        self.repo.delete_ref(&tip)?;
+        crash::point();
+        ledger.close(self.plan.store())?;
+        Ok(())
     }
 }
 
