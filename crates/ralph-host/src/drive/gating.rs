@@ -8,7 +8,7 @@ use ralph_core::cycle::{
 };
 use ralph_core::doctor;
 use ralph_core::gate::judges::{FileChange, JudgeChange, JudgeNames, judge_changes};
-use ralph_core::gate::{self, Baselines, Gate, GateRunResult, GateVerdict};
+use ralph_core::gate::{self, Baselines, Ending, Gate, GateRunResult, GateVerdict};
 
 use super::attempt::Begun;
 use super::control::ear;
@@ -23,6 +23,9 @@ use crate::store::Durability;
 
 /// Where the outputs and verdicts of gates are kept.
 const DIRECTORY: &str = ".ralph/logs/validation";
+
+/// How often its timeout a gate may take in a lane where it has built nothing yet.
+const COLD: u32 = 3;
 
 /// How the gates of an attempt ended.
 pub(super) enum Gating {
@@ -164,8 +167,12 @@ impl Session<'_> {
             grace: Bounds::default().grace,
             cancel: leash.clone(),
         };
+        let known_warm = self.work.lane.warm_gates();
+        let mut warm = known_warm.clone();
         let mut runs = Vec::new();
         for gate in gates {
+            let patient = Gate { timeout: gate.timeout * COLD, ..gate.clone() };
+            let gate = if warm.contains(&gate.name) { gate } else { &patient };
             let start = GateStart { attempt: attempt.clone(), gate: gate.name.clone(), on };
             // Whoever looks sees it at once; nothing depends on it, so nothing waits for the disk.
             ear.record(Record::GateStarted(start.clone()), Durability::Eventual)?;
@@ -189,12 +196,18 @@ impl Session<'_> {
             }
             match ran {
                 Ok(mut run) => {
+                    if run.check.ending != Ending::TimedOut {
+                        warm.insert(gate.name.clone());
+                    }
                     run.check.log = run.check.log.map(|log| below(&root, &log));
                     runs.push(run);
                 }
                 Err(GateError::Cancelled) => return Ok(None),
                 Err(GateError::Proc { source, .. }) => return Err(source.into()),
             }
+        }
+        if warm != known_warm {
+            self.work.lane.note_warm_gates(&warm)?;
         }
         Ok(Some(runs))
     }
