@@ -238,6 +238,7 @@ impl<'a> Session<'a> {
             return Ok(Some(Vec::new()));
         }
         self.work.lane.put_on(commit)?;
+        self.announce_setup()?;
         self.work.lane.furnish(self.project.root(), &|job| job)?;
         self.let_in()?;
         let (logs, root) = (self.project.root().join(LOGS), self.work_root());
