@@ -262,6 +262,7 @@ impl History {
             | Record::SpecLanded(_)
             | Record::SpecFailed(_)
             | Record::AgentStep(_)
+            | Record::LaneSetup(_)
             | Record::PromptTruncated(_)
             | Record::ContextNoted(_)
             | Record::PassEnded(_)

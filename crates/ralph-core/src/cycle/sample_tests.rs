@@ -469,6 +469,7 @@ fn of_agents() -> Vec<Record> {
         }),
         Record::PassFailed(PassFailure { pass: "review".into(), why: "took too long".into() }),
         Record::AgentStep(Remark::new("s.md is next")),
+        Record::LaneSetup(Remark::new("npm ci")),
         Record::Amended(PlanAmended {
             attempt: "a".into(),
             iteration: 1,

@@ -147,6 +147,7 @@ impl Session<'_> {
                         run.gates = Some(findings);
                         continue;
                     }
+                    Gating::Failed(failure) => failure,
                     Gating::Unusable(end) => {
                         let failure = Failure::new(FailureKind::Interrupted, end.reason());
                         self.roll_back(run, failure)?;

@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ralph_core::config::CommitScope;
-use ralph_core::cycle::{AttemptBase, Candidate, Record, TipStart};
+use ralph_core::cycle::{AttemptBase, Candidate, Record, Remark, TipStart};
 use ralph_core::plan::{Id, Task};
 use ralph_core::words::count;
 
@@ -142,11 +142,22 @@ impl<'a> Session<'a> {
         let commit = self.start_commit(keeper)?;
         self.take_over_edits()?;
         self.work.lane.put_on(&commit)?;
+        self.announce_setup()?;
         let furnished = self.work.lane.furnish(self.project.root(), &|job| job)?;
         for remark in furnish_remarks(&furnished) {
             self.warn(&remark);
         }
         Ok(AttemptBase { keeper: keeper.to_owned(), attempt: id.to_owned(), commit })
+    }
+
+    /// Say that setup runs next, which may take minutes.
+    pub(super) fn announce_setup(&mut self) -> Result<(), DriveError> {
+        match self.work.lane.due_setup() {
+            Some(command) => {
+                self.record(Record::LaneSetup(Remark::new(command)), Durability::Eventual)
+            }
+            None => Ok(()),
+        }
     }
 
     /// A backend is about to run: the ledger, the sources and a repository of its own are in the lane.
@@ -170,14 +181,16 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Gates are about to run on a candidate.
-    pub(super) fn ready_for_gates(&mut self, candidate: &Candidate) -> Result<(), DriveError> {
-        let due = &self.config.lane.setup_when;
-        let touched = |path: &RepoPath| due.iter().any(|name| path.to_string().ends_with(name));
-        if candidate.paths.iter().any(|changed| touched(&changed.path)) {
-            self.work.lane.furnish(self.project.root(), &|job| job)?;
-        }
-        self.write_private_repository()
+    /// Gates are about to run on what the lane has now, which may need another setup than the tree before.
+    /// The inner error says why setup failed.
+    pub(super) fn ready_for_gates(&mut self) -> Result<Result<(), LaneError>, DriveError> {
+        self.announce_setup()?;
+        match self.work.lane.set_up(&|job| job) {
+            Err(failed @ LaneError::Setup { .. }) => return Ok(Err(failed)),
+            other => other?,
+        };
+        self.write_private_repository()?;
+        Ok(Ok(()))
     }
 
     /// The keeper of what is worked on now, without a task.
