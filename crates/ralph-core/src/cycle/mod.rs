@@ -15,6 +15,8 @@
 mod arrival;
 mod arrival_line;
 mod arrival_record;
+#[cfg(test)]
+mod arrival_sample_tests;
 mod arrival_wait;
 mod attempts;
 mod breaker;
@@ -79,6 +81,5 @@ pub use staged::{
 };
 pub use state::{StateFile, state_of};
 pub use take_over::{
-    HomeEdit, StatusCorrection, TakenOver, contradicted_statuses, correct_statuses, merged_ledger,
-    take_over_plan, take_over_text, with_new_tasks,
+    HomeEdit, TakenOver, merged_ledger, take_over_plan, take_over_text, with_new_tasks,
 };

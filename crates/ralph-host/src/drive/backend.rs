@@ -6,7 +6,7 @@ use ralph_core::backend::{Outcome, Session as Talk, cost, system_in_prompt};
 use ralph_core::claim::{self, Claim, Reply, Said};
 use ralph_core::config::StageName;
 use ralph_core::control::Doing;
-use ralph_core::cycle::{BackendEnd, Candidate, Record, Remark};
+use ralph_core::cycle::{BackendEnd, Candidate, Record, Remark, is_ticked};
 use ralph_core::handoff;
 use ralph_core::limits::{Decision, Monitor};
 use ralph_core::plan::{Plan, Task};
@@ -24,6 +24,7 @@ use crate::backends::{Call, Heard, OnCompact, RunReport};
 use crate::crash;
 use crate::proc::Bounds;
 use crate::redaction::{hide_in, put_log, redactor};
+use crate::run_ledger::read_from_lane;
 use crate::session::{SessionReport, Work, run_session};
 use crate::store::Durability;
 
@@ -50,7 +51,8 @@ impl Session<'_> {
         let mut monitor = Monitor::knowing(limits, self.windows.clone()).priced(prices.clone());
         let found = self.let_agent_in()?;
         let (iteration, task) = (run.started.iteration, run.task.id.clone());
-        self.open_mailbox(&mut run.running, CallerRole::Attempt { iteration, task })?;
+        let (role, root) = (CallerRole::Attempt { iteration, task }, self.work_root());
+        self.backend_mailbox.open(&mut run.running, role, &self.plan.shown, root)?;
         let asked = self.ask(run, backend, (&question, Talk::New), &mut monitor)?;
         let (mut report, mut spent) = (asked.last, asked.spent);
         report.find_reset(&self.clock);
@@ -180,6 +182,16 @@ impl Session<'_> {
         };
         let said = command.or_more_careful(self.ticked(run)?);
         Ok(Reply { claim: reply.claim.or_more_careful(said), ..reply })
+    }
+
+    /// What the backend says by the tick that it put into a progress file. The tick itself is undone:
+    /// the gates decide.
+    fn ticked(&self, run: &AttemptRun) -> Result<Claim, DriveError> {
+        let bytes = read_from_lane(&self.work_root(), &self.plan.shown).unwrap_or_default();
+        let bytes = bytes.unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let name = self.plan.path.to_string_lossy();
+        Ok(if is_ticked(&name, &text, &run.task) { Claim::DONE } else { Claim::None })
     }
 
     /// The one question that is asked when an answer cannot be read.

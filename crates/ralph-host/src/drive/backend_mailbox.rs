@@ -7,8 +7,8 @@ use ralph_core::plan::Id;
 
 use super::control::Ear;
 use super::error::DriveError;
-use super::session::Session;
 use super::signals::Signals;
+use crate::FileError;
 use crate::mailbox::{
     MAILBOX_VARIABLE, MailboxAnswer, MailboxDirectory, MailboxRequest, MailboxSocket,
 };
@@ -63,6 +63,20 @@ impl BackendMailbox {
     pub(super) fn new(directory: MailboxDirectory, commands: Box<dyn BackendCommands>) -> Self {
         Self { directory, commands }
     }
+
+    /// Let processes that are about to run ask.
+    pub(super) fn open(
+        &self,
+        running: &mut Running,
+        role: CallerRole,
+        plan: &str,
+        lane: PathBuf,
+    ) -> Result<(), FileError> {
+        let (id, plan) = (running.id.clone(), plan.to_owned());
+        let socket = MailboxSocket::open(&self.directory, &id)?;
+        running.mailbox = Some((socket, MailboxCaller { id, role, plan, lane }));
+        Ok(())
+    }
 }
 
 /// The processes of an attempt or a consultation, as the loop deals with them.
@@ -98,28 +112,6 @@ impl Running {
     /// They may not ask any more.
     pub(super) fn close_mailbox(&mut self) {
         self.mailbox = None;
-    }
-}
-
-impl Session<'_> {
-    /// Let processes that are about to run ask.
-    pub(super) fn open_mailbox(
-        &mut self,
-        running: &mut Running,
-        role: CallerRole,
-    ) -> Result<(), DriveError> {
-        running.close_mailbox();
-        let id = running.id.clone();
-        let socket = MailboxSocket::open(&self.backend_mailbox.directory, &id)?;
-        let (plan, lane) = (self.plan.shown.clone(), self.work.lane.root());
-        running.mailbox = Some((socket, MailboxCaller { id, role, plan, lane }));
-        Ok(())
-    }
-
-    /// The processes of the last attempt, for gates that run after it.
-    pub(super) fn after_last_attempt(&self) -> Running {
-        let last = self.history.attempts.last().map(|view| view.started.clone());
-        Running::new(&self.signals, &last.unwrap_or_default())
     }
 }
 

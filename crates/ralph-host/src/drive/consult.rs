@@ -71,6 +71,14 @@ pub(super) struct Consultation<'q> {
     pub(super) may_write: &'static [&'static str],
 }
 
+impl<'q> Consultation<'q> {
+    /// One question, for which nobody is asked again in a new session.
+    pub(super) fn one(role: &'static str, terms: RoleTerms, question: Question<'q>) -> Self {
+        let questions = vec![question];
+        Self { role, terms, questions, jobs: 1, ask_again: |_| false, may_write: &[] }
+    }
+}
+
 /// What came of a consultation.
 #[derive(Debug, Default)]
 pub(super) struct Consulted {
@@ -93,11 +101,6 @@ impl Answer {
     pub(super) fn finished(&self) -> bool {
         self.outcome == Outcome::Success
     }
-}
-
-/// Nobody is asked again in a new session.
-pub(super) fn never(_: &Outcome) -> bool {
-    false
 }
 
 /// An agent may do better the next time; one that nobody lets work will not.
@@ -137,7 +140,7 @@ impl Session<'_> {
         let found = self.let_agent_in()?;
         let mut running = Running::of_consultation(&self.signals, id.clone());
         let role = CallerRole::Consultation { role: consultation.role.to_owned() };
-        self.open_mailbox(&mut running, role)?;
+        self.backend_mailbox.open(&mut running, role, &self.plan.shown, self.work_root())?;
         crash::point();
         let answers = self.ask_until_answered(consultation, &running);
         running.close_mailbox();

@@ -13,7 +13,7 @@ use ralph_core::memory::roles::{
 use ralph_core::plan::{Task, verbs};
 
 use super::attempt::AttemptRun;
-use super::consult::{Consultation, Question, never};
+use super::consult::{Consultation, Question};
 use super::error::{DriveError, Halt};
 use super::memory::FAILURE_CONTEXT;
 use super::session::Session;
@@ -75,13 +75,11 @@ impl Session<'_> {
         let required = required_sections(&input);
         let fits = |said: &BackendAnswer| said.check::<PrepDirective>().map(|()| "");
         let question = Question { item: task.id.to_string(), prompt, check: &fits };
+        let role = Role::ContextPrep;
+        let terms = self.role_terms(role, schema_of::<PrepDirective>(), Access::Writes);
         let consultation = Consultation {
-            role: "prepare",
-            terms: self.role_terms(Role::ContextPrep, schema_of::<PrepDirective>(), Access::Writes),
-            questions: vec![question],
-            jobs: 1,
-            ask_again: never,
-            may_write: Role::ContextPrep.may_write(),
+            may_write: role.may_write(),
+            ..Consultation::one("prepare", terms, question)
         };
         let consulted = self.consult_softly(&consultation)?;
         let answer = consulted.answers.first();

@@ -211,6 +211,12 @@ impl Session<'_> {
         Ok(Some(runs))
     }
 
+    /// The processes of the last attempt, for gates that run after it.
+    pub(super) fn after_last_attempt(&self) -> Running {
+        let last = self.history.attempts.last().map(|view| view.started.clone());
+        Running::new(&self.signals, &last.unwrap_or_default())
+    }
+
     /// Tests, manifests and the like that the attempt changed.
     fn changed_judges(&mut self, base: &AttemptBase, candidate: &Candidate) -> Vec<JudgeChange> {
         let names = JudgeNames::of_gates(&self.gates);

@@ -3,53 +3,19 @@
 //! That happens when the backend has ended, and after a crash in the middle of it at the next start,
 //! before anybody reads the plan: it may be damaged.
 
-use ralph_core::claim::Claim;
-use ralph_core::cycle::{
-    History, Kept, Phase, Record, Remark, Started, is_ticked, ledger, reconcile,
-};
-use ralph_core::plan::{MAX_AMENDMENTS, Task};
+use ralph_core::cycle::{History, Kept, Phase, Record, Remark, Started, reconcile};
+use ralph_core::plan::MAX_AMENDMENTS;
 
-use super::attempt::AttemptRun;
 use super::error::DriveError;
 use super::home_guard::undo_in_home;
 use super::listener::Listener;
 use super::plan_file::{Missing, Origin, PlanFile};
-use super::session::Session;
 use super::survivors::end_survivors;
 use super::views::Views;
 use crate::clock::Clock;
 use crate::proc::Runner;
 use crate::project::Project;
-use crate::run_ledger::read_from_lane;
 use crate::store::{Durability, Journal, RunLock, Store, put_view};
-
-impl Session<'_> {
-    /// After the backend: the plan as ralph left it, with what others may change kept. `text` is the
-    /// plan as it was when the backend began. What came through ralph's own commands stays.
-    pub(super) fn guard_plan(&mut self, text: &str, by: &Editor) -> Result<(), DriveError> {
-        if self.plan.is_still(text)? {
-            return Ok(());
-        }
-        let undone = settle(&self.project, &self.plan, text, by)?;
-        undone.map_or(Ok(()), |message| self.ledger_restored(&message))
-    }
-
-    /// What the backend says by the tick that it put into a progress file. The tick itself is undone:
-    /// the gates decide.
-    pub(super) fn ticked(&self, run: &AttemptRun) -> Result<Claim, DriveError> {
-        let bytes = read_from_lane(&self.work_root(), &self.plan.shown).unwrap_or_default();
-        let bytes = bytes.unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes);
-        let name = self.plan.path.to_string_lossy();
-        Ok(if is_ticked(&name, &text, &run.task) { Claim::DONE } else { Claim::None })
-    }
-
-    /// Take the mark of a running task away.
-    pub(super) fn unmark(&mut self, task: &Task) -> Result<(), DriveError> {
-        let now = self.clock.stamp();
-        self.plan.change(|plan, text| ledger::unmark(plan, text, &task.id, &now)).map(drop)
-    }
-}
 
 /// After a crash: take back what the backend of the interrupted attempt did to the ledger by hand. Does
 /// nothing when no backend was at work, or when a loop is.
@@ -125,7 +91,7 @@ impl Editor {
 }
 
 /// Make the plan what it is to be, given what it was `before`. Says what was undone.
-fn settle(
+pub(super) fn settle(
     project: &Project,
     plan: &PlanFile,
     before: &str,

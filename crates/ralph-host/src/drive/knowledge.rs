@@ -10,7 +10,7 @@ use ralph_core::memory::roles::{IndexerInput, Role, indexer_prompt};
 use ralph_core::memory::{Trigger, trigger};
 use ralph_core::plan::Task;
 
-use super::consult::{Answer, Consultation, Consulted, Question, never};
+use super::consult::{Answer, Consultation, Consulted, Question};
 use super::error::{DriveError, Halt};
 use super::ledger_guard::WrittenFiles;
 use super::session::Session;
@@ -79,9 +79,7 @@ impl Session<'_> {
         iteration: u32,
     ) -> Result<Answer, Halt> {
         let may_write = Role::Indexer.may_write();
-        let questions = vec![question];
-        let consultation =
-            Consultation { role, terms, questions, jobs: 1, ask_again: never, may_write };
+        let consultation = Consultation { may_write, ..Consultation::one(role, terms, question) };
         let Consulted { answers, written, .. } = self.consult_softly(&consultation)?;
         let answer = answers.into_iter().next();
         let why = match &answer {
@@ -131,6 +129,6 @@ impl Session<'_> {
         access: Access,
     ) -> RoleTerms {
         let mcp = role.mcp_config(&self.config);
-        RoleTerms { stage: role.stage(), schema, access, max_turns: None, model: None, mcp }
+        RoleTerms { mcp, ..RoleTerms::of(&self.config, role.stage(), schema, access) }
     }
 }

@@ -17,7 +17,8 @@ use std::path::Path;
 use ralph_core::memory::index::{JSON_FILE, MARKDOWN_FILE};
 
 use super::error::DriveError;
-use super::guard::Editor;
+use super::guard::{self, Editor};
+use super::home_guard::HomeGuard;
 use super::session::{Loop, Session};
 use super::working_tree::FoundInLane;
 use crate::FileError;
@@ -176,7 +177,22 @@ impl Session<'_> {
                  .ralph/context"
             ))?;
         }
-        self.guard_home(&found.home, by)
+        let (project, repo, plan) = (&self.project, &self.repo, &self.plan);
+        let (ledger, older) = (&self.work.ledger, found.home.as_slice());
+        for sentence in (HomeGuard { project, repo, ledger, plan, older }).undo(by)? {
+            self.ledger_restored(&sentence)?;
+        }
+        Ok(())
+    }
+
+    /// After the backend: the plan as ralph left it, with what others may change kept. `text` is the
+    /// plan as it was when the backend began. What came through ralph's own commands stays.
+    pub(super) fn guard_plan(&mut self, text: &str, by: &Editor) -> Result<(), DriveError> {
+        if self.plan.is_still(text)? {
+            return Ok(());
+        }
+        let undone = guard::settle(&self.project, &self.plan, text, by)?;
+        undone.map_or(Ok(()), |message| self.ledger_restored(&message))
     }
 
     /// Read what an agent wrote in its lane into files that it may write. Call it before the lane is put

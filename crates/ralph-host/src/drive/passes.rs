@@ -10,7 +10,7 @@ use ralph_core::memory::roles::{
 use serde_json::Value;
 
 use super::attempt::AttemptRun;
-use super::consult::{Answer, Consultation, Question, never};
+use super::consult::{Answer, Consultation, Question};
 use super::error::{DriveError, Halt};
 use super::session::Session;
 use super::terms::{Access, RoleTerms};
@@ -61,16 +61,7 @@ impl Session<'_> {
             )
         };
         let question = Question { item: pass.name.clone(), prompt, check: &check };
-        let questions = vec![question];
-        let consultation = Consultation {
-            role: "pass",
-            terms,
-            questions,
-            jobs: 1,
-            ask_again: never,
-            may_write: &[],
-        };
-        let consulted = self.consult_softly(&consultation)?;
+        let consulted = self.consult_softly(&Consultation::one("pass", terms, question))?;
         let Some(answer) = consulted.answers.into_iter().next() else { return Ok(()) };
         if !answer.finished() {
             return Err(Trouble::Pass(answer.outcome.to_string()));

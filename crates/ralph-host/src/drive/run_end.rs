@@ -60,7 +60,8 @@ impl Session<'_> {
             attempts += 1;
             landed += usize::from(matches!(view.fate, Fate::Landed { .. }));
         }
-        let took = self.clock.now().duration_since(self.began);
+        let began = self.history.run_at.as_deref().and_then(|at| at.parse::<Timestamp>().ok());
+        let took = began.map_or(0, |began| self.clock.now().duration_since(began).as_millis());
         let removed = self.history.open_amendments().filter(|row| row.outcome.is_removal());
         let mut run_end = RunEnd {
             exit_code: exit.unwrap_or_else(|| exit_code(&told)),
@@ -71,7 +72,7 @@ impl Session<'_> {
             landed,
             attempts,
             cost: CostSum::of_last_run(&self.history),
-            took_ms: u64::try_from(took.as_millis()).unwrap_or(0),
+            took_ms: u64::try_from(took).unwrap_or(0),
             needs: Vec::new(),
             removed: removed.collect(),
         };

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use jiff::Timestamp;
 use ralph_core::choice::{Asked, Limited};
 use ralph_core::config::{Config, StageName, UnprovenPolicy};
 use ralph_core::control::Doing;
@@ -140,7 +139,6 @@ pub(super) struct Session<'a> {
     pub(super) limited: BTreeMap<String, Limited>,
     pub(super) baselines: Baselines,
     pub(super) listener: &'a mut dyn Listener,
-    pub(super) began: Timestamp,
     pub(super) format: Format,
     pub(super) current_spec: Option<String>,
     /// How far the progress log has come.
@@ -219,7 +217,6 @@ impl<'a> Session<'a> {
         let choice = stage_choice(&config, StageName::Build, &options, project.root())?;
         Ok(Self {
             kind,
-            began: clock.now(),
             limited: BTreeMap::new(),
             baselines: Baselines::new(),
             logged: Logged::of(&history),
@@ -351,6 +348,17 @@ impl<'a> Session<'a> {
         match self.plan.known() {
             Some(plan) => Ok(plan),
             None => Ok(self.read_plan()?.plan),
+        }
+    }
+
+    /// A backend has ended that may have told how much the context of its model holds.
+    pub(super) fn learn_windows(&mut self, learned: &Windows) {
+        let before = self.windows.clone();
+        self.windows.learn(learned);
+        if self.windows != before
+            && let Err(e) = windows::write(&self.project.state_dir(), &self.windows)
+        {
+            self.warn(&e.to_string());
         }
     }
 

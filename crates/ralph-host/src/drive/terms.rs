@@ -113,7 +113,8 @@ impl Terms {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     Looks,
-    /// Write too, and run what it likes. What it was not asked to write is undone.
+    /// Write too, and run what it likes: tests write files, and whoever may not write cannot run them.
+    /// What it was not asked to write is undone.
     Writes,
 }
 
@@ -129,6 +130,19 @@ pub(super) struct RoleTerms {
     pub(super) model: Option<String>,
     /// The file with the MCP servers that it may use.
     pub(super) mcp: Option<String>,
+}
+
+impl RoleTerms {
+    /// The terms of a stage, as configured.
+    pub(super) fn of(
+        config: &Config,
+        stage: StageName,
+        schema: AnswerSchema,
+        access: Access,
+    ) -> Self {
+        let mcp = config.stage(stage).mcp_config;
+        Self { stage, schema, access, max_turns: None, model: None, mcp }
+    }
 }
 
 /// The variables that tell a backend, and ralph's own commands in it, where they are.

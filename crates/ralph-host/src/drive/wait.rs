@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ralph_core::choice::{Limited, Next};
 use ralph_core::control::Doing;
-use ralph_core::cycle::{DiscardedAttempt, End, EventKind, Record, UsageWait, WaitTick};
+use ralph_core::cycle::{DiscardedAttempt, End, EventKind, Record, UsageWait, WaitTick, ledger};
 use ralph_core::view::Tally;
 
 use super::attempt::AttemptRun;
@@ -47,7 +47,8 @@ impl Session<'_> {
         let salvage = self.discard_work(&run.base, run.candidate())?;
         let since = self.clock.now().as_second();
         let salvage = salvage.map(|kept| kept.name);
-        self.unmark(&run.task)?;
+        let now = self.clock.stamp();
+        self.plan.change(|plan, text| ledger::unmark(plan, text, &run.task.id, &now))?;
         let attempt = run.started.attempt.clone();
         let tasks = Tally::of(&*self.known_plan()?);
         let discarded = DiscardedAttempt { attempt, salvage, tasks, ..Default::default() };

@@ -16,6 +16,7 @@ use super::Goal;
 use crate::drive::consult::{Consultation, Question, may_do_better};
 use crate::drive::error::{DriveError, Halt};
 use crate::drive::session::Session;
+use crate::drive::terms::{Access, RoleTerms};
 
 /// Bytes at each end of a log that are read; the rest is never looked at.
 const END: usize = 512 * 1024;
@@ -77,13 +78,12 @@ impl Session<'_> {
         let prompt = prompts::decompose(&templates, &input)
             .map_err(|e| DriveError::Prompt(e.to_string()))?;
         let check = |said: &BackendAnswer| killed.read(said, plan).map(|_| "");
+        let (stage, schema) = (StageName::Decompose, schema_of::<Decomposition>());
+        let terms = RoleTerms::of(&self.config, stage, schema, Access::Looks);
+        let question = Question { item: id.to_string(), prompt, check: &check };
         let consultation = Consultation {
-            role: "decompose",
-            terms: self.looks(StageName::Decompose, schema_of::<Decomposition>()),
-            questions: vec![Question { item: id.to_string(), prompt, check: &check }],
-            jobs: 1,
             ask_again: may_do_better,
-            may_write: &[],
+            ..Consultation::one("decompose", terms, question)
         };
         let consulted = self.consult(&consultation)?;
         Halt::at(self.hopeless(&consulted.answers))?;

@@ -11,6 +11,7 @@ use super::{Goal, kill_reason};
 use crate::drive::consult::{Consultation, Question, may_do_better};
 use crate::drive::error::{DriveError, Halt};
 use crate::drive::session::Session;
+use crate::drive::terms::{Access, RoleTerms};
 
 /// The answers of the investigators, by issue.
 #[derive(Default)]
@@ -60,9 +61,10 @@ impl Session<'_> {
                 .map_err(|e| DriveError::Prompt(e.to_string()))?;
             questions.push(Question { item: issue.id.to_string(), prompt, check });
         }
+        let (stage, schema) = (StageName::Investigate, schema_of::<Investigation>());
         let consultation = Consultation {
             role: "investigate",
-            terms: self.tries(StageName::Investigate, schema_of::<Investigation>()),
+            terms: RoleTerms::of(&self.config, stage, schema, Access::Writes),
             questions,
             jobs: goal.jobs(),
             ask_again: |outcome| may_do_better(outcome) && kill_reason(outcome).is_none(),

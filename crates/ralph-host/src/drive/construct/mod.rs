@@ -12,7 +12,6 @@
 //! came of it. After a crash nothing is resumed in the middle of a stage: the plan is what the last
 //! finished write made it, so the stage that is due simply begins again.
 
-mod build;
 mod decompose;
 mod investigate;
 mod plan;
@@ -20,25 +19,23 @@ mod verify;
 
 use std::time::Instant;
 
-use ralph_core::answer::AnswerSchema;
 use ralph_core::backend::Outcome;
-use ralph_core::config::{Dollars, StageName};
+use ralph_core::config::Dollars;
 use ralph_core::construct::apply::{Applied, Pen};
 use ralph_core::construct::prompts::SpecText;
-use ralph_core::construct::{ConstructEnd, Limits, Move, Progress, Step, Summary, next};
+use ralph_core::construct::{ConstructEnd, Limits, Move, Progress, Step, Summary, built, next};
 use ralph_core::cycle::{
     AfterFailure, Came, ConstructStart, End, Failure, FailureKind, IterationStart, Record,
     StageEnd, StageKind, StageStart,
 };
 use ralph_core::format::{EditError, Format, codec};
-use ralph_core::plan::{Edit, Id, Kill, KillReason, Plan};
+use ralph_core::plan::{Edit, Id, Kill, KillReason, Plan, Stage, stage};
 
 use super::attempt::AttemptRun;
 use super::consult::Answer;
 use super::error::{DriveError, Halt};
 use super::listener::Listener;
 use super::session::{Loop, Session, Setup};
-use super::terms::{Access, RoleTerms};
 use crate::store::Durability;
 
 pub use plan::{PlanPreview, Planned, Planning, plan, preview_plan};
@@ -119,6 +116,25 @@ impl Session<'_> {
                 Step::Decompose(item) => self.decompose(goal, &item),
                 Step::End(end) => return Ok(end),
             })?;
+        }
+    }
+
+    /// Work on tasks until none can run, or one was killed: that is broken down first.
+    fn build_stage(&mut self) -> Result<(), Halt> {
+        let under = self.begin_stage(StageKind::Build, None)?;
+        let before = self.read_plan()?.plan;
+        let end = loop {
+            let end = self.one_task()?;
+            if end.is_some() || stage(&self.read_plan()?.plan) == Stage::Decompose {
+                break end;
+            }
+        };
+        let after = self.read_plan()?.plan;
+        self.end_stage(&under, built(&before, &after))?;
+        match end {
+            // Nothing is left to build; what that means is for the construct to say.
+            None | Some(End::Complete | End::Blocked { .. } | End::TaskComplete(_)) => Ok(()),
+            Some(end) => Err(Halt::End(end)),
         }
     }
 
@@ -243,22 +259,6 @@ impl Session<'_> {
             return Ok(Some(AfterFailure::GiveUp));
         }
         Ok(None)
-    }
-
-    /// The terms of an agent that only looks.
-    fn looks(&self, stage: StageName, schema: AnswerSchema) -> RoleTerms {
-        self.terms(stage, schema, Access::Looks)
-    }
-
-    /// The terms of an agent that has to try things out: tests write files, and whoever may not write
-    /// cannot run them. What stays of it is undone.
-    fn tries(&self, stage: StageName, schema: AnswerSchema) -> RoleTerms {
-        self.terms(stage, schema, Access::Writes)
-    }
-
-    fn terms(&self, stage: StageName, schema: AnswerSchema, access: Access) -> RoleTerms {
-        let mcp = self.config.stage(stage).mcp_config;
-        RoleTerms { stage, schema, access, max_turns: None, model: None, mcp }
     }
 
     /// An agent that will not work for the next question either, or for which there is no money: why the

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ralph_core::answer::{BackendAnswer, schema_of};
 use ralph_core::backend::Outcome;
-use ralph_core::config::{CommitLedger, StageName};
+use ralph_core::config::{CommitLedger, Config, StageName};
 use ralph_core::construct::answer::{self, PlanAnswer};
 use ralph_core::construct::apply::{self, Existing, PlanTarget};
 use ralph_core::construct::prompts::{self, SpecText};
@@ -139,12 +139,12 @@ impl Session<'_> {
         let check = |said: &BackendAnswer| answer::plan(said, plan).map(|_| "");
         let item = planning.spec.clone().unwrap_or_default();
         let consultation = Consultation {
-            role: "plan",
-            terms: self.looks(StageName::Plan, schema_of::<PlanAnswer>()),
-            questions: vec![Question { item, prompt, check: &check }],
-            jobs: 1,
             ask_again: |outcome| *outcome == Outcome::Success,
-            may_write: &[],
+            ..Consultation::one(
+                "plan",
+                planner_terms(&self.config),
+                Question { item, prompt, check: &check },
+            )
         };
         let consulted = self.consult(&consultation)?;
         Halt::at(self.hopeless(&consulted.answers))?;
@@ -174,6 +174,10 @@ fn plan_prompt(
     prompts::plan(&templates, spec, &tasks, format).map_err(|e| DriveError::Prompt(e.to_string()))
 }
 
+fn planner_terms(config: &Config) -> RoleTerms {
+    RoleTerms::of(config, StageName::Plan, schema_of::<PlanAnswer>(), Access::Looks)
+}
+
 /// One question of a planner that is not asked.
 pub struct PlanPreview {
     /// The prompt.
@@ -189,15 +193,7 @@ pub fn preview_plan(
 ) -> Result<Vec<PlanPreview>, DriveError> {
     let (root, path) = (look.project.root(), std::env::var_os("PATH"));
     let (chosen, place) = choose(look, StageName::Plan, path.as_ref())?;
-    let terms = RoleTerms {
-        stage: StageName::Plan,
-        schema: schema_of::<PlanAnswer>(),
-        access: Access::Looks,
-        max_turns: None,
-        model: None,
-        mcp: look.config.stage(StageName::Plan).mcp_config,
-    };
-    let terms = Terms::of_role(look.config, root, &terms, 0.0)?;
+    let terms = Terms::of_role(look.config, root, &planner_terms(look.config), 0.0)?;
     let own = [(ATTEMPT_VARIABLE.to_owned(), String::new())];
     plannings
         .iter()

@@ -15,6 +15,7 @@ use super::Goal;
 use crate::drive::consult::{Answer, Consultation, Consulted, Question, may_do_better};
 use crate::drive::error::{DriveError, Halt};
 use crate::drive::session::Session;
+use crate::drive::terms::{Access, RoleTerms};
 use crate::store::Durability;
 
 /// Bytes of a diff that are read: the prompt shows less, and says where all of it is.
@@ -127,9 +128,10 @@ impl Session<'_> {
                 .map_err(|e| DriveError::Prompt(e.to_string()))?;
             questions.push(Question { item: task.id.to_string(), prompt, check });
         }
+        let (stage, schema) = (StageName::Verify, schema_of::<TaskVerdict>());
         let consultation = Consultation {
             role: "verify",
-            terms: self.tries(StageName::Verify, schema_of::<TaskVerdict>()),
+            terms: RoleTerms::of(&self.config, stage, schema, Access::Writes),
             questions,
             jobs,
             ask_again: may_do_better,
@@ -151,13 +153,12 @@ impl Session<'_> {
             let verdict = answer::spec_verdict(said)?;
             Ok(if verdict.is_accepted() { ACCEPTED } else { REJECTED })
         };
+        let (stage, schema) = (StageName::Verify, schema_of::<SpecVerdict>());
+        let terms = RoleTerms::of(&self.config, stage, schema, Access::Writes);
+        let question = Question { item: "spec".into(), prompt, check: &check };
         let consultation = Consultation {
-            role: "verify",
-            terms: self.tries(StageName::Verify, schema_of::<SpecVerdict>()),
-            questions: vec![Question { item: "spec".into(), prompt, check: &check }],
-            jobs: 1,
             ask_again: may_do_better,
-            may_write: &[],
+            ..Consultation::one("verify", terms, question)
         };
         Ok(self.consult(&consultation)?.answers)
     }
