@@ -70,8 +70,7 @@ impl Session<'_> {
             researched,
             advice: advice.as_ref(),
         };
-        let prompt =
-            prep_prompt(&templates, &input).map_err(|e| DriveError::Prompt(e.to_string()))?;
+        let prompt = prep_prompt(&templates, &input)?;
         let required = required_sections(&input);
         let fits = |said: &BackendAnswer| said.check::<PrepDirective>().map(|()| "");
         let question = Question { item: task.id.to_string(), prompt, check: &fits };
@@ -188,8 +187,7 @@ impl Session<'_> {
         };
         let input = PostInput { attempt, recent: &recent, undone: &undone };
         let templates = self.templates()?;
-        let prompt =
-            post_prompt(&templates, &input).map_err(|e| DriveError::Prompt(e.to_string()))?;
+        let prompt = post_prompt(&templates, &input)?;
         let snapshot = Snapshot::take(&self.project.ledger_root(MARKDOWN_FILE))?;
         let fits = |said: &BackendAnswer| said.check::<PostDirective>().map(|()| "");
         let question = Question { item: run.task.id.to_string(), prompt, check: &fits };

@@ -1,6 +1,7 @@
 //! Why a loop could not go on at all. What goes wrong with a task is not an error but a result.
 
 use ralph_core::cycle::End;
+use ralph_core::prompt::TemplateError;
 
 use crate::FileError;
 use crate::choice::ChoiceError;
@@ -55,8 +56,8 @@ pub enum DriveError {
     #[error("ralph.toml is not what it was before the interrupted attempt was brought to its end")]
     SettingsMoved,
     /// The prompt cannot be made.
-    #[error("{0}")]
-    Prompt(String),
+    #[error(transparent)]
+    Prompt(#[from] TemplateError),
     /// A file of the prompt cannot be used.
     #[error(transparent)]
     PromptFile(#[from] PromptFileError),

@@ -46,8 +46,7 @@ impl Session<'_> {
                 handoffs: &handoffs,
                 undone: &undone,
             },
-        )
-        .map_err(|e| DriveError::Prompt(e.to_string()))?;
+        )?;
         let fits = |said: &BackendAnswer| said.check::<IndexerReport>().map(|()| "");
         let question = Question { item: String::new(), prompt, check: &fits };
         let turns = self.config.memory.compaction_max_turns.get();

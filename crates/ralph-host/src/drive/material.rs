@@ -120,8 +120,7 @@ impl PromptSource<'_> {
         let system = can.system.then(|| skills_beside(&mut material, budget)).flatten();
         let templates = prompt_files::templates(self.root)?;
         warnings.extend(templates.warnings);
-        let prompt = assemble(&material, &templates.value, budget)
-            .map_err(|e| DriveError::Prompt(e.to_string()))?;
+        let prompt = assemble(&material, &templates.value, budget)?;
         Ok(Made { prompt, system, whole_file: material.whole_file, warnings })
     }
 
@@ -135,8 +134,7 @@ impl PromptSource<'_> {
     ) -> Result<String, DriveError> {
         let material = self.material(task, plan, text);
         let templates = prompt_files::templates(self.root)?.value;
-        ralph_core::prompt::prepared(&material, &templates, prepared)
-            .map_err(|e| DriveError::Prompt(e.to_string()))
+        Ok(ralph_core::prompt::prepared(&material, &templates, prepared)?)
     }
 
     fn material(&self, task: &Task, plan: &Plan, text: &str) -> Material {

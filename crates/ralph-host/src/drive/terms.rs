@@ -33,17 +33,9 @@ impl Terms {
         task: &Task,
         spent: f64,
     ) -> Result<Self, DriveError> {
-        let stage = config.stage(StageName::Build);
-        Ok(Self {
-            mcp: stage.mcp_config.map(|file| mcp(root, &file)).transpose()?,
-            schema: handoff::schema().clone(),
-            max_turns: task.max_turns.or(stage.max_turns.or(config.max_turns).map(u32::from)),
-            permissions: match config.skip_permissions {
-                true => Permissions::Bypass,
-                false => Permissions::Default,
-            },
-            budget: budget(config, spent),
-        })
+        let schema = handoff::schema().clone();
+        let role = RoleTerms::of(config, StageName::Build, schema, Access::Writes);
+        Self::of_role(config, root, &RoleTerms { max_turns: task.max_turns, ..role }, spent)
     }
 
     /// The same with ralph's own tools beside the configured MCP servers, where those are wanted.

@@ -14,7 +14,7 @@ use ralph_core::plan::{Id, Issue, Kill, Plan, State, Task};
 
 use super::Goal;
 use crate::drive::consult::{Consultation, Question, may_do_better};
-use crate::drive::error::{DriveError, Halt};
+use crate::drive::error::Halt;
 use crate::drive::session::Session;
 use crate::drive::terms::{Access, RoleTerms};
 
@@ -75,8 +75,7 @@ impl Session<'_> {
             log: &log,
             depth: apply::depth(plan, id),
         };
-        let prompt = prompts::decompose(&templates, &input)
-            .map_err(|e| DriveError::Prompt(e.to_string()))?;
+        let prompt = prompts::decompose(&templates, &input)?;
         let check = |said: &BackendAnswer| killed.read(said, plan).map(|_| "");
         let (stage, schema) = (StageName::Decompose, schema_of::<Decomposition>());
         let terms = RoleTerms::of(&self.config, stage, schema, Access::Looks);

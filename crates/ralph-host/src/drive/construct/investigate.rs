@@ -9,7 +9,7 @@ use ralph_core::plan::{Id, Issue, Kill, Plan, Task};
 
 use super::{Goal, kill_reason};
 use crate::drive::consult::{Consultation, Question, may_do_better};
-use crate::drive::error::{DriveError, Halt};
+use crate::drive::error::Halt;
 use crate::drive::session::Session;
 use crate::drive::terms::{Access, RoleTerms};
 
@@ -57,8 +57,7 @@ impl Session<'_> {
         let mut questions = Vec::new();
         for (issue, check) in issues.iter().zip(&checks) {
             let task = issue.created_from.as_ref().and_then(|id| origin(plan, id));
-            let prompt = prompts::investigate(&templates, issue, task.as_ref(), goal.spec_text())
-                .map_err(|e| DriveError::Prompt(e.to_string()))?;
+            let prompt = prompts::investigate(&templates, issue, task.as_ref(), goal.spec_text())?;
             questions.push(Question { item: issue.id.to_string(), prompt, check });
         }
         let (stage, schema) = (StageName::Investigate, schema_of::<Investigation>());

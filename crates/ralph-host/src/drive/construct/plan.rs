@@ -171,7 +171,7 @@ fn plan_prompt(
         text: &planning.text,
     };
     let tasks: Vec<Task> = plan.tasks.iter().filter(|t| t.state.is_open()).cloned().collect();
-    prompts::plan(&templates, spec, &tasks, format).map_err(|e| DriveError::Prompt(e.to_string()))
+    Ok(prompts::plan(&templates, spec, &tasks, format)?)
 }
 
 fn planner_terms(config: &Config) -> RoleTerms {

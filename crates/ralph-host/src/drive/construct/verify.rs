@@ -124,8 +124,7 @@ impl Session<'_> {
                 gates: work.gates,
                 rulings: &self.history.construct.rulings,
             };
-            let prompt = prompts::verify(&templates, &input)
-                .map_err(|e| DriveError::Prompt(e.to_string()))?;
+            let prompt = prompts::verify(&templates, &input)?;
             questions.push(Question { item: task.id.to_string(), prompt, check });
         }
         let (stage, schema) = (StageName::Verify, schema_of::<TaskVerdict>());
@@ -147,8 +146,7 @@ impl Session<'_> {
         let tasks: Vec<Task> = plan.all_tasks().into_iter().filter(in_scope).collect();
         let issues: Vec<_> = plan.scoped_issues().cloned().collect();
         let rulings = &self.history.construct.rulings;
-        let prompt = prompts::verify_spec(&templates, goal.spec_text(), &tasks, &issues, rulings)
-            .map_err(|e| DriveError::Prompt(e.to_string()))?;
+        let prompt = prompts::verify_spec(&templates, goal.spec_text(), &tasks, &issues, rulings)?;
         let check = |said: &BackendAnswer| {
             let verdict = answer::spec_verdict(said)?;
             Ok(if verdict.is_accepted() { ACCEPTED } else { REJECTED })

@@ -45,7 +45,8 @@ pub(super) fn run(
     let cancel = Cancel::default();
     let interrupt = Interrupt::cancels(&cancel)
         .map_err(|e| CommandError::new(format!("cannot listen for Ctrl-C: {e}")))?;
-    let report = call(context, &config, place, args, &chosen, cancel, render)?;
+    let mut report = call(context, &config, place, args, &chosen, cancel, render)?;
+    report.find_reset(&context.clock());
     let code = report::print(context, &chosen, &report, render)?;
     Ok(interrupt.exit_code().map_or(code, ExitCode::from))
 }
