@@ -23,7 +23,8 @@ use crate::git::{
     ATTEMPT, ArrivalError, ArrivalHost, ArrivalOutcome, CommitMessage, GitError, LandError,
     LedgerMerge, Oid, ReplayGates, Repo,
 };
-use crate::run_ledger::{self, LedgerClose, RunLedger};
+use crate::lanes::LaneError;
+use crate::run_ledger::{self, RunLedger};
 use crate::store::Durability;
 
 /// Logs of the gates that look at replayed commits.
@@ -207,7 +208,13 @@ impl<'a> Session<'a> {
     /// fail on the branch in the same way; `None` when somebody wants an end first.
     pub(super) fn gate_alone(&mut self, commit: &Oid) -> Result<Option<Vec<String>>, DriveError> {
         let (gates, mut known) = (self.gates.clone(), self.baselines.clone());
-        let Some(runs) = self.run_alone(commit, &gates)? else { return Ok(None) };
+        let runs = match self.run_alone(commit, &gates) {
+            Err(DriveError::Lane(LaneError::Setup { .. })) => {
+                return Ok(Some(vec!["the setup of the lane".to_owned()]));
+            }
+            other => other?,
+        };
+        let Some(runs) = runs else { return Ok(None) };
         let wanted = known.wanted(&runs);
         let is_wanted = |gate: &&Gate| wanted.iter().any(|run| run.check.name == gate.name);
         let unknown: Vec<Gate> = gates.iter().filter(is_wanted).cloned().collect();
@@ -366,10 +373,11 @@ impl<'a> Session<'a> {
         for file in kept {
             self.warn(&format!("{file} was changed in home meanwhile, and stays as it is there"));
         }
-        match ledger.close(self.plan.store())? {
-            LedgerClose::Closed => Ok(self.repo.delete_ref(&tip)?),
-            LedgerClose::Changed(..) => Ok(()),
-        }
+        // Before the ledger that names it, so that no crash leaves it behind.
+        self.repo.delete_ref(&tip)?;
+        crash::point();
+        ledger.close(self.plan.store())?;
+        Ok(())
     }
 }
 

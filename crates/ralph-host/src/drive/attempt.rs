@@ -124,6 +124,9 @@ impl Session<'_> {
             match self.judge(begun, &ended) {
                 Decision::Gate => match self.gate(begun, &ended.candidate)? {
                     Gating::Judged(findings) => ended.gates = Some(findings),
+                    Gating::Failed(failure) => {
+                        return self.roll_back(begun, Some(&ended.candidate), failure);
+                    }
                     Gating::Unusable(end) => {
                         let failure = Failure::new(FailureKind::Interrupted, end.reason());
                         self.ending = Some(end);

@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::control::Doing;
-use ralph_core::cycle::{Candidate, End, GateEnd, GateStart, On, Record, Started};
+use ralph_core::cycle::{
+    Candidate, End, Failure, FailureKind, GateEnd, GateStart, On, Record, Started,
+};
 use ralph_core::doctor;
 use ralph_core::gate::judges::{FileChange, JudgeChange, JudgeNames, judge_changes};
-use ralph_core::gate::{self, Baselines, Gate, GateRunResult, GateVerdict};
+use ralph_core::gate::{self, Baselines, Ending, Gate, GateRunResult, GateVerdict};
 
 use super::attempt::Begun;
 use super::control::ear;
@@ -22,10 +24,15 @@ use crate::store::Durability;
 /// Where the outputs and verdicts of gates are kept.
 const DIRECTORY: &str = ".ralph/logs/validation";
 
+/// How often its timeout a gate may take in a lane where it has built nothing yet.
+const COLD: u32 = 3;
+
 /// How the gates of an attempt ended.
 pub(super) enum Gating {
     /// All of them ran.
     Judged(Box<GateFindings>),
+    /// None can run on this work.
+    Failed(Failure),
     /// One cannot be run at all, and the run ends.
     Unusable(End),
     /// Somebody wants an end first.
@@ -47,7 +54,9 @@ impl Session<'_> {
         begun: &Begun,
         candidate: &Candidate,
     ) -> Result<Gating, DriveError> {
-        self.ready_for_gates(candidate)?;
+        if let Err(failed) = self.ready_for_gates()? {
+            return Ok(Gating::Failed(Failure::new(FailureKind::Gates, failed.to_string())));
+        }
         let logs = self.gate_logs(begun, On::Result);
         let (gates, root) = (self.gates.clone(), self.work_root());
         let Some(runs) = self.run_all(&gates, &logs, On::Result, &root)? else {
@@ -103,7 +112,7 @@ impl Session<'_> {
         let candidate = self.work_tree().set_candidate_aside(&begun.base)?;
         crash::point();
         self.work_tree().check_out_tree(begun.base.commit.as_str())?;
-        self.write_private_repository()?;
+        self.ready_for_gates()??;
         crash::point();
         let logs = self.gate_logs(begun, On::Base);
         let root = self.work_root();
@@ -114,6 +123,8 @@ impl Session<'_> {
         crash::point();
         self.work_tree().forget_candidate(&begun.base)?;
         let Some(ran) = ran? else { return Ok(false) };
+        // Hooks run next, on the candidate.
+        self.ready_for_gates()??;
         ran.iter().for_each(|run| self.baselines.record(run));
         Ok(true)
     }
@@ -156,8 +167,12 @@ impl Session<'_> {
             grace: Bounds::default().grace,
             cancel: leash.clone(),
         };
+        let known_warm = self.work.lane.warm_gates();
+        let mut warm = known_warm.clone();
         let mut runs = Vec::new();
         for gate in gates {
+            let patient = Gate { timeout: gate.timeout * COLD, ..gate.clone() };
+            let gate = if warm.contains(&gate.name) { gate } else { &patient };
             let start = GateStart { attempt: attempt.clone(), gate: gate.name.clone(), on };
             // Whoever looks sees it at once; nothing depends on it, so nothing waits for the disk.
             ear.record(Record::GateStarted(start.clone()), Durability::Eventual)?;
@@ -181,12 +196,18 @@ impl Session<'_> {
             }
             match ran {
                 Ok(mut run) => {
+                    if run.check.ending != Ending::TimedOut {
+                        warm.insert(gate.name.clone());
+                    }
                     run.check.log = run.check.log.map(|log| below(&root, &log));
                     runs.push(run);
                 }
                 Err(GateError::Cancelled) => return Ok(None),
                 Err(GateError::Proc { source, .. }) => return Err(source.into()),
             }
+        }
+        if warm != known_warm {
+            self.work.lane.note_warm_gates(&warm)?;
         }
         Ok(Some(runs))
     }

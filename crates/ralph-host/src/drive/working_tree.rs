@@ -164,14 +164,15 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Gates are about to run on a candidate.
-    pub(super) fn ready_for_gates(&mut self, candidate: &Candidate) -> Result<(), DriveError> {
-        let due = &self.config.lane.setup_when;
-        let touched = |path: &RepoPath| due.iter().any(|name| path.to_string().ends_with(name));
-        if candidate.paths.iter().any(|changed| touched(&changed.path)) {
-            self.work.lane.furnish(self.project.root(), &|job| job)?;
-        }
-        self.write_private_repository()
+    /// Gates are about to run on what the lane has now, which may need another setup than the tree before.
+    /// The inner error says why setup failed.
+    pub(super) fn ready_for_gates(&mut self) -> Result<Result<(), LaneError>, DriveError> {
+        match self.work.lane.set_up(&|job| job) {
+            Err(failed @ LaneError::Setup { .. }) => return Ok(Err(failed)),
+            other => other?,
+        };
+        self.write_private_repository()?;
+        Ok(Ok(()))
     }
 
     /// The keeper of what is worked on now, without a task.

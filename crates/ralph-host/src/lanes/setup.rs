@@ -53,8 +53,12 @@ impl SetupRecord {
 }
 
 impl Lane<'_> {
-    /// Run setup when it never ran here, or something that it depends on changed. Says whether it ran.
-    pub(super) fn run_setup_if_due(&mut self, wrap: JobWrapper<'_>) -> Result<bool, LaneError> {
+    /// Run setup when it never ran here, or something that it depends on changed. Says whether it ran. The
+    /// index stays as it is: it may be the work of an attempt.
+    pub fn set_up(&mut self, wrap: JobWrapper<'_>) -> Result<bool, LaneError> {
+        if self.is_home() {
+            return Ok(false);
+        }
         let settings = self.home.settings.clone();
         let Some(command) = &settings.setup else { return Ok(false) };
         let fingerprint = fingerprint(&settings, command, &self.root());
@@ -65,8 +69,8 @@ impl Lane<'_> {
         let before = self.untracked()?;
         self.run_setup(command, wrap)?;
         self.remove_submodule_repositories()?;
-        // Tracked files that setup wrote, such as a lock file, are put back to the commit.
-        self.repo.git(["read-tree", "-u", "--reset", "HEAD"]).ok()?;
+        // Tracked files that setup wrote, such as a lock file, are put back.
+        self.repo.git(["checkout-index", "--all", "--force", "--index", "--quiet"]).ok()?;
         let after = self.untracked()?;
         record.made.retain(|path| std::fs::symlink_metadata(self.repo.file(path)).is_ok());
         record.made.extend(after.difference(&before).cloned());

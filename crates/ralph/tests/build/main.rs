@@ -57,6 +57,7 @@ mod report;
 mod retries;
 mod secrets;
 mod settings;
+mod setup;
 mod trouble;
 mod twin;
 mod views;
