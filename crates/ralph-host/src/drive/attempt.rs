@@ -60,7 +60,7 @@ impl Session<'_> {
             return Ok(());
         }
         self.leash = self.signals.cancel().inner();
-        let (begun, plan, text) = self.begin(task, backend)?;
+        let Some((begun, plan, text)) = self.begin(task, backend)? else { return Ok(()) };
         let told = self.prompt(&begun, &plan, &text, prepared.as_deref(), backend)?;
         let ended = self.work(&begun, &plan, &told, backend)?;
         self.conclude(&begun, ended)?;
@@ -76,16 +76,20 @@ impl Session<'_> {
         left && self.stop_signal().is_none() && !self.mailbox.has_spoken()
     }
 
-    /// The lane on its base, and the intent to run a backend.
+    /// The lane on its base, and the intent to run a backend. `None` when a person has taken the task out of
+    /// the plan since it was chosen.
     fn begin(
         &mut self,
         task: Task,
         backend: usize,
-    ) -> Result<(Begun, Rc<Plan>, String), DriveError> {
+    ) -> Result<Option<(Begun, Rc<Plan>, String)>, DriveError> {
         let at = self.clock.now();
         let attempt = self.ids.ulid(at);
         let iteration = self.next_iteration()?;
         let base = self.ready_lane(&self.keeper(&task), &attempt)?;
+        if !self.is_wanted(&task)? {
+            return Ok(None);
+        }
         let chosen = self.choice.at(backend);
         let stamp = at.strftime("%Y%m%d-%H%M%S");
         let started = Started {
@@ -110,7 +114,13 @@ impl Session<'_> {
         )?;
         self.plan.wait(syncing)?;
         let plan = self.known_plan()?;
-        Ok((Begun { started, task, base, at }, plan, text))
+        Ok(Some((Begun { started, task, base, at }, plan, text)))
+    }
+
+    /// Whether the plan still has a task to be done: a person may have skipped or removed it.
+    fn is_wanted(&mut self, task: &Task) -> Result<bool, DriveError> {
+        let plan = self.read_plan()?.plan;
+        Ok(plan.task(&task.id).is_some_and(|task| task.state.is_open()))
     }
 
     /// From the backend's end to the attempt's: judge, gate, land or roll back.
@@ -139,6 +149,12 @@ impl Session<'_> {
                     }
                 },
                 Decision::Land { landing, proof } => {
+                    self.take_over_edits()?;
+                    if !self.is_wanted(&begun.task)? {
+                        let said = "the task was taken out of the plan while the agent worked";
+                        let failure = Failure::new(FailureKind::Interrupted, said);
+                        return self.roll_back(begun, Some(&ended.candidate), failure);
+                    }
                     match self.run_hooks(begun, &ended, landing)? {
                         Hooked::Passed(message) => {
                             ended.message = Some(message);

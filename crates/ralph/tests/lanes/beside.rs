@@ -212,10 +212,11 @@ fn each_task_is_there_once(repo: &Repo, person: &Person, told: &str) {
     let plan = crate::plans::value(&repo.ask_git(["show", "main:plan.json"]));
     for id in tasks(person) {
         let status = field(&plan["tasks"], &id, "status");
-        // A person may skip a task before it is worked on.
+        // A person may skip a task before its work lands.
         let times = usize::from(!(person.gave_status && status == "skipped"));
         assert_eq!(count(&landed, &id), times, "commits of {id}\n{told}");
-        assert_eq!(count(&runs, &id), times, "runs of the backend for {id}\n{told}");
+        let ran = count(&runs, &id);
+        assert!(ran == times || (ran == 1 && times == 0), "runs of the backend for {id}\n{told}");
         let lines = shared.lines().filter(|line| *line == format!("task {id}")).count();
         assert_eq!(lines, times, "{id} in the shared file\n{shared}\n{told}");
         if times == 1 {

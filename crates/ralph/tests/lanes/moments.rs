@@ -73,6 +73,40 @@ fn a_switch_in_the_moment_of_a_fetch_leaves_no_old_files_on_the_new_commit() {
 }
 
 #[test]
+fn a_fast_forward_that_meets_a_locked_branch_leaves_nothing_in_home() {
+    let repo = home(&ONE);
+    repo.allow("go");
+    repo.write("user/edited.txt", "mine\n");
+    // Git writes the files and the index, and then it cannot move the branch.
+    let locked =
+        "lock=.git/refs/heads/main.lock; : >$lock; real \"$@\"; code=$?; rm $lock; exit $code";
+    let path = path_with_git(&repo, "--ff-only", locked);
+    let run = repo.command(["build"]).env("PATH", path).run();
+    assert!(repo.home().join("met").exists());
+    // The arrival at the end of the run brings it.
+    assert_eq!(run.code, 0, "{}", said(&run));
+    is_home(&repo, &ONE);
+    assert_eq!(repo.status(), " M user/edited.txt", "{}", said(&run));
+}
+
+#[test]
+fn a_reset_on_another_branch_just_after_a_fast_forward_takes_nothing_back() {
+    let repo = home(&ONE);
+    repo.git(["switch", "-q", "other"]).ok();
+    commit(&repo, "user/other.txt", "other\n");
+    repo.git(["switch", "-q", "main"]).ok();
+    repo.allow("go");
+    // A reset writes ORIG_HEAD, as a merge does.
+    let late = "real \"$@\"; code=$?; real switch -q other; real reset -q --hard; real switch -q main; exit $code";
+    let path = path_with_git(&repo, "--ff-only", late);
+    let run = repo.command(["build"]).env("PATH", path).run();
+    assert!(repo.home().join("met").exists());
+    assert_eq!(run.code, 0, "{}", said(&run));
+    is_home(&repo, &ONE);
+    assert_eq!(repo.status(), "", "{}", said(&run));
+}
+
+#[test]
 fn a_commit_that_you_drop_in_the_moment_of_a_fast_forward_does_not_come_back() {
     let repo = home(&ONE);
     let path = path_with_git(&repo, "--ff-only", "real reset -q --keep HEAD^");
