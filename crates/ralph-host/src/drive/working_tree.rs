@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ralph_core::config::CommitScope;
-use ralph_core::cycle::{AttemptBase, Candidate, Record, Remark, TipStart};
+use ralph_core::cycle::{AttemptBase, Candidate, PhaseKind, Record, Remark, TipStart};
 use ralph_core::plan::{Id, Task};
 use ralph_core::words::count;
 
@@ -299,11 +299,14 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Tasks whose whole work the tip contains.
+    /// Tasks whose whole work the tip contains, or is about to.
     pub(super) fn landed_tasks(&self) -> BTreeSet<Id> {
         let line = self.history.arrival.as_ref();
-        let landed = line.into_iter().flat_map(|line| &line.landed);
-        landed.flat_map(|landed| &landed.tasks).map(|task| Id::new(task.as_str())).collect()
+        let landed = line.into_iter().flat_map(|line| &line.landed).flat_map(|one| &one.tasks);
+        let open = self.history.open.iter();
+        let landing = open.filter(|open| open.phase.kind() == PhaseKind::Landing);
+        let tasks = landed.chain(landing.map(|open| &open.started.task));
+        tasks.map(|task| Id::new(task.as_str())).collect()
     }
 
     /// The work of a backend, after all of its processes have ended.

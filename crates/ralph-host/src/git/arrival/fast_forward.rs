@@ -71,9 +71,16 @@ impl Arrival<'_, '_, '_> {
             rides: rides.clone(),
         }))?;
         crash::point();
-        match self.merge(new, &changes, &rides) {
-            Ok(None) => {}
-            Ok(Some(wait)) => {
+        let merged_from = match self.merge(new, &changes, &rides) {
+            Ok(Ok(from)) => from,
+            Ok(Err(wait)) => {
+                // Git has failed in the middle: the disk is full, or a ref is locked.
+                if let (ArrivalWait::Refused { .. }, Some(intent)) =
+                    (&wait, self.line.open_arrival.clone())
+                {
+                    self.recover(&intent)?;
+                    return Ok(ForwardEnd::Waits(wait));
+                }
                 self.repo.put_entries_back(&rides, &changes)?;
                 crash::point();
                 // The intent has to be closed before another one is opened.
@@ -85,9 +92,8 @@ impl Arrival<'_, '_, '_> {
                 return Ok(ForwardEnd::Waits(ArrivalWait::Locked { lock }));
             }
             Err(e) => return Err(e.into()),
-        }
+        };
         crash::point();
-        let merged_from = self.repo.merged_from()?;
         if let Some(wait) = self.wrong_branch(new, merged_from.as_ref(), &rides)? {
             return Ok(ForwardEnd::Waits(wait));
         }
@@ -119,13 +125,14 @@ impl Arrival<'_, '_, '_> {
         Ok((!on_branch || !unmoved).then_some(ArrivalWait::Unsettled))
     }
 
-    /// Set the entries of ridden files and merge. `None` when git moved what HEAD is on.
+    /// Set the entries of ridden files and merge. Returns the commit that HEAD was at when git merged, or why
+    /// it did not.
     fn merge(
         &self,
         new: &str,
         changes: &[Change],
         rides: &[RiddenFile],
-    ) -> Result<Option<ArrivalWait>, GitError> {
+    ) -> Result<Result<Option<Oid>, ArrivalWait>, GitError> {
         let of_ride = |ride: &RiddenFile| {
             let path = path_of(&ride.file.path);
             let change = changes.iter().find(|change| change.path == path);
@@ -140,13 +147,13 @@ impl Arrival<'_, '_, '_> {
         let is_as_before = head.branch.is_some_and(|branch| branch == self.branch_ref())
             && head.commit.is_some_and(|commit| commit.as_str() == self.line.arrived);
         if !is_as_before {
-            return Ok(Some(ArrivalWait::Unsettled));
+            return Ok(Err(ArrivalWait::Unsettled));
         }
         if let Some(busy) = self.repo.busy() {
-            return Ok(Some(busy));
+            return Ok(Err(busy));
         }
         let flags = ["--ff-only", "--no-autostash", "--no-overwrite-ignore", "--no-squash"];
-        let more = ["--commit", "--no-verify-signatures", "-q", new];
+        let more = ["--commit", "--no-verify-signatures", "--no-stat", new];
         let args = ["merge"].into_iter().chain(flags).chain(more);
         // Not `-c`: a branch may have `=` in its name.
         let options = format!("branch.{}.mergeOptions", self.line.branch);
@@ -155,9 +162,9 @@ impl Arrival<'_, '_, '_> {
         let call = call.env("GIT_CONFIG_VALUE_0", "");
         let answer = self.repo.writing_index(|| call.run())?;
         match answer.code {
-            0 => Ok(None),
+            0 => self.repo.merged_from(&answer, &self.line.arrived).map(Ok),
             code if code > MOST_EXIT_CODE => Err(answer.into_error()),
-            _ => Ok(Some(refusal(&answer))),
+            _ => Ok(Err(refusal(&answer))),
         }
     }
 
@@ -270,11 +277,15 @@ impl Arrival<'_, '_, '_> {
 }
 
 impl Repo<'_> {
-    /// The commit that HEAD was at before the last merge, which git writes down.
-    fn merged_from(&self) -> Result<Option<Oid>, GitError> {
-        match std::fs::read(self.git_dir.join("ORIG_HEAD")) {
-            Ok(text) => Ok(Oid::parse(&text)),
-            Err(_) => self.find_commit("ORIG_HEAD"),
+    /// The commit that HEAD was at, as the merge itself says it: `Updating 1a2b3c4..5d6e7f8`. Commands of the
+    /// person's write ORIG_HEAD as well. `old` is what it should be.
+    fn merged_from(&self, merge: &Answer, old: &str) -> Result<Option<Oid>, GitError> {
+        let words = String::from_utf8_lossy(&merge.stdout);
+        let updated = words.lines().find_map(|line| line.strip_prefix("Updating "));
+        match updated.and_then(|commits| commits.split_once("..")) {
+            None => Ok(None),
+            Some((from, _)) if old.starts_with(from) => Ok(Oid::parse(old.as_bytes())),
+            Some((from, _)) => self.find_commit(from),
         }
     }
 }
