@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::arrival_line::ArrivalLine;
-use super::attempts::{AttemptView, Fate, GateSeen, OpenAttempt, Phase};
+use super::attempts::{AttemptView, Fate, GateSeen, OpenAttempt};
 use super::build::End;
 use super::candidate::{AttemptBase, Candidate};
 use super::judge::{Failure, FailureKind, Proof};
@@ -196,11 +196,15 @@ impl History {
             }
             Record::Judged(verdict) => self.judged(verdict),
             Record::LandIntent(intent) => {
-                self.advance(&intent.attempt, Phase::Landing(Box::new(intent.clone())));
+                if let Some(open) = self.opened(&intent.attempt) {
+                    open.intent = Some(Box::new(intent.clone()));
+                }
             }
             Record::Landed(landed) => self.landed(landed, &entry.at),
             Record::FailIntent(intent) => {
-                self.advance(&intent.attempt, Phase::RollingBack(Box::new(intent.clone())));
+                if let Some(open) = self.opened(&intent.attempt) {
+                    open.failure = Some(Box::new(intent.clone()));
+                }
             }
             Record::RolledBack(discarded) => self.rolled_back(discarded, &entry.at),
             Record::Waiting(wait) => self.wait = Some(wait.clone()),

@@ -53,8 +53,7 @@ pub use arrival_record::{
 };
 pub use arrival_wait::{ArrivalWait, WaitingCommits, WayOut};
 pub use attempts::{
-    AttemptSummary, AttemptView, Fate, GateSeen, OpenAttempt, Phase, PhaseKind, error_lines,
-    failing_lines,
+    AttemptSummary, AttemptView, Fate, GateSeen, OpenAttempt, Phase, error_lines, failing_lines,
 };
 pub use breaker::{Breaker, Tripped};
 pub use build::{End, Limits, OnceEnd, Progress, Signal, Step, exit_code, next_step, remaining};

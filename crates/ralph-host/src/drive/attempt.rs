@@ -133,7 +133,8 @@ impl Session<'_> {
         )?;
         self.plan.wait()?;
         let plan = self.known_plan()?;
-        let running = Running::new(&self.signals, &started);
+        let (lane, id) = (&self.work.lane, &started.attempt);
+        let running = Running::new(lane, &self.signals, id, &started.task);
         Ok((AttemptRun::new(started, task, base, at, running), plan, text))
     }
 

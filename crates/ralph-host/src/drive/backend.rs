@@ -51,8 +51,8 @@ impl Session<'_> {
         let mut monitor = Monitor::knowing(limits, self.windows.clone()).priced(prices.clone());
         let found = self.let_agent_in()?;
         let (iteration, task) = (run.started.iteration, run.task.id.clone());
-        let (role, root) = (CallerRole::Attempt { iteration, task }, self.work_root());
-        self.backend_mailbox.open(&mut run.running, role, &self.plan.shown, root)?;
+        let role = CallerRole::Attempt { iteration, task };
+        self.backend_mailbox.open(&mut run.running, role, &self.plan.shown)?;
         let asked = self.ask(run, backend, (&question, Talk::New), &mut monitor)?;
         let (mut report, mut spent) = (asked.last, asked.spent);
         report.find_reset(&self.clock);
@@ -124,7 +124,6 @@ impl Session<'_> {
         let env = variables(&run.started.attempt, &run.task, run.running.mailbox_variable());
         let terms = Terms::of(&self.config, &root, &run.task, self.history.cost)?;
         let terms = terms.with_tools(&self.config, &env)?;
-        let (cwd, surroundings) = (self.work_root(), self.surroundings());
         let mut ear = ear!(self, &run.running);
         let Self { choice, runner, work: run_lane, .. } = self;
         let repo = run_lane.repo();
@@ -134,9 +133,9 @@ impl Session<'_> {
             program: Some(&chosen.program),
             args: &chosen.args,
             env: &env,
-            surroundings: &surroundings,
+            surroundings: &run.running.surroundings,
             request: terms.request(chosen, (question, run.prompt.system.as_deref()), session),
-            cwd: &cwd,
+            cwd: &run.running.root,
             scratch: &scratch,
             log: log.as_deref(),
             on_compact: OnCompact::Stop,

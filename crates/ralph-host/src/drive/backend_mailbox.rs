@@ -2,17 +2,17 @@
 
 use std::path::PathBuf;
 
-use ralph_core::cycle::Started;
 use ralph_core::plan::Id;
 
 use super::control::Ear;
 use super::error::DriveError;
 use super::signals::Signals;
 use crate::FileError;
+use crate::lanes::Lane;
 use crate::mailbox::{
     MAILBOX_VARIABLE, MailboxAnswer, MailboxDirectory, MailboxRequest, MailboxSocket,
 };
-use crate::proc::Cancel;
+use crate::proc::{Cancel, EnvChange};
 
 /// Requests that are answered at once; more wait for the next look.
 const MOST_ANSWERS: usize = 16;
@@ -70,9 +70,8 @@ impl BackendMailbox {
         running: &mut Running,
         role: CallerRole,
         plan: &str,
-        lane: PathBuf,
     ) -> Result<(), FileError> {
-        let (id, plan) = (running.id.clone(), plan.to_owned());
+        let (id, plan, lane) = (running.id.clone(), plan.to_owned(), running.root.clone());
         let socket = MailboxSocket::open(&self.directory, &id)?;
         running.mailbox = Some((socket, MailboxCaller { id, role, plan, lane }));
         Ok(())
@@ -88,19 +87,24 @@ pub(super) struct Running {
     pub(super) task: String,
     /// Ends them.
     pub(super) leash: Cancel,
+    /// The folder of the lane in which they run.
+    pub(super) root: PathBuf,
+    /// Changes to their environment that come with the lane.
+    pub(super) surroundings: Vec<EnvChange>,
     mailbox: Option<(MailboxSocket, MailboxCaller)>,
 }
 
 impl Running {
-    /// Those of an attempt.
-    pub(super) fn new(signals: &Signals, started: &Started) -> Self {
-        let (id, task) = (started.attempt.clone(), started.task.clone());
-        Self { id, task, leash: signals.cancel().inner(), mailbox: None }
-    }
-
-    /// Those of a consultation.
-    pub(super) fn of_consultation(signals: &Signals, id: String) -> Self {
-        Self { id, leash: signals.cancel().inner(), ..Self::default() }
+    /// Those of an attempt or a consultation in a lane.
+    pub(super) fn new(lane: &Lane<'_>, signals: &Signals, id: &str, task: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            task: task.to_owned(),
+            leash: signals.cancel().inner(),
+            root: lane.root(),
+            surroundings: lane.environment(std::env::vars_os()),
+            mailbox: None,
+        }
     }
 
     /// The variable that tells them where the mailbox is.

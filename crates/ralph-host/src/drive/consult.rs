@@ -138,9 +138,9 @@ impl Session<'_> {
         };
         self.record(Record::Consulting(consulting), Durability::Synced)?;
         let found = self.let_agent_in()?;
-        let mut running = Running::of_consultation(&self.signals, id.clone());
+        let mut running = Running::new(&self.work.lane, &self.signals, &id, "");
         let role = CallerRole::Consultation { role: consultation.role.to_owned() };
-        self.backend_mailbox.open(&mut running, role, &self.plan.shown, self.work_root())?;
+        self.backend_mailbox.open(&mut running, role, &self.plan.shown)?;
         crash::point();
         let answers = self.ask_until_answered(consultation, &running);
         running.close_mailbox();
@@ -181,7 +181,7 @@ impl Session<'_> {
         running: &Running,
     ) -> Result<Vec<Answer>, Halt> {
         let id = running.id.as_str();
-        let (root, shared) = (self.project.root().to_owned(), self.work_root());
+        let root = self.project.root().to_owned();
         let mut choice =
             stage_choice(&self.config, consultation.terms.stage, &self.options, &root)?;
         if let Some(model) = &consultation.terms.model {
@@ -211,7 +211,7 @@ impl Session<'_> {
                     number,
                     question,
                     log: log_name(&stamp, consultation, question, id),
-                    place: &shared,
+                    place: &running.root,
                 })
                 .collect();
             for one in &asking {
@@ -235,7 +235,7 @@ impl Session<'_> {
                 root: &root,
                 scratch: self.project.state_dir(),
                 env: [(ATTEMPT_VARIABLE.to_owned(), id.to_owned()), running.mailbox_variable()],
-                surroundings: self.surroundings(),
+                surroundings: &running.surroundings,
                 leash: &running.leash,
                 clock: &self.clock,
                 ask_again: consultation.ask_again,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::control::Doing;
 use ralph_core::cycle::{
-    AttemptBase, Candidate, End, Failure, FailureKind, GateEnd, GateStart, On, Record,
+    AttemptBase, Candidate, End, Failure, FailureKind, GateEnd, GateStart, On, Record, Started,
 };
 use ralph_core::doctor;
 use ralph_core::gate::judges::{FileChange, JudgeChange, JudgeNames, judge_changes};
@@ -154,14 +154,13 @@ impl Session<'_> {
         on: On,
         running: &Running,
     ) -> Result<Option<Vec<GateRunResult>>, DriveError> {
-        let (root, place) = (self.project.root().to_owned(), self.work_root());
-        let surroundings = self.surroundings();
+        let root = self.project.root().to_owned();
         let mut ear = ear!(self, running);
         let runner = self.runner;
         let mut trouble = None;
         let run = GateRun {
-            cwd: &place,
-            surroundings: &surroundings,
+            cwd: &running.root,
+            surroundings: &running.surroundings,
             logs,
             grace: Bounds::default().grace,
             cancel: running.leash.clone(),
@@ -214,7 +213,8 @@ impl Session<'_> {
     /// The processes of the last attempt, for gates that run after it.
     pub(super) fn after_last_attempt(&self) -> Running {
         let last = self.history.attempts.last().map(|view| view.started.clone());
-        Running::new(&self.signals, &last.unwrap_or_default())
+        let Started { attempt, task, .. } = last.unwrap_or_default();
+        Running::new(&self.work.lane, &self.signals, &attempt, &task)
     }
 
     /// Tests, manifests and the like that the attempt changed.

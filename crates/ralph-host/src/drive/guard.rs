@@ -82,7 +82,7 @@ impl Editor {
 
     /// The agent that was at work when ralph was killed. One that is only asked for advice adds nothing.
     fn interrupted(history: &History) -> Option<Self> {
-        if let Some(open) = history.open.as_ref().filter(|open| open.phase == Phase::Running) {
+        if let Some(open) = history.open.as_ref().filter(|open| open.phase() == Phase::Backend) {
             return Some(Self::of(&open.started));
         }
         let asked = history.consulting.as_ref()?;

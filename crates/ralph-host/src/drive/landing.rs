@@ -247,9 +247,9 @@ impl Session<'_> {
 
     /// A landing that did not come to its end may have told the plan already that the task is done.
     fn unland(&mut self, run: &AttemptRun, why: &Failure) -> Result<(), DriveError> {
-        let Some(intent) = self.history.open.as_ref().and_then(|open| open.intent.clone()) else {
-            return Ok(());
-        };
+        let open = self.history.open.as_ref();
+        let open = open.filter(|open| open.started.attempt == run.started.attempt);
+        let Some(intent) = open.and_then(|open| open.intent.clone()) else { return Ok(()) };
         let now = self.clock.stamp();
         self.plan.change(|format, text| ledger::undo(format, text, &intent.task, &now))?;
         self.log_undone(run, &why.message)

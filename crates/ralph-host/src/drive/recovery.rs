@@ -3,8 +3,7 @@
 use ralph_core::choice::Limited;
 use ralph_core::config::CommitScope;
 use ralph_core::cycle::{
-    AttemptBase, CandidateIs, End, Facts, LandedAttempt, OpenAttempt, Phase, Record, Recovery,
-    recover,
+    AttemptBase, CandidateIs, End, Facts, LandedAttempt, OpenAttempt, Record, Recovery, recover,
 };
 use ralph_core::plan::{Id, Task};
 use ralph_core::view::Tally;
@@ -75,11 +74,12 @@ impl Session<'_> {
             _ => CandidateIs::Lost,
         };
         let (task, now) = (self.task_of(open)?, self.clock.now());
-        let running = Running::new(&self.signals, &open.started);
+        let (lane, started) = (&self.work.lane, &open.started);
+        let running = Running::new(lane, &self.signals, &started.attempt, &started.task);
         let mut run = AttemptRun::new(open.started.clone(), task, base, now, running);
         let name = format!("iteration {} ({})", open.started.iteration, open.started.task);
-        match (recover(open, &Facts { landed, candidate }), &open.ended) {
-            (Recovery::Finish { commit, intent }, _) => {
+        match recover(open, &Facts { landed, candidate }) {
+            Recovery::Finish { commit, intent } => {
                 self.recovered(&format!("{name} had landed as {commit}; the plan now says so"))?;
                 self.finish_landing(&run, &commit)?;
                 self.write_landing(&run, &intent)?;
@@ -90,22 +90,18 @@ impl Session<'_> {
                 let landed = LandedAttempt { attempt, commit, tasks, ..arriving };
                 Ok(self.record(Record::Landed(landed), Durability::Synced)?)
             }
-            (Recovery::Judge, Some(end)) => {
+            Recovery::Judge => {
                 self.recovered(&format!("{name} had ended; its work is judged now"))?;
-                run.end = Some(end.clone());
+                run.end.clone_from(&open.ended);
                 run.work = Some(CollectedWork::Candidate(open.candidate.clone()));
                 self.conclude(&mut run)
             }
-            (Recovery::Judge, None) => Err(Halt::Error(DriveError::Ask {
-                message: format!("the journal says that {name} ended, and not how"),
-                hint: "please report this; `ralph recover --forget` goes on without it".into(),
-            })),
-            (Recovery::RollBack(intent), _) => {
+            Recovery::RollBack(intent) => {
                 self.recovered(&format!("{name} was interrupted; its work is kept aside"))?;
                 if candidate == CandidateIs::Kept {
                     run.work = Some(CollectedWork::Candidate(open.candidate.clone()));
                 }
-                if !matches!(open.phase, Phase::RollingBack(_)) {
+                if open.failure.is_none() {
                     return Ok(self.roll_back(&run, intent.failure)?);
                 }
                 Ok(self.roll_back_now(&run, &intent)?)
@@ -148,10 +144,7 @@ impl Session<'_> {
         let id = Id::new(open.started.task.clone());
         let plan = self.read_plan()?.plan;
         let known = plan.task(&id).cloned();
-        let remembered = match &open.phase {
-            Phase::Landing(intent) => Some(intent.task.clone()),
-            _ => None,
-        };
+        let remembered = open.intent.as_ref().map(|intent| intent.task.clone());
         let task = known.or(remembered).unwrap_or_else(|| Task {
             id,
             name: open.started.name.clone(),

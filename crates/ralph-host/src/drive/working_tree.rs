@@ -26,7 +26,6 @@ use super::session::Session;
 use super::specs::scope_of_keeper;
 use crate::git::{GitError, Oid, Repo, RepoPath, Salvage, spec_ref};
 use crate::lanes::{Furnished, GitSettings, LaneError};
-use crate::proc::EnvChange;
 use crate::run_ledger;
 use crate::store::{Durability, put_view};
 
@@ -67,11 +66,6 @@ impl<'a> Session<'a> {
     /// The folder in which backends and gates run.
     pub(super) fn work_root(&self) -> PathBuf {
         self.work.lane.root()
-    }
-
-    /// Changes to the environment of everything that runs there.
-    pub(super) fn surroundings(&self) -> Vec<EnvChange> {
-        self.work.lane.environment(std::env::vars_os())
     }
 
     /// Say in the journal where the tip of this run starts.

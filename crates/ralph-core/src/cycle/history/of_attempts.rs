@@ -2,7 +2,7 @@
 
 use super::{
     AttemptBase, AttemptView, BackendEnd, Candidate, DiscardedAttempt, Failure, FailureKind, Fate,
-    GateVerdict, History, Id, LandedAttempt, Landing, OpenAttempt, Outcome, Phase, Proof, Spending,
+    GateVerdict, History, Id, LandedAttempt, Landing, OpenAttempt, Outcome, Proof, Spending,
     Started,
 };
 
@@ -20,8 +20,8 @@ impl History {
             base: base.clone(),
             ended: None,
             candidate: Candidate::default(),
-            phase: Phase::Running,
             intent: None,
+            failure: None,
             crashes: self.crashes_of(&started.task),
         });
         // What only recovery needs is in `open`; a long journal has to fit into little memory.
@@ -53,8 +53,7 @@ impl History {
         if let Some(view) = self.view(&end.attempt) {
             view.backend = Some(end.clone());
         }
-        self.advance(&end.attempt, Phase::Ended(Box::new(end.clone())));
-        if let Some(open) = self.open.as_mut().filter(|o| o.started.attempt == end.attempt) {
+        if let Some(open) = self.opened(&end.attempt) {
             open.ended = Some(end.clone());
             open.candidate = candidate.clone();
         }
@@ -71,13 +70,9 @@ impl History {
         self.spending.push(spending);
     }
 
-    pub(super) fn advance(&mut self, attempt: &str, phase: Phase) {
-        if let Some(open) = self.open.as_mut().filter(|o| o.started.attempt == attempt) {
-            if let Phase::Landing(intent) = &phase {
-                open.intent = Some(intent.clone());
-            }
-            open.phase = phase;
-        }
+    /// The attempt with this id, while it is under way.
+    pub(super) fn opened(&mut self, attempt: &str) -> Option<&mut OpenAttempt> {
+        self.open.as_mut().filter(|open| open.started.attempt == attempt)
     }
 
     pub(super) fn judged(&mut self, verdict: &GateVerdict) {
@@ -122,9 +117,9 @@ impl History {
         let attempt = discarded.attempt.as_str();
         let Some(open) = self.open.take_if(|o| o.started.attempt == attempt) else { return };
         let limited = open.ended.as_ref().is_some_and(|end| end.outcome.is_limit());
-        let failure = match open.phase {
-            Phase::RollingBack(intent) => intent.failure,
-            _ => unplanned(open.ended.as_ref()),
+        let failure = match open.failure {
+            Some(intent) => intent.failure,
+            None => unplanned(open.ended.as_ref()),
         };
         let by_hand = failure.kind == FailureKind::Interrupted
             && self.ended.take_if(|ended| ended == attempt).is_some();
