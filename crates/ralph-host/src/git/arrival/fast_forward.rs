@@ -302,8 +302,9 @@ fn refusal(answer: &Answer) -> ArrivalWait {
     }
 }
 
-/// The beginning of a message, on one line.
+/// The beginning of a message, on one line and without git's advice.
 pub(super) fn first_lines(message: &str) -> String {
-    let lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines = message.lines().map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("hint:"));
     lines.take(2).collect::<Vec<_>>().join("; ")
 }
