@@ -26,18 +26,21 @@ fn path_with_git(repo: &Repo, word: &str, line: &str) -> String {
 
 #[test]
 fn a_branch_that_git_moved_instead_goes_back() {
-    let repo = home(&ONE);
-    repo.allow("go");
-    let path = path_with_git(&repo, "--ff-only", "real switch -q other");
-    repo.write("user/edited.txt", "mine\n");
-    let other = repo.ask_git(["rev-parse", "other"]);
-    let run = repo.command(["build"]).env("PATH", path).run();
-    assert!(repo.home().join("met").exists());
-    assert_eq!(repo.ask_git(["rev-parse", "other"]), other, "{}", said(&run));
-    assert_eq!(repo.status(), " M user/edited.txt", "{}", said(&run));
-    repo.git(["switch", "-q", "main"]).ok();
-    repo.build([]).ok();
-    is_home(&repo, &ONE);
+    let and_back = "real switch -q other; real \"$@\"; code=$?; real switch -q main; exit $code";
+    for line in ["real switch -q other", and_back] {
+        let repo = home(&ONE);
+        repo.allow("go");
+        let path = path_with_git(&repo, "--ff-only", line);
+        repo.write("user/edited.txt", "mine\n");
+        let other = repo.ask_git(["rev-parse", "other"]);
+        let run = repo.command(["build"]).env("PATH", path).run();
+        assert!(repo.home().join("met").exists());
+        assert_eq!(repo.ask_git(["rev-parse", "other"]), other, "{line}\n{}", said(&run));
+        assert_eq!(repo.status(), " M user/edited.txt", "{line}\n{}", said(&run));
+        repo.git(["switch", "-q", "main"]).ok();
+        repo.build([]).ok();
+        is_home(&repo, &ONE);
+    }
 }
 
 #[test]

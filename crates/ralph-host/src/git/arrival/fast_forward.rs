@@ -179,9 +179,8 @@ impl Arrival<'_, '_, '_> {
         if self.branch_at()?.is_some_and(|at| at.as_str() == new) {
             return Ok(None);
         }
-        let head = self.repo.head()?;
-        let moved = head.commit.is_some_and(|commit| commit.as_str() == new);
-        let (Some(old), Some(name), true) = (merged_from, head.branch, moved) else {
+        // The person may be on yet another branch by now.
+        let (Some(old), Some(name)) = (merged_from, self.repo.branch_with(new)?) else {
             return Ok(Some(ArrivalWait::Unsettled));
         };
         if self.repo.move_ref(&name, old.as_str(), new).is_err() {
@@ -189,6 +188,9 @@ impl Arrival<'_, '_, '_> {
             return Ok(Some(ArrivalWait::WrongBranchMoved { branch, old: old.to_string() }));
         }
         crash::point();
+        if self.repo.head()?.branch != Some(name) {
+            return Ok(Some(ArrivalWait::Unsettled));
+        }
         let changes = self.repo.touched(old.as_str(), new)?;
         let intent = ArrivalIntent {
             old: old.to_string(),
@@ -277,6 +279,14 @@ impl Arrival<'_, '_, '_> {
 }
 
 impl Repo<'_> {
+    /// A branch that contains a commit.
+    fn branch_with(&self, commit: &str) -> Result<Option<String>, GitError> {
+        let contains = format!("--contains={commit}");
+        let args = ["for-each-ref", &contains, "--format=%(refname)", "refs/heads/"];
+        let names = self.look(args).ok()?;
+        Ok(String::from_utf8_lossy(&names).lines().next().map(str::to_owned))
+    }
+
     /// The commit that HEAD was at, as the merge itself says it: `Updating 1a2b3c4..5d6e7f8`. Commands of the
     /// person's write ORIG_HEAD as well. `old` is what it should be.
     fn merged_from(&self, merge: &Answer, old: &str) -> Result<Option<Oid>, GitError> {

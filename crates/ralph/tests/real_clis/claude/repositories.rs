@@ -92,7 +92,7 @@ impl Clone {
         };
         let project = &lab.project;
         project.shell(prepare).ok();
-        let init = project.run(["init", "--yes", "--backend", "claude"]).ok();
+        let init = project.run(["init", "--yes"]).ok();
         println!("{}{}\n{}", init.stdout, init.stderr, project.read("ralph.toml"));
         for name in ["t-code", "t-note"] {
             let task = json!({"t": "task", "id": name, "name": format!("Do {name}"), "s": "p"});
@@ -101,10 +101,10 @@ impl Clone {
         }
         project.git(["add", "ralph/plan.jsonl"]).ok();
         project.git(["commit", "--quiet", "-m", "a plan"]).ok();
-        let run = project.spawn(["build", "--backend", "claude"]);
+        let run = project.spawn(["build"]);
         until_or_end(&run, || project.home().join("agent-works").exists());
         let change = |path: &str| project.write(path, project.read(path) + "\nMine.\n");
-        [self.edited, self.staged, self.committed].map(change);
+        [self.edited, self.staged, self.committed].into_iter().for_each(change);
         project.git(["add", self.staged]).ok();
         project.git(["commit", "--quiet", "-m", "mine", "--", self.committed]).ok();
         project.write("mine.txt", "not tracked\n");
