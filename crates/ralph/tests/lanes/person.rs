@@ -158,7 +158,8 @@ impl Person {
                 continue;
             };
             let branch = before.rsplit_once("you switched to ").unwrap().1.to_owned();
-            let command = after.split('`').nth(1).unwrap();
+            let commands = after.split('`').nth(1).unwrap();
+            let command = commands.split(" && ").find(|one| one.starts_with("git reset")).unwrap();
             self.taken_back += 1;
             self.note(&format!("on {branch}: {command}"));
             let now = self.branch();

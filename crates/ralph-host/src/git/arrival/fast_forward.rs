@@ -74,6 +74,8 @@ impl Arrival<'_, '_, '_> {
         let merged_from = match self.merge(new, &changes, &rides) {
             Ok(Ok(from)) => from,
             Ok(Err(wait)) => {
+                self.repo.put_entries_back(&rides, &changes)?;
+                crash::point();
                 // Git has failed in the middle: the disk is full, or a ref is locked.
                 if let (ArrivalWait::Refused { .. }, Some(intent)) =
                     (&wait, self.line.open_arrival.clone())
@@ -81,8 +83,6 @@ impl Arrival<'_, '_, '_> {
                     self.recover(&intent)?;
                     return Ok(ForwardEnd::Waits(wait));
                 }
-                self.repo.put_entries_back(&rides, &changes)?;
-                crash::point();
                 // The intent has to be closed before another one is opened.
                 self.wait(wait.clone())?;
                 return Ok(ForwardEnd::Waits(wait));
@@ -180,7 +180,8 @@ impl Arrival<'_, '_, '_> {
             return Ok(None);
         }
         // The person may be on yet another branch by now.
-        let (Some(old), Some(name)) = (merged_from, self.repo.branch_with(new)?) else {
+        let other = self.repo.other_branch_with(new, &self.branch_ref())?;
+        let (Some(old), Some(name)) = (merged_from, other) else {
             return Ok(Some(ArrivalWait::Unsettled));
         };
         if self.repo.move_ref(&name, old.as_str(), new).is_err() {
@@ -279,12 +280,14 @@ impl Arrival<'_, '_, '_> {
 }
 
 impl Repo<'_> {
-    /// A branch that contains a commit.
-    fn branch_with(&self, commit: &str) -> Result<Option<String>, GitError> {
+    /// A branch that contains a commit, unless `branch` does.
+    fn other_branch_with(&self, commit: &str, branch: &str) -> Result<Option<String>, GitError> {
         let contains = format!("--contains={commit}");
         let args = ["for-each-ref", &contains, "--format=%(refname)", "refs/heads/"];
         let names = self.look(args).ok()?;
-        Ok(String::from_utf8_lossy(&names).lines().next().map(str::to_owned))
+        let names = String::from_utf8_lossy(&names);
+        let has_branch = names.lines().any(|name| name == branch);
+        Ok(names.lines().next().filter(|_| !has_branch).map(str::to_owned))
     }
 
     /// The commit that HEAD was at, as the merge itself says it: `Updating 1a2b3c4..5d6e7f8`. Commands of the

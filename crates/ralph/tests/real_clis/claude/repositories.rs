@@ -165,6 +165,20 @@ fn a_rust_workspace_is_built_beside_a_person() {
 
 #[test]
 #[ignore = "needs the real claude: scripts/real-clis.sh"]
+fn a_rust_workspace_without_a_lock_file_is_built_beside_a_person() {
+    let xshell = Clone {
+        folder: "xshell",
+        code: "xshell-macros/src/lib.rs",
+        line: "// Checked.",
+        edited: "examples/timeout.rs",
+        staged: "CHANGELOG.md",
+        committed: "README.md",
+    };
+    xshell.build_beside_a_person("cargo generate-lockfile");
+}
+
+#[test]
+#[ignore = "needs the real claude: scripts/real-clis.sh"]
 fn a_pnpm_monorepo_is_built_beside_a_person() {
     let tinyhttp = Clone {
         folder: "tinyhttp",
