@@ -275,7 +275,7 @@ impl<'a> Session<'a> {
         self.take_over_edits()?;
         let tip = self.work.tip.clone();
         if !self.has_new_ledger(&tip)? {
-            return Ok(());
+            return self.note_answered_edits();
         }
         self.work.lane.put_on(&tip)?;
         let riding = self.ride(run_ledger::LedgerCommit::End)?;
@@ -318,6 +318,22 @@ impl<'a> Session<'a> {
     ) -> Result<(), DriveError> {
         let paths = self.repo.paths_of(commit)?.iter().map(ToString::to_string).collect();
         let committed = LedgerCommit { attempt, commit: commit.to_string(), paths, taken_over };
+        self.record(Record::LedgerCommitted(committed), Durability::Synced)
+    }
+
+    /// The tip has the whole ledger, also where that is all that became of a person's edit: a status that was
+    /// not believed. The waiting commit has to know these files, or it would wait for them for ever.
+    fn note_answered_edits(&mut self) -> Result<(), DriveError> {
+        let last = self.history.arrival.as_ref().and_then(|line| line.waiting().last());
+        let Some(last) = last.filter(|last| last.commit == self.work.tip.as_str()).cloned() else {
+            return Ok(());
+        };
+        let taken_over = self.taken_over()?;
+        if taken_over == last.taken_over {
+            return Ok(());
+        }
+        let (attempt, commit, paths) = (last.attempt, last.commit, last.paths);
+        let committed = LedgerCommit { attempt, commit, paths, taken_over };
         self.record(Record::LedgerCommitted(committed), Durability::Synced)
     }
 

@@ -31,6 +31,7 @@ struct Refusals {
     actions: u32,
     refused_by_locks: u32,
     taken_back: u32,
+    overwritten_edits: u32,
 }
 
 /// A repository that is made once, and a copy of it for each run.
@@ -184,6 +185,7 @@ fn person_and_ralph(seed: u64) -> Refusals {
         actions: person.count,
         refused_by_locks: person.refused,
         taken_back: person.taken_back,
+        overwritten_edits: person.overwritten,
     }
 }
 
@@ -213,13 +215,17 @@ fn each_task_is_there_once(repo: &Repo, person: &Person, told: &str) {
     for id in tasks(person) {
         let status = field(&plan["tasks"], &id, "status");
         // A person may skip a task before its work lands.
-        let times = usize::from(!(person.gave_status && status == "skipped"));
-        assert_eq!(count(&landed, &id), times, "commits of {id}\n{told}");
+        let mut times = usize::from(!(person.gave_status && status == "skipped"));
         let ran = count(&runs, &id);
+        // Or have a later run do it again.
+        if person.reopened.contains(&id) && ran == 2 {
+            times = 2;
+        }
+        assert_eq!(count(&landed, &id), times, "commits of {id}\n{told}");
         assert!(ran == times || (ran == 1 && times == 0), "runs of the backend for {id}\n{told}");
         let lines = shared.lines().filter(|line| *line == format!("task {id}")).count();
         assert_eq!(lines, times, "{id} in the shared file\n{shared}\n{told}");
-        if times == 1 {
+        if times > 0 {
             let own = repo.ask_git(["show", &format!("main:work/{id}.txt")]);
             assert_eq!(own, format!("{id} is done"), "{told}");
             assert_eq!(status, "done", "{id} in the plan\n{told}");
@@ -304,6 +310,7 @@ fn many(seeds: impl IntoIterator<Item = u64>) {
         all.actions += one.actions;
         all.refused_by_locks += one.refused_by_locks;
         all.taken_back += one.taken_back;
+        all.overwritten_edits += one.overwritten_edits;
     }
     eprintln!("a person beside ralph: {all:?}");
 }

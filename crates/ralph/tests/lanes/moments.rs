@@ -26,18 +26,21 @@ fn path_with_git(repo: &Repo, word: &str, line: &str) -> String {
 
 #[test]
 fn a_branch_that_git_moved_instead_goes_back() {
-    let repo = home(&ONE);
-    repo.allow("go");
-    let path = path_with_git(&repo, "--ff-only", "real switch -q other");
-    repo.write("user/edited.txt", "mine\n");
-    let other = repo.ask_git(["rev-parse", "other"]);
-    let run = repo.command(["build"]).env("PATH", path).run();
-    assert!(repo.home().join("met").exists());
-    assert_eq!(repo.ask_git(["rev-parse", "other"]), other, "{}", said(&run));
-    assert_eq!(repo.status(), " M user/edited.txt", "{}", said(&run));
-    repo.git(["switch", "-q", "main"]).ok();
-    repo.build([]).ok();
-    is_home(&repo, &ONE);
+    let and_back = "real switch -q other; real \"$@\"; code=$?; real switch -q main; exit $code";
+    for line in ["real switch -q other", and_back] {
+        let repo = home(&ONE);
+        repo.allow("go");
+        let path = path_with_git(&repo, "--ff-only", line);
+        repo.write("user/edited.txt", "mine\n");
+        let other = repo.ask_git(["rev-parse", "other"]);
+        let run = repo.command(["build"]).env("PATH", path).run();
+        assert!(repo.home().join("met").exists());
+        assert_eq!(repo.ask_git(["rev-parse", "other"]), other, "{line}\n{}", said(&run));
+        assert_eq!(repo.status(), " M user/edited.txt", "{line}\n{}", said(&run));
+        repo.git(["switch", "-q", "main"]).ok();
+        repo.build([]).ok();
+        is_home(&repo, &ONE);
+    }
 }
 
 #[test]
@@ -87,6 +90,30 @@ fn a_fast_forward_that_meets_a_locked_branch_leaves_nothing_in_home() {
     assert_eq!(run.code, 0, "{}", said(&run));
     is_home(&repo, &ONE);
     assert_eq!(repo.status(), " M user/edited.txt", "{}", said(&run));
+}
+
+#[test]
+fn an_edit_of_the_plan_that_changes_nothing_holds_the_last_commit_not_back() {
+    let repo = home(&ONE);
+    repo.allow("go");
+    // An editor that formats the file, when the commit that is to arrive is made already.
+    let path = path_with_git(&repo, "--ff-only", "echo >>plan.json");
+    let run = repo.command(["build"]).env("PATH", path).run();
+    assert!(repo.home().join("met").exists());
+    assert_eq!(run.code, 0, "{}", said(&run));
+    is_home(&repo, &ONE);
+}
+
+#[test]
+fn a_task_that_you_skip_after_its_work_has_landed_is_done() {
+    let repo = home(&ONE);
+    repo.allow("go");
+    let path = path_with_git(&repo, "--ff-only", "sed -i s/pending/skipped/ plan.json");
+    let run = repo.command(["build"]).env("PATH", path).run();
+    assert!(repo.home().join("met").exists());
+    assert_eq!(run.code, 0, "{}", said(&run));
+    crate::repo::says(&run, "t-aaa1 is skipped there, but its work has landed");
+    is_home(&repo, &ONE);
 }
 
 #[test]

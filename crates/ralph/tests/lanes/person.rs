@@ -57,12 +57,16 @@ pub(crate) struct Person {
     pub(crate) added: Vec<String>,
     /// Whether the person changed a status by hand.
     pub(crate) gave_status: bool,
+    /// Done tasks that the person marked as pending.
+    pub(crate) reopened: Vec<String>,
     /// Whether an edit of the plan may be in home that is not committed.
     pub(crate) plan_is_edited: bool,
     /// Commands that git's own locks refused in home, and that were tried again.
     pub(crate) refused: u32,
     /// Resets that met an arrival and were taken back.
     pub(crate) taken_back: u32,
+    /// Edits of a file that git wrote in the same moment.
+    pub(crate) overwritten: u32,
     /// Everything the person did, for the message of a failure.
     pub(crate) diary: Vec<String>,
 }
@@ -100,9 +104,11 @@ impl Person {
             count: 0,
             added: Vec::new(),
             gave_status: false,
+            reopened: Vec::new(),
             plan_is_edited: false,
             refused: 0,
             taken_back: 0,
+            overwritten: 0,
             diary: Vec::new(),
         }
     }
@@ -152,7 +158,8 @@ impl Person {
                 continue;
             };
             let branch = before.rsplit_once("you switched to ").unwrap().1.to_owned();
-            let command = after.split('`').nth(1).unwrap();
+            let commands = after.split('`').nth(1).unwrap();
+            let command = commands.split(" && ").find(|one| one.starts_with("git reset")).unwrap();
             self.taken_back += 1;
             self.note(&format!("on {branch}: {command}"));
             let now = self.branch();
@@ -360,14 +367,25 @@ impl Person {
     fn commit_shared(&mut self) {
         let count = self.count;
         self.note(&format!("edit {SHARED}: {count}"));
-        self.in_both(|root| {
+        let first = format!("user {count}\n");
+        let save = |root: &Path| {
             let path = root.join(SHARED);
             // Git removes a file before it writes it anew; an editor would open it again.
             until(|| path.exists());
             let text = fs::read_to_string(&path).unwrap();
             let (_, rest) = text.split_once('\n').unwrap();
-            fs::write(path, format!("user {count}\n{rest}")).unwrap();
-        });
+            fs::write(path, format!("{first}{rest}")).unwrap();
+        };
+        self.in_both(save);
+        // Git looks at a file before it writes it, and not again. An editor tells that the file changed.
+        self.until_unlocked();
+        let is_there = |text: String| text.starts_with(&first);
+        while !fs::read_to_string(self.home.join(SHARED)).is_ok_and(is_there) {
+            self.overwritten += 1;
+            self.note("the edit was overwritten");
+            save(&self.home);
+            self.until_unlocked();
+        }
         let done = self.both(&["commit", "-q", "-m", &format!("user {count}"), "--", SHARED]);
         assert!(done, "{}", self.diary.join("\n"));
     }

@@ -47,13 +47,17 @@ impl Person {
             return;
         }
         let place = self.chance.below(3);
-        let mut told = String::new();
+        let (mut told, mut id) = (String::new(), String::new());
         self.change_plan(|tasks| {
             let task = &mut tasks[usize::try_from(place).unwrap()];
             let status = if task["status"] == "pending" { "skipped" } else { "pending" };
             task["status"] = status.into();
             told = format!("{} is {status}", task["id"]);
+            id = task["id"].as_str().unwrap().to_owned();
         });
+        if told.ends_with("pending") {
+            self.reopened.push(id);
+        }
         self.note(&format!("in the plan: {told}"));
         (self.gave_status, self.plan_is_edited) = (true, true);
     }

@@ -74,6 +74,8 @@ impl Arrival<'_, '_, '_> {
         let merged_from = match self.merge(new, &changes, &rides) {
             Ok(Ok(from)) => from,
             Ok(Err(wait)) => {
+                self.repo.put_entries_back(&rides, &changes)?;
+                crash::point();
                 // Git has failed in the middle: the disk is full, or a ref is locked.
                 if let (ArrivalWait::Refused { .. }, Some(intent)) =
                     (&wait, self.line.open_arrival.clone())
@@ -81,8 +83,6 @@ impl Arrival<'_, '_, '_> {
                     self.recover(&intent)?;
                     return Ok(ForwardEnd::Waits(wait));
                 }
-                self.repo.put_entries_back(&rides, &changes)?;
-                crash::point();
                 // The intent has to be closed before another one is opened.
                 self.wait(wait.clone())?;
                 return Ok(ForwardEnd::Waits(wait));
@@ -179,9 +179,9 @@ impl Arrival<'_, '_, '_> {
         if self.branch_at()?.is_some_and(|at| at.as_str() == new) {
             return Ok(None);
         }
-        let head = self.repo.head()?;
-        let moved = head.commit.is_some_and(|commit| commit.as_str() == new);
-        let (Some(old), Some(name), true) = (merged_from, head.branch, moved) else {
+        // The person may be on yet another branch by now.
+        let other = self.repo.other_branch_with(new, &self.branch_ref())?;
+        let (Some(old), Some(name)) = (merged_from, other) else {
             return Ok(Some(ArrivalWait::Unsettled));
         };
         if self.repo.move_ref(&name, old.as_str(), new).is_err() {
@@ -189,6 +189,9 @@ impl Arrival<'_, '_, '_> {
             return Ok(Some(ArrivalWait::WrongBranchMoved { branch, old: old.to_string() }));
         }
         crash::point();
+        if self.repo.head()?.branch != Some(name) {
+            return Ok(Some(ArrivalWait::Unsettled));
+        }
         let changes = self.repo.touched(old.as_str(), new)?;
         let intent = ArrivalIntent {
             old: old.to_string(),
@@ -277,6 +280,16 @@ impl Arrival<'_, '_, '_> {
 }
 
 impl Repo<'_> {
+    /// A branch that contains a commit, unless `branch` does.
+    fn other_branch_with(&self, commit: &str, branch: &str) -> Result<Option<String>, GitError> {
+        let contains = format!("--contains={commit}");
+        let args = ["for-each-ref", &contains, "--format=%(refname)", "refs/heads/"];
+        let names = self.look(args).ok()?;
+        let names = String::from_utf8_lossy(&names);
+        let has_branch = names.lines().any(|name| name == branch);
+        Ok(names.lines().next().filter(|_| !has_branch).map(str::to_owned))
+    }
+
     /// The commit that HEAD was at, as the merge itself says it: `Updating 1a2b3c4..5d6e7f8`. Commands of the
     /// person's write ORIG_HEAD as well. `old` is what it should be.
     fn merged_from(&self, merge: &Answer, old: &str) -> Result<Option<Oid>, GitError> {
@@ -302,8 +315,9 @@ fn refusal(answer: &Answer) -> ArrivalWait {
     }
 }
 
-/// The beginning of a message, on one line.
+/// The beginning of a message, on one line and without git's advice.
 pub(super) fn first_lines(message: &str) -> String {
-    let lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines = message.lines().map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("hint:"));
     lines.take(2).collect::<Vec<_>>().join("; ")
 }

@@ -92,7 +92,7 @@ impl Clone {
         };
         let project = &lab.project;
         project.shell(prepare).ok();
-        let init = project.run(["init", "--yes", "--backend", "claude"]).ok();
+        let init = project.run(["init", "--yes"]).ok();
         println!("{}{}\n{}", init.stdout, init.stderr, project.read("ralph.toml"));
         for name in ["t-code", "t-note"] {
             let task = json!({"t": "task", "id": name, "name": format!("Do {name}"), "s": "p"});
@@ -101,10 +101,10 @@ impl Clone {
         }
         project.git(["add", "ralph/plan.jsonl"]).ok();
         project.git(["commit", "--quiet", "-m", "a plan"]).ok();
-        let run = project.spawn(["build", "--backend", "claude"]);
+        let run = project.spawn(["build"]);
         until_or_end(&run, || project.home().join("agent-works").exists());
         let change = |path: &str| project.write(path, project.read(path) + "\nMine.\n");
-        [self.edited, self.staged, self.committed].map(change);
+        [self.edited, self.staged, self.committed].into_iter().for_each(change);
         project.git(["add", self.staged]).ok();
         project.git(["commit", "--quiet", "-m", "mine", "--", self.committed]).ok();
         project.write("mine.txt", "not tracked\n");
@@ -161,6 +161,20 @@ fn a_rust_workspace_is_built_beside_a_person() {
         committed: "README.md",
     };
     anstyle.build_beside_a_person("cargo fetch --locked");
+}
+
+#[test]
+#[ignore = "needs the real claude: scripts/real-clis.sh"]
+fn a_rust_workspace_without_a_lock_file_is_built_beside_a_person() {
+    let xshell = Clone {
+        folder: "xshell",
+        code: "xshell-macros/src/lib.rs",
+        line: "// Checked.",
+        edited: "examples/timeout.rs",
+        staged: "CHANGELOG.md",
+        committed: "README.md",
+    };
+    xshell.build_beside_a_person("cargo generate-lockfile");
 }
 
 #[test]
