@@ -112,7 +112,7 @@ impl Session<'_> {
         let message = self.commit_message(begun, intent.landing, &intent.summary);
         let text = ended.message.clone();
         let text = text.unwrap_or_else(|| message.of_attempt(&begun.started.attempt));
-        self.commit_in_lane(begun, text)
+        self.commit_in_lane(begun, ended, text)
     }
 
     /// The message of an attempt's commit.

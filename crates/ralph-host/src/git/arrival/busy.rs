@@ -1,6 +1,7 @@
 //! Whether somebody works in home in a way that an arrival could disturb.
 
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use ralph_core::cycle::ArrivalWait;
@@ -11,6 +12,9 @@ use crate::git_dir;
 
 /// HEAD and index have to stay as they are for so long before an arrival begins.
 const QUIET: Duration = Duration::from_millis(200);
+
+/// A change that is older was quiet for a moment, also where file systems round their times to seconds.
+const OLD: Duration = Duration::from_secs(3);
 
 /// Most looks at HEAD and the index before an arrival waits for another time.
 const MOST_LOOKS: u32 = 5;
@@ -83,23 +87,61 @@ impl Repo<'_> {
         Some(ArrivalWait::Process { command, pid })
     }
 
-    /// Wait until HEAD, the index and their locks have been quiet for a moment.
+    /// Whether no process of git that writes is in home, as far as the system tells.
+    pub(super) fn is_alone(&self) -> bool {
+        cfg!(target_os = "linux") && process_in(&self.top, &WRITERS).is_none()
+    }
+
+    /// Wait until HEAD, the index and their locks have been quiet for a moment. They were, when they are
+    /// as the last arrival of this run left them, or have not changed for long.
     pub(super) fn is_quiet(&self) -> bool {
-        let look = || {
-            let names = ["HEAD", "index", "index.lock", "HEAD.lock", "logs/HEAD"];
-            names.map(|name| Stamp::of(&self.git_dir.join(name)))
-        };
-        let mut before = look();
+        let mut before = self.head_and_index();
+        if !before.is_locked() && (before.is_old() || self.was_left_so(&before)) {
+            return true;
+        }
         for _ in 0..MOST_LOOKS {
             std::thread::sleep(QUIET);
-            let now = look();
-            let unlocked = now.get(2..4).is_some_and(|locks| locks.iter().all(Option::is_none));
-            if now == before && unlocked {
+            let now = self.head_and_index();
+            if now == before && !now.is_locked() {
                 return true;
             }
             before = now;
         }
         false
+    }
+
+    pub(super) fn head_and_index(&self) -> HeadAndIndex {
+        let look =
+            |names: &[&str]| names.iter().map(|name| Stamp::of(&self.git_dir.join(name))).collect();
+        let locks = look(&["index.lock", "HEAD.lock"]);
+        HeadAndIndex { files: look(&["HEAD", "index", "logs/HEAD"]), locks }
+    }
+
+    /// An arrival has ended, and nobody else has changed HEAD or the index since they were like this.
+    pub(super) fn leave_quiet(&self, left: Option<HeadAndIndex>) {
+        *self.left.lock().unwrap_or_else(PoisonError::into_inner) = left;
+    }
+
+    fn was_left_so(&self, now: &HeadAndIndex) -> bool {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).as_ref() == Some(now)
+    }
+}
+
+/// When HEAD, the index and their locks changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) struct HeadAndIndex {
+    files: Vec<Option<Stamp>>,
+    locks: Vec<Option<Stamp>>,
+}
+
+impl HeadAndIndex {
+    fn is_locked(&self) -> bool {
+        self.locks.iter().any(Option::is_some)
+    }
+
+    fn is_old(&self) -> bool {
+        let last = self.files.iter().flatten().map(Stamp::changed_at).max();
+        last.is_some_and(|last| last.elapsed().is_ok_and(|age| age > OLD))
     }
 }
 
@@ -112,6 +154,10 @@ fn process_in(top: &Path, commands: &[&str]) -> Option<(i32, String)> {
     let pids = entries.flatten().filter_map(|e| e.file_name().to_str()?.parse::<i32>().ok());
     pids.filter_map(|pid| {
         let cwd = std::fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
+        // Most are elsewhere.
+        if !cwd.starts_with(&top) {
+            return None;
+        }
         let words = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
         let command = git_command(&words).filter(|one| commands.contains(&one.as_str()))?;
         (is_in(&cwd, &top) && !is_own(pid)).then_some((pid, command))
@@ -124,10 +170,10 @@ fn process_in(_top: &Path, _commands: &[&str]) -> Option<(i32, String)> {
     None
 }
 
-/// Whether a directory belongs to this checkout and not to a repository below it.
+/// Whether a directory below the top belongs to this checkout and not to a repository below it.
 fn is_in(cwd: &Path, top: &Path) -> bool {
     let nearest = cwd.ancestors().find(|dir| matches!(git_dir::of(dir), Ok(Some(_))));
-    cwd.starts_with(top) && nearest.is_none_or(|dir| dir == top)
+    nearest.is_none_or(|dir| dir == top)
 }
 
 /// Whether a process is this one or below it.
