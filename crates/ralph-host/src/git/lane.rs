@@ -41,7 +41,7 @@ impl<'a> Repo<'a> {
             runner,
             hook_patience: HOOK_PATIENCE,
             hooks: OnceLock::new(),
-            left: Arc::default(),
+            quiet: Arc::default(),
         }
     }
 
@@ -52,7 +52,7 @@ impl<'a> Repo<'a> {
             prefix: self.prefix.clone(),
             ledger: self.ledger.clone(),
             hook_patience: self.hook_patience,
-            left: self.left.clone(),
+            quiet: self.quiet.clone(),
             ..Self::explicit(&self.top, &self.git_dir, &self.common_dir, self.runner)
         }
     }

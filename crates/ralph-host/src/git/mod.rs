@@ -47,7 +47,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use arrival::HeadAndIndex;
+use arrival::QuietState;
 pub use arrival::{
     ARRIVAL_VARIABLE, ArrivalError, ArrivalHost, ArrivalOutcome, LedgerMerge, RecoveredArrival,
     ReplayGates,
@@ -108,8 +108,7 @@ pub struct Repo<'a> {
     hook_patience: Duration,
     /// The directory of the hooks, once somebody asked.
     hooks: OnceLock<PathBuf>,
-    /// HEAD and the index, as the last arrival left them.
-    left: Arc<Mutex<Option<HeadAndIndex>>>,
+    quiet: Arc<Mutex<QuietState>>,
 }
 
 impl<'a> Repo<'a> {
@@ -142,7 +141,7 @@ impl<'a> Repo<'a> {
             runner,
             hook_patience: HOOK_PATIENCE,
             hooks: OnceLock::new(),
-            left: Arc::default(),
+            quiet: Arc::default(),
         })
     }
 

@@ -1,8 +1,8 @@
 //! Whether somebody works in home in a way that an arrival could disturb.
 
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
-use std::time::Duration;
+use std::sync::{MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use ralph_core::cycle::ArrivalWait;
 
@@ -13,8 +13,9 @@ use crate::git_dir;
 /// HEAD and index have to stay as they are for so long before an arrival begins.
 const QUIET: Duration = Duration::from_millis(200);
 
-/// A change that is older was quiet for a moment, also where file systems round their times to seconds.
-const OLD: Duration = Duration::from_secs(3);
+/// Whoever changed nothing for so long is not in the middle of several commands. Long enough for file
+/// systems that round times to seconds.
+const LONG_AGO: Duration = Duration::from_secs(3);
 
 /// Most looks at HEAD and the index before an arrival waits for another time.
 const MOST_LOOKS: u32 = 5;
@@ -92,11 +93,11 @@ impl Repo<'_> {
         cfg!(target_os = "linux") && process_in(&self.top, &WRITERS).is_none()
     }
 
-    /// Wait until HEAD, the index and their locks have been quiet for a moment. They were, when they are
-    /// as the last arrival of this run left them, or have not changed for long.
+    /// Wait until HEAD, the index and their locks have been quiet for a moment. When nobody but ralph has
+    /// changed them for longer, they are.
     pub(super) fn is_quiet(&self) -> bool {
         let mut before = self.head_and_index();
-        if !before.is_locked() && (before.is_old() || self.was_left_so(&before)) {
+        if !before.is_locked() && self.last_foreign_change(&before).is_some_and(is_long_ago) {
             return true;
         }
         for _ in 0..MOST_LOOKS {
@@ -105,9 +106,20 @@ impl Repo<'_> {
             if now == before && !now.is_locked() {
                 return true;
             }
+            self.last_foreign_change(&now);
             before = now;
         }
         false
+    }
+
+    /// Whether they are as when they were last found quiet.
+    pub(super) fn is_still_quiet(&self) -> bool {
+        self.quiet().state.as_ref() == Some(&self.head_and_index())
+    }
+
+    /// An arrival has changed them, and this is how.
+    pub(super) fn leave_quiet(&self, state: Option<HeadAndIndex>) {
+        self.quiet().state = state;
     }
 
     pub(super) fn head_and_index(&self) -> HeadAndIndex {
@@ -117,19 +129,32 @@ impl Repo<'_> {
         HeadAndIndex { files: look(&["HEAD", "index", "logs/HEAD"]), locks }
     }
 
-    /// An arrival has ended, and nobody else has changed HEAD or the index since they were like this.
-    pub(super) fn leave_quiet(&self, left: Option<HeadAndIndex>) {
-        *self.left.lock().unwrap_or_else(PoisonError::into_inner) = left;
+    /// When somebody else last changed them; a state that is not the known one is somebody else's.
+    fn last_foreign_change(&self, now: &HeadAndIndex) -> Option<SystemTime> {
+        let mut quiet = self.quiet();
+        if quiet.state.as_ref() != Some(now) {
+            let foreign_change = now.files.iter().flatten().map(Stamp::changed_at).max();
+            *quiet = QuietState { state: Some(now.clone()), foreign_change };
+        }
+        quiet.foreign_change
     }
 
-    fn was_left_so(&self, now: &HeadAndIndex) -> bool {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner).as_ref() == Some(now)
+    fn quiet(&self) -> MutexGuard<'_, QuietState> {
+        self.quiet.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// HEAD and the index as ralph last saw or left them.
+#[derive(Debug, Default)]
+pub(in super::super) struct QuietState {
+    state: Option<HeadAndIndex>,
+    /// When somebody else changed them.
+    foreign_change: Option<SystemTime>,
 }
 
 /// When HEAD, the index and their locks changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) struct HeadAndIndex {
+pub(super) struct HeadAndIndex {
     files: Vec<Option<Stamp>>,
     locks: Vec<Option<Stamp>>,
 }
@@ -138,11 +163,10 @@ impl HeadAndIndex {
     fn is_locked(&self) -> bool {
         self.locks.iter().any(Option::is_some)
     }
+}
 
-    fn is_old(&self) -> bool {
-        let last = self.files.iter().flatten().map(Stamp::changed_at).max();
-        last.is_some_and(|last| last.elapsed().is_ok_and(|age| age > OLD))
-    }
+fn is_long_ago(change: SystemTime) -> bool {
+    change.elapsed().is_ok_and(|age| age > LONG_AGO)
 }
 
 /// A process of git in this checkout that runs one of these commands and that ralph did not start, with

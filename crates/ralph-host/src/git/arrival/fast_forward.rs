@@ -141,6 +141,9 @@ impl Arrival<'_, '_, '_> {
             (path, entry)
         };
         let entries: Vec<_> = rides.iter().map(of_ride).collect();
+        if !self.repo.is_still_quiet() {
+            return Ok(Some(ArrivalWait::Unsettled));
+        }
         self.repo.set_entries(&entries)?;
         crash::point();
         // Git merges into whatever HEAD is, so this is the last moment to look.
