@@ -1,5 +1,7 @@
 //! Git's own fast-forward of the branch that home has checked out.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::time::Duration;
 
 use ralph_core::cycle::{
@@ -8,10 +10,9 @@ use ralph_core::cycle::{
 };
 
 use super::super::call::Answer;
-use super::super::state::Stamp;
 use super::super::{Change, Repo};
 use super::rides::{ChangeSide, entry_on};
-use super::{Arrival, ArrivalError, ArrivalOutcome, GitError, Oid, path_of, path_text};
+use super::{Arrival, ArrivalError, ArrivalOutcome, GitError, Oid, RepoPath, path_of, path_text};
 use crate::crash;
 
 /// Exit codes above this one are signals: git was killed and says nothing.
@@ -55,11 +56,18 @@ impl Arrival<'_, '_, '_> {
 
     fn forward_to(&mut self, new: &str) -> Result<ForwardEnd, ArrivalError> {
         let old = self.line.arrived.clone();
-        let changes = self.repo.touched(&old, new)?;
-        let rides = match self.find_rides(new, &changes)? {
-            Ok(rides) => rides,
-            Err(wait) => return Ok(ForwardEnd::Waits(wait)),
+        // Most arrivals need no more than the paths, and these the journal has.
+        let (changes, rides) = match self.taken_over_in(new).is_empty() {
+            true => (Vec::new(), Vec::new()),
+            false => {
+                let changes = self.repo.touched(&old, new)?;
+                match self.find_rides(new, &changes)? {
+                    Ok(rides) => (changes, rides),
+                    Err(wait) => return Ok(ForwardEnd::Waits(wait)),
+                }
+            }
         };
+        let paths = self.paths_to(new)?;
         if let Some(wait) = self.not_ready(&old)? {
             return Ok(ForwardEnd::Waits(wait));
         }
@@ -67,7 +75,7 @@ impl Arrival<'_, '_, '_> {
             way: ArrivalWay::FastForward,
             old: old.clone(),
             new: new.to_owned(),
-            paths: changes.iter().map(|change| path_text(&change.path)).collect(),
+            paths: paths.iter().map(path_text).collect(),
             rides: rides.clone(),
         }))?;
         crash::point();
@@ -102,7 +110,7 @@ impl Arrival<'_, '_, '_> {
         {
             return Ok(ForwardEnd::Waits(wait));
         }
-        self.keep_merged_entries(&changes, new)?;
+        self.keep_merged_entries(&paths, &old, new)?;
         self.repo.write_rides(&rides, new)?;
         crash::point();
         self.arrived(new)?;
@@ -140,6 +148,9 @@ impl Arrival<'_, '_, '_> {
             (path, entry)
         };
         let entries: Vec<_> = rides.iter().map(of_ride).collect();
+        if !self.repo.is_still_quiet() {
+            return Ok(Err(ArrivalWait::Unsettled));
+        }
         self.repo.set_entries(&entries)?;
         crash::point();
         // Git merges into whatever HEAD is, so this is the last moment to look.
@@ -207,34 +218,63 @@ impl Arrival<'_, '_, '_> {
         Ok(Some(ArrivalWait::Unsettled))
     }
 
+    /// The paths that differ between what arrived and a commit; perhaps more.
+    fn paths_to(&self, new: &str) -> Result<Vec<RepoPath>, GitError> {
+        let waiting = self.line.waiting();
+        let place = waiting.iter().position(|landed| landed.commit == new);
+        let landed = place.and_then(|last| waiting.get(..=last)).unwrap_or_default();
+        if landed.is_empty() || landed.iter().any(|landed| landed.paths.is_empty()) {
+            let changes = self.repo.touched(&self.line.arrived, new)?;
+            return Ok(changes.into_iter().map(|change| change.path).collect());
+        }
+        let taken_over = landed.iter().flat_map(|one| &one.taken_over).map(|file| &file.path);
+        let paths = landed.iter().flat_map(|one| &one.paths).chain(taken_over);
+        Ok(paths.map(|path| path_of(path)).collect::<BTreeSet<_>>().into_iter().collect())
+    }
+
     /// A `git commit` reads the index before it takes its lock. One that began just before the merge is
     /// refused by git, but it has written the old index by then, and the next commit would take back what
-    /// arrived. For a moment after a merge, entries that are the old ones again become the new ones.
-    fn keep_merged_entries(&self, changes: &[Change], new: &str) -> Result<(), GitError> {
-        let index = self.repo.git_dir.join("index");
+    /// arrived. As long as one may be at work, entries that are the old ones again become the new ones.
+    fn keep_merged_entries(
+        &self,
+        paths: &[RepoPath],
+        old: &str,
+        new: &str,
+    ) -> Result<(), GitError> {
         let mut known = None;
         for _ in 0..LOOKS_AFTER {
-            let now = Stamp::of(&index);
-            if known.as_ref() != Some(&now) && self.renew_old_entries(changes, new)? {
+            // Asked first: who has ended by now has written the index.
+            let is_alone = self.repo.is_alone();
+            let now = self.repo.head_and_index();
+            if known.as_ref() == Some(&now) || self.renew_old_entries(paths, old, new)? {
                 known = Some(now);
+                if is_alone {
+                    break;
+                }
             }
             std::thread::sleep(PAUSE_AFTER);
         }
+        self.repo.leave_quiet(known);
         Ok(())
     }
 
     /// `false` when it has to be tried again.
-    fn renew_old_entries(&self, changes: &[Change], new: &str) -> Result<bool, GitError> {
-        let args = ["diff-index", "--cached", "--quiet", new, "--"].map(Into::into);
-        let paths = changes.iter().map(|change| change.path.as_path().as_os_str().to_owned());
-        let call = self.repo.look::<std::ffi::OsString>(args.into_iter().chain(paths));
-        if changes.is_empty() || call.env("GIT_LITERAL_PATHSPECS", "1").run()?.code != 1 {
+    fn renew_old_entries(
+        &self,
+        paths: &[RepoPath],
+        old: &str,
+        new: &str,
+    ) -> Result<bool, GitError> {
+        let args = ["diff-index", "--cached", "--quiet", new, "--"].map(OsStr::new);
+        let paths = paths.iter().map(|path| path.as_path().as_os_str());
+        let call = self.repo.look(args.into_iter().chain(paths));
+        if call.env("GIT_LITERAL_PATHSPECS", "1").run()?.code != 1 {
             return Ok(true);
         }
         let mut entries = Vec::new();
-        for change in changes {
-            if self.repo.staged_entry(&change.path)? == entry_on(change, ChangeSide::Old) {
-                entries.push((change.path.clone(), entry_on(change, ChangeSide::New)));
+        for change in self.repo.touched(old, new)? {
+            if self.repo.staged_entry(&change.path)? == entry_on(&change, ChangeSide::Old) {
+                entries.push((change.path.clone(), entry_on(&change, ChangeSide::New)));
             }
         }
         // A switch or a reset of the person's writes the index as well, and HEAD after it.
