@@ -72,6 +72,18 @@ impl Repo<'_> {
         commit
     }
 
+    /// A call of [`Repo::commit_on_ref`] may have been killed: put `HEAD` on the commit of that ref, which
+    /// may move on, or go with its run.
+    pub(crate) fn detach_head(&self) -> Result<(), GitError> {
+        let path = self.git_dir.join("HEAD");
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let name = text.strip_prefix("ref: ").map(str::trim_end);
+        match name.and_then(|name| self.ref_by_looking(name)).flatten() {
+            Some(commit) => Ok(put_view(&path, format!("{commit}\n").as_bytes())?),
+            None => Ok(()),
+        }
+    }
+
     /// Commit what the index of the lane holds, with these files of the ledger as they are in the lane.
     pub(crate) fn commit_index(
         &self,

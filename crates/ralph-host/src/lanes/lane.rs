@@ -123,6 +123,7 @@ impl<'a> Lane<'a> {
             }
         }
         self.remove_stale_locks()?;
+        self.repo.detach_head()?;
         self.copy_sparse_rules()
     }
 

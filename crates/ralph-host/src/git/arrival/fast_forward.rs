@@ -83,6 +83,9 @@ impl Arrival<'_, '_, '_> {
             Ok(Ok(from)) => from,
             Ok(Err(wait)) => {
                 self.repo.put_entries_back(&rides, &changes)?;
+                if is_half_done(&wait) {
+                    self.undo_half_merge(&old, new, rides)?;
+                }
                 crash::point();
                 // Git has failed in the middle: the disk is full, or a ref is locked.
                 if let (ArrivalWait::Refused { .. }, Some(intent)) =
@@ -179,6 +182,39 @@ impl Arrival<'_, '_, '_> {
         }
     }
 
+    /// Git wrote the files and the index, and could not move the branch: somebody else did, or has its
+    /// lock. The files go back to where the branch is.
+    fn undo_half_merge(
+        &self,
+        old: &str,
+        new: &str,
+        rides: Vec<RiddenFile>,
+    ) -> Result<(), GitError> {
+        let head = self.repo.head()?;
+        let Some(at) = head.commit.filter(|_| head.branch == Some(self.branch_ref())) else {
+            return Ok(());
+        };
+        let merged: BTreeSet<RepoPath> =
+            self.repo.touched(old, new)?.into_iter().map(|change| change.path).collect();
+        let mut changes = self.repo.touched(at.as_str(), new)?;
+        changes.retain(|change| merged.contains(&change.path));
+        let (old, new) = (at.to_string(), new.to_owned());
+        self.put_back_merged(
+            &ArrivalIntent { old, new, rides, ..ArrivalIntent::default() },
+            &changes,
+        )
+    }
+
+    /// Put back what a merge wrote, although the branch is at the old commit of the intent.
+    fn put_back_merged(&self, intent: &ArrivalIntent, changes: &[Change]) -> Result<(), GitError> {
+        let facts = self.repo.path_facts(changes, &intent.old, &intent.new)?;
+        let (branch, home) = (KilledArrivalBranch::AtOld, HomeHead::OnBranch);
+        match recover_arrival(intent, branch, home, &facts) {
+            ArrivalRecovery::PutBack { paths } => self.put_back(intent, changes, &paths),
+            _ => Ok(()),
+        }
+    }
+
     /// A fast-forward acts on whatever HEAD is by then. A branch that moved instead goes back, with its
     /// files and the index, unless the person has moved it on since: then it is named.
     fn wrong_branch(
@@ -210,11 +246,7 @@ impl Arrival<'_, '_, '_> {
             rides: rides.to_vec(),
             ..ArrivalIntent::default()
         };
-        let facts = self.repo.path_facts(&changes, old.as_str(), new)?;
-        let (branch, home) = (KilledArrivalBranch::AtOld, HomeHead::OnBranch);
-        if let ArrivalRecovery::PutBack { paths } = recover_arrival(&intent, branch, home, &facts) {
-            self.put_back(&intent, &changes, &paths)?;
-        }
+        self.put_back_merged(&intent, &changes)?;
         Ok(Some(ArrivalWait::Unsettled))
     }
 
@@ -353,6 +385,12 @@ fn refusal(answer: &Answer) -> ArrivalWait {
         false => ArrivalWait::Edited { paths },
         true => ArrivalWait::Refused { message: first_lines(&answer.stderr) },
     }
+}
+
+/// Whether git failed in its last step, in which it moves the branch.
+fn is_half_done(wait: &ArrivalWait) -> bool {
+    let last_step = "update_ref failed for ref 'HEAD'";
+    matches!(wait, ArrivalWait::Refused { message } if message.contains(last_step))
 }
 
 /// The beginning of a message, on one line and without git's advice.
