@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
 use super::super::arrival_record::{RiddenFile, TakenOverFile};
+use super::super::arrival_sample_tests::all_waits;
 use super::super::model_tests::entries;
-use super::super::sample_tests::all_waits;
 use super::*;
 use crate::cycle::{
     ArrivedCommits, CommitReplay, History, LandedAttempt, NotArrived, Record, ReplayedCommit,

@@ -238,10 +238,11 @@ impl<'a> Session<'a> {
             return Ok(Some(Vec::new()));
         }
         self.work.lane.put_on(commit)?;
+        self.announce_setup()?;
         self.work.lane.furnish(self.project.root(), &|job| job)?;
         self.let_in()?;
-        let (logs, root) = (self.project.root().join(LOGS), self.work_root());
-        self.run_all(gates, &logs, On::Alone, &root)
+        let (logs, running) = (self.project.root().join(LOGS), self.after_last_attempt());
+        self.run_all(gates, &logs, On::Alone, &running)
     }
 
     /// The run ends: what is left of its ledger becomes a commit on the tip, and everything arrives. Says why

@@ -8,7 +8,7 @@ use ralph_core::cycle::{ArrivalLine, ArrivalTarget};
 use super::error::DriveError;
 use super::run_target::RunTarget;
 use crate::git::{GitError, Oid, Repo};
-use crate::lanes::{GitSettings, Lane, LaneError, LanePool, cache_folder, remove_orphaned_lanes};
+use crate::lanes::{Lane, LaneError, LanePool, cache_folder, remove_orphaned_lanes};
 use crate::project::Project;
 use crate::run_ledger::{self, LedgerStart, OpenRun, RunLedger, RunWorkspace};
 use crate::store::Holder;
@@ -24,10 +24,6 @@ pub(super) struct RunLane<'a> {
     pub(super) tip: Oid,
     /// Whether the journal knows where this run's tip starts.
     pub(super) has_started: bool,
-    /// Files of the ledger and sources, as the last agent found them in the lane.
-    pub(super) given: BTreeMap<String, Option<Vec<u8>>>,
-    /// Files that can run or redirect git, as the last agent found them.
-    pub(super) git_settings: GitSettings,
 }
 
 /// The facts that a run starts from.
@@ -111,15 +107,7 @@ impl<'a> RunLane<'a> {
                 (RunLedger::open(project, open_run, start)?, commit.unwrap_or(home_commit))
             }
         };
-        Ok(Self {
-            lane,
-            ledger,
-            branch,
-            tip,
-            has_started: false,
-            given: BTreeMap::new(),
-            git_settings: GitSettings::default(),
-        })
+        Ok(Self { lane, ledger, branch, tip, has_started: false })
     }
 
     /// The lane's working tree, with ralph's own git directory.

@@ -53,21 +53,23 @@ impl SetupRecord {
 }
 
 impl Lane<'_> {
+    /// The command of setup when it never ran here, or something that it depends on changed.
+    pub fn due_setup(&self) -> Option<String> {
+        let settings = &self.home.settings;
+        let command = settings.setup.as_ref().filter(|_| !self.is_home())?;
+        let is_due = SetupRecord::read(&self.git_dir).fingerprint
+            != fingerprint(settings, command, &self.root());
+        is_due.then(|| command.clone())
+    }
+
     /// Run setup when it never ran here, or something that it depends on changed. Says whether it ran. The
     /// index stays as it is: it may be the work of an attempt.
     pub fn set_up(&mut self, wrap: JobWrapper<'_>) -> Result<bool, LaneError> {
-        if self.is_home() {
-            return Ok(false);
-        }
-        let settings = self.home.settings.clone();
-        let Some(command) = &settings.setup else { return Ok(false) };
-        let fingerprint = fingerprint(&settings, command, &self.root());
+        let Some(command) = self.due_setup() else { return Ok(false) };
+        let fingerprint = fingerprint(&self.home.settings, &command, &self.root());
         let mut record = SetupRecord::read(&self.git_dir);
-        if record.fingerprint == fingerprint {
-            return Ok(false);
-        }
         let before = self.untracked()?;
-        self.run_setup(command, wrap)?;
+        self.run_setup(&command, wrap)?;
         self.remove_submodule_repositories()?;
         // Tracked files that setup wrote, such as a lock file, are put back.
         self.repo.git(["checkout-index", "--all", "--force", "--index", "--quiet"]).ok()?;

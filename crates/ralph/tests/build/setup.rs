@@ -29,6 +29,9 @@ fn work_that_changes_what_setup_depends_on_is_gated_with_the_new_setup_and_lands
     repo.script(&rule("", &locks("two")));
     let run = repo.build([]).ok();
     says(&run, "1 of 1 task done");
+    // Once for the lane, and once for the work.
+    assert_eq!(repo.events("lane_setup").len(), 2);
+    says(&run, "    setup    mkdir -p deps");
     assert_eq!(repo.ask_git(["show", "HEAD:deps.lock"]), "two");
     assert_eq!(repo.ask_git(["show", "HEAD:work/t-aaa1.txt"]), "t-aaa1 is done");
     assert_eq!(repo.ask_git(["show", "HEAD:tracked.txt"]), "as committed");
