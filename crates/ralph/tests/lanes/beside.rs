@@ -31,6 +31,7 @@ struct Refusals {
     actions: u32,
     refused_by_locks: u32,
     taken_back: u32,
+    unstaged: u32,
     overwritten_edits: u32,
 }
 
@@ -185,6 +186,7 @@ fn person_and_ralph(seed: u64) -> Refusals {
         actions: person.count,
         refused_by_locks: person.refused,
         taken_back: person.taken_back,
+        unstaged: person.unstaged,
         overwritten_edits: person.overwritten,
     }
 }
@@ -310,6 +312,7 @@ fn many(seeds: impl IntoIterator<Item = u64>) {
         all.actions += one.actions;
         all.refused_by_locks += one.refused_by_locks;
         all.taken_back += one.taken_back;
+        all.unstaged += one.unstaged;
         all.overwritten_edits += one.overwritten_edits;
     }
     eprintln!("a person beside ralph: {all:?}");

@@ -65,6 +65,8 @@ pub(crate) struct Person {
     pub(crate) refused: u32,
     /// Resets that met an arrival and were taken back.
     pub(crate) taken_back: u32,
+    /// Entries of the index that a merge of git's wrote over in the same moment.
+    pub(crate) unstaged: u32,
     /// Edits of a file that git wrote in the same moment.
     pub(crate) overwritten: u32,
     /// Everything the person did, for the message of a failure.
@@ -108,6 +110,7 @@ impl Person {
             plan_is_edited: false,
             refused: 0,
             taken_back: 0,
+            unstaged: 0,
             overwritten: 0,
             diary: Vec::new(),
         }
@@ -123,11 +126,11 @@ impl Person {
             3 => self.create(),
             4 => self.remove(),
             5 => self.make_executable(),
-            6 => drop(self.both(&["add", "-A", "--", "user"])),
-            7 => drop(self.both(&["reset", "-q", "--", "user"])),
+            6 => self.stage(&["add", "-A", "--", "user"]),
+            7 => self.stage(&["reset", "-q", "--", "user"]),
             8 => self.commit(&["--", "user"]),
             9 => self.commit_shared(),
-            10 => drop(self.both(&["add", "-A"])),
+            10 => self.stage(&["add", "-A"]),
             11 => self.commit(&["-a"]),
             12 => self.commit(&[]),
             13 => self.amend(),
@@ -218,6 +221,19 @@ impl Person {
         self.note(&format!("chmod +x {path}"));
         let rights = fs::Permissions::from_mode(0o755);
         self.in_both(|root| drop(fs::set_permissions(root.join(path), rights.clone())));
+    }
+
+    /// A merge of git's reads the index before it locks it, and writes over what was staged between.
+    fn stage(&mut self, args: &[&str]) {
+        self.both(args);
+        let staged = |at: &Path| git(at, &["ls-files", "-s", "--", "user"]).said;
+        self.until_unlocked();
+        while staged(&self.home) != staged(&self.shadow) {
+            self.unstaged += 1;
+            self.note("it was lost from the index");
+            assert!(self.in_home(args).ok && self.unstaged < MOST_TRIES);
+            self.until_unlocked();
+        }
     }
 
     fn commit(&mut self, options: &[&str]) {
@@ -398,7 +414,13 @@ impl Person {
     fn both(&mut self, args: &[&str]) -> bool {
         let shadow = git(&self.shadow, args);
         self.note(&format!("git {args:?}: {shadow:?}"));
-        let home = self.in_home(args);
+        let mut home = self.in_home(args);
+        // In the middle of a fast-forward the files are ahead of the index.
+        if shadow.ok && home.said.contains("cannot pull with rebase") {
+            self.refused += 1;
+            self.until_unlocked();
+            home = self.in_home(args);
+        }
         self.same_end(&args.join(" "), &shadow, &home);
         home.ok
     }

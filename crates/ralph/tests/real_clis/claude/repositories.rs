@@ -100,13 +100,13 @@ impl Clone {
             project.write("ralph/plan.jsonl", format!("{plan}{task}\n"));
         }
         project.git(["add", "ralph/plan.jsonl"]).ok();
-        project.git(["commit", "--quiet", "-m", "a plan"]).ok();
+        project.git(["commit", "--quiet", "-m", "docs: a plan"]).ok();
         let run = project.spawn(["build"]);
         until_or_end(&run, || project.home().join("agent-works").exists());
         let change = |path: &str| project.write(path, project.read(path) + "\nMine.\n");
         [self.edited, self.staged, self.committed].into_iter().for_each(change);
         project.git(["add", self.staged]).ok();
-        project.git(["commit", "--quiet", "-m", "mine", "--", self.committed]).ok();
+        project.git(["commit", "--quiet", "-m", "docs: mine", "--", self.committed]).ok();
         project.write("mine.txt", "not tracked\n");
         project.write(project.home().join("go"), "");
         let run = run.wait();
