@@ -161,6 +161,9 @@ impl ArrivalLine {
     }
 
     fn ledger_committed(&mut self, ledger: &LedgerCommit) {
+        if let Some(known) = self.landed.iter_mut().find(|one| one.commit == ledger.commit) {
+            ledger.taken_over.clone_into(&mut known.taken_over);
+        }
         self.push(LandedCommit {
             attempt: ledger.attempt.clone(),
             tasks: Vec::new(),

@@ -100,11 +100,15 @@ impl Session<'_> {
         &mut self,
         task: Task,
         backend: usize,
-    ) -> Result<(AttemptRun, Rc<Plan>, String), DriveError> {
+    ) -> Result<(AttemptRun, Rc<Plan>, String), Halt> {
         let at = self.clock.now();
         let attempt = self.ids.ulid(at);
         let iteration = self.next_iteration()?;
         let base = self.ready_lane(&self.keeper(&task), &attempt)?;
+        // Its setup may have taken minutes.
+        if !self.is_wanted(&task)? || !self.may_begin() {
+            return Err(Halt::LookAgain);
+        }
         let chosen = self.choice.at(backend);
         let stamp = at.strftime("%Y%m%d-%H%M%S");
         let started = Started {
@@ -134,6 +138,18 @@ impl Session<'_> {
         Ok((AttemptRun::new(started, task, base, at, running), plan, text))
     }
 
+    /// The same once an attempt has worked on it, with what the person has written by now.
+    fn is_still_wanted(&mut self, run: &AttemptRun) -> Result<bool, DriveError> {
+        self.take_over_edits()?;
+        self.is_wanted(&run.task)
+    }
+
+    /// Whether the plan still has a task to be done: a person may have skipped or removed it.
+    fn is_wanted(&mut self, task: &Task) -> Result<bool, DriveError> {
+        let plan = self.read_plan()?.plan;
+        Ok(plan.task(&task.id).is_some_and(|task| task.state.is_open()))
+    }
+
     /// From the backend's end to the attempt's: judge, gate, land or roll back.
     pub(super) fn conclude(&mut self, run: &mut AttemptRun) -> Result<(), Halt> {
         if let Some(CollectedWork::Damaged(damage)) = &run.work {
@@ -158,6 +174,10 @@ impl Session<'_> {
                         Failure::new(FailureKind::Interrupted, "the gates were ended")
                     }
                 },
+                Decision::Land { .. } if !self.is_still_wanted(run)? => {
+                    let said = "the task was taken out of the plan while the agent worked";
+                    Failure::new(FailureKind::Interrupted, said)
+                }
                 Decision::Land { landing, proof } => match self.run_hooks(run, landing)? {
                     Hooked::Passed(message) => {
                         run.message = Some(message);

@@ -27,6 +27,7 @@ mod environment;
 mod gate_outputs;
 mod gates;
 mod git;
+mod git_kills;
 mod invariants;
 mod ladder;
 mod limits;

@@ -1,5 +1,7 @@
 //! Git's own fast-forward of the branch that home has checked out.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::time::Duration;
 
 use ralph_core::cycle::{
@@ -8,10 +10,9 @@ use ralph_core::cycle::{
 };
 
 use super::super::call::Answer;
-use super::super::state::Stamp;
 use super::super::{Change, Repo};
 use super::rides::{ChangeSide, entry_on};
-use super::{Arrival, ArrivalError, ArrivalOutcome, GitError, Oid, path_of, path_text};
+use super::{Arrival, ArrivalError, ArrivalOutcome, GitError, Oid, RepoPath, path_of, path_text};
 use crate::crash;
 
 /// Exit codes above this one are signals: git was killed and says nothing.
@@ -55,11 +56,18 @@ impl Arrival<'_, '_, '_> {
 
     fn forward_to(&mut self, new: &str) -> Result<ForwardEnd, ArrivalError> {
         let old = self.line.arrived.clone();
-        let changes = self.repo.touched(&old, new)?;
-        let rides = match self.find_rides(new, &changes)? {
-            Ok(rides) => rides,
-            Err(wait) => return Ok(ForwardEnd::Waits(wait)),
+        // Most arrivals need no more than the paths, and these the journal has.
+        let (changes, rides) = match self.taken_over_in(new).is_empty() {
+            true => (Vec::new(), Vec::new()),
+            false => {
+                let changes = self.repo.touched(&old, new)?;
+                match self.find_rides(new, &changes)? {
+                    Ok(rides) => (changes, rides),
+                    Err(wait) => return Ok(ForwardEnd::Waits(wait)),
+                }
+            }
         };
+        let paths = self.paths_to(new)?;
         if let Some(wait) = self.not_ready(&old)? {
             return Ok(ForwardEnd::Waits(wait));
         }
@@ -67,15 +75,25 @@ impl Arrival<'_, '_, '_> {
             way: ArrivalWay::FastForward,
             old: old.clone(),
             new: new.to_owned(),
-            paths: changes.iter().map(|change| path_text(&change.path)).collect(),
+            paths: paths.iter().map(path_text).collect(),
             rides: rides.clone(),
         }))?;
         crash::point();
-        match self.merge(new, &changes, &rides) {
-            Ok(None) => {}
-            Ok(Some(wait)) => {
+        let merged_from = match self.merge(new, &changes, &rides) {
+            Ok(Ok(from)) => from,
+            Ok(Err(wait)) => {
                 self.repo.put_entries_back(&rides, &changes)?;
+                if is_half_done(&wait) {
+                    self.undo_half_merge(&old, new, rides)?;
+                }
                 crash::point();
+                // Git has failed in the middle: the disk is full, or a ref is locked.
+                if let (ArrivalWait::Refused { .. }, Some(intent)) =
+                    (&wait, self.line.open_arrival.clone())
+                {
+                    self.recover(&intent)?;
+                    return Ok(ForwardEnd::Waits(wait));
+                }
                 // The intent has to be closed before another one is opened.
                 self.wait(wait.clone())?;
                 return Ok(ForwardEnd::Waits(wait));
@@ -85,9 +103,8 @@ impl Arrival<'_, '_, '_> {
                 return Ok(ForwardEnd::Waits(ArrivalWait::Locked { lock }));
             }
             Err(e) => return Err(e.into()),
-        }
+        };
         crash::point();
-        let merged_from = self.repo.merged_from()?;
         if let Some(wait) = self.wrong_branch(new, merged_from.as_ref(), &rides)? {
             return Ok(ForwardEnd::Waits(wait));
         }
@@ -96,7 +113,7 @@ impl Arrival<'_, '_, '_> {
         {
             return Ok(ForwardEnd::Waits(wait));
         }
-        self.keep_merged_entries(&changes, new)?;
+        self.keep_merged_entries(&paths, &old, new)?;
         self.repo.write_rides(&rides, new)?;
         crash::point();
         self.arrived(new)?;
@@ -119,13 +136,14 @@ impl Arrival<'_, '_, '_> {
         Ok((!on_branch || !unmoved).then_some(ArrivalWait::Unsettled))
     }
 
-    /// Set the entries of ridden files and merge. `None` when git moved what HEAD is on.
+    /// Set the entries of ridden files and merge. Returns the commit that HEAD was at when git merged, or why
+    /// it did not.
     fn merge(
         &self,
         new: &str,
         changes: &[Change],
         rides: &[RiddenFile],
-    ) -> Result<Option<ArrivalWait>, GitError> {
+    ) -> Result<Result<Option<Oid>, ArrivalWait>, GitError> {
         let of_ride = |ride: &RiddenFile| {
             let path = path_of(&ride.file.path);
             let change = changes.iter().find(|change| change.path == path);
@@ -133,6 +151,9 @@ impl Arrival<'_, '_, '_> {
             (path, entry)
         };
         let entries: Vec<_> = rides.iter().map(of_ride).collect();
+        if !self.repo.is_still_quiet() {
+            return Ok(Err(ArrivalWait::Unsettled));
+        }
         self.repo.set_entries(&entries)?;
         crash::point();
         // Git merges into whatever HEAD is, so this is the last moment to look.
@@ -140,13 +161,13 @@ impl Arrival<'_, '_, '_> {
         let is_as_before = head.branch.is_some_and(|branch| branch == self.branch_ref())
             && head.commit.is_some_and(|commit| commit.as_str() == self.line.arrived);
         if !is_as_before {
-            return Ok(Some(ArrivalWait::Unsettled));
+            return Ok(Err(ArrivalWait::Unsettled));
         }
         if let Some(busy) = self.repo.busy() {
-            return Ok(Some(busy));
+            return Ok(Err(busy));
         }
         let flags = ["--ff-only", "--no-autostash", "--no-overwrite-ignore", "--no-squash"];
-        let more = ["--commit", "--no-verify-signatures", "-q", new];
+        let more = ["--commit", "--no-verify-signatures", "--no-stat", new];
         let args = ["merge"].into_iter().chain(flags).chain(more);
         // Not `-c`: a branch may have `=` in its name.
         let options = format!("branch.{}.mergeOptions", self.line.branch);
@@ -155,9 +176,42 @@ impl Arrival<'_, '_, '_> {
         let call = call.env("GIT_CONFIG_VALUE_0", "");
         let answer = self.repo.writing_index(|| call.run())?;
         match answer.code {
-            0 => Ok(None),
+            0 => self.repo.merged_from(&answer, &self.line.arrived).map(Ok),
             code if code > MOST_EXIT_CODE => Err(answer.into_error()),
-            _ => Ok(Some(refusal(&answer))),
+            _ => Ok(Err(refusal(&answer))),
+        }
+    }
+
+    /// Git wrote the files and the index, and could not move the branch: somebody else did, or has its
+    /// lock. The files go back to where the branch is.
+    fn undo_half_merge(
+        &self,
+        old: &str,
+        new: &str,
+        rides: Vec<RiddenFile>,
+    ) -> Result<(), GitError> {
+        let head = self.repo.head()?;
+        let Some(at) = head.commit.filter(|_| head.branch == Some(self.branch_ref())) else {
+            return Ok(());
+        };
+        let merged: BTreeSet<RepoPath> =
+            self.repo.touched(old, new)?.into_iter().map(|change| change.path).collect();
+        let mut changes = self.repo.touched(at.as_str(), new)?;
+        changes.retain(|change| merged.contains(&change.path));
+        let (old, new) = (at.to_string(), new.to_owned());
+        self.put_back_merged(
+            &ArrivalIntent { old, new, rides, ..ArrivalIntent::default() },
+            &changes,
+        )
+    }
+
+    /// Put back what a merge wrote, although the branch is at the old commit of the intent.
+    fn put_back_merged(&self, intent: &ArrivalIntent, changes: &[Change]) -> Result<(), GitError> {
+        let facts = self.repo.path_facts(changes, &intent.old, &intent.new)?;
+        let (branch, home) = (KilledArrivalBranch::AtOld, HomeHead::OnBranch);
+        match recover_arrival(intent, branch, home, &facts) {
+            ArrivalRecovery::PutBack { paths } => self.put_back(intent, changes, &paths),
+            _ => Ok(()),
         }
     }
 
@@ -172,9 +226,9 @@ impl Arrival<'_, '_, '_> {
         if self.branch_at()?.is_some_and(|at| at.as_str() == new) {
             return Ok(None);
         }
-        let head = self.repo.head()?;
-        let moved = head.commit.is_some_and(|commit| commit.as_str() == new);
-        let (Some(old), Some(name), true) = (merged_from, head.branch, moved) else {
+        // The person may be on yet another branch by now.
+        let other = self.repo.other_branch_with(new, &self.branch_ref())?;
+        let (Some(old), Some(name)) = (merged_from, other) else {
             return Ok(Some(ArrivalWait::Unsettled));
         };
         if self.repo.move_ref(&name, old.as_str(), new).is_err() {
@@ -182,6 +236,9 @@ impl Arrival<'_, '_, '_> {
             return Ok(Some(ArrivalWait::WrongBranchMoved { branch, old: old.to_string() }));
         }
         crash::point();
+        if self.repo.head()?.branch != Some(name) {
+            return Ok(Some(ArrivalWait::Unsettled));
+        }
         let changes = self.repo.touched(old.as_str(), new)?;
         let intent = ArrivalIntent {
             old: old.to_string(),
@@ -189,42 +246,67 @@ impl Arrival<'_, '_, '_> {
             rides: rides.to_vec(),
             ..ArrivalIntent::default()
         };
-        let facts = self.repo.path_facts(&changes, old.as_str(), new)?;
-        let (branch, home) = (KilledArrivalBranch::AtOld, HomeHead::OnBranch);
-        if let ArrivalRecovery::PutBack { paths } = recover_arrival(&intent, branch, home, &facts) {
-            self.put_back(&intent, &changes, &paths)?;
-        }
+        self.put_back_merged(&intent, &changes)?;
         Ok(Some(ArrivalWait::Unsettled))
+    }
+
+    /// The paths that differ between what arrived and a commit; perhaps more.
+    fn paths_to(&self, new: &str) -> Result<Vec<RepoPath>, GitError> {
+        let waiting = self.line.waiting();
+        let place = waiting.iter().position(|landed| landed.commit == new);
+        let landed = place.and_then(|last| waiting.get(..=last)).unwrap_or_default();
+        if landed.is_empty() || landed.iter().any(|landed| landed.paths.is_empty()) {
+            let changes = self.repo.touched(&self.line.arrived, new)?;
+            return Ok(changes.into_iter().map(|change| change.path).collect());
+        }
+        let taken_over = landed.iter().flat_map(|one| &one.taken_over).map(|file| &file.path);
+        let paths = landed.iter().flat_map(|one| &one.paths).chain(taken_over);
+        Ok(paths.map(|path| path_of(path)).collect::<BTreeSet<_>>().into_iter().collect())
     }
 
     /// A `git commit` reads the index before it takes its lock. One that began just before the merge is
     /// refused by git, but it has written the old index by then, and the next commit would take back what
-    /// arrived. For a moment after a merge, entries that are the old ones again become the new ones.
-    fn keep_merged_entries(&self, changes: &[Change], new: &str) -> Result<(), GitError> {
-        let index = self.repo.git_dir.join("index");
+    /// arrived. As long as one may be at work, entries that are the old ones again become the new ones.
+    fn keep_merged_entries(
+        &self,
+        paths: &[RepoPath],
+        old: &str,
+        new: &str,
+    ) -> Result<(), GitError> {
         let mut known = None;
         for _ in 0..LOOKS_AFTER {
-            let now = Stamp::of(&index);
-            if known.as_ref() != Some(&now) && self.renew_old_entries(changes, new)? {
+            // Asked first: who has ended by now has written the index.
+            let is_alone = self.repo.is_alone();
+            let now = self.repo.head_and_index();
+            if known.as_ref() == Some(&now) || self.renew_old_entries(paths, old, new)? {
                 known = Some(now);
+                if is_alone {
+                    break;
+                }
             }
             std::thread::sleep(PAUSE_AFTER);
         }
+        self.repo.leave_quiet(known);
         Ok(())
     }
 
     /// `false` when it has to be tried again.
-    fn renew_old_entries(&self, changes: &[Change], new: &str) -> Result<bool, GitError> {
-        let args = ["diff-index", "--cached", "--quiet", new, "--"].map(Into::into);
-        let paths = changes.iter().map(|change| change.path.as_path().as_os_str().to_owned());
-        let call = self.repo.look::<std::ffi::OsString>(args.into_iter().chain(paths));
-        if changes.is_empty() || call.env("GIT_LITERAL_PATHSPECS", "1").run()?.code != 1 {
+    fn renew_old_entries(
+        &self,
+        paths: &[RepoPath],
+        old: &str,
+        new: &str,
+    ) -> Result<bool, GitError> {
+        let args = ["diff-index", "--cached", "--quiet", new, "--"].map(OsStr::new);
+        let paths = paths.iter().map(|path| path.as_path().as_os_str());
+        let call = self.repo.look(args.into_iter().chain(paths));
+        if call.env("GIT_LITERAL_PATHSPECS", "1").run()?.code != 1 {
             return Ok(true);
         }
         let mut entries = Vec::new();
-        for change in changes {
-            if self.repo.staged_entry(&change.path)? == entry_on(change, ChangeSide::Old) {
-                entries.push((change.path.clone(), entry_on(change, ChangeSide::New)));
+        for change in self.repo.touched(old, new)? {
+            if self.repo.staged_entry(&change.path)? == entry_on(&change, ChangeSide::Old) {
+                entries.push((change.path.clone(), entry_on(&change, ChangeSide::New)));
             }
         }
         // A switch or a reset of the person's writes the index as well, and HEAD after it.
@@ -270,11 +352,25 @@ impl Arrival<'_, '_, '_> {
 }
 
 impl Repo<'_> {
-    /// The commit that HEAD was at before the last merge, which git writes down.
-    fn merged_from(&self) -> Result<Option<Oid>, GitError> {
-        match std::fs::read(self.git_dir.join("ORIG_HEAD")) {
-            Ok(text) => Ok(Oid::parse(&text)),
-            Err(_) => self.find_commit("ORIG_HEAD"),
+    /// A branch that contains a commit, unless `branch` does.
+    fn other_branch_with(&self, commit: &str, branch: &str) -> Result<Option<String>, GitError> {
+        let contains = format!("--contains={commit}");
+        let args = ["for-each-ref", &contains, "--format=%(refname)", "refs/heads/"];
+        let names = self.look(args).ok()?;
+        let names = String::from_utf8_lossy(&names);
+        let has_branch = names.lines().any(|name| name == branch);
+        Ok(names.lines().next().filter(|_| !has_branch).map(str::to_owned))
+    }
+
+    /// The commit that HEAD was at, as the merge itself says it: `Updating 1a2b3c4..5d6e7f8`. Commands of the
+    /// person's write ORIG_HEAD as well. `old` is what it should be.
+    fn merged_from(&self, merge: &Answer, old: &str) -> Result<Option<Oid>, GitError> {
+        let words = String::from_utf8_lossy(&merge.stdout);
+        let updated = words.lines().find_map(|line| line.strip_prefix("Updating "));
+        match updated.and_then(|commits| commits.split_once("..")) {
+            None => Ok(None),
+            Some((from, _)) if old.starts_with(from) => Ok(Oid::parse(old.as_bytes())),
+            Some((from, _)) => self.find_commit(from),
         }
     }
 }
@@ -291,8 +387,15 @@ fn refusal(answer: &Answer) -> ArrivalWait {
     }
 }
 
-/// The beginning of a message, on one line.
+/// Whether git failed in its last step, in which it moves the branch.
+fn is_half_done(wait: &ArrivalWait) -> bool {
+    let last_step = "update_ref failed for ref 'HEAD'";
+    matches!(wait, ArrivalWait::Refused { message } if message.contains(last_step))
+}
+
+/// The beginning of a message, on one line and without git's advice.
 pub(super) fn first_lines(message: &str) -> String {
-    let lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines = message.lines().map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("hint:"));
     lines.take(2).collect::<Vec<_>>().join("; ")
 }

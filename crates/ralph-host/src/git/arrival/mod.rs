@@ -38,6 +38,7 @@ use ralph_core::cycle::{
     TakenCommits, decide_arrival,
 };
 
+pub(super) use busy::QuietState;
 pub use recovery::RecoveredArrival;
 pub use replay::{LedgerMerge, ReplayGates};
 

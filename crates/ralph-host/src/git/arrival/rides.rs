@@ -35,17 +35,22 @@ pub(super) fn entry_on(change: &Change, side: ChangeSide) -> Option<StagedEntry>
 }
 
 impl Arrival<'_, '_, '_> {
+    /// The files of home whose bytes were taken over into a landed commit.
+    pub(super) fn taken_over_in(&self, target: &str) -> &[TakenOverFile] {
+        let landed = self.line.landed.iter().rev().find(|landed| landed.commit == target);
+        landed.map(|landed| landed.taken_over.as_slice()).unwrap_or_default()
+    }
+
     /// The files that have to ride to reach `target`, or why it has to wait.
     pub(super) fn find_rides(
         &self,
         target: &str,
         changes: &[Change],
     ) -> Result<Result<Vec<RiddenFile>, ArrivalWait>, GitError> {
-        let landed = self.line.landed.iter().rev().find(|landed| landed.commit == target);
         let touched: BTreeSet<&RepoPath> = changes.iter().map(|change| &change.path).collect();
-        let taken = landed.map(|landed| landed.taken_over.as_slice()).unwrap_or_default();
+        let taken = self.taken_over_in(target).iter();
         let taken: Vec<(RepoPath, &TakenOverFile)> =
-            taken.iter().map(|file| (path_of(&file.path), file)).collect();
+            taken.map(|file| (path_of(&file.path), file)).collect();
         let taken = taken.into_iter().filter(|(path, _)| touched.contains(path));
         let taken: Vec<(RepoPath, &TakenOverFile)> = taken.collect();
         let paths: Vec<RepoPath> = taken.iter().map(|(path, _)| path.clone()).collect();
@@ -133,7 +138,8 @@ impl Repo<'_> {
         self.writing_index(|| call.ok().map(drop))
     }
 
-    /// Put the entries of ridden files back, where they are still those that the arrival made.
+    /// Put the entries of ridden files back, where they are still those that the arrival made and no commit of
+    /// the person's has taken them.
     pub(super) fn put_entries_back(
         &self,
         rides: &[RiddenFile],
@@ -144,7 +150,11 @@ impl Repo<'_> {
             let path = path_of(&ride.file.path);
             let ours = changes.iter().find(|change| change.path == path);
             let ours = ours.and_then(|change| entry_on(change, ChangeSide::New));
-            if ours.is_some() && self.staged_entry(&path)? == ours {
+            let committed = self.blob_in("HEAD", &path)?;
+            let is_committed = ours
+                .as_ref()
+                .is_some_and(|ours| committed.is_some_and(|blob| blob.as_str() == ours.object));
+            if ours.is_some() && !is_committed && self.staged_entry(&path)? == ours {
                 entries.push((path, ride.entry.clone()));
             }
         }
