@@ -159,20 +159,9 @@ impl Session<'_> {
         let mut hooks_changed_files = false;
         loop {
             let failure = match self.judge(run) {
-                Decision::Gate => match self.gate(run)? {
-                    Gating::Judged(findings) => {
-                        run.gates = Some(findings);
-                        continue;
-                    }
-                    Gating::Failed(failure) => failure,
-                    Gating::Unusable(end) => {
-                        let failure = Failure::new(FailureKind::Interrupted, end.reason());
-                        self.roll_back(run, failure)?;
-                        return Err(Halt::End(end));
-                    }
-                    Gating::Stopped => {
-                        Failure::new(FailureKind::Interrupted, "the gates were ended")
-                    }
+                Decision::Gate => match self.gate_candidate(run)? {
+                    None => continue,
+                    Some(failure) => failure,
                 },
                 Decision::Land { .. } if !self.is_still_wanted(run)? => {
                     let said = "the task was taken out of the plan while the agent worked";
@@ -187,17 +176,12 @@ impl Session<'_> {
                         let said = "the hooks change files each time they run";
                         Failure::new(FailureKind::Hook, said)
                     }
-                    Hooked::Changed => match self.collect_again(&run.base)? {
-                        CollectedWork::Damaged(why) => Failure::new(FailureKind::Hook, why),
-                        CollectedWork::Candidate(candidate) => {
+                    Hooked::Changed => match self.take_changes_of_hooks(run)? {
+                        None => {
                             hooks_changed_files = true;
-                            run.gates = None;
-                            if let Some(end) = &mut run.end {
-                                end.changed = candidate.paths.len();
-                            }
-                            run.work = Some(CollectedWork::Candidate(candidate));
                             continue;
                         }
+                        Some(failure) => failure,
                     },
                     Hooked::Refused(failure) => failure,
                 },
@@ -215,6 +199,39 @@ impl Session<'_> {
             };
             return Ok(self.roll_back(run, failure)?);
         }
+    }
+
+    /// Run the gates on the candidate. Returns why the attempt has failed, where they give no verdict.
+    fn gate_candidate(&mut self, run: &mut AttemptRun) -> Result<Option<Failure>, Halt> {
+        match self.gate(run)? {
+            Gating::Judged(findings) => {
+                run.gates = Some(findings);
+                Ok(None)
+            }
+            Gating::Failed(failure) => Ok(Some(failure)),
+            Gating::Unusable(end) => {
+                let failure = Failure::new(FailureKind::Interrupted, end.reason());
+                self.roll_back(run, failure)?;
+                Err(Halt::End(end))
+            }
+            Gating::Stopped => {
+                Ok(Some(Failure::new(FailureKind::Interrupted, "the gates were ended")))
+            }
+        }
+    }
+
+    /// Hooks made another candidate, which no gate has seen. Returns why it cannot be looked at.
+    fn take_changes_of_hooks(&mut self, run: &mut AttemptRun) -> Result<Option<Failure>, Halt> {
+        let candidate = match self.collect_again(&run.base)? {
+            CollectedWork::Damaged(why) => return Ok(Some(Failure::new(FailureKind::Hook, why))),
+            CollectedWork::Candidate(candidate) => candidate,
+        };
+        run.gates = None;
+        if let Some(end) = &mut run.end {
+            end.changed = candidate.paths.len();
+        }
+        run.work = Some(CollectedWork::Candidate(candidate));
+        Ok(None)
     }
 
     fn judge(&self, run: &AttemptRun) -> Decision {

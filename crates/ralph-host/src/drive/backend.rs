@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ralph_core::backend::{Outcome, Session as Talk, cost, system_in_prompt};
+use ralph_core::backend::{Outcome, Session as Talk, Spent, cost, system_in_prompt};
 use ralph_core::claim::{self, Claim, Reply, Said};
 use ralph_core::config::StageName;
 use ralph_core::control::Doing;
@@ -17,6 +17,7 @@ use super::backend_mailbox::CallerRole;
 use super::control::{COMPACTING, ear};
 use super::error::DriveError;
 use super::guard::Editor;
+use super::material::PromptText;
 use super::session::Session;
 use super::terms::{Terms, run_limits, variables, window};
 use super::working_tree::CollectedWork;
@@ -41,8 +42,8 @@ impl Session<'_> {
         plan: &Plan,
         backend: usize,
     ) -> Result<(), DriveError> {
-        let question = run.prompt.text.clone();
-        self.keep_prompt(run, &system_in_prompt(run.prompt.system.as_deref(), &question))?;
+        let PromptText { text, system } = &run.prompt;
+        self.keep_prompt(run, &system_in_prompt(system.as_deref(), text))?;
         self.journal.settle()?;
         let prices = self.choice.at(backend).settings.prices.clone();
         let mut limits = run_limits(&self.config, self.kind, StageName::Build, self.history.cost);
@@ -53,24 +54,7 @@ impl Session<'_> {
         let (iteration, task) = (run.started.iteration, run.task.id.clone());
         let role = CallerRole::Attempt { iteration, task };
         self.backend_mailbox.open(&mut run.running, role, &self.plan.shown)?;
-        let asked = self.ask(run, backend, (&question, Talk::New), &mut monitor)?;
-        let (mut report, mut spent) = (asked.last, asked.spent);
-        report.find_reset(&self.clock);
-        let mut reply = self.hear(run, plan, &report)?;
-        if let Some((question, id)) = self.repair(backend, &report, &reply) {
-            let session = Talk::Resume { id: &id, before: spent };
-            let asked = self.ask(run, backend, (&question, session), &mut monitor)?;
-            spent = spent.plus(asked.spent);
-            let again = asked.last;
-            let second = self.hear(run, plan, &again)?;
-            if !second.is_silent() {
-                (reply, report) = (second, again);
-            }
-        }
-        let unread = matches!(report.outcome, Outcome::Success | Outcome::Malformed { .. });
-        if let Some(message) = report.too_long().filter(|_| unread && reply.is_silent()) {
-            report.outcome = Outcome::Malformed { message };
-        }
+        let (report, reply, spent) = self.converse(run, plan, backend, &mut monitor)?;
         run.running.close_mailbox();
         self.learn_windows(monitor.windows());
         crash::point();
@@ -108,6 +92,35 @@ impl Session<'_> {
         self.record(record, Durability::Syncing)?;
         (run.end, run.work) = (Some(end), Some(work));
         Ok(())
+    }
+
+    /// Ask the backend, and once more where its answer cannot be read.
+    fn converse(
+        &mut self,
+        run: &AttemptRun,
+        plan: &Plan,
+        backend: usize,
+        monitor: &mut Monitor,
+    ) -> Result<(RunReport, Reply, Spent), DriveError> {
+        let asked = self.ask(run, backend, (&run.prompt.text, Talk::New), monitor)?;
+        let (mut report, mut spent) = (asked.last, asked.spent);
+        report.find_reset(&self.clock);
+        let mut reply = self.hear(run, plan, &report)?;
+        if let Some((question, id)) = self.repair(backend, &report, &reply) {
+            let session = Talk::Resume { id: &id, before: spent };
+            let asked = self.ask(run, backend, (&question, session), monitor)?;
+            spent = spent.plus(asked.spent);
+            let again = asked.last;
+            let second = self.hear(run, plan, &again)?;
+            if !second.is_silent() {
+                (reply, report) = (second, again);
+            }
+        }
+        let unread = matches!(report.outcome, Outcome::Success | Outcome::Malformed { .. });
+        if let Some(message) = report.too_long().filter(|_| unread && reply.is_silent()) {
+            report.outcome = Outcome::Malformed { message };
+        }
+        Ok((report, reply, spent))
     }
 
     /// One run of the backend.
