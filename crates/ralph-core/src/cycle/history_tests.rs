@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use super::super::attempts::Phase;
 use super::super::model_tests::*;
 use super::*;
 use crate::backend::Outcome;
