@@ -5,6 +5,7 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
+use ralph_core::answer::BackendAnswer;
 use ralph_core::claim::{Claim, Said, hear};
 use ralph_core::format::Format;
 use ralph_core::plan::{Id, Task};
@@ -18,11 +19,12 @@ fuzz_target!(|data: &[u8]| {
     let structured = serde_json::from_str(text).ok();
     let quoted: String = text.lines().flat_map(|line| ["> ", line, "\n"]).collect();
     for format in Format::ALL {
-        let said =
-            Said { text, structured: structured.as_ref(), task: &task, format, iteration: 1 };
+        let answer = BackendAnswer { text: text.to_owned(), structured: structured.clone() };
+        let said = Said { answer: &answer, written: None, task: &task, format, iteration: 1 };
         let reply = hear(&said);
         assert!(reply.claim != Claim::Partial || reply.handoff.is_some());
-        let said = Said { text: &quoted, structured: None, ..said };
+        let quoted = BackendAnswer { text: quoted.clone(), structured: None };
+        let said = Said { answer: &quoted, ..said };
         // A handoff counts wherever it stands, so only the markers are quoted away.
         let heard = hear(&said);
         assert!(heard.handoff.is_some() || heard.claim == Claim::None);

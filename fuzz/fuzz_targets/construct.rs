@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::answer::UnusableAnswer;
-use ralph_core::construct::answer::{self, Said};
+use ralph_core::answer::{BackendAnswer, UnusableAnswer};
+use ralph_core::construct::answer;
 use ralph_core::construct::apply::{
     Applied, Existing, Pen, PlanTarget, Verification, decomposed, investigated, planned, verified,
 };
@@ -45,7 +45,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else { return };
     assert!(sample(text).lines().count() <= 151);
     let structured = serde_json::from_str(text).ok();
-    let said = Said { structured: structured.as_ref(), text };
+    let said = &BackendAnswer { structured, text: text.to_owned() };
     let plan = read(PLAN);
     if let Some(answer) = told(answer::plan(said, &plan)) {
         let (spec, format) = (Some("s.md"), Format::Jsonl);

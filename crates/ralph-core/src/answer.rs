@@ -4,6 +4,8 @@
 //! object that stands in the prose. What is found must fit the type; if it does not, the message is
 //! good enough to be sent back to the agent.
 
+use schemars::JsonSchema;
+pub use schemars::Schema as AnswerSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -28,7 +30,8 @@ pub enum AnswerError {
 
 impl AnswerError {
     /// What to ask the agent for, once.
-    pub fn repair_request(&self, schema: &Value) -> String {
+    pub fn repair_request(&self, schema: &AnswerSchema) -> String {
+        let schema = schema.as_value();
         format!(
             "Your last answer could not be used: {self}.\n\
              Answer again with one JSON object and nothing else. It must fit this JSON Schema:\n\
@@ -49,17 +52,52 @@ pub struct UnusableAnswer {
 
 impl UnusableAnswer {
     /// An answer that does not fit this schema.
-    pub fn new(why: AnswerError, schema: &Value) -> Self {
+    pub fn new(why: AnswerError, schema: &AnswerSchema) -> Self {
         Self { question: why.repair_request(schema), why }
     }
 }
 
-/// The value an agent answered with.
-pub fn read<T: DeserializeOwned>(structured: Option<&Value>, text: &str) -> Result<T, AnswerError> {
-    if let Some(value) = structured {
-        return fit(value.clone());
+/// The answer of a backend.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BackendAnswer {
+    /// Its decoded text.
+    pub text: String,
+    // Any JSON: whoever asked has a type for it, and what does not fit that type is asked for again.
+    /// Its structured answer, where it gives one.
+    pub structured: Option<Value>,
+}
+
+impl BackendAnswer {
+    /// The value that was answered.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, AnswerError> {
+        match &self.structured {
+            Some(value) => fit(value.clone()),
+            None => read_where(&self.text, |_: &T| Ok(())),
+        }
     }
-    read_where(text, |_: &T| Ok(()))
+
+    /// The value that was answered and that `check` finds nothing wrong with: the structured one, else the
+    /// last one in the text.
+    pub fn read_where<T: DeserializeOwned>(
+        &self,
+        check: impl Fn(&T) -> Result<(), String>,
+    ) -> Result<T, AnswerError> {
+        let Some(value) = &self.structured else { return read_where(&self.text, &check) };
+        let fitting = fit(value.clone())
+            .and_then(|found| check(&found).map(|()| found).map_err(AnswerError::Misfit));
+        fitting.or_else(|why| read_where(&self.text, &check).map_err(|_| why))
+    }
+
+    /// Check that an answer fits its type; if not, what to ask the agent for, once.
+    pub fn check<T: JsonSchema + DeserializeOwned>(&self) -> Result<(), UnusableAnswer> {
+        let read: Result<T, _> = self.read();
+        read.map(drop).map_err(|error| UnusableAnswer::new(error, &schema_of::<T>()))
+    }
+}
+
+/// The JSON Schema of an answer: `schema_of::<PrepDirective>()`.
+pub fn schema_of<T: JsonSchema>() -> AnswerSchema {
+    schemars::schema_for!(T)
 }
 
 /// The last value in a text that fits and that `check` finds nothing wrong with.
@@ -144,14 +182,19 @@ mod tests {
         verdict: String,
     }
 
+    fn in_text<T: DeserializeOwned>(text: &str) -> Result<T, AnswerError> {
+        BackendAnswer { text: text.to_owned(), structured: None }.read()
+    }
+
     fn verdict(text: &str) -> Result<String, AnswerError> {
-        read::<Verdict>(None, text).map(|v| v.verdict)
+        in_text::<Verdict>(text).map(|v| v.verdict)
     }
 
     #[test]
     fn the_structured_answer_comes_first() {
-        let value = json!({"verdict": "accept"});
-        let found: Verdict = read(Some(&value), "{\"verdict\": \"reject\"}").unwrap();
+        let structured = Some(json!({"verdict": "accept"}));
+        let answer = BackendAnswer { text: "{\"verdict\": \"reject\"}".into(), structured };
+        let found: Verdict = answer.read().unwrap();
         assert_eq!(found.verdict, "accept");
     }
 
@@ -167,7 +210,7 @@ mod tests {
         assert_eq!(verdict("no json here"), Err(AnswerError::Nothing));
         let error = verdict("{\"verdikt\": 1}").unwrap_err();
         assert!(error.to_string().contains("missing field `verdict`"), "{error}");
-        let request = error.repair_request(&json!({"type": "object"}));
+        let request = error.repair_request(&schemars::json_schema!({"type": "object"}));
         assert!(
             request.contains("missing field `verdict`")
                 && request.contains("{\"type\":\"object\"}")
@@ -176,7 +219,7 @@ mod tests {
 
     #[test]
     fn the_schema_of_a_handoff_names_its_required_fields_and_the_signals() {
-        let schema = handoff::schema();
+        let schema = handoff::schema().as_value();
         let required: Vec<&str> =
             schema["required"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
         assert_eq!(required.len(), 12, "{required:?}");
@@ -184,7 +227,7 @@ mod tests {
             assert!(!required.contains(&signal) && schema["properties"][signal].is_object());
         }
         assert_eq!(schema["properties"]["freeform"]["minLength"], handoff::MIN_FREEFORM);
-        let error = read::<Handoff>(None, "{\"summary\": \"x\"}").unwrap_err();
+        let error = in_text::<Handoff>("{\"summary\": \"x\"}").unwrap_err();
         assert!(error.to_string().contains("task_completed"), "{error}");
     }
 

@@ -72,12 +72,14 @@ pub fn model<'a>(
 }
 
 /// A limit that a backend met. Times are in seconds since 1970.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limited {
     /// When it was met.
     pub since: i64,
     /// When it is lifted, if the program said so.
     pub resets_at: Option<i64>,
+    /// What the backend said about it.
+    pub reason: String,
 }
 
 impl Limited {

@@ -68,7 +68,9 @@ fn a_fallback_is_never_asked_for_the_model_of_another() {
 
 fn limits<const N: usize>(all: [(&str, i64, Option<i64>); N]) -> BTreeMap<String, Limited> {
     all.into_iter()
-        .map(|(name, since, resets_at)| (name.to_owned(), Limited { since, resets_at }))
+        .map(|(name, since, resets_at)| {
+            (name.to_owned(), Limited { since, resets_at, reason: String::new() })
+        })
         .collect()
 }
 
@@ -113,7 +115,7 @@ proptest! {
     ) {
         let limited: BTreeMap<String, Limited> = limited
             .into_iter()
-            .map(|(name, (since, resets_at))| (name, Limited { since, resets_at }))
+            .map(|(name, (since, resets_at))| (name, Limited { since, resets_at, reason: String::new() }))
             .collect();
         let is_free = |name: &str| limited.get(name).is_none_or(|limit| limit.until() <= now);
         let all = || std::iter::once("a").chain(fallbacks.iter().map(String::as_str));

@@ -7,8 +7,9 @@ use std::sync::LazyLock;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use crate::answer::{AnswerSchema, schema_of};
 use crate::plan::Id;
 use crate::text::{clip, one_line};
 use crate::word_enum::word_enum;
@@ -142,20 +143,36 @@ pub struct PlanAmendment {
     /// The task concerned, for `modify` and `remove`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
-    // Any JSON: agents use the field names of all plan formats, and one bad field must cost this
-    // amendment and not the handoff. `plan::amend` reads both.
     /// The new task, for `add`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<Value>,
+    #[schemars(with = "Option<Value>")]
+    pub task: Option<LooseFields>,
     /// The fields that change, for `modify`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub changes: Option<Value>,
+    #[schemars(with = "Option<Value>")]
+    pub changes: Option<LooseFields>,
     /// The task that a new one comes after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+/// Fields of a task as an agent wrote them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LooseFields {
+    // Any JSON: agents use the field names of all plan formats, and one bad field must cost this
+    // amendment and not the handoff. `plan::amend` reads them.
+    fields: Value,
+}
+
+impl LooseFields {
+    /// The fields, where it is an object at all.
+    pub fn as_object(&self) -> Option<&Map<String, Value>> {
+        self.fields.as_object()
+    }
 }
 
 /// Tests of one file.
@@ -276,7 +293,7 @@ pub fn told_in_prose(task: &Id, changed: Vec<FileTouched>, prose: &str) -> Hando
 }
 
 /// The JSON Schema of a handoff. Made once: every prompt shows it, and making it takes a while.
-pub fn schema() -> Value {
-    static SCHEMA: LazyLock<Value> = LazyLock::new(|| schemars::schema_for!(Handoff).to_value());
-    SCHEMA.clone()
+pub fn schema() -> &'static AnswerSchema {
+    static SCHEMA: LazyLock<AnswerSchema> = LazyLock::new(schema_of::<Handoff>);
+    &SCHEMA
 }

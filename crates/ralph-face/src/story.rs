@@ -172,6 +172,7 @@ fn lines_of(kind: &EventKind<'_>) -> Vec<Line> {
             let lines = summary.lines().into_iter();
             lines.map(|line| Line::of(Style::Plain, line)).collect()
         }
+        EventKind::LaneSetup(command) => vec![detail(Style::Plain, "setup", &command.text)],
         EventKind::AgentStep(step) => vec![Line::of(Style::Strong, &step.text)],
         EventKind::AgentPass(_) => vec![detail(Style::Plain, "pass", kind.to_string())],
         EventKind::SpecComplete(spec) => spec

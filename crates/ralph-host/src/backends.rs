@@ -15,6 +15,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use ralph_core::answer::BackendAnswer;
 use ralph_core::backend::{
     Context, Driver, Event, Invocation, MOST_ANSWER, Outcome, Reader, Request, Spent, Stop,
     reset_on_the_clock,
@@ -25,7 +26,7 @@ use crate::clock::Clock;
 use crate::proc::{
     Bounds, Cancel, EnvChange, Finished, Input, Job, Line, ProcError, Runner, Stdin, Step, Watch,
 };
-use crate::redaction::{hide_outcome, hide_value, redactor};
+use crate::redaction::{hide_in, hide_value, redactor};
 
 /// What to run, where, and with what added to it by configuration.
 #[derive(Clone)]
@@ -83,10 +84,8 @@ pub struct RunReport {
     pub outcome: Outcome,
     /// The program that was looked for.
     pub program: String,
-    /// The text of the last answer.
-    pub answer: String,
-    /// The structured answer.
-    pub structured: Option<serde_json::Value>,
+    /// The last answer.
+    pub answer: BackendAnswer,
     /// The session's id.
     pub session: Option<String>,
     /// What it used.
@@ -122,7 +121,7 @@ impl RunReport {
                  head and its tail; say the claim again, in a short answer"
             ));
         }
-        (self.answer.len() >= MOST_ANSWER).then(|| {
+        (self.answer.text.len() >= MOST_ANSWER).then(|| {
             format!(
                 "its output has {} bytes, and ralph reads the last {MOST_ANSWER} bytes of an answer, \
                  where no claim is; say the claim at the end, in a short answer",
@@ -131,15 +130,12 @@ impl RunReport {
         })
     }
 
-    /// When the limit that ended the run is lifted, in seconds since 1970. Some programs tell it as
-    /// a time on the user's clock, which is read from `clock`.
-    pub fn resets_at(&self, clock: &Clock) -> Option<i64> {
-        match &self.outcome {
-            Outcome::RateLimit { resets_at: Some(moment), .. } => Some(*moment),
-            Outcome::RateLimit { resets_at: None, message } => {
-                reset_on_the_clock(message, clock.now().as_second(), clock.utc_offset())
-            }
-            _ => None,
+    /// Find out when the limit that ended the run is lifted. Some programs tell it as a time on the user's
+    /// clock, which is read from `clock`.
+    pub fn find_reset(&mut self, clock: &Clock) {
+        if let Outcome::RateLimit { resets_at: resets_at @ None, message } = &mut self.outcome {
+            let now = clock.now().as_second();
+            *resets_at = reset_on_the_clock(message, now, clock.utc_offset());
         }
     }
 }
@@ -298,11 +294,13 @@ impl Listening<'_> {
     fn report(mut self, finished: Finished, program: &str, log: Option<PathBuf>) -> RunReport {
         let outcome = self.reader.outcome(&finished.exit, &finished.stderr_tail);
         RunReport {
-            outcome: hide_outcome(outcome),
+            outcome: hide_in(outcome),
             program: program.to_owned(),
             // What follows from an answer is written down and committed.
-            answer: redactor().hide(self.reader.answer()),
-            structured: self.reader.structured().cloned().map(hide_value),
+            answer: BackendAnswer {
+                text: redactor().hide(self.reader.answer()),
+                structured: self.reader.structured().cloned().map(hide_value),
+            },
             session: self.reader.session().map(str::to_owned),
             spent: self.reader.spent(),
             context: self.context,

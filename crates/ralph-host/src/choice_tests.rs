@@ -104,7 +104,8 @@ fn a_stage_has_its_own_backend_and_fallbacks_that_can_run() {
 fn a_limited_backend_is_stood_in_for_until_its_limit_is_lifted() {
     let text = "backend = 'claude'\nfallback_backends = ['codex']\n";
     let choice = Machine::new(&["claude", "codex"], text).stage(StageName::Build).unwrap();
-    let limit = |since, resets_at| Limited { since, resets_at: Some(resets_at) };
+    let limit =
+        |since, resets_at| Limited { since, resets_at: Some(resets_at), reason: String::new() };
     let mut limited = BTreeMap::from([("claude".to_owned(), limit(1000, 9000))]);
     let name = |next: Next<&Chosen>| match next {
         Next::Run(one) => format!("run {}", one.name),

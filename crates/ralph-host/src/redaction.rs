@@ -6,11 +6,13 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
-use ralph_core::backend::{Event as BackendEvent, Outcome};
+use ralph_core::backend::Event as BackendEvent;
 use ralph_core::config::Config;
 use ralph_core::cycle::Record;
 use ralph_core::dashboard::redact::{OpenKey, Redactor};
 use ralph_core::doctor::bundle::secrets;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::FileError;
@@ -111,10 +113,10 @@ pub(crate) fn hide_event(event: &BackendEvent, key: &mut OpenKey) -> BackendEven
     event
 }
 
-/// The outcome of a run without secrets: plans and reports say what a program said last.
-pub(crate) fn hide_outcome(outcome: Outcome) -> Outcome {
-    let hidden = serde_json::to_value(&outcome).map(hide_value);
-    hidden.and_then(serde_json::from_value).unwrap_or(outcome)
+/// A value of ours without secrets: plans and reports say what a program said last.
+pub(crate) fn hide_in<T: Serialize + DeserializeOwned>(value: T) -> T {
+    let hidden = serde_json::to_value(&value).map(hide_value);
+    hidden.and_then(serde_json::from_value).unwrap_or(value)
 }
 
 /// Put a file about the work in place, without secrets and for its owner alone.

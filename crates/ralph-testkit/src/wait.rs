@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 /// Wait until something is so, but not for ever.
 #[track_caller]
-pub fn until(so: impl Fn() -> bool) {
+pub fn until(mut so: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(60);
     while !so() {
         assert!(Instant::now() < end, "it did not come to that");

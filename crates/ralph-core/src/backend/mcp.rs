@@ -1,30 +1,43 @@
 //! MCP servers of a request, for the programs that want them in a form of their own.
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// The name of ralph's own server among those of a request.
 pub const OWN_SERVER: &str = "ralph";
 
-/// A configuration of servers with ralph's own one beside those that are configured. It is a
-/// program, so that every backend that takes servers takes it.
-pub fn with_own(
-    configured: Option<Value>,
-    program: &str,
-    args: &[String],
-    env: &[(String, String)],
-) -> Result<Value, &'static str> {
-    let mut config = configured.unwrap_or_else(|| json!({}));
-    let all = config.as_object_mut().ok_or("it is no JSON object")?;
-    let servers = all.entry("mcpServers").or_insert_with(|| json!({}));
-    let servers = servers.as_object_mut().ok_or("its `mcpServers` is no JSON object")?;
-    if servers.contains_key(OWN_SERVER) {
-        return Err("it has a server called `ralph`, which is what ralph calls its own");
+/// A configuration of MCP servers: `{"mcpServers": {…}}`, in the form that most programs read.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(transparent)]
+pub struct McpServers(Value);
+
+impl McpServers {
+    /// The configuration, for a request.
+    pub fn as_value(&self) -> &Value {
+        &self.0
     }
-    let env: Map<String, Value> =
-        env.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
-    let own = json!({ "command": program, "args": args, "env": env });
-    servers.insert(OWN_SERVER.to_owned(), own);
-    Ok(config)
+
+    /// The servers that are configured, with ralph's own one beside them. It is a program, so that every
+    /// backend that takes servers takes it.
+    pub fn with_own(
+        configured: Option<Self>,
+        program: &str,
+        args: &[String],
+        env: &[(String, String)],
+    ) -> Result<Self, &'static str> {
+        let mut config = configured.map_or_else(|| json!({}), |configured| configured.0);
+        let all = config.as_object_mut().ok_or("it is no JSON object")?;
+        let servers = all.entry("mcpServers").or_insert_with(|| json!({}));
+        let servers = servers.as_object_mut().ok_or("its `mcpServers` is no JSON object")?;
+        if servers.contains_key(OWN_SERVER) {
+            return Err("it has a server called `ralph`, which is what ralph calls its own");
+        }
+        let env: Map<String, Value> =
+            env.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        let own = json!({ "command": program, "args": args, "env": env });
+        servers.insert(OWN_SERVER.to_owned(), own);
+        Ok(Self(config))
+    }
 }
 
 /// One server of `{"mcpServers": {…}}`.
@@ -83,7 +96,8 @@ mod tests {
 
     fn own(configured: Option<Value>) -> Result<Value, &'static str> {
         let env = [("RALPH_ATTEMPT".to_owned(), "01A".to_owned())];
-        with_own(configured, "/bin/ralph", &["mcp".to_owned()], &env)
+        let configured = configured.map(McpServers);
+        McpServers::with_own(configured, "/bin/ralph", &["mcp".to_owned()], &env).map(|own| own.0)
     }
 
     #[test]

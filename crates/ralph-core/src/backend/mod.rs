@@ -51,7 +51,7 @@ pub use event::{
     CompactionTrigger, Context, Event, LimitStatus, Money, RateLimit, ToolStatus, Usage,
 };
 pub use gemini::Gemini;
-pub use mcp::{OWN_SERVER, with_own};
+pub use mcp::{McpServers, OWN_SERVER};
 pub use opencode::OpenCode;
 pub use outcome::{Ending, Exit, Outcome, Stop};
 pub use price::{Reports, cost, may_start};

@@ -267,8 +267,8 @@ mod tests {
 
     #[test]
     fn a_handoff_can_be_asked_for_and_read_back() {
-        let schema = crate::handoff::schema();
-        let strict = strict(&schema).unwrap();
+        let schema = crate::handoff::schema().as_value();
+        let strict = strict(schema).unwrap();
         let mut left = vec![&strict];
         while let Some(part) = left.pop() {
             if let Some(properties) = part.get("properties").and_then(Value::as_object) {
@@ -293,9 +293,10 @@ mod tests {
             "summary": "did it", "freeform": "x".repeat(60), "request_research": null,
             "request_human_review": null, "confidence_level": "high", "no_change_needed": null,
         });
-        loosen(&mut answer, &schema);
+        loosen(&mut answer, schema);
         let handoff: crate::handoff::Handoff = serde_json::from_value(answer).unwrap();
-        assert_eq!(handoff.plan_amendments[0].task, Some(json!({ "name": "more" })));
+        let task = handoff.plan_amendments[0].task.as_ref().and_then(|task| task.as_object());
+        assert_eq!(task.map(|task| &task["name"]), Some(&json!("more")));
         assert_eq!(handoff.request_research, Vec::<String>::new());
     }
 }

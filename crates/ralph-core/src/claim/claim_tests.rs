@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::handoff::{FileTouched, synthetic};
@@ -10,7 +10,8 @@ fn task() -> Task {
 }
 
 fn heard(format: Format, text: &str, structured: Option<&Value>) -> Reply {
-    hear(&Said { text, structured, task: &task(), format, iteration: 4 })
+    let answer = BackendAnswer { text: text.to_owned(), structured: structured.cloned() };
+    hear(&Said { answer: &answer, written: None, task: &task(), format, iteration: 4 })
 }
 
 fn claim(text: &str) -> Claim {
@@ -180,7 +181,7 @@ fn a_synthetic_handoff_says_so_and_names_what_changed() {
         assert!(handoff.freeform.contains(part), "{}", handoff.freeform);
     }
     assert!(handoff.freeform.chars().count() >= MIN_FREEFORM);
-    assert!(crate::handoff::schema()["properties"]["synthetic"].is_null());
+    assert!(crate::handoff::schema().as_value()["properties"]["synthetic"].is_null());
 }
 
 proptest! {

@@ -25,9 +25,8 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::answer::{self, AnswerError};
+use crate::answer::{self, AnswerError, BackendAnswer};
 use crate::format::Format;
 use crate::format::progress::Attempt;
 use crate::handoff::{Handoff, MIN_FREEFORM};
@@ -36,10 +35,10 @@ use crate::plan::{Id, Task};
 /// The words of an agent at the end of an attempt.
 #[derive(Clone, Copy, Debug)]
 pub struct Said<'a> {
-    /// Its decoded text.
-    pub text: &'a str,
-    /// Its structured answer, where the backend gives one.
-    pub structured: Option<&'a Value>,
+    /// Its answer.
+    pub answer: &'a BackendAnswer,
+    /// The handoff that it wrote with a tool.
+    pub written: Option<&'a Handoff>,
     /// The task it worked on.
     pub task: &'a Task,
     /// The format of the plan: a reply may contain a progress file.
@@ -152,11 +151,11 @@ pub fn hear(said: &Said<'_>) -> Reply {
         }
         Err(problem) => (None, Some(problem)),
     };
-    let markers = markers(said.text);
+    let markers = markers(&said.answer.text);
     let says_ralph_done = markers.contains(&Marker::RalphDone);
     let marker = markers.into_iter().rev().find(|m| *m != Marker::RalphDone);
     let taken = match said.format {
-        Format::Progress => taken_from_progress(said.text, said.task, said.iteration),
+        Format::Progress => taken_from_progress(&said.answer.text, said.task, said.iteration),
         _ => None,
     };
     let returned = taken.is_some();
@@ -176,7 +175,7 @@ pub fn hear(said: &Said<'_>) -> Reply {
     };
     let attempt = taken.and_then(|taken| taken.attempt);
     // A returned file is no story.
-    let prose = if returned { String::new() } else { prose(said.text) };
+    let prose = if returned { String::new() } else { prose(&said.answer.text) };
     Reply { claim, handoff, says_ralph_done, attempt, prose, problem }
 }
 
@@ -202,8 +201,10 @@ fn reason(text: &str) -> String {
 /// The handoff of an answer: the structured one, else the last one in the text that is about this
 /// task.
 fn handoff(said: &Said<'_>) -> Result<Handoff, AnswerError> {
-    let structured = said.structured.map(|value| answer::read::<Handoff>(Some(value), ""));
-    match structured {
+    if let Some(written) = said.written {
+        return Ok(real(written.clone()));
+    }
+    match said.answer.structured.is_some().then(|| said.answer.read()) {
         Some(Ok(handoff)) => Ok(real(handoff)),
         Some(Err(problem)) => in_text(said).map_err(|_| problem),
         None => in_text(said),
@@ -211,7 +212,7 @@ fn handoff(said: &Said<'_>) -> Result<Handoff, AnswerError> {
 }
 
 fn in_text(said: &Said<'_>) -> Result<Handoff, AnswerError> {
-    answer::read_where(said.text, |handoff| about(handoff, &said.task.id)).map(real)
+    answer::read_where(&said.answer.text, |handoff| about(handoff, &said.task.id)).map(real)
 }
 
 /// Whether a handoff is about this task.

@@ -302,7 +302,7 @@ record! {
         kind: Option<GateKind> = None;
         /// Whether a failure fails the attempt; absent: `gate_strategy` decides.
         required: Option<bool> = None;
-        /// Longest time it may take.
+        /// Longest time it may take; three times that in a lane where it has never come to an end.
         timeout: Timeout = Timeout::minutes(10);
     }
 }

@@ -17,28 +17,17 @@ pub use types::{
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::apply::check_new_parts;
 use super::check::{self, Flaw};
-use crate::answer::{self, AnswerError, UnusableAnswer};
-use crate::memory::roles::directive::schema_of;
+use crate::answer::{BackendAnswer, UnusableAnswer, schema_of};
 use crate::plan::{Id, Issue, Plan, Task};
 
 /// Subtasks of one task that is broken down.
 pub const SUBTASKS: std::ops::RangeInclusive<usize> = 2..=5;
 
-/// What an agent said.
-#[derive(Clone, Copy, Debug)]
-pub struct Said<'a> {
-    /// Its structured answer, where the backend gives one.
-    pub structured: Option<&'a Value>,
-    /// Its decoded text.
-    pub text: &'a str,
-}
-
 /// The plan of a spec. `plan` is what it is added to.
-pub fn plan(said: Said<'_>, plan: &Plan) -> Result<PlanAnswer, UnusableAnswer> {
+pub fn plan(said: &BackendAnswer, plan: &Plan) -> Result<PlanAnswer, UnusableAnswer> {
     read(said, |answer: &PlanAnswer| match answer.tasks.is_empty() {
         true if answer.reason.trim().is_empty() => Err("there are no tasks; if the spec is \
              satisfied already, say in `reason` what shows it"
@@ -50,7 +39,7 @@ pub fn plan(said: Said<'_>, plan: &Plan) -> Result<PlanAnswer, UnusableAnswer> {
 
 /// What became of an issue.
 pub fn investigation(
-    said: Said<'_>,
+    said: &BackendAnswer,
     plan: &Plan,
     issue: &Issue,
 ) -> Result<Investigation, UnusableAnswer> {
@@ -67,7 +56,7 @@ pub fn investigation(
 }
 
 /// The word of a verifier about one task.
-pub fn task_verdict(said: Said<'_>, task: &Task) -> Result<TaskVerdict, UnusableAnswer> {
+pub fn task_verdict(said: &BackendAnswer, task: &Task) -> Result<TaskVerdict, UnusableAnswer> {
     read(said, |answer: &TaskVerdict| {
         about("task_id", &answer.task_id, &task.id)?;
         match answer.verdict {
@@ -78,7 +67,7 @@ pub fn task_verdict(said: Said<'_>, task: &Task) -> Result<TaskVerdict, Unusable
 }
 
 /// The word of a verifier about the spec as a whole.
-pub fn spec_verdict(said: Said<'_>) -> Result<SpecVerdict, UnusableAnswer> {
+pub fn spec_verdict(said: &BackendAnswer) -> Result<SpecVerdict, UnusableAnswer> {
     read(said, |answer: &SpecVerdict| match answer.satisfied || !answer.gaps.is_empty() {
         true => Ok(()),
         false => said_why(&answer.reason),
@@ -87,7 +76,7 @@ pub fn spec_verdict(said: Said<'_>) -> Result<SpecVerdict, UnusableAnswer> {
 
 /// The parts of a task that was killed: at least two that are new.
 pub fn task_parts(
-    said: Said<'_>,
+    said: &BackendAnswer,
     plan: &Plan,
     task: &Task,
 ) -> Result<Decomposition, UnusableAnswer> {
@@ -105,7 +94,7 @@ pub fn task_parts(
 }
 
 /// The parts of an issue whose investigation was killed.
-pub fn issue_parts(said: Said<'_>, plan: &Plan) -> Result<Decomposition, UnusableAnswer> {
+pub fn issue_parts(said: &BackendAnswer, plan: &Plan) -> Result<Decomposition, UnusableAnswer> {
     read(said, |answer: &Decomposition| {
         let most = *SUBTASKS.end();
         if answer.issues.iter().any(|issue| issue.desc.trim().is_empty()) {
@@ -124,19 +113,10 @@ pub fn issue_parts(said: Said<'_>, plan: &Plan) -> Result<Decomposition, Unusabl
 
 /// The last answer that fits, the structured one first.
 fn read<T: DeserializeOwned + JsonSchema>(
-    said: Said<'_>,
+    said: &BackendAnswer,
     check: impl Fn(&T) -> Result<(), String>,
 ) -> Result<T, UnusableAnswer> {
-    let structured = said.structured.map(|value| {
-        let found: T = answer::read(Some(value), "")?;
-        check(&found).map(|()| found).map_err(AnswerError::Misfit)
-    });
-    let found = match structured {
-        Some(Ok(found)) => Ok(found),
-        Some(Err(why)) => answer::read_where(said.text, &check).map_err(|_| why),
-        None => answer::read_where(said.text, &check),
-    };
-    found.map_err(|why| UnusableAnswer::new(why, &schema_of::<T>()))
+    said.read_where(check).map_err(|why| UnusableAnswer::new(why, &schema_of::<T>()))
 }
 
 /// Whether an answer is about what was asked. One that does not say is.

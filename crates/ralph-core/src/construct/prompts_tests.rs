@@ -3,6 +3,7 @@ use std::slice;
 use proptest::prelude::*;
 
 use super::*;
+use crate::answer::BackendAnswer;
 use crate::construct::answer;
 use crate::plan::Plan;
 
@@ -126,7 +127,7 @@ fn an_override_keeps_the_material() {
 #[test]
 fn the_answer_that_a_template_asks_for_is_the_one_that_is_read() {
     let text = r#"{"task_id":"t-1a2b","verdict":"reject","reason":"x","gaps":[{"kind":"test_coverage","description":"d","title":"t","accept":["a"]}]}"#;
-    let said = answer::Said { structured: None, text };
+    let said = &BackendAnswer { structured: None, text: text.to_owned() };
     assert_eq!(answer::task_verdict(said, &task()).unwrap().gaps.len(), 1);
     assert!(answer::plan(said, &Plan::empty(Format::Jsonl)).is_err());
 }

@@ -32,9 +32,10 @@ pub struct Entry {
 /// The queue.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Queue {
-    // Any JSON: anybody may write the file, and what is not understood is told as it stands.
+    // Any JSON: anybody may write the file, and what ralph does not know stays in it.
     /// What else is in the file.
     rest: Map<String, Value>,
+    // Any JSON: what is no command is told as it stands.
     pending: Vec<Value>,
 }
 

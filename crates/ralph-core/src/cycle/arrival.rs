@@ -241,9 +241,9 @@ pub enum ArrivalRecovery {
     /// Put these paths and the ridden index entries back to the old commit.
     PutBack { paths: Vec<String> },
     /// Put the ridden index entries back, as far as they are still the arrival's. HEAD is on another
-    /// branch now, so no file is touched.
+    /// branch now, or the branch was moved, so no file is touched.
     PutBackEntries,
-    /// Touch nothing: the branch was moved since.
+    /// Touch nothing: there is nothing left of the arrival.
     Leave,
 }
 
@@ -258,14 +258,13 @@ pub fn recover_arrival(
         (KilledArrivalBranch::HasNew, ArrivalWay::FastForward | ArrivalWay::Fetch, _) => {
             ArrivalRecovery::Finish
         }
-        (KilledArrivalBranch::Elsewhere | KilledArrivalBranch::HasNew, _, _)
-        | (KilledArrivalBranch::AtOld, ArrivalWay::Fetch, _) => ArrivalRecovery::Leave,
+        (KilledArrivalBranch::HasNew, _, _) | (_, ArrivalWay::Fetch, _) => ArrivalRecovery::Leave,
         (KilledArrivalBranch::AtOld, _, HomeHead::OnBranch) => {
             let ridden = |path: &str| intent.rides.iter().any(|ride| ride.file.path == path);
             let own = paths.iter().filter(|fact| is_own(fact) && !ridden(&fact.path));
             ArrivalRecovery::PutBack { paths: own.map(|fact| fact.path.clone()).collect() }
         }
-        (KilledArrivalBranch::AtOld, _, HomeHead::OnOtherBranch | HomeHead::Detached) => {
+        (KilledArrivalBranch::AtOld | KilledArrivalBranch::Elsewhere, _, _) => {
             ArrivalRecovery::PutBackEntries
         }
     }

@@ -43,6 +43,8 @@ pub struct ArrivalLine {
     pub open_replay: Option<CommitReplay>,
     /// Why the last arrival waits.
     pub wait: Option<ArrivalWait>,
+    /// The commit that a person's decision took away from the tip. The ref may not have been moved.
+    pub let_go: Option<String>,
 }
 
 /// Whether the run whose commits wait may still try to bring them.
@@ -99,6 +101,7 @@ impl ArrivalLine {
                 self.tip = settled.tip.clone();
                 self.arrived = settled.tip.clone();
                 self.landed.truncate(self.arrived_count);
+                self.let_go = Some(settled.commit.clone());
                 self.close();
             }
             _ => {}
@@ -158,6 +161,9 @@ impl ArrivalLine {
     }
 
     fn ledger_committed(&mut self, ledger: &LedgerCommit) {
+        if let Some(known) = self.landed.iter_mut().find(|one| one.commit == ledger.commit) {
+            ledger.taken_over.clone_into(&mut known.taken_over);
+        }
         self.push(LandedCommit {
             attempt: ledger.attempt.clone(),
             tasks: Vec::new(),

@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
 use super::super::arrival_record::{RiddenFile, TakenOverFile};
+use super::super::arrival_sample_tests::all_waits;
 use super::super::model_tests::entries;
-use super::super::sample_tests::all_waits;
 use super::*;
 use crate::cycle::{
     ArrivedCommits, CommitReplay, History, LandedAttempt, NotArrived, Record, ReplayedCommit,
@@ -318,7 +318,8 @@ fn a_killed_arrival_puts_back_what_is_its_own() {
     assert_eq!(recover(at_old, on_branch), ArrivalRecovery::PutBack { paths: own });
     assert_eq!(recover(at_old, HomeHead::OnOtherBranch), ArrivalRecovery::PutBackEntries);
     assert_eq!(recover(KilledArrivalBranch::HasNew, on_branch), ArrivalRecovery::Finish);
-    assert_eq!(recover(KilledArrivalBranch::Elsewhere, on_branch), ArrivalRecovery::Leave);
+    let elsewhere = KilledArrivalBranch::Elsewhere;
+    assert_eq!(recover(elsewhere, on_branch), ArrivalRecovery::PutBackEntries);
     let fetch = ArrivalIntent { way: ArrivalWay::Fetch, ..intent };
     assert_eq!(recover_arrival(&fetch, at_old, on_branch, &paths), ArrivalRecovery::Leave);
 }

@@ -248,22 +248,10 @@ impl AttemptView {
 }
 
 /// How far an attempt that is under way has come.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Phase {
-    /// A backend may be running.
-    Running,
-    /// The backend has ended.
-    Ended(Box<BackendEnd>),
-    /// The work is being landed.
-    Landing(Box<LandIntent>),
-    /// The work is being rolled back.
-    RollingBack(Box<FailIntent>),
-}
-
-/// The kinds of phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum PhaseKind {
+#[schemars(rename = "PhaseKind")]
+pub enum Phase {
     /// A backend may be running.
     Backend,
     /// Gates decide about what it left.
@@ -272,18 +260,6 @@ pub enum PhaseKind {
     Landing,
     /// The work is being rolled back.
     RollingBack,
-}
-
-impl Phase {
-    /// The kind of phase.
-    pub fn kind(&self) -> PhaseKind {
-        match self {
-            Self::Running => PhaseKind::Backend,
-            Self::Ended(_) => PhaseKind::Gates,
-            Self::Landing(_) => PhaseKind::Landing,
-            Self::RollingBack(_) => PhaseKind::RollingBack,
-        }
-    }
 }
 
 /// An attempt that is under way, or was when a crash came.
@@ -297,12 +273,24 @@ pub struct OpenAttempt {
     pub ended: Option<BackendEnd>,
     /// What the backend changed, once it has ended.
     pub candidate: Candidate,
-    /// How far it has come.
-    pub phase: Phase,
     /// The landing that was about to happen, also when a refusal turned it into a rollback.
     pub intent: Option<Box<LandIntent>>,
+    /// The failure, once its work is being rolled back.
+    pub failure: Option<Box<FailIntent>>,
     /// How often a crash had interrupted the task before.
     pub crashes: u32,
+}
+
+impl OpenAttempt {
+    /// How far it has come.
+    pub fn phase(&self) -> Phase {
+        match (&self.failure, &self.intent, &self.ended) {
+            (Some(_), _, _) => Phase::RollingBack,
+            (None, Some(_), _) => Phase::Landing,
+            (None, None, Some(_)) => Phase::Gates,
+            (None, None, None) => Phase::Backend,
+        }
+    }
 }
 
 /// A gate of the last attempt that has begun.

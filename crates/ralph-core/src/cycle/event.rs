@@ -164,6 +164,8 @@ event_kinds! {
     SpecFailed(&'a SpecFailed) = "spec_failed",
     /// A step of `ralph agent`.
     AgentStep(&'a Remark) = "agent_step",
+    /// The command of `[lane] setup` is about to run.
+    LaneSetup(&'a Remark) = "lane_setup",
     /// An agent beside the one that writes code is asked something.
     AgentStart(&'a Asked) = "agent_start",
     /// Such an agent has answered.
@@ -365,6 +367,7 @@ fn kind_of<'a>(record: &'a Record, history: &'a History) -> Option<EventKind<'a>
         Record::SpecLanded(spec) => EventKind::SpecComplete(spec),
         Record::SpecFailed(spec) => EventKind::SpecFailed(spec),
         Record::AgentStep(step) => EventKind::AgentStep(step),
+        Record::LaneSetup(command) => EventKind::LaneSetup(command),
         Record::Asked(asked) => EventKind::AgentStart(asked),
         Record::Answered(answered) => EventKind::AgentEnd(answered),
         Record::PassEnded(answer) => EventKind::AgentPass(answer),
@@ -413,7 +416,7 @@ fn review_of(end: &BackendEnd, history: &History) -> Option<ReviewRequest> {
         Claim::NeedsHuman { reason } => Some(reason),
         _ => end.review.as_ref(),
     };
-    let view = history.attempts.iter().rev().find(|view| view.started.attempt == end.attempt);
+    let view = history.attempt(&end.attempt);
     reason.map(|reason| ReviewRequest {
         task: view.map(|view| view.started.task.clone()).unwrap_or_default(),
         attempt: Some(end.attempt.clone()),
@@ -422,7 +425,7 @@ fn review_of(end: &BackendEnd, history: &History) -> Option<ReviewRequest> {
 }
 
 fn attempt_end<'a>(history: &'a History, attempt: &str) -> Option<AttemptEnd<'a>> {
-    let view = history.attempts.iter().rev().find(|v| v.started.attempt == attempt)?;
+    let view = history.attempt(attempt)?;
     if view.fate == Fate::Open {
         return None;
     }

@@ -109,6 +109,7 @@ impl std::fmt::Display for EventKind<'_> {
             Self::ContextDirective(advice) => f.write_str(&advice.reason),
             Self::FailurePattern(pattern) => f.write_str(&pattern.pattern),
             Self::PromptTruncated(_) => f.write_str("the prompt was over its budget"),
+            Self::LaneSetup(command) => write!(f, "the lane is set up: {}", command.text),
             Self::AgentStep(remark)
             | Self::CommandRefused(remark)
             | Self::Context(remark)

@@ -1,12 +1,14 @@
 //! What the journal's records add up to.
 
+mod of_attempts;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::arrival_line::ArrivalLine;
-use super::attempts::{AttemptView, Fate, GateSeen, OpenAttempt, Phase};
+use super::attempts::{AttemptView, Fate, GateSeen, OpenAttempt};
 use super::build::End;
 use super::candidate::{AttemptBase, Candidate};
 use super::judge::{Failure, FailureKind, Proof};
@@ -194,11 +196,15 @@ impl History {
             }
             Record::Judged(verdict) => self.judged(verdict),
             Record::LandIntent(intent) => {
-                self.advance(&intent.attempt, Phase::Landing(Box::new(intent.clone())));
+                if let Some(open) = self.opened(&intent.attempt) {
+                    open.intent = Some(Box::new(intent.clone()));
+                }
             }
             Record::Landed(landed) => self.landed(landed, &entry.at),
             Record::FailIntent(intent) => {
-                self.advance(&intent.attempt, Phase::RollingBack(Box::new(intent.clone())));
+                if let Some(open) = self.opened(&intent.attempt) {
+                    open.failure = Some(Box::new(intent.clone()));
+                }
             }
             Record::RolledBack(discarded) => self.rolled_back(discarded, &entry.at),
             Record::Waiting(wait) => self.wait = Some(wait.clone()),
@@ -262,6 +268,7 @@ impl History {
             | Record::SpecLanded(_)
             | Record::SpecFailed(_)
             | Record::AgentStep(_)
+            | Record::LaneSetup(_)
             | Record::PromptTruncated(_)
             | Record::ContextNoted(_)
             | Record::PassEnded(_)
@@ -322,193 +329,6 @@ impl History {
         let open = open.filter(|open| task.is_none_or(|task| task == open.task));
         self.ended = open.map(|open| open.attempt.clone()).or(self.ended.take());
     }
-
-    fn begin(&mut self, started: &Started, base: &AttemptBase, at: &str) {
-        self.counted = self.counted.saturating_add(1);
-        self.iteration = self.iteration.max(started.iteration);
-        self.last_task = Some(started.task.clone());
-        self.given = std::mem::take(&mut self.notes);
-        self.researched = None;
-        self.gates.clear();
-        self.wait.take_if(|wait| wait.backend == started.backend);
-        self.open = Some(OpenAttempt {
-            started: started.clone(),
-            base: base.clone(),
-            ended: None,
-            candidate: Candidate::default(),
-            phase: Phase::Running,
-            intent: None,
-            crashes: self.crashes_of(&started.task),
-        });
-        // What only recovery needs is in `open`; a long journal has to fit into little memory.
-        self.attempts.push(AttemptView {
-            started: started.clone(),
-            at: at.to_owned(),
-            ended_at: None,
-            backend: None,
-            verdict: None,
-            fate: Fate::Open,
-        });
-    }
-
-    fn backend_ended(&mut self, end: &BackendEnd, candidate: &Candidate, at: &str) {
-        let started = self.view(&end.attempt).map(|view| view.started.clone()).unwrap_or_default();
-        self.spend(Spending {
-            at: at.to_owned(),
-            backend: started.backend,
-            model: started.model,
-            role: "build".to_owned(),
-            cost: end.cost,
-            tokens: end.tokens,
-            took_ms: end.took_ms,
-        });
-        if !end.outcome.is_limit() {
-            self.unindexed.iterations = self.unindexed.iterations.saturating_add(1);
-            self.unindexed.bytes = self.unindexed.bytes.saturating_add(end.handoff_bytes);
-        }
-        if let Some(view) = self.view(&end.attempt) {
-            view.backend = Some(end.clone());
-        }
-        self.advance(&end.attempt, Phase::Ended(Box::new(end.clone())));
-        if let Some(open) = self.open.as_mut().filter(|o| o.started.attempt == end.attempt) {
-            open.ended = Some(end.clone());
-            open.candidate = candidate.clone();
-        }
-    }
-
-    fn spend(&mut self, spending: Spending) {
-        match spending.cost {
-            Some(cost) => {
-                self.cost += cost;
-                self.total_cost += cost;
-            }
-            None => self.cost_unknown = true,
-        }
-        self.spending.push(spending);
-    }
-
-    fn advance(&mut self, attempt: &str, phase: Phase) {
-        if let Some(open) = self.open.as_mut().filter(|o| o.started.attempt == attempt) {
-            if let Phase::Landing(intent) = &phase {
-                open.intent = Some(intent.clone());
-            }
-            open.phase = phase;
-        }
-    }
-
-    fn judged(&mut self, verdict: &GateVerdict) {
-        let place = self.attempts.iter().rposition(|v| v.started.attempt == verdict.attempt);
-        let Some((place, view)) = place.and_then(|at| Some((at, self.attempts.get(at)?))) else {
-            return;
-        };
-        let task = view.started.task.clone();
-        // Before the new one is in its place: after a crash it may be the second on the same attempt.
-        self.drop_excerpts(&task);
-        self.attempts[place].verdict = Some(verdict.clone());
-        if !verdict.passed() {
-            self.red.insert(task, place);
-        }
-    }
-
-    /// Nobody asks for the output of a red gate after a newer verdict on the task, and a long journal
-    /// has to fit into little memory.
-    fn drop_excerpts(&mut self, task: &str) {
-        let old = self.red.remove(task).and_then(|at| self.attempts.get_mut(at)?.verdict.as_mut());
-        for check in old.into_iter().flat_map(|verdict| &mut verdict.checks) {
-            check.excerpt = String::new();
-        }
-    }
-
-    fn landed(&mut self, landed: &LandedAttempt, at: &str) {
-        let attempt = landed.attempt.as_str();
-        let Some(open) = self.open.take_if(|o| o.started.attempt == attempt) else { return };
-        // Nothing lands without an intent; should one be missing, the least is taken for granted.
-        let (landing, proof) = open
-            .intent
-            .map_or((Landing::Partial, Proof::Unproven), |intent| (intent.landing, intent.proof));
-        self.crashes.remove(&open.started.task);
-        self.drop_excerpts(&open.started.task);
-        if let Some(view) = self.view(attempt) {
-            view.ended_at = Some(at.to_owned());
-            view.fate = Fate::Landed { commit: landed.commit.clone(), landing, proof };
-        }
-    }
-
-    fn rolled_back(&mut self, discarded: &DiscardedAttempt, at: &str) {
-        let attempt = discarded.attempt.as_str();
-        let Some(open) = self.open.take_if(|o| o.started.attempt == attempt) else { return };
-        let limited = open.ended.as_ref().is_some_and(|end| end.outcome.is_limit());
-        let failure = match open.phase {
-            Phase::RollingBack(intent) => intent.failure,
-            _ => unplanned(open.ended.as_ref()),
-        };
-        let by_hand = failure.kind == FailureKind::Interrupted
-            && self.ended.take_if(|ended| ended == attempt).is_some();
-        match failure.kind {
-            _ if by_hand => {}
-            FailureKind::Crashed => self.crashed(&open.started.task),
-            // A run that was ended on purpose, or that learnt nothing, is no crash.
-            FailureKind::Interrupted
-                if open.ended.as_ref().is_none_or(|end| end.outcome == Outcome::Success) =>
-            {
-                self.crashed(&open.started.task);
-            }
-            FailureKind::Budget => self.out_of_money = true,
-            _ => {}
-        }
-        if failure.kind == FailureKind::Interrupted {
-            self.notes.splice(0..0, std::mem::take(&mut self.given));
-        }
-        if (limited || by_hand) && self.run.as_ref().is_some_and(|run| run.run == open.started.run)
-        {
-            self.counted = self.counted.saturating_sub(1);
-        }
-        if open.ended.is_none() {
-            self.spend(Spending {
-                at: at.to_owned(),
-                backend: open.started.backend.clone(),
-                model: open.started.model.clone(),
-                role: "build".to_owned(),
-                cost: None,
-                tokens: None,
-                took_ms: 0,
-            });
-        }
-        let Some(view) = self.view(attempt) else { return };
-        view.ended_at = Some(at.to_owned());
-        view.fate = match limited {
-            true => Fate::Limited,
-            false => Fate::Failed { failure, salvage: discarded.salvage.clone() },
-        };
-    }
-
-    /// A verifier accepted these tasks, which proves what no gate could.
-    fn reviewed(&mut self, tasks: &[Id]) {
-        for view in self.attempts.iter_mut().skip(self.loop_from) {
-            if let Fate::Landed { proof: proof @ Proof::Unproven, .. } = &mut view.fate
-                && tasks.iter().any(|id| id.as_str() == view.started.task)
-            {
-                *proof = Proof::Reviewed;
-            }
-        }
-    }
-
-    fn crashed(&mut self, task: &str) {
-        let crashes = self.crashes.entry(task.to_owned()).or_default();
-        *crashes = crashes.saturating_add(1);
-    }
-
-    /// The attempt with this id; the newest come first, since they are asked for most.
-    fn view(&mut self, attempt: &str) -> Option<&mut AttemptView> {
-        self.attempts.iter_mut().rev().find(|view| view.started.attempt == attempt)
-    }
-}
-
-/// Why an attempt was rolled back without an intent: nothing is counted.
-fn unplanned(ended: Option<&BackendEnd>) -> Failure {
-    let message = ended.map(|end| end.outcome.to_string());
-    let message = message.unwrap_or_else(|| "it was rolled back".to_owned());
-    Failure::new(FailureKind::Interrupted, message)
 }
 
 #[cfg(test)]

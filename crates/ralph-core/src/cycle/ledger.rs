@@ -165,7 +165,7 @@ pub fn undo(plan: &Plan, text: &str, before: &Task, at: &str) -> Result<String, 
 fn without_acceptance(text: &str, id: &Id) -> String {
     let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
     let accepts = |line: &&str| {
-        let record: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+        let record = serde_json::from_str::<serde_json::Value>(line).unwrap_or_default();
         record["t"] == "accept" && record["id"] == id.as_str()
     };
     if let Some(at) = lines.iter().rposition(accepts) {

@@ -15,6 +15,8 @@
 mod arrival;
 mod arrival_line;
 mod arrival_record;
+#[cfg(test)]
+mod arrival_sample_tests;
 mod arrival_wait;
 mod attempts;
 mod breaker;
@@ -51,8 +53,7 @@ pub use arrival_record::{
 };
 pub use arrival_wait::{ArrivalWait, WaitingCommits, WayOut};
 pub use attempts::{
-    AttemptSummary, AttemptView, Fate, GateSeen, OpenAttempt, Phase, PhaseKind, error_lines,
-    failing_lines,
+    AttemptSummary, AttemptView, Fate, GateSeen, OpenAttempt, Phase, error_lines, failing_lines,
 };
 pub use breaker::{Breaker, Tripped};
 pub use build::{End, Limits, OnceEnd, Progress, Signal, Step, exit_code, next_step, remaining};
@@ -79,6 +80,5 @@ pub use staged::{
 };
 pub use state::{StateFile, state_of};
 pub use take_over::{
-    HomeEdit, StatusCorrection, TakenOver, contradicted_statuses, correct_statuses, merged_ledger,
-    take_over_plan, take_over_text, with_new_tasks,
+    HomeEdit, TakenOver, merged_ledger, take_over_plan, take_over_text, with_new_tasks,
 };

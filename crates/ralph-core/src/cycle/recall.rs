@@ -114,10 +114,9 @@ impl History {
         unproven
     }
 
-    /// How the backend of an attempt ended.
-    pub fn backend_end(&self, attempt: &str) -> Option<&BackendEnd> {
-        let view = self.attempts.iter().rev().find(|view| view.started.attempt == attempt)?;
-        view.backend.as_ref()
+    /// The attempt with this id.
+    pub fn attempt(&self, id: &str) -> Option<&AttemptView> {
+        self.attempts.iter().rev().find(|view| view.started.attempt == id)
     }
 
     /// Attempts of the last run, or of its last construct, oldest first.

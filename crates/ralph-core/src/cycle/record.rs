@@ -153,6 +153,8 @@ pub enum Record {
     SpecFailed(SpecFailed),
     /// A step of `ralph agent`.
     AgentStep(Remark),
+    /// The command of `[lane] setup` is about to run.
+    LaneSetup(Remark),
     /// An agent changed the plan, or wanted to.
     Amended(PlanAmended),
     /// Sections of a prompt were left out to fit its budget.

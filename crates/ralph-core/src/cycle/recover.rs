@@ -6,7 +6,7 @@
 //! means nothing before ralph wrote down that it is about to land: agents commit too, and they know
 //! the attempt's id.
 
-use super::attempts::{OpenAttempt, Phase};
+use super::attempts::OpenAttempt;
 use super::judge::{Failure, FailureKind, of_end};
 use super::record::{BackendEnd, FailIntent, LandIntent};
 use crate::backend::Outcome;
@@ -50,12 +50,15 @@ pub fn recover(open: &OpenAttempt, facts: &Facts) -> Recovery {
     if let (Some(commit), Some(intent)) = (&facts.landed, &open.intent) {
         return Recovery::Finish { commit: commit.clone(), intent: intent.clone() };
     }
-    match (&open.phase, facts.candidate) {
-        (Phase::RollingBack(intent), _) => Recovery::RollBack((**intent).clone()),
-        (Phase::Running, _) => Recovery::RollBack(interrupted(open)),
-        (Phase::Ended(_) | Phase::Landing(_), CandidateIs::Kept) => Recovery::Judge,
-        (Phase::Ended(end), CandidateIs::Lost) => Recovery::RollBack(without_work(open, end)),
-        (Phase::Landing(_), CandidateIs::Lost) => Recovery::RollBack(interrupted(open)),
+    if let Some(intent) = &open.failure {
+        return Recovery::RollBack((**intent).clone());
+    }
+    match (&open.ended, &open.intent, facts.candidate) {
+        (Some(_), _, CandidateIs::Kept) => Recovery::Judge,
+        (Some(end), None, CandidateIs::Lost) => Recovery::RollBack(without_work(open, end)),
+        (Some(_), Some(_), CandidateIs::Lost) | (None, _, _) => {
+            Recovery::RollBack(interrupted(open))
+        }
     }
 }
 

@@ -239,7 +239,7 @@ impl World {
                 self.decide(&attempt, &outcome)
             }
             Recovery::RollBack(intent) => {
-                if !matches!(open.phase, Phase::RollingBack(_)) {
+                if open.failure.is_none() {
                     self.write(Record::FailIntent(intent))?;
                 }
                 self.roll_back(&attempt)

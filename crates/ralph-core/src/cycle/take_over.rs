@@ -6,11 +6,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::format::{EditError, codec, detect};
+use crate::format::{codec, detect};
 use crate::merge::{
     MergedPlan, PlanChange, PlanMergeError, PlanSides, StatusRule, merge_plan, merge_text,
 };
-use crate::plan::{Edit, Id, Plan, Retirement, State};
+use crate::plan::{Edit, Id};
 
 /// A ledger file in home, and the run's copy of it.
 #[derive(Clone, Copy, Debug)]
@@ -138,60 +138,6 @@ pub fn with_new_tasks(name: &str, branch: &str, home: &str) -> Result<String, Pl
     let issues = new.issues.iter().filter(|issue| !known.knows(&issue.id));
     let edits: Vec<Edit> = tasks.chain(issues.cloned().map(Edit::AddIssue)).collect();
     codec.edit(branch, &edits).map_err(|_| PlanMergeError::Irreconcilable)
-}
-
-/// A status that contradicts a landing in the journal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StatusCorrection {
-    /// The task.
-    pub task: Id,
-    /// Its status in the plan as one word.
-    pub said: &'static str,
-}
-
-impl StatusCorrection {
-    /// The line for the person.
-    pub fn remark(&self) -> String {
-        let Self { task, said } = self;
-        format!(
-            "{task} is {said} in the plan, but its work has landed: it counts as done; \
-             `ralph task retry {task}` does it again"
-        )
-    }
-}
-
-/// Find open tasks whose complete landing is journalled and in the tip. `reopened` are tasks with a
-/// newer `task retry`, `reject` or `undo`.
-pub fn contradicted_statuses(
-    plan: &Plan,
-    landed: &BTreeSet<Id>,
-    reopened: &BTreeSet<Id>,
-) -> Vec<StatusCorrection> {
-    let open = plan.tasks.iter().filter(|task| {
-        matches!(task.state, State::Pending | State::Running) && landed.contains(&task.id)
-    });
-    let open = open.filter(|task| !reopened.contains(&task.id));
-    open.map(|task| StatusCorrection { task: task.id.clone(), said: task.state.word() }).collect()
-}
-
-/// The plan's text with these tasks accepted.
-pub fn correct_statuses(
-    plan: &Plan,
-    text: &str,
-    corrections: &[StatusCorrection],
-    at: &str,
-) -> Result<String, EditError> {
-    let accept = |correction: &StatusCorrection| Edit::Retire {
-        id: correction.task.clone(),
-        how: Retirement::Accepted,
-        reason: None,
-        at: at.to_owned(),
-    };
-    let edits: Vec<Edit> = corrections.iter().map(accept).collect();
-    match edits.is_empty() {
-        true => Ok(text.to_owned()),
-        false => codec(plan.format).edit_parsed(plan, text, &edits),
-    }
 }
 
 #[cfg(test)]

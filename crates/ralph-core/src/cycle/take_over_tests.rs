@@ -149,19 +149,3 @@ fn another_branchs_plan_gets_new_open_tasks_of_home() {
         assert!(plan.tasks.iter().any(|task| task.name == "task 1"), "{text}");
     }
 }
-
-#[test]
-fn a_pending_task_whose_landing_is_in_the_tip_counts_as_done_unless_it_was_reopened() {
-    for format in Format::ALL {
-        let [first, second] = ids(format);
-        let text = plan_text(format, [false, false]);
-        let plan = codec(format).parse(&text).unwrap();
-        let landed = BTreeSet::from([first.clone(), second.clone()]);
-        let reopened = BTreeSet::from([second.clone()]);
-        let found = contradicted_statuses(&plan, &landed, &reopened);
-        assert_eq!(found, [StatusCorrection { task: first.clone(), said: "pending" }]);
-        assert!(found[0].remark().contains("ralph task retry"));
-        let text = correct_statuses(&plan, &text, &found, AT).unwrap();
-        assert!(is_done(format, &text, &first) && !is_done(format, &text, &second), "{text}");
-    }
-}

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::config::Config;
-use crate::cycle::{Entry, Fate, History, PhaseKind};
+use crate::cycle::{Entry, Fate, History, Phase};
 use crate::format::{self, Format};
 use crate::inbox::Inbox;
 use crate::needs::{NeedKind, NeedSources};
@@ -140,7 +140,7 @@ fn the_first_screen_tells_what_runs_how_far_and_what_it_cost() {
     let attempt = state.attempt.unwrap();
     assert_eq!(
         (attempt.phase, attempt.timeout_s, attempt.summary.iteration),
-        (PhaseKind::Backend, 600, 2)
+        (Phase::Backend, 600, 2)
     );
     assert_eq!(attempt.elapsed_s, 30 * 60 - 6);
     assert_eq!((attempt.gates[0].passed, attempt.gates[0].this_attempt), (Some(false), false));
@@ -196,9 +196,8 @@ fn a_gate_runs_from_its_start_to_its_end_and_no_longer_than_its_attempt() {
 #[test]
 fn gates_and_landing_are_phases_of_their_own() {
     let all = lands("a", 1, "t-aaaa");
-    let gates = PhaseKind::Gates;
-    for (upto, phase) in [(1, PhaseKind::Backend), (2, gates), (3, gates), (4, PhaseKind::Landing)]
-    {
+    let gates = Phase::Gates;
+    for (upto, phase) in [(1, Phase::Backend), (2, gates), (3, gates), (4, Phase::Landing)] {
         let records: Vec<Value> = [run()].into_iter().chain(all[..upto].iter().cloned()).collect();
         let state = screen(&records, &tasks(), &Running::Pid(1), Meter::default());
         assert_eq!(state.attempt.unwrap().phase, phase);

@@ -52,7 +52,7 @@ pub(super) fn gate_now(facts: &Facts<'_>, open: &OpenAttempt, gate: Gate) -> Gat
         all.filter(|seen| seen.start.attempt == *attempt && seen.start.gate == gate.name)
     };
     // Gates run while nothing else does; one that was ended from outside never says so.
-    let gating = matches!(open.phase, Phase::Ended(_) | Phase::Landing(_));
+    let gating = matches!(open.phase(), Phase::Gates | Phase::Landing);
     let last = history.gates.last();
     let running = seen().rfind(|seen| {
         gating && seen.passed.is_none() && last.is_some_and(|last| last.start == seen.start)

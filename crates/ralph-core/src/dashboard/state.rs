@@ -9,7 +9,7 @@ use super::{between, seconds};
 use crate::backend::Event;
 use crate::config::Config;
 use crate::cost_sum::CostSum;
-use crate::cycle::{AmendmentRow, AttemptSummary, Budget, History, OpenAttempt, PhaseKind};
+use crate::cycle::{AmendmentRow, AttemptSummary, Budget, History, OpenAttempt, Phase};
 use crate::gate::resolve;
 use crate::needs::{Need, NeedSources, Running, needs};
 use crate::plan::{self, Trust};
@@ -174,7 +174,7 @@ pub struct AttemptNow {
     #[serde(flatten)]
     pub summary: AttemptSummary,
     /// How far it has come.
-    pub phase: PhaseKind,
+    pub phase: Phase,
     /// Seconds since it began.
     pub elapsed_s: u64,
     /// Most seconds of a backend's run.
@@ -386,11 +386,11 @@ fn doing(facts: &Facts<'_>) -> String {
     match (&facts.sources.history.open, &facts.sources.history.consulting) {
         (Some(open), _) => {
             let started = &open.started;
-            let what = match open.phase.kind() {
-                PhaseKind::Gates => "Gates decide about",
-                PhaseKind::Landing => "Landing",
-                PhaseKind::RollingBack => "Rolling back",
-                PhaseKind::Backend => {
+            let what = match open.phase() {
+                Phase::Gates => "Gates decide about",
+                Phase::Landing => "Landing",
+                Phase::RollingBack => "Rolling back",
+                Phase::Backend => {
                     return format!("{} works on {}.", started.backend, started.task);
                 }
             };
@@ -403,11 +403,11 @@ fn doing(facts: &Facts<'_>) -> String {
 
 fn attempt_now(facts: &Facts<'_>, open: &OpenAttempt) -> Option<AttemptNow> {
     let history = facts.sources.history;
-    let view = history.attempts.iter().rev().find(|v| v.started.attempt == open.started.attempt)?;
+    let view = history.attempt(&open.started.attempt)?;
     let task = facts.sources.plan.tasks.iter().find(|t| t.id.as_str() == open.started.task);
     Some(AttemptNow {
         summary: view.summary(facts.sources.running),
-        phase: open.phase.kind(),
+        phase: open.phase(),
         elapsed_s: between(&view.at, facts.now).unwrap_or(0),
         timeout_s: budget(facts).timeout_s,
         max_retries: task.and_then(|t| t.max_retries).unwrap_or(facts.config.max_retries),

@@ -135,11 +135,11 @@ pub fn violations(found: &[Violation], entries: usize) -> Finding {
 pub fn interrupted(history: &History) -> Finding {
     if let Some(open) = &history.open {
         let (iteration, task) = (open.started.iteration, &open.started.task);
-        let state = match open.phase {
-            Phase::Running => "its backend was at work",
-            Phase::Ended(_) => "its work was not judged",
-            Phase::Landing(_) => "its work was about to be committed",
-            Phase::RollingBack(_) => "the tree was being put back",
+        let state = match open.phase() {
+            Phase::Backend => "its backend was at work",
+            Phase::Gates => "its work was not judged",
+            Phase::Landing => "its work was about to be committed",
+            Phase::RollingBack => "the tree was being put back",
         };
         let what = format!("iteration {iteration} ({task}) was interrupted: {state}");
         let fix = format!("ralph {}, which goes on from there", loop_of(history));

@@ -279,7 +279,7 @@ impl TaskSides<'_> {
         if merged.is_gone() {
             return (self.ours.clone(), Some(PlanChange::DeletionRefused(self.id.clone())));
         }
-        if !merged.is_open() {
+        if merged.is_done() {
             return (merged, change);
         }
         let said = merged.live().map_or("pending", |task| task.state.word());

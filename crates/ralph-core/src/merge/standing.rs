@@ -15,11 +15,6 @@ pub(super) enum Standing {
 }
 
 impl Standing {
-    /// Whether the task still has to be worked on.
-    pub(super) fn is_open(&self) -> bool {
-        matches!(self, Self::Live(task) if task.state.is_open())
-    }
-
     /// Whether the plan says that the task's work is done.
     pub(super) fn is_done(&self) -> bool {
         match self {

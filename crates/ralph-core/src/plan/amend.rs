@@ -10,7 +10,7 @@ use super::input::TaskInput;
 use super::model::{Id, Plan, State, Task};
 use super::verbs;
 use crate::format::{Codec, EditError};
-use crate::handoff::PlanAmendment;
+use crate::handoff::{LooseFields, PlanAmendment};
 use crate::text::{clip, one_line};
 
 /// Most amendments of one attempt; a longer list in a handoff is refused as a whole.
@@ -111,7 +111,7 @@ pub fn amend(
     let mut outcomes = Vec::with_capacity(amendments.len());
     for amendment in amendments {
         let plan = codec.parse(&text)?;
-        let new_id = || amendment.task.as_ref().and_then(|task| task["id"].as_str());
+        let new_id = || amendment.task.as_ref()?.as_object()?.get("id")?.as_str();
         let id = amendment.task_id.as_deref().or_else(new_id).map(Id::new);
         let mut outcome = AmendmentOutcome {
             action: amendment.action.clone(),
@@ -137,7 +137,7 @@ pub fn amend(
             Ok((next, edits)) => {
                 text = next;
                 room -= 1;
-                let changed = amendment.changes.as_ref().and_then(Value::as_object);
+                let changed = amendment.changes.as_ref().and_then(LooseFields::as_object);
                 outcome.fields = changed.into_iter().flat_map(|c| c.keys().cloned()).collect();
                 if let Some(Edit::AddTask { task, .. }) = edits.first() {
                     outcome.id = Some(task.id.clone());
@@ -173,7 +173,7 @@ fn judge_add(
     amendment: &PlanAmendment,
     random: &mut dyn FnMut() -> String,
 ) -> Result<Vec<Edit>, String> {
-    let object = amendment.task.as_ref().and_then(Value::as_object);
+    let object = amendment.task.as_ref().and_then(LooseFields::as_object);
     let object = object.ok_or("`add` needs a `task`")?;
     let input = TaskInput::from_object(object).map_err(|e| e.0)?;
     if input.name.as_deref().is_none_or(|n| n.trim().is_empty()) {
@@ -198,7 +198,7 @@ fn judge_modify(
     current: Option<&Id>,
 ) -> Result<Vec<Edit>, String> {
     let task = named(plan, amendment)?;
-    let changes = amendment.changes.as_ref().and_then(Value::as_object);
+    let changes = amendment.changes.as_ref().and_then(LooseFields::as_object);
     let changes = changes.ok_or("`modify` needs `changes`")?;
     let mut new = task.clone();
     if let Some(status) = changes.get("status") {

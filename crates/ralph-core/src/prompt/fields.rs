@@ -5,8 +5,10 @@ use minijinja::value::Value as Fields;
 use schemars::JsonSchema;
 use serde_json::Value;
 
+use crate::answer::schema_of;
+
 pub(super) fn fields_of<T: JsonSchema>() -> Fields {
-    fields_in(&schemars::schema_for!(T).to_value())
+    fields_in(schema_of::<T>().as_value())
 }
 
 /// The fields of an answer with this schema, in order: `name`, `shape` (as in

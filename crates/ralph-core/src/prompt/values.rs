@@ -87,7 +87,7 @@ pub(super) fn coding_values(material: &Material) -> Value {
         partial => partial(material.partial.as_ref()),
         operator_notes => items(&material.operator_notes),
         recent_attempts => material.recent_attempts.iter().map(attempt).collect::<Value>(),
-        handoff_fields => fields_in(&handoff::schema()),
+        handoff_fields => fields_in(handoff::schema().as_value()),
     }
 }
 

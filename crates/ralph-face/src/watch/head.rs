@@ -1,7 +1,7 @@
 //! The five answers: what runs, how far it is, whether it is healthy, what it cost, what needs somebody.
 
 use ralph_core::cycle::On;
-use ralph_core::cycle::{Fate, PhaseKind};
+use ralph_core::cycle::{Fate, Phase};
 use ralph_core::dashboard::{AttemptNow, GateState, HealthWord, LoopStatus, Need, State};
 
 use crate::line::{Line, Style};
@@ -73,10 +73,10 @@ fn doing(attempt: &AttemptNow) -> (String, String) {
         return (words, gate.elapsed_s.map_or(whole, elapsed));
     }
     match attempt.phase {
-        PhaseKind::Gates => (format!("gates decide about {task}"), whole),
-        PhaseKind::Landing => (format!("the work of {task} lands"), whole),
-        PhaseKind::RollingBack => (format!("the work of {task} is kept aside"), whole),
-        PhaseKind::Backend => {
+        Phase::Gates => (format!("gates decide about {task}"), whole),
+        Phase::Landing => (format!("the work of {task} lands"), whole),
+        Phase::RollingBack => (format!("the work of {task} is kept aside"), whole),
+        Phase::Backend => {
             let retry = match attempt.summary.retry {
                 0 => String::new(),
                 n => format!(", retry {n} of {}", attempt.max_retries),

@@ -23,7 +23,8 @@ use crate::git::{
     ATTEMPT, ArrivalError, ArrivalHost, ArrivalOutcome, CommitMessage, GitError, LandError,
     LedgerMerge, Oid, ReplayGates, Repo,
 };
-use crate::run_ledger::{self, LedgerClose, RunLedger};
+use crate::lanes::LaneError;
+use crate::run_ledger::{self, RunLedger};
 use crate::store::Durability;
 
 /// Logs of the gates that look at replayed commits.
@@ -205,7 +206,13 @@ impl<'a> Session<'a> {
     /// fail on the branch in the same way; `None` when somebody wants an end first.
     pub(super) fn gate_alone(&mut self, commit: &Oid) -> Result<Option<Vec<String>>, DriveError> {
         let (gates, mut known) = (self.gates.clone(), self.baselines.clone());
-        let Some(runs) = self.run_alone(commit, &gates)? else { return Ok(None) };
+        let runs = match self.run_alone(commit, &gates) {
+            Err(DriveError::Lane(LaneError::Setup { .. })) => {
+                return Ok(Some(vec!["the setup of the lane".to_owned()]));
+            }
+            other => other?,
+        };
+        let Some(runs) = runs else { return Ok(None) };
         let wanted = known.wanted(&runs);
         let is_wanted = |gate: &&Gate| wanted.iter().any(|run| run.check.name == gate.name);
         let unknown: Vec<Gate> = gates.iter().filter(is_wanted).cloned().collect();
@@ -229,10 +236,11 @@ impl<'a> Session<'a> {
             return Ok(Some(Vec::new()));
         }
         self.work.lane.put_on(commit)?;
+        self.announce_setup()?;
         self.work.lane.furnish(self.project.root(), &|job| job)?;
         self.let_in()?;
-        let (logs, root) = (self.project.root().join(LOGS), self.work_root());
-        self.run_all(gates, &logs, On::Alone, &root)
+        let (logs, running) = (self.project.root().join(LOGS), self.after_last_attempt());
+        self.run_all(gates, &logs, On::Alone, &running)
     }
 
     /// The run ends: what is left of its ledger becomes a commit on the tip, and everything arrives. Says why
@@ -265,7 +273,7 @@ impl<'a> Session<'a> {
         self.take_over_edits()?;
         let tip = self.work.tip.clone();
         if !self.has_new_ledger(&tip)? {
-            return Ok(());
+            return self.note_answered_edits();
         }
         self.work.lane.put_on(&tip)?;
         let riding = self.ride(run_ledger::LedgerCommit::End)?;
@@ -306,6 +314,22 @@ impl<'a> Session<'a> {
     ) -> Result<(), DriveError> {
         let paths = self.repo.paths_of(commit)?.iter().map(ToString::to_string).collect();
         let committed = LedgerCommit { attempt, commit: commit.to_string(), paths, taken_over };
+        self.record(Record::LedgerCommitted(committed), Durability::Synced)
+    }
+
+    /// The tip has the whole ledger, also where that is all that became of a person's edit: a status that was
+    /// not believed. The waiting commit has to know these files, or it would wait for them for ever.
+    fn note_answered_edits(&mut self) -> Result<(), DriveError> {
+        let last = self.history.arrival.as_ref().and_then(|line| line.waiting().last());
+        let Some(last) = last.filter(|last| last.commit == self.work.tip.as_str()).cloned() else {
+            return Ok(());
+        };
+        let taken_over = self.taken_over()?;
+        if taken_over == last.taken_over {
+            return Ok(());
+        }
+        let (attempt, commit, paths) = (last.attempt, last.commit, last.paths);
+        let committed = LedgerCommit { attempt, commit, paths, taken_over };
         self.record(Record::LedgerCommitted(committed), Durability::Synced)
     }
 
@@ -362,10 +386,11 @@ impl<'a> Session<'a> {
         for file in kept {
             self.warn(&format!("{file} was changed in home meanwhile, and stays as it is there"));
         }
-        match ledger.close(self.plan.store())? {
-            LedgerClose::Closed => Ok(self.repo.delete_ref(&tip)?),
-            LedgerClose::Changed(..) => Ok(()),
-        }
+        // Before the ledger that names it, so that no crash leaves it behind.
+        self.repo.delete_ref(&tip)?;
+        crash::point();
+        ledger.close(self.plan.store())?;
+        Ok(())
     }
 }
 

@@ -10,7 +10,7 @@ use ralph_core::control::Doing;
 use ralph_core::limits::{Decision, Limits, Monitor};
 use ralph_core::windows::Windows;
 
-use super::consult::{Answer, Question, Said};
+use super::consult::{Answer, Question};
 use super::control::{COMPACTING, Ear};
 use super::cost_guard::CostGuard;
 use super::error::DriveError;
@@ -58,7 +58,7 @@ pub(super) struct Talk<'t> {
     pub(super) root: &'t Path,
     pub(super) scratch: PathBuf,
     pub(super) env: [(String, String); 2],
-    pub(super) surroundings: Vec<EnvChange>,
+    pub(super) surroundings: &'t [EnvChange],
     pub(super) leash: &'t Cancel,
     pub(super) clock: &'t Clock,
     pub(super) ask_again: fn(&Outcome) -> bool,
@@ -158,13 +158,13 @@ fn ask_one(
     };
     let Some(first) = run(&question.prompt, Session::New)? else { return Ok(None) };
     let (mut spent, mut took) = (first.spent, first.last.finished.elapsed);
-    let mut answer = answer_of(talk, asking, &first.last);
+    let mut answer = answer_of(asking, &first.last);
     if let Some((prompt, session)) = second_question(talk, question, &first, &answer) {
         match run(&prompt, session)? {
             Some(again) => {
                 spent = spent.plus(again.spent);
                 took += again.last.finished.elapsed;
-                let second = answer_of(talk, asking, &again.last);
+                let second = answer_of(asking, &again.last);
                 // Of two answers that cannot be used, the one to the whole question says more.
                 if second.verdict.is_ok() || !second.finished() || !answer.finished() {
                     answer = second;
@@ -207,18 +207,12 @@ fn second_question<'r>(
 }
 
 /// What came of one start of an agent.
-fn answer_of(talk: &Talk<'_>, asking: &Asking<'_>, report: &RunReport) -> Answer {
-    let said = Said { text: report.answer.clone(), structured: report.structured.clone() };
-    let outcome = match &report.outcome {
-        Outcome::RateLimit { resets_at: None, message } => {
-            Outcome::RateLimit { resets_at: report.resets_at(talk.clock), message: message.clone() }
-        }
-        other => other.clone(),
-    };
-    let verdict = match &outcome {
-        Outcome::Success => (asking.question.check)(&said).map_err(|e| e.to_string()),
+fn answer_of(asking: &Asking<'_>, report: &RunReport) -> Answer {
+    let verdict = match &report.outcome {
+        Outcome::Success => (asking.question.check)(&report.answer).map_err(|e| e.to_string()),
         other => Err(other.to_string()),
     };
+    let (said, outcome) = (report.answer.clone(), report.outcome.clone());
     Answer { said, outcome, verdict, log: asking.log.clone() }
 }
 
@@ -236,7 +230,7 @@ fn run(
         program: Some(&talk.chosen.program),
         args: &talk.chosen.args,
         env: &talk.env,
-        surroundings: &talk.surroundings,
+        surroundings: talk.surroundings,
         request: talk.terms.request(talk.chosen, (prompt, None), session),
         cwd: asking.place,
         scratch: &talk.scratch,
@@ -259,5 +253,7 @@ fn run(
         let _ = sender.send(news);
     };
     let work = Work { call, task: &asking.question.item, diff: &String::new };
-    run_session(talk.runner, &work, monitor, &mut hear)
+    let mut report = run_session(talk.runner, &work, monitor, &mut hear)?;
+    report.last.find_reset(talk.clock);
+    Ok(report)
 }

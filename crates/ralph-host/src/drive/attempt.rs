@@ -11,60 +11,79 @@ use ralph_core::cycle::{
 use ralph_core::format::{Format, progress};
 use ralph_core::plan::{Plan, Task};
 use ralph_core::view::Tally;
-use serde::Serialize;
 
+use super::backend_mailbox::Running;
 use super::commit::Hooked;
-use super::context::Preparation;
-use super::error::DriveError;
+use super::error::{DriveError, Halt};
 use super::gating::{GateFindings, Gating};
+use super::material::PromptText;
 use super::session::Session;
 use super::working_tree::CollectedWork;
 use crate::handoff_files;
 use crate::store::Durability;
 
-/// An attempt that has begun.
-pub(super) struct Begun {
+/// One attempt at a task. The work half fills it in up to the candidate, and the land half takes it from
+/// there; nothing about an attempt stands in the session.
+pub(super) struct AttemptRun {
     /// As the journal has it.
     pub(super) started: Started,
     pub(super) task: Task,
     pub(super) base: AttemptBase,
-    pub(super) at: Timestamp,
-}
-
-/// An attempt whose backend has ended, from its work to what the gates say about it.
-pub(super) struct Ended {
-    /// As the journal has it.
-    pub(super) end: BackendEnd,
-    pub(super) candidate: Candidate,
-    /// What the gates found, once they have run; nothing after a crash.
+    pub(super) started_at: Timestamp,
+    pub(super) prompt: PromptText,
+    /// How its processes are ended, and where they may ask.
+    pub(super) running: Running,
+    /// What became of its backend; nothing before that has ended.
+    pub(super) end: Option<BackendEnd>,
+    /// What its backend left; nothing before that, and when a crash lost it.
+    pub(super) work: Option<CollectedWork>,
+    /// What the gates found in the candidate, once they have run.
     pub(super) gates: Option<Box<GateFindings>>,
-    /// Why the work cannot be looked at.
-    pub(super) damage: Option<String>,
     /// The message of its commit, as the hooks left it.
     pub(super) message: Option<Vec<u8>>,
 }
 
+impl AttemptRun {
+    pub(super) fn new(
+        started: Started,
+        task: Task,
+        base: AttemptBase,
+        started_at: Timestamp,
+        running: Running,
+    ) -> Self {
+        let (end, work, gates, message) = (None, None, None, None);
+        let prompt = PromptText::default();
+        Self { started, task, base, started_at, prompt, running, end, work, gates, message }
+    }
+
+    /// The tree that it leaves, where that can be looked at.
+    pub(super) fn candidate(&self) -> Option<&Candidate> {
+        match &self.work {
+            Some(CollectedWork::Candidate(candidate)) => Some(candidate),
+            Some(CollectedWork::Damaged(_)) | None => None,
+        }
+    }
+
+    /// The files that its backend changed.
+    pub(super) fn changed_files(&self) -> Vec<String> {
+        self.candidate().map(Candidate::names).unwrap_or_default()
+    }
+}
+
 impl Session<'_> {
     /// Work on a task once.
-    pub(super) fn attempt(&mut self, task: Task) -> Result<(), DriveError> {
-        let Some(backend) = self.free_backend()? else { return Ok(()) };
-        if !self.pause_between()? {
-            return Ok(());
-        }
-        let prepared = match self.prepare(&task)? {
-            Preparation::Own => None,
-            Preparation::Written(prompt) => Some(prompt),
-            Preparation::Not => return Ok(()),
-        };
+    pub(super) fn attempt(&mut self, task: Task) -> Result<(), Halt> {
+        let backend = self.free_backend()?;
+        self.pause_between()?;
+        let prepared = self.prepare(&task)?;
         if !self.may_begin() {
-            return Ok(());
+            return Err(Halt::LookAgain);
         }
-        self.leash = self.signals.cancel().inner();
-        let (begun, plan, text) = self.begin(task, backend)?;
-        let told = self.prompt(&begun, &plan, &text, prepared.as_deref(), backend)?;
-        let ended = self.work(&begun, &plan, &told, backend)?;
-        self.conclude(&begun, ended)?;
-        self.follow_up(&begun)
+        let (mut run, plan, text) = self.begin(task, backend)?;
+        run.prompt = self.prompt(&run, &plan, &text, prepared.as_deref(), backend)?;
+        self.work(&mut run, &plan, backend)?;
+        self.conclude(&mut run)?;
+        self.follow_up(&run)
     }
 
     /// Preparing takes time and money: whether there is still some of both, and nobody has asked for
@@ -81,16 +100,20 @@ impl Session<'_> {
         &mut self,
         task: Task,
         backend: usize,
-    ) -> Result<(Begun, Rc<Plan>, String), DriveError> {
+    ) -> Result<(AttemptRun, Rc<Plan>, String), Halt> {
         let at = self.clock.now();
         let attempt = self.ids.ulid(at);
         let iteration = self.next_iteration()?;
         let base = self.ready_lane(&self.keeper(&task), &attempt)?;
+        // Its setup may have taken minutes.
+        if !self.is_wanted(&task)? || !self.may_begin() {
+            return Err(Halt::LookAgain);
+        }
         let chosen = self.choice.at(backend);
         let stamp = at.strftime("%Y%m%d-%H%M%S");
         let started = Started {
             attempt,
-            run: self.run.clone(),
+            run: self.run_id().to_owned(),
             iteration,
             task: task.id.to_string(),
             name: task.name.clone(),
@@ -104,96 +127,111 @@ impl Session<'_> {
         let record = Record::AttemptStarted { started: started.clone(), base: base.clone() };
         self.record(record, Durability::Syncing)?;
         let now = self.clock.stamp();
-        let ((_, text), syncing) = self.plan.change_when(
+        let (_, text) = self.plan.change_when(
             || self.journal.settle(),
             |plan, text| ledger::begin(plan, text, &task.id, &now),
         )?;
-        self.plan.wait(syncing)?;
+        self.plan.wait()?;
         let plan = self.known_plan()?;
-        Ok((Begun { started, task, base, at }, plan, text))
+        let (lane, id) = (&self.work.lane, &started.attempt);
+        let running = Running::new(lane, &self.signals, id, &started.task);
+        Ok((AttemptRun::new(started, task, base, at, running), plan, text))
+    }
+
+    /// The same once an attempt has worked on it, with what the person has written by now.
+    fn is_still_wanted(&mut self, run: &AttemptRun) -> Result<bool, DriveError> {
+        self.take_over_edits()?;
+        self.is_wanted(&run.task)
+    }
+
+    /// Whether the plan still has a task to be done: a person may have skipped or removed it.
+    fn is_wanted(&mut self, task: &Task) -> Result<bool, DriveError> {
+        let plan = self.read_plan()?.plan;
+        Ok(plan.task(&task.id).is_some_and(|task| task.state.is_open()))
     }
 
     /// From the backend's end to the attempt's: judge, gate, land or roll back.
-    pub(super) fn conclude(&mut self, begun: &Begun, mut ended: Ended) -> Result<(), DriveError> {
-        if let Some(damage) = ended.damage.take() {
-            let failure = Failure::new(FailureKind::Forbidden, damage);
-            return self.roll_back(begun, Some(&ended.candidate), failure);
+    pub(super) fn conclude(&mut self, run: &mut AttemptRun) -> Result<(), Halt> {
+        if let Some(CollectedWork::Damaged(damage)) = &run.work {
+            let failure = Failure::new(FailureKind::Forbidden, damage.clone());
+            return Ok(self.roll_back(run, failure)?);
         }
         let mut hooks_changed_files = false;
         loop {
-            match self.judge(begun, &ended) {
-                Decision::Gate => match self.gate(begun, &ended.candidate)? {
-                    Gating::Judged(findings) => ended.gates = Some(findings),
+            let failure = match self.judge(run) {
+                Decision::Gate => match self.gate(run)? {
+                    Gating::Judged(findings) => {
+                        run.gates = Some(findings);
+                        continue;
+                    }
+                    Gating::Failed(failure) => failure,
                     Gating::Unusable(end) => {
                         let failure = Failure::new(FailureKind::Interrupted, end.reason());
-                        self.ending = Some(end);
-                        return self.roll_back(begun, Some(&ended.candidate), failure);
+                        self.roll_back(run, failure)?;
+                        return Err(Halt::End(end));
                     }
                     Gating::Stopped => {
-                        let failure =
-                            Failure::new(FailureKind::Interrupted, "the gates were ended");
-                        return self.roll_back(begun, Some(&ended.candidate), failure);
+                        Failure::new(FailureKind::Interrupted, "the gates were ended")
                     }
                 },
-                Decision::Land { landing, proof } => {
-                    match self.run_hooks(begun, &ended, landing)? {
-                        Hooked::Passed(message) => {
-                            ended.message = Some(message);
-                            return self.land(begun, &ended, landing, proof);
-                        }
-                        Hooked::Changed if hooks_changed_files => {
-                            let said = "the hooks change files each time they run";
-                            let failure = Failure::new(FailureKind::Hook, said);
-                            return self.roll_back(begun, Some(&ended.candidate), failure);
-                        }
-                        Hooked::Changed => {
-                            hooks_changed_files = true;
-                            match self.collect_again(&begun.base)? {
-                                CollectedWork::Candidate(new) => ended.candidate = new,
-                                CollectedWork::Damaged(why) => {
-                                    let failure = Failure::new(FailureKind::Hook, why);
-                                    return self.roll_back(begun, Some(&ended.candidate), failure);
-                                }
-                            }
-                            ended.gates = None;
-                            ended.end.changed = ended.candidate.paths.len();
-                        }
-                        Hooked::Refused(failure) => {
-                            return self.roll_back(begun, Some(&ended.candidate), failure);
-                        }
+                Decision::Land { .. } if !self.is_still_wanted(run)? => {
+                    let said = "the task was taken out of the plan while the agent worked";
+                    Failure::new(FailureKind::Interrupted, said)
+                }
+                Decision::Land { landing, proof } => match self.run_hooks(run, landing)? {
+                    Hooked::Passed(message) => {
+                        run.message = Some(message);
+                        return Ok(self.land(run, landing, proof)?);
                     }
-                }
-                Decision::Fail(failure) => {
-                    return self.roll_back(begun, Some(&ended.candidate), failure);
-                }
+                    Hooked::Changed if hooks_changed_files => {
+                        let said = "the hooks change files each time they run";
+                        Failure::new(FailureKind::Hook, said)
+                    }
+                    Hooked::Changed => match self.collect_again(&run.base)? {
+                        CollectedWork::Damaged(why) => Failure::new(FailureKind::Hook, why),
+                        CollectedWork::Candidate(candidate) => {
+                            hooks_changed_files = true;
+                            run.gates = None;
+                            if let Some(end) = &mut run.end {
+                                end.changed = candidate.paths.len();
+                            }
+                            run.work = Some(CollectedWork::Candidate(candidate));
+                            continue;
+                        }
+                    },
+                    Hooked::Refused(failure) => failure,
+                },
+                Decision::Fail(failure) => failure,
                 Decision::Wait { until, reason } => {
-                    return self.limit(begun, &ended, until, &reason);
+                    return Ok(self.limit(run, until, &reason)?);
                 }
-                Decision::Stop { .. } => {
-                    let reason = ended.end.outcome.to_string();
-                    let advice = ended.end.outcome.advice(&begun.started.backend);
+                Decision::Stop { reason } => {
+                    let outcome = run.end.as_ref().map(|end| &end.outcome);
+                    let advice = outcome.and_then(|outcome| outcome.advice(&run.started.backend));
                     let failure = Failure::new(FailureKind::Interrupted, reason.clone());
-                    self.roll_back(begun, Some(&ended.candidate), failure)?;
-                    self.ending = Some(End::Backend { reason, advice });
-                    return Ok(());
+                    self.roll_back(run, failure)?;
+                    return Err(Halt::End(End::Backend { reason, advice }));
                 }
-            }
+            };
+            return Ok(self.roll_back(run, failure)?);
         }
     }
 
-    fn judge(&self, begun: &Begun, ended: &Ended) -> Decision {
-        let names = ended.candidate.names();
-        let mut forbidden = forbidden(names, &begun.task);
-        let nested = ended.candidate.nested.iter();
+    fn judge(&self, run: &AttemptRun) -> Decision {
+        let (Some(end), Some(candidate)) = (&run.end, run.candidate()) else {
+            return Decision::Fail(Failure::new(FailureKind::Interrupted, "its work is lost"));
+        };
+        let mut forbidden = forbidden(candidate.names(), &run.task);
+        let nested = candidate.nested.iter();
         forbidden.extend(nested.map(|path| format!("{path} (a repository inside this one)")));
         judge(&Evidence {
-            outcome: &ended.end.outcome,
-            claim: &ended.end.claim,
-            review: ended.end.review.as_deref(),
-            changed: ended.end.changed,
+            outcome: &end.outcome,
+            claim: &end.claim,
+            review: end.review.as_deref(),
+            changed: end.changed,
             forbidden: &forbidden,
-            partial_landings: self.history.partial_landings(&begun.started.task),
-            verdict: ended.gates.as_ref().map(|findings| &findings.verdict),
+            partial_landings: self.history.partial_landings(&run.started.task),
+            verdict: run.gates.as_ref().map(|findings| &findings.verdict),
         })
     }
 
@@ -234,9 +272,4 @@ pub(super) fn next_iteration(
 /// Attempts after the first.
 pub(super) fn max_retries(task: &Task, configured: u32) -> u32 {
     task.max_retries.unwrap_or(configured)
-}
-
-/// A value for the journal. Ours always can be written.
-pub(super) fn to_value(value: &impl Serialize) -> serde_json::Value {
-    serde_json::to_value(value).unwrap_or_default()
 }

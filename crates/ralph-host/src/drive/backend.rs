@@ -6,23 +6,25 @@ use ralph_core::backend::{Outcome, Session as Talk, cost, system_in_prompt};
 use ralph_core::claim::{self, Claim, Reply, Said};
 use ralph_core::config::StageName;
 use ralph_core::control::Doing;
-use ralph_core::cycle::{BackendEnd, Candidate, Record, Remark};
+use ralph_core::cycle::{BackendEnd, Candidate, Record, Remark, is_ticked};
 use ralph_core::handoff;
 use ralph_core::limits::{Decision, Monitor};
-use ralph_core::plan::{MAX_AMENDMENTS, Plan};
+use ralph_core::plan::{Plan, Task};
 use ralph_core::text::{clip, one_line};
 
-use super::attempt::{Begun, Ended, to_value};
+use super::attempt::AttemptRun;
+use super::backend_mailbox::CallerRole;
 use super::control::{COMPACTING, ear};
 use super::error::DriveError;
-use super::material::Told;
+use super::guard::Editor;
 use super::session::Session;
 use super::terms::{Terms, run_limits, variables, window};
 use super::working_tree::CollectedWork;
 use crate::backends::{Call, Heard, OnCompact, RunReport};
 use crate::crash;
 use crate::proc::Bounds;
-use crate::redaction::{hide_value, put_log, redactor};
+use crate::redaction::{hide_in, put_log, redactor};
+use crate::run_ledger::read_from_lane;
 use crate::session::{SessionReport, Work, run_session};
 use crate::store::Durability;
 
@@ -31,49 +33,36 @@ const LONGEST_STORY: usize = 300;
 /// Longest summary of an attempt, in characters.
 const LONGEST_SUMMARY: usize = 72;
 
-/// How a run is talked to.
-struct Ask<'t> {
-    prompt: &'t str,
-    system: Option<&'t str>,
-    session: Talk<'t>,
-}
-
 impl Session<'_> {
     /// Prompt, run, listen, collect; the result is in the journal when this returns.
     pub(super) fn work(
         &mut self,
-        begun: &Begun,
+        run: &mut AttemptRun,
         plan: &Plan,
-        told: &Told,
         backend: usize,
-    ) -> Result<Ended, DriveError> {
-        let (prompt, system) = (told.prompt.as_str(), told.system.as_deref());
-        self.keep_prompt(begun, &system_in_prompt(system, prompt))?;
+    ) -> Result<(), DriveError> {
+        let question = run.prompt.text.clone();
+        self.keep_prompt(run, &system_in_prompt(run.prompt.system.as_deref(), &question))?;
         self.journal.settle()?;
         let prices = self.choice.at(backend).settings.prices.clone();
         let mut limits = run_limits(&self.config, self.kind, StageName::Build, self.history.cost);
         limits.window = window(self.choice.at(backend));
-        limits.timeout = begun.task.timeout_ms.map(Duration::from_millis).or(limits.timeout);
+        limits.timeout = run.task.timeout_ms.map(Duration::from_millis).or(limits.timeout);
         let mut monitor = Monitor::knowing(limits, self.windows.clone()).priced(prices.clone());
-        let before = self.plan.watch()?;
-        self.keep_ledger()?;
-        self.let_in()?;
-        self.open_mailbox(begun)?;
-        let ask = Ask { prompt, system, session: Talk::New };
-        let asked = self.ask(begun, backend, ask, &mut monitor)?;
+        let found = self.let_agent_in()?;
+        let (iteration, task) = (run.started.iteration, run.task.id.clone());
+        let role = CallerRole::Attempt { iteration, task };
+        self.backend_mailbox.open(&mut run.running, role, &self.plan.shown)?;
+        let asked = self.ask(run, backend, (&question, Talk::New), &mut monitor)?;
         let (mut report, mut spent) = (asked.last, asked.spent);
-        if let Outcome::RateLimit { resets_at: None, message } = &report.outcome {
-            let (resets_at, message) = (report.resets_at(&self.clock), message.clone());
-            report.outcome = Outcome::RateLimit { resets_at, message };
-        }
-        let mut reply = self.hear(begun, plan, &report)?;
+        report.find_reset(&self.clock);
+        let mut reply = self.hear(run, plan, &report)?;
         if let Some((question, id)) = self.repair(backend, &report, &reply) {
             let session = Talk::Resume { id: &id, before: spent };
-            let ask = Ask { prompt: &question, system, session };
-            let asked = self.ask(begun, backend, ask, &mut monitor)?;
+            let asked = self.ask(run, backend, (&question, session), &mut monitor)?;
             spent = spent.plus(asked.spent);
             let again = asked.last;
-            let second = self.hear(begun, plan, &again)?;
+            let second = self.hear(run, plan, &again)?;
             if !second.is_silent() {
                 (reply, report) = (second, again);
             }
@@ -82,61 +71,60 @@ impl Session<'_> {
         if let Some(message) = report.too_long().filter(|_| unread && reply.is_silent()) {
             report.outcome = Outcome::Malformed { message };
         }
-        self.backend_mailbox.close();
+        run.running.close_mailbox();
         self.learn_windows(monitor.windows());
         crash::point();
-        self.restore_ledger(&[], "the backend", MAX_AMENDMENTS)?;
+        let by = Editor::of(&run.started);
+        self.restore_ledger(&found, &[], "the backend", &by)?;
         crash::point();
-        self.guard_plan(&before, begun.started.iteration)?;
-        self.tell_left_out(&[], "the backend")?;
-        self.check_git_settings()?;
+        self.guard_plan(&found.plan, &by)?;
+        self.tell_left_out(&found.lane, &[], "the backend")?;
+        self.check_git_settings(&found.lane)?;
         crash::point();
-        self.note_added_tasks(begun, plan)?;
-        let (candidate, damage) = match self.collect(&begun.base)? {
-            CollectedWork::Candidate(candidate) => (candidate, None),
-            CollectedWork::Damaged(why) => (Candidate::default(), Some(why)),
+        self.note_added_tasks(run, plan)?;
+        let work = self.collect(&run.base)?;
+        let candidate = match &work {
+            CollectedWork::Candidate(candidate) => candidate.clone(),
+            CollectedWork::Damaged(_) => Candidate::default(),
         };
         let (handoff, handoff_bytes) =
-            self.keep_handoff(begun, &reply, &candidate, &report.outcome)?;
-        let changed = candidate.paths.len();
-        self.last_changed = candidate.names();
+            self.keep_handoff(run, &reply, &candidate, &report.outcome)?;
         let end = BackendEnd {
-            attempt: begun.started.attempt.clone(),
+            attempt: run.started.attempt.clone(),
             outcome: report.outcome.clone(),
             cost: cost(&spent, &prices),
             tokens: spent.input.zip(spent.output),
             session: report.session.clone(),
             claim: reply.claim.clone(),
             review: reply.review(),
-            summary: summary(&reply, begun),
+            summary: summary(&reply, &run.task),
             story: story(&reply),
-            changed,
+            changed: candidate.paths.len(),
             handoff,
             handoff_bytes,
             took_ms: u64::try_from(report.finished.elapsed.as_millis()).unwrap_or(u64::MAX),
         };
-        let record = Record::BackendEnded { end: end.clone(), candidate: candidate.clone() };
+        let record = Record::BackendEnded { end: end.clone(), candidate };
         self.record(record, Durability::Syncing)?;
-        Ok(Ended { end, candidate, gates: None, damage, message: None })
+        (run.end, run.work) = (Some(end), Some(work));
+        Ok(())
     }
 
     /// One run of the backend.
     fn ask(
         &mut self,
-        begun: &Begun,
+        run: &AttemptRun,
         backend: usize,
-        ask: Ask<'_>,
+        (question, session): (&str, Talk<'_>),
         monitor: &mut Monitor,
     ) -> Result<SessionReport, DriveError> {
         let root = self.project.root().to_owned();
-        let log = begun.started.log.as_ref().map(|log| root.join(log));
+        let log = run.started.log.as_ref().map(|log| root.join(log));
         let scratch = self.project.state_dir();
-        let mailbox = self.backend_mailbox.variable();
-        let env = variables(&begun.started.attempt, &begun.task, mailbox);
-        let terms = Terms::of(&self.config, &root, &begun.task, self.history.cost)?;
+        let env = variables(&run.started.attempt, &run.task, run.running.mailbox_variable());
+        let terms = Terms::of(&self.config, &root, &run.task, self.history.cost)?;
         let terms = terms.with_tools(&self.config, &env)?;
-        let (cwd, surroundings) = (self.work_root(), self.surroundings());
-        let mut ear = ear!(self);
+        let mut ear = ear!(self, &run.running);
         let Self { choice, runner, work: run_lane, .. } = self;
         let repo = run_lane.repo();
         let chosen = choice.at(backend);
@@ -145,19 +133,19 @@ impl Session<'_> {
             program: Some(&chosen.program),
             args: &chosen.args,
             env: &env,
-            surroundings: &surroundings,
-            request: terms.request(chosen, (ask.prompt, ask.system), ask.session),
-            cwd: &cwd,
+            surroundings: &run.running.surroundings,
+            request: terms.request(chosen, (question, run.prompt.system.as_deref()), session),
+            cwd: &run.running.root,
             scratch: &scratch,
             log: log.as_deref(),
             on_compact: OnCompact::Stop,
             bounds: Bounds::default(),
-            cancel: self.leash.clone(),
+            cancel: run.running.leash.clone(),
         };
         let mut trouble = None;
-        let doing = Doing::Attempt(begun.task.id.as_str());
+        let doing = Doing::Attempt(run.task.id.as_str());
         let mut hear = |heard: Heard<'_>| match heard {
-            Heard::Event(event) => ear.stream(&begun.started.attempt, event),
+            Heard::Event(event) => ear.stream(&run.started.attempt, event),
             Heard::Decision(Decision::Stop(_)) => {}
             Heard::Decision(_) | Heard::Tick if trouble.is_some() => {}
             Heard::Decision(Decision::Warn(text)) => trouble = ear.note_context(text).err(),
@@ -165,7 +153,7 @@ impl Session<'_> {
             Heard::Tick => trouble = ear.listen(doing).err(),
         };
         let diff = || repo.summary().unwrap_or_default();
-        let work = Work { call, task: &begun.task.name, diff: &diff };
+        let work = Work { call, task: &run.task.name, diff: &diff };
         let report = run_session(runner, &work, monitor, &mut hear)?;
         let trouble = trouble.or_else(|| ear.listen_after(doing).err());
         if let Some(trouble) = trouble {
@@ -178,22 +166,31 @@ impl Session<'_> {
     }
 
     /// What the agent claims: with its words, or with ralph's own commands and tools.
-    fn hear(&self, begun: &Begun, plan: &Plan, report: &RunReport) -> Result<Reply, DriveError> {
-        let said = self.plan.said(&begun.started.attempt)?;
-        let written = said.handoff.as_ref().map(to_value).map(hide_value);
+    fn hear(&self, run: &AttemptRun, plan: &Plan, report: &RunReport) -> Result<Reply, DriveError> {
+        let said = self.plan.said(&run.started.attempt)?;
         let reply = claim::hear(&Said {
-            text: &report.answer,
-            structured: written.as_ref().or(report.structured.as_ref()),
-            task: &begun.task,
+            answer: &report.answer,
+            written: said.handoff.map(hide_in).as_ref(),
+            task: &run.task,
             format: plan.format,
-            iteration: begun.started.iteration,
+            iteration: run.started.iteration,
         });
         let command = match said.claim {
             Claim::Blocked { reason } => Claim::Blocked { reason: redactor().hide(&reason) },
             other => other,
         };
-        let said = command.or_more_careful(self.ticked(begun)?);
+        let said = command.or_more_careful(self.ticked(run)?);
         Ok(Reply { claim: reply.claim.or_more_careful(said), ..reply })
+    }
+
+    /// What the backend says by the tick that it put into a progress file. The tick itself is undone:
+    /// the gates decide.
+    fn ticked(&self, run: &AttemptRun) -> Result<Claim, DriveError> {
+        let bytes = read_from_lane(&self.work_root(), &self.plan.shown).unwrap_or_default();
+        let bytes = bytes.unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let name = self.plan.path.to_string_lossy();
+        Ok(if is_ticked(&name, &text, &run.task) { Claim::DONE } else { Claim::None })
     }
 
     /// The one question that is asked when an answer cannot be read.
@@ -208,12 +205,12 @@ impl Session<'_> {
             return None;
         }
         let problem = reply.problem.as_ref()?;
-        Some((problem.repair_request(&handoff::schema()), report.session.clone()?))
+        Some((problem.repair_request(handoff::schema()), report.session.clone()?))
     }
 
     /// The prompt beside the log, for `ralph show`.
-    fn keep_prompt(&mut self, begun: &Begun, prompt: &str) -> Result<(), DriveError> {
-        let Some(log) = &begun.started.log else { return Ok(()) };
+    fn keep_prompt(&mut self, run: &AttemptRun, prompt: &str) -> Result<(), DriveError> {
+        let Some(log) = &run.started.log else { return Ok(()) };
         let path = self.project.root().join(log).with_extension("prompt.md");
         Ok(put_log(&path, prompt)?)
     }
@@ -226,12 +223,12 @@ fn story(reply: &Reply) -> String {
 }
 
 /// One line about the attempt: the agent's own, else the task's name.
-fn summary(reply: &Reply, begun: &Begun) -> String {
+fn summary(reply: &Reply, task: &Task) -> String {
     let own = reply.handoff.as_ref().map(|h| match h.summary.trim() {
         "" => h.task_completed.summary.trim(),
         summary => summary,
     });
-    let line = own.filter(|s| !s.is_empty()).unwrap_or(&begun.task.name);
+    let line = own.filter(|s| !s.is_empty()).unwrap_or(&task.name);
     let line = redactor().hide(line);
     clip(&line.split_whitespace().collect::<Vec<_>>().join(" "), LONGEST_SUMMARY)
 }

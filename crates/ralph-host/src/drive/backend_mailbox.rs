@@ -4,13 +4,15 @@ use std::path::PathBuf;
 
 use ralph_core::plan::Id;
 
-use super::attempt::Begun;
 use super::control::Ear;
 use super::error::DriveError;
-use super::session::Session;
+use super::signals::Signals;
+use crate::FileError;
+use crate::lanes::Lane;
 use crate::mailbox::{
     MAILBOX_VARIABLE, MailboxAnswer, MailboxDirectory, MailboxRequest, MailboxSocket,
 };
+use crate::proc::{Cancel, EnvChange};
 
 /// Requests that are answered at once; more wait for the next look.
 const MOST_ANSWERS: usize = 16;
@@ -51,63 +53,81 @@ pub trait BackendCommands {
     fn answer(&mut self, caller: &MailboxCaller, request: MailboxRequest) -> MailboxAnswer;
 }
 
-/// The mailbox of the run, and of the caller that may speak now.
+/// Where backends of the run may ask, and who answers.
 pub(super) struct BackendMailbox {
-    /// Goes before the directory that it is in.
-    open: Option<(MailboxSocket, MailboxCaller)>,
     commands: Box<dyn BackendCommands>,
     directory: MailboxDirectory,
 }
 
 impl BackendMailbox {
     pub(super) fn new(directory: MailboxDirectory, commands: Box<dyn BackendCommands>) -> Self {
-        Self { directory, commands, open: None }
+        Self { directory, commands }
     }
 
-    /// The variable that tells a caller where the mailbox is.
-    pub(super) fn variable(&self) -> (String, String) {
-        let path = self.open.as_ref().map(|(socket, _)| socket.path().display().to_string());
-        (MAILBOX_VARIABLE.to_owned(), path.unwrap_or_default())
-    }
-
-    /// Nobody may speak any more.
-    pub(super) fn close(&mut self) {
-        self.open = None;
+    /// Let processes that are about to run ask.
+    pub(super) fn open(
+        &self,
+        running: &mut Running,
+        role: CallerRole,
+        plan: &str,
+    ) -> Result<(), FileError> {
+        let (id, plan, lane) = (running.id.clone(), plan.to_owned(), running.root.clone());
+        let socket = MailboxSocket::open(&self.directory, &id)?;
+        running.mailbox = Some((socket, MailboxCaller { id, role, plan, lane }));
+        Ok(())
     }
 }
 
-impl Session<'_> {
-    /// The backend of an attempt may speak.
-    pub(super) fn open_mailbox(&mut self, begun: &Begun) -> Result<(), DriveError> {
-        let (id, iteration) = (begun.started.attempt.clone(), begun.started.iteration);
-        self.open_mailbox_for(id, CallerRole::Attempt { iteration, task: begun.task.id.clone() })
+/// The processes of an attempt or a consultation, as the loop deals with them.
+#[derive(Default)]
+pub(super) struct Running {
+    /// The id of the attempt or the consultation.
+    pub(super) id: String,
+    /// The task that is worked on; empty in a consultation.
+    pub(super) task: String,
+    /// Ends them.
+    pub(super) leash: Cancel,
+    /// The folder of the lane in which they run.
+    pub(super) root: PathBuf,
+    /// Changes to their environment that come with the lane.
+    pub(super) surroundings: Vec<EnvChange>,
+    mailbox: Option<(MailboxSocket, MailboxCaller)>,
+}
+
+impl Running {
+    /// Those of an attempt or a consultation in a lane.
+    pub(super) fn new(lane: &Lane<'_>, signals: &Signals, id: &str, task: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            task: task.to_owned(),
+            leash: signals.cancel().inner(),
+            root: lane.root(),
+            surroundings: lane.environment(std::env::vars_os()),
+            mailbox: None,
+        }
     }
 
-    /// The agents of a consultation may ask.
-    pub(super) fn open_mailbox_for(
-        &mut self,
-        id: String,
-        role: CallerRole,
-    ) -> Result<(), DriveError> {
-        let mailbox = &mut self.backend_mailbox;
-        mailbox.close();
-        let socket = MailboxSocket::open(&mailbox.directory, &id)?;
-        let (plan, lane) = (self.plan.shown.clone(), self.work.lane.root());
-        mailbox.open = Some((socket, MailboxCaller { id, role, plan, lane }));
-        Ok(())
+    /// The variable that tells them where the mailbox is.
+    pub(super) fn mailbox_variable(&self) -> (String, String) {
+        let path = self.mailbox.as_ref().map(|(socket, _)| socket.path().display().to_string());
+        (MAILBOX_VARIABLE.to_owned(), path.unwrap_or_default())
+    }
+
+    /// They may not ask any more.
+    pub(super) fn close_mailbox(&mut self) {
+        self.mailbox = None;
     }
 }
 
 impl Ear<'_> {
     /// Answer what callers asked since the last look.
     pub(super) fn answer_callers(&mut self) -> Result<(), DriveError> {
-        let BackendMailbox { commands, open, .. } = &mut *self.backend_mailbox;
-        let Some((socket, caller)) = open else { return Ok(()) };
+        let Some((socket, caller)) = &self.running.mailbox else { return Ok(()) };
         for _ in 0..MOST_ANSWERS {
             let Some(pending) = socket.next() else { break };
             // What the plan says is on the disk before anybody builds on it.
-            self.plan.wait(std::mem::take(self.plan_syncing))?;
-            let answer = commands.answer(caller, pending.request.clone());
+            self.plan.wait()?;
+            let answer = self.backend_mailbox.commands.answer(caller, pending.request.clone());
             pending.answer(answer);
         }
         Ok(())

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use ralph_core::config::CommitScope;
 use ralph_core::cycle::{ArrivalTarget, Failure, FailureKind, Landing, TakenOverFile};
 
-use super::attempt::{Begun, Ended};
+use super::attempt::AttemptRun;
 use super::error::DriveError;
 use super::session::{Loop, Session};
 use super::specs::scope_of_keeper;
@@ -59,14 +59,13 @@ impl Session<'_> {
     /// Run the hooks of the commit that is about to be made.
     pub(super) fn run_hooks(
         &mut self,
-        begun: &Begun,
-        ended: &Ended,
+        run: &AttemptRun,
         landing: Landing,
     ) -> Result<Hooked, DriveError> {
-        let message = self.commit_message(begun, landing, &ended.end.summary);
-        let text = message.of_attempt(&begun.started.attempt);
+        let summary = run.end.as_ref().map_or("", |end| &end.summary);
+        let text = self.commit_message(run, landing, summary).of_attempt(&run.started.attempt);
         let work = &self.work;
-        let head = if work.lane.is_home() { &work.tip } else { &begun.base.commit };
+        let head = if work.lane.is_home() { &work.tip } else { &run.base.commit };
         let report = work.lane.run_hooks(head, work.branch.as_deref(), &text, &|job| job)?;
         Ok(match report {
             HookReport::Passed { message, changed, .. } if changed.is_empty() => {
@@ -83,11 +82,10 @@ impl Session<'_> {
     /// Commit in the lane what its gates saw green, with the ledger, and move the tip or the spec's ref.
     pub(super) fn commit_in_lane(
         &mut self,
-        begun: &Begun,
-        ended: &Ended,
+        run: &AttemptRun,
         message: Vec<u8>,
     ) -> Result<Option<String>, CommitTrouble> {
-        let base = &begun.base;
+        let base = &run.base;
         let commit = match scope_of_keeper(&base.keeper) {
             CommitScope::Task => {
                 let riding = self.ride(LedgerCommit::Landing)?;
@@ -105,7 +103,7 @@ impl Session<'_> {
             let advanced = self.advance(&base.keeper, &base.commit, &commit);
             advanced.map_err(DriveError::from)?;
         }
-        if ended.candidate.unread.is_empty() {
+        if run.candidate().is_some_and(|candidate| candidate.unread.is_empty()) {
             // The gates' traces are gone, and nothing has run in the lane since.
             self.work.lane.trust_files(commit.clone());
         }
@@ -127,9 +125,13 @@ impl Session<'_> {
     }
 
     /// A landing whose commit is in the lane comes to its end.
-    pub(super) fn finish_landing(&mut self, begun: &Begun, commit: &str) -> Result<(), DriveError> {
+    pub(super) fn finish_landing(
+        &mut self,
+        run: &AttemptRun,
+        commit: &str,
+    ) -> Result<(), DriveError> {
         let Some(commit) = Oid::parse(commit.as_bytes()) else { return Ok(()) };
-        Ok(self.advance(&begun.base.keeper, &begun.base.commit, &commit)?)
+        Ok(self.advance(&run.base.keeper, &run.base.commit, &commit)?)
     }
 
     /// A commit of the lane becomes the tip, or the end of its spec's ref. May be repeated.

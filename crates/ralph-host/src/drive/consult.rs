@@ -18,17 +18,17 @@
 
 use std::collections::BTreeMap;
 
-use ralph_core::answer::UnusableAnswer;
+use ralph_core::answer::{BackendAnswer, UnusableAnswer};
 use ralph_core::backend::Outcome;
 use ralph_core::config::Dollars;
 use ralph_core::cycle::{Answered, Asked, AttemptBase, Consulting, Record, Remark, TreeRestored};
-use serde_json::Value;
 
 use super::ask::{Asking, Ended, Talk, ask_all};
-use super::backend_mailbox::CallerRole;
+use super::backend_mailbox::{CallerRole, Running};
 use super::control::ear;
 use super::cost_guard::{CostGuard, EndedCalls};
-use super::error::DriveError;
+use super::error::{DriveError, Halt};
+use super::guard::Editor;
 use super::ledger_guard::WrittenFiles;
 use super::session::{ATTEMPT_VARIABLE, Session, stage_choice};
 use super::terms::{RoleTerms, Terms, run_limits};
@@ -43,19 +43,12 @@ pub(super) struct Question<'q> {
     pub(super) item: String,
     pub(super) prompt: String,
     /// Whether an answer can be used: the verdict in one word, empty where there is none to tell.
-    pub(super) check: &'q (dyn Fn(&Said) -> Result<&'static str, UnusableAnswer> + Sync),
-}
-
-#[derive(Clone, Debug, Default)]
-pub(super) struct Said {
-    /// The text of its last answer.
-    pub(super) text: String,
-    pub(super) structured: Option<Value>,
+    pub(super) check: &'q (dyn Fn(&BackendAnswer) -> Result<&'static str, UnusableAnswer> + Sync),
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
-    pub(super) said: Said,
+    pub(super) said: BackendAnswer,
     pub(super) outcome: Outcome,
     /// The verdict in one word, or why the answer cannot be used.
     pub(super) verdict: Result<&'static str, String>,
@@ -78,6 +71,14 @@ pub(super) struct Consultation<'q> {
     pub(super) may_write: &'static [&'static str],
 }
 
+impl<'q> Consultation<'q> {
+    /// One question, for which nobody is asked again in a new session.
+    pub(super) fn one(role: &'static str, terms: RoleTerms, question: Question<'q>) -> Self {
+        let questions = vec![question];
+        Self { role, terms, questions, jobs: 1, ask_again: |_| false, may_write: &[] }
+    }
+}
+
 /// What came of a consultation.
 #[derive(Debug, Default)]
 pub(super) struct Consulted {
@@ -93,18 +94,13 @@ impl Answer {
     /// An agent that could not even be asked.
     pub(super) fn failed(outcome: Outcome) -> Self {
         let verdict = Err(outcome.to_string());
-        Self { said: Said::default(), outcome, verdict, log: String::new() }
+        Self { said: BackendAnswer::default(), outcome, verdict, log: String::new() }
     }
 
     /// Whether it came to its end.
     pub(super) fn finished(&self) -> bool {
         self.outcome == Outcome::Success
     }
-}
-
-/// Nobody is asked again in a new session.
-pub(super) fn never(_: &Outcome) -> bool {
-    false
 }
 
 /// An agent may do better the next time; one that nobody lets work will not.
@@ -129,49 +125,37 @@ pub(super) fn may_do_better(outcome: &Outcome) -> bool {
     }
 }
 
-impl Said {
-    /// The value that was answered.
-    pub(super) fn read<T: serde::de::DeserializeOwned>(
-        &self,
-    ) -> Result<T, ralph_core::answer::AnswerError> {
-        ralph_core::answer::read(self.structured.as_ref(), &self.text)
-    }
-}
-
 impl Session<'_> {
-    /// Ask. `None` when the loop has to end first.
-    pub(super) fn consult(
-        &mut self,
-        consultation: &Consultation<'_>,
-    ) -> Result<Option<Consulted>, DriveError> {
+    pub(super) fn consult(&mut self, consultation: &Consultation<'_>) -> Result<Consulted, Halt> {
         let id = self.ids.ulid(self.clock.now());
         let base = self.ready_lane(&self.current_keeper(), &id)?;
         let iteration = self.next_iteration()?;
         let consulting = Consulting {
             id: id.clone(),
-            run: self.run.clone(),
+            run: self.run_id().to_owned(),
             role: consultation.role.to_owned(),
             iteration,
         };
         self.record(Record::Consulting(consulting), Durability::Synced)?;
-        let before = self.plan.watch()?;
-        self.keep_ledger()?;
-        self.let_in()?;
+        let found = self.let_agent_in()?;
+        let mut running = Running::new(&self.work.lane, &self.signals, &id, "");
         let role = CallerRole::Consultation { role: consultation.role.to_owned() };
-        self.open_mailbox_for(id.clone(), role)?;
+        self.backend_mailbox.open(&mut running, role, &self.plan.shown)?;
         crash::point();
-        let answers = self.ask_until_answered(consultation, &id);
-        self.backend_mailbox.close();
+        let answers = self.ask_until_answered(consultation, &running);
+        running.close_mailbox();
         crash::point();
         // Also when asking failed: nothing may stay that nobody looked at.
-        let written = self.written_files(consultation.may_write);
-        self.restore_ledger(consultation.may_write, consultation.role, 0)?;
-        self.keep_plan(&before, consultation.role)?;
-        self.tell_left_out(consultation.may_write, consultation.role)?;
-        self.check_git_settings()?;
-        let undone = self.put_back(&base, consultation.role)?;
+        let (may_write, who) = (consultation.may_write, consultation.role);
+        let written = self.written_files(may_write);
+        let by = Editor { id: id.clone(), iteration: self.history.iteration, most: 0 };
+        self.restore_ledger(&found, may_write, who, &by)?;
+        self.keep_plan(&found.plan, who)?;
+        self.tell_left_out(&found.lane, may_write, who)?;
+        self.check_git_settings(&found.lane)?;
+        let undone = self.put_back(&base, who)?;
         self.record(Record::Consulted { id }, Durability::Eventual)?;
-        Ok(answers?.map(|answers| Consulted { answers, undone, written }))
+        Ok(Consulted { answers: answers?, undone, written })
     }
 
     /// Ask somebody whose help is not needed: what cannot be asked is told, and the loop goes on with no
@@ -179,11 +163,12 @@ impl Session<'_> {
     pub(super) fn consult_softly(
         &mut self,
         consultation: &Consultation<'_>,
-    ) -> Result<Option<Consulted>, DriveError> {
+    ) -> Result<Consulted, Halt> {
+        use DriveError::{Ask, Choice, Proc};
         match self.consult(consultation) {
-            Err(error @ (DriveError::Choice(_) | DriveError::Proc(_) | DriveError::Ask { .. })) => {
+            Err(Halt::Error(error @ (Choice(_) | Proc(_) | Ask { .. }))) => {
                 self.warn(&format!("{} cannot be asked: {error}", consultation.role));
-                Ok(Some(Consulted::default()))
+                Ok(Consulted::default())
             }
             other => other,
         }
@@ -193,9 +178,10 @@ impl Session<'_> {
     fn ask_until_answered(
         &mut self,
         consultation: &Consultation<'_>,
-        id: &str,
-    ) -> Result<Option<Vec<Answer>>, DriveError> {
-        let (root, shared) = (self.project.root().to_owned(), self.work_root());
+        running: &Running,
+    ) -> Result<Vec<Answer>, Halt> {
+        let id = running.id.as_str();
+        let root = self.project.root().to_owned();
         let mut choice =
             stage_choice(&self.config, consultation.terms.stage, &self.options, &root)?;
         if let Some(model) = &consultation.terms.model {
@@ -203,17 +189,11 @@ impl Session<'_> {
         }
         let mut open: Vec<usize> = (0..consultation.questions.len()).collect();
         let mut answers = BTreeMap::new();
-        self.leash = self.signals.cancel().inner();
         while !open.is_empty() {
             if self.stop_signal().is_some() {
-                return Ok(None);
+                return Err(Halt::LookAgain);
             }
-            let Some(place) = self.free_of(&choice)? else {
-                if self.ending.is_some() {
-                    return Ok(None);
-                }
-                continue;
-            };
+            let Some(place) = self.free_of(&choice)? else { continue };
             let chosen = choice.at(place);
             let spent = self.history.cost;
             let terms = Terms::of_role(&self.config, &root, &consultation.terms, spent)?;
@@ -231,7 +211,7 @@ impl Session<'_> {
                     number,
                     question,
                     log: log_name(&stamp, consultation, question, id),
-                    place: &shared,
+                    place: &running.root,
                 })
                 .collect();
             for one in &asking {
@@ -254,17 +234,14 @@ impl Session<'_> {
                 windows: &self.windows,
                 root: &root,
                 scratch: self.project.state_dir(),
-                env: [
-                    (ATTEMPT_VARIABLE.to_owned(), id.to_owned()),
-                    self.backend_mailbox.variable(),
-                ],
-                surroundings: self.surroundings(),
-                leash: &self.leash,
+                env: [(ATTEMPT_VARIABLE.to_owned(), id.to_owned()), running.mailbox_variable()],
+                surroundings: &running.surroundings,
+                leash: &running.leash,
                 clock: &self.clock,
                 ask_again: consultation.ask_again,
                 costs: CostGuard::new(max_cost, spent, calls),
             };
-            let mut ear = ear!(self);
+            let mut ear = ear!(self, running);
             let ended = ask_all(&talk, &asking, consultation.jobs, &mut ear)?;
             if ended.len() < open.len() {
                 for number in std::mem::take(&mut open) {
@@ -286,7 +263,7 @@ impl Session<'_> {
                 answers.insert(ended.number, ended.answer);
             }
         }
-        Ok(Some(answers.into_values().collect()))
+        Ok(answers.into_values().collect())
     }
 
     /// Calls of a role that have ended in this project, as far as their cost is known.

@@ -1,21 +1,20 @@
 //! The context agent: it prepares the prompt of an attempt, and puts away what came of it.
 
+use ralph_core::answer::{BackendAnswer, schema_of};
 use ralph_core::config::Mode;
 use ralph_core::cycle::{End, FailureKind, Fate, Record, ReviewRequest, TaskRemark};
 use ralph_core::format::codec;
 use ralph_core::memory::index::{JSON_FILE, MARKDOWN_FILE};
-use ralph_core::memory::roles::directive::{
-    PostAction, PostDirective, PrepDirective, check, schema_of,
-};
+use ralph_core::memory::roles::directive::{PostAction, PostDirective, PrepDirective};
 use ralph_core::memory::roles::{
     AfterPrep, EndedAttempt, Judged, PREPARED_PROMPT, PostInput, PrepInput, Role, after_prep,
     check_prepared, post_prompt, prep_prompt, required_sections,
 };
 use ralph_core::plan::{Task, verbs};
 
-use super::attempt::Begun;
-use super::consult::{Consultation, Question, Said, never};
-use super::error::DriveError;
+use super::attempt::AttemptRun;
+use super::consult::{Consultation, Question};
+use super::error::{DriveError, Halt};
 use super::memory::FAILURE_CONTEXT;
 use super::session::Session;
 use super::terms::Access;
@@ -26,30 +25,18 @@ use crate::store::{Durability, drop_view, put_aside};
 /// Handoffs that show whether something happens again and again.
 const RECENT: usize = 5;
 
-/// What the coding agent is given.
-pub(super) enum Preparation {
-    /// Ralph's own prompt.
-    Own,
-    /// The one that the context agent wrote.
-    Written(String),
-    /// Nothing: the loop is to look again what to do.
-    Not,
-}
-
 impl Session<'_> {
-    /// Before an attempt: whatever the memory mode asks for.
-    pub(super) fn prepare(&mut self, task: &Task) -> Result<Preparation, DriveError> {
+    /// Before an attempt: whatever the memory mode asks for. Returns the prompt, where a context agent has
+    /// written one.
+    pub(super) fn prepare(&mut self, task: &Task) -> Result<Option<String>, Halt> {
         match self.config.mode {
-            Mode::HandoffOnly => Ok(Preparation::Own),
-            Mode::HandoffPlusIndex => match self.index_if_due(task)? {
-                true => Ok(Preparation::Own),
-                false => Ok(Preparation::Not),
-            },
+            Mode::HandoffOnly => Ok(None),
+            Mode::HandoffPlusIndex => self.index_if_due(task).map(|()| None),
             Mode::AgentOrchestrated => self.context_prep(task),
         }
     }
 
-    fn context_prep(&mut self, task: &Task) -> Result<Preparation, DriveError> {
+    fn context_prep(&mut self, task: &Task) -> Result<Option<String>, Halt> {
         let templates = self.templates()?;
         let root = self.project.root().to_owned();
         let prepared = root.join(PREPARED_PROMPT);
@@ -86,20 +73,15 @@ impl Session<'_> {
         let prompt =
             prep_prompt(&templates, &input).map_err(|e| DriveError::Prompt(e.to_string()))?;
         let required = required_sections(&input);
-        let fits =
-            |said: &Said| check::<PrepDirective>(said.structured.as_ref(), &said.text).map(|()| "");
+        let fits = |said: &BackendAnswer| said.check::<PrepDirective>().map(|()| "");
         let question = Question { item: task.id.to_string(), prompt, check: &fits };
+        let role = Role::ContextPrep;
+        let terms = self.role_terms(role, schema_of::<PrepDirective>(), Access::Writes);
         let consultation = Consultation {
-            role: "prepare",
-            terms: self.role_terms(Role::ContextPrep, schema_of::<PrepDirective>(), Access::Writes),
-            questions: vec![question],
-            jobs: 1,
-            ask_again: never,
-            may_write: Role::ContextPrep.may_write(),
+            may_write: role.may_write(),
+            ..Consultation::one("prepare", terms, question)
         };
-        let Some(consulted) = self.consult_softly(&consultation)? else {
-            return Ok(Preparation::Not);
-        };
+        let consulted = self.consult_softly(&consultation)?;
         let answer = consulted.answers.first();
         let directive: Result<PrepDirective, String> = match answer {
             Some(answer) if answer.finished() => answer.said.read().map_err(|e| e.to_string()),
@@ -123,16 +105,16 @@ impl Session<'_> {
         after: AfterPrep,
         task: &Task,
         text: Option<String>,
-    ) -> Result<Preparation, DriveError> {
+    ) -> Result<Option<String>, Halt> {
         match after {
-            AfterPrep::Code => Ok(text.map_or(Preparation::Own, Preparation::Written)),
+            AfterPrep::Code => Ok(text),
             AfterPrep::CodeUnprepared { why } => {
                 self.warn(&format!("ralph's own prompt is used: {why}"));
-                Ok(Preparation::Own)
+                Ok(None)
             }
             AfterPrep::Skip { reason } => {
                 self.skip(task, &reason)?;
-                Ok(Preparation::Not)
+                Err(Halt::LookAgain)
             }
             AfterPrep::Pause { reason } => {
                 let request = ReviewRequest {
@@ -142,13 +124,12 @@ impl Session<'_> {
                 };
                 self.record(Record::ReviewRequested(request), Durability::Eventual)?;
                 let reason = format!("the context agent asks for a person: {reason}");
-                self.ending = Some(End::Paused { reason });
-                Ok(Preparation::Not)
+                Err(Halt::End(End::Paused { reason }))
             }
             AfterPrep::Research { reason } => {
                 let remark = TaskRemark { task: task.id.to_string(), text: reason };
                 self.record(Record::Researched(remark), Durability::Eventual)?;
-                Ok(Preparation::Not)
+                Err(Halt::LookAgain)
             }
         }
     }
@@ -169,9 +150,8 @@ impl Session<'_> {
     }
 
     /// After an attempt: what was learned is put away, and others may look at it.
-    pub(super) fn follow_up(&mut self, begun: &Begun) -> Result<(), DriveError> {
-        let attempt = begun.started.attempt.as_str();
-        let view = self.history.attempts.iter().rev().find(|v| v.started.attempt == attempt);
+    pub(super) fn follow_up(&mut self, run: &AttemptRun) -> Result<(), Halt> {
+        let view = self.history.attempt(&run.started.attempt);
         let judged = match view.map(|view| &view.fate) {
             Some(Fate::Landed { .. }) => Judged::Passed,
             Some(Fate::Failed { failure, .. }) if failure.kind != FailureKind::Interrupted => {
@@ -181,27 +161,27 @@ impl Session<'_> {
             _ => return Ok(()),
         };
         if self.config.mode == Mode::AgentOrchestrated && self.may_ask() {
-            self.context_post(begun, judged)?;
+            self.context_post(run, judged)?;
         }
-        if self.may_ask() { self.passes(begun, judged) } else { Ok(()) }
+        if self.may_ask() { self.passes(run, judged) } else { Ok(()) }
     }
 
     /// Whether an agent may be asked that is not needed for the work.
     fn may_ask(&self) -> bool {
         let left = self.config.limits.max_cost.is_none_or(|most| self.history.cost < most.get());
-        left && self.signals.first().is_none() && self.ending.is_none()
+        left && self.signals.first().is_none()
     }
 
-    fn context_post(&mut self, begun: &Begun, judged: Judged) -> Result<(), DriveError> {
+    fn context_post(&mut self, run: &AttemptRun, judged: Judged) -> Result<(), Halt> {
         let root = self.project.root().to_owned();
-        let iteration = begun.started.iteration;
+        let iteration = run.started.iteration;
         let handoff = handoff_files::name(iteration.into());
-        let validation = self.report_of(begun);
+        let validation = self.report_of(run);
         let recent = handoff_files::recent(&root, iteration.into(), RECENT);
         let undone = self.history.undone.as_ref().map(|u| u.why.clone()).unwrap_or_default();
         let attempt = EndedAttempt {
             iteration,
-            task: &begun.task,
+            task: &run.task,
             judged,
             handoff: root.join(&handoff).exists().then_some(handoff.as_str()),
             validation_log: validation.as_deref(),
@@ -211,13 +191,14 @@ impl Session<'_> {
         let prompt =
             post_prompt(&templates, &input).map_err(|e| DriveError::Prompt(e.to_string()))?;
         let snapshot = Snapshot::take(&self.project.ledger_root(MARKDOWN_FILE))?;
-        let fits =
-            |said: &Said| check::<PostDirective>(said.structured.as_ref(), &said.text).map(|()| "");
-        let question = Question { item: begun.task.id.to_string(), prompt, check: &fits };
+        let fits = |said: &BackendAnswer| said.check::<PostDirective>().map(|()| "");
+        let question = Question { item: run.task.id.to_string(), prompt, check: &fits };
         let terms =
             self.role_terms(Role::ContextPost, schema_of::<PostDirective>(), Access::Writes);
-        let asked = self.ask_about_index("put-away", terms, question, &snapshot, iteration)?;
-        let Some(answer) = asked.filter(super::consult::Answer::finished) else { return Ok(()) };
+        let answer = self.ask_about_index("put-away", terms, question, &snapshot, iteration)?;
+        if !answer.finished() {
+            return Ok(());
+        }
         match answer.said.read::<PostDirective>() {
             Ok(directive) => {
                 if directive.action == PostAction::RequestHumanReview {
@@ -226,7 +207,7 @@ impl Session<'_> {
                         directive.reason
                     ));
                 }
-                self.record(Record::Advised(directive), Durability::Eventual)
+                Ok(self.record(Record::Advised(directive), Durability::Eventual)?)
             }
             Err(why) => {
                 self.warn(&format!("the context agent's advice cannot be read: {why}"));
@@ -236,9 +217,7 @@ impl Session<'_> {
     }
 
     /// The report of an attempt's gates, relative to the root.
-    pub(super) fn report_of(&self, begun: &Begun) -> Option<String> {
-        let attempt = begun.started.attempt.as_str();
-        let view = self.history.attempts.iter().rev().find(|v| v.started.attempt == attempt)?;
-        view.verdict.as_ref()?.report.clone()
+    pub(super) fn report_of(&self, run: &AttemptRun) -> Option<String> {
+        run.gates.as_ref()?.verdict.report.clone()
     }
 }

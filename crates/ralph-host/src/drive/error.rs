@@ -1,5 +1,7 @@
 //! Why a loop could not go on at all. What goes wrong with a task is not an error but a result.
 
+use ralph_core::cycle::End;
+
 use crate::FileError;
 use crate::choice::ChoiceError;
 use crate::git::GitError;
@@ -82,6 +84,39 @@ pub enum DriveError {
     /// A file refuses.
     #[error(transparent)]
     File(#[from] FileError),
+}
+
+/// Why a step of a run did not come to its end. It goes up with `?` to the loop that began the step.
+#[derive(Debug)]
+pub(super) enum Halt {
+    /// Something changed meanwhile, such as a signal: the loop is to decide anew.
+    LookAgain,
+    /// The run ends.
+    End(End),
+    /// A loop that cannot go on.
+    Error(DriveError),
+}
+
+impl<E: Into<DriveError>> From<E> for Halt {
+    fn from(error: E) -> Self {
+        Self::Error(error.into())
+    }
+}
+
+impl Halt {
+    /// What ends the run after a step that is over.
+    pub(super) fn end_of(step: Result<(), Self>) -> Result<Option<End>, DriveError> {
+        match step {
+            Ok(()) | Err(Self::LookAgain) => Ok(None),
+            Err(Self::End(end)) => Ok(Some(end)),
+            Err(Self::Error(error)) => Err(error),
+        }
+    }
+
+    /// Nothing, or the end of the run.
+    pub(super) fn at(end: Option<End>) -> Result<(), Self> {
+        end.map_or(Ok(()), |end| Err(Self::End(end)))
+    }
 }
 
 impl DriveError {

@@ -6,7 +6,7 @@ use ralph_core::config::Config;
 use ralph_core::cost_sum::CostSum;
 use ralph_core::cycle::{
     AttemptBase, DiscardedAttempt, End, Event, EventKind, FailIntent, Failure, FailureKind,
-    History, OpenAttempt, Phase, Record, RunEnd, Signal, exit_code, ledger, remaining,
+    History, OpenAttempt, Record, RunEnd, Signal, exit_code, ledger, remaining,
 };
 use ralph_core::format::Format;
 use ralph_core::plan::{Id, Plan};
@@ -97,7 +97,7 @@ fn last_words(
     let started = &open.started;
     let message = "forgotten by `ralph recover --forget`";
     let mut records = Vec::new();
-    if !matches!(open.phase, Phase::RollingBack(_)) {
+    if open.failure.is_none() {
         records.push(Record::FailIntent(FailIntent {
             attempt: started.attempt.clone(),
             failure: Failure::new(FailureKind::Interrupted, message),

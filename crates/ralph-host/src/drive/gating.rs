@@ -3,12 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::control::Doing;
-use ralph_core::cycle::{Candidate, End, GateEnd, GateStart, On, Record, Started};
+use ralph_core::cycle::{
+    AttemptBase, Candidate, End, Failure, FailureKind, GateEnd, GateStart, On, Record, Started,
+};
 use ralph_core::doctor;
 use ralph_core::gate::judges::{FileChange, JudgeChange, JudgeNames, judge_changes};
-use ralph_core::gate::{self, Baselines, Gate, GateRunResult, GateVerdict};
+use ralph_core::gate::{self, Baselines, Ending, Gate, GateRunResult, GateVerdict};
 
-use super::attempt::Begun;
+use super::attempt::AttemptRun;
+use super::backend_mailbox::Running;
 use super::control::ear;
 use super::error::DriveError;
 use super::preflight::gate_advice;
@@ -22,10 +25,15 @@ use crate::store::Durability;
 /// Where the outputs and verdicts of gates are kept.
 const DIRECTORY: &str = ".ralph/logs/validation";
 
+/// How often its timeout a gate may take in a lane where it has built nothing yet.
+const COLD: u32 = 3;
+
 /// How the gates of an attempt ended.
 pub(super) enum Gating {
     /// All of them ran.
     Judged(Box<GateFindings>),
+    /// None can run on this work.
+    Failed(Failure),
     /// One cannot be run at all, and the run ends.
     Unusable(End),
     /// Somebody wants an end first.
@@ -42,28 +50,26 @@ pub(super) struct GateFindings {
 
 impl Session<'_> {
     /// Run the gates on what the backend left.
-    pub(super) fn gate(
-        &mut self,
-        begun: &Begun,
-        candidate: &Candidate,
-    ) -> Result<Gating, DriveError> {
-        self.ready_for_gates(candidate)?;
-        let logs = self.gate_logs(begun, On::Result);
-        let (gates, root) = (self.gates.clone(), self.work_root());
-        let Some(runs) = self.run_all(&gates, &logs, On::Result, &root)? else {
+    pub(super) fn gate(&mut self, run: &AttemptRun) -> Result<Gating, DriveError> {
+        let Some(candidate) = run.candidate() else { return Ok(Gating::Stopped) };
+        if let Err(failed) = self.ready_for_gates()? {
+            return Ok(Gating::Failed(Failure::new(FailureKind::Gates, failed.to_string())));
+        }
+        let (gates, logs) = (self.gates.clone(), self.gate_logs(run, On::Result));
+        let Some(runs) = self.run_all(&gates, &logs, On::Result, &run.running)? else {
             return Ok(Gating::Stopped);
         };
         self.work.lane.remove_submodule_repositories()?;
         let traces = self.work_tree().put_back_to_index()?;
         self.tell_traces("gates changed files, which were put back", &traces.changed);
         self.tell_traces("gates made new files, which were removed", &traces.added);
-        if !self.look_at_base(begun, &runs)? {
+        if !self.look_at_base(run, &runs)? {
             return Ok(Gating::Stopped);
         }
-        let judges = self.changed_judges(begun, candidate);
-        let attempt = &begun.started.attempt;
+        let judges = self.changed_judges(&run.base, candidate);
+        let attempt = &run.started.attempt;
         let mut verdict = gate::judge(attempt, &runs, &self.baselines, judges, self.config.judges);
-        let iteration = begun.started.iteration.into();
+        let iteration = run.started.iteration.into();
         let directory = self.project.root().join(DIRECTORY);
         let strategy = self.config.gate_strategy;
         let report = write_report(&directory, iteration, &verdict, &runs, strategy, &self.clock)?;
@@ -90,7 +96,11 @@ impl Session<'_> {
 
     /// Run the gates that are red now and unknown at the base there once. Returns whether nobody wanted
     /// an end first.
-    fn look_at_base(&mut self, begun: &Begun, runs: &[GateRunResult]) -> Result<bool, DriveError> {
+    fn look_at_base(
+        &mut self,
+        run: &AttemptRun,
+        runs: &[GateRunResult],
+    ) -> Result<bool, DriveError> {
         let wanted: Vec<Gate> = self
             .baselines
             .wanted(runs)
@@ -100,20 +110,21 @@ impl Session<'_> {
         if wanted.is_empty() {
             return Ok(true);
         }
-        let candidate = self.work_tree().set_candidate_aside(&begun.base)?;
+        let candidate = self.work_tree().set_candidate_aside(&run.base)?;
         crash::point();
-        self.work_tree().check_out_tree(begun.base.commit.as_str())?;
-        self.write_private_repository()?;
+        self.work_tree().check_out_tree(run.base.commit.as_str())?;
+        self.ready_for_gates()??;
         crash::point();
-        let logs = self.gate_logs(begun, On::Base);
-        let root = self.work_root();
-        let ran = self.run_all(&wanted, &logs, On::Base, &root);
+        let logs = self.gate_logs(run, On::Base);
+        let ran = self.run_all(&wanted, &logs, On::Base, &run.running);
         crash::point();
         self.work.lane.remove_submodule_repositories()?;
         self.work_tree().check_out_tree(candidate.as_str())?;
         crash::point();
-        self.work_tree().forget_candidate(&begun.base)?;
+        self.work_tree().forget_candidate(&run.base)?;
         let Some(ran) = ran? else { return Ok(false) };
+        // Hooks run next, on the candidate.
+        self.ready_for_gates()??;
         ran.iter().for_each(|run| self.baselines.record(run));
         Ok(true)
     }
@@ -126,39 +137,41 @@ impl Session<'_> {
     }
 
     /// How the paths of the logs begin: one directory for all attempts, not one for each.
-    pub(super) fn gate_logs(&self, begun: &Begun, on: On) -> PathBuf {
+    pub(super) fn gate_logs(&self, run: &AttemptRun, on: On) -> PathBuf {
         let name = match on {
-            On::Result => format!("iter-{}", begun.started.iteration),
-            On::Base => format!("iter-{}-base", begun.started.iteration),
-            On::Alone => format!("iter-{}-alone", begun.started.iteration),
+            On::Result => format!("iter-{}", run.started.iteration),
+            On::Base => format!("iter-{}-base", run.started.iteration),
+            On::Alone => format!("iter-{}-alone", run.started.iteration),
         };
         self.project.root().join(DIRECTORY).join(name)
     }
 
+    /// Run gates in the lane. `None` when somebody ended them.
     pub(super) fn run_all(
         &mut self,
         gates: &[Gate],
         logs: &Path,
         on: On,
-        place: &Path,
+        running: &Running,
     ) -> Result<Option<Vec<GateRunResult>>, DriveError> {
         let root = self.project.root().to_owned();
-        let last = self.history.attempts.last().map(|view| view.started.clone());
-        let Started { attempt, task, .. } = last.unwrap_or_default();
-        let surroundings = self.surroundings();
-        let mut ear = ear!(self);
-        let (runner, leash) = (self.runner, &self.leash);
+        let mut ear = ear!(self, running);
+        let runner = self.runner;
         let mut trouble = None;
         let run = GateRun {
-            cwd: place,
-            surroundings: &surroundings,
+            cwd: &running.root,
+            surroundings: &running.surroundings,
             logs,
             grace: Bounds::default().grace,
-            cancel: leash.clone(),
+            cancel: running.leash.clone(),
         };
+        let known_warm = self.work.lane.warm_gates();
+        let mut warm = known_warm.clone();
         let mut runs = Vec::new();
         for gate in gates {
-            let start = GateStart { attempt: attempt.clone(), gate: gate.name.clone(), on };
+            let patient = Gate { timeout: gate.timeout * COLD, ..gate.clone() };
+            let gate = if warm.contains(&gate.name) { gate } else { &patient };
+            let start = GateStart { attempt: running.id.clone(), gate: gate.name.clone(), on };
             // Whoever looks sees it at once; nothing depends on it, so nothing waits for the disk.
             ear.record(Record::GateStarted(start.clone()), Durability::Eventual)?;
             let mut over = None;
@@ -169,18 +182,21 @@ impl Session<'_> {
                 }
                 GateNews::Begins(_) | GateNews::Line(..) => {}
                 GateNews::Runs(..) if trouble.is_some() => {}
-                GateNews::Runs(..) => trouble = ear.listen(Doing::Attempt(&task)).err(),
+                GateNews::Runs(..) => trouble = ear.listen(Doing::Attempt(&running.task)).err(),
             };
             let ran = run_gate(runner, gate, &run, &mut hear);
             if let Some(trouble) = trouble.take() {
                 return Err(trouble);
             }
-            ear.listen_after(Doing::Attempt(&task))?;
+            ear.listen_after(Doing::Attempt(&running.task))?;
             if let Some(over) = over {
                 ear.record(Record::GateEnded(over), Durability::Eventual)?;
             }
             match ran {
                 Ok(mut run) => {
+                    if run.check.ending != Ending::TimedOut {
+                        warm.insert(gate.name.clone());
+                    }
                     run.check.log = run.check.log.map(|log| below(&root, &log));
                     runs.push(run);
                 }
@@ -188,11 +204,21 @@ impl Session<'_> {
                 Err(GateError::Proc { source, .. }) => return Err(source.into()),
             }
         }
+        if warm != known_warm {
+            self.work.lane.note_warm_gates(&warm)?;
+        }
         Ok(Some(runs))
     }
 
+    /// The processes of the last attempt, for gates that run after it.
+    pub(super) fn after_last_attempt(&self) -> Running {
+        let last = self.history.attempts.last().map(|view| view.started.clone());
+        let Started { attempt, task, .. } = last.unwrap_or_default();
+        Running::new(&self.work.lane, &self.signals, &attempt, &task)
+    }
+
     /// Tests, manifests and the like that the attempt changed.
-    fn changed_judges(&mut self, begun: &Begun, candidate: &Candidate) -> Vec<JudgeChange> {
+    fn changed_judges(&mut self, base: &AttemptBase, candidate: &Candidate) -> Vec<JudgeChange> {
         let names = JudgeNames::of_gates(&self.gates);
         let paths: Vec<_> = candidate
             .paths
@@ -203,7 +229,7 @@ impl Session<'_> {
         if paths.is_empty() {
             return Vec::new();
         }
-        let before = match self.work_tree().texts_at(begun.base.commit.as_str(), &paths) {
+        let before = match self.work_tree().texts_at(base.commit.as_str(), &paths) {
             Ok(texts) => texts,
             Err(e) => {
                 self.warn(&format!("changed tests are not compared: {e}"));

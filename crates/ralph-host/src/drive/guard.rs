@@ -3,59 +3,19 @@
 //! That happens when the backend has ended, and after a crash in the middle of it at the next start,
 //! before anybody reads the plan: it may be damaged.
 
-use ralph_core::claim::Claim;
-use ralph_core::cycle::{
-    History, Kept, Phase, Record, Remark, Started, is_ticked, ledger, reconcile,
-};
-use ralph_core::plan::{MAX_AMENDMENTS, Task};
+use ralph_core::cycle::{History, Kept, Phase, Record, Remark, Started, reconcile};
+use ralph_core::plan::MAX_AMENDMENTS;
 
-use super::attempt::Begun;
 use super::error::DriveError;
 use super::home_guard::undo_in_home;
 use super::listener::Listener;
 use super::plan_file::{Missing, Origin, PlanFile};
-use super::session::Session;
 use super::survivors::end_survivors;
 use super::views::Views;
 use crate::clock::Clock;
 use crate::proc::Runner;
 use crate::project::Project;
-use crate::run_ledger::read_from_lane;
 use crate::store::{Durability, Journal, RunLock, Store, put_view};
-
-impl Session<'_> {
-    /// After the backend: the plan as ralph left it, with what others may change kept. `text` is the
-    /// plan as it was when the backend began. What came through ralph's own commands stays.
-    pub(super) fn guard_plan(&mut self, text: &str, iteration: u32) -> Result<(), DriveError> {
-        if self.plan.is_still(text)? {
-            return Ok(());
-        }
-        let attempt = self.history.open.as_ref().map(|open| open.started.attempt.clone());
-        let by = Editor { id: attempt.unwrap_or_default(), iteration, most: MAX_AMENDMENTS };
-        match settle(&self.project, &self.plan, text, &by)? {
-            None => Ok(()),
-            Some(message) => {
-                self.record(Record::LedgerRestored(Remark::new(message)), Durability::Eventual)
-            }
-        }
-    }
-
-    /// What the backend says by the tick that it put into a progress file. The tick itself is undone:
-    /// the gates decide.
-    pub(super) fn ticked(&self, begun: &Begun) -> Result<Claim, DriveError> {
-        let bytes = read_from_lane(&self.work_root(), &self.plan.shown).unwrap_or_default();
-        let bytes = bytes.unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes);
-        let name = self.plan.path.to_string_lossy();
-        Ok(if is_ticked(&name, &text, &begun.task) { Claim::DONE } else { Claim::None })
-    }
-
-    /// Take the mark of a running task away.
-    pub(super) fn unmark(&mut self, task: &Task) -> Result<(), DriveError> {
-        let now = self.clock.stamp();
-        self.plan.change(|plan, text| ledger::unmark(plan, text, &task.id, &now)).map(drop)
-    }
-}
 
 /// After a crash: take back what the backend of the interrupted attempt did to the ledger by hand. Does
 /// nothing when no backend was at work, or when a loop is.
@@ -114,11 +74,16 @@ pub(super) struct Editor {
 }
 
 impl Editor {
+    /// The backend of an attempt.
+    pub(super) fn of(started: &Started) -> Self {
+        let Started { attempt, iteration, .. } = started;
+        Self { id: attempt.clone(), iteration: *iteration, most: MAX_AMENDMENTS }
+    }
+
     /// The agent that was at work when ralph was killed. One that is only asked for advice adds nothing.
     fn interrupted(history: &History) -> Option<Self> {
-        if let Some(open) = history.open.as_ref().filter(|open| open.phase == Phase::Running) {
-            let Started { attempt, iteration, .. } = open.started.clone();
-            return Some(Self { id: attempt, iteration, most: MAX_AMENDMENTS });
+        if let Some(open) = history.open.as_ref().filter(|open| open.phase() == Phase::Backend) {
+            return Some(Self::of(&open.started));
         }
         let asked = history.consulting.as_ref()?;
         Some(Self { id: asked.id.clone(), iteration: asked.iteration, most: 0 })
@@ -126,7 +91,7 @@ impl Editor {
 }
 
 /// Make the plan what it is to be, given what it was `before`. Says what was undone.
-fn settle(
+pub(super) fn settle(
     project: &Project,
     plan: &PlanFile,
     before: &str,

@@ -12,7 +12,6 @@ use super::error::DriveError;
 use super::guard::{Editor, Found, look};
 use super::ledger_guard::{CopyName, put_back};
 use super::plan_file::{Origin, PlanFile};
-use super::session::Session;
 use crate::git::{LedgerPaths, Repo};
 use crate::proc::Runner;
 use crate::project::Project;
@@ -104,21 +103,4 @@ pub(super) fn undo_in_home(
     let paths = LedgerPaths::with_plan(&ledger.open_run().plan);
     let repo = Repo::open(project.root(), git_dir, &runner, &paths)?;
     HomeGuard { project, repo: &repo, ledger: &ledger, plan, older: &[] }.undo(by)
-}
-
-impl Session<'_> {
-    /// Edits of home's ledger files that a backend which is about to run has not made.
-    pub(super) fn older_home_edits(&self) -> Result<Vec<HomeFile>, DriveError> {
-        Ok(self.work.ledger.edited_in_home()?)
-    }
-
-    /// Undo what a backend that has ended wrote into home's ledger files, and tell it.
-    pub(super) fn guard_home(&mut self, older: &[HomeFile], by: &Editor) -> Result<(), DriveError> {
-        let (project, repo, plan) = (&self.project, &self.repo, &self.plan);
-        let guard = HomeGuard { project, repo, ledger: &self.work.ledger, plan, older };
-        for sentence in guard.undo(by)? {
-            self.ledger_restored(&sentence)?;
-        }
-        Ok(())
-    }
 }

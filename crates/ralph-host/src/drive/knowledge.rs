@@ -1,16 +1,17 @@
 //! The knowledge index: when it is time, an agent brings it up to date, and ralph checks what it wrote.
 
+use ralph_core::answer::{AnswerSchema, BackendAnswer, schema_of};
 use ralph_core::backend::Outcome;
 use ralph_core::config::Mode;
 use ralph_core::cycle::Record;
 use ralph_core::memory::index::{JSON_FILE, MARKDOWN_FILE};
-use ralph_core::memory::roles::directive::{IndexerReport, check, schema_of};
+use ralph_core::memory::roles::directive::IndexerReport;
 use ralph_core::memory::roles::{IndexerInput, Role, indexer_prompt};
 use ralph_core::memory::{Trigger, trigger};
 use ralph_core::plan::Task;
 
-use super::consult::{Answer, Consultation, Consulted, Question, Said, never};
-use super::error::DriveError;
+use super::consult::{Answer, Consultation, Consulted, Question};
+use super::error::{DriveError, Halt};
 use super::ledger_guard::WrittenFiles;
 use super::session::Session;
 use super::terms::{Access, RoleTerms};
@@ -22,12 +23,12 @@ use crate::store::{Durability, put_view};
 const MOST_HANDOFFS: usize = 200;
 
 impl Session<'_> {
-    /// Before a task: bring the index up to date, if it is time. `false` when the loop has to end.
-    pub(super) fn index_if_due(&mut self, task: &Task) -> Result<bool, DriveError> {
+    /// Before a task: bring the index up to date, if it is time.
+    pub(super) fn index_if_due(&mut self, task: &Task) -> Result<(), Halt> {
         if self.config.mode != Mode::HandoffPlusIndex || !self.history.may_index() {
-            return Ok(true);
+            return Ok(());
         }
-        let Some(why) = self.index_trigger(task) else { return Ok(true) };
+        let Some(why) = self.index_trigger(task) else { return Ok(()) };
         self.record(Record::IndexDue(why), Durability::Eventual)?;
         let root = self.project.root().to_owned();
         let (since, last) = (self.history.unindexed.since.into(), self.history.iteration);
@@ -47,8 +48,7 @@ impl Session<'_> {
             },
         )
         .map_err(|e| DriveError::Prompt(e.to_string()))?;
-        let fits =
-            |said: &Said| check::<IndexerReport>(said.structured.as_ref(), &said.text).map(|()| "");
+        let fits = |said: &BackendAnswer| said.check::<IndexerReport>().map(|()| "");
         let question = Question { item: String::new(), prompt, check: &fits };
         let turns = self.config.memory.compaction_max_turns.get();
         let own = self.config.stage(Role::Indexer.stage()).max_turns;
@@ -56,8 +56,7 @@ impl Session<'_> {
             max_turns: own.is_none().then_some(turns),
             ..self.role_terms(Role::Indexer, schema_of::<IndexerReport>(), Access::Writes)
         };
-        let answer = self.ask_about_index("index", terms, question, &snapshot, last)?;
-        Ok(answer.is_some())
+        self.ask_about_index("index", terms, question, &snapshot, last).map(drop)
     }
 
     fn index_trigger(&self, task: &Task) -> Option<Trigger> {
@@ -70,7 +69,7 @@ impl Session<'_> {
     }
 
     /// Ask an agent that may write the index, and make what it wrote the ledger's only when nothing is wrong
-    /// with it. `None` when the loop has to end.
+    /// with it.
     pub(super) fn ask_about_index(
         &mut self,
         role: &'static str,
@@ -78,13 +77,10 @@ impl Session<'_> {
         question: Question<'_>,
         snapshot: &Snapshot,
         iteration: u32,
-    ) -> Result<Option<Answer>, DriveError> {
+    ) -> Result<Answer, Halt> {
         let may_write = Role::Indexer.may_write();
-        let questions = vec![question];
-        let consultation =
-            Consultation { role, terms, questions, jobs: 1, ask_again: never, may_write };
-        let Some(consulted) = self.consult_softly(&consultation)? else { return Ok(None) };
-        let Consulted { answers, written, .. } = consulted;
+        let consultation = Consultation { may_write, ..Consultation::one(role, terms, question) };
+        let Consulted { answers, written, .. } = self.consult_softly(&consultation)?;
         let answer = answers.into_iter().next();
         let why = match &answer {
             Some(answer) if answer.outcome == Outcome::Success => {
@@ -100,7 +96,7 @@ impl Session<'_> {
                 self.record(Record::IndexUndone { why }, Durability::Eventual)?;
             }
         }
-        Ok(Some(answer.unwrap_or_else(|| Answer::failed(Outcome::Cancelled))))
+        Ok(answer.unwrap_or_else(|| Answer::failed(Outcome::Cancelled)))
     }
 
     /// Write an index that an agent made in its lane into the ledger, or say why not.
@@ -129,10 +125,10 @@ impl Session<'_> {
     pub(super) fn role_terms(
         &self,
         role: Role<'_>,
-        schema: serde_json::Value,
+        schema: AnswerSchema,
         access: Access,
     ) -> RoleTerms {
         let mcp = role.mcp_config(&self.config);
-        RoleTerms { stage: role.stage(), schema, access, max_turns: None, model: None, mcp }
+        RoleTerms { mcp, ..RoleTerms::of(&self.config, role.stage(), schema, access) }
     }
 }

@@ -4,14 +4,14 @@ use jiff::tz::TimeZone;
 use ralph_core::config::CommitScope;
 use ralph_core::cycle::ledger::{self, Defeat, Note};
 use ralph_core::cycle::{
-    AfterFailure, AttemptBase, Candidate, DiscardedAttempt, FailIntent, Failure, FailureKind,
-    LandIntent, LandedAttempt, Landing, Proof, Record,
+    AfterFailure, AttemptBase, BackendEnd, Candidate, DiscardedAttempt, FailIntent, Failure,
+    FailureKind, LandIntent, LandedAttempt, Landing, Proof, Record,
 };
 use ralph_core::format::jsonl::fresh_issue_id;
 use ralph_core::plan::Id;
 use ralph_core::view::Tally;
 
-use super::attempt::{Begun, Ended, max_retries};
+use super::attempt::{AttemptRun, max_retries};
 use super::commit::CommitTrouble;
 use super::error::DriveError;
 use super::memory::FAILURE_CONTEXT;
@@ -21,42 +21,27 @@ use crate::crash;
 use crate::git::{CommitMessage, LandError};
 use crate::handoff_files;
 use crate::redaction::{put_log, redactor};
+use crate::run_ledger::LedgerCommit;
 use crate::store::Durability;
 
 impl Session<'_> {
     /// Put the work where it belongs: intent, ledger, commit, fact.
     pub(super) fn land(
         &mut self,
-        begun: &Begun,
-        ended: &Ended,
+        run: &AttemptRun,
         landing: Landing,
         proof: Proof,
     ) -> Result<(), DriveError> {
-        let intent = LandIntent {
-            attempt: begun.started.attempt.clone(),
-            landing,
-            proof,
-            summary: ended.end.summary.clone(),
-            story: ended.end.story.clone(),
-            task: begun.task.clone(),
-        };
+        let BackendEnd { summary, story, .. } = run.end.clone().unwrap_or_default();
+        let (attempt, task) = (run.started.attempt.clone(), run.task.clone());
+        let intent = &LandIntent { attempt, landing, proof, summary, story, task };
         self.record(Record::LandIntent(intent.clone()), Durability::Syncing)?;
-        self.land_now(begun, ended, &intent)
-    }
-
-    /// The landing after its intent; a recovery begins here.
-    pub(super) fn land_now(
-        &mut self,
-        begun: &Begun,
-        ended: &Ended,
-        intent: &LandIntent,
-    ) -> Result<(), DriveError> {
-        let (before, after) = self.write_landing(begun, Some(ended), intent)?;
+        let (before, after) = self.write_landing(run, intent)?;
         crash::point();
-        match self.commit(begun, ended, intent) {
+        match self.commit(run, intent) {
             Ok(commit) => {
                 crash::point();
-                self.landed(begun, ended, commit)
+                self.landed(run, commit)
             }
             Err(CommitTrouble::Failed(error)) => Err(error),
             Err(CommitTrouble::Refused(refusal)) => {
@@ -65,7 +50,7 @@ impl Session<'_> {
                 self.plan.put_back(&before, &after, |plan, text| {
                     ledger::undo(plan, text, &intent.task, &now)
                 })?;
-                self.roll_back(begun, Some(&ended.candidate), failure)
+                self.roll_back(run, failure)
             }
         }
     }
@@ -73,29 +58,26 @@ impl Session<'_> {
     /// The plan says that the task is done, and the logs say how.
     pub(super) fn write_landing(
         &mut self,
-        begun: &Begun,
-        ended: Option<&Ended>,
+        run: &AttemptRun,
         intent: &LandIntent,
     ) -> Result<(String, String), DriveError> {
-        let times = Times::now(self, begun);
-        let note =
-            times.note(&begun.task.id, begun.started.iteration, &intent.summary, self.keep());
+        let times = Times::now(self, run);
+        let note = times.note(&run.task.id, run.started.iteration, &intent.summary, self.keep());
         let note = Note { story: &intent.story, ..note };
         // An attempt belongs to the loop that began it, also when another one finishes it.
         let write = match self.is_construct() {
             true => ledger::claim,
             false => ledger::land,
         };
-        let ((before, mut after), syncing) = self.plan.change_when(
+        let (before, mut after) = self.plan.change_when(
             || self.journal.settle(),
             |plan, text| write(plan, text, intent.landing, &note),
         )?;
-        self.plan_syncing = syncing;
-        if let Some(amended) = ended.map(|ended| self.amend(begun, ended)).transpose()?.flatten() {
+        if let Some(amended) = self.amend(run)? {
             after = amended;
         }
-        self.note_finished_spec(begun)?;
-        self.log_landing(begun)?;
+        self.note_finished_spec(run)?;
+        self.log_landing(run)?;
         Ok((before, after))
     }
 
@@ -105,29 +87,28 @@ impl Session<'_> {
 
     fn commit(
         &mut self,
-        begun: &Begun,
-        ended: &Ended,
+        run: &AttemptRun,
         intent: &LandIntent,
     ) -> Result<Option<String>, CommitTrouble> {
-        let message = self.commit_message(begun, intent.landing, &intent.summary);
-        let text = ended.message.clone();
-        let text = text.unwrap_or_else(|| message.of_attempt(&begun.started.attempt));
-        self.commit_in_lane(begun, ended, text)
+        let message = self.commit_message(run, intent.landing, &intent.summary);
+        let text = run.message.clone();
+        let text = text.unwrap_or_else(|| message.of_attempt(&run.started.attempt));
+        self.commit_in_lane(run, text)
     }
 
     /// The message of an attempt's commit.
     pub(super) fn commit_message(
         &mut self,
-        begun: &Begun,
+        run: &AttemptRun,
         landing: Landing,
         summary: &str,
     ) -> CommitMessage {
-        let started = &begun.started;
+        let started = &run.started;
         let prefix = &self.config.commit_prefix;
         CommitMessage {
             subject: format!("{prefix}[{}]: {} — {summary}", started.iteration, started.task),
             body: match landing {
-                Landing::Complete => self.completes_spec(&begun.task),
+                Landing::Complete => self.completes_spec(&run.task),
                 Landing::Partial => String::new(),
             },
             trailers: vec![
@@ -148,23 +129,19 @@ impl Session<'_> {
         })
     }
 
-    fn landed(
-        &mut self,
-        begun: &Begun,
-        ended: &Ended,
-        commit: Option<String>,
-    ) -> Result<(), DriveError> {
-        let unread = ended.candidate.unread.iter();
+    fn landed(&mut self, run: &AttemptRun, commit: Option<String>) -> Result<(), DriveError> {
+        let candidate = run.candidate().cloned().unwrap_or_default();
+        let unread = candidate.unread.iter();
         let remarks = unread.map(|said| format!("git could not read a file: {said}")).collect();
         let landed = LandedAttempt {
-            attempt: begun.started.attempt.clone(),
+            attempt: run.started.attempt.clone(),
             commit: commit.clone(),
             remarks,
             tasks: Tally::of(&*self.known_plan()?),
-            ..self.arriving(&begun.base, &ended.candidate)?
+            ..self.arriving(&run.base, &candidate)?
         };
         self.record(Record::Landed(landed), Durability::Eventual)?;
-        let findings = ended.gates.as_ref();
+        let findings = run.gates.as_ref();
         self.baselines = findings.map(|found| found.next_base.clone()).unwrap_or_default();
         self.land_finished_specs()?;
         self.arrive()
@@ -178,7 +155,9 @@ impl Session<'_> {
     ) -> Result<LandedAttempt, DriveError> {
         let on_spec = scope_of_keeper(&base.keeper) == CommitScope::Spec;
         let mut paths = candidate.names();
-        paths.extend(self.work.ledger.open_run().files());
+        let riding = self.riding_files(LedgerCommit::Landing).into_iter();
+        let prefix = self.work.repo().prefix();
+        paths.extend(riding.map(|file| prefix.join(&file.as_str().into()).to_string()));
         Ok(LandedAttempt {
             on_spec,
             paths,
@@ -190,47 +169,46 @@ impl Session<'_> {
     /// Put the tree back, keep what was there under a ref, and write the failure down.
     pub(super) fn roll_back(
         &mut self,
-        begun: &Begun,
-        candidate: Option<&Candidate>,
+        run: &AttemptRun,
         failure: Failure,
     ) -> Result<(), DriveError> {
-        let retries = begun.started.retries + u32::from(failure.kind.counts());
-        let attempt = begun.started.attempt.clone();
+        let retries = run.started.retries + u32::from(failure.kind.counts());
+        let attempt = run.started.attempt.clone();
         // The plan, its issues and the progress log say it too, and they are committed.
         let failure = Failure { message: redactor().hide(&failure.message), ..failure };
         let intent = FailIntent { attempt, failure, retries };
         self.record(Record::FailIntent(intent.clone()), Durability::Synced)?;
-        self.roll_back_now(begun, candidate, &intent)
+        self.roll_back_now(run, &intent)
     }
 
     /// The roll-back after its intent; a recovery begins here.
     pub(super) fn roll_back_now(
         &mut self,
-        begun: &Begun,
-        candidate: Option<&Candidate>,
+        run: &AttemptRun,
         intent: &FailIntent,
     ) -> Result<(), DriveError> {
-        let salvage = self.discard_work(&begun.base, candidate)?;
+        let salvage = self.discard_work(&run.base, run.candidate())?;
         crash::point();
-        self.unland(begun, &intent.failure)?;
-        let max = max_retries(&begun.task, self.config.max_retries);
+        self.unland(run, &intent.failure)?;
+        let max = max_retries(&run.task, self.config.max_retries);
         let issue = self.fresh_issue()?;
-        let times = Times::now(self, begun);
-        let note = times.note(&begun.task.id, begun.started.iteration, "", self.keep());
-        let end = self.history.backend_end(&intent.attempt);
+        let times = Times::now(self, run);
+        let note = times.note(&run.task.id, run.started.iteration, "", self.keep());
+        let view = self.history.attempt(&intent.attempt);
+        let end = view.and_then(|view| view.backend.as_ref());
         let story = end.map(|end| end.story.clone()).unwrap_or_default();
         let note = Note { story: &story, ..note };
         let (failure, retries) = (&intent.failure, intent.retries);
         let defeat = Defeat { failure, retries, max_retries: max, issue };
-        let stopped = self.killed_or_blocked(begun, failure)?;
+        let stopped = self.killed_or_blocked(run, failure)?;
         if stopped.is_none() {
             self.plan.change(|plan, text| ledger::fail(plan, text, &defeat, &note))?;
         }
         crash::point();
-        let number = begun.started.iteration.into();
+        let number = run.started.iteration.into();
         handoff_files::mark_discarded(self.project.root(), number, &failure.told())?;
         if failure.kind.counts() {
-            self.write_failure_context(begun, intent)?;
+            self.write_failure_context(run, intent)?;
         }
         let salvage = salvage.map(|kept| kept.name);
         let blocked = matches!(failure.kind, FailureKind::Blocked | FailureKind::Conflict);
@@ -251,13 +229,14 @@ impl Session<'_> {
     /// before stays below it as long as no answer to it was read.
     fn write_failure_context(
         &mut self,
-        begun: &Begun,
+        run: &AttemptRun,
         intent: &FailIntent,
     ) -> Result<(), DriveError> {
-        let verdict = self.history.attempts.last().and_then(|view| view.verdict.as_ref());
+        let view = self.history.attempt(&intent.attempt);
+        let verdict = view.and_then(|view| view.verdict.as_ref());
         let text = intent.failure.retry_context(verdict);
         let path = self.project.root().join(FAILURE_CONTEXT);
-        let before = match self.history.has_unread_failure(&begun.started) {
+        let before = match self.history.has_unread_failure(&run.started) {
             true => crate::store::read(&path)?.unwrap_or_default(),
             false => Vec::new(),
         };
@@ -270,13 +249,13 @@ impl Session<'_> {
     }
 
     /// A landing that did not come to its end may have told the plan already that the task is done.
-    fn unland(&mut self, begun: &Begun, why: &Failure) -> Result<(), DriveError> {
-        let Some(intent) = self.history.open.as_ref().and_then(|open| open.intent.clone()) else {
-            return Ok(());
-        };
+    fn unland(&mut self, run: &AttemptRun, why: &Failure) -> Result<(), DriveError> {
+        let open = self.history.open.as_ref();
+        let open = open.filter(|open| open.started.attempt == run.started.attempt);
+        let Some(intent) = open.and_then(|open| open.intent.clone()) else { return Ok(()) };
         let now = self.clock.stamp();
         self.plan.change(|format, text| ledger::undo(format, text, &intent.task, &now))?;
-        self.log_undone(begun, &why.message)
+        self.log_undone(run, &why.message)
     }
 
     /// An id for the issue that may take the place of a failed task.
@@ -295,9 +274,9 @@ struct Times {
 }
 
 impl Times {
-    fn now(session: &Session<'_>, begun: &Begun) -> Self {
-        let seconds = session.clock.now().duration_since(begun.at).as_secs().max(0);
-        let started = begun.at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M").to_string();
+    fn now(session: &Session<'_>, run: &AttemptRun) -> Self {
+        let seconds = session.clock.now().duration_since(run.started_at).as_secs().max(0);
+        let started = run.started_at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M").to_string();
         let took = match (seconds / 60, seconds % 60) {
             (0, s) => format!("{s}s"),
             (m, s) => format!("{m}m {s}s"),

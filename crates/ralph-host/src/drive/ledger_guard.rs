@@ -17,8 +17,10 @@ use std::path::Path;
 use ralph_core::memory::index::{JSON_FILE, MARKDOWN_FILE};
 
 use super::error::DriveError;
-use super::guard::Editor;
+use super::guard::{self, Editor};
+use super::home_guard::HomeGuard;
 use super::session::{Loop, Session};
+use super::working_tree::FoundInLane;
 use crate::FileError;
 use crate::handoff_files;
 use crate::run_ledger::{HomeFile, read_from_lane};
@@ -40,15 +42,17 @@ pub(super) type WrittenFiles = BTreeMap<&'static str, Result<Option<Vec<u8>>, Fi
 /// Which file it is, how long, and when it changed.
 type Stamp = (u64, u64, i64, i64, i64, i64);
 
-/// Files as ralph left them.
-#[derive(Clone, Debug, Default)]
-pub(super) struct KeptLedger {
+/// What an agent found when it began, in the ledger and in its lane.
+pub(super) struct FoundByAgent {
+    /// The text of the plan.
+    pub(super) plan: String,
+    /// Files of the ledger.
     files: BTreeMap<String, KeptFile>,
     /// Edits in home that are older than the agent.
     home: Vec<HomeFile>,
+    pub(super) lane: FoundInLane,
 }
 
-#[derive(Clone, Debug)]
 struct KeptFile {
     stamp: Option<Stamp>,
     bytes: Option<Vec<u8>>,
@@ -116,44 +120,41 @@ fn put_back_at(
 }
 
 impl Session<'_> {
-    /// An agent is about to run: remember the files that it may not write.
-    pub(super) fn keep_ledger(&mut self) -> Result<(), DriveError> {
-        let mut known = std::mem::take(&mut self.kept_ledger).files;
+    /// An agent is about to run: give it what it needs, and remember what it may not change.
+    pub(super) fn let_agent_in(&mut self) -> Result<FoundByAgent, DriveError> {
+        let plan = self.plan.watch()?;
         let mut files = BTreeMap::new();
         for name in guarded_files(self.history.iteration) {
             let path = self.project.ledger_file(&name);
             let stamp = stamp(&path);
-            let same = known.remove(&name).filter(|known| known.stamp == stamp);
-            let kept = same.or_else(|| match stamp {
+            let kept = match stamp {
                 None => Some(KeptFile { stamp, bytes: None }),
                 Some((_, length, ..)) if length > LARGEST => None,
                 // Unguarded is better than not at all.
                 Some(_) => store::read(&path).ok().map(|bytes| KeptFile { stamp, bytes }),
-            });
+            };
             files.extend(kept.map(|kept| (name, kept)));
         }
-        let home = self.older_home_edits()?;
-        self.kept_ledger = KeptLedger { files, home };
+        let home = self.work.ledger.edited_in_home()?;
         let inbox = self.project.inbox();
         if self.kind == Loop::Agent || inbox.exists() {
             let _unguarded = self.plan.store().hold(&inbox);
         }
-        Ok(())
+        Ok(FoundByAgent { plan, files, home, lane: self.let_in()? })
     }
 
-    /// It has ended: what it was not to write is as it was. `most` tasks and issues may have been added by
-    /// hand.
+    /// It has ended: what it was not to write is as it was.
     pub(super) fn restore_ledger(
         &mut self,
+        found: &FoundByAgent,
         may_write: &[&str],
         who: &str,
-        most: usize,
+        by: &Editor,
     ) -> Result<(), DriveError> {
         let root = self.project.root().to_owned();
-        let iteration = self.history.iteration;
-        let copy = CopyName::of_iteration(iteration);
+        let copy = CopyName::of_iteration(by.iteration);
         let mut names = Vec::new();
-        for (name, kept) in &self.kept_ledger.files {
+        for (name, kept) in &found.files {
             let path = self.project.ledger_file(name);
             if stamp(&path) == kept.stamp {
                 continue;
@@ -176,10 +177,22 @@ impl Session<'_> {
                  .ralph/context"
             ))?;
         }
-        let attempt = self.history.open.as_ref().map(|open| open.started.attempt.clone());
-        let by = Editor { id: attempt.unwrap_or_default(), iteration, most };
-        let older = std::mem::take(&mut self.kept_ledger.home);
-        self.guard_home(&older, &by)
+        let (project, repo, plan) = (&self.project, &self.repo, &self.plan);
+        let (ledger, older) = (&self.work.ledger, found.home.as_slice());
+        for sentence in (HomeGuard { project, repo, ledger, plan, older }).undo(by)? {
+            self.ledger_restored(&sentence)?;
+        }
+        Ok(())
+    }
+
+    /// After the backend: the plan as ralph left it, with what others may change kept. `text` is the
+    /// plan as it was when the backend began. What came through ralph's own commands stays.
+    pub(super) fn guard_plan(&mut self, text: &str, by: &Editor) -> Result<(), DriveError> {
+        if self.plan.is_still(text)? {
+            return Ok(());
+        }
+        let undone = guard::settle(&self.project, &self.plan, text, by)?;
+        undone.map_or(Ok(()), |message| self.ledger_restored(&message))
     }
 
     /// Read what an agent wrote in its lane into files that it may write. Call it before the lane is put

@@ -13,7 +13,7 @@ use ralph_core::prompt::{
     Material, Prompt, Rejection, Setback, Spec, Templates, assemble, skills_beside,
 };
 
-use super::attempt::Begun;
+use super::attempt::AttemptRun;
 use super::error::DriveError;
 use super::session::Session;
 use crate::prompt_files;
@@ -35,9 +35,10 @@ pub(super) struct PromptSource<'a> {
     pub(super) history: &'a History,
 }
 
-/// What a backend is told.
-pub(super) struct Told {
-    pub(super) prompt: String,
+/// The prompt of an attempt.
+#[derive(Default)]
+pub(super) struct PromptText {
+    pub(super) text: String,
     /// What goes beside it, where the backend takes such.
     pub(super) system: Option<String>,
 }
@@ -57,12 +58,12 @@ impl Session<'_> {
     /// wrote.
     pub(super) fn prompt(
         &mut self,
-        begun: &Begun,
+        run: &AttemptRun,
         plan: &Plan,
         text: &str,
         prepared: Option<&str>,
         backend: usize,
-    ) -> Result<Told, DriveError> {
+    ) -> Result<PromptText, DriveError> {
         let source = PromptSource {
             root: self.project.root(),
             index: self.project.ledger_root(MARKDOWN_FILE),
@@ -72,11 +73,11 @@ impl Session<'_> {
             history: &self.history,
         };
         if let Some(prepared) = prepared {
-            let prompt = source.complete(&begun.task, plan, text, prepared)?;
-            return Ok(Told { prompt, system: None });
+            let text = source.complete(&run.task, plan, text, prepared)?;
+            return Ok(PromptText { text, system: None });
         }
         let can = self.choice.at(backend).driver.supports();
-        let made = source.make(&begun.task, plan, text, can)?;
+        let made = source.make(&run.task, plan, text, can)?;
         for warning in &made.warnings {
             self.warn(warning);
         }
@@ -86,11 +87,9 @@ impl Session<'_> {
         if !made.prompt.left_out.is_empty() {
             self.record(Record::PromptTruncated(made.prompt.size()), Durability::Eventual)?;
         }
-        Ok(Told { prompt: made.prompt.text, system: made.system })
+        Ok(PromptText { text: made.prompt.text, system: made.system })
     }
-}
 
-impl Session<'_> {
     /// The templates of the project; what does not work of them is told.
     pub(super) fn templates(&mut self) -> Result<Templates, DriveError> {
         let loaded = prompt_files::templates(self.project.root())?;

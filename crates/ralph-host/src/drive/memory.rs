@@ -10,7 +10,7 @@ use ralph_core::memory::amendment_lines;
 use ralph_core::plan::{self, AmendmentOutcome, Plan, Task};
 use ralph_core::prompt::Material;
 
-use super::attempt::{Begun, Ended};
+use super::attempt::AttemptRun;
 use super::error::DriveError;
 use super::material::PromptSource;
 use super::session::Session;
@@ -56,7 +56,7 @@ impl Session<'_> {
     /// and its length, where the agent itself wrote it.
     pub(super) fn keep_handoff(
         &mut self,
-        begun: &Begun,
+        run: &AttemptRun,
         reply: &Reply,
         candidate: &Candidate,
         outcome: &Outcome,
@@ -64,14 +64,14 @@ impl Session<'_> {
         if matches!(outcome, Outcome::RateLimit { .. } | Outcome::Cancelled) {
             return Ok((None, 0));
         }
-        let (task, files) = (&begun.task.id, candidate.paths.iter().map(touched).collect());
+        let (task, files) = (&run.task.id, candidate.paths.iter().map(touched).collect());
         let kept: Handoff = match &reply.handoff {
             Some(handoff) => handoff::with_enough_words(handoff.clone(), task, files),
             None if reply.claim != Claim::None => handoff::told_in_prose(task, files, &reply.prose),
             None => handoff::synthetic(task, files, &outcome.to_string()),
         };
         let text = handoff_files::to_text(&kept);
-        let iteration = begun.started.iteration;
+        let iteration = run.started.iteration;
         let file = handoff_files::name(iteration.into());
         put_log(&self.project.root().join(&file), &text)?;
         if reply.handoff.is_some() || reply.claim != Claim::None {
@@ -84,19 +84,17 @@ impl Session<'_> {
 
     /// Make the changes of the plan that a landed handoff proposes, behind guard rails. Returns the
     /// plan's new text.
-    pub(super) fn amend(
-        &mut self,
-        begun: &Begun,
-        ended: &Ended,
-    ) -> Result<Option<String>, DriveError> {
-        let Some(file) = &ended.end.handoff else { return Ok(None) };
+    pub(super) fn amend(&mut self, run: &AttemptRun) -> Result<Option<String>, DriveError> {
+        let Some(file) = run.end.as_ref().and_then(|end| end.handoff.as_ref()) else {
+            return Ok(None);
+        };
         let bytes = crate::store::read(&self.project.root().join(file))?.unwrap_or_default();
         let Ok(handoff) = serde_json::from_slice::<Handoff>(&bytes) else { return Ok(None) };
         if handoff.plan_amendments.is_empty() {
             return Ok(None);
         }
-        let (now, current) = (self.clock.stamp(), begun.task.id.clone());
-        let used = self.plan.said(&begun.started.attempt)?.added;
+        let (now, current) = (self.clock.stamp(), run.task.id.clone());
+        let used = self.plan.said(&run.started.attempt)?.added;
         let mut outcomes = Vec::new();
         let ids = &mut self.ids;
         let (before, after) = self.plan.change(|plan, text| {
@@ -112,7 +110,7 @@ impl Session<'_> {
             backup.push(".bak");
             put_view(backup.as_ref(), before.as_bytes())?;
         }
-        self.record_amendments(begun, outcomes)?;
+        self.record_amendments(run, outcomes)?;
         Ok(Some(after))
     }
 
@@ -120,28 +118,28 @@ impl Session<'_> {
     /// backend found it.
     pub(super) fn note_added_tasks(
         &mut self,
-        begun: &Begun,
+        run: &AttemptRun,
         before: &Plan,
     ) -> Result<(), DriveError> {
-        if self.plan.said(&begun.started.attempt)?.added == 0 {
+        if self.plan.said(&run.started.attempt)?.added == 0 {
             return Ok(());
         }
         let now = self.read_plan()?.plan;
         let known = plan::Lookup::new(before);
         let new = now.tasks.iter().filter(|task| known.task(&task.id).is_none());
-        self.record_amendments(begun, new.map(AmendmentOutcome::added).collect())
+        self.record_amendments(run, new.map(AmendmentOutcome::added).collect())
     }
 
     /// Changes of the plan by an agent: in the journal, in their own log, and told.
     fn record_amendments(
         &mut self,
-        begun: &Begun,
+        run: &AttemptRun,
         outcomes: Vec<AmendmentOutcome>,
     ) -> Result<(), DriveError> {
         if outcomes.is_empty() {
             return Ok(());
         }
-        let Started { attempt, iteration, task, .. } = begun.started.clone();
+        let Started { attempt, iteration, task, .. } = run.started.clone();
         let log = amendment_lines(&self.clock.stamp(), iteration, &task, &outcomes);
         add_to_view(&self.project.root().join(AMENDMENTS), log.as_bytes())?;
         let amended = PlanAmended { attempt, iteration, task, outcomes };

@@ -46,6 +46,7 @@ mod preflight;
 mod preview;
 mod progress;
 mod recovery;
+mod run_end;
 mod run_lane;
 mod run_target;
 mod session;
@@ -54,7 +55,6 @@ mod spec_landing;
 mod specs;
 mod survivors;
 mod terms;
-mod tidy;
 mod views;
 mod wait;
 mod windows;
@@ -70,30 +70,31 @@ pub use land::{LandAction, LandReport, land};
 pub use listener::Listener;
 pub use log::{LogOf, prune_logs};
 pub use preview::{CommandLine, Input, Look, Next, Preview, preview};
+pub use run_end::{retirement, underway};
 pub use session::{ATTEMPT_VARIABLE, Options, Setup, TASK_VARIABLE};
 pub use signals::Signals;
-pub use tidy::{retirement, underway};
 
 use ralph_core::cycle::{End, Fate, Limits, OnceEnd, Progress, Step, next_step};
 use ralph_core::plan::{Trust, next_task};
 
 use crate::proc::Runner;
+use error::Halt;
 use session::{Loop, Session};
 
 /// Work on a plan, one task at a time, until nothing is left or something says stop.
 pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<End, DriveError> {
     let runner = runner(&mut setup);
     let mut session = Session::open(setup, Loop::Build, &runner, listener)?;
-    session.recover()?;
+    let mut end = session.recover()?;
     if session.has_work()? {
         session.preflight()?;
     }
-    session.start()?;
+    session.start(0.0)?;
     let end = loop {
-        match session.next()? {
-            Step::Run(task) => session.attempt(*task)?,
-            Step::End(end) => break end,
+        if let Some(end) = end {
+            break end;
         }
+        end = session.one_task()?;
     };
     let end = session.finish(&end, &end.reason(), None)?.0;
     counts::write(&runner);
@@ -114,12 +115,19 @@ impl Session<'_> {
         Ok(next_task(&self.read_plan()?.plan, Trust::Verified).is_some())
     }
 
+    /// Work on the next task. Returns what ends the run, if something does.
+    fn one_task(&mut self) -> Result<Option<End>, DriveError> {
+        if let Some(end) = Halt::end_of(self.heed_operator())? {
+            return Ok(Some(end));
+        }
+        match self.next()? {
+            Step::Run(task) => Halt::end_of(self.attempt(*task)),
+            Step::End(end) => Ok(Some(end)),
+        }
+    }
+
     /// What comes next, from the plan as it is now and from what this run has done.
     fn next(&mut self) -> Result<Step, DriveError> {
-        self.heed_operator()?;
-        if let Some(end) = self.ending.take() {
-            return Ok(Step::End(end));
-        }
         let loaded = self.read_plan()?;
         let limits = Limits {
             iterations: match self.kind {

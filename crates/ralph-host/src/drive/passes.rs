@@ -1,17 +1,17 @@
 //! Passes: further agents that look at what came of an attempt. Whatever they do, the loop goes on.
 
-use ralph_core::answer::UnusableAnswer;
+use ralph_core::answer::{AnswerSchema, BackendAnswer, UnusableAnswer, schema_of};
 use ralph_core::config::Pass;
 use ralph_core::cycle::{Fate, PassAnswer, PassFailure, Record};
-use ralph_core::memory::roles::directive::{Review, ReviewVerdict, schema_of};
+use ralph_core::memory::roles::directive::{Review, ReviewVerdict};
 use ralph_core::memory::roles::{
     EndedAttempt, Judged, PassInput, PassPrompt, Role, pass_prompt, passes_due,
 };
 use serde_json::Value;
 
-use super::attempt::Begun;
-use super::consult::{Answer, Consultation, Question, Said, never};
-use super::error::DriveError;
+use super::attempt::AttemptRun;
+use super::consult::{Answer, Consultation, Question};
+use super::error::{DriveError, Halt};
 use super::session::Session;
 use super::terms::{Access, RoleTerms};
 use crate::handoff_files;
@@ -24,34 +24,33 @@ const REVIEW: &str = "review-agent-prompt.md";
 
 impl Session<'_> {
     /// The passes that are due after an attempt.
-    pub(super) fn passes(&mut self, begun: &Begun, judged: Judged) -> Result<(), DriveError> {
+    pub(super) fn passes(&mut self, run: &AttemptRun, judged: Judged) -> Result<(), Halt> {
         let due: Vec<Pass> =
-            passes_due(&self.config, judged, begun.started.iteration).cloned().collect();
+            passes_due(&self.config, judged, run.started.iteration).cloned().collect();
         for pass in due {
-            match self.pass(&pass, begun, judged) {
-                Ok(true) => {}
-                Ok(false) => break,
+            match self.pass(&pass, run, judged) {
+                Ok(()) => {}
                 Err(Trouble::Pass(why)) => {
                     let failure = PassFailure { pass: pass.name.clone(), why };
                     self.record(Record::PassFailed(failure), Durability::Eventual)?;
                 }
-                Err(Trouble::Loop(error)) => return Err(error),
+                Err(Trouble::Loop(halt)) => return Err(halt),
             }
         }
         Ok(())
     }
 
-    /// One pass. `false` when the loop has to end.
-    fn pass(&mut self, pass: &Pass, begun: &Begun, judged: Judged) -> Result<bool, Trouble> {
-        let prompt = self.pass_text(pass, begun, judged)?;
+    fn pass(&mut self, pass: &Pass, run: &AttemptRun, judged: Judged) -> Result<(), Trouble> {
+        let prompt = self.pass_text(pass, run, judged)?;
         let schema = self.pass_schema(pass)?;
         // Any object will do for a schema of the project's own: the backend was given it.
-        let check = |said: &Said| match pass.schema {
+        let check = |said: &BackendAnswer| match pass.schema {
             Some(_) => said.read::<Value>().map(drop),
             None => said.read::<Review>().map(drop),
         };
-        let check =
-            |said: &Said| check(said).map(|()| "").map_err(|e| UnusableAnswer::new(e, &schema));
+        let check = |said: &BackendAnswer| {
+            check(said).map(|()| "").map_err(|e| UnusableAnswer::new(e, &schema))
+        };
         let terms = RoleTerms {
             max_turns: pass.max_turns.map(u32::from),
             model: pass.model.clone(),
@@ -62,27 +61,17 @@ impl Session<'_> {
             )
         };
         let question = Question { item: pass.name.clone(), prompt, check: &check };
-        let questions = vec![question];
-        let consultation = Consultation {
-            role: "pass",
-            terms,
-            questions,
-            jobs: 1,
-            ask_again: never,
-            may_write: &[],
-        };
-        let Some(consulted) = self.consult_softly(&consultation)? else { return Ok(false) };
-        let Some(answer) = consulted.answers.into_iter().next() else { return Ok(true) };
+        let consulted = self.consult_softly(&Consultation::one("pass", terms, question))?;
+        let Some(answer) = consulted.answers.into_iter().next() else { return Ok(()) };
         if !answer.finished() {
             return Err(Trouble::Pass(answer.outcome.to_string()));
         }
-        self.tell_pass(pass, begun, &answer)?;
-        Ok(true)
+        self.tell_pass(pass, run, &answer)
     }
 
-    fn tell_pass(&mut self, pass: &Pass, begun: &Begun, answer: &Answer) -> Result<(), Trouble> {
+    fn tell_pass(&mut self, pass: &Pass, run: &AttemptRun, answer: &Answer) -> Result<(), Trouble> {
         let found: Value = answer.said.read().map_err(|e| Trouble::Pass(e.to_string()))?;
-        let iteration = begun.started.iteration;
+        let iteration = run.started.iteration;
         let file = format!(".ralph/logs/passes/iter-{iteration}-{}.json", safe(&pass.name));
         let text = serde_json::to_string_pretty(&found).unwrap_or_default() + "\n";
         put_log(&self.project.root().join(&file), &text).map_err(DriveError::from)?;
@@ -102,22 +91,26 @@ impl Session<'_> {
         Ok(self.record(Record::PassEnded(answer), Durability::Eventual)?)
     }
 
-    fn pass_text(&mut self, pass: &Pass, begun: &Begun, judged: Judged) -> Result<String, Trouble> {
+    fn pass_text(
+        &mut self,
+        pass: &Pass,
+        run: &AttemptRun,
+        judged: Judged,
+    ) -> Result<String, Trouble> {
         let templates = self.templates()?;
         let root = self.project.root();
-        let attempt = begun.started.attempt.as_str();
-        let view = self.history.attempts.iter().rev().find(|v| v.started.attempt == attempt);
+        let view = self.history.attempt(&run.started.attempt);
         let revision = view.and_then(|view| match &view.fate {
             Fate::Landed { commit, .. } => commit.clone(),
             Fate::Failed { salvage, .. } => salvage.clone(),
             _ => None,
         });
-        let handoff = handoff_files::name(begun.started.iteration.into());
-        let report = self.report_of(begun);
-        let files = self.last_changed.clone();
+        let handoff = handoff_files::name(run.started.iteration.into());
+        let report = self.report_of(run);
+        let files = run.changed_files();
         let attempt = EndedAttempt {
-            iteration: begun.started.iteration,
-            task: &begun.task,
+            iteration: run.started.iteration,
+            task: &run.task,
             judged,
             handoff: root.join(&handoff).exists().then_some(handoff.as_str()),
             validation_log: report.as_deref(),
@@ -138,7 +131,7 @@ impl Session<'_> {
         pass_prompt(&templates, prompt, &input).map_err(|e| Trouble::Pass(e.to_string()))
     }
 
-    fn pass_schema(&self, pass: &Pass) -> Result<Value, Trouble> {
+    fn pass_schema(&self, pass: &Pass) -> Result<AnswerSchema, Trouble> {
         let Some(file) = &pass.schema else { return Ok(schema_of::<Review>()) };
         let found = prompt_files::own(self.project.root(), file).map_err(Trouble::Pass)?;
         let (file, text) =
@@ -152,7 +145,7 @@ enum Trouble {
     /// Its own affair.
     Pass(String),
     /// Nothing can go on.
-    Loop(DriveError),
+    Loop(Halt),
 }
 
 impl From<DriveError> for Trouble {
@@ -160,7 +153,16 @@ impl From<DriveError> for Trouble {
         match error {
             DriveError::PromptFile(e) => Self::Pass(e.to_string()),
             DriveError::Ask { message, .. } => Self::Pass(message),
-            other => Self::Loop(other),
+            other => Self::Loop(other.into()),
+        }
+    }
+}
+
+impl From<Halt> for Trouble {
+    fn from(halt: Halt) -> Self {
+        match halt {
+            Halt::Error(error) => error.into(),
+            halt => Self::Loop(halt),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::project::Project;
 use crate::store::{Kind, Said, Store, Syncing, Torn};
 
 /// The plan file in use.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct PlanFile {
     pub(super) path: PathBuf,
     /// As people call it, and relative to the root where it is below it.
@@ -24,6 +24,8 @@ pub(super) struct PlanFile {
     missing: Missing,
     /// The last text that was read or written, and what it says: a long plan takes long to parse.
     seen: RefCell<Option<(Rc<str>, Rc<Plan>)>>,
+    /// The last change may still be on its way to the disk.
+    syncing: RefCell<Syncing>,
 }
 
 /// What a plan file that is not there means.
@@ -57,7 +59,8 @@ impl PlanFile {
     pub(super) fn new(project: &Project, path: &Path, store: Store, missing: Missing) -> Self {
         let path = project.ledger_path(path);
         let shown = project.relative_path(&path);
-        Self { path, shown, store, missing, seen: RefCell::default() }
+        let (seen, syncing) = (RefCell::default(), RefCell::default());
+        Self { path, shown, store, missing, seen, syncing }
     }
 
     /// The same plan, where a run that was opened meanwhile keeps it.
@@ -89,8 +92,8 @@ impl PlanFile {
         &self,
         change: impl FnOnce(&Plan, &str) -> Result<String, EditError>,
     ) -> Result<(String, String), DriveError> {
-        let (changed, syncing) = self.change_when(|| Ok(()), change)?;
-        self.wait(syncing)?;
+        let changed = self.change_when(|| Ok(()), change)?;
+        self.wait()?;
         Ok(changed)
     }
 
@@ -100,7 +103,8 @@ impl PlanFile {
         &self,
         ready: impl FnOnce() -> Result<(), FileError>,
         change: impl FnOnce(&Plan, &str) -> Result<String, EditError>,
-    ) -> Result<((String, String), Syncing), DriveError> {
+    ) -> Result<(String, String), DriveError> {
+        self.wait()?;
         let (made, nonsense) = (RefCell::new(None), RefCell::new(None));
         // Nobody has seen the new text yet, and the disk is busy with it: time to see what it says.
         let ready = || {
@@ -120,12 +124,13 @@ impl PlanFile {
             Ok::<_, DriveError>((new.clone(), (text.to_string(), new)))
         });
         let (updated, syncing) = updated.map_err(|e| nonsense.take().unwrap_or(e))?;
-        Ok((updated.value, syncing))
+        *self.syncing.borrow_mut() = syncing;
+        Ok(updated.value)
     }
 
-    /// Wait until a change is on the disk.
-    pub(super) fn wait(&self, mut syncing: Syncing) -> Result<(), DriveError> {
-        Ok(syncing.wait().map_err(FileError::io(Action::Write, &self.path))?)
+    /// Wait until the last change is on the disk.
+    pub(super) fn wait(&self) -> Result<(), DriveError> {
+        Ok(self.syncing.borrow_mut().wait().map_err(FileError::io(Action::Write, &self.path))?)
     }
 
     /// A backend is about to run: from now on it is known who changes the plan. Returns its text.

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use ralph_core::cycle::{AttemptView, Fate, History, remaining};
 use ralph_core::memory::{ProgressEntry, progress_json, progress_md};
 
-use super::attempt::Begun;
+use super::attempt::AttemptRun;
 use super::error::DriveError;
 use super::session::Session;
 use crate::handoff_files;
@@ -46,25 +46,23 @@ impl Logged {
 impl Session<'_> {
     /// An attempt is about to land: log it in time for its commit, unless the log was written just now
     /// and more is to come.
-    pub(super) fn log_landing(&mut self, begun: &Begun) -> Result<(), DriveError> {
+    pub(super) fn log_landing(&mut self, run: &AttemptRun) -> Result<(), DriveError> {
         let now = self.clock.now();
         let lately = self.logged.at.is_some_and(|at| now.duration_since(at).as_secs() < PAUSE);
         if lately && remaining(&*self.known_plan()?) > 0 {
             return Ok(());
         }
-        let attempt = begun.started.attempt.as_str();
         let at = self.clock.stamp();
-        let views = self.history.attempts.iter().rev();
-        let landing = views.take(1).find(|view| view.started.attempt == attempt);
+        let landing = self.history.attempt(&run.started.attempt);
         let landing = landing.map(|view| AttemptView { ended_at: Some(at), ..view.clone() });
         self.write_progress(landing.as_ref())
     }
 
     /// The landing was undone: the log says so.
-    pub(super) fn log_undone(&mut self, begun: &Begun, why: &str) -> Result<(), DriveError> {
+    pub(super) fn log_undone(&mut self, run: &AttemptRun, why: &str) -> Result<(), DriveError> {
         let entry = ProgressEntry {
-            task_id: begun.started.task.clone(),
-            iteration: begun.started.iteration,
+            task_id: run.started.task.clone(),
+            iteration: run.started.iteration,
             timestamp: self.clock.stamp(),
             summary: format!("rolled back: {why}"),
             ..ProgressEntry::default()

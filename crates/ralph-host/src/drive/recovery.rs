@@ -3,23 +3,26 @@
 use ralph_core::choice::Limited;
 use ralph_core::config::CommitScope;
 use ralph_core::cycle::{
-    AttemptBase, CandidateIs, Facts, LandedAttempt, OpenAttempt, Phase, Record, Recovery, recover,
+    AttemptBase, CandidateIs, End, Facts, LandedAttempt, OpenAttempt, Record, Recovery, recover,
 };
 use ralph_core::plan::{Id, Task};
 use ralph_core::view::Tally;
 
-use super::attempt::{Begun, Ended};
-use super::error::DriveError;
+use super::attempt::AttemptRun;
+use super::backend_mailbox::Running;
+use super::error::{DriveError, Halt};
 use super::session::Session;
 use super::specs::{scope_of_keeper, spec_keeper};
 use super::survivors::end_survivors;
 use super::views::Views;
+use super::working_tree::CollectedWork;
 use crate::git::{Oid, spec_ref};
 use crate::store::Durability;
 
 impl Session<'_> {
-    /// Recover, then make sure that the repository can be worked in.
-    pub(super) fn recover(&mut self) -> Result<(), DriveError> {
+    /// Recover, then make sure that the repository can be worked in. Returns what ends the run, if something
+    /// does.
+    pub(super) fn recover(&mut self) -> Result<Option<End>, DriveError> {
         if self.history.run.is_some() && self.history.run_end.is_none() {
             Views::of(&self.project).rebuild_events(&self.project.state_dir())?;
         }
@@ -38,10 +41,11 @@ impl Session<'_> {
         if self.history.open.is_some() {
             self.start_tip()?;
         }
+        let mut end = None;
         if let Some(open) = self.history.open.clone() {
             let settings = self.project.ralph_toml();
             let began_with = crate::store::read(&settings)?;
-            self.recover_attempt(&open)?;
+            end = Halt::end_of(self.recover_attempt(&open))?;
             // A backend's own gates must not outlive its attempt.
             if crate::store::read(&settings)? != began_with {
                 return Err(DriveError::SettingsMoved);
@@ -54,13 +58,13 @@ impl Session<'_> {
         }
         if let Some(wait) = self.history.wait.clone() {
             let since = self.clock.now().as_second();
-            self.limited.insert(wait.backend, Limited { since, resets_at: Some(wait.until) });
-            self.limit_said = wait.reason;
+            let (resets_at, reason) = (Some(wait.until), wait.reason);
+            self.limited.insert(wait.backend, Limited { since, resets_at, reason });
         }
-        Ok(())
+        Ok(end)
     }
 
-    fn recover_attempt(&mut self, open: &OpenAttempt) -> Result<(), DriveError> {
+    fn recover_attempt(&mut self, open: &OpenAttempt) -> Result<(), Halt> {
         let base = open.base.clone();
         self.repo.remove_own_locks(&base.keeper);
         self.work.lane.remove_stale_locks()?;
@@ -69,42 +73,38 @@ impl Session<'_> {
             (None, Some(_)) => self.bring_candidate_back(&base)?,
             _ => CandidateIs::Lost,
         };
-        let begun = Begun {
-            task: self.task_of(open)?,
-            started: open.started.clone(),
-            base,
-            at: self.clock.now(),
-        };
+        let (task, now) = (self.task_of(open)?, self.clock.now());
+        let (lane, started) = (&self.work.lane, &open.started);
+        let running = Running::new(lane, &self.signals, &started.attempt, &started.task);
+        let mut run = AttemptRun::new(open.started.clone(), task, base, now, running);
         let name = format!("iteration {} ({})", open.started.iteration, open.started.task);
-        match (recover(open, &Facts { landed, candidate }), &open.ended) {
-            (Recovery::Finish { commit, intent }, _) => {
+        match recover(open, &Facts { landed, candidate }) {
+            Recovery::Finish { commit, intent } => {
                 self.recovered(&format!("{name} had landed as {commit}; the plan now says so"))?;
-                self.finish_landing(&begun, &commit)?;
-                self.write_landing(&begun, None, &intent)?;
+                self.finish_landing(&run, &commit)?;
+                self.write_landing(&run, &intent)?;
                 let attempt = open.started.attempt.clone();
                 let tasks = Tally::of(&*self.known_plan()?);
-                let arriving = self.arriving(&begun.base, &open.candidate)?;
+                let arriving = self.arriving(&run.base, &open.candidate)?;
                 let commit = Some(commit);
                 let landed = LandedAttempt { attempt, commit, tasks, ..arriving };
-                self.record(Record::Landed(landed), Durability::Synced)
+                Ok(self.record(Record::Landed(landed), Durability::Synced)?)
             }
-            (Recovery::Judge, Some(end)) => {
+            Recovery::Judge => {
                 self.recovered(&format!("{name} had ended; its work is judged now"))?;
-                let (end, candidate) = (end.clone(), open.candidate.clone());
-                let (gates, damage, message) = (None, None, None);
-                self.conclude(&begun, Ended { end, candidate, gates, damage, message })
+                run.end.clone_from(&open.ended);
+                run.work = Some(CollectedWork::Candidate(open.candidate.clone()));
+                self.conclude(&mut run)
             }
-            (Recovery::Judge, None) => Err(DriveError::Ask {
-                message: format!("the journal says that {name} ended, and not how"),
-                hint: "please report this; `ralph recover --forget` goes on without it".into(),
-            }),
-            (Recovery::RollBack(intent), _) => {
+            Recovery::RollBack(intent) => {
                 self.recovered(&format!("{name} was interrupted; its work is kept aside"))?;
-                let candidate = (candidate == CandidateIs::Kept).then_some(&open.candidate);
-                if !matches!(open.phase, Phase::RollingBack(_)) {
-                    return self.roll_back(&begun, candidate, intent.failure);
+                if candidate == CandidateIs::Kept {
+                    run.work = Some(CollectedWork::Candidate(open.candidate.clone()));
                 }
-                self.roll_back_now(&begun, candidate, &intent)
+                if open.failure.is_none() {
+                    return Ok(self.roll_back(&run, intent.failure)?);
+                }
+                Ok(self.roll_back_now(&run, &intent)?)
             }
         }
     }
@@ -144,10 +144,7 @@ impl Session<'_> {
         let id = Id::new(open.started.task.clone());
         let plan = self.read_plan()?.plan;
         let known = plan.task(&id).cloned();
-        let remembered = match &open.phase {
-            Phase::Landing(intent) => Some(intent.task.clone()),
-            _ => None,
-        };
+        let remembered = open.intent.as_ref().map(|intent| intent.task.clone());
         let task = known.or(remembered).unwrap_or_else(|| Task {
             id,
             name: open.started.name.clone(),

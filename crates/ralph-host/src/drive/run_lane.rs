@@ -8,7 +8,7 @@ use ralph_core::cycle::{ArrivalLine, ArrivalTarget};
 use super::error::DriveError;
 use super::run_target::RunTarget;
 use crate::git::{GitError, Oid, Repo};
-use crate::lanes::{GitSettings, Lane, LaneError, LanePool};
+use crate::lanes::{Lane, LaneError, LanePool, cache_folder, remove_orphaned_lanes};
 use crate::project::Project;
 use crate::run_ledger::{self, LedgerStart, OpenRun, RunLedger, RunWorkspace};
 use crate::store::Holder;
@@ -24,10 +24,6 @@ pub(super) struct RunLane<'a> {
     pub(super) tip: Oid,
     /// Whether the journal knows where this run's tip starts.
     pub(super) has_started: bool,
-    /// Files of the ledger and sources, as the last agent found them in the lane.
-    pub(super) given: BTreeMap<String, Option<Vec<u8>>>,
-    /// Files that can run or redirect git, as the last agent found them.
-    pub(super) git_settings: GitSettings,
 }
 
 /// The facts that a run starts from.
@@ -83,21 +79,21 @@ impl<'a> RunLane<'a> {
             Workspace::Checkout => RunWorkspace::Checkout,
         };
         let lane = take_lane(home, config, holder)?;
-        let run = home.runner().run_id();
         let (ledger, tip) = match RunLedger::of_branch(project, branch.as_deref()) {
             Some(earlier) => {
-                // A crash may have come between the two names of the tip.
-                let of_line = facts.line.filter(|line| Some(&line.branch) == branch.as_ref());
-                let names = [Some(&earlier.open_run().run), of_line.map(|line| &line.run)];
-                let mut tip = None;
-                for name in names.into_iter().flatten() {
-                    tip = tip.or(home.find_commit(&tip_ref(name))?);
+                let run = &earlier.open_run().run;
+                let mut tip = home.find_commit(&tip_ref(run))?;
+                if let Some(line) = facts.line.filter(|line| line.run == *run)
+                    && line.let_go.is_some()
+                    && line.let_go.as_deref() == tip.as_ref().map(Oid::as_str)
+                {
+                    tip = Oid::parse(line.tip.as_bytes());
                 }
-                (earlier.adopt(run)?, tip.or(commit).unwrap_or(home_commit))
+                (earlier, tip.or(commit).unwrap_or(home_commit))
             }
             None => {
                 let open_run = OpenRun {
-                    run: run.to_owned(),
+                    run: home.runner().run_id().to_owned(),
                     branch: branch.clone(),
                     home_branch,
                     plan: facts.plan.to_owned(),
@@ -111,15 +107,7 @@ impl<'a> RunLane<'a> {
                 (RunLedger::open(project, open_run, start)?, commit.unwrap_or(home_commit))
             }
         };
-        Ok(Self {
-            lane,
-            ledger,
-            branch,
-            tip,
-            has_started: false,
-            given: BTreeMap::new(),
-            git_settings: GitSettings::default(),
-        })
+        Ok(Self { lane, ledger, branch, tip, has_started: false })
     }
 
     /// The lane's working tree, with ralph's own git directory.
@@ -146,14 +134,19 @@ impl<'a> RunLane<'a> {
     }
 }
 
-/// Take a lane, or home as the lane.
+/// Take a lane, or home as the lane. Lanes of repositories that are gone go.
 pub(super) fn take_lane<'a>(
     home: &Repo<'a>,
     config: &Config,
     holder: &Holder,
 ) -> Result<Lane<'a>, LaneError> {
     match config.workspace {
-        Workspace::Lane => LanePool::open(home, &config.lane)?.take(holder),
+        Workspace::Lane => {
+            if let Ok(cache) = cache_folder() {
+                remove_orphaned_lanes(&cache);
+            }
+            LanePool::open(home, &config.lane)?.take(holder)
+        }
         Workspace::Checkout => LanePool::take_home(home, &config.lane, holder),
     }
 }

@@ -4,28 +4,21 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use jiff::Timestamp;
 use ralph_core::choice::{Asked, Limited};
 use ralph_core::config::{Config, StageName, UnprovenPolicy};
 use ralph_core::control::Doing;
-use ralph_core::cost_sum::CostSum;
 use ralph_core::cycle::{
-    Budget, End, Event, EventKind, Fate, History, JOURNAL_FORM, Record, Remark, RunEnd, RunStart,
-    Signal, exit_code, remaining,
+    Budget, Event, EventKind, History, JOURNAL_FORM, Record, Remark, RunStart, Signal,
 };
 use ralph_core::format::Format;
 use ralph_core::gate::{Baselines, Gate};
-use ralph_core::inbox::Inbox;
-use ralph_core::needs::{Need, NeedSources, Running, needs};
 use ralph_core::plan::{Id, Plan};
-use ralph_core::view::{Tally, other_specs};
+use ralph_core::view::Tally;
 use ralph_core::windows::Windows;
-use ralph_core::words::count;
 
 use super::backend_mailbox::{BackendCommands, BackendMailbox};
 use super::control::Mailbox;
 use super::error::DriveError;
-use super::ledger_guard::KeptLedger;
 use super::listener::Listener;
 use super::log::{Log, LogOf, prune_logs};
 use super::plan_file::{Loaded, Missing, PlanFile};
@@ -41,11 +34,10 @@ use crate::clock::Clock;
 use crate::git::{LedgerPaths, Repo};
 use crate::ids::Ids;
 use crate::mailbox::MailboxDirectory;
-use crate::plan_store;
-use crate::proc::{Cancel, Runner};
+use crate::proc::Runner;
 use crate::project::Project;
 use crate::redaction::hide_secrets_of;
-use crate::store::{Durability, Journal, RunLock, Store, Syncing};
+use crate::store::{Durability, Journal, RunLock, Store};
 
 /// The variable that tells a program that it runs inside an attempt.
 pub const ATTEMPT_VARIABLE: &str = "RALPH_ATTEMPT";
@@ -144,40 +136,22 @@ pub(super) struct Session<'a> {
     /// The lane of attempts, and the tip on which they land.
     pub(super) work: RunLane<'a>,
     pub(super) history: History,
-    pub(super) run: String,
     pub(super) limited: BTreeMap<String, Limited>,
-    /// What the last backend that met its limit said about it.
-    pub(super) limit_said: String,
     pub(super) baselines: Baselines,
     pub(super) listener: &'a mut dyn Listener,
-    pub(super) began: Timestamp,
     pub(super) format: Format,
     pub(super) current_spec: Option<String>,
-    /// What ends the loop although the plan would go on.
-    pub(super) ending: Option<End>,
-    /// When the last run wrote its last record, RFC 3339.
-    pub(super) last_run_ended: Option<String>,
-    /// Dollars that earlier runs of the same session have spent.
-    pub(super) spent_before: f64,
     /// How far the progress log has come.
     pub(super) logged: Logged,
-    /// Paths that the last backend changed.
-    pub(super) last_changed: Vec<String>,
-    /// Files of the ledger as ralph left them.
-    pub(super) kept_ledger: KeptLedger,
     /// How much the context of each model holds, as far as it is known.
     pub(super) windows: Windows,
     pub(super) journal: Journal,
-    /// The plan's last change may still be on its way to the disk.
-    pub(super) plan_syncing: Syncing,
     /// The log of an agent.
     pub(super) agent_log: Option<AgentLog>,
     /// What the operator asks for.
     pub(super) mailbox: Mailbox,
     /// What backends ask.
     pub(super) backend_mailbox: BackendMailbox,
-    /// Ends what runs, and is new for everything that runs.
-    pub(super) leash: Cancel,
     pub(super) log: Log,
     _lock: RunLock,
 }
@@ -239,21 +213,13 @@ impl<'a> Session<'a> {
         };
         let plan = plan.of_run(&project);
         let loaded = plan.read()?;
-        let (mailbox, leash) = (Mailbox::of(&project, &history), signals.cancel().inner());
+        let mailbox = Mailbox::of(&project, &history);
         let choice = stage_choice(&config, StageName::Build, &options, project.root())?;
         Ok(Self {
             kind,
-            run: runner.run_id().to_owned(),
-            began: clock.now(),
             limited: BTreeMap::new(),
-            limit_said: String::new(),
             baselines: Baselines::new(),
-            ending: None,
-            spent_before: 0.0,
-            last_run_ended: history.last_at.clone(),
             logged: Logged::of(&history),
-            last_changed: Vec::new(),
-            kept_ledger: KeptLedger::default(),
             _lock: lock,
             format: loaded.plan.format,
             current_spec: loaded.plan.current_spec.clone(),
@@ -274,12 +240,15 @@ impl<'a> Session<'a> {
             windows,
             journal,
             agent_log: (kind == Loop::Agent).then(|| AgentLog::create(&logs_dir, &clock.stamp())),
-            plan_syncing: Syncing::default(),
             mailbox,
             backend_mailbox,
-            leash,
             log,
         })
+    }
+
+    /// The id of this run.
+    pub(super) fn run_id(&self) -> &str {
+        self.runner.run_id()
     }
 
     /// Write a record down, and bring the views up to date.
@@ -289,7 +258,7 @@ impl<'a> Session<'a> {
         durability: Durability,
     ) -> Result<(), DriveError> {
         // What the plan says is on the disk before the journal builds on it.
-        self.plan.wait(std::mem::take(&mut self.plan_syncing))?;
+        self.plan.wait()?;
         let entry = self.journal.append(self.clock.stamp(), record, durability)?;
         self.history.add(&entry);
         let views = Views::of(&self.project);
@@ -306,15 +275,16 @@ impl<'a> Session<'a> {
         self.listener.on_event(&Event { timestamp: &self.clock.stamp(), kind });
     }
 
-    pub(super) fn start(&mut self) -> Result<(), DriveError> {
+    /// The run begins. Runs of the same session have spent so many dollars before.
+    pub(super) fn start(&mut self, spent_before: f64) -> Result<(), DriveError> {
         let loaded = self.read_plan()?;
         let (counted, spent) = match self.options.resume {
-            true => (self.history.counted, self.spent_before.max(self.history.cost)),
-            false => (0, self.spent_before),
+            true => (self.history.counted, spent_before.max(self.history.cost)),
+            false => (0, spent_before),
         };
         self.record(
             Record::RunStarted(RunStart {
-                run: self.run.clone(),
+                run: self.run_id().to_owned(),
                 command: self.kind.word().into(),
                 plan: self.plan.shown.clone(),
                 mode: self.config.mode.as_str().to_owned(),
@@ -357,89 +327,6 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// The loop ends: say so, and leave the plan committed. Returns the end as it was told, which is
-    /// another one where nothing proves what landed, and what needs a person. `exit` is the exit code of
-    /// a loop that has one of its own.
-    pub(super) fn finish(
-        &mut self,
-        end: &End,
-        reason: &str,
-        exit: Option<u8>,
-    ) -> Result<(End, Vec<Need>), DriveError> {
-        let loaded = self.read_plan()?;
-        let remaining = remaining(&loaded.plan);
-        if *end == End::Complete && self.kind == Loop::Build {
-            self.plan.change(ralph_core::cycle::ledger::complete)?;
-        }
-        let told = end.clone().unless_unproven(&self.history, &loaded.plan);
-        let mut reason = if told == *end { reason.to_owned() } else { told.reason() };
-        if told == End::Complete && Tally::of(&loaded.plan).total() == 0 && self.kind == Loop::Build
-        {
-            reason = format!("{} has no tasks", self.plan.shown);
-        }
-        let failed = Tally::of(&loaded.plan).failed;
-        if told == End::Complete && failed > 0 && self.kind == Loop::Build {
-            reason = format!("nothing is left to do; given up: {}", count(failed, "task"));
-        }
-        if let Some(remark) = other_specs(&loaded.plan).filter(|_| told == End::Complete) {
-            reason = format!("{reason}; {remark}");
-        }
-        let (mut landed, mut attempts) = (0, 0);
-        for view in self.history.of_run() {
-            attempts += 1;
-            landed += usize::from(matches!(view.fate, Fate::Landed { .. }));
-        }
-        let took = self.clock.now().duration_since(self.began);
-        let removed = self.history.open_amendments().filter(|row| row.outcome.is_removal());
-        let mut run_end = RunEnd {
-            exit_code: exit.unwrap_or_else(|| exit_code(&told)),
-            end: told,
-            reason,
-            command: self.kind.word().to_owned(),
-            remaining,
-            landed,
-            attempts,
-            cost: CostSum::of_last_run(&self.history),
-            took_ms: u64::try_from(took.as_millis()).unwrap_or(0),
-            needs: Vec::new(),
-            removed: removed.collect(),
-        };
-        // What needs a person follows from how the run ended.
-        self.history.end_run(run_end.clone());
-        self.log_progress()?;
-        if let Some(why) = self.bring_home()?
-            && run_end.exit_code == 0
-        {
-            run_end.end = End::Waiting { why };
-            run_end.reason = run_end.end.reason();
-            run_end.exit_code = exit_code(&run_end.end);
-            self.history.end_run(run_end.clone());
-        }
-        run_end.needs = self.needs_after(&loaded.plan);
-        let (end, needs) = (run_end.end.clone(), run_end.needs.clone());
-        self.tidy();
-        self.record(Record::RunEnded(run_end), Durability::Synced)?;
-        self.offer_run();
-        self.close_run()?;
-        Ok((end, needs))
-    }
-
-    /// What needs a person, now that the run has ended.
-    fn needs_after(&self, plan: &Plan) -> Vec<Need> {
-        let inbox = self.project.inbox();
-        let text = plan_store::peek(&inbox, "").ok().flatten().unwrap_or_default();
-        // A queue that cannot be read was told before.
-        let inbox = Inbox::parse(&text).map(|inbox| inbox.entries().to_vec()).unwrap_or_default();
-        needs(&NeedSources {
-            plan,
-            plan_file: &self.plan.shown,
-            history: &self.history,
-            inbox: &inbox,
-            running: &Running::Nobody,
-            damage: &[],
-        })
-    }
-
     /// The signal that ends the loop now. An agent goes on to the end of its iteration, unless
     /// somebody insists.
     pub(super) fn stop_signal(&self) -> Option<Signal> {
@@ -461,6 +348,17 @@ impl<'a> Session<'a> {
         match self.plan.known() {
             Some(plan) => Ok(plan),
             None => Ok(self.read_plan()?.plan),
+        }
+    }
+
+    /// A backend has ended that may have told how much the context of its model holds.
+    pub(super) fn learn_windows(&mut self, learned: &Windows) {
+        let before = self.windows.clone();
+        self.windows.learn(learned);
+        if self.windows != before
+            && let Err(e) = windows::write(&self.project.state_dir(), &self.windows)
+        {
+            self.warn(&e.to_string());
         }
     }
 

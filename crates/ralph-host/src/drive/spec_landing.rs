@@ -76,8 +76,8 @@ impl Session<'_> {
         })
     }
 
-    /// Commit the work of a spec with the ledger on the tip, from where it may arrive. `None` when there was nothing to commit; the
-    /// inner error is why it was refused, in words.
+    /// Commit the work of a spec with the ledger on the tip, from where it may arrive. `None` when there was
+    /// nothing to commit; the inner error is why it was refused, in words.
     pub(super) fn land_spec(
         &mut self,
         finished: &FinishedSpec,

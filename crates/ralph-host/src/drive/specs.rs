@@ -9,7 +9,7 @@ use ralph_core::format::Format;
 use ralph_core::memory::{SpecDone, spec_done};
 use ralph_core::plan::{Plan, SpecEntry, State, Task};
 
-use super::attempt::Begun;
+use super::attempt::AttemptRun;
 use super::error::DriveError;
 use super::session::{Loop, Session};
 use super::spec_landing::{FinishedSpec, SpecFit, done_tasks};
@@ -30,23 +30,22 @@ impl Session<'_> {
     /// The name under which git keeps what belongs together: a run, or a spec over several runs.
     pub(super) fn keeper(&self, task: &Task) -> String {
         match (self.scope(), task.spec.as_deref().or(self.current_spec.as_deref())) {
-            (CommitScope::Task, _) => self.run.clone(),
+            (CommitScope::Task, _) => self.run_id().to_owned(),
             (CommitScope::Spec, spec) => spec_keeper(spec.unwrap_or("all")),
         }
     }
 
     /// The plan says that this task is done. If that completes its spec, PROGRESS.md says so, in time
     /// for the commit.
-    pub(super) fn note_finished_spec(&mut self, begun: &Begun) -> Result<(), DriveError> {
+    pub(super) fn note_finished_spec(&mut self, run: &AttemptRun) -> Result<(), DriveError> {
         if self.format != Format::Implementation {
             return Ok(());
         }
         let plan = self.read_plan()?.plan;
-        let Some(spec) = finished(&plan, &begun.task) else { return Ok(()) };
-        let tasks: Vec<&Task> = plan.tasks.iter().filter(|t| t.spec == begun.task.spec).collect();
-        let attempts = self.history.attempts.iter().rev();
-        let mut views = attempts.filter(|view| view.started.attempt == begun.started.attempt);
-        let verdict = views.next().and_then(|view| view.verdict.as_ref());
+        let Some(spec) = finished(&plan, &run.task) else { return Ok(()) };
+        let tasks: Vec<&Task> = plan.tasks.iter().filter(|t| t.spec == run.task.spec).collect();
+        let view = self.history.attempt(&run.started.attempt);
+        let verdict = view.and_then(|view| view.verdict.as_ref());
         let now = self.clock.stamp();
         let subject = self.spec_subject(spec);
         let home = self.project.shown_path(&self.plan.path).with_file_name(PROGRESS);
@@ -94,7 +93,7 @@ impl Session<'_> {
                     format!("{prefix}: {}", task.spec.as_deref().unwrap_or("all tasks"))
                 }
             };
-            let trailers = vec![("Ralph-Run".into(), self.run.clone())];
+            let trailers = vec![("Ralph-Run".into(), self.run_id().to_owned())];
             specs.push(FinishedSpec {
                 keeper,
                 spec: entry.map(|spec| name(spec).to_owned()).or_else(|| task.spec.clone()),

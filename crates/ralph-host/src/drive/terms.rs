@@ -5,12 +5,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use ralph_core::backend::{Permissions, Request, Session, with_own};
+use ralph_core::answer::AnswerSchema;
+use ralph_core::backend::{McpServers, Permissions, Request, Session};
 use ralph_core::config::{Config, Dollars, StageName};
 use ralph_core::handoff;
 use ralph_core::limits::Limits;
 use ralph_core::plan::Task;
-use serde_json::Value;
 
 use super::error::DriveError;
 use super::session::{ATTEMPT_VARIABLE, Loop, TASK_VARIABLE};
@@ -18,8 +18,8 @@ use crate::choice::{self, Chosen};
 
 /// What a request holds beside the prompt.
 pub(super) struct Terms {
-    mcp: Option<Value>,
-    schema: Value,
+    mcp: Option<McpServers>,
+    schema: AnswerSchema,
     max_turns: Option<u32>,
     permissions: Permissions,
     budget: Option<f64>,
@@ -36,7 +36,7 @@ impl Terms {
         let stage = config.stage(StageName::Build);
         Ok(Self {
             mcp: stage.mcp_config.map(|file| mcp(root, &file)).transpose()?,
-            schema: handoff::schema(),
+            schema: handoff::schema().clone(),
             max_turns: task.max_turns.or(stage.max_turns.or(config.max_turns).map(u32::from)),
             permissions: match config.skip_permissions {
                 true => Permissions::Bypass,
@@ -57,7 +57,7 @@ impl Terms {
             return Ok(self);
         }
         let args = ["mcp".to_owned()];
-        let merged = with_own(self.mcp.take(), &choice::own_program(), &args, env);
+        let merged = McpServers::with_own(self.mcp.take(), &choice::own_program(), &args, env);
         self.mcp = Some(merged.map_err(|why| DriveError::Ask {
             message: format!("`[stages.build] mcp_config` names a file that cannot be used: {why}"),
             hint: "mend it, or set `mcp_tools = false`".into(),
@@ -99,8 +99,8 @@ impl Terms {
             model: chosen.model.as_deref(),
             max_turns: self.max_turns,
             permissions: self.permissions,
-            mcp: self.mcp.as_ref(),
-            schema: chosen.driver.supports().schema.then_some(&self.schema),
+            mcp: self.mcp.as_ref().map(McpServers::as_value),
+            schema: chosen.driver.supports().schema.then(|| self.schema.as_value()),
             session,
             budget: self.budget,
             scratch: "",
@@ -113,7 +113,8 @@ impl Terms {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     Looks,
-    /// Write too, and run what it likes. What it was not asked to write is undone.
+    /// Write too, and run what it likes: tests write files, and whoever may not write cannot run them.
+    /// What it was not asked to write is undone.
     Writes,
 }
 
@@ -121,8 +122,7 @@ pub(super) enum Access {
 #[derive(Clone, Debug)]
 pub(super) struct RoleTerms {
     pub(super) stage: StageName,
-    /// The JSON Schema of its answer.
-    pub(super) schema: Value,
+    pub(super) schema: AnswerSchema,
     pub(super) access: Access,
     /// Most turns, where its own setting says so.
     pub(super) max_turns: Option<u32>,
@@ -130,6 +130,19 @@ pub(super) struct RoleTerms {
     pub(super) model: Option<String>,
     /// The file with the MCP servers that it may use.
     pub(super) mcp: Option<String>,
+}
+
+impl RoleTerms {
+    /// The terms of a stage, as configured.
+    pub(super) fn of(
+        config: &Config,
+        stage: StageName,
+        schema: AnswerSchema,
+        access: Access,
+    ) -> Self {
+        let mcp = config.stage(stage).mcp_config;
+        Self { stage, schema, access, max_turns: None, model: None, mcp }
+    }
 }
 
 /// The variables that tell a backend, and ralph's own commands in it, where they are.
@@ -172,7 +185,7 @@ fn budget(config: &Config, spent: f64) -> Option<f64> {
 }
 
 /// The MCP servers that the stage may use.
-fn mcp(root: &Path, file: &str) -> Result<Value, DriveError> {
+fn mcp(root: &Path, file: &str) -> Result<McpServers, DriveError> {
     let bytes = crate::store::read(&root.join(file))?.unwrap_or_default();
     serde_json::from_slice(&bytes).map_err(|e| DriveError::Ask {
         message: format!("{file}: not a configuration of MCP servers: {e}"),

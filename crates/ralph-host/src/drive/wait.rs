@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use ralph_core::choice::{Limited, Next};
 use ralph_core::control::Doing;
-use ralph_core::cycle::{DiscardedAttempt, End, EventKind, Record, UsageWait, WaitTick};
+use ralph_core::cycle::{DiscardedAttempt, End, EventKind, Record, UsageWait, WaitTick, ledger};
 use ralph_core::view::Tally;
 
-use super::attempt::{Begun, Ended};
-use super::error::DriveError;
+use super::attempt::AttemptRun;
+use super::error::{DriveError, Halt};
 use super::session::Session;
 use crate::choice::StageChoice;
 use crate::store::Durability;
@@ -18,22 +18,20 @@ use crate::store::Durability;
 pub(super) const NAP: Duration = Duration::from_millis(200);
 
 impl Session<'_> {
-    /// A backend for code that is not limited, by its place; `None` when the loop is to look again what
-    /// to do.
-    pub(super) fn free_backend(&mut self) -> Result<Option<usize>, DriveError> {
+    /// A backend for code that is not limited, by its place.
+    pub(super) fn free_backend(&mut self) -> Result<usize, Halt> {
         let choice = self.choice.clone();
-        self.free_of(&choice)
+        self.free_of(&choice)?.ok_or(Halt::LookAgain)
     }
 
-    /// The same among those of any stage.
-    pub(super) fn free_of(&mut self, choice: &StageChoice) -> Result<Option<usize>, DriveError> {
+    /// The same among those of any stage; `None` after a wait.
+    pub(super) fn free_of(&mut self, choice: &StageChoice) -> Result<Option<usize>, Halt> {
         let now = self.clock.now().as_second();
         let (backend, until) = match choice.next(&self.limited, now) {
             Next::Run(backend) => return Ok(Some(choice.place_of(&backend.name))),
             Next::Wait { backend, until } => (backend, until),
         };
-        let reason = self.limit_said.clone();
-        self.wait_for_limit(&backend.name, until, &reason)?;
+        self.wait_for_limit(&backend.name, until)?;
         Ok(None)
     }
 
@@ -41,22 +39,21 @@ impl Session<'_> {
     /// the limit is lifted.
     pub(super) fn limit(
         &mut self,
-        begun: &Begun,
-        ended: &Ended,
+        run: &AttemptRun,
         until: Option<i64>,
         reason: &str,
     ) -> Result<(), DriveError> {
         self.journal.settle()?;
-        let salvage = self.discard_work(&begun.base, Some(&ended.candidate))?;
+        let salvage = self.discard_work(&run.base, run.candidate())?;
         let since = self.clock.now().as_second();
-        let backend = begun.started.backend.clone();
         let salvage = salvage.map(|kept| kept.name);
-        self.unmark(&begun.task)?;
-        let attempt = begun.started.attempt.clone();
+        let now = self.clock.stamp();
+        self.plan.change(|plan, text| ledger::unmark(plan, text, &run.task.id, &now))?;
+        let attempt = run.started.attempt.clone();
         let tasks = Tally::of(&*self.known_plan()?);
         let discarded = DiscardedAttempt { attempt, salvage, tasks, ..Default::default() };
         self.record(Record::RolledBack(discarded), Durability::Eventual)?;
-        self.limited_now(&backend, since, until, reason);
+        self.limited_now(&run.started.backend, since, until, reason);
         Ok(())
     }
 
@@ -68,28 +65,24 @@ impl Session<'_> {
         resets_at: Option<i64>,
         reason: &str,
     ) {
-        self.limited.insert(backend.to_owned(), Limited { since, resets_at });
-        self.limit_said = reason.to_owned();
+        let limited = Limited { since, resets_at, reason: reason.to_owned() };
+        self.limited.insert(backend.to_owned(), limited);
         self.warn(&format!("{backend} has met its usage limit: {reason}"));
     }
 
     /// Wait until a limit is lifted, or end the loop when nobody wants to wait. The wait is written
     /// down, so that a restart goes on with it.
-    pub(super) fn wait_for_limit(
-        &mut self,
-        backend: &str,
-        until: i64,
-        reason: &str,
-    ) -> Result<(), DriveError> {
+    fn wait_for_limit(&mut self, backend: &str, until: i64) -> Result<(), Halt> {
+        let limited = self.limited.get(backend);
+        let reason = limited.map(|limited| limited.reason.clone()).unwrap_or_default();
         let attempt = self.history.attempts.last().map(|v| v.started.attempt.clone());
         if self.options.no_wait {
             let when = jiff::Timestamp::from_second(until).map(|t| t.to_string());
             let reason = format!("{reason}; lifted at {}", when.unwrap_or_default());
-            self.ending = Some(End::UsageLimit { reason });
-            return Ok(());
+            return Err(Halt::End(End::UsageLimit { reason }));
         }
         if self.history.wait.is_none() {
-            let (backend, reason) = (backend.to_owned(), reason.to_owned());
+            let (backend, reason) = (backend.to_owned(), reason.clone());
             let attempt = attempt.unwrap_or_default();
             let wait = UsageWait { attempt, until, backend, reason };
             self.record(Record::Waiting(wait), Durability::Synced)?;
@@ -113,23 +106,17 @@ impl Session<'_> {
             thread::sleep(NAP.min(left));
         }
         match self.signals.first() {
-            None if self.mailbox.stop_asked() => {
-                self.ending = Some(End::Stopped);
-                Ok(())
-            }
+            Some(signal) => Err(Halt::End(End::Interrupted(signal))),
+            None if self.mailbox.stop_asked() => Err(Halt::End(End::Stopped)),
             None => {
                 self.limited.remove(backend);
-                self.record(Record::Waited, Durability::Eventual)
-            }
-            Some(signal) => {
-                self.ending = Some(End::Interrupted(signal));
-                Ok(())
+                Ok(self.record(Record::Waited, Durability::Eventual)?)
             }
         }
     }
 
-    /// The configured pause between two backend runs. `false` when the loop is to look again what to do.
-    pub(super) fn pause_between(&mut self) -> Result<bool, DriveError> {
+    /// The configured pause between two backend runs.
+    pub(super) fn pause_between(&mut self) -> Result<(), Halt> {
         let first = self.history.of_run().next().is_none();
         let mut left = self.config.min_delay;
         while !first && !left.is_zero() && self.signals.first().is_none() {
@@ -140,9 +127,9 @@ impl Session<'_> {
             left -= nap;
             self.listen(Doing::Nothing)?;
             if self.mailbox.stop_asked() || self.history.paused || self.stop_signal().is_some() {
-                return Ok(false);
+                return Err(Halt::LookAgain);
             }
         }
-        Ok(true)
+        Ok(())
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::windows::Windows;
 
-use super::session::Session;
+use crate::FileError;
 use crate::store::{self, put_view};
 
 fn file(state: &Path) -> PathBuf {
@@ -20,17 +20,7 @@ pub(super) fn read(state: &Path) -> Windows {
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 
-impl Session<'_> {
-    /// A run has ended that may have learned something.
-    pub(super) fn learn_windows(&mut self, learned: &Windows) {
-        let before = self.windows.clone();
-        self.windows.learn(learned);
-        if self.windows == before {
-            return;
-        }
-        let text = serde_json::to_vec(&self.windows).unwrap_or_default();
-        if let Err(e) = put_view(&file(&self.project.state_dir()), &text) {
-            self.warn(&e.to_string());
-        }
-    }
+/// Keep what is known now.
+pub(super) fn write(state: &Path, windows: &Windows) -> Result<(), FileError> {
+    put_view(&file(state), &serde_json::to_vec(windows).unwrap_or_default())
 }

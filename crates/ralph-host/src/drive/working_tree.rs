@@ -10,12 +10,12 @@
 //!
 //! Nothing here touches home, unless home is the lane: commits arrive there, see [`super::arrival`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use ralph_core::config::CommitScope;
-use ralph_core::cycle::{AttemptBase, Candidate, PathChange, Record, TipStart};
+use ralph_core::cycle::{AttemptBase, Candidate, PathChange, Phase, Record, Remark, TipStart};
 use ralph_core::plan::{Id, Task};
 use ralph_core::words::count;
 
@@ -25,8 +25,7 @@ use super::run_lane::tip_ref;
 use super::session::Session;
 use super::specs::scope_of_keeper;
 use crate::git::{GitError, Oid, Repo, RepoPath, Salvage, spec_ref};
-use crate::lanes::{Furnished, LaneError};
-use crate::proc::EnvChange;
+use crate::lanes::{Furnished, GitSettings, LaneError};
 use crate::run_ledger;
 use crate::store::{Durability, put_view};
 
@@ -42,6 +41,14 @@ const FREE: [&str; 2] = [".ralph/context", ".ralph/logs/validation"];
 
 /// The queue of specs, which is the person's.
 const INBOX: &str = "ralph/inbox.jsonl";
+
+/// What an agent finds in its lane beside the files of the project.
+pub(super) struct FoundInLane {
+    /// Files of the ledger and sources.
+    files: BTreeMap<String, Option<Vec<u8>>>,
+    /// Files that can run or redirect git.
+    git_settings: GitSettings,
+}
 
 /// Work that was taken out of a lane.
 pub(super) enum CollectedWork {
@@ -59,11 +66,6 @@ impl<'a> Session<'a> {
     /// The folder in which backends and gates run.
     pub(super) fn work_root(&self) -> PathBuf {
         self.work.lane.root()
-    }
-
-    /// Changes to the environment of everything that runs there.
-    pub(super) fn surroundings(&self) -> Vec<EnvChange> {
-        self.work.lane.environment(std::env::vars_os())
     }
 
     /// Say in the journal where the tip of this run starts.
@@ -134,6 +136,7 @@ impl<'a> Session<'a> {
         let commit = self.start_commit(keeper)?;
         self.take_over_edits()?;
         self.work.lane.put_on(&commit)?;
+        self.announce_setup()?;
         let furnished = self.work.lane.furnish(self.project.root(), &|job| job)?;
         for remark in furnish_remarks(&furnished) {
             self.warn(&remark);
@@ -141,18 +144,26 @@ impl<'a> Session<'a> {
         Ok(AttemptBase { keeper: keeper.to_owned(), attempt: id.to_owned(), commit })
     }
 
+    /// Say that setup runs next, which may take minutes.
+    pub(super) fn announce_setup(&mut self) -> Result<(), DriveError> {
+        match self.work.lane.due_setup() {
+            Some(command) => {
+                self.record(Record::LaneSetup(Remark::new(command)), Durability::Eventual)
+            }
+            None => Ok(()),
+        }
+    }
+
     /// A backend is about to run: the ledger, the sources and a repository of its own are in the lane.
-    pub(super) fn let_in(&mut self) -> Result<(), DriveError> {
-        self.write_sources()?;
+    pub(super) fn let_in(&mut self) -> Result<FoundInLane, DriveError> {
+        let files = self.write_sources()?;
         self.write_private_repository()?;
-        self.work.git_settings = self.work.lane.git_settings();
-        Ok(())
+        Ok(FoundInLane { files, git_settings: self.work.lane.git_settings() })
     }
 
     /// Stop when somebody changed what can run or redirect git in home. In a lane nobody can.
-    pub(super) fn check_git_settings(&self) -> Result<(), DriveError> {
-        let work = &self.work;
-        let changed = work.lane.git_settings().changed_since(&work.git_settings);
+    pub(super) fn check_git_settings(&self, found: &FoundInLane) -> Result<(), DriveError> {
+        let changed = self.work.lane.git_settings().changed_since(&found.git_settings);
         let Some(first) = changed.first() else { return Ok(()) };
         let names: Vec<String> = changed.iter().map(|path| path.display().to_string()).collect();
         Err(DriveError::Ask {
@@ -164,14 +175,16 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Gates are about to run on a candidate.
-    pub(super) fn ready_for_gates(&mut self, candidate: &Candidate) -> Result<(), DriveError> {
-        let due = &self.config.lane.setup_when;
-        let touched = |path: &RepoPath| due.iter().any(|name| path.to_string().ends_with(name));
-        if candidate.paths.iter().any(|changed| touched(&changed.path)) {
-            self.work.lane.furnish(self.project.root(), &|job| job)?;
-        }
-        self.write_private_repository()
+    /// Gates are about to run on what the lane has now, which may need another setup than the tree before.
+    /// The inner error says why setup failed.
+    pub(super) fn ready_for_gates(&mut self) -> Result<Result<(), LaneError>, DriveError> {
+        self.announce_setup()?;
+        match self.work.lane.set_up(&|job| job) {
+            Err(failed @ LaneError::Setup { .. }) => return Ok(Err(failed)),
+            other => other?,
+        };
+        self.write_private_repository()?;
+        Ok(Ok(()))
     }
 
     /// The keeper of what is worked on now, without a task.
@@ -212,8 +225,8 @@ impl<'a> Session<'a> {
     }
 
     /// The ledger, and what people wrote for ralph, at the same paths in the lane.
-    fn write_sources(&mut self) -> Result<(), DriveError> {
-        let work = &mut self.work;
+    fn write_sources(&self) -> Result<BTreeMap<String, Option<Vec<u8>>>, DriveError> {
+        let work = &self.work;
         let mut files = Vec::new();
         let root = work.lane.root();
         for folder in NAMED.iter().filter(|_| !work.lane.is_home()) {
@@ -228,32 +241,28 @@ impl<'a> Session<'a> {
         let guarded = files.into_iter().filter(|file| !free(file)).chain([INBOX.to_owned()]);
         let guarded = guarded.chain(run_ledger::ledger_files(&work.ledger.open_run().plan));
         let guarded = guarded.chain([run_ledger::INBOX.to_owned()]);
-        work.given = guarded
-            .map(|file| {
-                let bytes = crate::store::read(&root.join(&file)).ok().flatten();
-                (file, bytes)
-            })
-            .collect();
-        Ok(())
+        let read = |file: &String| crate::store::read(&root.join(file)).ok().flatten();
+        Ok(guarded.map(|file| (file.clone(), read(&file))).collect())
     }
 
     /// What an agent wrote into the ledger or the sources in its lane is left out, and told.
     pub(super) fn tell_left_out(
         &mut self,
+        given: &FoundInLane,
         may_write: &[&str],
         who: &str,
     ) -> Result<(), DriveError> {
         let (work, root) = (&self.work, self.work_root());
         let mut names: Vec<String> = Vec::new();
-        for (file, given) in &work.given {
+        for (file, was) in &given.files {
             let path = root.join(file);
             let found = crate::store::read(&path).unwrap_or_default();
-            if may_write.contains(&file.as_str()) || found == *given {
+            if may_write.contains(&file.as_str()) || found == *was {
                 continue;
             }
             names.push(file.clone());
             // In a lane the next use writes it anew; home's has to be as it was.
-            if let Some(bytes) = given.as_ref().filter(|_| work.lane.is_home()) {
+            if let Some(bytes) = was.as_ref().filter(|_| work.lane.is_home()) {
                 put_view(&path, bytes)?;
             }
         }
@@ -261,7 +270,7 @@ impl<'a> Session<'a> {
         for folder in SOURCES {
             files_below(&root, folder, &mut sources);
         }
-        names.extend(sources.into_iter().filter(|file| !work.given.contains_key(file)));
+        names.extend(sources.into_iter().filter(|file| !given.files.contains_key(file)));
         if names.is_empty() {
             return Ok(());
         }
@@ -284,11 +293,14 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Tasks whose whole work the tip contains.
+    /// Tasks whose whole work the tip contains, or is about to.
     pub(super) fn landed_tasks(&self) -> BTreeSet<Id> {
         let line = self.history.arrival.as_ref();
-        let landed = line.into_iter().flat_map(|line| &line.landed);
-        landed.flat_map(|landed| &landed.tasks).map(|task| Id::new(task.as_str())).collect()
+        let landed = line.into_iter().flat_map(|line| &line.landed).flat_map(|one| &one.tasks);
+        let open = self.history.open.iter();
+        let landing = open.filter(|open| open.phase() == Phase::Landing);
+        let tasks = landed.chain(landing.map(|open| &open.started.task));
+        tasks.map(|task| Id::new(task.as_str())).collect()
     }
 
     /// The work of a backend, after all of its processes have ended.

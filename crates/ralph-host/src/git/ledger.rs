@@ -78,13 +78,6 @@ impl LedgerPaths {
         self
     }
 
-    /// One more file that rides in commits.
-    #[must_use]
-    pub fn and_shared(mut self, path: impl Into<RepoPath>) -> Self {
-        self.shared.push(path.into());
-        self
-    }
-
     /// One more file or directory that stays out of them.
     #[must_use]
     pub fn and_runtime(mut self, path: impl Into<RepoPath>) -> Self {

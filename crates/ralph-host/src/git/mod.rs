@@ -145,13 +145,6 @@ impl<'a> Repo<'a> {
         })
     }
 
-    /// With another limit for a commit and its hooks.
-    #[must_use]
-    pub fn with_hook_patience(mut self, limit: Duration) -> Self {
-        self.hook_patience = limit;
-        self
-    }
-
     /// The directory that [`RepoPath`]s are relative to.
     pub fn top(&self) -> &Path {
         &self.top

@@ -31,8 +31,7 @@ pub struct Furnished {
 
 impl Lane<'_> {
     /// Copy and link what `[lane]` and `.worktreeinclude` name from the project in home, and run setup
-    /// when the lane is new or a file of `setup_when` changed. To be called on a lane that was just
-    /// put on a commit, and again when a tree to be gated differs in a `setup_when` file.
+    /// when it is due. To be called on a lane that was just put on a commit.
     pub fn furnish(
         &mut self,
         home_root: &Path,
@@ -99,7 +98,7 @@ impl Lane<'_> {
         done.given = given.iter().cloned().collect();
         self.given = given;
         self.leave_out_of_snapshots();
-        done.setup_ran = self.run_setup_if_due(wrap)?;
+        done.setup_ran = self.set_up(wrap)?;
         Ok(done)
     }
 

@@ -25,6 +25,9 @@ const REFTABLE_HEAD: &[u8] = b"ref: refs/heads/.invalid\n";
 /// The file in ralph's git directory of a lane that names the folder with its files.
 pub(super) const LANE_FILE: &str = "lane";
 
+/// The file in ralph's git directory of a lane that names the gates that have come to an end in it.
+const WARM_FILE: &str = "warm";
+
 /// The lock of a lane, which stays when its directory is made anew.
 pub(super) const LOCK_FILE: &str = "run.lock";
 
@@ -108,6 +111,7 @@ impl<'a> Lane<'a> {
             files::remove(&self.top)?;
             files::make_folder(&self.top)?;
             SetupRecord::forget(&self.git_dir)?;
+            files::remove(&self.git_dir.join(WARM_FILE))?;
         }
         if !self.has_git_dir() {
             self.clear_git_dir()?;
@@ -181,6 +185,18 @@ impl<'a> Lane<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The gates that have come to an end in this lane: what they build is there.
+    pub fn warm_gates(&self) -> BTreeSet<String> {
+        let names = fs::read_to_string(self.git_dir.join(WARM_FILE)).unwrap_or_default();
+        names.lines().map(str::to_owned).collect()
+    }
+
+    /// Write down which gates have come to an end here.
+    pub fn note_warm_gates(&self, gates: &BTreeSet<String>) -> Result<(), LaneError> {
+        let names: String = gates.iter().map(|name| format!("{name}\n")).collect();
+        Ok(files::put(&self.git_dir.join(WARM_FILE), names.as_bytes())?)
     }
 
     /// Paths that are no part of the agent's work: copied, linked, or made by setup.

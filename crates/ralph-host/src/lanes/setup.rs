@@ -53,20 +53,26 @@ impl SetupRecord {
 }
 
 impl Lane<'_> {
-    /// Run setup when it never ran here, or something that it depends on changed. Says whether it ran.
-    pub(super) fn run_setup_if_due(&mut self, wrap: JobWrapper<'_>) -> Result<bool, LaneError> {
-        let settings = self.home.settings.clone();
-        let Some(command) = &settings.setup else { return Ok(false) };
-        let fingerprint = fingerprint(&settings, command, &self.root());
+    /// The command of setup when it never ran here, or something that it depends on changed.
+    pub fn due_setup(&self) -> Option<String> {
+        let settings = &self.home.settings;
+        let command = settings.setup.as_ref().filter(|_| !self.is_home())?;
+        let is_due = SetupRecord::read(&self.git_dir).fingerprint
+            != fingerprint(settings, command, &self.root());
+        is_due.then(|| command.clone())
+    }
+
+    /// Run setup when it never ran here, or something that it depends on changed. Says whether it ran. The
+    /// index stays as it is: it may be the work of an attempt.
+    pub fn set_up(&mut self, wrap: JobWrapper<'_>) -> Result<bool, LaneError> {
+        let Some(command) = self.due_setup() else { return Ok(false) };
+        let fingerprint = fingerprint(&self.home.settings, &command, &self.root());
         let mut record = SetupRecord::read(&self.git_dir);
-        if record.fingerprint == fingerprint {
-            return Ok(false);
-        }
         let before = self.untracked()?;
-        self.run_setup(command, wrap)?;
+        self.run_setup(&command, wrap)?;
         self.remove_submodule_repositories()?;
-        // Tracked files that setup wrote, such as a lock file, are put back to the commit.
-        self.repo.git(["read-tree", "-u", "--reset", "HEAD"]).ok()?;
+        // Tracked files that setup wrote, such as a lock file, are put back.
+        self.repo.git(["checkout-index", "--all", "--force", "--index", "--quiet"]).ok()?;
         let after = self.untracked()?;
         record.made.retain(|path| std::fs::symlink_metadata(self.repo.file(path)).is_ok());
         record.made.extend(after.difference(&before).cloned());

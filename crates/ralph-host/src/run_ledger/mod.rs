@@ -262,15 +262,6 @@ impl RunLedger {
         runs.filter_map(|(directory, run)| Self::at(project, directory, run).ok()).collect()
     }
 
-    /// Continue the ledger of an earlier run, whose commits still wait, as that of the run `run`. The
-    /// directory keeps its name, so that a command which has just resolved a path writes to the right
-    /// file.
-    pub fn adopt(mut self, run: &str) -> Result<Self, FileError> {
-        run.clone_into(&mut self.open_run.run);
-        self.save()?;
-        Ok(self)
-    }
-
     /// Let the commits of the run arrive on another branch.
     pub(crate) fn aim_at(&mut self, branch: &str) -> Result<(), FileError> {
         self.open_run.branch = Some(branch.to_owned());

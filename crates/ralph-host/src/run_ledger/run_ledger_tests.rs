@@ -180,18 +180,6 @@ fn a_run_with_changes_that_did_not_arrive_stays_open() {
 }
 
 #[test]
-fn a_later_run_adopts_the_ledger_that_waits() {
-    let home = Home::new();
-    let copy = home.open().copy_path(PLAN);
-    let waiting = RunLedger::of_branch(&home.project, Some("main")).unwrap();
-    let adopted = waiting.adopt("r2").unwrap();
-    assert_eq!(adopted.open_run().run, "r2");
-    assert_eq!(adopted.copy_path(PLAN), copy, "paths that were resolved before stay right");
-    let found = RunLedger::of_home(&home.project).unwrap();
-    assert_eq!(found.open_run(), adopted.open_run());
-}
-
-#[test]
 fn another_branch_begins_with_its_own_files_and_homes_new_tasks() {
     let home = Home::new();
     let branch = "{\"t\":\"accept\",\"id\":\"t-1\",\"name\":\"one\"}\n".to_owned();

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::limit;
 use crate::error::Refusal;
@@ -17,7 +17,8 @@ pub(crate) struct EventPage {
     /// The number of the last event; 0 before the first.
     last: u64,
     /// Lines of `events.jsonl`, each with its number as `id`. They are kept as text, without secrets.
-    events: Vec<Value>,
+    #[schemars(with = "Vec<serde_json::Value>")]
+    events: Vec<Box<RawValue>>,
 }
 
 /// `GET /api/events?before=&after=&limit=`: oldest first; without a number, the newest.
@@ -28,7 +29,7 @@ pub(crate) fn page(site: &Site, request: &Request, _: &str) -> Result<EventPage,
         Some(after) => inner.after(after, most),
         None => inner.before(request.number("before").unwrap_or(u64::MAX), most),
     };
-    let read = |text: &str| serde_json::from_str(text).unwrap_or_default();
-    let events = page.iter().map(|(_, text)| read(text)).collect();
+    let raw = |text: &str| RawValue::from_string(text.to_owned()).ok();
+    let events = page.iter().filter_map(|(_, text)| raw(text)).collect();
     Ok(EventPage { first: inner.first(), last: inner.last(), events })
 }

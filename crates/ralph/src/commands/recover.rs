@@ -75,7 +75,7 @@ fn look(context: &Context, runner: &Runner, render: Render) -> Result<(), Comman
     if render == Render::Json {
         return out::json(&json!({ "open": {
             "attempt": started.attempt, "iteration": started.iteration, "task": started.task,
-            "phase": open.phase.kind(), "running": running,
+            "phase": open.phase(), "running": running,
             "salvage": kept.iter().map(|s| &s.name).collect::<Vec<_>>(), "next": next,
         }, "arrival": arrival }));
     }
@@ -103,19 +103,19 @@ fn interrupted_arrival(line: &ArrivalLine) -> Option<String> {
 
 /// How far it came, and what `ralph build` does about it.
 fn phase(open: &OpenAttempt) -> (&'static str, &'static str) {
-    match open.phase {
-        Phase::Running => {
+    match open.phase() {
+        Phase::Backend => {
             ("the backend was at work", "`ralph build` keeps what it left aside, and tries again")
         }
-        Phase::Ended(_) => (
+        Phase::Gates => (
             "the backend had ended, and nothing was decided",
             "`ralph build` runs the gates on its work, or tries again if that is gone",
         ),
-        Phase::Landing(_) => (
+        Phase::Landing => (
             "its work was about to be committed",
             "`ralph build` finishes that, after the gates if it did not come so far",
         ),
-        Phase::RollingBack(_) => ("its work was being discarded", "`ralph build` finishes that"),
+        Phase::RollingBack => ("its work was being discarded", "`ralph build` finishes that"),
     }
 }
 

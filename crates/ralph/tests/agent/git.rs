@@ -133,20 +133,35 @@ fn a_spec_that_does_not_fit_a_moved_head_fails_with_its_work_stashed() {
     assert_eq!(lab.status(), "");
 }
 
+/// A gate that is green on the work of the agent and on the file of the user, and red on both.
+const BOTH: &str = "[[gates]]\nname = \"both\"\nkind = \"test\"\n\
+    command = \"! { test -f work/theirs.txt && ls work | grep -v theirs; }\"\n";
+
 #[test]
 fn a_spec_whose_gates_fail_on_the_moved_head_fails() {
     let lab = interrupted("");
-    lab.write("work/theirs.txt", "BROKEN\n");
-    lab.git(["add", "work/theirs.txt"]).ok();
-    lab.git(["commit", "-q", "-m", "mine"]).ok();
+    lab.write("ralph.toml", lab.read("ralph.toml") + BOTH);
+    lab.write("work/theirs.txt", "mine\n");
+    lab.commit("mine");
     lab.agents(&crate::lab::hopeless("b.md"));
     lab.agent([]).fails(3);
     let error = lab.entry("a.md")["error"].as_str().unwrap().to_owned();
     assert!(
-        error.contains("others have committed meanwhile, and on that these gates fail: test"),
+        error.contains("others have committed meanwhile, and on that these gates fail: both"),
         "{error}"
     );
     assert_eq!(lab.stashes()[0], "ralph: failed a");
+}
+
+#[test]
+fn a_gate_that_the_moved_head_fails_alone_is_no_fault_of_the_spec() {
+    let lab = interrupted("");
+    lab.write("work/theirs.txt", "BROKEN\n");
+    lab.commit("mine");
+    lab.agents(&crate::lab::hopeless("b.md"));
+    lab.agent([]).fails(3);
+    assert_eq!(lab.statuses(), ["a.md done", "b.md failed"]);
+    assert_eq!(lab.completed()[0], "ralph: complete a");
 }
 
 #[test]

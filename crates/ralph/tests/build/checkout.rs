@@ -1,7 +1,7 @@
 //! `workspace = "checkout"`: ralph owns the checkout until the run ends.
 
 use crate::plans::{Format, task};
-use crate::repo::{BROKEN, GOOD, Repo, repo, repo_with, rule, says, until};
+use crate::repo::{BROKEN, GOOD, Repo, lands_after_git_fault, repo, repo_with, rule, says, until};
 
 fn owned(repo: Repo) -> Repo {
     repo.set("workspace = \"checkout\"");
@@ -37,13 +37,7 @@ fn a_tree_with_changes_is_refused_and_stays_as_it_is() {
 fn whatever_an_agent_does_with_git_there_is_undone() {
     for fault in ["git_commit", "git_stash", "git_branch", "git_checkout"] {
         let repo = owned(repo(&[task("t-aaa1")]));
-        let steps = format!(
-            r#"{{ write = "work/{{task}}.txt", text = "{{task}} is done\n" }}, {{ fault = "{fault}" }}, {{ write = "work/after.txt", text = "x\n" }}, {{ claim = "done" }}"#
-        );
-        repo.script(&(rule("attempt = 1", &steps) + &rule("", GOOD)));
-        repo.build([]).ok();
-        assert_eq!(repo.ask_git(["symbolic-ref", "HEAD"]), "refs/heads/main", "{fault}");
-        assert_eq!(repo.landed(), ["t-aaa1"], "{fault}: {:?}", repo.subjects());
+        lands_after_git_fault(&repo, fault);
         assert_eq!(repo.status(), "", "{fault}");
     }
 }

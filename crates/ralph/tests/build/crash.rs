@@ -11,11 +11,11 @@ use crate::twin::{Result, Tree, Victim, original};
 const PARTS: usize = 8;
 
 /// Kills with one seed in the long mode.
-const EACH: usize = 25;
+pub(crate) const EACH: usize = 25;
 
 /// A run that nobody disturbs.
 #[track_caller]
-fn undisturbed(victim: &Victim) -> (Result, Duration) {
+pub(crate) fn undisturbed(victim: &Victim) -> (Result, Duration) {
     let twin = victim.copy();
     let began = Instant::now();
     twin.repo.build([]).ok();
@@ -69,10 +69,10 @@ fn at_random_instants(tree: Tree, seed: u64, kills: usize) {
 }
 
 /// Chance that can be had again.
-struct Chance(u64);
+pub(crate) struct Chance(pub(crate) u64);
 
 impl Chance {
-    fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit.max(1)
@@ -118,12 +118,16 @@ fn killed_at_random_instants_beside_dirt() {
     at_random_instants(Tree::Dirty, 2, 10);
 }
 
+/// Kills of the long mode.
+pub(crate) fn long_kills() -> usize {
+    std::env::var("RALPH_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(2000)
+}
+
 #[test]
 #[ignore = "long: docs/reliability.md"]
 fn killed_at_random_instants_for_long() {
-    let kills = std::env::var("RALPH_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(2000);
     // Many seeds, so that what is found can be had again quickly.
-    let seeds = kills / EACH;
+    let seeds = long_kills() / EACH;
     std::thread::scope(|scope| {
         for tree in [Tree::Clean, Tree::Dirty] {
             scope.spawn(move || {

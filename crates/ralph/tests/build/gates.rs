@@ -178,6 +178,14 @@ fn a_gate_that_takes_too_long_is_red_and_ended() {
 }
 
 #[test]
+fn a_gate_may_take_longer_where_it_has_nothing_built_yet() {
+    let builds = r#"if [ ! -f "$HOME/built" ]; then sleep 5; touch "$HOME/built"; fi"#;
+    let repo = gated("", &[("slow", "test", "timeout = \"4s\"", builds)]);
+    repo.build([]).ok();
+    assert!(repo.is_done("t-aaa1"));
+}
+
+#[test]
 fn gate_commands_are_those_of_the_start() {
     let repo = gated("", &[("unit", "test", "", "false || ! grep -rns BROKEN work")]);
     // The backend makes the gate easier. Its change fails the attempt, and the old gate is what ran.

@@ -5,7 +5,7 @@ use std::fs;
 use ralph_testkit::project;
 
 use crate::plans::{Format, task};
-use crate::repo::{BROKEN, GOOD, Repo, repo, rule, says};
+use crate::repo::{BROKEN, GOOD, Repo, lands_after_git_fault, repo, rule, says};
 
 fn one() -> Repo {
     repo(&[task("t-aaa1")])
@@ -185,13 +185,7 @@ fn what_a_hook_writes_after_a_commit_does_not_land_with_the_next_task() {
 fn commits_of_the_backend_do_not_count_as_its_own() {
     for fault in ["git_commit", "git_stash", "git_branch", "git_checkout"] {
         let repo = one();
-        let steps = format!(
-            r#"{{ write = "work/{{task}}.txt", text = "{{task}} is done\n" }}, {{ fault = "{fault}" }}, {{ write = "work/after.txt", text = "x\n" }}, {{ claim = "done" }}"#
-        );
-        repo.script(&(rule("attempt = 1", &steps) + &rule("", GOOD)));
-        repo.build([]).ok();
-        assert_eq!(repo.ask_git(["symbolic-ref", "HEAD"]), "refs/heads/main", "{fault}");
-        assert_eq!(repo.landed(), ["t-aaa1"], "{fault}: {:?}", repo.subjects());
+        lands_after_git_fault(&repo, fault);
         let own: Vec<_> = repo.subjects().into_iter().filter(|s| !s.starts_with("ralph")).collect();
         assert_eq!(own, ["start"], "{fault}");
         assert_eq!(repo.status(), "", "{fault}");

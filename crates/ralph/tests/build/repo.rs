@@ -305,6 +305,17 @@ impl Repo {
     }
 }
 
+/// The one task of a repository lands although its agent does something with git in the middle.
+pub(crate) fn lands_after_git_fault(repo: &Repo, fault: &str) {
+    let steps = format!(
+        r#"{{ write = "work/{{task}}.txt", text = "{{task}} is done\n" }}, {{ fault = "{fault}" }}, {{ write = "work/after.txt", text = "x\n" }}, {{ claim = "done" }}"#
+    );
+    repo.script(&(rule("attempt = 1", &steps) + &rule("", GOOD)));
+    repo.build([]).ok();
+    assert_eq!(repo.ask_git(["symbolic-ref", "HEAD"]), "refs/heads/main", "{fault}");
+    assert_eq!(repo.landed(), ["t-aaa1"], "{fault}: {:?}", repo.subjects());
+}
+
 /// What a run said, wherever it said it.
 pub(crate) fn said(run: &Run) -> String {
     format!("{}{}", run.stdout, run.stderr)

@@ -129,6 +129,13 @@ fn work_of_an_earlier_run_that_the_branch_lost_is_pending_again() {
     assert_eq!((&tally["pending"], &tally["accepted"]), (&1.into(), &1.into()), "{tally}");
 }
 
+/// The commits wait for this, and arrive with the command that the need prints.
+fn comes_as_printed(p: &TestProject, why: &str) {
+    let command = waits_for(p, why);
+    run_printed(p, &command).ok();
+    all_is_there(p);
+}
+
 #[test]
 fn branch_gone() {
     let p = waiting();
@@ -147,9 +154,7 @@ fn detached() {
     let p = waiting();
     undo_edit(&p);
     p.git(["switch", "-q", "--detach"]).ok();
-    let command = waits_for(&p, "detached");
-    run_printed(&p, &command).ok();
-    all_is_there(&p);
+    comes_as_printed(&p, "detached");
 }
 
 #[test]
@@ -171,9 +176,7 @@ fn bisect() {
     let p = waiting();
     undo_edit(&p);
     p.git(["bisect", "start"]).ok();
-    let command = waits_for(&p, "operation");
-    run_printed(&p, &command).ok();
-    all_is_there(&p);
+    comes_as_printed(&p, "operation");
 }
 
 #[test]

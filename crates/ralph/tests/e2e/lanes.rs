@@ -64,16 +64,21 @@ fn doctor_tells_of_a_folder_for_lanes_that_cannot_work() {
 }
 
 #[test]
-fn doctor_deletes_lanes_of_repositories_that_are_gone() {
+fn lanes_of_repositories_that_are_gone_are_deleted_by_doctor_prune_and_every_start() {
     let p = stage(&steps(BOTH));
     let orphan = p.home().join(".cache/ralph/gone-1");
-    fs::create_dir_all(orphan.join("lane-1")).unwrap();
-    fs::write(orphan.join("home"), p.home().join("no/such/.git").to_str().unwrap()).unwrap();
+    let make = || {
+        fs::create_dir_all(orphan.join("lane-1")).unwrap();
+        fs::write(orphan.join("home"), p.home().join("no/such/.git").to_str().unwrap()).unwrap();
+    };
+    make();
     p.run(["doctor", "--no-gates"]).stdout_has("lanes of a repository that is gone, in ");
     p.run(["doctor", "--no-gates", "--fix"]).stdout_has("deleted 1 folder of lanes");
     assert!(!orphan.exists());
-    fs::create_dir_all(orphan.join("lane-1")).unwrap();
-    fs::write(orphan.join("home"), p.home().join("no/such/.git").to_str().unwrap()).unwrap();
+    make();
     p.run(["lanes", "prune"]).ok().stdout_has("Deleted: lanes of a repository that is gone, ");
+    assert!(!orphan.exists());
+    make();
+    p.run(["build"]);
     assert!(!orphan.exists());
 }

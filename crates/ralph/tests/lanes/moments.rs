@@ -1,5 +1,7 @@
 //! A person, or a kill, in the very moment in which commits arrive.
 
+use ralph_testkit::{SmallDisk, TestProject};
+
 use crate::plans::Format;
 use crate::repo::{Repo, rule, said};
 use crate::rows::{EDIT, ONE, commit, home, is_home};
@@ -24,18 +26,21 @@ fn path_with_git(repo: &Repo, word: &str, line: &str) -> String {
 
 #[test]
 fn a_branch_that_git_moved_instead_goes_back() {
-    let repo = home(&ONE);
-    repo.allow("go");
-    let path = path_with_git(&repo, "--ff-only", "real switch -q other");
-    repo.write("user/edited.txt", "mine\n");
-    let other = repo.ask_git(["rev-parse", "other"]);
-    let run = repo.command(["build"]).env("PATH", path).run();
-    assert!(repo.home().join("met").exists());
-    assert_eq!(repo.ask_git(["rev-parse", "other"]), other, "{}", said(&run));
-    assert_eq!(repo.status(), " M user/edited.txt", "{}", said(&run));
-    repo.git(["switch", "-q", "main"]).ok();
-    repo.build([]).ok();
-    is_home(&repo, &ONE);
+    let and_back = "real switch -q other; real \"$@\"; code=$?; real switch -q main; exit $code";
+    for line in ["real switch -q other", and_back] {
+        let repo = home(&ONE);
+        repo.allow("go");
+        let path = path_with_git(&repo, "--ff-only", line);
+        repo.write("user/edited.txt", "mine\n");
+        let other = repo.ask_git(["rev-parse", "other"]);
+        let run = repo.command(["build"]).env("PATH", path).run();
+        assert!(repo.home().join("met").exists());
+        assert_eq!(repo.ask_git(["rev-parse", "other"]), other, "{line}\n{}", said(&run));
+        assert_eq!(repo.status(), " M user/edited.txt", "{line}\n{}", said(&run));
+        repo.git(["switch", "-q", "main"]).ok();
+        repo.build([]).ok();
+        is_home(&repo, &ONE);
+    }
 }
 
 #[test]
@@ -71,6 +76,53 @@ fn a_switch_in_the_moment_of_a_fetch_leaves_no_old_files_on_the_new_commit() {
 }
 
 #[test]
+fn a_fast_forward_that_meets_a_locked_branch_leaves_nothing_in_home() {
+    let repo = home(&ONE);
+    repo.allow("go");
+    repo.write("user/edited.txt", "mine\n");
+    // Git writes the files and the index, and then it cannot move the branch.
+    let locked =
+        "lock=.git/refs/heads/main.lock; : >$lock; real \"$@\"; code=$?; rm $lock; exit $code";
+    let path = path_with_git(&repo, "--ff-only", locked);
+    let run = repo.command(["build"]).env("PATH", path).run();
+    assert!(repo.home().join("met").exists());
+    // The arrival at the end of the run brings it.
+    assert_eq!(run.code, 0, "{}", said(&run));
+    is_home(&repo, &ONE);
+    assert_eq!(repo.status(), " M user/edited.txt", "{}", said(&run));
+}
+
+#[test]
+fn a_task_that_you_skip_after_its_work_has_landed_is_done() {
+    let repo = home(&ONE);
+    repo.allow("go");
+    let path = path_with_git(&repo, "--ff-only", "sed -i s/pending/skipped/ plan.json");
+    let run = repo.command(["build"]).env("PATH", path).run();
+    assert!(repo.home().join("met").exists());
+    assert_eq!(run.code, 0, "{}", said(&run));
+    crate::repo::says(&run, "t-aaa1 is skipped there, but its work has landed");
+    is_home(&repo, &ONE);
+}
+
+#[test]
+fn a_reset_on_another_branch_just_after_a_fast_forward_takes_nothing_back() {
+    let repo = home(&ONE);
+    repo.git(["switch", "-q", "other"]).ok();
+    commit(&repo, "user/other.txt", "other\n");
+    repo.git(["switch", "-q", "main"]).ok();
+    repo.allow("go");
+    // A reset writes ORIG_HEAD, as a merge does.
+    let late = "real \"$@\"; code=$?; real switch -q other; real reset -q --hard; real switch -q main; exit $code";
+    let path = path_with_git(&repo, "--ff-only", late);
+    let run = repo.command(["build"]).env("PATH", path).run();
+    assert!(repo.home().join("met").exists());
+    assert_eq!(run.code, 0, "{}", said(&run));
+    is_home(&repo, &ONE);
+    assert!(!repo.exists("user/other.txt"), "{}", said(&run));
+    assert_eq!(repo.status(), "", "{}", said(&run));
+}
+
+#[test]
 fn a_commit_that_you_drop_in_the_moment_of_a_fast_forward_does_not_come_back() {
     let repo = home(&ONE);
     let path = path_with_git(&repo, "--ff-only", "real reset -q --keep HEAD^");
@@ -87,6 +139,50 @@ fn a_commit_that_you_drop_in_the_moment_of_a_fast_forward_does_not_come_back() {
     assert!(!repo.exists("user/dropped.txt"), "{}", said(&run));
     assert_eq!(repo.status(), " M user/edited.txt");
     assert_eq!(repo.read("user/edited.txt"), "not committed\n");
+}
+
+/// Git fills what is left of home's disk with a part of a file.
+#[test]
+fn a_disk_that_gets_full_in_the_middle_of_a_fast_forward_costs_nothing_of_yours() {
+    let name = "a_disk_that_gets_full_in_the_middle";
+    let Some(disk) = SmallDisk::mount(name, 16 * 1024) else { return };
+    let elsewhere = tempfile::tempdir().unwrap();
+    let project = TestProject::inside(env!("CARGO_BIN_EXE_ralph"), disk.path())
+        .env("XDG_CACHE_HOME", elsewhere.path());
+    let repo = Repo::new(project, Format::Deluxe, &ONE);
+    let big = r#"{ run = "yes all of it | head -c 4000000 > work.txt" }"#;
+    repo.script(&rule("", &format!("{big}, {EDIT}")));
+    repo.write("user/edited.txt", "mine\n");
+    repo.write("user/staged.txt", "staged\n");
+    repo.git(["add", "user/staged.txt"]).ok();
+    repo.write("user/new.txt", "new\n");
+    let is_the_persons = |when: &str| {
+        assert_eq!(repo.read("user/edited.txt"), "mine\n", "{when}");
+        assert_eq!(repo.read("user/new.txt"), "new\n", "{when}");
+        assert_eq!(repo.ask_git(["show", ":user/staged.txt"]), "staged", "{when}");
+    };
+    let filler = disk.path().join("filler");
+    let fill = format!(
+        "head -c $(( ($(df --output=avail -k . | tail -n 1) - 2000) * 1024 )) /dev/zero >{}; exec {} \"$@\"",
+        filler.display(),
+        repo.shell("command -v git").ok().stdout.trim(),
+    );
+    let path = path_with_git(&repo, "--ff-only", &fill);
+    let run = repo.command(["build"]).env("PATH", path).run();
+    assert!(repo.home().join("met").exists());
+    assert_ne!(run.code, 0, "{}", said(&run));
+    is_the_persons(&said(&run));
+    let again = repo.build([]);
+    assert_ne!(again.code, 0, "{}", said(&again));
+    is_the_persons(&said(&again));
+    disk.free();
+    let last = repo.build([]);
+    assert_eq!(last.code, 0, "{}\nthen\n{}\nthen\n{}", said(&run), said(&again), said(&last));
+    is_home(&repo, &ONE);
+    assert_eq!(repo.read("work.txt").len(), 4_000_000);
+    is_the_persons(&said(&last));
+    let mine = " M user/edited.txt\nM  user/staged.txt\n?? user/new.txt";
+    assert_eq!(repo.status(), mine, "{}", said(&last));
 }
 
 /// In a repository with object names of 64 digits, at every sixth point of a run.

@@ -1,12 +1,11 @@
 //! A person who works in home while ralph works, and a shadow of home in which the same person does the
 //! same without ralph. Whatever is the person's has to be equal in both.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::thread;
-use std::time::Duration;
+use std::process::{Child, Command, Output, Stdio};
 
 use crate::repo::{Repo, until};
 
@@ -34,7 +33,7 @@ impl Chance {
         (word ^ (word >> 31)) % end
     }
 
-    fn of<T: Copy>(&mut self, list: &[T]) -> T {
+    pub(crate) fn of<T: Copy>(&mut self, list: &[T]) -> T {
         list[usize::try_from(self.below(list.len() as u64)).unwrap()]
     }
 }
@@ -48,76 +47,110 @@ pub(crate) struct GitEnd {
 
 /// A person with home, its shadow, and a colleague who pushes to the remote.
 pub(crate) struct Person {
-    home: PathBuf,
-    shadow: PathBuf,
+    pub(crate) home: PathBuf,
+    pub(crate) shadow: PathBuf,
     colleague: PathBuf,
-    chance: Chance,
+    pub(crate) chance: Chance,
     /// Numbers contents and messages, so that each is unlike all others.
-    count: u32,
+    pub(crate) count: u32,
+    /// Tasks that the person added to the plan.
+    pub(crate) added: Vec<String>,
+    /// Whether the person changed a status by hand.
+    pub(crate) gave_status: bool,
+    /// Done tasks that the person marked as pending.
+    pub(crate) reopened: Vec<String>,
+    /// Whether an edit of the plan may be in home that is not committed.
+    pub(crate) plan_is_edited: bool,
     /// Commands that git's own locks refused in home, and that were tried again.
     pub(crate) refused: u32,
     /// Resets that met an arrival and were taken back.
     pub(crate) taken_back: u32,
+    /// Entries of the index that a merge of git's wrote over in the same moment.
+    pub(crate) unstaged: u32,
+    /// Edits of a file that git wrote in the same moment.
+    pub(crate) overwritten: u32,
     /// Everything the person did, for the message of a failure.
     pub(crate) diary: Vec<String>,
 }
 
+/// A `git commit` whose editor is open.
+pub(crate) struct OpenEditor {
+    commit: Child,
+    written: PathBuf,
+    without_ralph: GitEnd,
+    options: Vec<&'static str>,
+}
+
+/// Make the shadow of a repository, its remote and the colleague's clone, all beside it. Their paths are
+/// relative, so that all of it can be copied.
+pub(crate) fn furnish(repo: &Repo) {
+    let at = |args: &[&str]| assert!(git(repo.root(), args).ok, "{args:?}");
+    at(&["init", "-q", "--bare", "-b", "main", "../remote.git"]);
+    at(&["remote", "add", "origin", "../remote.git"]);
+    at(&["push", "-q", "-u", "origin", "main"]);
+    at(&["branch", "-q", "other"]);
+    at(&["clone", "-q", "../remote.git", "../colleague"]);
+    let colleague = repo.root().with_file_name("colleague");
+    assert!(git(&colleague, &["remote", "set-url", "origin", "../remote.git"]).ok);
+    repo.shell("cp -a . ../shadow").ok();
+}
+
 impl Person {
-    /// The person of a repository that has just been committed.
+    /// The person of a repository that [`furnish`] has prepared.
     pub(crate) fn new(repo: &Repo, seed: u64) -> Self {
-        let [shadow, colleague, remote] =
-            ["shadow", "colleague", "remote.git"].map(|name| repo.home().join(name));
-        let home = repo.root().to_owned();
-        let text = |path: &Path| path.to_str().unwrap().to_owned();
-        let at = |args: &[&str]| assert!(git(&home, args).ok, "{args:?}");
-        at(&["init", "-q", "--bare", "-b", "main", &text(&remote)]);
-        at(&["remote", "add", "origin", &text(&remote)]);
-        at(&["push", "-q", "-u", "origin", "main"]);
-        at(&["branch", "-q", "other"]);
-        at(&["clone", "-q", &text(&remote), &text(&colleague)]);
-        let copied = Command::new("cp").arg("-a").arg(&home).arg(&shadow).status().unwrap();
-        assert!(copied.success());
         Self {
-            home,
-            shadow,
-            colleague,
+            home: repo.root().to_owned(),
+            shadow: repo.root().with_file_name("shadow"),
+            colleague: repo.root().with_file_name("colleague"),
             chance: Chance(seed),
             count: 0,
+            added: Vec::new(),
+            gave_status: false,
+            reopened: Vec::new(),
+            plan_is_edited: false,
             refused: 0,
             taken_back: 0,
+            unstaged: 0,
+            overwritten: 0,
             diary: Vec::new(),
         }
     }
 
-    /// Do something, by chance.
+    /// Do something, by chance. The shadow's plan is never edited: while home's is, only what leaves it
+    /// alone is done.
     pub(crate) fn act(&mut self) {
         self.count += 1;
-        match self.chance.below(20) {
+        let kinds = if self.has_edited_plan() { 10 } else { 23 };
+        match self.chance.below(kinds) {
             0..=2 => self.edit(),
             3 => self.create(),
             4 => self.remove(),
             5 => self.make_executable(),
-            6 => drop(self.both(&["add", "-A"])),
-            7 => drop(self.both(&["add", "-A", "--", "user"])),
-            8 => drop(self.both(&["reset", "-q", "--", "user"])),
-            9 => self.commit(&["-a"]),
-            10 => self.commit(&[]),
-            11 => self.commit_in_editor(),
-            12 => self.amend(),
-            13 => self.stash(),
-            14 => self.unstash(),
-            15 => self.switch(),
-            16 => self.pull(),
-            17 => self.reset_hard(),
-            18 => self.undo_commit(),
-            _ => self.commit_shared(),
+            6 => self.stage(&["add", "-A", "--", "user"]),
+            7 => self.stage(&["reset", "-q", "--", "user"]),
+            8 => self.commit(&["--", "user"]),
+            9 => self.commit_shared(),
+            10 => self.stage(&["add", "-A"]),
+            11 => self.commit(&["-a"]),
+            12 => self.commit(&[]),
+            13 => self.amend(),
+            14 => self.stash(),
+            15 => self.unstash(),
+            16 => self.switch(),
+            17 => self.pull(),
+            18 => self.reset_hard(),
+            19 => self.undo_commit(),
+            20 => self.add_task(),
+            21 => self.give_status(),
+            _ => self.switch(),
         }
     }
 
-    /// Do nothing for a while, by chance.
-    pub(crate) fn pause(&mut self) {
-        let longest = self.chance.of(&[5, 20, 40, 500]);
-        thread::sleep(Duration::from_millis(self.chance.below(longest)));
+    /// Do less than `end` things.
+    pub(crate) fn act_times(&mut self, end: u64) {
+        for _ in 0..self.chance.below(end) {
+            self.act();
+        }
     }
 
     /// Do what ralph asks for when the person has switched branches in the very moment in which git
@@ -128,7 +161,8 @@ impl Person {
                 continue;
             };
             let branch = before.rsplit_once("you switched to ").unwrap().1.to_owned();
-            let command = after.split('`').nth(1).unwrap();
+            let commands = after.split('`').nth(1).unwrap();
+            let command = commands.split(" && ").find(|one| one.starts_with("git reset")).unwrap();
             self.taken_back += 1;
             self.note(&format!("on {branch}: {command}"));
             let now = self.branch();
@@ -153,7 +187,7 @@ impl Person {
         work(&self.home);
     }
 
-    fn note(&mut self, what: &str) {
+    pub(crate) fn note(&mut self, what: &str) {
         self.diary.push(what.to_owned());
     }
 
@@ -189,14 +223,64 @@ impl Person {
         self.in_both(|root| drop(fs::set_permissions(root.join(path), rights.clone())));
     }
 
+    /// A merge of git's reads the index before it locks it, and writes over what was staged between.
+    fn stage(&mut self, args: &[&str]) {
+        self.both(args);
+        let staged = |at: &Path| git(at, &["ls-files", "-s", "--", "user"]).said;
+        self.until_unlocked();
+        while staged(&self.home) != staged(&self.shadow) {
+            self.unstaged += 1;
+            self.note("it was lost from the index");
+            assert!(self.in_home(args).ok && self.unstaged < MOST_TRIES);
+            self.until_unlocked();
+        }
+    }
+
     fn commit(&mut self, options: &[&str]) {
         let message = format!("user {}", self.count);
         self.both(&[&["commit", "-q", "-m", &message], options].concat());
     }
 
-    fn commit_in_editor(&mut self) {
-        let editor = format!("f() {{ sleep 0.3; echo user {} > \"$1\"; }}; f", self.count);
-        self.both(&["-c", &format!("core.editor={editor}"), "commit", "-q"]);
+    /// Begin a commit, and come back when its editor is open or the commit has ended without one.
+    pub(crate) fn open_editor(&mut self) -> Option<OpenEditor> {
+        if self.has_edited_plan() {
+            return None;
+        }
+        self.count += 1;
+        let options = self.chance.of(&[&["commit", "-q"][..], &["commit", "-q", "-a"]]).to_vec();
+        let without_ralph = git(&self.shadow, &self.with_editor(&options, "true"));
+        self.note(&format!("in an editor {options:?}: {without_ralph:?}"));
+        let place = self.home.with_file_name(format!("editor-{}", self.count));
+        let written = place.with_extension("written");
+        let waits = format!(
+            "touch {}; while ! [ -e {} ]; do sleep 0.01; done",
+            place.display(),
+            written.display()
+        );
+        let args = self.with_editor(&options, &waits);
+        let mut commit = command(&self.home, &args);
+        let mut commit = commit.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        until(|| place.exists() || commit.try_wait().unwrap().is_some());
+        Some(OpenEditor { commit, written, without_ralph, options })
+    }
+
+    /// Write the message and end the commit.
+    pub(crate) fn close_editor(&mut self, editor: OpenEditor) {
+        fs::write(editor.written, "").unwrap();
+        let mut home = end_of(&editor.commit.wait_with_output().unwrap());
+        if !home.ok && is_refused_by_lock(&home.said) {
+            self.refused += 1;
+            let args = self.with_editor(&editor.options, "true");
+            home = self.in_home(&args.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+        self.same_end("commit in an editor", &editor.without_ralph, &home);
+    }
+
+    /// A command whose editor does this before it writes the message.
+    fn with_editor(&self, command: &[&str], before: &str) -> Vec<String> {
+        let count = self.count;
+        let editor = format!("core.editor=f() {{ {before}; echo user {count} > \"$1\"; }}; f");
+        ["-c", editor.as_str()].iter().chain(command).map(|word| (*word).to_owned()).collect()
     }
 
     /// Only what nobody else has is amended, as people do.
@@ -227,7 +311,7 @@ impl Person {
         self.both(&["switch", "-q", to]);
     }
 
-    fn branch(&self) -> String {
+    pub(crate) fn branch(&self) -> String {
         git(&self.shadow, &["branch", "--show-current"]).said
     }
 
@@ -299,14 +383,25 @@ impl Person {
     fn commit_shared(&mut self) {
         let count = self.count;
         self.note(&format!("edit {SHARED}: {count}"));
-        self.in_both(|root| {
+        let first = format!("user {count}\n");
+        let save = |root: &Path| {
             let path = root.join(SHARED);
             // Git removes a file before it writes it anew; an editor would open it again.
             until(|| path.exists());
             let text = fs::read_to_string(&path).unwrap();
             let (_, rest) = text.split_once('\n').unwrap();
-            fs::write(path, format!("user {count}\n{rest}")).unwrap();
-        });
+            fs::write(path, format!("{first}{rest}")).unwrap();
+        };
+        self.in_both(save);
+        // Git looks at a file before it writes it, and not again. An editor tells that the file changed.
+        self.until_unlocked();
+        let is_there = |text: String| text.starts_with(&first);
+        while !fs::read_to_string(self.home.join(SHARED)).is_ok_and(is_there) {
+            self.overwritten += 1;
+            self.note("the edit was overwritten");
+            save(&self.home);
+            self.until_unlocked();
+        }
         let done = self.both(&["commit", "-q", "-m", &format!("user {count}"), "--", SHARED]);
         assert!(done, "{}", self.diary.join("\n"));
     }
@@ -319,7 +414,13 @@ impl Person {
     fn both(&mut self, args: &[&str]) -> bool {
         let shadow = git(&self.shadow, args);
         self.note(&format!("git {args:?}: {shadow:?}"));
-        let home = self.in_home(args);
+        let mut home = self.in_home(args);
+        // In the middle of a fast-forward the files are ahead of the index.
+        if shadow.ok && home.said.contains("cannot pull with rebase") {
+            self.refused += 1;
+            self.until_unlocked();
+            home = self.in_home(args);
+        }
         self.same_end(&args.join(" "), &shadow, &home);
         home.ok
     }
@@ -334,14 +435,10 @@ impl Person {
     }
 
     /// A command in home, once more as often as a lock refuses it.
-    fn in_home(&mut self, args: &[&str]) -> GitEnd {
-        let stashes = self.stashes();
-        let before = git(&self.home, &["status", "--porcelain", "-uall"]).said;
+    pub(crate) fn in_home(&mut self, args: &[&str]) -> GitEnd {
+        let stashes = if args.contains(&"push") { self.stashes() } else { 0 };
         for _ in 0..MOST_TRIES {
             let end = git(&self.home, args);
-            if args[0] == "stash" {
-                self.note(&format!("status before it in home:\n{before}"));
-            }
             if end.ok || !is_refused_by_lock(&end.said) {
                 return end;
             }
@@ -354,85 +451,24 @@ impl Person {
                 // The entry is made, and the files are still there.
                 return self.in_home(&["reset", "-q", "--hard"]);
             }
-            // A person reads what git said.
-            thread::sleep(Duration::from_millis(100));
+            self.until_unlocked();
         }
         panic!("git {args:?} is refused for ever\n{}", self.diary.join("\n"));
     }
 
-    fn stashes(&self) -> usize {
+    /// Wait until nobody holds a lock of git's in home.
+    pub(crate) fn until_unlocked(&self) {
+        let locks = ["index.lock", "HEAD.lock", "refs/heads/main.lock", "refs/heads/other.lock"];
+        until(|| !locks.iter().any(|lock| self.home.join(".git").join(lock).exists()));
+    }
+
+    pub(crate) fn stashes(&self) -> usize {
         git(&self.home, &["stash", "list"]).said.lines().count()
     }
-
-    /// Everything of the person's, in home and without ralph.
-    pub(crate) fn check(&self, ralphs: impl Fn(&str) -> bool) {
-        for [place, home, shadow] in self.compared(&ralphs) {
-            assert!(
-                home == shadow,
-                "{place}\nbeside ralph:\n{home}\nwithout ralph:\n{shadow}\n{}",
-                self.diary.join("\n")
-            );
-        }
-    }
-
-    fn compared(&self, ralphs: &impl Fn(&str) -> bool) -> Vec<[String; 3]> {
-        let mut all = Vec::new();
-        let mut questions: Vec<Vec<String>> = [
-            &["ls-files", "-s", "--", "user", "remote"][..],
-            &["ls-tree", "-r", "main", "--", "user/", "remote/"],
-            &["ls-tree", "-r", "other"],
-            &["status", "--porcelain", "-uall", "--", "user", "remote", "src"],
-            &["branch", "--show-current"],
-            &["stash", "list", "--format=%gd"],
-        ]
-        .iter()
-        .map(|args| args.iter().map(|arg| (*arg).to_owned()).collect())
-        .collect();
-        for n in 0..self.stashes() {
-            for (commit, below) in [("", "user/"), ("^2", "user/"), ("^3", ".")] {
-                let of = format!("stash@{{{n}}}{commit}");
-                questions.push(["ls-tree", "-r", &of, below].map(str::to_owned).to_vec());
-            }
-        }
-        for question in questions {
-            let args: Vec<&str> = question.iter().map(String::as_str).collect();
-            let [home, shadow] = [&self.home, &self.shadow].map(|at| git(at, &args).said);
-            all.push([question.join(" "), home, shadow]);
-        }
-        for of in ["main", "other", ""] {
-            let name = format!("{of}:{SHARED}");
-            let text = |at: &PathBuf| {
-                let lines = git(at, &["show", &name]).said;
-                let lines: Vec<&str> = lines.lines().filter(|line| !ralphs(line)).collect();
-                lines.join("\n")
-            };
-            all.push([name.clone(), text(&self.home), text(&self.shadow)]);
-        }
-        let files = |root: &Path| format!("{:#?}", files_below(&root.join("user"), root));
-        all.push(["files of the person".to_owned(), files(&self.home), files(&self.shadow)]);
-        all
-    }
 }
 
-/// Files with their rights and contents.
-fn files_below(folder: &Path, root: &Path) -> Vec<(PathBuf, u32, String)> {
-    let mut found = Vec::new();
-    let entries = fs::read_dir(folder).map(|entries| entries.flatten().collect::<Vec<_>>());
-    for path in entries.unwrap_or_default().into_iter().map(|entry| entry.path()) {
-        if path.is_dir() {
-            found.extend(files_below(&path, root));
-        } else {
-            let rights = fs::metadata(&path).unwrap().permissions().mode();
-            let name = path.strip_prefix(root).unwrap().to_owned();
-            found.push((name, rights, fs::read_to_string(&path).unwrap()));
-        }
-    }
-    found.sort();
-    found
-}
-
-/// Whether a lock of git's refused, or a ref that moved while a command ran. The person never edits the
-/// plan: a switch that finds it changed has met an arrival.
+/// Whether a lock of git's refused, or a ref that moved while a command ran. A switch that finds the plan
+/// changed has met an arrival.
 fn is_refused_by_lock(said: &str) -> bool {
     let locks = [".lock", "cannot lock ref", "but expected", "could not write index"];
     let arrivals = ["\tplan.json", "fetch updated the current branch head"];
@@ -440,15 +476,23 @@ fn is_refused_by_lock(said: &str) -> bool {
 }
 
 /// Run git as the person.
-pub(crate) fn git(at: &Path, args: &[&str]) -> GitEnd {
+pub(crate) fn git<S: AsRef<OsStr>>(at: &Path, args: &[S]) -> GitEnd {
+    end_of(&command(at, args).output().unwrap())
+}
+
+/// A git command of the person's.
+fn command<S: AsRef<OsStr>>(at: &Path, args: &[S]) -> Command {
     let mut command = Command::new("git");
-    command.current_dir(at).args(args).env("LC_ALL", "C.UTF-8");
+    command.current_dir(at).args(args).env("LC_ALL", "C.UTF-8").stdin(Stdio::null());
     command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
     for role in ["AUTHOR", "COMMITTER"] {
         command.env(format!("GIT_{role}_NAME"), "Uma User");
         command.env(format!("GIT_{role}_EMAIL"), "uma@example.com");
     }
-    let output = command.output().unwrap();
+    command
+}
+
+fn end_of(output: &Output) -> GitEnd {
     let text = [&output.stdout[..], &output.stderr[..]].concat();
     let said = String::from_utf8_lossy(&text).trim_end().to_owned();
     GitEnd { ok: output.status.success(), said }

@@ -397,6 +397,26 @@ fn a_task_that_you_add_to_the_plan_while_ralph_works_is_done_in_the_same_run() {
     }
 }
 
+/// Give a task of home's plan the status `skipped`, as an editor does.
+fn skip_task(repo: &Repo, place: usize) {
+    let mut plan = repo.plan_json();
+    plan["tasks"][place]["status"] = "skipped".into();
+    repo.write("plan.json", format!("{plan:#}\n"));
+}
+
+#[test]
+fn a_task_that_you_skip_while_its_agent_works_does_not_land() {
+    let repo = home(&ONE);
+    let run = build_beside(&repo, || {
+        skip_task(&repo, 0);
+        repo.git(["commit", "-q", "-m", "plan", "--", "plan.json"]).ok();
+    });
+    assert_eq!(repo.landed(), Vec::<String>::new(), "{}", said(&run));
+    assert!(!repo.exists("work/t-aaa1.txt"), "{}", said(&run));
+    assert_eq!(repo.plan_json()["tasks"][0]["status"], "skipped", "{}", said(&run));
+    assert_eq!(repo.status(), "", "{}", said(&run));
+}
+
 #[test]
 fn an_edit_of_the_plan_that_is_stashed_loses_no_status() {
     let repo = home(&[task("t-aaa2"), task("t-aaa1")]);

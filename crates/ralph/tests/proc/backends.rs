@@ -225,7 +225,7 @@ fn a_run_gives_its_answer_its_cost_and_its_log() {
                   echo cost 1.5; echo context 20; echo noise; echo finished";
     let report = scene.play(script);
     assert_eq!(report.outcome, Outcome::Success);
-    assert_eq!(report.answer, "from the driver extra argument set too");
+    assert_eq!(report.answer.text, "from the driver extra argument set too");
     assert_eq!(report.session.as_deref(), Some("s-1"));
     assert_eq!(report.spent.cost, Some(1.5));
     assert_eq!(report.context, Some(Context { used: 20, window: Some(100) }));

@@ -115,7 +115,7 @@ fn a_backend_that_can_compacts_its_own_session_and_goes_on() {
     let done = work(&Sim, &scenario);
     assert_eq!(done.report.last.outcome, Outcome::Success);
     assert_eq!(done.report.compactions, [Compaction::Native]);
-    assert!(done.report.last.answer.contains("<TASK_DONE>"));
+    assert!(done.report.last.answer.text.contains("<TASK_DONE>"));
     assert_eq!(done.looks, 0, "nobody needs a digest");
     assert_eq!(done.decisions, ["Compact", "Warn(\"[RALPH] Context compacted: 86% -> 20%\")"]);
     let spent = done.report.spent;
@@ -145,7 +145,7 @@ fn a_backend_that_cannot_compact_begins_again_with_a_digest() {
     assert_eq!(done.report.last.outcome, Outcome::Success);
     assert_eq!(done.report.compactions, [Compaction::Digest]);
     assert_eq!(done.looks, 1);
-    assert!(done.report.last.answer.contains("<TASK_DONE>"), "{:?}", done.report.last.answer);
+    assert!(done.report.last.answer.text.contains("<TASK_DONE>"), "{:?}", done.report.last.answer);
     assert_eq!(done.decisions, ["Compact", "Warn(\"[RALPH] Context compacted: 86% -> 5%\")"]);
 }
 

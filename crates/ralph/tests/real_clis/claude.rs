@@ -2,6 +2,7 @@
 
 mod construct;
 mod memory;
+mod repositories;
 
 use crate::lab::{Lab, RESETS_AT};
 

@@ -1,11 +1,8 @@
 //! What the other roles answer. The types are the schemas.
 
 use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::answer::{self, UnusableAnswer};
 use crate::word_enum::word_enum;
 
 /// What the context agent wants after it has prepared a prompt.
@@ -150,18 +147,4 @@ pub enum Severity {
     Medium,
     /// It could be better.
     Low,
-}
-
-/// The JSON Schema of an answer: `schema_of::<PrepDirective>()`.
-pub fn schema_of<T: JsonSchema>() -> Value {
-    schemars::schema_for!(T).to_value()
-}
-
-/// Whether an answer fits its type; if not, what to ask the agent for, once.
-pub fn check<T: JsonSchema + DeserializeOwned>(
-    structured: Option<&Value>,
-    text: &str,
-) -> Result<(), UnusableAnswer> {
-    let read: Result<T, _> = answer::read(structured, text);
-    read.map(drop).map_err(|error| UnusableAnswer::new(error, &schema_of::<T>()))
 }

@@ -2,10 +2,9 @@ use std::num::NonZeroU32;
 
 use super::directive::{
     IndexerReport, PostAction, PostDirective, PrepAction, PrepDirective, Review, StuckDetection,
-    schema_of,
 };
 use super::*;
-use crate::answer;
+use crate::answer::{AnswerError, BackendAnswer, schema_of};
 use crate::config::{Config, Mode, Stage, Trigger};
 use crate::handoff::{Confidence, HumanReview, synthetic};
 use crate::memory::index::{Files, verify};
@@ -173,29 +172,34 @@ fn research_is_not_repeated_for_ever() {
     assert_eq!(again(MOST_RESEARCH), AfterPrep::Code);
 }
 
+fn answered<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, AnswerError> {
+    BackendAnswer { text: text.to_owned(), structured: None }.read()
+}
+
 #[test]
 fn answers_of_every_role_are_read_as_their_schema_says() {
     let text = r#"Done. {"action": "request_human_review", "reason": "x"}"#;
-    let read: PrepDirective = answer::read(None, text).unwrap();
+    let read: PrepDirective = answered(text).unwrap();
     assert_eq!(
         (read.action, read.stuck_detection.is_stuck),
         (PrepAction::RequestHumanReview, false)
     );
     let text = r#"{"action": "increase_retries", "reason": "x", "failure_pattern": {"pattern": "p", "evidence": "e"}}"#;
-    let read: PostDirective = answer::read(None, text).unwrap();
+    let read: PostDirective = answered(text).unwrap();
     assert_eq!(read.action, PostAction::IncreaseRetries);
     assert_eq!(read.failure_pattern.unwrap().pattern, "p");
-    assert!(answer::read::<PrepDirective>(None, r#"{"action": "dance", "reason": ""}"#).is_err());
+    assert!(answered::<PrepDirective>(r#"{"action": "dance", "reason": ""}"#).is_err());
     for schema in [
         schema_of::<PrepDirective>(),
         schema_of::<PostDirective>(),
         schema_of::<IndexerReport>(),
         schema_of::<Review>(),
     ] {
+        let schema = schema.as_value();
         assert_eq!(schema["type"], "object", "{schema}");
         assert!(schema["required"].as_array().is_some_and(|all| !all.is_empty()), "{schema}");
     }
-    let words = schema_of::<PostDirective>().to_string();
+    let words = schema_of::<PostDirective>().to_value().to_string();
     for word in ["proceed", "skip_task", "modify_plan", "request_human_review", "increase_retries"]
     {
         assert!(words.contains(word), "{word}");

@@ -36,7 +36,7 @@ pub fn discard_spec(
     let notifier = Notifier::of(&session.config, session.project.root());
     let options = AgentOptions { max_specs: None, max_failures: 0, watch: false, jobs: None };
     let state = session.read_session()?;
-    let mut agent = Agent { options, state, notifier };
+    let mut agent = Agent { options, state, notifier, last_run_ended: String::new(), halt: None };
     let message = format!("{}: removed {}", session.config.commit_prefix, entry.spec);
     let out = session.take_out_work(&mut agent, entry, &message)?;
     if agent.state.current_spec_id.as_ref() == Some(&entry.id) {

@@ -148,7 +148,7 @@ impl Session<'_> {
             ),
             trailers: vec![
                 (ENTRY.into(), entry.id.clone()),
-                ("Ralph-Run".into(), self.run.clone()),
+                ("Ralph-Run".into(), self.run_id().to_owned()),
             ],
         })
     }

@@ -49,8 +49,7 @@ impl Session<'_> {
         if let Some(entry) = &fetched {
             let since = std::mem::replace(&mut agent.state.spec_since, at);
             if agent.state.current_spec_id.as_ref() == Some(&entry.id) {
-                let ended = self.last_run_ended.as_deref().unwrap_or_default();
-                agent.state.spec_seconds += seconds_between(&since, ended);
+                agent.state.spec_seconds += seconds_between(&since, &agent.last_run_ended);
             } else {
                 agent.state.spec_seconds = 0;
                 agent.state.current_spec_id = Some(entry.id.clone());

@@ -30,7 +30,7 @@ use ralph_core::notify::{Happening, What};
 pub(super) use self::discard::has_begun;
 pub use self::discard::{discard_spec, is_begun};
 use super::construct::Goal;
-use super::error::DriveError;
+use super::error::{DriveError, Halt};
 use super::listener::Listener;
 use super::session::{Loop, Session, Setup};
 use super::spec_landing::SpecFit;
@@ -131,15 +131,16 @@ pub fn agent(
 ) -> Result<AgentReport, DriveError> {
     let runner = super::runner(&mut setup);
     let mut session = Session::open(setup, Loop::Agent, &runner, listener)?;
-    session.recover()?;
+    let last_run_ended = session.history.last_at.clone().unwrap_or_default();
+    let halt = session.recover()?;
     if options.watch || session.waiting_specs()? > 0 {
         session.preflight()?;
     }
     let state = session.read_session()?;
-    session.spent_before = state.spent(&session.history);
-    session.start()?;
+    session.start(state.spent(&session.history))?;
     let notifier = Notifier::of(&session.config, session.project.root());
-    let mut agent = Agent { options: options.clone(), state, notifier };
+    let options = options.clone();
+    let mut agent = Agent { options, state, notifier, last_run_ended, halt };
     session.log_agent("Agent started");
     session.save(&mut agent)?;
     let end = session.work_through(&mut agent)?;
@@ -151,6 +152,10 @@ struct Agent {
     options: AgentOptions,
     state: AgentSession,
     notifier: Notifier,
+    /// When the last run wrote its last record, RFC 3339.
+    last_run_ended: String,
+    /// What ends the run, from the recovery of an interrupted attempt.
+    halt: Option<End>,
 }
 
 impl Session<'_> {
@@ -158,7 +163,7 @@ impl Session<'_> {
         self.settle_last(agent)?;
         let mut idle = false;
         loop {
-            self.heed_operator()?;
+            Halt::end_of(self.heed_operator())?;
             if let Some(end) = self.agent_limit(agent) {
                 return Ok(end);
             }
@@ -218,7 +223,7 @@ impl Session<'_> {
             }
         };
         self.enter_spec_branch(agent, entry)?;
-        let end = self.run_construct(&goal)?;
+        let end = self.run_construct(&goal, agent.halt.take())?;
         self.save(agent)?;
         self.after_construct(agent, entry, &end)
     }

@@ -4,19 +4,19 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use ralph_core::answer::UnusableAnswer;
+use ralph_core::answer::{BackendAnswer, UnusableAnswer, schema_of};
 use ralph_core::config::StageName;
 use ralph_core::construct::answer::{self, Decomposition};
 use ralph_core::construct::apply;
 use ralph_core::construct::prompts::{self, DecomposeInput, KilledItem};
 use ralph_core::cycle::StageKind;
-use ralph_core::memory::roles::directive::schema_of;
 use ralph_core::plan::{Id, Issue, Kill, Plan, State, Task};
 
 use super::Goal;
-use crate::drive::consult::{Consultation, Question, Said, may_do_better};
-use crate::drive::error::DriveError;
+use crate::drive::consult::{Consultation, Question, may_do_better};
+use crate::drive::error::{DriveError, Halt};
 use crate::drive::session::Session;
+use crate::drive::terms::{Access, RoleTerms};
 
 /// Bytes at each end of a log that are read; the rest is never looked at.
 const END: usize = 512 * 1024;
@@ -43,21 +43,21 @@ impl Killed {
         }
     }
 
-    fn read(&self, said: &Said, plan: &Plan) -> Result<Decomposition, UnusableAnswer> {
+    fn read(&self, said: &BackendAnswer, plan: &Plan) -> Result<Decomposition, UnusableAnswer> {
         match self {
-            Self::Task(task, _) => answer::task_parts(said.words(), plan, task),
-            Self::Issue(..) => answer::issue_parts(said.words(), plan),
+            Self::Task(task, _) => answer::task_parts(said, plan, task),
+            Self::Issue(..) => answer::issue_parts(said, plan),
         }
     }
 }
 
 impl Session<'_> {
-    pub(super) fn decompose(&mut self, goal: &Goal, id: &Id) -> Result<(), DriveError> {
+    pub(super) fn decompose(&mut self, goal: &Goal, id: &Id) -> Result<(), Halt> {
         let under = self.begin_stage(StageKind::Decompose, Some(id.clone()))?;
         let plan = self.read_plan()?.plan;
         let plan: &Plan = &plan;
         let Some(killed) = Killed::find(plan, id) else {
-            return self.end_stage(&under, ralph_core::cycle::Came::default());
+            return Ok(self.end_stage(&under, ralph_core::cycle::Came::default())?);
         };
         let log = killed.kill().log.as_ref().map(|log| self.project.root().join(log));
         let log = match log {
@@ -77,20 +77,16 @@ impl Session<'_> {
         };
         let prompt = prompts::decompose(&templates, &input)
             .map_err(|e| DriveError::Prompt(e.to_string()))?;
-        let check = |said: &Said| killed.read(said, plan).map(|_| "");
+        let check = |said: &BackendAnswer| killed.read(said, plan).map(|_| "");
+        let (stage, schema) = (StageName::Decompose, schema_of::<Decomposition>());
+        let terms = RoleTerms::of(&self.config, stage, schema, Access::Looks);
+        let question = Question { item: id.to_string(), prompt, check: &check };
         let consultation = Consultation {
-            role: "decompose",
-            terms: self.looks(StageName::Decompose, schema_of::<Decomposition>()),
-            questions: vec![Question { item: id.to_string(), prompt, check: &check }],
-            jobs: 1,
             ask_again: may_do_better,
-            may_write: &[],
+            ..Consultation::one("decompose", terms, question)
         };
-        let Some(consulted) = self.consult(&consultation)? else { return Ok(()) };
-        self.halt_if_hopeless(&consulted.answers);
-        if self.ending.is_some() {
-            return Ok(());
-        }
+        let consulted = self.consult(&consultation)?;
+        Halt::at(self.hopeless(&consulted.answers))?;
         let Some(answer) = consulted.answers.first() else { return Ok(()) };
         let came = match (&answer.verdict, killed.read(&answer.said, plan)) {
             (Ok(_), Ok(parts)) => {
@@ -102,7 +98,7 @@ impl Session<'_> {
                 self.apply(|_, text, pen| apply::give_up(text, id, &reason, pen))?
             }
         };
-        self.end_stage(&under, came)
+        Ok(self.end_stage(&under, came)?)
     }
 }
 

@@ -1,16 +1,17 @@
 //! INVESTIGATE: one agent for each issue; what they find becomes tasks, or is out of scope.
 
+use ralph_core::answer::{BackendAnswer, schema_of};
 use ralph_core::config::StageName;
 use ralph_core::construct::answer::{self, Investigation};
 use ralph_core::construct::{apply, prompts};
-use ralph_core::cycle::StageKind;
-use ralph_core::memory::roles::directive::schema_of;
+use ralph_core::cycle::{End, StageKind};
 use ralph_core::plan::{Id, Issue, Kill, Plan, Task};
 
 use super::{Goal, kill_reason};
-use crate::drive::consult::{Consultation, Question, Said, may_do_better};
-use crate::drive::error::DriveError;
+use crate::drive::consult::{Consultation, Question, may_do_better};
+use crate::drive::error::{DriveError, Halt};
 use crate::drive::session::Session;
+use crate::drive::terms::{Access, RoleTerms};
 
 /// The answers of the investigators, by issue.
 #[derive(Default)]
@@ -18,23 +19,25 @@ struct InvestigatorAnswers {
     findings: Vec<(Id, Investigation)>,
     killed: Vec<(Id, Kill)>,
     unanswered: Vec<Id>,
+    /// What ends the run.
+    end: Option<End>,
 }
 
 impl Session<'_> {
-    pub(super) fn investigate(&mut self, goal: &Goal, issues: &[Id]) -> Result<(), DriveError> {
+    pub(super) fn investigate(&mut self, goal: &Goal, issues: &[Id]) -> Result<(), Halt> {
         let under = self.begin_stage(StageKind::Investigate, None)?;
         let mut came = self.apply(|_, text, pen| apply::merge_issues(text, pen))?;
         let plan = self.read_plan()?.plan;
         let issues: Vec<Issue> = issues.iter().filter_map(|id| plan.issue(id).cloned()).collect();
         let asked = self.investigators(goal, &plan, &issues)?;
-        let Some(asked) = asked else { return Ok(()) };
         let findings = &asked.findings;
         came.extend(&self.apply(|_, text, pen| apply::investigated(text, findings, pen))?);
         came.uninvestigated = asked.unanswered;
         for (id, kill) in asked.killed {
             came.extend(&self.apply(|_, text, pen| apply::killed(text, &id, &kill, pen))?);
         }
-        self.end_stage(&under, came)
+        self.end_stage(&under, came)?;
+        Halt::at(asked.end)
     }
 
     /// Ask about all issues; those whose agent failed are asked about once more.
@@ -43,12 +46,12 @@ impl Session<'_> {
         goal: &Goal,
         plan: &Plan,
         issues: &[Issue],
-    ) -> Result<Option<InvestigatorAnswers>, DriveError> {
+    ) -> Result<InvestigatorAnswers, Halt> {
         let templates = self.templates()?;
         let checks: Vec<_> = issues
             .iter()
             .map(|issue| {
-                move |said: &Said| answer::investigation(said.words(), plan, issue).map(|_| "")
+                move |said: &BackendAnswer| answer::investigation(said, plan, issue).map(|_| "")
             })
             .collect();
         let mut questions = Vec::new();
@@ -58,24 +61,25 @@ impl Session<'_> {
                 .map_err(|e| DriveError::Prompt(e.to_string()))?;
             questions.push(Question { item: issue.id.to_string(), prompt, check });
         }
+        let (stage, schema) = (StageName::Investigate, schema_of::<Investigation>());
         let consultation = Consultation {
             role: "investigate",
-            terms: self.tries(StageName::Investigate, schema_of::<Investigation>()),
+            terms: RoleTerms::of(&self.config, stage, schema, Access::Writes),
             questions,
             jobs: goal.jobs(),
             ask_again: |outcome| may_do_better(outcome) && kill_reason(outcome).is_none(),
             may_write: &[],
         };
-        let Some(consulted) = self.consult(&consultation)? else { return Ok(None) };
-        self.halt_if_hopeless(&consulted.answers);
-        let mut answers = InvestigatorAnswers::default();
+        let consulted = self.consult(&consultation)?;
+        let end = self.hopeless(&consulted.answers);
+        let mut answers = InvestigatorAnswers { end, ..InvestigatorAnswers::default() };
         for (issue, answer) in issues.iter().zip(&consulted.answers) {
             if let Some(reason) = kill_reason(&answer.outcome) {
                 let log = Some(answer.log.clone());
                 answers.killed.push((issue.id.clone(), Kill { reason, log }));
                 continue;
             }
-            match (&answer.verdict, answer::investigation(answer.said.words(), plan, issue)) {
+            match (&answer.verdict, answer::investigation(&answer.said, plan, issue)) {
                 (Ok(_), Ok(found)) => answers.findings.push((issue.id.clone(), found)),
                 _ => {
                     self.warn(&format!("{} was not investigated: no usable answer", issue.id));
@@ -83,7 +87,7 @@ impl Session<'_> {
                 }
             }
         }
-        Ok(Some(answers))
+        Ok(answers)
     }
 }
 

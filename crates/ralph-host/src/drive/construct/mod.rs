@@ -12,7 +12,6 @@
 //! came of it. After a crash nothing is resumed in the middle of a stage: the plan is what the last
 //! finished write made it, so the stage that is due simply begins again.
 
-mod build;
 mod decompose;
 mod investigate;
 mod plan;
@@ -21,25 +20,22 @@ mod verify;
 use std::time::Instant;
 
 use ralph_core::backend::Outcome;
-use ralph_core::config::{Dollars, StageName};
-use ralph_core::construct::answer::Said as Words;
+use ralph_core::config::Dollars;
 use ralph_core::construct::apply::{Applied, Pen};
 use ralph_core::construct::prompts::SpecText;
-use ralph_core::construct::{ConstructEnd, Limits, Move, Progress, Step, Summary, next};
+use ralph_core::construct::{ConstructEnd, Limits, Move, Progress, Step, Summary, built, next};
 use ralph_core::cycle::{
     AfterFailure, Came, ConstructStart, End, Failure, FailureKind, IterationStart, Record,
     StageEnd, StageKind, StageStart,
 };
 use ralph_core::format::{EditError, Format, codec};
-use ralph_core::plan::{Edit, Id, Kill, KillReason, Plan};
-use serde_json::Value;
+use ralph_core::plan::{Edit, Id, Kill, KillReason, Plan, Stage, stage};
 
-use super::attempt::Begun;
-use super::consult::{Answer, Said};
-use super::error::DriveError;
+use super::attempt::AttemptRun;
+use super::consult::Answer;
+use super::error::{DriveError, Halt};
 use super::listener::Listener;
 use super::session::{Loop, Session, Setup};
-use super::terms::{Access, RoleTerms};
 use crate::store::Durability;
 
 pub use plan::{PlanPreview, Planned, Planning, plan, preview_plan};
@@ -79,10 +75,10 @@ pub fn construct(
     let runner = crate::drive::runner(&mut setup);
     setup.options.spec = Some(goal.spec.clone());
     let mut session = Session::open(setup, Loop::Construct, &runner, listener)?;
-    session.recover()?;
+    let end = session.recover()?;
     session.preflight()?;
-    session.start()?;
-    let end = session.run_construct(goal)?;
+    session.start(0.0)?;
+    let end = session.run_construct(goal, end)?;
     let summary = Summary::of(&session.history.construct, &end);
     session.record(Record::ConstructEnded(summary.clone()), Durability::Eventual)?;
     session.finish(&end.end, &end.reason(), None)?;
@@ -98,24 +94,47 @@ pub(super) struct Under {
 }
 
 impl Session<'_> {
-    /// Stage by stage, until it ends.
-    pub(super) fn run_construct(&mut self, goal: &Goal) -> Result<ConstructEnd, DriveError> {
+    /// Stage by stage, until it ends. `halt` ends it at once.
+    pub(super) fn run_construct(
+        &mut self,
+        goal: &Goal,
+        mut halt: Option<End>,
+    ) -> Result<ConstructEnd, DriveError> {
         self.start_construct(goal)?;
         loop {
-            let Move { iteration, step } = self.next_move(goal)?;
+            let Move { iteration, step } = self.next_move(goal, halt)?;
             if iteration > self.history.construct.iteration {
                 let start = IterationStart { iteration, spec: goal.spec.clone() };
                 self.record(Record::IterationStarted(start), Durability::Eventual)?;
                 self.log_agent(&format!("CONSTRUCT: starting iteration {iteration}"));
             }
-            match step {
-                Step::Plan => self.plan_stage(goal)?,
-                Step::Investigate(issues) => self.investigate(goal, &issues)?,
-                Step::Build => self.build_stage()?,
-                Step::Verify(tasks) => self.verify(goal, &tasks)?,
-                Step::Decompose(item) => self.decompose(goal, &item)?,
+            halt = Halt::end_of(match step {
+                Step::Plan => self.plan_stage(goal),
+                Step::Investigate(issues) => self.investigate(goal, &issues),
+                Step::Build => self.build_stage(),
+                Step::Verify(tasks) => self.verify(goal, &tasks),
+                Step::Decompose(item) => self.decompose(goal, &item),
                 Step::End(end) => return Ok(end),
+            })?;
+        }
+    }
+
+    /// Work on tasks until none can run, or one was killed: that is broken down first.
+    fn build_stage(&mut self) -> Result<(), Halt> {
+        let under = self.begin_stage(StageKind::Build, None)?;
+        let before = self.read_plan()?.plan;
+        let end = loop {
+            let end = self.one_task()?;
+            if end.is_some() || stage(&self.read_plan()?.plan) == Stage::Decompose {
+                break end;
             }
+        };
+        let after = self.read_plan()?.plan;
+        self.end_stage(&under, built(&before, &after))?;
+        match end {
+            // Nothing is left to build; what that means is for the construct to say.
+            None | Some(End::Complete | End::Blocked { .. } | End::TaskComplete(_)) => Ok(()),
+            Some(end) => Err(Halt::End(end)),
         }
     }
 
@@ -148,17 +167,17 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn next_move(&mut self, goal: &Goal) -> Result<Move, DriveError> {
-        self.heed_operator()?;
+    fn next_move(&mut self, goal: &Goal, halt: Option<End>) -> Result<Move, DriveError> {
+        let halt = Halt::end_of(self.heed_operator())?.or(halt);
         let plan = self.read_plan()?.plan;
         let limits = Limits {
             iterations: self.config.construct.max_iterations.get(),
             cost: self.config.limits.max_cost.map(Dollars::get),
         };
-        let halt = match (self.stop_signal(), self.ending.take()) {
+        let halt = match (self.stop_signal(), halt) {
             (Some(signal), _) => Some(End::Interrupted(signal)),
             (None, None) if self.mailbox.stop_asked() => Some(End::Stopped),
-            (None, ending) => ending,
+            (None, halt) => halt,
         };
         let progress = Progress { halt, ..Progress::of(&self.history) };
         let step = next(&plan, &goal.spec, &limits, &progress);
@@ -221,15 +240,15 @@ impl Session<'_> {
     /// issue. What became of it, if that was the case.
     pub(super) fn killed_or_blocked(
         &mut self,
-        begun: &Begun,
+        run: &AttemptRun,
         failure: &Failure,
     ) -> Result<Option<AfterFailure>, DriveError> {
         use ralph_core::construct::apply;
         if !self.is_construct() || self.format != Format::Jsonl {
             return Ok(None);
         }
-        let id = begun.task.id.clone();
-        if let Some(kill) = kill_of(failure.kind, begun.started.log.clone()) {
+        let id = run.task.id.clone();
+        if let Some(kill) = kill_of(failure.kind, run.started.log.clone()) {
             let came = self.apply(|_, text, pen| apply::killed(text, &id, &kill, pen))?;
             let given_up = came.failed.contains(&id);
             return Ok(Some(if given_up { AfterFailure::GiveUp } else { AfterFailure::Decompose }));
@@ -242,30 +261,9 @@ impl Session<'_> {
         Ok(None)
     }
 
-    /// The terms of an agent that only looks.
-    fn looks(&self, stage: StageName, schema: Value) -> RoleTerms {
-        self.terms(stage, schema, Access::Looks)
-    }
-
-    /// The terms of an agent that has to try things out: tests write files, and whoever may not write
-    /// cannot run them. What stays of it is undone.
-    fn tries(&self, stage: StageName, schema: Value) -> RoleTerms {
-        self.terms(stage, schema, Access::Writes)
-    }
-
-    fn terms(&self, stage: StageName, schema: Value, access: Access) -> RoleTerms {
-        let mcp = self.config.stage(stage).mcp_config;
-        RoleTerms { stage, schema, access, max_turns: None, model: None, mcp }
-    }
-
-    /// An agent that will not work for the next question either, or for which there is no money: the
-    /// construct ends and says why.
-    fn halt_if_hopeless(&mut self, answers: &[Answer]) {
-        if answers.iter().any(|answer| answer.outcome == Outcome::Budget) {
-            let spent = self.history.cost;
-            let limit = self.config.limits.max_cost.map_or(spent, Dollars::get);
-            self.ending = Some(End::MaxCost { limit, spent });
-        }
+    /// An agent that will not work for the next question either, or for which there is no money: why the
+    /// construct ends.
+    fn hopeless(&self, answers: &[Answer]) -> Option<End> {
         let hopeless = answers.iter().map(|answer| &answer.outcome).find(|outcome| {
             matches!(
                 outcome,
@@ -276,8 +274,13 @@ impl Session<'_> {
         });
         if let Some(outcome) = hopeless {
             let advice = outcome.advice(&self.choice.chosen.name);
-            self.ending = Some(End::Backend { reason: outcome.to_string(), advice });
+            return Some(End::Backend { reason: outcome.to_string(), advice });
         }
+        answers.iter().any(|answer| answer.outcome == Outcome::Budget).then(|| {
+            let spent = self.history.cost;
+            let limit = self.config.limits.max_cost.map_or(spent, Dollars::get);
+            End::MaxCost { limit, spent }
+        })
     }
 }
 
@@ -297,11 +300,5 @@ fn kill_reason(outcome: &Outcome) -> Option<KillReason> {
         Outcome::Timeout | Outcome::Idle => Some(KillReason::Timeout),
         Outcome::ContextLimit => Some(KillReason::ContextLimit),
         _ => None,
-    }
-}
-
-impl Said {
-    fn words(&self) -> Words<'_> {
-        Words { structured: self.structured.as_ref(), text: &self.text }
     }
 }

@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
+use ralph_core::answer::{BackendAnswer, schema_of};
 use ralph_core::backend::Outcome;
-use ralph_core::config::{CommitLedger, StageName};
+use ralph_core::config::{CommitLedger, Config, StageName};
 use ralph_core::construct::answer::{self, PlanAnswer};
 use ralph_core::construct::apply::{self, Existing, PlanTarget};
 use ralph_core::construct::prompts::{self, SpecText};
 use ralph_core::cycle::{Came, End, StageKind};
 use ralph_core::format::{Format, codec};
-use ralph_core::memory::roles::directive::schema_of;
 use ralph_core::plan::{Plan, Task};
 
 use super::Goal;
-use crate::drive::consult::{Consultation, Question, Said};
-use crate::drive::error::DriveError;
+use crate::drive::consult::{Consultation, Question};
+use crate::drive::error::{DriveError, Halt};
 use crate::drive::listener::Listener;
 use crate::drive::preview::{CommandLine, Look, choose, command_line};
 use crate::drive::session::{ATTEMPT_VARIABLE, Loop, Session, Setup};
@@ -55,16 +55,22 @@ pub fn plan(
 ) -> Result<Vec<Planned>, DriveError> {
     let runner = crate::drive::runner(&mut setup);
     let mut session = Session::open(setup, Loop::Plan, &runner, listener)?;
-    session.recover()?;
+    let mut end = session.recover()?;
     session.preflight()?;
-    session.start()?;
+    session.start(0.0)?;
     let mut all = Vec::new();
     for planning in plannings {
-        let made = session.make_plan(planning)?;
-        let signal = session.signals.first().filter(|_| made.is_none());
-        let end = session.ending.take().or(signal.map(End::Interrupted));
+        let made = match end.take() {
+            Some(end) => Err(Halt::End(end)),
+            None => session.make_plan(planning),
+        };
+        let ((came, tasks), end) = match made {
+            Ok(made) => (made, None),
+            Err(Halt::End(end)) => (<_>::default(), Some(end)),
+            Err(Halt::LookAgain) => (<_>::default(), session.signals.first().map(End::Interrupted)),
+            Err(Halt::Error(error)) => return Err(error),
+        };
         let ended = end.is_some();
-        let (came, tasks) = made.unwrap_or_default();
         all.push(Planned { came, tasks, end });
         if ended {
             break;
@@ -84,7 +90,7 @@ pub fn plan(
 }
 
 impl Session<'_> {
-    pub(super) fn plan_stage(&mut self, goal: &Goal) -> Result<(), DriveError> {
+    pub(super) fn plan_stage(&mut self, goal: &Goal) -> Result<(), Halt> {
         let under = self.begin_stage(StageKind::Plan, None)?;
         let planning = Planning {
             spec: Some(goal.spec.clone()),
@@ -93,21 +99,17 @@ impl Session<'_> {
             existing: Existing::Merge,
             dry: false,
         };
-        match self.make_plan(&planning)? {
-            Some((came, tasks)) => {
-                self.log_agent(&format!("PLAN: {} tasks generated", tasks.len()));
-                self.end_stage(&under, came)
-            }
-            None => Ok(()),
-        }
+        let (came, tasks) = self.make_plan(&planning)?;
+        self.log_agent(&format!("PLAN: {} tasks generated", tasks.len()));
+        Ok(self.end_stage(&under, came)?)
     }
 
-    /// Ask for a plan and write it. `None` when there is none, and the loop is to end.
-    fn make_plan(&mut self, planning: &Planning) -> Result<Option<(Came, Vec<Task>)>, DriveError> {
+    /// Ask for a plan and write it.
+    fn make_plan(&mut self, planning: &Planning) -> Result<(Came, Vec<Task>), Halt> {
         let plan = self.read_plan()?.plan;
         let plan: &Plan = &plan;
         let prompt = plan_prompt(self.project.root(), self.format, planning, plan)?;
-        let Some(answered) = self.ask_for_plan(planning, plan, prompt)? else { return Ok(None) };
+        let answered = self.ask_for_plan(planning, plan, prompt)?;
         let target = PlanTarget {
             format: self.format,
             spec: planning.spec.as_deref(),
@@ -125,37 +127,33 @@ impl Session<'_> {
             }
             Ok(applied)
         })?;
-        Ok(Some((came, made)))
+        Ok((came, made))
     }
 
-    /// The planner's answer. `None` when there is none, and the loop is to end.
     fn ask_for_plan(
         &mut self,
         planning: &Planning,
         plan: &Plan,
         prompt: String,
-    ) -> Result<Option<PlanAnswer>, DriveError> {
-        let check = |said: &Said| answer::plan(said.words(), plan).map(|_| "");
+    ) -> Result<PlanAnswer, Halt> {
+        let check = |said: &BackendAnswer| answer::plan(said, plan).map(|_| "");
         let item = planning.spec.clone().unwrap_or_default();
         let consultation = Consultation {
-            role: "plan",
-            terms: self.looks(StageName::Plan, schema_of::<PlanAnswer>()),
-            questions: vec![Question { item, prompt, check: &check }],
-            jobs: 1,
             ask_again: |outcome| *outcome == Outcome::Success,
-            may_write: &[],
+            ..Consultation::one(
+                "plan",
+                planner_terms(&self.config),
+                Question { item, prompt, check: &check },
+            )
         };
-        let Some(consulted) = self.consult(&consultation)? else { return Ok(None) };
-        self.halt_if_hopeless(&consulted.answers);
-        if self.ending.is_some() {
-            return Ok(None);
-        }
-        let Some(one) = consulted.answers.first() else { return Ok(None) };
+        let consulted = self.consult(&consultation)?;
+        Halt::at(self.hopeless(&consulted.answers))?;
+        let Some(one) = consulted.answers.first() else { return Err(Halt::LookAgain) };
         if let Err(why) = &one.verdict {
             let (why, log) = (why.clone(), Some(one.log.clone()));
-            self.ending = Some(End::NoPlan { why, log });
+            return Err(Halt::End(End::NoPlan { why, log }));
         }
-        Ok(one.verdict.is_ok().then(|| answer::plan(one.said.words(), plan).ok()).flatten())
+        answer::plan(&one.said, plan).map_err(|_| Halt::LookAgain)
     }
 }
 
@@ -176,6 +174,10 @@ fn plan_prompt(
     prompts::plan(&templates, spec, &tasks, format).map_err(|e| DriveError::Prompt(e.to_string()))
 }
 
+fn planner_terms(config: &Config) -> RoleTerms {
+    RoleTerms::of(config, StageName::Plan, schema_of::<PlanAnswer>(), Access::Looks)
+}
+
 /// One question of a planner that is not asked.
 pub struct PlanPreview {
     /// The prompt.
@@ -191,15 +193,7 @@ pub fn preview_plan(
 ) -> Result<Vec<PlanPreview>, DriveError> {
     let (root, path) = (look.project.root(), std::env::var_os("PATH"));
     let (chosen, place) = choose(look, StageName::Plan, path.as_ref())?;
-    let terms = RoleTerms {
-        stage: StageName::Plan,
-        schema: schema_of::<PlanAnswer>(),
-        access: Access::Looks,
-        max_turns: None,
-        model: None,
-        mcp: look.config.stage(StageName::Plan).mcp_config,
-    };
-    let terms = Terms::of_role(look.config, root, &terms, 0.0)?;
+    let terms = Terms::of_role(look.config, root, &planner_terms(look.config), 0.0)?;
     let own = [(ATTEMPT_VARIABLE.to_owned(), String::new())];
     plannings
         .iter()

@@ -2,19 +2,20 @@
 
 use std::fmt::Write as _;
 
+use ralph_core::answer::{BackendAnswer, schema_of};
 use ralph_core::config::StageName;
 use ralph_core::construct::answer::{self, SpecVerdict, TaskVerdict};
 use ralph_core::construct::apply::{self, Verification};
 use ralph_core::construct::prompts::{self, VerifyInput};
 use ralph_core::cycle::{Fate, NotVerified, Record, StageKind};
 use ralph_core::gate::GateCheck;
-use ralph_core::memory::roles::directive::schema_of;
 use ralph_core::plan::{Id, Plan, Task, Tombstone, TombstoneKind};
 
 use super::Goal;
-use crate::drive::consult::{Answer, Consultation, Consulted, Question, Said, may_do_better};
-use crate::drive::error::DriveError;
+use crate::drive::consult::{Answer, Consultation, Consulted, Question, may_do_better};
+use crate::drive::error::{DriveError, Halt};
 use crate::drive::session::Session;
+use crate::drive::terms::{Access, RoleTerms};
 use crate::store::Durability;
 
 /// Bytes of a diff that are read: the prompt shows less, and says where all of it is.
@@ -25,15 +26,19 @@ const ACCEPTED: &str = "accepted";
 const REJECTED: &str = "rejected";
 
 impl Session<'_> {
-    pub(super) fn verify(&mut self, goal: &Goal, tasks: &[Id]) -> Result<(), DriveError> {
+    pub(super) fn verify(&mut self, goal: &Goal, tasks: &[Id]) -> Result<(), Halt> {
         let under = self.begin_stage(StageKind::Verify, None)?;
         let plan = self.read_plan()?.plan;
         let tasks: Vec<Task> = tasks.iter().filter_map(|id| remembering(&plan, id)).collect();
-        let Some(answers) = self.task_answers(goal, &tasks)? else { return Ok(()) };
+        let answers = match tasks.is_empty() {
+            true => Vec::new(),
+            false => self.verifiers_together(goal, &tasks)?,
+        };
+        let mut end = self.hopeless(&answers);
         let mut verdicts = Vec::new();
         let mut silent = Vec::new();
         for (task, answer) in tasks.iter().zip(&answers) {
-            match (&answer.verdict, answer::task_verdict(answer.said.words(), task)) {
+            match (&answer.verdict, answer::task_verdict(&answer.said, task)) {
                 (Ok(_), Ok(verdict)) => {
                     verdicts.push(TaskVerdict { task_id: task.id.to_string(), ..verdict });
                 }
@@ -41,18 +46,20 @@ impl Session<'_> {
             }
         }
         let mut whole = None;
-        if self.ending.is_none() {
-            let Some(answer) = self.spec_answer(goal, &plan)? else { return Ok(()) };
-            match (&answer.verdict, answer::spec_verdict(answer.said.words())) {
+        if end.is_none() {
+            let answers = self.spec_answer(goal, &plan)?;
+            end = self.hopeless(&answers);
+            let Some(answer) = answers.first() else { return Halt::at(end) };
+            match (&answer.verdict, answer::spec_verdict(&answer.said)) {
                 (Ok(_), Ok(verdict)) => whole = Some(verdict),
                 (verdict, _) => silent.push(not_verified(None, verdict, &answer.log)),
             }
         }
-        if self.ending.is_some() {
+        if end.is_some() {
             // Nobody can be asked: that no verifier spoke says nothing about the tasks.
             silent.clear();
             if verdicts.is_empty() {
-                return Ok(());
+                return Halt::at(end);
             }
         }
         for item in &silent {
@@ -68,50 +75,26 @@ impl Session<'_> {
             max_retries: self.config.max_retries,
         };
         let came = self.apply(|_, text, pen| apply::verified(text, &verification, pen))?;
-        self.end_stage(&under, came)
+        self.end_stage(&under, came)?;
+        Halt::at(end)
     }
 
-    /// What the verifiers of the tasks answered, in the order of the tasks.
-    fn task_answers(
-        &mut self,
-        goal: &Goal,
-        tasks: &[Task],
-    ) -> Result<Option<Vec<Answer>>, DriveError> {
-        if tasks.is_empty() {
-            return Ok(Some(Vec::new()));
-        }
-        let answers = self.verifiers_together(goal, tasks)?;
-        if let Some(answers) = &answers {
-            self.halt_if_hopeless(answers);
-        }
-        Ok(answers)
-    }
-
-    /// Verifiers in one tree. When they disturbed each other, they are asked again one by one.
-    fn verifiers_together(
-        &mut self,
-        goal: &Goal,
-        tasks: &[Task],
-    ) -> Result<Option<Vec<Answer>>, DriveError> {
+    /// Verifiers in one tree, in the order of the tasks. When they disturbed each other, they are asked
+    /// again one by one.
+    fn verifiers_together(&mut self, goal: &Goal, tasks: &[Task]) -> Result<Vec<Answer>, Halt> {
         let jobs = goal.jobs();
-        let Some(consulted) = self.verifiers_at_once(goal, tasks, jobs)? else {
-            return Ok(None);
-        };
+        let consulted = self.verifiers_at_once(goal, tasks, jobs)?;
         if consulted.undone.is_empty() || tasks.len() == 1 || jobs == 1 {
-            return Ok(Some(consulted.answers));
+            return Ok(consulted.answers);
         }
         self.warn(
             "a verifier changed files while others looked: all are asked again, one at a time",
         );
         let mut all = Vec::new();
         for task in tasks {
-            let one = std::slice::from_ref(task);
-            let Some(consulted) = self.verifiers_at_once(goal, one, 1)? else {
-                return Ok(None);
-            };
-            all.extend(consulted.answers);
+            all.extend(self.verifiers_at_once(goal, std::slice::from_ref(task), 1)?.answers);
         }
-        Ok(Some(all))
+        Ok(all)
     }
 
     fn verifiers_at_once(
@@ -119,13 +102,13 @@ impl Session<'_> {
         goal: &Goal,
         tasks: &[Task],
         jobs: usize,
-    ) -> Result<Option<Consulted>, DriveError> {
+    ) -> Result<Consulted, Halt> {
         let templates = self.templates()?;
         let checks: Vec<_> = tasks
             .iter()
             .map(|task| {
-                move |said: &Said| {
-                    let verdict = answer::task_verdict(said.words(), task)?;
+                move |said: &BackendAnswer| {
+                    let verdict = answer::task_verdict(said, task)?;
                     Ok(verdict.rejection().map_or(ACCEPTED, |_| REJECTED))
                 }
             })
@@ -145,9 +128,10 @@ impl Session<'_> {
                 .map_err(|e| DriveError::Prompt(e.to_string()))?;
             questions.push(Question { item: task.id.to_string(), prompt, check });
         }
+        let (stage, schema) = (StageName::Verify, schema_of::<TaskVerdict>());
         let consultation = Consultation {
             role: "verify",
-            terms: self.tries(StageName::Verify, schema_of::<TaskVerdict>()),
+            terms: RoleTerms::of(&self.config, stage, schema, Access::Writes),
             questions,
             jobs,
             ask_again: may_do_better,
@@ -157,7 +141,7 @@ impl Session<'_> {
     }
 
     /// The answer about the spec as a whole.
-    fn spec_answer(&mut self, goal: &Goal, plan: &Plan) -> Result<Option<Answer>, DriveError> {
+    fn spec_answer(&mut self, goal: &Goal, plan: &Plan) -> Result<Vec<Answer>, Halt> {
         let templates = self.templates()?;
         let in_scope = |task: &Task| plan.in_scope(task.spec.as_deref());
         let tasks: Vec<Task> = plan.all_tasks().into_iter().filter(in_scope).collect();
@@ -165,23 +149,18 @@ impl Session<'_> {
         let rulings = &self.history.construct.rulings;
         let prompt = prompts::verify_spec(&templates, goal.spec_text(), &tasks, &issues, rulings)
             .map_err(|e| DriveError::Prompt(e.to_string()))?;
-        let check = |said: &Said| {
-            let verdict = answer::spec_verdict(said.words())?;
+        let check = |said: &BackendAnswer| {
+            let verdict = answer::spec_verdict(said)?;
             Ok(if verdict.is_accepted() { ACCEPTED } else { REJECTED })
         };
+        let (stage, schema) = (StageName::Verify, schema_of::<SpecVerdict>());
+        let terms = RoleTerms::of(&self.config, stage, schema, Access::Writes);
+        let question = Question { item: "spec".into(), prompt, check: &check };
         let consultation = Consultation {
-            role: "verify",
-            terms: self.tries(StageName::Verify, schema_of::<SpecVerdict>()),
-            questions: vec![Question { item: "spec".into(), prompt, check: &check }],
-            jobs: 1,
             ask_again: may_do_better,
-            may_write: &[],
+            ..Consultation::one("verify", terms, question)
         };
-        let Some(consulted) = self.consult(&consultation)? else {
-            return Ok(None);
-        };
-        self.halt_if_hopeless(&consulted.answers);
-        Ok(consulted.answers.into_iter().next())
+        Ok(self.consult(&consultation)?.answers)
     }
 
     /// What was done for a task: its commits, and what the gates said about the last of them.

@@ -8,14 +8,16 @@ use ralph_core::control::{Doing, Effect, Setting};
 use ralph_core::cycle::{End, EventKind, NoDetails};
 
 use super::ear;
-use crate::drive::error::DriveError;
+use crate::drive::backend_mailbox::Running;
+use crate::drive::error::{DriveError, Halt};
 use crate::drive::session::Session;
 use crate::drive::wait::NAP;
 
 impl Session<'_> {
     /// Take commands between two things, and do what was held.
     pub(in crate::drive) fn listen(&mut self, doing: Doing<'_>) -> Result<(), DriveError> {
-        ear!(self).listen(doing)?;
+        let nothing = Running::default();
+        ear!(self, &nothing).listen(doing)?;
         let held = std::mem::take(&mut self.mailbox.held);
         if held.is_empty() {
             return Ok(());
@@ -24,7 +26,7 @@ impl Session<'_> {
         for (id, effect) in held {
             match effect {
                 Effect::Set(setting) => self.set(&setting)?,
-                Effect::Skip(task) => ear!(self).skip(&task)?,
+                Effect::Skip(task) => ear!(self, &nothing).skip(&task)?,
                 _ => {}
             }
             done.insert(id);
@@ -34,14 +36,14 @@ impl Session<'_> {
     }
 
     /// Before anything new begins: take commands, and wait while somebody wants the loop to.
-    pub(in crate::drive) fn heed_operator(&mut self) -> Result<(), DriveError> {
+    pub(in crate::drive) fn heed_operator(&mut self) -> Result<(), Halt> {
         self.listen(Doing::Nothing)?;
-        self.wait_while_paused()?;
+        let paused = self.wait_while_paused();
         self.mailbox.spoken = false;
-        Ok(())
+        paused
     }
 
-    fn wait_while_paused(&mut self) -> Result<(), DriveError> {
+    fn wait_while_paused(&mut self) -> Result<(), Halt> {
         if !self.history.paused || self.mailbox.stop {
             return Ok(());
         }
@@ -49,8 +51,7 @@ impl Session<'_> {
         self.tell(EventKind::Paused(NoDetails {}));
         while self.history.paused && !self.mailbox.stop {
             if let Some(signal) = self.signals.first() {
-                self.ending = Some(End::Interrupted(signal));
-                break;
+                return Err(Halt::End(End::Interrupted(signal)));
             }
             thread::sleep(NAP);
             self.listen(Doing::Nothing)?;

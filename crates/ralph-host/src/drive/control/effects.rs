@@ -13,13 +13,13 @@ impl Ear<'_> {
         match effect {
             Effect::Noted | Effect::Nothing(_) => {}
             Effect::Stop => self.mailbox.stop = true,
-            Effect::End => self.leash.kill(),
+            Effect::End => self.running.leash.kill(),
             Effect::Skip(task) => self.skip(&task)?,
             Effect::Retry(task) => {
                 self.change_plan(&task, "retried", |plan| verbs::retry(plan, &task))?;
             }
             Effect::EndThenSkip(task) => {
-                self.leash.kill();
+                self.running.leash.kill();
                 self.mailbox.held.push((id.to_owned(), Effect::Skip(task)));
                 return Ok(false);
             }

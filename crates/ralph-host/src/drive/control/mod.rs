@@ -33,7 +33,7 @@ use ralph_core::dashboard::redact::OpenKey;
 
 pub(super) use self::mailbox::Mailbox;
 use self::mailbox::is_at_work;
-use super::backend_mailbox::BackendMailbox;
+use super::backend_mailbox::{BackendMailbox, Running};
 use super::error::DriveError;
 use super::listener::Listener;
 use super::log::Log;
@@ -42,10 +42,9 @@ use super::signals::Signals;
 use super::views::Views;
 use crate::clock::Clock;
 use crate::ids::Ids;
-use crate::proc::Cancel;
 use crate::project::Project;
 use crate::redaction::hide_event;
-use crate::store::{Commands, Durability, Journal, Syncing};
+use crate::store::{Commands, Durability, Journal};
 
 /// Most commands that are told of those that come at once; the event stream has them all.
 const TOLD: usize = 20;
@@ -65,38 +64,35 @@ pub(in crate::drive) struct Ear<'e> {
     pub(in crate::drive) journal: &'e mut Journal,
     pub(in crate::drive) history: &'e mut History,
     pub(in crate::drive) plan: &'e PlanFile,
-    pub(in crate::drive) plan_syncing: &'e mut Syncing,
     pub(in crate::drive) project: &'e Project,
     pub(in crate::drive) clock: &'e Clock,
     pub(in crate::drive) ids: &'e mut Ids,
     pub(in crate::drive) log: &'e Log,
     pub(in crate::drive) signals: &'e Signals,
     pub(in crate::drive) listener: &'e mut dyn Listener,
-    /// Ends what runs.
-    pub(in crate::drive) leash: &'e Cancel,
-    /// What backends ask.
     pub(in crate::drive) backend_mailbox: &'e mut BackendMailbox,
+    /// The processes that the loop waits for.
+    pub(in crate::drive) running: &'e Running,
     /// A key that a backend is in the middle of saying.
     pub(in crate::drive) open_key: OpenKey,
 }
 
 /// The ear of a session whose other parts are lent out: a method would borrow all of it.
 macro_rules! ear {
-    ($session:ident) => {
+    ($session:ident, $running:expr) => {
         $crate::drive::control::Ear {
             mailbox: &mut $session.mailbox,
             journal: &mut $session.journal,
             history: &mut $session.history,
             plan: &$session.plan,
-            plan_syncing: &mut $session.plan_syncing,
             project: &$session.project,
             clock: &$session.clock,
             ids: &mut $session.ids,
             log: &$session.log,
             signals: &$session.signals,
             listener: &mut *$session.listener,
-            leash: &$session.leash,
             backend_mailbox: &mut $session.backend_mailbox,
+            running: $running,
             open_key: ralph_core::dashboard::redact::OpenKey::default(),
         }
     };
@@ -111,7 +107,7 @@ impl Ear<'_> {
             .and_then(|()| self.answer_callers())
             .and_then(|()| self.take(doing));
         if heard.is_err() {
-            self.leash.cancel();
+            self.running.leash.cancel();
         }
         heard
     }
@@ -239,7 +235,7 @@ impl Ear<'_> {
         record: Record,
         durability: Durability,
     ) -> Result<(), DriveError> {
-        self.plan.wait(std::mem::take(self.plan_syncing))?;
+        self.plan.wait()?;
         let entry = self.journal.append(self.clock.stamp(), record, durability)?;
         self.history.add(&entry);
         // That views cannot be written is no reason to stop, and told with the next record.

@@ -79,14 +79,21 @@ impl Arrival<'_, '_, '_> {
             rides: rides.clone(),
         }))?;
         crash::point();
-        match self.merge(new, &changes, &rides) {
-            Ok(None) => {}
-            Ok(Some(wait)) => {
+        let merged_from = match self.merge(new, &changes, &rides) {
+            Ok(Ok(from)) => from,
+            Ok(Err(wait)) => {
                 self.repo.put_entries_back(&rides, &changes)?;
                 if is_half_done(&wait) {
                     self.undo_half_merge(&old, new, rides)?;
                 }
                 crash::point();
+                // Git has failed in the middle: the disk is full, or a ref is locked.
+                if let (ArrivalWait::Refused { .. }, Some(intent)) =
+                    (&wait, self.line.open_arrival.clone())
+                {
+                    self.recover(&intent)?;
+                    return Ok(ForwardEnd::Waits(wait));
+                }
                 // The intent has to be closed before another one is opened.
                 self.wait(wait.clone())?;
                 return Ok(ForwardEnd::Waits(wait));
@@ -96,9 +103,8 @@ impl Arrival<'_, '_, '_> {
                 return Ok(ForwardEnd::Waits(ArrivalWait::Locked { lock }));
             }
             Err(e) => return Err(e.into()),
-        }
+        };
         crash::point();
-        let merged_from = self.repo.merged_from()?;
         if let Some(wait) = self.wrong_branch(new, merged_from.as_ref(), &rides)? {
             return Ok(ForwardEnd::Waits(wait));
         }
@@ -130,13 +136,14 @@ impl Arrival<'_, '_, '_> {
         Ok((!on_branch || !unmoved).then_some(ArrivalWait::Unsettled))
     }
 
-    /// Set the entries of ridden files and merge. `None` when git moved what HEAD is on.
+    /// Set the entries of ridden files and merge. Returns the commit that HEAD was at when git merged, or why
+    /// it did not.
     fn merge(
         &self,
         new: &str,
         changes: &[Change],
         rides: &[RiddenFile],
-    ) -> Result<Option<ArrivalWait>, GitError> {
+    ) -> Result<Result<Option<Oid>, ArrivalWait>, GitError> {
         let of_ride = |ride: &RiddenFile| {
             let path = path_of(&ride.file.path);
             let change = changes.iter().find(|change| change.path == path);
@@ -145,7 +152,7 @@ impl Arrival<'_, '_, '_> {
         };
         let entries: Vec<_> = rides.iter().map(of_ride).collect();
         if !self.repo.is_still_quiet() {
-            return Ok(Some(ArrivalWait::Unsettled));
+            return Ok(Err(ArrivalWait::Unsettled));
         }
         self.repo.set_entries(&entries)?;
         crash::point();
@@ -154,13 +161,13 @@ impl Arrival<'_, '_, '_> {
         let is_as_before = head.branch.is_some_and(|branch| branch == self.branch_ref())
             && head.commit.is_some_and(|commit| commit.as_str() == self.line.arrived);
         if !is_as_before {
-            return Ok(Some(ArrivalWait::Unsettled));
+            return Ok(Err(ArrivalWait::Unsettled));
         }
         if let Some(busy) = self.repo.busy() {
-            return Ok(Some(busy));
+            return Ok(Err(busy));
         }
         let flags = ["--ff-only", "--no-autostash", "--no-overwrite-ignore", "--no-squash"];
-        let more = ["--commit", "--no-verify-signatures", "-q", new];
+        let more = ["--commit", "--no-verify-signatures", "--no-stat", new];
         let args = ["merge"].into_iter().chain(flags).chain(more);
         // Not `-c`: a branch may have `=` in its name.
         let options = format!("branch.{}.mergeOptions", self.line.branch);
@@ -169,9 +176,9 @@ impl Arrival<'_, '_, '_> {
         let call = call.env("GIT_CONFIG_VALUE_0", "");
         let answer = self.repo.writing_index(|| call.run())?;
         match answer.code {
-            0 => Ok(None),
+            0 => self.repo.merged_from(&answer, &self.line.arrived).map(Ok),
             code if code > MOST_EXIT_CODE => Err(answer.into_error()),
-            _ => Ok(Some(refusal(&answer))),
+            _ => Ok(Err(refusal(&answer))),
         }
     }
 
@@ -219,9 +226,9 @@ impl Arrival<'_, '_, '_> {
         if self.branch_at()?.is_some_and(|at| at.as_str() == new) {
             return Ok(None);
         }
-        let head = self.repo.head()?;
-        let moved = head.commit.is_some_and(|commit| commit.as_str() == new);
-        let (Some(old), Some(name), true) = (merged_from, head.branch, moved) else {
+        // The person may be on yet another branch by now.
+        let other = self.repo.other_branch_with(new, &self.branch_ref())?;
+        let (Some(old), Some(name)) = (merged_from, other) else {
             return Ok(Some(ArrivalWait::Unsettled));
         };
         if self.repo.move_ref(&name, old.as_str(), new).is_err() {
@@ -229,6 +236,9 @@ impl Arrival<'_, '_, '_> {
             return Ok(Some(ArrivalWait::WrongBranchMoved { branch, old: old.to_string() }));
         }
         crash::point();
+        if self.repo.head()?.branch != Some(name) {
+            return Ok(Some(ArrivalWait::Unsettled));
+        }
         let changes = self.repo.touched(old.as_str(), new)?;
         let intent = ArrivalIntent {
             old: old.to_string(),
@@ -342,11 +352,25 @@ impl Arrival<'_, '_, '_> {
 }
 
 impl Repo<'_> {
-    /// The commit that HEAD was at before the last merge, which git writes down.
-    fn merged_from(&self) -> Result<Option<Oid>, GitError> {
-        match std::fs::read(self.git_dir.join("ORIG_HEAD")) {
-            Ok(text) => Ok(Oid::parse(&text)),
-            Err(_) => self.find_commit("ORIG_HEAD"),
+    /// A branch that contains a commit, unless `branch` does.
+    fn other_branch_with(&self, commit: &str, branch: &str) -> Result<Option<String>, GitError> {
+        let contains = format!("--contains={commit}");
+        let args = ["for-each-ref", &contains, "--format=%(refname)", "refs/heads/"];
+        let names = self.look(args).ok()?;
+        let names = String::from_utf8_lossy(&names);
+        let has_branch = names.lines().any(|name| name == branch);
+        Ok(names.lines().next().filter(|_| !has_branch).map(str::to_owned))
+    }
+
+    /// The commit that HEAD was at, as the merge itself says it: `Updating 1a2b3c4..5d6e7f8`. Commands of the
+    /// person's write ORIG_HEAD as well. `old` is what it should be.
+    fn merged_from(&self, merge: &Answer, old: &str) -> Result<Option<Oid>, GitError> {
+        let words = String::from_utf8_lossy(&merge.stdout);
+        let updated = words.lines().find_map(|line| line.strip_prefix("Updating "));
+        match updated.and_then(|commits| commits.split_once("..")) {
+            None => Ok(None),
+            Some((from, _)) if old.starts_with(from) => Ok(Oid::parse(old.as_bytes())),
+            Some((from, _)) => self.find_commit(from),
         }
     }
 }
@@ -369,8 +393,9 @@ fn is_half_done(wait: &ArrivalWait) -> bool {
     matches!(wait, ArrivalWait::Refused { message } if message.contains(last_step))
 }
 
-/// The beginning of a message, on one line.
+/// The beginning of a message, on one line and without git's advice.
 pub(super) fn first_lines(message: &str) -> String {
-    let lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines = message.lines().map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("hint:"));
     lines.take(2).collect::<Vec<_>>().join("; ")
 }

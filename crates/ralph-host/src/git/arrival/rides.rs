@@ -138,7 +138,8 @@ impl Repo<'_> {
         self.writing_index(|| call.ok().map(drop))
     }
 
-    /// Put the entries of ridden files back, where they are still those that the arrival made.
+    /// Put the entries of ridden files back, where they are still those that the arrival made and no commit of
+    /// the person's has taken them.
     pub(super) fn put_entries_back(
         &self,
         rides: &[RiddenFile],
@@ -149,7 +150,11 @@ impl Repo<'_> {
             let path = path_of(&ride.file.path);
             let ours = changes.iter().find(|change| change.path == path);
             let ours = ours.and_then(|change| entry_on(change, ChangeSide::New));
-            if ours.is_some() && self.staged_entry(&path)? == ours {
+            let committed = self.blob_in("HEAD", &path)?;
+            let is_committed = ours
+                .as_ref()
+                .is_some_and(|ours| committed.is_some_and(|blob| blob.as_str() == ours.object));
+            if ours.is_some() && !is_committed && self.staged_entry(&path)? == ours {
                 entries.push((path, ride.entry.clone()));
             }
         }

@@ -41,6 +41,13 @@ pub(super) fn print(
     })
 }
 
+fn resets_at(report: &RunReport) -> Option<i64> {
+    match report.outcome {
+        Outcome::RateLimit { resets_at, .. } => resets_at,
+        _ => None,
+    }
+}
+
 /// Where the output is; a program that never started has none.
 fn log(context: &Context, report: &RunReport) -> Option<String> {
     report.log.as_deref().filter(|log| log.exists()).map(|log| context.show(log))
@@ -55,8 +62,7 @@ fn rows(context: &Context, chosen: &Chosen, report: &RunReport) -> Vec<Vec<Strin
     if let Some(note) = report.outcome.note(&report.finished.exit) {
         row("Note:", note);
     }
-    let resets = report.resets_at(&context.clock());
-    if let Some(when) = resets.and_then(|at| context.clock().on_the_wall(at)) {
+    if let Some(when) = resets_at(report).and_then(|at| context.clock().on_the_wall(at)) {
         row("Resets:", when);
     }
     if matches!(report.outcome, Outcome::NotInstalled) {
@@ -119,8 +125,8 @@ fn as_json(context: &Context, chosen: &Chosen, report: &RunReport) -> Value {
         "message": report.told(),
         "note": report.outcome.note(&report.finished.exit),
         "advice": report.outcome.advice(&chosen.name),
-        "resets_at": report.resets_at(&context.clock()),
-        "answer": report.answer,
+        "resets_at": resets_at(report),
+        "answer": report.answer.text,
         "session": report.session,
         "cost": cost(&spent, &chosen.settings.prices),
         "tokens": { "input": spent.input, "cached": spent.cached, "output": spent.output },

@@ -2,13 +2,12 @@
 
 use std::fmt::Write as _;
 
+use ralph_core::answer::schema_of;
 use ralph_core::construct::answer::{
     Decomposition, Investigation, PlanAnswer, SpecVerdict, TaskVerdict,
 };
 use ralph_core::handoff;
-use ralph_core::memory::roles::directive::{
-    IndexerReport, PostDirective, PrepDirective, Review, schema_of,
-};
+use ralph_core::memory::roles::directive::{IndexerReport, PostDirective, PrepDirective, Review};
 use serde_json::Value;
 
 use super::{HEAD, holds, row};
@@ -44,16 +43,36 @@ fn the_schemas_are_those_of_the_types() {
 
 fn schemas() -> Vec<(&'static str, &'static str, Value)> {
     vec![
-        ("handoff", "The end of every attempt.", handoff::schema()),
-        ("plan", "PLAN: a spec becomes tasks.", schema_of::<PlanAnswer>()),
-        ("investigation", "INVESTIGATE: what becomes of an issue.", schema_of::<Investigation>()),
-        ("task-verdict", "VERIFY: one task that is claimed done.", schema_of::<TaskVerdict>()),
-        ("spec-verdict", "VERIFY: the spec as a whole.", schema_of::<SpecVerdict>()),
-        ("decomposition", "DECOMPOSE: killed work in smaller parts.", schema_of::<Decomposition>()),
-        ("before-attempt", "The context agent, before an attempt.", schema_of::<PrepDirective>()),
-        ("after-attempt", "The context agent, after an attempt.", schema_of::<PostDirective>()),
-        ("index-report", "The indexer.", schema_of::<IndexerReport>()),
-        ("review", "A pass that reviews.", schema_of::<Review>()),
+        ("handoff", "The end of every attempt.", handoff::schema().clone().to_value()),
+        ("plan", "PLAN: a spec becomes tasks.", schema_of::<PlanAnswer>().to_value()),
+        (
+            "investigation",
+            "INVESTIGATE: what becomes of an issue.",
+            schema_of::<Investigation>().to_value(),
+        ),
+        (
+            "task-verdict",
+            "VERIFY: one task that is claimed done.",
+            schema_of::<TaskVerdict>().to_value(),
+        ),
+        ("spec-verdict", "VERIFY: the spec as a whole.", schema_of::<SpecVerdict>().to_value()),
+        (
+            "decomposition",
+            "DECOMPOSE: killed work in smaller parts.",
+            schema_of::<Decomposition>().to_value(),
+        ),
+        (
+            "before-attempt",
+            "The context agent, before an attempt.",
+            schema_of::<PrepDirective>().to_value(),
+        ),
+        (
+            "after-attempt",
+            "The context agent, after an attempt.",
+            schema_of::<PostDirective>().to_value(),
+        ),
+        ("index-report", "The indexer.", schema_of::<IndexerReport>().to_value()),
+        ("review", "A pass that reviews.", schema_of::<Review>().to_value()),
     ]
 }
 

@@ -1,0 +1,126 @@
+//! The end of a run: everything arrives, and what was kept for long enough goes.
+
+use jiff::Timestamp;
+use ralph_core::config::Config;
+use ralph_core::cost_sum::CostSum;
+use ralph_core::cycle::{End, Fate, History, Record, RunEnd, exit_code, ledger, remaining};
+use ralph_core::inbox::Inbox;
+use ralph_core::needs::{Need, NeedSources, Running, needs};
+use ralph_core::plan::Plan;
+use ralph_core::view::{Tally, other_specs};
+use ralph_core::words::count;
+
+use super::error::DriveError;
+use super::session::{Loop, Session};
+use crate::git::{Retire, Underway};
+use crate::plan_store;
+use crate::store::Durability;
+
+/// What the configuration keeps no longer, at this moment.
+pub fn retirement(config: &Config, now: Timestamp) -> Retire {
+    let age = i64::try_from(config.retention.salvage.get().as_secs()).unwrap_or(i64::MAX);
+    Retire::Before(now.as_second().saturating_sub(age))
+}
+
+/// Whether an attempt is open.
+pub fn underway(history: &History) -> Underway {
+    if history.open.is_some() { Underway::Attempt } else { Underway::Nothing }
+}
+
+impl Session<'_> {
+    /// The loop ends: say so, and leave the plan committed. Returns the end as it was told, which is
+    /// another one where nothing proves what landed, and what needs a person. `exit` is the exit code of
+    /// a loop that has one of its own.
+    pub(super) fn finish(
+        &mut self,
+        end: &End,
+        reason: &str,
+        exit: Option<u8>,
+    ) -> Result<(End, Vec<Need>), DriveError> {
+        let loaded = self.read_plan()?;
+        let remaining = remaining(&loaded.plan);
+        if *end == End::Complete && self.kind == Loop::Build {
+            self.plan.change(ledger::complete)?;
+        }
+        let told = end.clone().unless_unproven(&self.history, &loaded.plan);
+        let mut reason = if told == *end { reason.to_owned() } else { told.reason() };
+        if told == End::Complete && Tally::of(&loaded.plan).total() == 0 && self.kind == Loop::Build
+        {
+            reason = format!("{} has no tasks", self.plan.shown);
+        }
+        let failed = Tally::of(&loaded.plan).failed;
+        if told == End::Complete && failed > 0 && self.kind == Loop::Build {
+            reason = format!("nothing is left to do; given up: {}", count(failed, "task"));
+        }
+        if let Some(remark) = other_specs(&loaded.plan).filter(|_| told == End::Complete) {
+            reason = format!("{reason}; {remark}");
+        }
+        let (mut landed, mut attempts) = (0, 0);
+        for view in self.history.of_run() {
+            attempts += 1;
+            landed += usize::from(matches!(view.fate, Fate::Landed { .. }));
+        }
+        let began = self.history.run_at.as_deref().and_then(|at| at.parse::<Timestamp>().ok());
+        let took = began.map_or(0, |began| self.clock.now().duration_since(began).as_millis());
+        let removed = self.history.open_amendments().filter(|row| row.outcome.is_removal());
+        let mut run_end = RunEnd {
+            exit_code: exit.unwrap_or_else(|| exit_code(&told)),
+            end: told,
+            reason,
+            command: self.kind.word().to_owned(),
+            remaining,
+            landed,
+            attempts,
+            cost: CostSum::of_last_run(&self.history),
+            took_ms: u64::try_from(took).unwrap_or(0),
+            needs: Vec::new(),
+            removed: removed.collect(),
+        };
+        // What needs a person follows from how the run ended.
+        self.history.end_run(run_end.clone());
+        self.log_progress()?;
+        if let Some(why) = self.bring_home()?
+            && run_end.exit_code == 0
+        {
+            run_end.end = End::Waiting { why };
+            run_end.reason = run_end.end.reason();
+            run_end.exit_code = exit_code(&run_end.end);
+            self.history.end_run(run_end.clone());
+        }
+        run_end.needs = self.needs_after(&loaded.plan);
+        let (end, needs) = (run_end.end.clone(), run_end.needs.clone());
+        self.tidy();
+        self.record(Record::RunEnded(run_end), Durability::Synced)?;
+        self.offer_run();
+        self.close_run()?;
+        Ok((end, needs))
+    }
+
+    /// What needs a person, now that the run has ended.
+    fn needs_after(&self, plan: &Plan) -> Vec<Need> {
+        let inbox = self.project.inbox();
+        let text = plan_store::peek(&inbox, "").ok().flatten().unwrap_or_default();
+        // A queue that cannot be read was told before.
+        let inbox = Inbox::parse(&text).map(|inbox| inbox.entries().to_vec()).unwrap_or_default();
+        needs(&NeedSources {
+            plan,
+            plan_file: &self.plan.shown,
+            history: &self.history,
+            inbox: &inbox,
+            running: &Running::Nobody,
+            damage: &[],
+        })
+    }
+
+    /// Let go of old salvage. What cannot be removed is no reason to fail.
+    pub(super) fn tidy(&mut self) {
+        let rule = retirement(&self.config, self.clock.now());
+        let done = self
+            .repo
+            .retired(rule, underway(&self.history))
+            .and_then(|retired| self.repo.retire(&retired));
+        if let Err(e) = done {
+            self.warn(&format!("old salvage is still there: {e}"));
+        }
+    }
+}
