@@ -156,7 +156,7 @@ impl<'a> Session<'a> {
 
     /// Home is the lane: its branch and its index follow the tip.
     fn follow_tip(&mut self) -> Result<(), DriveError> {
-        self.write_private_repository()?;
+        self.work.lane.give_home_back(&self.work.tip, self.work.branch.as_deref())?;
         let Some(line) = &self.history.arrival else { return Ok(()) };
         let commits = line.waiting().len();
         let (branch, commit) = (line.branch.clone(), self.work.tip.to_string());

@@ -1,6 +1,8 @@
 //! Home's own repository: what a person has not committed there, and, where ralph owns the checkout, its
 //! way back after an agent used git in it.
 
+use std::collections::BTreeSet;
+
 use super::Repo;
 use super::error::GitError;
 use super::name::{Oid, RepoPath};
@@ -30,12 +32,14 @@ impl Repo<'_> {
     }
 
     /// Put HEAD on the branch, or on the commit where there is none, and the branch on the commit,
-    /// without touching a file. Commits that would be lost get a ref below `keep`.
+    /// without touching a file. Commits that would be lost get a ref below `keep`; `known` is in the history
+    /// of the commit.
     pub(crate) fn return_to(
         &self,
         commit: &Oid,
         branch: Option<&str>,
         keep: &str,
+        known: Option<&Oid>,
     ) -> Result<(), GitError> {
         if let Some(operation) = self.operation() {
             self.git(operation.forget()).run()?;
@@ -45,8 +49,9 @@ impl Repo<'_> {
             Some(name) => self.find_ref(name)?,
             None => head.commit.clone(),
         };
-        for found in [&at, &head.commit].into_iter().flatten() {
-            if found != commit && !self.contains(commit, found)? {
+        let found: BTreeSet<&Oid> = [&at, &head.commit].into_iter().flatten().collect();
+        for found in found {
+            if found != commit && Some(found) != known && !self.contains(commit, found)? {
                 self.git(["update-ref", &format!("{keep}/{found}"), found.as_str()]).ok()?;
             }
         }

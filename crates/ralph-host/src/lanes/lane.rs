@@ -43,6 +43,8 @@ pub struct Lane<'a> {
     pub(super) given: BTreeSet<RepoPath>,
     /// The commit whose files these are, as long as nothing has run here since that was seen.
     pub(super) has_files_of: RefCell<Option<Oid>>,
+    /// The commit on which home was put last, where home is the lane.
+    pub(super) given_back: RefCell<Option<Oid>>,
     _lock: RunLock,
 }
 
@@ -69,8 +71,9 @@ impl<'a> Lane<'a> {
         let (top, git_dir) = (home.lane_top(number), home.lane_git_dir(number));
         let repo = Repo::of_lane(&home.repo, &top, &git_dir);
         let given = BTreeSet::new();
-        let has_files_of = RefCell::default();
-        let mut lane = Self { home, number, top, git_dir, repo, given, has_files_of, _lock: lock };
+        let (has_files_of, given_back) = Default::default();
+        let mut lane =
+            Self { home, number, top, git_dir, repo, given, has_files_of, given_back, _lock: lock };
         lane.repair()?;
         lane.leave_out_of_snapshots();
         Ok(lane)

@@ -23,6 +23,9 @@ use crate::store::Holder;
 /// The number of the lane over home.
 pub(super) const OVER_HOME: u32 = 0;
 
+/// Where commits are kept that an agent made in home.
+const KEPT: &str = "refs/ralph/kept";
+
 /// Files of a git directory that can run programs or lead git elsewhere.
 const SETTINGS: [&str; 5] =
     ["config", "config.worktree", "info/attributes", "info/exclude", "info/sparse-checkout"];
@@ -89,15 +92,12 @@ impl Lane<'_> {
     }
 
     /// Undo what somebody did with git in home: HEAD is on the branch, the branch is at `tip`, nothing
-    /// is unfinished, and the index is that of the lane. Commits that would be lost stay under `keep`.
-    pub(super) fn give_home_back(
-        &self,
-        tip: &Oid,
-        branch: Option<&str>,
-        keep: &str,
-    ) -> Result<(), LaneError> {
+    /// is unfinished, and the index is that of the lane. Commits that would be lost stay under a ref.
+    pub(crate) fn give_home_back(&self, tip: &Oid, branch: Option<&str>) -> Result<(), LaneError> {
         let home = &self.home.repo;
-        home.return_to(tip, branch, keep)?;
+        // The tip only grows.
+        let last = self.given_back.replace(Some(tip.clone()));
+        home.return_to(tip, branch, KEPT, last.as_ref())?;
         let (index, own) = (home.git_dir().join("index"), self.git_dir.join("index"));
         files::remove(&home.git_dir().join("index.lock"))?;
         if files::read(&index)? != files::read(&own)? {

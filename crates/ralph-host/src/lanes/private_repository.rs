@@ -38,7 +38,7 @@ impl Lane<'_> {
         // Whoever is to have it may change the files.
         self.has_files_of.take();
         if self.is_home() {
-            return self.give_home_back(tip, branch, "refs/ralph/kept");
+            return self.give_home_back(tip, branch);
         }
         let head = match branch {
             Some(name) => {
