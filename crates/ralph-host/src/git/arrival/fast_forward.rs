@@ -1,17 +1,20 @@
 //! Git's own fast-forward of the branch that home has checked out.
 
+use std::fs;
 use std::time::Duration;
 
 use ralph_core::cycle::{
     ArrivalIntent, ArrivalRecovery, ArrivalWait, ArrivalWay, HomeHead, KilledArrivalBranch,
-    LandedCommit, Record, RiddenFile, longest_prefix, recover_arrival,
+    LandedCommit, Record, RiddenFile, StagedEntry, longest_prefix, recover_arrival,
 };
 
 use super::super::call::Answer;
+use super::super::index::copy_index;
 use super::super::state::Stamp;
 use super::super::{Change, Repo};
+use super::index_lock::IndexLock;
 use super::rides::{ChangeSide, entry_on};
-use super::{Arrival, ArrivalError, ArrivalOutcome, GitError, Oid, path_of, path_text};
+use super::{Arrival, ArrivalError, ArrivalOutcome, GitError, Oid, RepoPath, path_of, path_text};
 use crate::crash;
 
 /// Exit codes above this one are signals: git was killed and says nothing.
@@ -74,14 +77,12 @@ impl Arrival<'_, '_, '_> {
         let merged_from = match self.merge(new, &changes, &rides) {
             Ok(Ok(from)) => from,
             Ok(Err(wait)) => {
-                self.repo.put_entries_back(&rides, &changes)?;
-                crash::point();
-                // Git has failed in the middle: the disk is full, or a ref is locked.
+                // Git has failed in the middle: the disk is full, or somebody holds or has moved the branch.
                 if let (ArrivalWait::Refused { .. }, Some(intent)) =
                     (&wait, self.line.open_arrival.clone())
                 {
-                    self.recover(&intent)?;
-                    return Ok(ForwardEnd::Waits(wait));
+                    self.put_files_of_merge_back(&intent)?;
+                    crash::point();
                 }
                 // The intent has to be closed before another one is opened.
                 self.wait(wait.clone())?;
@@ -125,8 +126,11 @@ impl Arrival<'_, '_, '_> {
         Ok((!on_branch || !unmoved).then_some(ArrivalWait::Unsettled))
     }
 
-    /// Set the entries of ridden files and merge. Returns the commit that HEAD was at when git merged, or why
-    /// it did not.
+    /// Merge, with the entries of ridden files in the index. Returns the commit that HEAD was at when git merged,
+    /// or why it did not.
+    ///
+    /// Git reads the index before it locks it, so it would write over what a person stages or commits between.
+    /// Here ralph has the lock first, looks for commands that have passed it, and merges with a copy.
     fn merge(
         &self,
         new: &str,
@@ -140,8 +144,24 @@ impl Arrival<'_, '_, '_> {
             (path, entry)
         };
         let entries: Vec<_> = rides.iter().map(of_ride).collect();
-        self.repo.set_entries(&entries)?;
-        crash::point();
+        self.repo.writing_index(|| {
+            let _lock = IndexLock::take(&self.repo.index_lock())?;
+            crash::point();
+            self.merge_under_lock(new, &entries)
+        })
+    }
+
+    fn merge_under_lock(
+        &self,
+        new: &str,
+        entries: &[(RepoPath, Option<StagedEntry>)],
+    ) -> Result<Result<Option<Oid>, ArrivalWait>, GitError> {
+        let (index, homes) = (self.repo.arrival_index()?, self.repo.git_dir.join("index"));
+        copy_index(&homes, &index)?;
+        if !entries.is_empty() {
+            let update = self.repo.arrival_call(["update-index", "-z", "--index-info"]);
+            update.index(&index).stdin(self.repo.index_info(entries)).ok()?;
+        }
         // Git merges into whatever HEAD is, so this is the last moment to look.
         let head = self.repo.head()?;
         let is_as_before = head.branch.is_some_and(|branch| branch == self.branch_ref())
@@ -159,8 +179,12 @@ impl Arrival<'_, '_, '_> {
         let options = format!("branch.{}.mergeOptions", self.line.branch);
         let call = self.repo.arrival_call(args);
         let call = call.env("GIT_CONFIG_COUNT", "1").env("GIT_CONFIG_KEY_0", options);
-        let call = call.env("GIT_CONFIG_VALUE_0", "");
-        let answer = self.repo.writing_index(|| call.run())?;
+        let answer = call.env("GIT_CONFIG_VALUE_0", "").index(&index).run()?;
+        crash::point();
+        if answer.code == 0 {
+            fs::rename(&index, &homes).map_err(GitError::io("write", &homes))?;
+            crash::point();
+        }
         match answer.code {
             0 => self.repo.merged_from(&answer, &self.line.arrived).map(Ok),
             code if code > MOST_EXIT_CODE => Err(answer.into_error()),
@@ -192,25 +216,34 @@ impl Arrival<'_, '_, '_> {
         if self.repo.head()?.branch != Some(name) {
             return Ok(Some(ArrivalWait::Unsettled));
         }
-        let changes = self.repo.touched(old.as_str(), new)?;
-        let intent = ArrivalIntent {
+        self.put_files_of_merge_back(&ArrivalIntent {
             old: old.to_string(),
             new: new.to_owned(),
             rides: rides.to_vec(),
             ..ArrivalIntent::default()
-        };
-        let facts = self.repo.path_facts(&changes, old.as_str(), new)?;
-        let (branch, home) = (KilledArrivalBranch::AtOld, HomeHead::OnBranch);
-        if let ArrivalRecovery::PutBack { paths } = recover_arrival(&intent, branch, home, &facts) {
-            self.put_back(&intent, &changes, &paths)?;
-        }
+        })?;
         Ok(Some(ArrivalWait::Unsettled))
+    }
+
+    /// Put files and entries of the index back that git has changed, wherever the branch is now.
+    fn put_files_of_merge_back(&self, intent: &ArrivalIntent) -> Result<(), GitError> {
+        let changes = self.repo.touched(&intent.old, &intent.new)?;
+        let facts = self.repo.path_facts(&changes, &intent.old, &intent.new)?;
+        let (branch, home) = (KilledArrivalBranch::AtOld, HomeHead::OnBranch);
+        match recover_arrival(intent, branch, home, &facts) {
+            ArrivalRecovery::PutBack { paths } => self.put_back(intent, &changes, &paths),
+            _ => Ok(()),
+        }
     }
 
     /// A `git commit` reads the index before it takes its lock. One that began just before the merge is
     /// refused by git, but it has written the old index by then, and the next commit would take back what
     /// arrived. For a moment after a merge, entries that are the old ones again become the new ones.
-    fn keep_merged_entries(&self, changes: &[Change], new: &str) -> Result<(), GitError> {
+    pub(super) fn keep_merged_entries(
+        &self,
+        changes: &[Change],
+        new: &str,
+    ) -> Result<(), GitError> {
         let index = self.repo.git_dir.join("index");
         let mut known = None;
         for _ in 0..LOOKS_AFTER {

@@ -24,6 +24,7 @@ mod busy;
 mod facts;
 mod fast_forward;
 mod fetch;
+mod index_lock;
 mod put_back;
 mod recovery;
 mod replay;
