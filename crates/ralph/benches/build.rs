@@ -11,12 +11,12 @@
 //! every task does.
 //!
 //! ```text
-//! cargo bench -p ralph --bench build               10, 100 and 1,000 tasks, and a tree that is not clean
+//! cargo bench -p ralph --bench build               10, 100 and 1,000 tasks, a tree that is not clean,
+//!                                                  `checkout`, all plan formats, much in home
 //! cargo bench -p ralph --bench build -- --quick    10 and 50 tasks: does it run at all?
 //! ```
 #![expect(clippy::disallowed_methods, reason = "this program starts programs and makes projects")]
 
-use std::collections::VecDeque;
 use std::error::Error;
 use std::fs;
 use std::io::{Read, Write};
@@ -30,40 +30,70 @@ use std::time::{Duration, Instant, SystemTime};
 const AGENT: &str = "--agent";
 /// Where the agent calls in.
 const SOCKET: &str = "BENCH_SOCKET";
-/// Below `ralph/`, as `ralph init` has it.
-const PLAN: &str = "ralph/plan.jsonl";
 
-const RATIO: f64 = 1.5;
+/// Of a task in a lane, and with `workspace = "checkout"`.
+const RATIOS: [f64; 2] = [1.8, 1.4];
 const GROWTH: f64 = 1.2;
 const MEMORY_KB: u64 = 20 * 1024;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// What is measured: so many tasks, so often, in such a tree.
+/// Files of a large repository.
+const MANY_FILES: usize = 50_000;
+/// So many of them are in a folder.
+const IN_A_FOLDER: usize = 250;
+/// Files that nobody added, and the bytes of each: 2 GB.
+const HEAPS: usize = 20;
+const HEAP: u64 = 100 << 20;
+
+/// Longer than ralph waits before it takes the project as left alone.
+const LEFT_ALONE: Duration = Duration::from_millis(3500);
+
+/// What is measured: so many tasks, so often, in such a tree, with such a plan.
 #[derive(Clone, Copy)]
 struct Case {
     tasks: usize,
     rounds: usize,
     tree: Tree,
+    plan: &'static str,
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Tree {
     Clean,
     Dirty,
+    /// The clean tree is the lane.
+    Checkout,
+    Large,
+    /// Large files that nobody added.
+    Untracked,
 }
 
-const QUICK: [Case; 3] = [
-    Case { tasks: 10, rounds: 1, tree: Tree::Clean },
-    Case { tasks: 50, rounds: 1, tree: Tree::Clean },
-    Case { tasks: 10, rounds: 1, tree: Tree::Dirty },
+/// Below `ralph/`, as `ralph init` has it.
+const JSONL: &str = "ralph/plan.jsonl";
+
+const fn case(tasks: usize, rounds: usize, tree: Tree, plan: &'static str) -> Case {
+    Case { tasks, rounds, tree, plan }
+}
+
+const QUICK: [Case; 4] = [
+    case(10, 1, Tree::Clean, JSONL),
+    case(50, 1, Tree::Clean, JSONL),
+    case(10, 1, Tree::Dirty, JSONL),
+    case(10, 1, Tree::Checkout, JSONL),
 ];
 
-const FULL: [Case; 4] = [
-    Case { tasks: 10, rounds: 15, tree: Tree::Clean },
-    Case { tasks: 100, rounds: 2, tree: Tree::Clean },
-    Case { tasks: 1_000, rounds: 1, tree: Tree::Clean },
-    Case { tasks: 100, rounds: 1, tree: Tree::Dirty },
+const FULL: [Case; 10] = [
+    case(10, 8, Tree::Clean, JSONL),
+    case(100, 2, Tree::Clean, JSONL),
+    case(1_000, 1, Tree::Clean, JSONL),
+    case(100, 1, Tree::Dirty, JSONL),
+    case(100, 1, Tree::Checkout, JSONL),
+    case(20, 1, Tree::Large, JSONL),
+    case(50, 1, Tree::Untracked, JSONL),
+    case(1_000, 1, Tree::Clean, "plan.json"),
+    case(1_000, 1, Tree::Clean, "progress.md"),
+    case(1_000, 1, Tree::Clean, "implementation.json"),
 ];
 
 fn main() -> Outcome<()> {
@@ -114,18 +144,30 @@ struct Measured {
 /// One run of ralph, with as many tasks of the floor between its own.
 fn round(case: Case, measured: &mut Measured) -> Outcome<()> {
     let room = tempfile::tempdir()?;
-    let ours = Project::new(room.path().join("ours"), case.tasks)?;
-    let mut floor = Project::new(room.path().join("floor"), case.tasks)?;
-    if case.tree == Tree::Dirty {
-        fs::write(ours.root.join("users.txt"), "changed by the user\n")?;
-        fs::write(ours.root.join("notes.txt"), "new, and nobody else's\n")?;
+    let ours = Project::new(room.path().join("ours"), case)?;
+    let mut floor = Project::new(room.path().join("floor"), case)?;
+    match case.tree {
+        Tree::Dirty => {
+            fs::write(ours.root.join("users.txt"), "changed by the user\n")?;
+            fs::write(ours.root.join("notes.txt"), "new, and nobody else's\n")?;
+        }
+        Tree::Untracked => {
+            for n in 0..HEAPS {
+                fs::File::create(ours.root.join(format!("heap-{n}.bin")))?.set_len(HEAP)?;
+            }
+        }
+        Tree::Clean | Tree::Checkout | Tree::Large => {}
     }
+    thread::sleep(LEFT_ALONE);
     let (socket, counts) = (room.path().join("socket"), room.path().join("counts"));
     let listener = UnixListener::bind(&socket)?;
     let limit = (case.tasks + 1).to_string();
     let mut released = Instant::now();
     let mut ralph = ours
-        .command(env!("CARGO_BIN_EXE_ralph"), &["build", "--quiet", "--max-iterations", &limit])
+        .command(
+            env!("CARGO_BIN_EXE_ralph"),
+            &["build", case.plan, "--quiet", "--max-iterations", &limit],
+        )
         .env(SOCKET, &socket)
         .env("RALPH_COUNT", &counts)
         .spawn()?;
@@ -166,25 +208,21 @@ fn round(case: Case, measured: &mut Measured) -> Outcome<()> {
 struct Project {
     root: PathBuf,
     agent: String,
-    /// The lines of the plan, for the floor, which edits it by hand.
-    plan: VecDeque<String>,
+    case: Case,
+    /// The text of the plan, for the floor, which edits it by hand.
+    plan: String,
 }
 
 impl Project {
-    fn new(root: PathBuf, tasks: usize) -> Outcome<Self> {
+    fn new(root: PathBuf, case: Case) -> Outcome<Self> {
         let agent = std::env::current_exe()?.to_string_lossy().into_owned();
-        let plan = (0..tasks).map(|n| {
-            format!(
-                "{{\"t\":\"task\",\"id\":\"t-{n:04}\",\"spec\":\"bench.md\",\"name\":\"Do part {n}\",\
-                 \"s\":\"p\",\"accept\":\"part {n} is there and its test passes\"}}\n"
-            )
-        });
-        let first = "{\"t\":\"spec\",\"spec\":\"bench.md\"}\n".to_owned();
-        let project = Self { plan: std::iter::once(first).chain(plan).collect(), root, agent };
+        let project = Self { plan: plan_text(case), root, agent, case };
         fs::create_dir_all(project.root.join("ralph/specs"))?;
+        let workspace = if case.tree == Tree::Checkout { "checkout" } else { "lane" };
         let config = format!(
-            "backend = \"stub\"\n\n[backends.stub]\nkind = \"command\"\n\
-             command = [\"{}\", \"{AGENT}\"]\n\n[[gates]]\nname = \"ok\"\ncommand = \"true\"\n",
+            "backend = \"stub\"\ncommit = \"task\"\nworkspace = \"{workspace}\"\n\n\
+             [backends.stub]\nkind = \"command\"\ncommand = [\"{}\", \"{AGENT}\"]\n\n\
+             [[gates]]\nname = \"ok\"\ncommand = \"true\"\n",
             project.agent
         );
         let put = |path: &str, text: &str| fs::write(project.root.join(path), text);
@@ -193,7 +231,12 @@ impl Project {
         put("ralph/specs/bench.md", "# Bench\n")?;
         put("users.txt", "as committed\n")?;
         put("work.txt", "nothing yet\n")?;
-        put(PLAN, &project.plan.iter().map(String::as_str).collect::<String>())?;
+        put(case.plan, &project.plan)?;
+        for n in (0..MANY_FILES).filter(|_| case.tree == Tree::Large) {
+            let folder = format!("files/{}", n / IN_A_FOLDER);
+            fs::create_dir_all(project.root.join(&folder))?;
+            put(&format!("{folder}/{n}.txt"), &format!("file {n}\n"))?;
+        }
         for args in [
             &["init", "--quiet"][..],
             &["config", "user.name", "bench"],
@@ -208,16 +251,14 @@ impl Project {
 
     /// What the floor takes for a task.
     fn task(&mut self) -> Outcome<Duration> {
-        // Like a landing: the first task's line goes, a record of it comes to the end.
-        if let (Some(spec), Some(task)) = (self.plan.pop_front(), self.plan.pop_front()) {
-            self.plan.push_front(spec);
-            self.plan.push_back(task.replacen("task", "note", 1));
+        self.plan = one_more_done(&self.plan);
+        fs::write(self.root.join(self.case.plan), &self.plan)?;
+        let mut floor = time(self.command(&self.agent, &[AGENT]))?;
+        if self.case.tree == Tree::Large {
+            floor += time(self.command("git", &["status"]))?;
         }
-        let text: String = self.plan.iter().map(String::as_str).collect();
-        fs::write(self.root.join(PLAN), text)?;
-        let agent = time(self.command(&self.agent, &[AGENT]))?;
-        let add = time(self.command("git", &["add", "-A"]))?;
-        Ok(agent + add + time(self.command("git", &["commit", "-m", "a task"]))?)
+        floor += time(self.command("git", &["add", "-A"]))?;
+        Ok(floor + time(self.command("git", &["commit", "-m", "a task"]))?)
     }
 
     /// Every task landed, in a commit of its own.
@@ -241,9 +282,66 @@ impl Project {
             command.env_remove(name);
         }
         command.env("GIT_CONFIG_NOSYSTEM", "1").env_remove("XDG_CONFIG_HOME");
-        command.env("HOME", &self.root);
+        command.env("HOME", &self.root).env("XDG_CACHE_HOME", self.root.with_extension("cache"));
         command
     }
+}
+
+/// A plan with as many tasks, in the format of its file.
+fn plan_text(case: Case) -> String {
+    let tasks = |task: &dyn Fn(usize) -> String, between: &str| {
+        (0..case.tasks).map(task).collect::<Vec<_>>().join(between)
+    };
+    match case.plan {
+        "plan.json" => {
+            let task = |n| {
+                format!(
+                    "    {{\n      \"id\": \"T{n:04}\",\n      \"title\": \"Do part {n}\",\n      \
+                     \"status\": \"pending\",\n      \"acceptance_criteria\": [\"part {n} is there\"]\n    }}"
+                )
+            };
+            format!(
+                "{{\n  \"project\": \"bench\",\n  \"tasks\": [\n{}\n  ]\n}}\n",
+                tasks(&task, ",\n")
+            )
+        }
+        "implementation.json" => {
+            let task = |n| {
+                format!(
+                    "        {{\n          \"id\": \"t{n:04}\",\n          \
+                     \"description\": \"Do part {n}\",\n          \"status\": \"pending\"\n        }}"
+                )
+            };
+            format!(
+                "{{\n  \"version\": 1,\n  \"specs\": [\n    {{\n      \"id\": \"bench\",\n      \
+                 \"name\": \"Bench\",\n      \"tasks\": [\n{}\n      ]\n    }}\n  ]\n}}\n",
+                tasks(&task, ",\n")
+            )
+        }
+        "progress.md" => {
+            let task = |n| format!("- [ ] Do part {n}\n");
+            format!(
+                "# Progress: Bench\n\n## Status\n\nIn Progress\n\n## Tasks\n\n### Phase 1\n\n{}",
+                tasks(&task, "")
+            )
+        }
+        _ => {
+            let task = |n| {
+                format!(
+                    "{{\"t\":\"task\",\"id\":\"t-{n:04}\",\"spec\":\"bench.md\",\"name\":\"Do part {n}\",\
+                     \"s\":\"p\",\"accept\":\"part {n} is there and its test passes\"}}\n"
+                )
+            };
+            format!("{{\"t\":\"spec\",\"spec\":\"bench.md\"}}\n{}", tasks(&task, ""))
+        }
+    }
+}
+
+/// The plan as a landing changes it.
+fn one_more_done(plan: &str) -> String {
+    let marks = [("\"pending\"", "\"done\""), ("- [ ]", "- [x]"), ("\"s\":\"p\"", "\"s\":\"d\"")];
+    let mark = marks.into_iter().find(|(open, _)| plan.contains(open));
+    mark.map_or_else(|| plan.to_owned(), |(open, done)| plan.replacen(open, done, 1))
 }
 
 fn time(mut command: Command) -> Outcome<Duration> {
@@ -264,31 +362,35 @@ fn peak_memory(pid: u32) -> u64 {
 fn print(all: &mut [(Case, Measured)]) {
     println!("medians of a task, both sides in turn; a run's start and end are told apart");
     println!(
-        "| tasks | tree | floor | + gate | ralph | ratio | start | end | processes | syncs | memory |"
+        "| tasks | plan | tree | floor | + gate | ralph | ratio | start | end | processes | syncs | memory |"
     );
-    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
-    let mut clean: Vec<(f64, f64)> = Vec::new();
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+    let (mut worst, mut clean) = ([0.0_f64; 2], Vec::new());
     for (case, measured) in all.iter_mut() {
         let (floor, gate) = (median(&mut measured.floor), median(&mut measured.gate));
         let (ralph, start) = (median(&mut measured.ralph), median(&mut measured.start));
         let end = median(&mut measured.end);
         let ratio = ralph / floor;
-        if case.tree == Tree::Clean {
+        let kind = usize::from(case.tree == Tree::Checkout);
+        worst[kind] = worst[kind].max(ratio);
+        if case.tree == Tree::Clean && case.plan == JSONL {
             clean.push((floor, ralph));
         }
         println!(
-            "| {} | {} | {floor:.2} ms | {:.2} ms | {ralph:.2} ms | {ratio:.2} | {start:.1} ms | \
+            "| {} | {} | {} | {floor:.2} ms | {:.2} ms | {ralph:.2} ms | {ratio:.2} | {start:.1} ms | \
              {end:.1} ms | {:.1} | {:.1} | {:.1} MB |",
             case.tasks,
-            if case.tree == Tree::Clean { "clean" } else { "dirty" },
+            case.plan.trim_start_matches("ralph/"),
+            format!("{:?}", case.tree).to_lowercase(),
             floor + gate,
             measured.processes,
             measured.syncs,
             measured.memory_kb as f64 / 1024.0,
         );
     }
-    let worst = clean.iter().map(|(floor, ralph)| ralph / floor).fold(0.0, f64::max);
-    println!("ratio, clean tree: at most {worst:.2}, goal {RATIO} {}", met(worst <= RATIO));
+    for ((name, worst), goal) in ["lane", "checkout"].into_iter().zip(worst).zip(RATIOS) {
+        println!("ratio, {name}: at most {worst:.2}, goal {goal} {}", met(worst <= goal));
+    }
     if let [(floor, ralph), .., (last_floor, last_ralph)] = clean[..] {
         let growth = last_ralph / ralph;
         println!(

@@ -45,7 +45,12 @@ impl ArrivalHost for ArrivingSession<'_, '_> {
         if let Record::Replayed(replay) = &record {
             self.replays.push(replay.clone());
         }
-        self.session.record(record, Durability::Synced).map_err(host_error)
+        let durability = match &record {
+            // The branch shows it too.
+            Record::Arrived(_) => Durability::Eventual,
+            _ => Durability::Synced,
+        };
+        self.session.record(record, durability).map_err(host_error)
     }
 
     fn merge_ledger(&mut self, merge: &LedgerMerge<'_>) -> Result<Vec<u8>, ArrivalError> {
@@ -192,14 +197,7 @@ impl<'a> Session<'a> {
                 work.ledger.mark_seen(&file, bytes.as_deref())?;
             }
         } else if work.ledger.is_home_on_branch() {
-            for file in work.ledger.open_run().files() {
-                let home = crate::store::read(&self.project.root().join(&file))?;
-                let same =
-                    |bytes: &Option<Vec<u8>>| bytes.as_deref().map(run_ledger::without_returns);
-                if same(&home) == same(&work.ledger.read(&file)?) {
-                    work.ledger.mark_seen(&file, home.as_deref())?;
-                }
-            }
+            work.ledger.see_arrived(line.map(|line| line.arrived.as_str()))?;
         }
         Ok(())
     }
@@ -281,7 +279,7 @@ impl<'a> Session<'a> {
         let riding = self.ride(run_ledger::LedgerCommit::End)?;
         let attempt = self.ids.ulid(self.clock.now());
         let message = CommitMessage { subject: self.ledger_subject(), ..CommitMessage::default() };
-        let commit = match self.work_tree().commit_index(message.of_attempt(&attempt), &riding) {
+        let commit = match self.commit_on_tip(&tip, message.of_attempt(&attempt), riding) {
             Ok(commit) => commit,
             Err(LandError::Nothing) => return Ok(()),
             Err(e) => {
@@ -289,8 +287,6 @@ impl<'a> Session<'a> {
                 return Ok(());
             }
         };
-        crash::point();
-        self.move_tip(&tip, &commit)?;
         crash::point();
         let taken_over = self.taken_over()?;
         self.ledger_committed(attempt, &commit, taken_over)

@@ -4,6 +4,8 @@
 //! hooks in the private repository → ledger into the lane → commit in the lane → tip, or the spec's ref
 //! ```
 
+use std::collections::BTreeMap;
+
 use ralph_core::config::CommitScope;
 use ralph_core::cycle::{ArrivalTarget, Failure, FailureKind, Landing, TakenOverFile};
 
@@ -33,6 +35,14 @@ impl From<DriveError> for CommitTrouble {
     fn from(error: DriveError) -> Self {
         Self::Failed(error)
     }
+}
+
+/// The files of the ledger that ride in a commit, as they are in the lane.
+#[derive(Default)]
+pub(super) struct RidingFiles {
+    paths: Vec<RepoPath>,
+    /// Their bytes, by their paths from the project.
+    bytes: BTreeMap<String, Vec<u8>>,
 }
 
 /// The answer of the hooks to a commit.
@@ -75,19 +85,43 @@ impl Session<'_> {
         run: &AttemptRun,
         message: Vec<u8>,
     ) -> Result<Option<String>, CommitTrouble> {
-        let riding = match scope_of_keeper(&run.base.keeper) {
-            CommitScope::Task => self.ride(LedgerCommit::Landing)?,
-            CommitScope::Spec => Vec::new(),
+        let base = &run.base;
+        let commit = match scope_of_keeper(&base.keeper) {
+            CommitScope::Task => {
+                let riding = self.ride(LedgerCommit::Landing)?;
+                self.commit_on_tip(&base.commit, message, riding)
+            }
+            CommitScope::Spec => self.work_tree().commit_index(message, &[]),
         };
-        let commit = match self.work_tree().commit_index(message, &riding) {
+        let commit = match commit {
             Ok(commit) => commit,
             Err(LandError::Nothing) => return Ok(None),
             Err(e) => return Err(e.into()),
         };
         crash::point();
-        let advanced = self.advance(&run.base.keeper, &run.base.commit, &commit);
-        advanced.map_err(DriveError::from)?;
+        if scope_of_keeper(&base.keeper) == CommitScope::Spec {
+            let advanced = self.advance(&base.keeper, &base.commit, &commit);
+            advanced.map_err(DriveError::from)?;
+        }
+        if run.candidate().is_some_and(|candidate| candidate.unread.is_empty()) {
+            // The gates' traces are gone, and nothing has run in the lane since.
+            self.work.lane.trust_files(commit.clone());
+        }
         Ok(Some(commit.to_string()))
+    }
+
+    /// Commit what the index of the lane holds on the tip, and move the tip.
+    pub(super) fn commit_on_tip(
+        &mut self,
+        tip: &Oid,
+        message: Vec<u8>,
+        riding: RidingFiles,
+    ) -> Result<Oid, LandError> {
+        let work = &mut self.work;
+        let commit = work.repo().commit_on_ref(&work.tip_ref(), tip, message, &riding.paths)?;
+        work.ledger.note_commit(commit.as_str(), riding.bytes);
+        work.tip = commit.clone();
+        Ok(commit)
     }
 
     /// A landing whose commit is in the lane comes to its end.
@@ -116,21 +150,27 @@ impl Session<'_> {
     }
 
     /// Move the tip, if nobody else did.
-    pub(super) fn move_tip(&mut self, old: &Oid, new: &Oid) -> Result<(), GitError> {
+    fn move_tip(&mut self, old: &Oid, new: &Oid) -> Result<(), GitError> {
         self.repo.advance_ref(&self.work.tip_ref(), new, Some(old))?;
         self.work.tip = new.clone();
         Ok(())
     }
 
     /// Write the ledger into the lane, and name the files of it that ride in a commit.
-    pub(super) fn ride(&mut self, commit: LedgerCommit) -> Result<Vec<RepoPath>, DriveError> {
+    pub(super) fn ride(&mut self, commit: LedgerCommit) -> Result<RidingFiles, DriveError> {
         self.take_over_edits()?;
-        let (work, riding) = (&self.work, self.riding_files(commit));
+        let (work, files) = (&self.work, self.riding_files(commit));
         let inbox: Vec<String> =
-            riding.iter().filter(|file| *file == run_ledger::INBOX).cloned().collect();
+            files.iter().filter(|file| *file == run_ledger::INBOX).cloned().collect();
         work.ledger.write_into(&work.lane.root(), &inbox)?;
-        let prefix = work.repo().prefix();
-        Ok(riding.iter().map(|file| prefix.join(&RepoPath::from(file.as_str()))).collect())
+        let mut riding = RidingFiles::default();
+        for file in files {
+            riding.paths.push(work.repo().prefix().join(&RepoPath::from(file.as_str())));
+            if let Some(bytes) = crate::store::read(&work.lane.root().join(&file))? {
+                riding.bytes.insert(file, bytes);
+            }
+        }
+        Ok(riding)
     }
 
     /// The files of the ledger that ride in a commit, relative to the project.
@@ -159,11 +199,15 @@ impl Session<'_> {
             && self.project.inbox().is_file()
     }
 
-    /// Files of home whose bytes are part of what has just been committed.
+    /// Files of home whose bytes are part of what has just been committed, and that are not as in the
+    /// commit that home has, as far as is known.
     pub(super) fn taken_over(&self) -> Result<Vec<TakenOverFile>, DriveError> {
         let (work, mut files) = (&self.work, Vec::new());
+        let arrived = self.history.arrival.as_ref().map_or("", |line| &line.arrived);
         for file in work.ledger.riding_files(self.config.commit_ledger, LedgerCommit::End) {
-            if let Some(bytes) = work.ledger.seen(&file)? {
+            if let Some(bytes) = work.ledger.seen(&file)?
+                && !work.ledger.is_as_committed(&file, &bytes, arrived)
+            {
                 files.push(self.taken_over_file(&file, &bytes)?);
             }
         }

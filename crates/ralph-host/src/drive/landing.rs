@@ -21,6 +21,7 @@ use crate::crash;
 use crate::git::{CommitMessage, LandError};
 use crate::handoff_files;
 use crate::redaction::{put_log, redactor};
+use crate::run_ledger::LedgerCommit;
 use crate::store::Durability;
 
 impl Session<'_> {
@@ -154,7 +155,9 @@ impl Session<'_> {
     ) -> Result<LandedAttempt, DriveError> {
         let on_spec = scope_of_keeper(&base.keeper) == CommitScope::Spec;
         let mut paths = candidate.names();
-        paths.extend(self.work.ledger.open_run().files());
+        let riding = self.riding_files(LedgerCommit::Landing).into_iter();
+        let prefix = self.work.repo().prefix();
+        paths.extend(riding.map(|file| prefix.join(&file.as_str().into()).to_string()));
         Ok(LandedAttempt {
             on_spec,
             paths,

@@ -104,7 +104,7 @@ impl Session<'_> {
             Err(refusal) => return Ok(Err(refusal)),
         };
         let riding = self.ride(LedgerCommit::Landing)?;
-        let commit = match self.work_tree().commit_index(message, &riding) {
+        let commit = match self.commit_on_tip(&tip, message, riding) {
             Ok(commit) => commit,
             Err(LandError::Nothing) => {
                 self.repo.drop_spec(&finished.keeper)?;
@@ -113,8 +113,6 @@ impl Session<'_> {
             Err(LandError::Git(e)) => return Err(e.into()),
             Err(refusal) => return Ok(Err(refusal.to_string())),
         };
-        crash::point();
-        self.move_tip(&tip, &commit)?;
         crash::point();
         self.spec_landed(finished, attempt, &commit, false).map(Ok)
     }

@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ralph_core::config::CommitScope;
-use ralph_core::cycle::{AttemptBase, Candidate, PhaseKind, Record, Remark, TipStart};
+use ralph_core::cycle::{AttemptBase, Candidate, PathChange, Phase, Record, Remark, TipStart};
 use ralph_core::plan::{Id, Task};
 use ralph_core::words::count;
 
@@ -298,7 +298,7 @@ impl<'a> Session<'a> {
         let line = self.history.arrival.as_ref();
         let landed = line.into_iter().flat_map(|line| &line.landed).flat_map(|one| &one.tasks);
         let open = self.history.open.iter();
-        let landing = open.filter(|open| open.phase.kind() == PhaseKind::Landing);
+        let landing = open.filter(|open| open.phase() == Phase::Landing);
         let tasks = landed.chain(landing.map(|open| &open.started.task));
         tasks.map(|task| Id::new(task.as_str())).collect()
     }
@@ -323,13 +323,17 @@ impl<'a> Session<'a> {
     ) -> Result<CollectedWork, DriveError> {
         let lane = &self.work.lane;
         lane.remove_submodule_repositories()?;
-        match lane.check_intact(&base.commit) {
-            Err(damage @ LaneError::Damaged { .. }) => {
-                return Ok(CollectedWork::Damaged(damage.to_string()));
-            }
-            checked => checked?,
+        if let Some(damage) = damage_of(lane.check_folders())? {
+            return Ok(CollectedWork::Damaged(damage));
         }
         let mut candidate = take(lane.repo(), &base.commit)?;
+        // A lane without a file of its base has at least one deleted.
+        if candidate.paths.iter().any(|changed| changed.change == PathChange::Deleted)
+            && let Some(damage) = damage_of(lane.check_not_emptied(&base.commit))?
+        {
+            lane.repo().reset_index(&base.commit)?;
+            return Ok(CollectedWork::Damaged(damage));
+        }
         for path in lane.changed_submodules()? {
             if !candidate.nested.contains(&path) {
                 candidate.nested.push(path);
@@ -343,6 +347,14 @@ impl<'a> Session<'a> {
             self.warn(&format!("left out, because it was ignored before: {}", names.join(", ")));
         }
         Ok(CollectedWork::Candidate(candidate))
+    }
+}
+
+/// The words for a damaged lane.
+fn damage_of(checked: Result<(), LaneError>) -> Result<Option<String>, LaneError> {
+    match checked {
+        Err(damage @ LaneError::Damaged { .. }) => Ok(Some(damage.to_string())),
+        checked => checked.map(|()| None),
     }
 }
 

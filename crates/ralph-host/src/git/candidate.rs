@@ -159,6 +159,11 @@ impl Repo<'_> {
         self.clean_untracked()
     }
 
+    /// Make the index that of a commit; the files stay.
+    pub(crate) fn reset_index(&self, commit: &Oid) -> Result<(), GitError> {
+        self.git(["read-tree", commit.as_str()]).ok().map(drop)
+    }
+
     /// The tree that the index holds.
     pub(crate) fn index_tree(&self) -> Result<Oid, GitError> {
         self.git(["write-tree"]).oid()

@@ -90,6 +90,9 @@ impl Repo<'_> {
 
     /// Where a ref points, if it is there.
     pub(super) fn find_ref(&self, name: &str) -> Result<Option<Oid>, GitError> {
+        if let Some(known) = self.ref_by_looking(name) {
+            return Ok(known);
+        }
         let answer = self.look(["rev-parse", "-q", "--verify", name]).run()?;
         Ok(Oid::parse(&answer.stdout).filter(|_| answer.code == 0))
     }

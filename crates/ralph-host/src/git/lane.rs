@@ -1,7 +1,7 @@
 //! A repository seen through a git directory of ralph's own, for the checkout in a lane.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::{CheckoutKind, HOOK_PATIENCE, LedgerPaths, Repo, RepoPath};
 use crate::proc::Runner;
@@ -41,6 +41,7 @@ impl<'a> Repo<'a> {
             runner,
             hook_patience: HOOK_PATIENCE,
             hooks: OnceLock::new(),
+            quiet: Arc::default(),
         }
     }
 
@@ -51,6 +52,7 @@ impl<'a> Repo<'a> {
             prefix: self.prefix.clone(),
             ledger: self.ledger.clone(),
             hook_patience: self.hook_patience,
+            quiet: self.quiet.clone(),
             ..Self::explicit(&self.top, &self.git_dir, &self.common_dir, self.runner)
         }
     }

@@ -1,10 +1,14 @@
 //! Commits in a lane: made from its index, on its HEAD, without hooks, which have run before.
 
+use std::ffi::OsStr;
+
 use super::Repo;
-use super::call::{nul_fields, nul_list};
+use super::call::{Answer, nul_fields, nul_list};
 use super::error::GitError;
 use super::message::{ATTEMPT, CommitMessage};
 use super::name::{Oid, RepoPath};
+use crate::crash;
+use crate::store::put_view;
 
 /// A commit that was not made. Nothing changed.
 #[derive(Debug, thiserror::Error)]
@@ -41,18 +45,58 @@ impl CommitMessage {
 }
 
 impl Repo<'_> {
+    /// Commit what the index of the lane holds on `base`, where the ref `name` is, and move the ref.
+    ///
+    /// While `HEAD` stands for the ref, git moves it with the commit, and refuses when somebody else moves
+    /// it meanwhile. Where refs are in tables, or when the ref is not at `base`, it is moved afterwards.
+    pub(crate) fn commit_on_ref(
+        &self,
+        name: &str,
+        base: &Oid,
+        message: Vec<u8>,
+        riding: &[RepoPath],
+    ) -> Result<Oid, LandError> {
+        if self.ref_by_looking(name) != Some(Some(base.clone())) {
+            let commit = self.commit_index(message, riding)?;
+            crash::point();
+            self.advance_ref(name, &commit, Some(base))?;
+            return Ok(commit);
+        }
+        let head = self.git_dir.join("HEAD");
+        let put = |text: String| put_view(&head, text.as_bytes()).map_err(GitError::from);
+        put(format!("ref: {name}\n"))?;
+        crash::point();
+        let commit = self.commit_index(message, riding);
+        crash::point();
+        put(format!("{}\n", commit.as_ref().unwrap_or(base)))?;
+        commit
+    }
+
+    /// A call of [`Repo::commit_on_ref`] may have been killed: put `HEAD` on the commit of that ref, which
+    /// may move on, or go with its run.
+    pub(crate) fn detach_head(&self) -> Result<(), GitError> {
+        let path = self.git_dir.join("HEAD");
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let name = text.strip_prefix("ref: ").map(str::trim_end);
+        match name.and_then(|name| self.ref_by_looking(name)).flatten() {
+            Some(commit) => Ok(put_view(&path, format!("{commit}\n").as_bytes())?),
+            None => Ok(()),
+        }
+    }
+
     /// Commit what the index of the lane holds, with these files of the ledger as they are in the lane.
     pub(crate) fn commit_index(
         &self,
         message: Vec<u8>,
         riding: &[RepoPath],
     ) -> Result<Oid, LandError> {
-        if !riding.is_empty() {
+        let mut answer = self.commit(&message, riding)?;
+        if answer.stderr.contains("did not match any file") {
+            // A commit takes only files that git knows.
             let args = ["update-index", "--add", "--remove", "-z", "--stdin"];
             self.git(args).stdin(nul_list(riding)).ok()?;
+            answer = self.commit(&message, &[])?;
         }
-        let args = ["commit", "-q", "--cleanup=whitespace", "--no-verify", "-F", "-"];
-        let answer = self.git(args).stdin(message).patience(self.hook_patience).run()?;
         if answer.code == 0 {
             let commit = self.head()?.commit;
             return Ok(commit.ok_or_else(|| GitError::Unreadable("commit".into()))?);
@@ -67,6 +111,16 @@ impl Repo<'_> {
             return Err(LandError::Hook { output: said });
         }
         Err(LandError::Git(answer.into_error()))
+    }
+
+    /// Commit the index, and these files as they are in the lane.
+    fn commit(&self, message: &[u8], files: &[RepoPath]) -> Result<Answer, GitError> {
+        let args = ["commit", "-q", "--cleanup=whitespace", "--no-verify", "-F", "-"];
+        let include = if files.is_empty() { &[][..] } else { &["-i", "--"] };
+        let args = args.iter().chain(include).map(OsStr::new);
+        let call = self.git(args.chain(files.iter().map(|file| file.as_path().as_os_str())));
+        let call = call.env("GIT_LITERAL_PATHSPECS", "1").stdin(message.to_vec());
+        call.patience(self.hook_patience).run()
     }
 
     /// The short name of the branch that is checked out, unless HEAD is detached, and its commit.

@@ -44,9 +44,10 @@ mod status;
 mod texts;
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+use arrival::QuietState;
 pub use arrival::{
     ARRIVAL_VARIABLE, ArrivalError, ArrivalHost, ArrivalOutcome, LedgerMerge, RecoveredArrival,
     ReplayGates,
@@ -107,6 +108,7 @@ pub struct Repo<'a> {
     hook_patience: Duration,
     /// The directory of the hooks, once somebody asked.
     hooks: OnceLock<PathBuf>,
+    quiet: Arc<Mutex<QuietState>>,
 }
 
 impl<'a> Repo<'a> {
@@ -139,6 +141,7 @@ impl<'a> Repo<'a> {
             runner,
             hook_patience: HOOK_PATIENCE,
             hooks: OnceLock::new(),
+            quiet: Arc::default(),
         })
     }
 

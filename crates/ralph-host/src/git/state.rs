@@ -4,14 +4,19 @@
 
 use std::fmt;
 use std::fs::{self, Metadata};
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
 use super::Repo;
 use super::error::GitError;
 use super::name::Oid;
+
+/// Beginnings of refs that each worktree has for itself.
+const OF_ONE_WORKTREE: [&str; 3] = ["refs/bisect/", "refs/rewritten/", "refs/worktree/"];
 
 /// Where HEAD is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,6 +129,15 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
+    /// When the file last changed.
+    pub(super) fn changed_at(&self) -> SystemTime {
+        let Moment { seconds, nanos } = self.changed;
+        let (seconds, nanos) = (u64::try_from(seconds), u64::try_from(nanos));
+        let since =
+            Duration::from_secs(seconds.unwrap_or(0)) + Duration::from_nanos(nanos.unwrap_or(0));
+        SystemTime::UNIX_EPOCH + since
+    }
+
     /// Of the file at `path`; `None` when there is none.
     pub(super) fn of(path: &Path) -> Option<Self> {
         let meta = fs::symlink_metadata(path).ok()?;
@@ -170,12 +184,24 @@ impl Repo<'_> {
         Some(Head { branch: Some(branch), commit })
     }
 
-    /// The object a ref points at; the outer `None` when the files do not say it.
-    fn ref_by_looking(&self, name: &str) -> Option<Option<Oid>> {
-        if let Ok(text) = fs::read(self.common_dir.join(name)) {
+    /// The object a ref points at; the outer `None` when the files do not say it. Like git, it reads the
+    /// ref's own file first: whoever packs refs writes the packed ones before that file goes.
+    pub(super) fn ref_by_looking(&self, name: &str) -> Option<Option<Oid>> {
+        let is_shared =
+            name.starts_with("refs/") && !OF_ONE_WORKTREE.iter().any(|r| name.starts_with(r));
+        if !is_shared || self.common_dir.join("reftable").exists() {
+            return None;
+        }
+        let read = |name: &str| match fs::read(self.common_dir.join(name)) {
+            Ok(text) => Some(Some(text)),
+            Err(e) => {
+                matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory).then_some(None)
+            }
+        };
+        if let Some(text) = read(name)? {
             return Oid::parse(&text).map(Some);
         }
-        let Ok(packed) = fs::read(self.common_dir.join("packed-refs")) else { return Some(None) };
+        let Some(packed) = read("packed-refs")? else { return Some(None) };
         let wanted = packed.split(|b| *b == b'\n').find_map(|line| {
             let (oid, rest) = line.split_at_checked(line.iter().position(|b| *b == b' ')?)?;
             (rest.get(1..)? == name.as_bytes()).then_some(oid)

@@ -15,11 +15,20 @@ impl Lane<'_> {
     pub fn put_on(&mut self, commit: &Oid) -> Result<(), LaneError> {
         self.repair()?;
         self.remove_submodule_repositories()?;
-        let mut keep: Vec<RepoPath> = self.foreign_paths().into_iter().collect();
-        keep.extend(self.kept_in_home());
         let head = HeadWriter { reftable: self.home.git_config.has_reftable() };
-        put_tree_on(&self.repo, &head, commit, &keep)?;
+        let is_there = self.has_files_of.take().as_ref() == Some(commit);
+        if !(is_there && head.is_at(&self.repo, commit)?) {
+            let mut keep: Vec<RepoPath> = self.foreign_paths().into_iter().collect();
+            keep.extend(self.kept_in_home());
+            put_tree_on(&self.repo, &head, commit, &keep)?;
+        }
         if self.is_home() { Ok(()) } else { self.check_out_submodules(commit) }
+    }
+
+    /// Do not look at the files before the lane is put on this commit: they were just compared with the
+    /// index that became it, and no program has run in the lane since.
+    pub(crate) fn trust_files(&self, commit: Oid) {
+        self.has_files_of.replace(Some(commit));
     }
 
     /// Put the files and the index of the lane on one commit, and its `HEAD` on another: what is to be
@@ -46,6 +55,11 @@ impl HeadWriter {
         Ok(head.and_then(|bytes| Oid::parse(&bytes)))
     }
 
+    /// Whether the lane has an index, and its `HEAD` is this commit.
+    fn is_at(&self, repo: &Repo<'_>, commit: &Oid) -> Result<bool, LaneError> {
+        Ok(repo.git_dir().join("index").is_file() && self.read(repo)?.as_ref() == Some(commit))
+    }
+
     fn write(&self, repo: &Repo<'_>, commit: &Oid) -> Result<(), LaneError> {
         if self.reftable {
             repo.git(["update-ref", "--no-deref", "HEAD", commit.as_str()]).ok()?;
@@ -62,9 +76,7 @@ pub(super) fn put_tree_on(
     commit: &Oid,
     keep: &[RepoPath],
 ) -> Result<(), LaneError> {
-    let index = repo.git_dir().join("index");
-    let known = index.is_file() && head.read(repo)?.as_ref() == Some(commit);
-    if known && matches!(is_clean(repo), Ok(true)) {
+    if head.is_at(repo, commit)? && matches!(is_clean(repo), Ok(true)) {
         return Ok(());
     }
     head.write(repo, commit)?;
@@ -78,7 +90,7 @@ pub(super) fn put_tree_on(
     }
     // An index that is damaged, or folders that an agent made unwritable.
     files::unlock_folders(repo.top());
-    let _none = fs::remove_file(&index);
+    let _none = fs::remove_file(repo.git_dir().join("index"));
     read_tree()?;
     clean()?;
     Ok(())

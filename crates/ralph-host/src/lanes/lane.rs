@@ -1,5 +1,6 @@
 //! One lane: made, repaired, and asked whether it is still whole.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
@@ -40,6 +41,8 @@ pub struct Lane<'a> {
     pub(super) repo: Repo<'a>,
     /// Copied and linked paths, from the top of the lane.
     pub(super) given: BTreeSet<RepoPath>,
+    /// The commit whose files these are, as long as nothing has run here since that was seen.
+    pub(super) has_files_of: RefCell<Option<Oid>>,
     _lock: RunLock,
 }
 
@@ -66,7 +69,8 @@ impl<'a> Lane<'a> {
         let (top, git_dir) = (home.lane_top(number), home.lane_git_dir(number));
         let repo = Repo::of_lane(&home.repo, &top, &git_dir);
         let given = BTreeSet::new();
-        let mut lane = Self { home, number, top, git_dir, repo, given, _lock: lock };
+        let has_files_of = RefCell::default();
+        let mut lane = Self { home, number, top, git_dir, repo, given, has_files_of, _lock: lock };
         lane.repair()?;
         lane.leave_out_of_snapshots();
         Ok(lane)
@@ -119,6 +123,7 @@ impl<'a> Lane<'a> {
             }
         }
         self.remove_stale_locks()?;
+        self.repo.detach_head()?;
         self.copy_sparse_rules()
     }
 
@@ -207,6 +212,12 @@ impl<'a> Lane<'a> {
     /// Fail when the lane's files say nothing about an agent's work: when the lane is gone, was
     /// replaced, or has no file of `base` left. A snapshot of it would delete everything.
     pub fn check_intact(&self, base: &Oid) -> Result<(), LaneError> {
+        self.check_folders()?;
+        self.check_not_emptied(base)
+    }
+
+    /// Fail when the lane, or the project in it, is no folder any more.
+    pub(crate) fn check_folders(&self) -> Result<(), LaneError> {
         let damaged = |damage| Err(LaneError::Damaged { path: self.top.clone(), damage });
         match fs::symlink_metadata(&self.top) {
             Err(e) if e.kind() == ErrorKind::NotFound => return damaged(LaneDamage::Gone),
@@ -218,6 +229,11 @@ impl<'a> Lane<'a> {
         if !files::is_folder(&root) {
             return damaged(LaneDamage::ProjectGone);
         }
+        Ok(())
+    }
+
+    /// Fail when the lane has no file of `base` left.
+    pub(crate) fn check_not_emptied(&self, base: &Oid) -> Result<(), LaneError> {
         // Most often a file at the top is there, and the long list is not needed.
         let list = |args: &[&str]| -> Result<Vec<RepoPath>, LaneError> {
             let all = ["ls-tree", "-z", "--full-tree"].iter().chain(args).copied();
@@ -234,6 +250,6 @@ impl<'a> Lane<'a> {
         if all.is_empty() || all.iter().any(is_there) {
             return Ok(());
         }
-        damaged(LaneDamage::Emptied)
+        Err(LaneError::Damaged { path: self.top.clone(), damage: LaneDamage::Emptied })
     }
 }

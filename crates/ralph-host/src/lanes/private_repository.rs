@@ -35,6 +35,8 @@ impl Lane<'_> {
         tip: &Oid,
         branch: Option<&str>,
     ) -> Result<(), LaneError> {
+        // Whoever is to have it may change the files.
+        self.has_files_of.take();
         if self.is_home() {
             return self.give_home_back(tip, branch, "refs/ralph/kept");
         }

@@ -18,9 +18,10 @@ mod resolve;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::hash::{DefaultHasher, Hasher};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ralph_core::cycle::with_new_tasks;
 use ralph_core::memory::index::{JSON_FILE, MARKDOWN_FILE};
@@ -122,6 +123,23 @@ pub struct RunLedger {
     git_dir: PathBuf,
     /// Bytes in home that were told to be left alone, so that they are told once.
     left_alone: Mutex<BTreeMap<String, Option<Vec<u8>>>>,
+    commits: Mutex<LedgerCommits>,
+}
+
+/// The last commits with ledger files that this process made, as far as it knows.
+#[derive(Debug, Default)]
+struct LedgerCommits {
+    /// On the tip.
+    landed: CommittedFiles,
+    /// In home.
+    arrived: CommittedFiles,
+}
+
+/// The ledger files of a commit, with a digest of their bytes.
+#[derive(Clone, Debug, Default)]
+struct CommittedFiles {
+    commit: String,
+    files: BTreeMap<String, u64>,
 }
 
 /// A run's ledger that cannot be used.
@@ -221,7 +239,8 @@ impl RunLedger {
             return Err(RunLedgerError::NoRepository(home.display().to_string()));
         };
         let git_dir = git_dir.to_owned();
-        Ok(Self { open_run, directory, home, git_dir, left_alone: Mutex::default() })
+        let (left_alone, commits) = (Mutex::default(), Mutex::default());
+        Ok(Self { open_run, directory, home, git_dir, left_alone, commits })
     }
 
     /// Find the open run of the branch that home is on.
@@ -281,14 +300,49 @@ impl RunLedger {
         store::read(&self.seen_path(file))
     }
 
-    /// Write down that home has these bytes of a file now, because they were taken over or arrived.
+    /// Write down that home has these bytes of a file now, because they were taken over or arrived. Not
+    /// synced: when it is lost, home is merged once more with what the run has of it already.
     pub fn mark_seen(&self, file: &str, bytes: Option<&[u8]>) -> Result<(), FileError> {
         let path = self.seen_path(file);
         match bytes {
             Some(bytes) if store::read(&path)?.as_deref() == Some(bytes) => Ok(()),
-            Some(bytes) => store::replace(&path, bytes),
+            Some(bytes) => store::put_view(&path, bytes),
             None => store::drop_view(&path),
         }
+    }
+
+    /// Remember the bytes with which these files ride in a commit on the tip.
+    pub(crate) fn note_commit(&self, commit: &str, files: BTreeMap<String, Vec<u8>>) {
+        let files = files.into_iter().map(|(file, bytes)| (file, digest(&bytes))).collect();
+        self.commits().landed = CommittedFiles { commit: commit.to_owned(), files };
+    }
+
+    /// Look at what arrived in home: files that are as the run has them are known.
+    pub(crate) fn see_arrived(&self, arrived: Option<&str>) -> Result<(), FileError> {
+        let mut commits = self.commits();
+        if Some(commits.landed.commit.as_str()) == arrived {
+            commits.arrived = commits.landed.clone();
+        }
+        drop(commits);
+        for file in self.open_run.files() {
+            let home = store::read(&self.home.join(&file))?;
+            let same = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(without_returns);
+            if same(&home) == same(&self.read(&file)?) {
+                self.mark_seen(&file, home.as_deref())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether these bytes of a file are those of `arrived`, the commit that home has. Then git brings
+    /// the next ones, and the file does not have to ride.
+    pub(crate) fn is_as_committed(&self, file: &str, bytes: &[u8], arrived: &str) -> bool {
+        let known = &self.commits().arrived;
+        known.commit == arrived && known.files.get(file) == Some(&digest(bytes))
+    }
+
+    fn commits(&self) -> MutexGuard<'_, LedgerCommits> {
+        self.commits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// List the copies that differ from what home has seen, line ends aside.
@@ -329,6 +383,13 @@ impl RunLedger {
     pub fn is_home_on_branch(&self) -> bool {
         HeadBranch::read(&self.git_dir).is(self.open_run.branch.as_deref())
     }
+}
+
+/// A number that stands for these bytes as long as this process lives.
+fn digest(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
 }
 
 /// Bytes without carriage returns: git may write other line ends into home.

@@ -70,7 +70,7 @@ fn a_commit_with_an_open_editor_waits_and_a_pager_does_not() {
     let mut shell = Command::new("sh");
     shell.args(["-c", "git commit -a -q >.git/out 2>&1 &"]).current_dir(stage.project.root());
     assert!(shell.env("GIT_EDITOR", editor).status().unwrap().success());
-    wait_until(|| stage.project.exists(".git/COMMIT_EDITMSG"));
+    wait_until(|| stage.project.exists(".git/index.lock"));
     let wait = stage.waits();
     let ArrivalWait::Process { command, .. } = wait else { panic!("{wait:?}") };
     assert_eq!(command, "commit");
@@ -95,4 +95,21 @@ fn a_lock_of_somebody_else_waits_and_stays() {
     assert!(stage.project.exists(".git/index.lock"));
     std::fs::remove_file(stage.project.path(".git/index.lock")).unwrap();
     stage.arrives();
+}
+
+#[test]
+fn a_branch_that_git_cannot_move_leaves_no_file_of_the_new_commit() {
+    let mut stage = Stage::new();
+    stage.land(&[("a.txt", Some("one\n")), ("b.txt", None), ("new/d.txt", Some("d\n"))]);
+    stage.write("c.txt", "staged\n");
+    stage.git(["add", "c.txt"]);
+    stage.write(".git/refs/heads/main.lock", "");
+    let (before, staged) = (stage.picture().files, stage.git(["ls-files", "-s"]));
+    let wait = stage.waits();
+    assert!(matches!(wait, ArrivalWait::Refused { .. }), "{wait:?}");
+    assert_eq!(stage.picture().files, before);
+    assert_eq!(stage.git(["ls-files", "-s"]), staged);
+    std::fs::remove_file(stage.project.path(".git/refs/heads/main.lock")).unwrap();
+    stage.arrives();
+    assert_eq!(stage.status(), ["M  c.txt"]);
 }

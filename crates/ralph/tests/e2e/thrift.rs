@@ -41,10 +41,10 @@ fn of_a_task(prepare: impl Fn(&TestProject)) -> (f64, f64) {
 }
 
 #[test]
-fn a_task_in_a_clean_tree_takes_at_most_twenty_four_processes_and_ten_syncs() {
+fn a_task_in_a_clean_tree_takes_at_most_eight_processes_and_six_syncs() {
     let (processes, syncs) = of_a_task(|_| {});
-    assert!((2.0..=24.0).contains(&processes), "{processes} processes for each task");
-    assert!((3.0..=10.0).contains(&syncs), "{syncs} syncs for each task");
+    assert!((2.0..=8.0).contains(&processes), "{processes} processes for each task");
+    assert!((3.0..=6.0).contains(&syncs), "{syncs} syncs for each task");
 }
 
 #[test]
@@ -53,6 +53,6 @@ fn a_dirty_tree_costs_no_process_and_no_sync_more() {
         project.write("users.txt", "changed by the user\n");
         project.write("notes.txt", "new, and nobody else's\n");
     });
-    assert!((2.0..=24.0).contains(&processes), "{processes} processes for each task");
-    assert!((3.0..=10.0).contains(&syncs), "{syncs} syncs for each task");
+    assert!((2.0..=8.0).contains(&processes), "{processes} processes for each task");
+    assert!((3.0..=6.0).contains(&syncs), "{syncs} syncs for each task");
 }

@@ -1,7 +1,8 @@
 //! Whether somebody works in home in a way that an arrival could disturb.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::{MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use ralph_core::cycle::ArrivalWait;
 
@@ -11,6 +12,10 @@ use crate::git_dir;
 
 /// HEAD and index have to stay as they are for so long before an arrival begins.
 const QUIET: Duration = Duration::from_millis(200);
+
+/// Whoever changed nothing for so long is not in the middle of several commands. Long enough for file
+/// systems that round times to seconds.
+const LONG_AGO: Duration = Duration::from_secs(3);
 
 /// Most looks at HEAD and the index before an arrival waits for another time.
 const MOST_LOOKS: u32 = 5;
@@ -83,24 +88,85 @@ impl Repo<'_> {
         Some(ArrivalWait::Process { command, pid })
     }
 
-    /// Wait until HEAD, the index and their locks have been quiet for a moment.
+    /// Whether no process of git that writes is in home, as far as the system tells.
+    pub(super) fn is_alone(&self) -> bool {
+        cfg!(target_os = "linux") && process_in(&self.top, &WRITERS).is_none()
+    }
+
+    /// Wait until HEAD, the index and their locks have been quiet for a moment. When nobody but ralph has
+    /// changed them for longer, they are.
     pub(super) fn is_quiet(&self) -> bool {
-        let look = || {
-            let names = ["HEAD", "index", "index.lock", "HEAD.lock", "logs/HEAD"];
-            names.map(|name| Stamp::of(&self.git_dir.join(name)))
-        };
-        let mut before = look();
+        let mut before = self.head_and_index();
+        if !before.is_locked() && self.last_foreign_change(&before).is_some_and(is_long_ago) {
+            return true;
+        }
         for _ in 0..MOST_LOOKS {
             std::thread::sleep(QUIET);
-            let now = look();
-            let unlocked = now.get(2..4).is_some_and(|locks| locks.iter().all(Option::is_none));
-            if now == before && unlocked {
+            let now = self.head_and_index();
+            if now == before && !now.is_locked() {
                 return true;
             }
+            self.last_foreign_change(&now);
             before = now;
         }
         false
     }
+
+    /// Whether they are as when they were last found quiet.
+    pub(super) fn is_still_quiet(&self) -> bool {
+        self.quiet().state.as_ref() == Some(&self.head_and_index())
+    }
+
+    /// An arrival has changed them, and this is how.
+    pub(super) fn leave_quiet(&self, state: Option<HeadAndIndex>) {
+        self.quiet().state = state;
+    }
+
+    pub(super) fn head_and_index(&self) -> HeadAndIndex {
+        let look =
+            |names: &[&str]| names.iter().map(|name| Stamp::of(&self.git_dir.join(name))).collect();
+        let locks = look(&["index.lock", "HEAD.lock"]);
+        HeadAndIndex { files: look(&["HEAD", "index", "logs/HEAD"]), locks }
+    }
+
+    /// When somebody else last changed them; a state that is not the known one is somebody else's.
+    fn last_foreign_change(&self, now: &HeadAndIndex) -> Option<SystemTime> {
+        let mut quiet = self.quiet();
+        if quiet.state.as_ref() != Some(now) {
+            let foreign_change = now.files.iter().flatten().map(Stamp::changed_at).max();
+            *quiet = QuietState { state: Some(now.clone()), foreign_change };
+        }
+        quiet.foreign_change
+    }
+
+    fn quiet(&self) -> MutexGuard<'_, QuietState> {
+        self.quiet.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// HEAD and the index as ralph last saw or left them.
+#[derive(Debug, Default)]
+pub(in super::super) struct QuietState {
+    state: Option<HeadAndIndex>,
+    /// When somebody else changed them.
+    foreign_change: Option<SystemTime>,
+}
+
+/// When HEAD, the index and their locks changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct HeadAndIndex {
+    files: Vec<Option<Stamp>>,
+    locks: Vec<Option<Stamp>>,
+}
+
+impl HeadAndIndex {
+    fn is_locked(&self) -> bool {
+        self.locks.iter().any(Option::is_some)
+    }
+}
+
+fn is_long_ago(change: SystemTime) -> bool {
+    change.elapsed().is_ok_and(|age| age > LONG_AGO)
 }
 
 /// A process of git in this checkout that runs one of these commands and that ralph did not start, with
@@ -112,6 +178,10 @@ fn process_in(top: &Path, commands: &[&str]) -> Option<(i32, String)> {
     let pids = entries.flatten().filter_map(|e| e.file_name().to_str()?.parse::<i32>().ok());
     pids.filter_map(|pid| {
         let cwd = std::fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
+        // Most are elsewhere.
+        if !cwd.starts_with(&top) {
+            return None;
+        }
         let words = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
         let command = git_command(&words).filter(|one| commands.contains(&one.as_str()))?;
         (is_in(&cwd, &top) && !is_own(pid)).then_some((pid, command))
@@ -124,10 +194,10 @@ fn process_in(_top: &Path, _commands: &[&str]) -> Option<(i32, String)> {
     None
 }
 
-/// Whether a directory belongs to this checkout and not to a repository below it.
+/// Whether a directory below the top belongs to this checkout and not to a repository below it.
 fn is_in(cwd: &Path, top: &Path) -> bool {
     let nearest = cwd.ancestors().find(|dir| matches!(git_dir::of(dir), Ok(Some(_))));
-    cwd.starts_with(top) && nearest.is_none_or(|dir| dir == top)
+    nearest.is_none_or(|dir| dir == top)
 }
 
 /// Whether a process is this one or below it.

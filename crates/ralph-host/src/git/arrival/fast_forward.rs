@@ -1,18 +1,16 @@
 //! Git's own fast-forward of the branch that home has checked out.
 
-use std::fs;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::time::Duration;
 
 use ralph_core::cycle::{
     ArrivalIntent, ArrivalRecovery, ArrivalWait, ArrivalWay, HomeHead, KilledArrivalBranch,
-    LandedCommit, Record, RiddenFile, StagedEntry, longest_prefix, recover_arrival,
+    LandedCommit, Record, RiddenFile, longest_prefix, recover_arrival,
 };
 
 use super::super::call::Answer;
-use super::super::index::copy_index;
-use super::super::state::Stamp;
 use super::super::{Change, Repo};
-use super::index_lock::IndexLock;
 use super::rides::{ChangeSide, entry_on};
 use super::{Arrival, ArrivalError, ArrivalOutcome, GitError, Oid, RepoPath, path_of, path_text};
 use crate::crash;
@@ -58,11 +56,18 @@ impl Arrival<'_, '_, '_> {
 
     fn forward_to(&mut self, new: &str) -> Result<ForwardEnd, ArrivalError> {
         let old = self.line.arrived.clone();
-        let changes = self.repo.touched(&old, new)?;
-        let rides = match self.find_rides(new, &changes)? {
-            Ok(rides) => rides,
-            Err(wait) => return Ok(ForwardEnd::Waits(wait)),
+        // Most arrivals need no more than the paths, and these the journal has.
+        let (changes, rides) = match self.taken_over_in(new).is_empty() {
+            true => (Vec::new(), Vec::new()),
+            false => {
+                let changes = self.repo.touched(&old, new)?;
+                match self.find_rides(new, &changes)? {
+                    Ok(rides) => (changes, rides),
+                    Err(wait) => return Ok(ForwardEnd::Waits(wait)),
+                }
+            }
         };
+        let paths = self.paths_to(new)?;
         if let Some(wait) = self.not_ready(&old)? {
             return Ok(ForwardEnd::Waits(wait));
         }
@@ -70,19 +75,24 @@ impl Arrival<'_, '_, '_> {
             way: ArrivalWay::FastForward,
             old: old.clone(),
             new: new.to_owned(),
-            paths: changes.iter().map(|change| path_text(&change.path)).collect(),
+            paths: paths.iter().map(path_text).collect(),
             rides: rides.clone(),
         }))?;
         crash::point();
         let merged_from = match self.merge(new, &changes, &rides) {
             Ok(Ok(from)) => from,
             Ok(Err(wait)) => {
-                // Git has failed in the middle: the disk is full, or somebody holds or has moved the branch.
+                self.repo.put_entries_back(&rides, &changes)?;
+                if is_half_done(&wait) {
+                    self.undo_half_merge(&old, new, rides)?;
+                }
+                crash::point();
+                // Git has failed in the middle: the disk is full, or a ref is locked.
                 if let (ArrivalWait::Refused { .. }, Some(intent)) =
                     (&wait, self.line.open_arrival.clone())
                 {
-                    self.put_files_of_merge_back(&intent)?;
-                    crash::point();
+                    self.recover(&intent)?;
+                    return Ok(ForwardEnd::Waits(wait));
                 }
                 // The intent has to be closed before another one is opened.
                 self.wait(wait.clone())?;
@@ -103,7 +113,7 @@ impl Arrival<'_, '_, '_> {
         {
             return Ok(ForwardEnd::Waits(wait));
         }
-        self.keep_merged_entries(&changes, new)?;
+        self.keep_merged_entries(&paths, &old, new)?;
         self.repo.write_rides(&rides, new)?;
         crash::point();
         self.arrived(new)?;
@@ -126,11 +136,8 @@ impl Arrival<'_, '_, '_> {
         Ok((!on_branch || !unmoved).then_some(ArrivalWait::Unsettled))
     }
 
-    /// Merge, with the entries of ridden files in the index. Returns the commit that HEAD was at when git merged,
-    /// or why it did not.
-    ///
-    /// Git reads the index before it locks it, so it would write over what a person stages or commits between.
-    /// Here ralph has the lock first, looks for commands that have passed it, and merges with a copy.
+    /// Set the entries of ridden files and merge. Returns the commit that HEAD was at when git merged, or why
+    /// it did not.
     fn merge(
         &self,
         new: &str,
@@ -144,24 +151,11 @@ impl Arrival<'_, '_, '_> {
             (path, entry)
         };
         let entries: Vec<_> = rides.iter().map(of_ride).collect();
-        self.repo.writing_index(|| {
-            let _lock = IndexLock::take(&self.repo.index_lock())?;
-            crash::point();
-            self.merge_under_lock(new, &entries)
-        })
-    }
-
-    fn merge_under_lock(
-        &self,
-        new: &str,
-        entries: &[(RepoPath, Option<StagedEntry>)],
-    ) -> Result<Result<Option<Oid>, ArrivalWait>, GitError> {
-        let (index, homes) = (self.repo.arrival_index()?, self.repo.git_dir.join("index"));
-        copy_index(&homes, &index)?;
-        if !entries.is_empty() {
-            let update = self.repo.arrival_call(["update-index", "-z", "--index-info"]);
-            update.index(&index).stdin(self.repo.index_info(entries)).ok()?;
+        if !self.repo.is_still_quiet() {
+            return Ok(Err(ArrivalWait::Unsettled));
         }
+        self.repo.set_entries(&entries)?;
+        crash::point();
         // Git merges into whatever HEAD is, so this is the last moment to look.
         let head = self.repo.head()?;
         let is_as_before = head.branch.is_some_and(|branch| branch == self.branch_ref())
@@ -179,16 +173,54 @@ impl Arrival<'_, '_, '_> {
         let options = format!("branch.{}.mergeOptions", self.line.branch);
         let call = self.repo.arrival_call(args);
         let call = call.env("GIT_CONFIG_COUNT", "1").env("GIT_CONFIG_KEY_0", options);
-        let answer = call.env("GIT_CONFIG_VALUE_0", "").index(&index).run()?;
-        crash::point();
-        if answer.code == 0 {
-            fs::rename(&index, &homes).map_err(GitError::io("write", &homes))?;
-            crash::point();
-        }
+        let call = call.env("GIT_CONFIG_VALUE_0", "");
+        let answer = self.repo.writing_index(|| call.run())?;
         match answer.code {
             0 => self.repo.merged_from(&answer, &self.line.arrived).map(Ok),
             code if code > MOST_EXIT_CODE => Err(answer.into_error()),
             _ => Ok(Err(refusal(&answer))),
+        }
+    }
+
+    /// Git wrote the files and the index, and could not move the branch: somebody else did, or has its
+    /// lock. The files go back to where the branch is.
+    fn undo_half_merge(
+        &self,
+        old: &str,
+        new: &str,
+        rides: Vec<RiddenFile>,
+    ) -> Result<(), GitError> {
+        let head = self.repo.head()?;
+        let Some(at) = head.commit.filter(|_| head.branch == Some(self.branch_ref())) else {
+            return Ok(());
+        };
+        let merged: BTreeSet<RepoPath> =
+            self.repo.touched(old, new)?.into_iter().map(|change| change.path).collect();
+        let mut changes = self.repo.touched(at.as_str(), new)?;
+        changes.retain(|change| merged.contains(&change.path));
+        let intent = ArrivalIntent {
+            old: at.to_string(),
+            new: new.to_owned(),
+            rides,
+            ..ArrivalIntent::default()
+        };
+        self.put_back_merged(&intent, &changes)?;
+        // What the person has committed meanwhile is not in the index that git wrote.
+        let committed = self.repo.touched(old, at.as_str())?;
+        let paths: Vec<RepoPath> = committed.into_iter().map(|change| change.path).collect();
+        match paths.is_empty() {
+            true => Ok(()),
+            false => self.keep_merged_entries(&paths, old, at.as_str()),
+        }
+    }
+
+    /// Put back what a merge wrote, although the branch is at the old commit of the intent.
+    fn put_back_merged(&self, intent: &ArrivalIntent, changes: &[Change]) -> Result<(), GitError> {
+        let facts = self.repo.path_facts(changes, &intent.old, &intent.new)?;
+        let (branch, home) = (KilledArrivalBranch::AtOld, HomeHead::OnBranch);
+        match recover_arrival(intent, branch, home, &facts) {
+            ArrivalRecovery::PutBack { paths } => self.put_back(intent, changes, &paths),
+            _ => Ok(()),
         }
     }
 
@@ -216,58 +248,74 @@ impl Arrival<'_, '_, '_> {
         if self.repo.head()?.branch != Some(name) {
             return Ok(Some(ArrivalWait::Unsettled));
         }
-        self.put_files_of_merge_back(&ArrivalIntent {
+        let changes = self.repo.touched(old.as_str(), new)?;
+        let intent = ArrivalIntent {
             old: old.to_string(),
             new: new.to_owned(),
             rides: rides.to_vec(),
             ..ArrivalIntent::default()
-        })?;
+        };
+        self.put_back_merged(&intent, &changes)?;
         Ok(Some(ArrivalWait::Unsettled))
     }
 
-    /// Put files and entries of the index back that git has changed, wherever the branch is now.
-    fn put_files_of_merge_back(&self, intent: &ArrivalIntent) -> Result<(), GitError> {
-        let changes = self.repo.touched(&intent.old, &intent.new)?;
-        let facts = self.repo.path_facts(&changes, &intent.old, &intent.new)?;
-        let (branch, home) = (KilledArrivalBranch::AtOld, HomeHead::OnBranch);
-        match recover_arrival(intent, branch, home, &facts) {
-            ArrivalRecovery::PutBack { paths } => self.put_back(intent, &changes, &paths),
-            _ => Ok(()),
+    /// The paths that differ between what arrived and a commit; perhaps more.
+    fn paths_to(&self, new: &str) -> Result<Vec<RepoPath>, GitError> {
+        let waiting = self.line.waiting();
+        let place = waiting.iter().position(|landed| landed.commit == new);
+        let landed = place.and_then(|last| waiting.get(..=last)).unwrap_or_default();
+        if landed.is_empty() || landed.iter().any(|landed| landed.paths.is_empty()) {
+            let changes = self.repo.touched(&self.line.arrived, new)?;
+            return Ok(changes.into_iter().map(|change| change.path).collect());
         }
+        let taken_over = landed.iter().flat_map(|one| &one.taken_over).map(|file| &file.path);
+        let paths = landed.iter().flat_map(|one| &one.paths).chain(taken_over);
+        Ok(paths.map(|path| path_of(path)).collect::<BTreeSet<_>>().into_iter().collect())
     }
 
     /// A `git commit` reads the index before it takes its lock. One that began just before the merge is
     /// refused by git, but it has written the old index by then, and the next commit would take back what
-    /// arrived. For a moment after a merge, entries that are the old ones again become the new ones.
-    pub(super) fn keep_merged_entries(
+    /// arrived. As long as one may be at work, entries that are the old ones again become the new ones.
+    fn keep_merged_entries(
         &self,
-        changes: &[Change],
+        paths: &[RepoPath],
+        old: &str,
         new: &str,
     ) -> Result<(), GitError> {
-        let index = self.repo.git_dir.join("index");
         let mut known = None;
         for _ in 0..LOOKS_AFTER {
-            let now = Stamp::of(&index);
-            if known.as_ref() != Some(&now) && self.renew_old_entries(changes, new)? {
+            // Asked first: who has ended by now has written the index.
+            let is_alone = self.repo.is_alone();
+            let now = self.repo.head_and_index();
+            if known.as_ref() == Some(&now) || self.renew_old_entries(paths, old, new)? {
                 known = Some(now);
+                if is_alone {
+                    break;
+                }
             }
             std::thread::sleep(PAUSE_AFTER);
         }
+        self.repo.leave_quiet(known);
         Ok(())
     }
 
     /// `false` when it has to be tried again.
-    fn renew_old_entries(&self, changes: &[Change], new: &str) -> Result<bool, GitError> {
-        let args = ["diff-index", "--cached", "--quiet", new, "--"].map(Into::into);
-        let paths = changes.iter().map(|change| change.path.as_path().as_os_str().to_owned());
-        let call = self.repo.look::<std::ffi::OsString>(args.into_iter().chain(paths));
-        if changes.is_empty() || call.env("GIT_LITERAL_PATHSPECS", "1").run()?.code != 1 {
+    fn renew_old_entries(
+        &self,
+        paths: &[RepoPath],
+        old: &str,
+        new: &str,
+    ) -> Result<bool, GitError> {
+        let args = ["diff-index", "--cached", "--quiet", new, "--"].map(OsStr::new);
+        let paths = paths.iter().map(|path| path.as_path().as_os_str());
+        let call = self.repo.look(args.into_iter().chain(paths));
+        if call.env("GIT_LITERAL_PATHSPECS", "1").run()?.code != 1 {
             return Ok(true);
         }
         let mut entries = Vec::new();
-        for change in changes {
-            if self.repo.staged_entry(&change.path)? == entry_on(change, ChangeSide::Old) {
-                entries.push((change.path.clone(), entry_on(change, ChangeSide::New)));
+        for change in self.repo.touched(old, new)? {
+            if self.repo.staged_entry(&change.path)? == entry_on(&change, ChangeSide::Old) {
+                entries.push((change.path.clone(), entry_on(&change, ChangeSide::New)));
             }
         }
         // A switch or a reset of the person's writes the index as well, and HEAD after it.
@@ -346,6 +394,12 @@ fn refusal(answer: &Answer) -> ArrivalWait {
         false => ArrivalWait::Edited { paths },
         true => ArrivalWait::Refused { message: first_lines(&answer.stderr) },
     }
+}
+
+/// Whether git failed in its last step, in which it moves the branch.
+fn is_half_done(wait: &ArrivalWait) -> bool {
+    let last_step = "update_ref failed for ref 'HEAD'";
+    matches!(wait, ArrivalWait::Refused { message } if message.contains(last_step))
 }
 
 /// The beginning of a message, on one line and without git's advice.

@@ -5,6 +5,9 @@
 //! commit would revert what arrived. Git does not prevent that. So nobody may be switching before, ralph
 //! holds git's lock on the index meanwhile, and afterwards the branch goes back if somebody was switching.
 
+use std::fs::{self, OpenOptions};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ralph_core::cycle::{ArrivalIntent, ArrivalWait, ArrivalWay, HomeHead, Record};
@@ -12,7 +15,6 @@ use ralph_core::cycle::{ArrivalIntent, ArrivalWait, ArrivalWay, HomeHead, Record
 use super::super::Repo;
 use super::super::call::Answer;
 use super::fast_forward::first_lines;
-use super::index_lock::IndexLock;
 use super::{Arrival, ArrivalError, ArrivalOutcome, GitError, Oid};
 use crate::crash;
 
@@ -26,6 +28,26 @@ enum FetchEnd {
     Refused(ArrivalWait),
     /// A person switched to the branch meanwhile, and it is where it was.
     Undone,
+}
+
+/// Git's lock on home's index, held by ralph.
+struct IndexLock(PathBuf);
+
+impl IndexLock {
+    /// Take it, if nobody has it.
+    fn take(path: &Path) -> Result<Self, GitError> {
+        match OpenOptions::new().write(true).create_new(true).open(path) {
+            Ok(_) => Ok(Self(path.to_owned())),
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => Err(GitError::Locked(path.into())),
+            Err(e) => Err(GitError::io("write", path)(e)),
+        }
+    }
+}
+
+impl Drop for IndexLock {
+    fn drop(&mut self) {
+        let _gone = fs::remove_file(&self.0);
+    }
 }
 
 impl Arrival<'_, '_, '_> {

@@ -24,7 +24,6 @@ mod busy;
 mod facts;
 mod fast_forward;
 mod fetch;
-mod index_lock;
 mod put_back;
 mod recovery;
 mod replay;
@@ -39,6 +38,7 @@ use ralph_core::cycle::{
     TakenCommits, decide_arrival,
 };
 
+pub(super) use busy::QuietState;
 pub use recovery::RecoveredArrival;
 pub use replay::{LedgerMerge, ReplayGates};
 

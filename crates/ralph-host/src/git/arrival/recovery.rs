@@ -75,8 +75,6 @@ impl Arrival<'_, '_, '_> {
         };
         let put_back = match recover_arrival(intent, branch, head, &facts) {
             ArrivalRecovery::Finish => {
-                // Killed between the merge and the index.
-                self.keep_merged_entries(&changes, &intent.new)?;
                 self.repo.write_rides(&intent.rides, &intent.new)?;
                 crash::point();
                 self.arrived(&intent.new)?;

@@ -35,17 +35,22 @@ pub(super) fn entry_on(change: &Change, side: ChangeSide) -> Option<StagedEntry>
 }
 
 impl Arrival<'_, '_, '_> {
+    /// The files of home whose bytes were taken over into a landed commit.
+    pub(super) fn taken_over_in(&self, target: &str) -> &[TakenOverFile] {
+        let landed = self.line.landed.iter().rev().find(|landed| landed.commit == target);
+        landed.map(|landed| landed.taken_over.as_slice()).unwrap_or_default()
+    }
+
     /// The files that have to ride to reach `target`, or why it has to wait.
     pub(super) fn find_rides(
         &self,
         target: &str,
         changes: &[Change],
     ) -> Result<Result<Vec<RiddenFile>, ArrivalWait>, GitError> {
-        let landed = self.line.landed.iter().rev().find(|landed| landed.commit == target);
         let touched: BTreeSet<&RepoPath> = changes.iter().map(|change| &change.path).collect();
-        let taken = landed.map(|landed| landed.taken_over.as_slice()).unwrap_or_default();
+        let taken = self.taken_over_in(target).iter();
         let taken: Vec<(RepoPath, &TakenOverFile)> =
-            taken.iter().map(|file| (path_of(&file.path), file)).collect();
+            taken.map(|file| (path_of(&file.path), file)).collect();
         let taken = taken.into_iter().filter(|(path, _)| touched.contains(path));
         let taken: Vec<(RepoPath, &TakenOverFile)> = taken.collect();
         let paths: Vec<RepoPath> = taken.iter().map(|(path, _)| path.clone()).collect();
