@@ -60,7 +60,7 @@ section! {
         min_delay: Duration = Duration::ZERO, "RALPH_MIN_DELAY_SECONDS" Seconds;
         /// What one commit holds; absent: a task, and a spec in `ralph agent` and for implementation.json.
         commit: Option<CommitScope> = None;
-        /// The word that commit subjects start with.
+        /// The word that commit subjects start with; with a scope, as in `chore(ralph)`, they are Conventional Commits.
         commit_prefix: String = "ralph".to_owned();
         /// Whether commits arrive on your branch by themselves; otherwise they wait for `ralph land`.
         auto_commit: bool = true;

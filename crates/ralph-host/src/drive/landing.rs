@@ -106,7 +106,7 @@ impl Session<'_> {
         let started = &run.started;
         let prefix = &self.config.commit_prefix;
         CommitMessage {
-            subject: format!("{prefix}[{}]: {} — {summary}", started.iteration, started.task),
+            subject: attempt_subject(prefix, started.iteration, &started.task, summary),
             body: match landing {
                 Landing::Complete => self.completes_spec(&run.task),
                 Landing::Partial => String::new(),
@@ -287,5 +287,14 @@ impl Times {
     fn note<'t>(&'t self, task: &'t Id, iteration: u32, summary: &'t str, keep: usize) -> Note<'t> {
         let Self { started, took, at } = self;
         Note { task, iteration, started, took, summary, story: "", at, keep }
+    }
+}
+
+/// The subject of an attempt's commit. Conventional Commits have no place for a number after the scope of
+/// `chore(ralph)`.
+pub(super) fn attempt_subject(prefix: &str, iteration: u32, task: &str, summary: &str) -> String {
+    match prefix.ends_with(')') {
+        true => format!("{prefix}: {task} — {summary}"),
+        false => format!("{prefix}[{iteration}]: {task} — {summary}"),
     }
 }

@@ -128,6 +128,10 @@ impl Session<'_> {
 
     /// What comes next, from the plan as it is now and from what this run has done.
     fn next(&mut self) -> Result<Step, DriveError> {
+        if self.kind == Loop::Build {
+            // A person may have added a task to a plan whose tasks are done.
+            self.take_over_edits()?;
+        }
         let loaded = self.read_plan()?;
         let limits = Limits {
             iterations: match self.kind {

@@ -20,6 +20,7 @@ use serde::Serialize;
 
 use super::attempt::{logged_iterations, max_retries, next_iteration};
 use super::error::DriveError;
+use super::landing::attempt_subject;
 use super::material::PromptSource;
 use super::session::{Loop, Options};
 use super::specs::scope_of;
@@ -224,7 +225,7 @@ fn attempt(
     let commit = match (config.auto_commit, scope_of(config, look.plan.format)) {
         (false, _) => None,
         (true, CommitScope::Task) => {
-            Some(format!("{prefix}[{iteration}]: {} — <summary>", task.id))
+            Some(attempt_subject(prefix, iteration, task.id.as_str(), "<summary>"))
         }
         (true, CommitScope::Spec) => Some(format!("{prefix}: <spec>, when its last task landed")),
     };

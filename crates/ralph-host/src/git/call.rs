@@ -68,6 +68,9 @@ const QUIET: [&str; 3] = ["maintenance.auto=false", "gc.auto=0", "core.fsmonitor
 /// Settings of every call for a lane.
 const LANE: [&str; 2] = ["core.hooksPath=/dev/null", "submodule.recurse=false"];
 
+/// Most bytes of git's output in an error.
+const MOST_MESSAGE: usize = 1000;
+
 /// A call to be made.
 pub(crate) struct Call<'r, 'a> {
     repo: &'r Repo<'a>,
@@ -220,7 +223,10 @@ impl Answer {
         } else {
             self.stderr
         };
-        let message = text.trim().to_owned();
+        let text = text.trim();
+        // A hook may print a whole test run; why it refused is at the end.
+        let start = text.ceil_char_boundary(text.len().saturating_sub(MOST_MESSAGE));
+        let message = text.get(start..).unwrap_or(text).to_owned();
         GitError::Failed { command: self.command, code: self.code, message }
     }
 

@@ -30,13 +30,13 @@ fn a_commit_names_iteration_task_and_summary_and_carries_trailers() {
 
 #[test]
 fn the_prefix_of_commits_is_configurable() {
-    let repo = one();
-    repo.set("commit_prefix = \"robot\"").build([]).ok();
-    assert!(
-        repo.subjects().iter().any(|s| s.starts_with("robot[1]: t-aaa1 — ")),
-        "{:?}",
-        repo.subjects()
-    );
+    for (prefix, start) in [("robot", "robot[1]: t-aaa1 — "), ("chore(ai)", "chore(ai): t-aaa1 — ")]
+    {
+        let repo = one();
+        repo.set(&format!("commit_prefix = \"{prefix}\"")).build([]).ok();
+        let subjects = repo.subjects();
+        assert!(subjects.iter().any(|subject| subject.starts_with(start)), "{subjects:?}");
+    }
 }
 
 #[test]

@@ -198,11 +198,20 @@ impl Arrival<'_, '_, '_> {
             self.repo.touched(old, new)?.into_iter().map(|change| change.path).collect();
         let mut changes = self.repo.touched(at.as_str(), new)?;
         changes.retain(|change| merged.contains(&change.path));
-        let (old, new) = (at.to_string(), new.to_owned());
-        self.put_back_merged(
-            &ArrivalIntent { old, new, rides, ..ArrivalIntent::default() },
-            &changes,
-        )
+        let intent = ArrivalIntent {
+            old: at.to_string(),
+            new: new.to_owned(),
+            rides,
+            ..ArrivalIntent::default()
+        };
+        self.put_back_merged(&intent, &changes)?;
+        // What the person has committed meanwhile is not in the index that git wrote.
+        let committed = self.repo.touched(old, at.as_str())?;
+        let paths: Vec<RepoPath> = committed.into_iter().map(|change| change.path).collect();
+        match paths.is_empty() {
+            true => Ok(()),
+            false => self.keep_merged_entries(&paths, old, at.as_str()),
+        }
     }
 
     /// Put back what a merge wrote, although the branch is at the old commit of the intent.

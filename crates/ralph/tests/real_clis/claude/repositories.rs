@@ -94,12 +94,15 @@ impl Clone {
         project.shell(prepare).ok();
         let init = project.run(["init", "--yes"]).ok();
         println!("{}{}\n{}", init.stdout, init.stderr, project.read("ralph.toml"));
+        // One of these repositories checks the subjects of commits.
+        let config = project.read("ralph.toml");
+        project.write("ralph.toml", format!("commit_prefix = \"chore(ralph)\"\n{config}"));
         for name in ["t-code", "t-note"] {
             let task = json!({"t": "task", "id": name, "name": format!("Do {name}"), "s": "p"});
             let plan = fs::read_to_string(project.path("ralph/plan.jsonl")).unwrap_or_default();
             project.write("ralph/plan.jsonl", format!("{plan}{task}\n"));
         }
-        project.git(["add", "ralph/plan.jsonl"]).ok();
+        project.git(["add", "ralph", "ralph.toml", ".gitignore"]).ok();
         project.git(["commit", "--quiet", "-m", "docs: a plan"]).ok();
         let run = project.spawn(["build"]);
         until_or_end(&run, || project.home().join("agent-works").exists());
