@@ -249,13 +249,19 @@ impl History {
             }
             Record::NotVerified(item) => self.construct.unverified.push(item.clone()),
             Record::Amended(amended) => self.amended.push((entry.at.clone(), amended.clone())),
+            Record::Replayed(replay) => {
+                for view in &mut self.attempts {
+                    if let Fate::Landed { commit: Some(commit), .. } = &mut view.fate {
+                        replay.rename(commit);
+                    }
+                }
+            }
             Record::TipStarted(_)
             | Record::LedgerCommitted(_)
             | Record::ArrivalIntent(_)
             | Record::Arrived(_)
             | Record::NotArrived(_)
             | Record::ReplayIntent(_)
-            | Record::Replayed(_)
             | Record::Taken(_)
             | Record::Settled(_)
             | Record::Asked(_)

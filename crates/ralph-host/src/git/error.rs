@@ -89,7 +89,8 @@ impl GitError {
             )),
             Self::Unmerged(_) => Some("resolve them and `git add` them, or undo the merge".into()),
             Self::Dirty(_) => Some(
-                "commit or stash them, or set on_dirty = \"snapshot\", which keeps them as they are"
+                "commit or stash them; with workspace = \"lane\" and on_dirty = \"leave\" they stay as \
+                 they are"
                     .into(),
             ),
             Self::Locked(path) => Some(format!(
