@@ -188,7 +188,8 @@ fn a_file_that_you_delete_while_the_agent_works_on_it_stays_deleted() {
 #[test]
 fn a_project_that_ignores_all_files_of_ralph_works() {
     let repo = home(&ONE);
-    repo.git(["rm", "-q", "-r", "--cached", "ralph", ".ralph", "plan.json", "--ignore-unmatch"]).ok();
+    repo.git(["rm", "-q", "-r", "--cached", "ralph", ".ralph", "plan.json", "--ignore-unmatch"])
+        .ok();
     repo.write(".git/info/exclude", "/ralph/\n/.ralph/\n/plan.json\n");
     repo.git(["commit", "-q", "-m", "nothing of ralph's"]).ok();
     repo.allow("go");
