@@ -138,6 +138,15 @@ pub struct CommitReplay {
     pub missing: Vec<String>,
 }
 
+impl CommitReplay {
+    /// Give a commit that was written again its new id.
+    pub fn rename(&self, commit: &mut String) {
+        if let Some(moved) = self.commits.iter().find(|moved| moved.old == *commit) {
+            commit.clone_from(&moved.new);
+        }
+    }
+}
+
 /// Waiting commits that the branch already has, because a person merged them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TakenCommits {

@@ -110,6 +110,8 @@ pub struct History {
     pub open: Option<OpenAttempt>,
     /// The landed commits of the last run and how far they have arrived.
     pub arrival: Option<ArrivalLine>,
+    /// Landed commits of earlier runs that wait for another branch.
+    pub left_arrivals: Vec<ArrivalLine>,
     /// Gates of the last attempt that have begun, in that order.
     pub gates: Vec<GateSeen>,
     /// The consultation under way.
@@ -249,13 +251,19 @@ impl History {
             }
             Record::NotVerified(item) => self.construct.unverified.push(item.clone()),
             Record::Amended(amended) => self.amended.push((entry.at.clone(), amended.clone())),
+            Record::Replayed(replay) => {
+                for view in &mut self.attempts {
+                    if let Fate::Landed { commit: Some(commit), .. } = &mut view.fate {
+                        replay.rename(commit);
+                    }
+                }
+            }
             Record::TipStarted(_)
             | Record::LedgerCommitted(_)
             | Record::ArrivalIntent(_)
             | Record::Arrived(_)
             | Record::NotArrived(_)
             | Record::ReplayIntent(_)
-            | Record::Replayed(_)
             | Record::Taken(_)
             | Record::Settled(_)
             | Record::Asked(_)
@@ -282,7 +290,12 @@ impl History {
 
     fn follow_arrival(&mut self, record: &Record) {
         if let Record::TipStarted(start) = record {
-            self.arrival = Some(ArrivalLine::start(start, self.arrival.take()));
+            let mut last = self.arrival.take();
+            if let Some(other) = last.take_if(|line| line.branch != start.branch) {
+                last = self.left_arrivals.extract_if(.., |line| line.branch == start.branch).next();
+                self.left_arrivals.extend((!other.is_settled()).then_some(other));
+            }
+            self.arrival = Some(ArrivalLine::start(start, last));
         } else if let Some(line) = &mut self.arrival {
             let attempts = &self.attempts;
             line.add(record, |attempt| {

@@ -53,8 +53,19 @@ pub(super) fn add(sources: &NeedSources<'_>, all: &mut Vec<Need>) {
     }
 }
 
-/// Commits that landed and have not arrived on the branch.
-pub(super) fn waiting(sources: &NeedSources<'_>) -> Option<Need> {
+/// Commits that landed and have not arrived on their branch.
+pub(super) fn waiting(sources: &NeedSources<'_>) -> Vec<Need> {
+    let left = sources.history.left_arrivals.iter().filter_map(|line| {
+        let commits = line.waiting_commits();
+        let reason = line.waits_for(RunState::Ended)?.reason(commits);
+        let command = format!("git switch {} && ralph land", shell_word(&line.branch));
+        let effect = "brings them, or says what they wait for".into();
+        Some(Need { command, effect, ..need(NeedKind::Waiting, reason, "") })
+    });
+    waiting_of_last_run(sources).into_iter().chain(left).collect()
+}
+
+fn waiting_of_last_run(sources: &NeedSources<'_>) -> Option<Need> {
     let history = sources.history;
     let line = history.arrival.as_ref()?;
     let run = match sources.is_idle() && history.run_end.is_some() {

@@ -90,6 +90,13 @@ impl Past {
                     self.specs.push(SpecNote { at, spec, fate: SpecFate::Committed { commit } });
                 }
             }
+            Record::Replayed(replay) => {
+                for note in &mut self.specs {
+                    if let SpecFate::Committed { commit } = &mut note.fate {
+                        replay.rename(commit);
+                    }
+                }
+            }
             Record::SpecFailed(failed) => {
                 let (why, kept) = (failed.why.clone(), failed.kept.clone());
                 let spec = Some(failed.spec.clone());

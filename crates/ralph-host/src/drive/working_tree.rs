@@ -75,8 +75,8 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         let tip = work.tip.to_string();
-        let line = self.history.arrival.as_ref();
-        let line = line.filter(|line| line.branch == work.target_name());
+        let mut lines = self.history.arrival.iter().chain(&self.history.left_arrivals);
+        let line = lines.find(|line| line.branch == work.target_name());
         let arrived = match line {
             Some(line) if is_in(&self.repo, &work.tip, &line.arrived)? => line.arrived.clone(),
             // The last run was on another branch.

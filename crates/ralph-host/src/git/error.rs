@@ -29,6 +29,9 @@ pub enum GitError {
     /// Git does not know who commits.
     #[error("git does not know your name and address, which a commit needs")]
     Identity,
+    /// The commit could not be signed.
+    #[error("git could not sign a commit: {}", .0.trim())]
+    Signing(String),
     /// Files kept changing while the tree was being put back.
     #[error("files change while they are being put back: {}", list(.0))]
     Busy(Vec<RepoPath>),
@@ -89,7 +92,8 @@ impl GitError {
             )),
             Self::Unmerged(_) => Some("resolve them and `git add` them, or undo the merge".into()),
             Self::Dirty(_) => Some(
-                "commit or stash them, or set on_dirty = \"snapshot\", which keeps them as they are"
+                "commit or stash them; with workspace = \"lane\" and on_dirty = \"leave\" they stay as \
+                 they are"
                     .into(),
             ),
             Self::Locked(path) => Some(format!(
@@ -98,6 +102,11 @@ impl GitError {
             )),
             Self::Identity => Some(
                 "git config user.name \"Your Name\" && git config user.email you@example.com"
+                    .into(),
+            ),
+            Self::Signing(_) => Some(
+                "make `git commit --allow-empty -S -m try` work, or `git config commit.gpgSign false`; \
+                 the next start lands the work, which is kept"
                     .into(),
             ),
             Self::Busy(_) => Some("stop what writes them, then start ralph again".into()),

@@ -108,7 +108,7 @@ impl Repo<'_> {
         }
         let signing = ["failed to sign", "signing failed", "failed to write commit object"];
         if signing.iter().any(|words| said.contains(words)) {
-            return Err(LandError::Hook { output: said });
+            return Err(GitError::Signing(said).into());
         }
         Err(LandError::Git(answer.into_error()))
     }

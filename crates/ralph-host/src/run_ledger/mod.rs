@@ -196,6 +196,7 @@ impl RunLedger {
         remove_leftovers(project);
         let directory = project.state_dir().join(RUNS).join(&open_run.run);
         remove_directory(&directory)?;
+        store::make_directories(&directory)?;
         let ledger = Self::at(project, directory, open_run)?;
         for file in ledger.open_run.files() {
             for place in [ledger.copy_path(&file), ledger.seen_path(&file)] {

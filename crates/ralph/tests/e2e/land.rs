@@ -138,6 +138,21 @@ fn waiting_commits_go_to_a_new_branch_and_the_tasks_are_pending_here() {
 }
 
 #[test]
+fn commits_that_wait_for_two_branches_are_both_told_and_both_come() {
+    let p = waiting();
+    p.git(["switch", "-q", "-c", "other"]).ok();
+    p.run(["build"]).fails(3);
+    let status = p.run(["status"]).ok().stdout;
+    assert!(status.contains("git switch main && ralph land"), "{status}");
+    undo_edit(&p);
+    p.run(["land"]).ok().stdout_has("2 commits arrived on other.");
+    p.git(["switch", "-q", "main"]).ok();
+    p.run(["land"]).ok().stdout_has("2 commits arrived on main.");
+    assert_eq!((need(&p), refs(&p), dirty(&p)), (None, String::new(), String::new()));
+    assert_eq!(p.read("one.txt"), "one\nt-aaaa\nt-bbbb\n");
+}
+
+#[test]
 fn a_branch_that_exists_is_refused_and_nothing_changes() {
     let p = waiting();
     p.git(["branch", "taken"]).ok();

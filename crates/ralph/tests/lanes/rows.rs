@@ -171,6 +171,34 @@ fn a_file_that_you_edit_while_the_agent_works_on_it_stays_as_you_left_it() {
 }
 
 #[test]
+fn a_file_that_you_delete_while_the_agent_works_on_it_stays_deleted() {
+    let repo = home(&ONE);
+    let run = working(&repo);
+    std::fs::remove_file(repo.path("src/main.c")).unwrap();
+    let before = home_now(&repo);
+    repo.allow("go");
+    let run = run.wait().fails(3);
+    assert_eq!(home_now(&repo), before, "{}", said(&run));
+    says(&run, "touches src/main.c, which you are editing");
+    repo.git(["checkout", "-q", "--", "src/main.c"]).ok();
+    repo.run(["land"]).ok();
+    is_home(&repo, &ONE);
+}
+
+#[test]
+fn a_project_that_ignores_all_files_of_ralph_works() {
+    let repo = home(&ONE);
+    repo.git(["rm", "-q", "-r", "--cached", "ralph", ".ralph", "plan.json", "--ignore-unmatch"])
+        .ok();
+    repo.write(".git/info/exclude", "/ralph/\n/.ralph/\n/plan.json\n");
+    repo.git(["commit", "-q", "-m", "nothing of ralph's"]).ok();
+    repo.allow("go");
+    repo.build([]).ok();
+    assert_eq!(repo.read("work/t-aaa1.txt"), "t-aaa1 is done\n");
+    assert_eq!(repo.ask_git(["ls-files", "ralph", ".ralph", "plan.json"]), "");
+}
+
+#[test]
 fn the_commits_before_the_blocked_one_arrive() {
     let repo = home(&TWO);
     repo.script(&(rule("task = \"t-aaa1\"", &held(WORK)) + &rule("task = \"t-aaa2\"", EDIT)));
@@ -220,6 +248,9 @@ fn waiting_commits_are_replayed_onto_what_the_person_committed() {
     is_home(&repo, &TWO);
     assert_eq!(repo.read("user/edited.txt"), "not committed\n");
     assert_eq!(repo.ask_git(["log", "--merges", "--format=%s"]), "");
+    // The report names the commits that the branch has.
+    let report = repo.run(["report"]).ok().stdout;
+    assert!(!report.contains("not on this branch") && report.contains("git revert"), "{report}");
     let subjects = repo.subjects();
     let mine = subjects.iter().position(|subject| subject == "my user/mine.txt").unwrap();
     assert!(mine < subjects.len() - 2, "{subjects:?}");

@@ -35,6 +35,12 @@ impl<'a> Session<'a> {
             self.let_arrive(report, |home, line, host| home.land_on_branch(line, name, host))?;
             return Ok(());
         }
+        if self.repo.find_commit(&format!("refs/heads/{name}"))?.is_some() {
+            let message = format!("a branch named {name} already exists");
+            let hint = "name a new one; or merge the commits there yourself: ".to_owned();
+            let hint = format!("{hint}`git switch {name} && git merge {}`", self.work.tip_ref());
+            return Err(DriveError::Ask { message, hint });
+        }
         self.settle(&line, report, |home, line, host| home.land_on_branch(line, name, host))
     }
 

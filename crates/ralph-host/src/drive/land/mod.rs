@@ -77,8 +77,11 @@ pub fn land(
     listener: &mut dyn Listener,
 ) -> Result<LandReport, DriveError> {
     let history = Journal::open(&setup.project.state_dir())?.1;
-    let waits = waiting_line(&history).is_some();
-    let ledger = open_run(&setup.project, &history);
+    let line = waiting_line(&setup.project, &history);
+    let ledger = match line {
+        Some(line) => RunLedger::of_branch(&setup.project, Some(&line.branch)),
+        None => RunLedger::of_home(&setup.project),
+    };
     let open_attempt = history.open.as_ref().map(|open| open.started.task.clone());
     if let Some(task) = &open_attempt
         && !matches!(action, LandAction::Bring(_))
@@ -100,7 +103,7 @@ pub fn land(
             });
         }
         Some(ledger) => setup.plan = setup.project.root().join(&ledger.open_run().plan),
-        None if waits || matches!(action, LandAction::PartialSpec(_)) => {}
+        None if line.is_some() || matches!(action, LandAction::PartialSpec(_)) => {}
         None => return Ok(report),
     }
     // Whatever home has uncommitted is no business of an arrival's.
@@ -108,7 +111,7 @@ pub fn land(
     setup.config.workspace = Workspace::Lane;
     // No backend runs; this one needs no installation.
     setup.options.backend = Some("sim".to_owned());
-    let branch = waiting_line(&history).map(|line| line.branch.clone());
+    let branch = line.map(|line| line.branch.clone());
     setup.options.branch = branch.or_else(|| ledger?.open_run().branch.clone());
     let runner = super::runner(&mut setup);
     let mut session = Session::open(setup, Loop::Land, &runner, listener)?;
@@ -117,17 +120,13 @@ pub fn land(
     Ok(report)
 }
 
-/// The commits that wait.
-fn waiting_line(history: &History) -> Option<&ArrivalLine> {
-    history.arrival.as_ref().filter(|line| !line.is_settled())
-}
-
-/// The run whose commits wait, else that of home's branch.
-fn open_run(project: &Project, history: &History) -> Option<RunLedger> {
-    match waiting_line(history) {
-        Some(line) => RunLedger::of_branch(project, Some(&line.branch)),
-        None => RunLedger::of_home(project),
-    }
+/// The commits that wait for home's branch, else those of the last run, else any.
+fn waiting_line<'h>(project: &Project, history: &'h History) -> Option<&'h ArrivalLine> {
+    let lines = || history.arrival.iter().chain(&history.left_arrivals);
+    let waiting = || lines().filter(|line| !line.is_settled());
+    let home = RunLedger::of_home(project);
+    let branch = home.as_ref().and_then(|ledger| ledger.open_run().branch.as_deref());
+    waiting().find(|line| Some(line.branch.as_str()) == branch).or_else(|| waiting().next())
 }
 
 impl Session<'_> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fs;
 use std::time::Duration;
 
 use ralph_core::cycle::{
@@ -9,7 +10,7 @@ use ralph_core::cycle::{
     LandedCommit, Record, RiddenFile, longest_prefix, recover_arrival,
 };
 
-use super::super::call::Answer;
+use super::super::call::{Answer, nul_fields};
 use super::super::{Change, Repo};
 use super::rides::{ChangeSide, entry_on};
 use super::{Arrival, ArrivalError, ArrivalOutcome, GitError, Oid, RepoPath, path_of, path_text};
@@ -68,6 +69,10 @@ impl Arrival<'_, '_, '_> {
             }
         };
         let paths = self.paths_to(new)?;
+        let deleted = self.repo.deleted_files(&paths)?;
+        if !deleted.is_empty() {
+            return Ok(ForwardEnd::Waits(ArrivalWait::Edited { paths: deleted }));
+        }
         if let Some(wait) = self.not_ready(&old)? {
             return Ok(ForwardEnd::Waits(wait));
         }
@@ -361,6 +366,19 @@ impl Arrival<'_, '_, '_> {
 }
 
 impl Repo<'_> {
+    /// Tracked files among these that the person has deleted: git's fast-forward would make them again.
+    fn deleted_files(&self, paths: &[RepoPath]) -> Result<Vec<String>, GitError> {
+        let is_gone = |path: &&RepoPath| fs::symlink_metadata(self.file(path)).is_err();
+        let gone: Vec<_> = paths.iter().filter(is_gone).collect();
+        if gone.is_empty() {
+            return Ok(Vec::new());
+        }
+        let args = ["ls-files", "-z", "--deleted", "--full-name", "--"].map(OsStr::new);
+        let call = self.look(args.into_iter().chain(gone.iter().map(|p| p.as_path().as_os_str())));
+        let listed = call.env("GIT_LITERAL_PATHSPECS", "1").ok()?;
+        Ok(nul_fields(&listed).map(|path| path_text(&RepoPath::new(path))).collect())
+    }
+
     /// A branch that contains a commit, unless `branch` does.
     fn other_branch_with(&self, commit: &str, branch: &str) -> Result<Option<String>, GitError> {
         let contains = format!("--contains={commit}");
