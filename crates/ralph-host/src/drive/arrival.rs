@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use ralph_core::config::CommitLedger;
 use ralph_core::cycle::{
-    ArrivalLine, ArrivalTarget, ArrivalWait, ArrivedCommits, CommitReplay, LedgerCommit,
-    NotArrived, On, OnMissing, Record, RunState, TakenOverFile, merged_ledger,
+    ArrivalLine, ArrivalTarget, ArrivalWait, ArrivedCommits, LedgerCommit, NotArrived, On,
+    OnMissing, Record, RunState, TakenOverFile, merged_ledger,
 };
 use ralph_core::format;
 use ralph_core::gate::{self, Gate, GateRunResult};
@@ -34,7 +34,6 @@ const LOGS: &str = ".ralph/logs/validation/replay";
 struct ArrivingSession<'s, 'a> {
     session: &'s mut Session<'a>,
     report: &'s mut LandReport,
-    replays: Vec<CommitReplay>,
 }
 
 impl ArrivalHost for ArrivingSession<'_, '_> {
@@ -42,15 +41,19 @@ impl ArrivalHost for ArrivingSession<'_, '_> {
         if let Some(line) = &self.session.history.arrival {
             self.report.count(&record, line.waiting().len());
         }
-        if let Record::Replayed(replay) = &record {
-            self.replays.push(replay.clone());
-        }
+        let replay = match &record {
+            Record::ReplayIntent(replay) => Some(replay.clone()),
+            _ => None,
+        };
         let durability = match &record {
             // The branch shows it too.
             Record::Arrived(_) => Durability::Eventual,
             _ => Durability::Synced,
         };
-        self.session.record(record, durability).map_err(host_error)
+        self.session.record(record, durability).map_err(host_error)?;
+        // Before the tip moves: killed in between, a task is pending whose commit the tip still has, and
+        // never done without it.
+        replay.map_or(Ok(()), |replay| self.session.follow_replay(&replay).map_err(host_error))
     }
 
     fn merge_ledger(&mut self, merge: &LedgerMerge<'_>) -> Result<Vec<u8>, ArrivalError> {
@@ -145,12 +148,10 @@ impl<'a> Session<'a> {
     ) -> Result<Option<T>, DriveError> {
         let Some(line) = self.history.arrival.clone() else { return Ok(None) };
         let home = self.repo.reopen();
-        let mut host = ArrivingSession { session: self, report, replays: Vec::new() };
+        let mut host = ArrivingSession { session: self, report };
         let done = act(&home, &line, &mut host);
-        let replays = host.replays;
         let done = done.map_err(drive_error)?;
         self.follow_line()?;
-        self.follow_replays(&replays)?;
         Ok(Some(done))
     }
 

@@ -141,7 +141,9 @@ impl Session<'_> {
     /// The same once an attempt has worked on it, with what the person has written by now.
     fn is_still_wanted(&mut self, run: &AttemptRun) -> Result<bool, DriveError> {
         self.take_over_edits()?;
-        self.is_wanted(&run.task)
+        // A landing that was interrupted may have told the plan that the task is done.
+        let lands = self.history.open.as_ref().is_some_and(|open| open.intent.is_some());
+        Ok(lands || self.is_wanted(&run.task)?)
     }
 
     /// Whether the plan still has a task to be done: a person may have skipped or removed it.

@@ -56,11 +56,22 @@ impl Session<'_> {
             return Ok(Gating::Failed(Failure::new(FailureKind::Gates, failed.to_string())));
         }
         let (gates, logs) = (self.gates.clone(), self.gate_logs(run, On::Result));
-        let Some(runs) = self.run_all(&gates, &logs, On::Result, &run.running)? else {
-            return Ok(Gating::Stopped);
-        };
+        let (mut runs, mut changed) = (Vec::new(), Vec::new());
+        for gate in &gates {
+            if !runs.is_empty() {
+                changed.extend(self.put_back_between_gates()?);
+            }
+            let gate = std::slice::from_ref(gate);
+            let Some(ran) = self.run_all(gate, &logs, On::Result, &run.running)? else {
+                return Ok(Gating::Stopped);
+            };
+            runs.extend(ran);
+        }
         self.work.lane.remove_submodule_repositories()?;
-        let traces = self.work_tree().put_back_to_index()?;
+        let mut traces = self.work_tree().put_back_to_index()?;
+        traces.changed.extend(changed);
+        traces.changed.sort_unstable();
+        traces.changed.dedup();
         self.tell_traces("gates changed files, which were put back", &traces.changed);
         self.tell_traces("gates made new files, which were removed", &traces.added);
         if !self.look_at_base(run, &runs)? {
@@ -83,6 +94,14 @@ impl Session<'_> {
                 Gating::Judged(Box::new(GateFindings { verdict, next_base }))
             }
         })
+    }
+
+    /// Each gate sees what would land, also after one that formats. Returns what the last one had changed.
+    fn put_back_between_gates(&mut self) -> Result<Vec<RepoPath>, DriveError> {
+        self.work.lane.remove_submodule_repositories()?;
+        let changed = self.work_tree().put_back_changed()?;
+        self.write_private_repository()?;
+        Ok(changed)
     }
 
     /// A retry would only be paid to meet the same gate.

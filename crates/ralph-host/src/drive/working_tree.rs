@@ -50,6 +50,10 @@ pub(super) struct FoundInLane {
     git_settings: GitSettings,
 }
 
+/// Words of git about the machine, not about the files of an agent.
+const OF_MACHINE: [&str; 5] =
+    ["No space left", "Disk quota", "Input/output error", "Read-only file system", ".lock"];
+
 /// Work that was taken out of a lane.
 pub(super) enum CollectedWork {
     Candidate(Candidate),
@@ -326,7 +330,16 @@ impl<'a> Session<'a> {
         if let Some(damage) = damage_of(lane.check_folders())? {
             return Ok(CollectedWork::Damaged(damage));
         }
-        let mut candidate = take(lane.repo(), &base.commit)?;
+        let mut candidate = match take(lane.repo(), &base.commit) {
+            Err(GitError::Failed { command, message, .. })
+                if command == "add" && !OF_MACHINE.iter().any(|words| message.contains(words)) =>
+            {
+                lane.repo().reset_index(&base.commit)?;
+                let said = format!("git cannot take the files that it left: {message}");
+                return Ok(CollectedWork::Damaged(said));
+            }
+            other => other?,
+        };
         // A lane without a file of its base has at least one deleted.
         if candidate.paths.iter().any(|changed| changed.change == PathChange::Deleted)
             && let Some(damage) = damage_of(lane.check_not_emptied(&base.commit))?

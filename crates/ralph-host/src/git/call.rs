@@ -65,8 +65,14 @@ const EXACT: [&str; 3] =
 /// Settings that keep git from starting a process that outlives the call.
 const QUIET: [&str; 3] = ["maintenance.auto=false", "gc.auto=0", "core.fsmonitor=false"];
 
+/// An agent may have changed the hooks, where they are part of the work. Git runs some when a ref moves.
+const NO_HOOKS: &str = "core.hooksPath=/dev/null";
+
+/// Commands in home that run the user's hooks, or tell where they are.
+const USERS_HOOKS: [&str; 3] = ["commit", "config", "rev-parse"];
+
 /// Settings of every call for a lane.
-const LANE: [&str; 2] = ["core.hooksPath=/dev/null", "submodule.recurse=false"];
+const LANE: [&str; 2] = [NO_HOOKS, "submodule.recurse=false"];
 
 /// Most bytes of git's output in an error.
 const MOST_MESSAGE: usize = 1000;
@@ -96,10 +102,7 @@ impl<'a> Repo<'a> {
 
     /// A call that may start git's own maintenance.
     pub(super) fn tidy<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Call<'_, 'a> {
-        let lane: &[&str] = if self.is_lane() { &LANE } else { &[] };
-        let settings = EXACT.iter().chain(lane).flat_map(|s| ["-c", s]).map(OsString::from);
-        let args = args.into_iter().map(|a| a.as_ref().to_owned());
-        let args: Vec<OsString> = settings.chain(args).collect();
+        let args: Vec<OsString> = args.into_iter().map(|a| a.as_ref().to_owned()).collect();
         let mut words = args.iter().map(|a| a.to_string_lossy());
         let mut command = String::new();
         while let Some(word) = words.next() {
@@ -109,6 +112,13 @@ impl<'a> Repo<'a> {
             }
             words.next();
         }
+        let own: &[&str] = match self.is_lane() {
+            true => &LANE,
+            false if USERS_HOOKS.contains(&command.as_str()) => &[],
+            false => &[NO_HOOKS],
+        };
+        let settings = EXACT.iter().chain(own).flat_map(|s| ["-c", s]).map(OsString::from);
+        let args = settings.chain(args);
         let mut job = Job::new("git", &self.top)
             .args(args)
             .env("LC_ALL", "C")

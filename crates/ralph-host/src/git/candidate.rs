@@ -147,6 +147,19 @@ impl Repo<'_> {
         Ok(traces)
     }
 
+    /// The same between two gates, without the files that are new: the next one may need them. Returns
+    /// what was changed.
+    pub(crate) fn put_back_changed(&self) -> Result<Vec<RepoPath>, GitError> {
+        let out = self.look(["ls-files", "-z", "-m", "-d", "--full-name"]).ok()?;
+        let mut changed: Vec<RepoPath> = nul_fields(&out).map(RepoPath::new).collect();
+        changed.retain(|path| !self.ledger.contains(path));
+        changed.dedup();
+        if !changed.is_empty() {
+            self.git(["checkout-index", "-f", "-a", "-q"]).ok()?;
+        }
+        Ok(changed)
+    }
+
     fn clean_untracked(&self) -> Result<(), GitError> {
         let mut args: Vec<std::ffi::OsString> = ["clean", "-ffdq", "--"].map(Into::into).to_vec();
         args.extend(self.ledger.everything_else());

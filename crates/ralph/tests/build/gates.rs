@@ -178,6 +178,31 @@ fn a_gate_that_takes_too_long_is_red_and_ended() {
 }
 
 #[test]
+fn a_gate_sees_what_would_land_and_not_what_the_gate_before_made_of_it() {
+    let repo = gated(
+        "",
+        &[
+            ("format", "lint", "", "echo FIXED > work/t-aaa1.txt"),
+            ("unit", "test", "", "grep FIXED work/t-aaa1.txt || [ ! -e work ]"),
+        ],
+    );
+    let run = repo.build([]).fails(3);
+    says(&run, "unit: failed");
+    says(&run, "gates changed files, which were put back: work/t-aaa1.txt");
+    assert_eq!(repo.landed(), [""; 0]);
+}
+
+#[test]
+fn files_that_git_cannot_take_fail_the_attempt_and_not_the_run() {
+    let repo = gated("", &[("unit", "test", "", "true")]);
+    let odd = r#"{ write = ".gitattributes", text = "enc.txt working-tree-encoding=UTF-16\n" }, { write = "enc.txt", text = "x\n" }, { claim = "done" }"#;
+    repo.script(&(rule("attempt = 1", odd) + &rule("", crate::repo::GOOD)));
+    let run = repo.build([]).ok();
+    says(&run, "git cannot take the files that it left");
+    says(&run, "1 landed in 2 attempts");
+}
+
+#[test]
 fn a_gate_may_take_longer_where_it_has_nothing_built_yet() {
     let builds = r#"if [ ! -f "$HOME/built" ]; then sleep 5; touch "$HOME/built"; fi"#;
     let repo = gated("", &[("slow", "test", "timeout = \"4s\"", builds)]);

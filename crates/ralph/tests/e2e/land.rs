@@ -301,6 +301,15 @@ fn a_discard_that_is_killed_anywhere_leaves_no_task_done_without_its_work() {
 }
 
 #[test]
+fn a_landing_on_a_new_branch_that_is_killed_anywhere_is_done_again() {
+    killed_everywhere(&["--branch", "from-ralph"], 3, undo_edit, |p| {
+        assert_eq!((statuses(p), need(p)), ("2 pending, 0 accepted".into(), None));
+        assert_eq!(&subjects(p, "main..from-ralph")[..2], ["ralph[1]", "ralph[2]"]);
+        assert_eq!(p.read("one.txt"), "one\n");
+    });
+}
+
+#[test]
 fn work_that_is_brought_uncommitted_survives_a_kill() {
     killed_everywhere(&["--no-commit"], 4, undo_edit, |p| {
         assert_eq!(statuses(p), "0 pending, 2 accepted");

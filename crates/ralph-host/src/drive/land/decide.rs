@@ -35,7 +35,9 @@ impl<'a> Session<'a> {
             self.let_arrive(report, |home, line, host| home.land_on_branch(line, name, host))?;
             return Ok(());
         }
-        if self.repo.find_commit(&format!("refs/heads/{name}"))?.is_some() {
+        // A call that was killed may have made it.
+        let there = self.repo.find_commit(&format!("refs/heads/{name}"))?;
+        if there.is_some_and(|commit| commit.as_str() != line.tip) {
             let message = format!("a branch named {name} already exists");
             let hint = "name a new one; or merge the commits there yourself: ".to_owned();
             let hint = format!("{hint}`git switch {name} && git merge {}`", self.work.tip_ref());

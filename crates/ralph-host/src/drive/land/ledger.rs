@@ -15,24 +15,22 @@ use crate::store::{self, Kind, StoreError};
 pub(super) type LedgerCopies = Vec<(Option<Vec<u8>>, String)>;
 
 impl Session<'_> {
-    /// The run's ledger gets what a replay changed: the person's edits of it on the branch, and tasks
-    /// that the branch lacks are pending again.
-    pub(in crate::drive) fn follow_replays(
-        &self,
-        replays: &[CommitReplay],
-    ) -> Result<(), DriveError> {
-        let landed = self.landed_tasks();
-        for replay in replays {
-            let (Some(old), Some(new)) =
-                (Oid::parse(replay.old_tip.as_bytes()), Oid::parse(replay.tip.as_bytes()))
-            else {
-                continue;
-            };
-            for file in self.work.ledger.open_run().files() {
-                let base = self.repo.project_file_at(&old, &file)?;
-                if let Some(theirs) = self.repo.project_file_at(&new, &file)? {
-                    self.follow_file(&file, base.as_deref(), &theirs, &landed)?;
-                }
+    /// The run's ledger gets what a replay changes: the person's edits of it on the branch, and tasks
+    /// that the branch lacks are pending again. May be repeated.
+    pub(in crate::drive) fn follow_replay(&self, replay: &CommitReplay) -> Result<(), DriveError> {
+        let (Some(old), Some(new)) =
+            (Oid::parse(replay.old_tip.as_bytes()), Oid::parse(replay.tip.as_bytes()))
+        else {
+            return Ok(());
+        };
+        let line = self.history.arrival.as_ref();
+        let landed = line.into_iter().flat_map(|line| &line.landed);
+        let landed = landed.filter(|one| !replay.missing.contains(&one.attempt));
+        let landed = landed.flat_map(|one| &one.tasks).map(|task| Id::new(task.as_str())).collect();
+        for file in self.work.ledger.open_run().files() {
+            let base = self.repo.project_file_at(&old, &file)?;
+            if let Some(theirs) = self.repo.project_file_at(&new, &file)? {
+                self.follow_file(&file, base.as_deref(), &theirs, &landed)?;
             }
         }
         Ok(())

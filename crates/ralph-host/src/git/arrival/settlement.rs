@@ -37,7 +37,9 @@ impl Repo<'_> {
     ) -> Result<(), ArrivalError> {
         let mut arrival = Arrival { repo: self, line: line.clone(), host };
         let tip = arrival.line.tip.clone();
-        self.arrival_call(["branch", "--no-track", "--", name, &tip]).ok()?;
+        if self.find_commit(&format!("refs/heads/{name}"))?.is_none_or(|at| at.as_str() != tip) {
+            self.arrival_call(["branch", "--no-track", "--", name, &tip]).ok()?;
+        }
         crash::point();
         arrival.settle(SettlementWay::NewBranch(name.to_owned()))
     }
