@@ -13,6 +13,7 @@
 //! ```text
 //! cargo bench -p ralph --bench build               10, 100 and 1,000 tasks, a tree that is not clean,
 //!                                                  `checkout`, all plan formats, much in home
+//! cargo bench -p ralph --bench build -- --short    the same with at most 30 tasks each
 //! cargo bench -p ralph --bench build -- --quick    10 and 50 tasks: does it run at all?
 //! ```
 #![expect(clippy::disallowed_methods, reason = "this program starts programs and makes projects")]
@@ -45,6 +46,9 @@ const IN_A_FOLDER: usize = 250;
 /// Files that nobody added, and the bytes of each: 2 GB.
 const HEAPS: usize = 20;
 const HEAP: u64 = 100 << 20;
+
+/// Tasks of each case on a busy machine.
+const SHORT: usize = 30;
 
 /// Longer than ralph waits before it takes the project as left alone.
 const LEFT_ALONE: Duration = Duration::from_millis(3500);
@@ -89,28 +93,36 @@ const FULL: [Case; 10] = [
     case(1_000, 1, Tree::Clean, JSONL),
     case(100, 1, Tree::Dirty, JSONL),
     case(100, 1, Tree::Checkout, JSONL),
-    case(20, 1, Tree::Large, JSONL),
-    case(50, 1, Tree::Untracked, JSONL),
     case(1_000, 1, Tree::Clean, "plan.json"),
     case(1_000, 1, Tree::Clean, "progress.md"),
     case(1_000, 1, Tree::Clean, "implementation.json"),
+    case(50, 1, Tree::Untracked, JSONL),
+    case(20, 1, Tree::Large, JSONL),
 ];
 
 fn main() -> Outcome<()> {
     if std::env::args().any(|word| word == AGENT) {
         return agent();
     }
-    let quick = std::env::args().any(|word| word == "--quick");
-    let cases = if quick { &QUICK[..] } else { &FULL[..] };
-    let mut all = Vec::new();
-    for case in cases {
+    let asked = |word: &str| std::env::args().any(|given| given == word);
+    let mut cases = if asked("--quick") { QUICK.to_vec() } else { FULL.to_vec() };
+    for case in cases.iter_mut().filter(|_| asked("--short")) {
+        (case.tasks, case.rounds) = (case.tasks.min(SHORT), 1);
+    }
+    println!("medians of a task, both sides in turn; a run's start and end are told apart");
+    println!(
+        "| tasks | plan | tree | floor | + gate | ralph | ratio | start | end | processes | syncs | memory |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+    let mut sums = Sums::default();
+    for case in &cases {
         let mut measured = Measured::default();
         for _ in 0..case.rounds {
             round(*case, &mut measured)?;
         }
-        all.push((*case, measured));
+        sums.row(*case, &mut measured);
     }
-    print(&mut all);
+    sums.print();
     Ok(())
 }
 
@@ -359,23 +371,29 @@ fn peak_memory(pid: u32) -> u64 {
     line.and_then(|rest| rest.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or(0)
 }
 
-fn print(all: &mut [(Case, Measured)]) {
-    println!("medians of a task, both sides in turn; a run's start and end are told apart");
-    println!(
-        "| tasks | plan | tree | floor | + gate | ralph | ratio | start | end | processes | syncs | memory |"
-    );
-    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
-    let (mut worst, mut clean) = ([0.0_f64; 2], Vec::new());
-    for (case, measured) in all.iter_mut() {
+/// What the rows say together.
+#[derive(Default)]
+struct Sums {
+    /// The worst ratio of a lane, and of a checkout.
+    worst: [f64; 2],
+    /// Floor and ralph in a clean tree, in milliseconds.
+    clean: Vec<(f64, f64)>,
+    memory_kb: u64,
+}
+
+impl Sums {
+    /// Print the row of a case.
+    fn row(&mut self, case: Case, measured: &mut Measured) {
         let (floor, gate) = (median(&mut measured.floor), median(&mut measured.gate));
         let (ralph, start) = (median(&mut measured.ralph), median(&mut measured.start));
         let end = median(&mut measured.end);
         let ratio = ralph / floor;
-        let kind = usize::from(case.tree == Tree::Checkout);
-        worst[kind] = worst[kind].max(ratio);
+        let worst = &mut self.worst[usize::from(case.tree == Tree::Checkout)];
+        *worst = worst.max(ratio);
         if case.tree == Tree::Clean && case.plan == JSONL {
-            clean.push((floor, ralph));
+            self.clean.push((floor, ralph));
         }
+        self.memory_kb = self.memory_kb.max(measured.memory_kb);
         println!(
             "| {} | {} | {} | {floor:.2} ms | {:.2} ms | {ralph:.2} ms | {ratio:.2} | {start:.1} ms | \
              {end:.1} ms | {:.1} | {:.1} | {:.1} MB |",
@@ -388,20 +406,25 @@ fn print(all: &mut [(Case, Measured)]) {
             measured.memory_kb as f64 / 1024.0,
         );
     }
-    for ((name, worst), goal) in ["lane", "checkout"].into_iter().zip(worst).zip(RATIOS) {
-        println!("ratio, {name}: at most {worst:.2}, goal {goal} {}", met(worst <= goal));
-    }
-    if let [(floor, ralph), .., (last_floor, last_ralph)] = clean[..] {
-        let growth = last_ralph / ralph;
+
+    fn print(&self) {
+        for ((name, worst), goal) in ["lane", "checkout"].into_iter().zip(self.worst).zip(RATIOS) {
+            println!("ratio, {name}: at most {worst:.2}, goal {goal} {}", met(worst <= goal));
+        }
+        if let [(floor, ralph), .., (last_floor, last_ralph)] = self.clean[..] {
+            let growth = last_ralph / ralph;
+            println!(
+                "growth, largest over smallest plan: {growth:.2} (the floor's own: {:.2}), goal {GROWTH} {}",
+                last_floor / floor,
+                met(growth <= GROWTH)
+            );
+        }
+        let megabytes = self.memory_kb as f64 / 1024.0;
         println!(
-            "growth, largest over smallest plan: {growth:.2} (the floor's own: {:.2}), goal {GROWTH} {}",
-            last_floor / floor,
-            met(growth <= GROWTH)
+            "peak memory: {megabytes:.1} MB, goal below 20 MB {}",
+            met(self.memory_kb < MEMORY_KB)
         );
     }
-    let memory = all.iter().map(|(_, measured)| measured.memory_kb).max().unwrap_or(0);
-    let megabytes = memory as f64 / 1024.0;
-    println!("peak memory: {megabytes:.1} MB, goal below 20 MB {}", met(memory < MEMORY_KB));
 }
 
 fn met(met: bool) -> &'static str {

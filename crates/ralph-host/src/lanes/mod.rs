@@ -21,8 +21,9 @@
 //!
 //! ```text
 //! take → put_on(tip) → furnish → write_private_repository → the backend runs
-//!      → remove_submodule_repositories → check_intact → changed_submodules → repo().collect(…)
-//!      → left_out_by_base → write_private_repository → gates → run_hooks → repo().land(…)
+//!      → remove_submodule_repositories → check_folders → repo().collect_candidate(…)
+//!      → check_not_emptied → changed_submodules → left_out_by_base → write_private_repository
+//!      → gates → repo().put_back_to_index() → run_hooks → repo().commit_on_ref(…) → trust_files
 //! ```
 //!
 //! Lanes are kept between attempts: ignored files and what `[lane] setup` made stay, so that caches
