@@ -138,8 +138,14 @@ impl Session<'_> {
         Ok((AttemptRun::new(started, task, base, at, running), plan, text))
     }
 
-    /// The same once an attempt has worked on it, with what the person has written by now.
+    /// The same once an attempt has worked on it, with what the person has written by now. A landing that
+    /// a crash interrupted may have told the plan already that the task is done.
     fn is_still_wanted(&mut self, run: &AttemptRun) -> Result<bool, DriveError> {
+        let open = self.history.open.as_ref();
+        let open = open.filter(|open| open.started.attempt == run.started.attempt);
+        if open.is_some_and(|open| open.intent.is_some()) {
+            return Ok(true);
+        }
         self.take_over_edits()?;
         self.is_wanted(&run.task)
     }
