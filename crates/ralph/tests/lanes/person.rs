@@ -17,7 +17,7 @@ pub(crate) const FILES: [&str; 4] =
 pub(crate) const SHARED: &str = "src/shared.txt";
 
 /// Most times that a command of git is tried again after a lock has refused it.
-const MOST_TRIES: u32 = 50;
+pub(crate) const MOST_TRIES: u32 = 50;
 
 /// Numbers by chance, the same ones for the same seed.
 #[derive(Debug)]
@@ -223,19 +223,6 @@ impl Person {
         self.in_both(|root| drop(fs::set_permissions(root.join(path), rights.clone())));
     }
 
-    /// A merge of git's reads the index before it locks it, and writes over what was staged between.
-    fn stage(&mut self, args: &[&str]) {
-        self.both(args);
-        let staged = |at: &Path| git(at, &["ls-files", "-s", "--", "user"]).said;
-        self.until_unlocked();
-        while staged(&self.home) != staged(&self.shadow) {
-            self.unstaged += 1;
-            self.note("it was lost from the index");
-            assert!(self.in_home(args).ok && self.unstaged < MOST_TRIES);
-            self.until_unlocked();
-        }
-    }
-
     fn commit(&mut self, options: &[&str]) {
         let message = format!("user {}", self.count);
         self.both(&[&["commit", "-q", "-m", &message], options].concat());
@@ -411,7 +398,7 @@ impl Person {
     }
 
     /// The same command in the shadow and in home. It has to end the same way, when locks let it.
-    fn both(&mut self, args: &[&str]) -> bool {
+    pub(crate) fn both(&mut self, args: &[&str]) -> bool {
         let shadow = git(&self.shadow, args);
         self.note(&format!("git {args:?}: {shadow:?}"));
         let mut home = self.in_home(args);

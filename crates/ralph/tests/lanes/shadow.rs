@@ -4,9 +4,32 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::person::{Person, SHARED, git};
+use crate::person::{MOST_TRIES, Person, SHARED, git};
+use crate::repo::until;
 
 impl Person {
+    /// Change the index. A merge of git's reads it before it locks it, and writes over what was staged
+    /// between; the files stay. So the person looks again when an arrival that may have met it is over.
+    pub(crate) fn stage(&mut self, args: &[&str]) {
+        self.both(args);
+        let staged = |at: &Path| git(at, &["ls-files", "-s", "--", "user"]).said;
+        until(|| !self.is_arriving());
+        while staged(&self.home) != staged(&self.shadow) {
+            self.unstaged += 1;
+            self.note("it was lost from the index");
+            assert!(self.in_home(args).ok && self.unstaged < MOST_TRIES);
+            until(|| !self.is_arriving());
+        }
+    }
+
+    /// Whether the journal has announced an arrival and not its end.
+    fn is_arriving(&self) -> bool {
+        let journal = fs::read(self.home.join(".git/ralph/journal.jsonl")).unwrap_or_default();
+        let journal = String::from_utf8_lossy(&journal);
+        let last = |record: &str| journal.rfind(&format!("\"record\":\"{record}\""));
+        last("arrival_intent") > last("arrived").max(last("not_arrived"))
+    }
+
     /// Everything of the person's, in home and without ralph.
     pub(crate) fn check(&self, ralphs: impl Fn(&str) -> bool) {
         for [place, home, shadow] in self.compared(&ralphs) {
