@@ -38,6 +38,7 @@ long_tests=(
     killed_at_every_point_{2..8}_of_8
     killed_at_every_point_beside_dirt
     killed_at_random_instants
+    killed_at_calls_of_git_with_supervisor
     killed_at_every_24th_point_from_{7,13,19}
     killed_at_random_every_spec_ends_exactly_once
     killed_anywhere
