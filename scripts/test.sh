@@ -46,11 +46,10 @@ long_tests=(
     no_work_is_paid_for_twice_wherever_a_look_at_the_base_is_killed
     a_crash_between_stash_and_clean_up_makes_no_second_entry
     of_fifty_megabytes
-    a_person_beside_ralph_with_seeds_{4,66,128,190,252,314,376,438}_to
 )
 
-# Tests that only --long runs: most kills beside a dirty home.
-longest_tests="test(/killed_at_every_point_beside_dirt_[2-8]/)"
+# Tests that only --long runs: most kills beside a dirty home, and hundreds of runs beside a person.
+longest_tests="(test(/killed_at_every_point_beside_dirt_[2-8]/) + test(/a_person_beside_ralph_with_seeds_[1-9]/))"
 
 # ---- steps ---------------------------------------------------------------------------------------
 
@@ -222,6 +221,7 @@ tests() {
         linted cargo nextest run --locked --workspace --test-threads "$threads" -E "$only - $longest_tests"
     else
         skip+=(--skip killed_at_every_point_beside_dirt)
+        skip+=(--skip a_person_beside_ralph_with_seeds_{4,66,128,190,252,314,376,438}_to)
         linted cargo test --locked --workspace --lib --bins --tests -- --test-threads "$threads" "${skip[@]}"
     fi
 }

@@ -147,9 +147,7 @@ impl Session<'_> {
             return Ok(true);
         }
         self.take_over_edits()?;
-        // A landing that was interrupted may have told the plan that the task is done.
-        let lands = self.history.open.as_ref().is_some_and(|open| open.intent.is_some());
-        Ok(lands || self.is_wanted(&run.task)?)
+        self.is_wanted(&run.task)
     }
 
     /// Whether the plan still has a task to be done: a person may have skipped or removed it.
