@@ -96,7 +96,7 @@ impl Arrival<'_, '_, '_> {
                 if let (ArrivalWait::Refused { .. }, Some(intent)) =
                     (&wait, self.line.open_arrival.clone())
                 {
-                    self.recover(&intent)?;
+                    self.undo_or_finish(&intent)?;
                     return Ok(ForwardEnd::Waits(wait));
                 }
                 // The intent has to be closed before another one is opened.

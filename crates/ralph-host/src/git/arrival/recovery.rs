@@ -62,6 +62,14 @@ impl Arrival<'_, '_, '_> {
         if self.repo.remove_stale_lock()? == StaleLock::Foreign {
             return Err(GitError::Locked(self.repo.index_lock()).into());
         }
+        self.undo_or_finish(intent)
+    }
+
+    /// The same right after a call of git's that failed, which leaves no lock.
+    pub(super) fn undo_or_finish(
+        &mut self,
+        intent: &ArrivalIntent,
+    ) -> Result<RecoveredArrival, ArrivalError> {
         let branch = self.killed_branch(intent)?;
         let head = self.repo.home_head(&self.line)?;
         let changes = match intent.old.is_empty() {
