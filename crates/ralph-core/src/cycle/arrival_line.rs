@@ -64,8 +64,11 @@ impl ArrivalLine {
                 && last.arrived == start.arrived
                 && start.tip != start.arrived
         };
+        let of_run = last.as_ref().filter(|last| last.run == start.run);
+        let let_go = of_run.and_then(|last| last.let_go.clone());
         let kept = last.filter(adopts).unwrap_or_default();
         Self {
+            let_go,
             run: start.run.clone(),
             branch: start.branch.clone(),
             target: start.target,

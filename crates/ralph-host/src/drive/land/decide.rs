@@ -9,7 +9,7 @@ use super::LandReport;
 use crate::crash;
 use crate::drive::error::DriveError;
 use crate::drive::session::Session;
-use crate::git::{ArrivalError, ArrivalHost, ArrivalOutcome, Repo};
+use crate::git::{ArrivalError, ArrivalHost, ArrivalOutcome, Oid, Repo};
 use crate::run_ledger::RunLedger;
 
 /// The tasks of the commits that wait.
@@ -25,9 +25,15 @@ impl<'a> Session<'a> {
         name: &str,
         report: &mut LandReport,
     ) -> Result<(), DriveError> {
-        self.commit_ledger_on_tip()?;
+        let there = self.repo.find_commit(&format!("refs/heads/{name}"))?;
+        // A call that was killed has made the branch.
+        let is_made = there.as_ref().is_some_and(|at| *at == self.work.tip);
+        if !is_made {
+            self.commit_ledger_on_tip()?;
+        }
         let Some(line) = self.history.arrival.clone() else { return Ok(()) };
-        if line.is_settled() {
+        let is_put = there.is_some() && line.let_go.as_deref() == there.as_ref().map(Oid::as_str);
+        if line.is_settled() || is_put {
             return self.bring_all(OnMissing::Wait, report);
         }
         if name == line.branch {
@@ -35,9 +41,7 @@ impl<'a> Session<'a> {
             self.let_arrive(report, |home, line, host| home.land_on_branch(line, name, host))?;
             return Ok(());
         }
-        // A call that was killed may have made it.
-        let there = self.repo.find_commit(&format!("refs/heads/{name}"))?;
-        if there.is_some_and(|commit| commit.as_str() != line.tip) {
+        if there.is_some() && !is_made {
             let message = format!("a branch named {name} already exists");
             let hint = "name a new one; or merge the commits there yourself: ".to_owned();
             let hint = format!("{hint}`git switch {name} && git merge {}`", self.work.tip_ref());
