@@ -69,6 +69,9 @@ impl Lane<'_> {
         let fingerprint = fingerprint(&self.home.settings, &command, &self.root());
         let mut record = SetupRecord::read(&self.git_dir);
         let before = self.untracked()?;
+        // One that fails or is killed leaves something that fits no commit, also not the one before.
+        record.fingerprint.clear();
+        record.write(&self.git_dir)?;
         self.run_setup(&command, wrap)?;
         self.remove_submodule_repositories()?;
         // Tracked files that setup wrote, such as a lock file, are put back.
