@@ -228,15 +228,21 @@ impl<'a> Session<'a> {
         Ok(work.lane.write_private_repository(head, work.branch.as_deref())?)
     }
 
+    /// Prompts name these files, and nobody else needs them: what an earlier agent left there is no part of the
+    /// ledger, and gates and hooks that look at all files would complain about their layout.
+    fn remove_prompt_files(&self) {
+        let lane = &self.work.lane;
+        for folder in NAMED.iter().filter(|_| !lane.is_home()) {
+            let _none = lane.remove_path(folder);
+        }
+    }
+
     /// The ledger, and what people wrote for ralph, at the same paths in the lane.
     fn write_sources(&self) -> Result<BTreeMap<String, Option<Vec<u8>>>, DriveError> {
         let work = &self.work;
         let mut files = Vec::new();
         let root = work.lane.root();
-        for folder in NAMED.iter().filter(|_| !work.lane.is_home()) {
-            // What an earlier agent left there is no part of the ledger.
-            let _none = fs::remove_dir_all(root.join(folder));
-        }
+        self.remove_prompt_files();
         for folder in SOURCES.iter().chain(&NAMED) {
             files_below(self.project.root(), folder, &mut files);
         }

@@ -63,6 +63,19 @@ pub(super) fn remove(path: &Path) -> Result<(), FileError> {
     }
 }
 
+/// Remove what is at `relative` below `top`. A link or a file on the way to it is removed instead, and what the
+/// link leads to stays.
+pub(super) fn remove_below(top: &Path, relative: &Path) -> Result<(), FileError> {
+    let mut place = top.to_owned();
+    for part in relative.components() {
+        place.push(part);
+        if !is_folder(&place) {
+            break;
+        }
+    }
+    remove(&place)
+}
+
 /// Give the owner all rights on a folder and those below it. What cannot be changed is met again by
 /// whoever needs it.
 pub(super) fn unlock_folders(folder: &Path) {

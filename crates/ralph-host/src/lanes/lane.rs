@@ -94,6 +94,13 @@ impl<'a> Lane<'a> {
         self.repo.project_root()
     }
 
+    /// Remove a path of the project from the lane. Links of an agent are not followed.
+    pub fn remove_path(&self, path: &str) -> Result<(), LaneError> {
+        let root = self.root();
+        let project = root.strip_prefix(&self.top).unwrap_or(Path::new(""));
+        Ok(files::remove_below(&self.top, &project.join(path))?)
+    }
+
     /// The lane's working tree with ralph's git directory for it. Copied and linked paths, and what
     /// setup made, are never part of its snapshots and commits.
     pub fn repo(&self) -> &Repo<'a> {
