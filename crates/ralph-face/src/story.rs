@@ -279,7 +279,7 @@ fn gate_end(end: &GateEnd) -> Line {
         (On::Result, true) => (Style::Good, "passed"),
         (On::Result, false) => (Style::Bad, "failed"),
         (On::Base, true) => (Style::Plain, "passed before the attempt"),
-        (On::Base, false) => (Style::Plain, "failed before the attempt too"),
+        (On::Base, false) => (Style::Plain, "failed before the attempt"),
         (On::Alone, true) => (Style::Plain, "passed on the commit alone"),
         (On::Alone, false) => (Style::Caution, "failed on the commit alone"),
     };

@@ -9,7 +9,9 @@ use super::{between, seconds};
 use crate::backend::Event;
 use crate::config::Config;
 use crate::cost_sum::CostSum;
-use crate::cycle::{AmendmentRow, AttemptSummary, Budget, History, OpenAttempt, Phase};
+use crate::cycle::{
+    AmendmentRow, AttemptSummary, Budget, GateSeen, History, On, OpenAttempt, Phase,
+};
 use crate::gate::resolve;
 use crate::needs::{Need, NeedSources, Running, needs};
 use crate::plan::{self, Trust};
@@ -383,7 +385,8 @@ fn plain(end: &str) -> String {
 }
 
 fn doing(facts: &Facts<'_>) -> String {
-    match (&facts.sources.history.open, &facts.sources.history.consulting) {
+    let history = facts.sources.history;
+    match (&history.open, &history.consulting) {
         (Some(open), _) => {
             let started = &open.started;
             let what = match open.phase() {
@@ -397,7 +400,14 @@ fn doing(facts: &Facts<'_>) -> String {
             format!("{what} {}.", started.task)
         }
         (None, Some(consulting)) => format!("Asking agents: {}.", consulting.role),
-        (None, None) => "Between two attempts.".to_owned(),
+        (None, None) => match history.gates.last() {
+            Some(GateSeen { start, passed: None, .. })
+                if start.on == On::Base && history.attempt(&start.attempt).is_none() =>
+            {
+                format!("Gate {} checks what the next attempt starts from.", start.gate)
+            }
+            _ => "Between two attempts.".to_owned(),
+        },
     }
 }
 

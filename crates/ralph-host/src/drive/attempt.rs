@@ -75,11 +75,13 @@ impl Session<'_> {
     pub(super) fn attempt(&mut self, task: Task) -> Result<(), Halt> {
         let backend = self.free_backend()?;
         self.pause_between()?;
+        let id = self.ids.ulid(self.clock.now());
+        self.gate_base(&task, &id)?;
         let prepared = self.prepare(&task)?;
         if !self.may_begin() {
             return Err(Halt::LookAgain);
         }
-        let (mut run, plan, text) = self.begin(task, backend)?;
+        let (mut run, plan, text) = self.begin(task, id, backend)?;
         run.prompt = self.prompt(&run, &plan, &text, prepared.as_deref(), backend)?;
         self.work(&mut run, &plan, backend)?;
         self.conclude(&mut run)?;
@@ -99,10 +101,10 @@ impl Session<'_> {
     fn begin(
         &mut self,
         task: Task,
+        attempt: String,
         backend: usize,
     ) -> Result<(AttemptRun, Rc<Plan>, String), Halt> {
         let at = self.clock.now();
-        let attempt = self.ids.ulid(at);
         let iteration = self.next_iteration()?;
         let base = self.ready_lane(&self.keeper(&task), &attempt)?;
         // Its setup may have taken minutes.

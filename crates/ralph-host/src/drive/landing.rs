@@ -18,7 +18,7 @@ use super::memory::FAILURE_CONTEXT;
 use super::session::Session;
 use super::specs::scope_of_keeper;
 use crate::crash;
-use crate::git::{CommitMessage, LandError};
+use crate::git::{CommitMessage, LandError, Oid};
 use crate::handoff_files;
 use crate::redaction::{put_log, redactor};
 use crate::run_ledger::LedgerCommit;
@@ -142,6 +142,8 @@ impl Session<'_> {
         };
         self.record(Record::Landed(landed), Durability::Eventual)?;
         let findings = run.gates.as_ref();
+        let landed = commit.and_then(|commit| Oid::parse(commit.as_bytes()));
+        self.gated_base = findings.map(|_| landed.unwrap_or_else(|| run.base.commit.clone()));
         self.baselines = findings.map(|found| found.next_base.clone()).unwrap_or_default();
         self.land_finished_specs()?;
         self.arrive()

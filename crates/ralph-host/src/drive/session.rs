@@ -31,7 +31,7 @@ use super::windows;
 use crate::agent_log::AgentLog;
 use crate::choice::{self, ChoiceError, Place, StageChoice};
 use crate::clock::Clock;
-use crate::git::{LedgerPaths, Repo};
+use crate::git::{LedgerPaths, Oid, Repo};
 use crate::ids::Ids;
 use crate::mailbox::MailboxDirectory;
 use crate::proc::Runner;
@@ -138,6 +138,8 @@ pub(super) struct Session<'a> {
     pub(super) history: History,
     pub(super) limited: BTreeMap<String, Limited>,
     pub(super) baselines: Baselines,
+    /// The commit on whose files the gates were as the baselines say.
+    pub(super) gated_base: Option<Oid>,
     pub(super) listener: &'a mut dyn Listener,
     pub(super) format: Format,
     pub(super) current_spec: Option<String>,
@@ -219,6 +221,7 @@ impl<'a> Session<'a> {
             kind,
             limited: BTreeMap::new(),
             baselines: Baselines::new(),
+            gated_base: None,
             logged: Logged::of(&history),
             _lock: lock,
             format: loaded.plan.format,

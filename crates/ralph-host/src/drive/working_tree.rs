@@ -126,7 +126,7 @@ impl<'a> Session<'a> {
     }
 
     /// The commit on which the work on a task starts: the tip, or what has landed of its spec.
-    fn start_commit(&self, keeper: &str) -> Result<Oid, DriveError> {
+    pub(super) fn start_commit(&self, keeper: &str) -> Result<Oid, DriveError> {
         if scope_of_keeper(keeper) == CommitScope::Spec
             && let Some(spec) = self.repo.find_commit(&spec_ref(keeper))?
         {
