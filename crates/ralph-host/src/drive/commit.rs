@@ -64,6 +64,7 @@ impl Session<'_> {
     ) -> Result<Hooked, DriveError> {
         let summary = run.end.as_ref().map_or("", |end| &end.summary);
         let text = self.commit_message(run, landing, summary).of_attempt(&run.started.attempt);
+        self.remove_prompt_files();
         let work = &self.work;
         let head = if work.lane.is_home() { &work.tip } else { &run.base.commit };
         let report = work.lane.run_hooks(head, work.branch.as_deref(), &text, &|job| job)?;

@@ -228,6 +228,7 @@ impl Session<'_> {
         on: On,
         running: &Running,
     ) -> Result<Option<Vec<GateRunResult>>, DriveError> {
+        self.remove_prompt_files();
         let root = self.project.root().to_owned();
         let mut ear = ear!(self, running);
         let runner = self.runner;

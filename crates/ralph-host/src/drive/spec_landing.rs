@@ -154,6 +154,7 @@ impl Session<'_> {
         text: &[u8],
     ) -> Result<Result<Vec<u8>, String>, DriveError> {
         for _ in 0..2 {
+            self.remove_prompt_files();
             let work = &self.work;
             match work.lane.run_hooks(tip, work.branch.as_deref(), text, &|job| job)? {
                 HookReport::Refused { output, .. } => {

@@ -230,7 +230,7 @@ impl<'a> Session<'a> {
 
     /// Prompts name these files, and nobody else needs them: what an earlier agent left there is no part of the
     /// ledger, and gates and hooks that look at all files would complain about their layout.
-    fn remove_prompt_files(&self) {
+    pub(super) fn remove_prompt_files(&self) {
         let lane = &self.work.lane;
         for folder in NAMED.iter().filter(|_| !lane.is_home()) {
             let _none = lane.remove_path(folder);

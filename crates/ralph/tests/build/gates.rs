@@ -415,3 +415,33 @@ fn blocked_judges_fail_with_a_kind_of_their_own_and_are_in_every_verdict() {
         }
     }
 }
+
+#[test]
+fn gates_and_hooks_do_not_see_what_only_prompts_need() {
+    let gate = "! find .ralph -path '*/handoffs/*' -o -path '*/context/*' | grep .";
+    let repo = gated_tasks(&["t-aaa1", "t-bbb2"], gate);
+    let hook = repo.git_dir().join("hooks/pre-commit");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, format!("#!/bin/sh\n{gate}\n")).unwrap();
+    repo.shell(&format!("chmod +x '{}'", hook.display())).ok();
+    let look = r#"{ run = "ls .ralph/handoffs >> \"$HOME/handoffs\" || true" }"#;
+    repo.script(&rule("", &format!("{look}, {GOOD}")));
+    repo.build([]).ok();
+    let seen = fs::read_to_string(repo.home().join("handoffs")).unwrap();
+    assert!(seen.contains("handoff"), "agents see them: {seen}");
+}
+
+#[test]
+fn a_link_in_the_place_of_ralphs_folder_leads_nobody_to_the_persons_files() {
+    let repo = gated_tasks(&["t-aaa1", "t-bbb2"], "true");
+    repo.write(".gitignore", ".ralph\n");
+    repo.git(["rm", "-rq", "--cached", "--ignore-unmatch", ".ralph"]).ok();
+    repo.commit("ignored");
+    fs::write(repo.home().join("project"), repo.root().to_str().unwrap()).unwrap();
+    let link = r#"{ run = "rm -rf .ralph; ln -s \"$(cat \"$HOME/project\")/.ralph\" .ralph" }"#;
+    repo.script(&rule("", &format!("{link}, {GOOD}")));
+    repo.build([]).ok();
+    assert_eq!(repo.landed().len(), 2);
+    let handoffs = fs::read_dir(repo.path(".ralph/handoffs")).unwrap().count();
+    assert!(handoffs >= 2, "{handoffs} handoffs are left");
+}
