@@ -23,7 +23,7 @@ use super::preflight::gate_advice;
 use super::session::Session;
 use crate::crash;
 use crate::gates::{GateError, GateNews, GateRun, run_gate, write_report};
-use crate::git::{GateTraces, RepoPath};
+use crate::git::{GateTraces, Oid, RepoPath};
 use crate::proc::Bounds;
 use crate::store::Durability;
 
@@ -51,6 +51,8 @@ pub(super) struct GateFindings {
     pub(super) verdict: GateVerdict,
     /// What is known of the base of the next attempt, should this one land.
     pub(super) next_base: Baselines,
+    /// The tree that they ran on.
+    pub(super) tree: Oid,
 }
 
 impl Session<'_> {
@@ -82,7 +84,8 @@ impl Session<'_> {
             Some(end) => Gating::Unusable(end),
             None => {
                 let next_base = Baselines::of_runs(&runs);
-                Gating::Judged(Box::new(GateFindings { verdict, next_base }))
+                let tree = self.work_tree().index_tree()?;
+                Gating::Judged(Box::new(GateFindings { verdict, next_base, tree }))
             }
         })
     }

@@ -8,6 +8,7 @@ use ralph_core::cycle::{
     FailureKind, LandIntent, LandedAttempt, Landing, Proof, Record,
 };
 use ralph_core::format::jsonl::fresh_issue_id;
+use ralph_core::gate::GateCheck;
 use ralph_core::plan::Id;
 use ralph_core::view::Tally;
 
@@ -18,7 +19,7 @@ use super::memory::FAILURE_CONTEXT;
 use super::session::Session;
 use super::specs::scope_of_keeper;
 use crate::crash;
-use crate::git::{CommitMessage, LandError, Oid};
+use crate::git::{CommitMessage, LandError, Oid, gate_trailers};
 use crate::handoff_files;
 use crate::redaction::{put_log, redactor};
 use crate::run_ledger::LedgerCommit;
@@ -104,6 +105,17 @@ impl Session<'_> {
         summary: &str,
     ) -> CommitMessage {
         let started = &run.started;
+        let mut trailers = vec![
+            ("Ralph-Task".into(), started.task.clone()),
+            ("Ralph-Run".into(), started.run.clone()),
+        ];
+        if let Some(found) = &run.gates {
+            let name = |check: &GateCheck| match check.is_green() {
+                true => check.name.clone(),
+                false => format!("{} ({})", check.name, check.standing),
+            };
+            trailers.extend(gate_trailers(found.verdict.checks.iter().map(name), &found.tree));
+        }
         let prefix = &self.config.commit_prefix;
         CommitMessage {
             subject: attempt_subject(prefix, started.iteration, &started.task, summary),
@@ -111,10 +123,7 @@ impl Session<'_> {
                 Landing::Complete => self.completes_spec(&run.task),
                 Landing::Partial => String::new(),
             },
-            trailers: vec![
-                ("Ralph-Task".into(), started.task.clone()),
-                ("Ralph-Run".into(), started.run.clone()),
-            ],
+            trailers,
         }
     }
 

@@ -18,7 +18,9 @@ use super::error::DriveError;
 use super::session::Session;
 use super::specs::spec_keeper;
 use crate::crash;
-use crate::git::{ATTEMPT, CommitMessage, GitError, LandError, Oid, Repo, RepoPath, SpecOnTip};
+use crate::git::{
+    ATTEMPT, CommitMessage, GitError, LandError, Oid, Repo, RepoPath, SpecOnTip, gate_trailers,
+};
 use crate::lanes::HookReport;
 use crate::project::Project;
 use crate::run_ledger::LedgerCommit;
@@ -98,8 +100,7 @@ impl Session<'_> {
             },
         };
         self.work.lane.stage_on(&merged, &tip)?;
-        let text = finished.message.of_attempt(&attempt);
-        let message = match self.run_spec_hooks(&tip, &text)? {
+        let message = match self.run_spec_hooks(&tip, finished, &attempt, merged != tip)? {
             Ok(message) => message,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -151,12 +152,20 @@ impl Session<'_> {
     fn run_spec_hooks(
         &mut self,
         tip: &Oid,
-        text: &[u8],
+        finished: &FinishedSpec,
+        attempt: &str,
+        has_work: bool,
     ) -> Result<Result<Vec<u8>, String>, DriveError> {
         for _ in 0..2 {
             self.remove_prompt_files();
             let work = &self.work;
-            match work.lane.run_hooks(tip, work.branch.as_deref(), text, &|job| job)? {
+            let mut message = finished.message.clone();
+            if has_work {
+                let gates = self.gates.iter().map(|gate| gate.name.clone());
+                message.trailers.extend(gate_trailers(gates, &work.repo().index_tree()?));
+            }
+            let text = message.of_attempt(attempt);
+            match work.lane.run_hooks(tip, work.branch.as_deref(), &text, &|job| job)? {
                 HookReport::Refused { output, .. } => {
                     return Ok(Err(format!("a hook refused the commit:\n{output}")));
                 }

@@ -21,7 +21,11 @@ fn a_commit_names_iteration_task_and_summary_and_carries_trailers() {
     assert_eq!(subject, "ralph[1]: t-aaa1 — added the x");
     let commit = repo.ask_git(["log", "--format=%H", "--grep", "Ralph-Task: t-aaa1"]);
     let body = repo.ask_git(["log", "-1", "--format=%B", &commit]);
-    for trailer in ["Ralph-Task: t-aaa1", "Ralph-Attempt: ", "Ralph-Run: "] {
+    let tree = repo.ask_git(["rev-parse", "HEAD:work"]);
+    let gated = body.lines().find_map(|line| line.strip_prefix("Ralph-Gated-Tree: ")).unwrap();
+    let gated = repo.ask_git(["rev-parse", &format!("{gated}:work")]);
+    assert_eq!(gated, tree, "the files that the gates saw");
+    for trailer in ["Ralph-Task: t-aaa1", "Ralph-Attempt: ", "Ralph-Run: ", "Ralph-Gates: test"] {
         assert!(body.contains(trailer), "{trailer} is missing:\n{body}");
     }
     let files = repo.ask_git(["show", "--name-only", "--format=", &commit]);
