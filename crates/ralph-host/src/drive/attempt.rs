@@ -76,6 +76,7 @@ impl Session<'_> {
         let backend = self.free_backend()?;
         self.pause_between()?;
         let id = self.ids.ulid(self.clock.now());
+        self.check_message_hook(&task, &id)?;
         self.gate_base(&task, &id)?;
         let prepared = self.prepare(&task)?;
         if !self.may_begin() {

@@ -73,11 +73,28 @@ impl Session<'_> {
                 Hooked::Passed(message)
             }
             HookReport::Passed { .. } => Hooked::Changed,
-            HookReport::Refused { output, .. } => Hooked::Refused(Failure::new(
-                FailureKind::Hook,
-                format!("a hook refused the commit:\n{output}"),
-            )),
+            HookReport::Refused { output, .. } => {
+                let advice = self.advise_on_refusal(&output);
+                let said = format!("a hook refused the commit:\n{output}{advice}");
+                Hooked::Refused(Failure::new(FailureKind::Hook, said))
+            }
         })
+    }
+
+    /// The way out where a hook complains about a file that ralph itself writes, such as a formatter that
+    /// looks at all files; empty where it does not.
+    fn advise_on_refusal(&mut self, output: &str) -> String {
+        let own = self.repo.ledger().shared().iter().map(ToString::to_string);
+        let own = own.chain([".ralph/".to_owned()]);
+        let Some(named) = own.into_iter().find(|path| output.contains(path.as_str())) else {
+            return String::new();
+        };
+        let advice = format!(
+            "the hook looked at {named}, which ralph writes: {}",
+            ralph_core::init::FORMATTER_ADVICE
+        );
+        self.warn(&advice);
+        format!("\n{advice}")
     }
 
     /// Commit in the lane what its gates saw green, with the ledger, and move the tip or the spec's ref.

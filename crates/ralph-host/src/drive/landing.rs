@@ -10,6 +10,7 @@ use ralph_core::cycle::{
 use ralph_core::format::jsonl::fresh_issue_id;
 use ralph_core::gate::GateCheck;
 use ralph_core::plan::Id;
+use ralph_core::text::clip;
 use ralph_core::view::Tally;
 
 use super::attempt::{AttemptRun, max_retries};
@@ -301,11 +302,44 @@ impl Times {
     }
 }
 
+/// Most characters of the first line of a message, as the usual rules for Conventional Commits have it.
+const LONGEST_SUBJECT: usize = 100;
+
 /// The subject of an attempt's commit. Conventional Commits have no place for a number after the scope of
 /// `chore(ralph)`.
 pub(super) fn attempt_subject(prefix: &str, iteration: u32, task: &str, summary: &str) -> String {
     match prefix.ends_with(')') {
-        true => format!("{prefix}: {task} — {summary}"),
+        true => subject(prefix, "task", &format!("{task} — {}", summary.trim_end_matches('.'))),
         false => format!("{prefix}[{iteration}]: {task} — {summary}"),
+    }
+}
+
+/// The subject of a commit about a thing of this kind. Where subjects are Conventional Commits, none begins
+/// with a capital letter, ends with a full stop, or is too long.
+pub(super) fn subject(prefix: &str, kind: &str, text: &str) -> String {
+    if !prefix.ends_with(')') {
+        return format!("{prefix}: {text}");
+    }
+    let kind = match text.starts_with(char::is_uppercase) {
+        true => format!("{kind} "),
+        false => String::new(),
+    };
+    clip(&format!("{prefix}: {kind}{text}"), LONGEST_SUBJECT - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subjects_with_a_scope_are_conventional_commits() {
+        let of = |prefix, task| attempt_subject(prefix, 3, task, "Add a test.");
+        assert_eq!(of("ralph", "T-1"), "ralph[3]: T-1 — Add a test.");
+        assert_eq!(of("chore(ralph)", "t-1"), "chore(ralph): t-1 — Add a test");
+        assert_eq!(of("chore(ralph)", "T-1"), "chore(ralph): task T-1 — Add a test");
+        assert_eq!(subject("chore(ralph)", "spec", "First"), "chore(ralph): spec First");
+        assert_eq!(subject("ralph", "spec", "First"), "ralph: First");
+        let long = of("chore(ralph)", &"t".repeat(200));
+        assert_eq!(long.chars().count(), 100, "{long}");
     }
 }

@@ -11,6 +11,7 @@ use ralph_core::plan::{Plan, SpecEntry, State, Task};
 
 use super::attempt::AttemptRun;
 use super::error::DriveError;
+use super::landing::subject;
 use super::session::{Loop, Session};
 use super::spec_landing::{FinishedSpec, SpecFit, done_tasks};
 use crate::git::CommitMessage;
@@ -89,8 +90,8 @@ impl Session<'_> {
             let subject = match entry {
                 Some(spec) => self.spec_subject(spec),
                 None => {
-                    let prefix = &self.config.commit_prefix;
-                    format!("{prefix}: {}", task.spec.as_deref().unwrap_or("all tasks"))
+                    let text = task.spec.as_deref().unwrap_or("all tasks");
+                    subject(&self.config.commit_prefix, "spec", text)
                 }
             };
             let trailers = vec![("Ralph-Run".into(), self.run_id().to_owned())];
@@ -123,7 +124,7 @@ impl Session<'_> {
     }
 
     fn spec_subject(&self, spec: &SpecEntry) -> String {
-        format!("{}: {}", self.config.commit_prefix, name(spec))
+        subject(&self.config.commit_prefix, "spec", name(spec))
     }
 }
 

@@ -49,9 +49,35 @@ impl Lane<'_> {
         message: &[u8],
         wrap: JobWrapper<'_>,
     ) -> Result<HookReport, LaneError> {
+        self.run_hooks_of(&COMMIT_HOOKS, (tip, branch), message, wrap)
+    }
+
+    /// The same with the one hook that looks at the message alone.
+    pub fn run_message_hook(
+        &self,
+        tip: &Oid,
+        branch: Option<&str>,
+        message: &[u8],
+        wrap: JobWrapper<'_>,
+    ) -> Result<HookReport, LaneError> {
+        self.run_hooks_of(&["commit-msg"], (tip, branch), message, wrap)
+    }
+
+    /// Whether home has a hook that looks at messages of commits.
+    pub fn has_message_hook(&self) -> Result<bool, LaneError> {
+        Ok(is_executable(&self.home.repo.hooks()?.join("commit-msg")))
+    }
+
+    fn run_hooks_of(
+        &self,
+        hooks: &[&'static str],
+        (tip, branch): (&Oid, Option<&str>),
+        message: &[u8],
+        wrap: JobWrapper<'_>,
+    ) -> Result<HookReport, LaneError> {
         let folder = self.home.repo.hooks()?;
-        let hooks: Vec<&str> =
-            COMMIT_HOOKS.into_iter().filter(|hook| is_executable(&folder.join(hook))).collect();
+        let is_there = |hook: &&&'static str| is_executable(&folder.join(**hook));
+        let hooks: Vec<&'static str> = hooks.iter().filter(is_there).copied().collect();
         if hooks.is_empty() {
             let (message, changed, output) = (message.to_vec(), Vec::new(), String::new());
             return Ok(HookReport::Passed { message, changed, output });
@@ -63,7 +89,7 @@ impl Lane<'_> {
         };
         files::put(&file, message)?;
         let mut said = Vec::new();
-        for hook in COMMIT_HOOKS.into_iter().filter(|hook| hooks.contains(hook)) {
+        for hook in hooks {
             let (finished, output) =
                 self.repo.runner().output(&wrap(self.hook_job(hook, &folder, &file)))?;
             if let Some(ending) = describe_failure(&finished.exit) {

@@ -15,7 +15,7 @@ use ralph_host::survey::survey;
 use serde::Serialize;
 
 use self::commit::{CommitAnswer, CommitOffer};
-use super::lane_trial;
+use super::{first_commit, lane_trial};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, LabelledRows, Render};
@@ -82,7 +82,8 @@ pub(crate) fn run(context: &Context, args: &InitArgs) -> Result<(), CommandError
     if let (Some(repo), Some(before)) = (&repo, before)
         && (args.yes || !written.is_empty())
     {
-        let offer = before.after(repo, &context.directory, &written);
+        let message = first_commit::set_up_message(context);
+        let offer = before.after(repo, &context.directory, &written, message);
         let answer = match (args.yes, asks) {
             (true, _) => CommitAnswer::Usual,
             (false, true) => interview.commit(&offer),
