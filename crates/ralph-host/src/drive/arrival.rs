@@ -211,6 +211,9 @@ impl<'a> Session<'a> {
             Err(DriveError::Lane(LaneError::Setup { .. })) => {
                 return Ok(Some(vec!["the setup of the lane".to_owned()]));
             }
+            Err(error) if error.lane_damage().is_some() => {
+                return Ok(error.lane_damage().map(|damage| vec![damage]));
+            }
             other => other?,
         };
         let Some(runs) = runs else { return Ok(None) };

@@ -159,8 +159,26 @@ impl Session<'_> {
         Ok(plan.task(&task.id).is_some_and(|task| task.state.is_open()))
     }
 
-    /// From the backend's end to the attempt's: judge, gate, land or roll back.
+    /// From the backend's end to the attempt's. Code of the project that takes the lane away fails it.
     pub(super) fn conclude(&mut self, run: &mut AttemptRun) -> Result<(), Halt> {
+        match self.judge_and_land(run) {
+            Err(Halt::Error(error)) if self.is_open(run) => match error.lane_damage() {
+                Some(damage) => {
+                    Ok(self.roll_back(run, Failure::new(FailureKind::Forbidden, damage))?)
+                }
+                None => Err(error.into()),
+            },
+            concluded => concluded,
+        }
+    }
+
+    fn is_open(&self, run: &AttemptRun) -> bool {
+        let open = self.history.open.as_ref();
+        open.is_some_and(|open| open.started.attempt == run.started.attempt)
+    }
+
+    /// Judge, gate, land or roll back.
+    fn judge_and_land(&mut self, run: &mut AttemptRun) -> Result<(), Halt> {
         if let Some(CollectedWork::Damaged(damage)) = &run.work {
             let failure = Failure::new(FailureKind::Forbidden, damage.clone());
             return Ok(self.roll_back(run, failure)?);

@@ -102,7 +102,16 @@ impl Session<'_> {
         crash::point();
         let logs = self.gate_logs(self.next_iteration()?, On::Base);
         let running = Running::new(&self.work.lane, &self.signals, id, task.id.as_str());
-        let ran = self.run_each_apart(&logs, On::Base, &running)?;
+        let ran = match self.run_each_apart(&logs, On::Base, &running) {
+            Err(error) => {
+                let damage = error.lane_damage().ok_or(error)?;
+                self.warn(&format!("what fails before any work is done is not known: {damage}"));
+                self.baselines = Baselines::default();
+                self.gated_base = Some(base.commit);
+                return Ok(());
+            }
+            Ok(ran) => ran,
+        };
         crash::point();
         let Some((runs, _)) = ran else { return Err(Halt::LookAgain) };
         self.baselines = Baselines::of_runs(&runs);
@@ -270,6 +279,9 @@ impl Session<'_> {
             if let Some(over) = over {
                 ear.record(Record::GateEnded(over), Durability::Eventual)?;
             }
+            let name = &gate.name;
+            let intact = self.work.lane.check_place();
+            intact.map_err(|damage| damage.after(format!("the gate {name}")))?;
             match ran {
                 Ok(mut run) => {
                     if run.check.ending != Ending::TimedOut {

@@ -184,7 +184,7 @@ impl<'a> Session<'a> {
     pub(super) fn ready_for_gates(&mut self) -> Result<Result<(), LaneError>, DriveError> {
         self.announce_setup()?;
         match self.work.lane.set_up(&|job| job) {
-            Err(failed @ LaneError::Setup { .. }) => return Ok(Err(failed)),
+            Err(failed) if failed.is_of_project() => return Ok(Err(failed)),
             other => other?,
         };
         self.write_private_repository()?;
@@ -204,7 +204,10 @@ impl<'a> Session<'a> {
         candidate: Option<&Candidate>,
     ) -> Result<Option<Salvage>, DriveError> {
         let salvage = match candidate {
-            Some(candidate) => self.work_tree().salvage_candidate(base, candidate)?,
+            // Its tree is known to the index, also when the lane is gone.
+            Some(candidate) => {
+                self.work_tree().without_files().salvage_candidate(base, candidate)?
+            }
             None => match self.collect_again(base)? {
                 CollectedWork::Candidate(found) => {
                     self.work_tree().salvage_candidate(base, &found)?
@@ -242,6 +245,7 @@ impl<'a> Session<'a> {
         let work = &self.work;
         let mut files = Vec::new();
         let root = work.lane.root();
+        work.lane.check_place()?;
         self.remove_prompt_files();
         for folder in SOURCES.iter().chain(&NAMED) {
             files_below(self.project.root(), folder, &mut files);
@@ -332,10 +336,10 @@ impl<'a> Session<'a> {
         take: fn(&Repo<'a>, &Oid) -> Result<Candidate, GitError>,
     ) -> Result<CollectedWork, DriveError> {
         let lane = &self.work.lane;
-        lane.remove_submodule_repositories()?;
         if let Some(damage) = damage_of(lane.check_folders())? {
             return Ok(CollectedWork::Damaged(damage));
         }
+        lane.remove_submodule_repositories()?;
         let mut candidate = match take(lane.repo(), &base.commit) {
             Err(GitError::Failed { command, message, .. })
                 if command == "add" && !OF_MACHINE.iter().any(|words| message.contains(words)) =>
@@ -372,8 +376,8 @@ impl<'a> Session<'a> {
 /// The words for a damaged lane.
 fn damage_of(checked: Result<(), LaneError>) -> Result<Option<String>, LaneError> {
     match checked {
-        Err(damage @ LaneError::Damaged { .. }) => Ok(Some(damage.to_string())),
-        checked => checked.map(|()| None),
+        Err(error) => error.damage().map(Some).ok_or(error),
+        Ok(()) => Ok(None),
     }
 }
 

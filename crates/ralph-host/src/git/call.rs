@@ -204,6 +204,7 @@ impl Call<'_, '_> {
     }
 
     fn once(&self) -> Result<Answer, GitError> {
+        self.repo.check_folder()?;
         let (finished, stdout) = self.repo.runner.output(&self.job)?;
         if finished.exit.stopped.is_some() {
             return Err(GitError::TimedOut(self.command.clone()));

@@ -76,17 +76,31 @@ pub(super) fn remove_below(top: &Path, relative: &Path) -> Result<(), FileError>
     remove(&place)
 }
 
+/// Move a folder out of the way, to a name that is free beside it.
+pub(super) fn move_aside(folder: &Path) -> Result<(), FileError> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let named = |n: u32| folder.with_file_name(format!("replaced-{name}-{n}"));
+    let free = (1..1000).map(named).find(|path| fs::symlink_metadata(path).is_err());
+    rustix::fs::rename(folder, free.unwrap_or_else(|| named(0)))
+        .map_err(|e| FileError::io(Action::Write, folder)(e.into()))
+}
+
+/// Give the owner all rights on one folder.
+pub(super) fn unlock_folder(folder: &Path) {
+    let Ok(meta) = fs::symlink_metadata(folder) else { return };
+    let mode = meta.permissions().mode();
+    if meta.is_dir() && mode & OWNER_ALL != OWNER_ALL {
+        let _met_again = fs::set_permissions(folder, Permissions::from_mode(mode | OWNER_ALL));
+    }
+}
+
 /// Give the owner all rights on a folder and those below it. What cannot be changed is met again by
 /// whoever needs it.
 pub(super) fn unlock_folders(folder: &Path) {
-    let Ok(meta) = fs::symlink_metadata(folder) else { return };
-    if !meta.is_dir() {
+    if !is_folder(folder) {
         return;
     }
-    let mode = meta.permissions().mode();
-    if mode & OWNER_ALL != OWNER_ALL {
-        let _met_again = fs::set_permissions(folder, Permissions::from_mode(mode | OWNER_ALL));
-    }
+    unlock_folder(folder);
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             unlock_folders(&entry.path());

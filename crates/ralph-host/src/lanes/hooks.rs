@@ -92,6 +92,7 @@ impl Lane<'_> {
         for hook in hooks {
             let (finished, output) =
                 self.repo.runner().output(&wrap(self.hook_job(hook, &folder, &file)))?;
+            self.check_place().map_err(|e| e.after(format!("the hook {hook}")))?;
             if let Some(ending) = describe_failure(&finished.exit) {
                 self.remove_submodule_repositories()?;
                 let output = end_of(&output);

@@ -91,6 +91,7 @@ impl Lane<'_> {
         job.stderr = Stderr::Joined;
         job.bounds.timeout = Some(LONGEST_SETUP);
         let (finished, output) = self.repo.runner().output(&wrap(job))?;
+        self.check_place().map_err(|e| e.after(format!("the setup of the lane (`{command}`)")))?;
         let Some(ending) = describe_failure(&finished.exit) else { return Ok(()) };
         let output = end_of(&output);
         Err(LaneError::Setup { command: command.to_owned(), ending, output })
