@@ -199,11 +199,11 @@ impl Session<'_> {
                         run.message = Some(message);
                         return Ok(self.land(run, landing, proof)?);
                     }
-                    Hooked::Changed if hooks_changed_files => {
+                    Hooked::Changed(_) if hooks_changed_files => {
                         let said = "the hooks change files each time they run";
                         Failure::new(FailureKind::Hook, said)
                     }
-                    Hooked::Changed => match self.take_changes_of_hooks(run)? {
+                    Hooked::Changed(hooks) => match self.take_changes_of_hooks(run, &hooks)? {
                         None => {
                             hooks_changed_files = true;
                             continue;
@@ -248,11 +248,25 @@ impl Session<'_> {
     }
 
     /// Hooks made another candidate, which no gate has seen. Returns why it cannot be looked at.
-    fn take_changes_of_hooks(&mut self, run: &mut AttemptRun) -> Result<Option<Failure>, Halt> {
+    fn take_changes_of_hooks(
+        &mut self,
+        run: &mut AttemptRun,
+        hooks: &str,
+    ) -> Result<Option<Failure>, Halt> {
+        // The index is about to become what the hooks left; the work stays known until that is judged.
+        self.work_tree().set_candidate_aside(&run.base)?;
         let candidate = match self.collect_again(&run.base)? {
             CollectedWork::Damaged(why) => return Ok(Some(Failure::new(FailureKind::Hook, why))),
+            CollectedWork::Candidate(candidate) if candidate.paths.is_empty() => {
+                let said = format!(
+                    "the commit hook took the work away, as `git stash` and `git reset` do, and left no \
+                     file changed; the work is kept. The hook and what it printed: {hooks}"
+                );
+                return Ok(Some(Failure::new(FailureKind::Hook, said.trim_end())));
+            }
             CollectedWork::Candidate(candidate) => candidate,
         };
+        self.work_tree().forget_candidate(&run.base)?;
         run.gates = None;
         if let Some(end) = &mut run.end {
             end.changed = candidate.paths.len();

@@ -49,8 +49,8 @@ pub(super) struct RidingFiles {
 pub(super) enum Hooked {
     /// They let it pass, with this message.
     Passed(Vec<u8>),
-    /// They changed files, so the gates have to look again.
-    Changed,
+    /// They changed files, so the gates have to look again. Names the hooks, with what they printed.
+    Changed(String),
     /// They refused it.
     Refused(Failure),
 }
@@ -72,7 +72,9 @@ impl Session<'_> {
             HookReport::Passed { message, changed, .. } if changed.is_empty() => {
                 Hooked::Passed(message)
             }
-            HookReport::Passed { .. } => Hooked::Changed,
+            HookReport::Passed { hooks, output, .. } => {
+                Hooked::Changed(format!("{}\n{output}", hooks.join(", ")))
+            }
             HookReport::Refused { output, .. } => {
                 let advice = self.advise_on_refusal(&output);
                 let said = format!("a hook refused the commit:\n{output}{advice}");

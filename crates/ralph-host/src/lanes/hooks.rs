@@ -27,6 +27,8 @@ pub enum HookReport {
         message: Vec<u8>,
         /// Paths whose files differ from the candidate in the lane's index.
         changed: Vec<RepoPath>,
+        /// The hooks that ran.
+        hooks: Vec<&'static str>,
         /// Everything that the hooks printed.
         output: String,
     },
@@ -80,7 +82,7 @@ impl Lane<'_> {
         let hooks: Vec<&'static str> = hooks.iter().filter(is_there).copied().collect();
         if hooks.is_empty() {
             let (message, changed, output) = (message.to_vec(), Vec::new(), String::new());
-            return Ok(HookReport::Passed { message, changed, output });
+            return Ok(HookReport::Passed { message, changed, hooks, output });
         }
         self.write_private_repository(tip, branch)?;
         let file = match self.is_home() {
@@ -89,7 +91,7 @@ impl Lane<'_> {
         };
         files::put(&file, message)?;
         let mut said = Vec::new();
-        for hook in hooks {
+        for hook in hooks.iter().copied() {
             let (finished, output) =
                 self.repo.runner().output(&wrap(self.hook_job(hook, &folder, &file)))?;
             self.check_place().map_err(|e| e.after(format!("the hook {hook}")))?;
@@ -104,7 +106,7 @@ impl Lane<'_> {
         self.remove_submodule_repositories()?;
         let message = files::read(&file)?.unwrap_or_else(|| message.to_vec());
         let changed = self.changed_since_index()?;
-        Ok(HookReport::Passed { message, changed, output: end_of(&said) })
+        Ok(HookReport::Passed { message, changed, hooks, output: end_of(&said) })
     }
 
     fn hook_job(&self, hook: &str, folder: &Path, message: &Path) -> Job {

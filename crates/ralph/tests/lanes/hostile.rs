@@ -200,9 +200,9 @@ fn lands_after_swap(repo: &Repo, swap: &str, blamed: &str) {
     assert_eq!(repo.runs().len(), 2, "{swap}");
     let copy = repo.home().join("par/lane-1");
     assert_eq!(copy.join("README.md").exists(), copy.join("user/new.txt").exists(), "{swap}");
-    let failed = repo.ralph(["show", "1"]).stdout;
+    let failed = repo.run(["show", "1"]).stdout;
     assert!(failed.contains(blamed), "{swap}: {failed}");
-    let kept = repo.ralph(["salvage", "list"]).stdout;
+    let kept = repo.run(["salvage", "list"]).stdout;
     assert!(!kept.contains("Nothing"), "{swap}: {kept}");
 }
 
@@ -372,6 +372,36 @@ fn gates_that_clean_or_stash_and_hooks_that_stash_do_not_land_a_commit_without_t
     // the other.
     assert_eq!(repo.is_done(ID), code == "t-aaa1 is done\n", "{}", said(&run));
     assert_eq!(repo.landed().is_empty(), code.is_empty(), "{}", said(&run));
+}
+
+#[test]
+fn a_hook_that_takes_the_work_away_is_blamed_and_the_work_is_kept() {
+    for hook in ["git stash -q -u", "git reset -q --hard HEAD"] {
+        let repo = home_with(&format!("backend = \"sim\"\nmax_retries = 1\n{GATE}"));
+        let hook = format!("echo tidy up first; {hook}");
+        crate::stage::script(&repo.path(".git/hooks/pre-commit"), &hook);
+        repo.script(&rule("", GOOD));
+        let run = repo.build([]).fails(3);
+        for told in [said(&run), repo.run(["show", "1"]).stdout, prompt_of(&repo, 2)] {
+            assert!(told.contains("took the work away"), "{hook}: {told}");
+            assert!(
+                told.contains("pre-commit") && told.contains("tidy up first"),
+                "{hook}: {told}"
+            );
+            assert!(!told.contains("nothing changed"), "{hook}: {told}");
+        }
+        let diff = repo.run(["show", "1", "--diff"]).stdout;
+        assert!(diff.contains("+t-aaa1 is done"), "{hook}: {diff}");
+    }
+}
+
+/// What a backend was told in an attempt.
+fn prompt_of(repo: &Repo, iteration: u32) -> String {
+    let logs = fs::read_dir(repo.path("build/ralph-logs")).unwrap().flatten();
+    let end = format!("-build-{iteration}.prompt.md");
+    let mut paths = logs.map(|entry| entry.path());
+    let path = paths.find(|path| path.to_string_lossy().ends_with(&end));
+    fs::read_to_string(path.unwrap()).unwrap()
 }
 
 #[test]
