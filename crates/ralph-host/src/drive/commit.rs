@@ -182,8 +182,7 @@ impl Session<'_> {
         let (work, files) = (&self.work, self.riding_files(commit));
         let inbox: Vec<String> =
             files.iter().filter(|file| *file == run_ledger::INBOX).cloned().collect();
-        work.lane.check_place()?;
-        work.ledger.write_into(&work.lane.root(), &inbox)?;
+        work.write_ledger(&inbox)?;
         let mut riding = RidingFiles::default();
         for file in files {
             riding.paths.push(work.repo().prefix().join(&RepoPath::from(file.as_str())));

@@ -115,6 +115,18 @@ impl<'a> RunLane<'a> {
         self.lane.repo()
     }
 
+    /// Write the ledger and these files of home into the lane.
+    pub(super) fn write_ledger(&self, files: &[String]) -> Result<(), DriveError> {
+        self.lane.check_place()?;
+        let root = self.lane.root();
+        if self.ledger.write_into(&root, files).is_err() {
+            // An agent may have taken rights away.
+            self.lane.unlock();
+            self.ledger.write_into(&root, files)?;
+        }
+        Ok(())
+    }
+
     /// Whether commits arrive on the branch that home had checked out.
     pub(super) fn target(&self) -> ArrivalTarget {
         match self.ledger.open_run().home_branch == self.branch {

@@ -245,12 +245,11 @@ impl<'a> Session<'a> {
         let work = &self.work;
         let mut files = Vec::new();
         let root = work.lane.root();
-        work.lane.check_place()?;
         self.remove_prompt_files();
         for folder in SOURCES.iter().chain(&NAMED) {
             files_below(self.project.root(), folder, &mut files);
         }
-        work.ledger.write_into(&root, &files)?;
+        work.write_ledger(&files)?;
         let free = |file: &String| FREE.iter().any(|folder| file.starts_with(folder));
         let guarded = files.into_iter().filter(|file| !free(file)).chain([INBOX.to_owned()]);
         let guarded = guarded.chain(run_ledger::ledger_files(&work.ledger.open_run().plan));

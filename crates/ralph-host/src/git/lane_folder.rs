@@ -5,10 +5,13 @@
 //! git call, write and removal there.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+/// What the owner of a folder needs to work in it.
+const OWNER_ALL: u32 = 0o700;
 
 /// Damage to a lane after which its files say nothing about the work of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,22 +56,60 @@ impl LaneFolder {
         Ok(folder)
     }
 
-    /// Fail unless the path leads to the opened directory, and to nothing else, without a link.
+    /// Fail unless the path leads to the opened directory, and to nothing else, without a link. Takes back the
+    /// rights that somebody took away from ralph.
     pub(crate) fn check(&self) -> Result<(), LaneDamage> {
-        let there = match fs::symlink_metadata(&self.path) {
+        let look = || fs::symlink_metadata(&self.path);
+        let there = look().or_else(|e| match self.path.parent() {
+            Some(parent) if e.kind() == ErrorKind::PermissionDenied => {
+                unlock_folder(parent);
+                look()
+            }
+            _ => Err(e),
+        });
+        let there = match there {
             Err(e) if e.kind() == ErrorKind::NotFound => return Err(LaneDamage::Gone),
             Err(_) => return Err(LaneDamage::Replaced),
             Ok(meta) if !meta.is_dir() => return Err(LaneDamage::Replaced),
             Ok(meta) => meta,
         };
-        let is_same = self
-            .opened
-            .metadata()
-            .is_ok_and(|own| (own.dev(), own.ino()) == (there.dev(), there.ino()));
+        let is_same = |own: fs::Metadata| (own.dev(), own.ino()) == (there.dev(), there.ino());
         match fs::canonicalize(&self.path) {
-            Ok(real) if real != self.path => Err(LaneDamage::Replaced),
-            Ok(_) if is_same => Ok(()),
-            _ => Err(LaneDamage::Exchanged),
+            Ok(real) if real != self.path => return Err(LaneDamage::Replaced),
+            Ok(_) if self.opened.metadata().is_ok_and(is_same) => {}
+            _ => return Err(LaneDamage::Exchanged),
+        }
+        unlock_folder(&self.path);
+        Ok(())
+    }
+
+    /// Take back the rights on every folder of the lane.
+    pub(crate) fn unlock(&self) {
+        if self.check().is_ok() {
+            unlock_folders(&self.path);
+        }
+    }
+}
+
+/// Give the owner all rights on one folder.
+pub(crate) fn unlock_folder(folder: &Path) {
+    let Ok(meta) = fs::symlink_metadata(folder) else { return };
+    let mode = meta.permissions().mode();
+    if meta.is_dir() && mode & OWNER_ALL != OWNER_ALL {
+        let _met_again = fs::set_permissions(folder, Permissions::from_mode(mode | OWNER_ALL));
+    }
+}
+
+/// Give the owner all rights on a folder and those below it. What cannot be changed is met again by
+/// whoever needs it.
+pub(crate) fn unlock_folders(folder: &Path) {
+    if !fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_dir()) {
+        return;
+    }
+    unlock_folder(folder);
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            unlock_folders(&entry.path());
         }
     }
 }

@@ -64,7 +64,7 @@ pub(crate) use index::copy_index;
 pub use kept::{Leftover, Retire, Retired, Underway};
 pub use lane_commit::LandError;
 pub use lane_folder::LaneDamage;
-pub(crate) use lane_folder::LaneFolder;
+pub(crate) use lane_folder::{LaneFolder, unlock_folder, unlock_folders};
 pub use ledger::LedgerPaths;
 pub use message::CommitMessage;
 pub(crate) use message::{ATTEMPT, gate_trailers};

@@ -1,15 +1,13 @@
 //! Files of lanes: written, copied and removed without ever following a link.
 
 use std::collections::BTreeSet;
-use std::fs::{self, OpenOptions, Permissions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 
 use crate::file_error::{Action, FileError};
-
-/// What the owner of a folder needs to empty it.
-const OWNER_ALL: u32 = 0o700;
+use crate::git::unlock_folders;
 
 /// The size of the blocks that `st_blocks` counts.
 const BLOCK: u64 = 512;
@@ -83,29 +81,6 @@ pub(super) fn move_aside(folder: &Path) -> Result<(), FileError> {
     let free = (1..1000).map(named).find(|path| fs::symlink_metadata(path).is_err());
     rustix::fs::rename(folder, free.unwrap_or_else(|| named(0)))
         .map_err(|e| FileError::io(Action::Write, folder)(e.into()))
-}
-
-/// Give the owner all rights on one folder.
-pub(super) fn unlock_folder(folder: &Path) {
-    let Ok(meta) = fs::symlink_metadata(folder) else { return };
-    let mode = meta.permissions().mode();
-    if meta.is_dir() && mode & OWNER_ALL != OWNER_ALL {
-        let _met_again = fs::set_permissions(folder, Permissions::from_mode(mode | OWNER_ALL));
-    }
-}
-
-/// Give the owner all rights on a folder and those below it. What cannot be changed is met again by
-/// whoever needs it.
-pub(super) fn unlock_folders(folder: &Path) {
-    if !is_folder(folder) {
-        return;
-    }
-    unlock_folder(folder);
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            unlock_folders(&entry.path());
-        }
-    }
 }
 
 /// Make the folder `relative` below `top`, replacing links and files on the way to it.

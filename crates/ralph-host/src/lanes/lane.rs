@@ -13,7 +13,9 @@ use super::pool::Home;
 use super::setup::SetupRecord;
 use super::submodules::SubmoduleLane;
 use crate::file_error::{Action, FileError};
-use crate::git::{GitError, LaneDamage, LaneFolder, Oid, Repo, RepoPath, nul_fields};
+use crate::git::{
+    GitError, LaneDamage, LaneFolder, Oid, Repo, RepoPath, nul_fields, unlock_folder,
+};
 use crate::store::RunLock;
 
 /// The `HEAD` of a lane that was never on a commit.
@@ -169,7 +171,7 @@ impl<'a> Lane<'a> {
         let folder = match known {
             Some(folder) => folder,
             None => {
-                files::unlock_folder(&self.top);
+                unlock_folder(&self.top);
                 let opened = LaneFolder::open(&self.top);
                 Arc::new(opened.map_err(FileError::io(Action::Read, &self.top))?)
             }
@@ -284,13 +286,10 @@ impl<'a> Lane<'a> {
     /// Fail unless what ralph does in the lane happens in the directory that it opened: before each write and
     /// removal there, and after whatever has run there. Calls of git look for themselves.
     pub(crate) fn check_place(&self) -> Result<(), LaneError> {
-        if self.repo.check_folder().is_err() {
-            self.home.unlock_folder();
-            self.repo.check_folder().or_else(|e| match e {
-                GitError::LaneDamaged { damage, .. } => self.damaged(damage),
-                other => Err(other.into()),
-            })?;
-        }
+        self.repo.check_folder().or_else(|e| match e {
+            GitError::LaneDamaged { damage, .. } => self.damaged(damage),
+            other => Err(other.into()),
+        })?;
         let mut folder = self.top.clone();
         for name in self.repo.prefix().as_path() {
             folder.push(name);
@@ -298,10 +297,14 @@ impl<'a> Lane<'a> {
                 return self.damaged(LaneDamage::ProjectGone);
             }
         }
-        if !self.is_home() {
-            files::unlock_folder(&self.top);
-        }
         Ok(())
+    }
+
+    /// Take back the rights that something took away from ralph on folders of the lane.
+    pub(crate) fn unlock(&self) {
+        if let Some(folder) = &self.folder {
+            folder.unlock();
+        }
     }
 
     fn damaged(&self, damage: LaneDamage) -> Result<(), LaneError> {

@@ -13,7 +13,7 @@ use super::git_config::GitConfig;
 use super::lane::Lane;
 use super::over_home::OVER_HOME;
 use crate::file_error::{Action, FileError};
-use crate::git::Repo;
+use crate::git::{Repo, unlock_folder};
 use crate::proc::mark::place_of;
 use crate::store::{Holder, LockError, RunLock};
 
@@ -64,7 +64,7 @@ impl Home<'_> {
 
     /// Take back the rights on the folder for lanes, which an agent can take away.
     pub(super) fn unlock_folder(&self) {
-        files::unlock_folder(&self.folder);
+        unlock_folder(&self.folder);
     }
 
     /// Make the folder for lanes where it is gone or a link is in its place. Lanes below a link would be

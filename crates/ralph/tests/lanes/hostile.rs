@@ -254,6 +254,34 @@ fn a_hook_that_takes_the_lane_away_fails_the_attempt_and_no_more() {
     }
 }
 
+/// For root no right is missing, so this says something for other users alone.
+#[test]
+fn rights_that_are_taken_away_in_the_lane_are_taken_back() {
+    for shell in [
+        "chmod -R a-w .",
+        "chmod -R a-rwx .",
+        "chmod a-rwx src work",
+        "cd ..; chmod a-rwx .",
+        "cd ..; chmod a-w .; chmod -R a-w lane-1",
+    ] {
+        work_lands_beside_then(shell);
+        let repo = home_with(&format!("backend = \"sim\"\n{}", gate_of(SWAP)));
+        let steps = format!("{{ write = \"swap.sh\", text = \"{shell}; exit 0\" }}, {GOOD}");
+        lands_after(&repo, &steps);
+        assert_eq!(repo.runs().len(), 1, "{shell}");
+    }
+}
+
+/// The agent does its work, and then this.
+#[track_caller]
+fn work_lands_beside_then(shell: &str) {
+    let repo = home();
+    let (work, claim) = GOOD.rsplit_once(", ").unwrap();
+    lands_after(&repo, &format!("{work}, {}, {claim}", step(shell)));
+    assert_eq!(repo.runs().len(), 1, "{shell}");
+    repo.run(["lanes", "prune"]).ok();
+}
+
 #[test]
 fn an_agent_that_takes_the_folder_of_lanes_away_fails_its_attempt_and_no_more() {
     for swap in SWAPS {
