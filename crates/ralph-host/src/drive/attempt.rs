@@ -73,6 +73,7 @@ impl AttemptRun {
 impl Session<'_> {
     /// Work on a task once.
     pub(super) fn attempt(&mut self, task: Task) -> Result<(), Halt> {
+        self.arrive_before_attempt()?;
         let backend = self.free_backend()?;
         self.pause_between()?;
         let prepared = self.prepare(&task)?;

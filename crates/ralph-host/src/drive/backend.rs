@@ -138,8 +138,8 @@ impl Session<'_> {
         let terms = Terms::of(&self.config, &root, &run.task, self.history.cost)?;
         let terms = terms.with_tools(&self.config, &env)?;
         let mut ear = ear!(self, &run.running);
-        let Self { choice, runner, work: run_lane, .. } = self;
-        let repo = run_lane.repo();
+        let Self { choice, runner, repo: home, work: run_lane, .. } = self;
+        let repo = run_lane.lane.repo();
         let chosen = choice.at(backend);
         let call = Call {
             driver: &*chosen.driver,
@@ -160,9 +160,10 @@ impl Session<'_> {
         let mut hear = |heard: Heard<'_>| match heard {
             Heard::Event(event) => ear.stream(&run.started.attempt, event),
             Heard::Decision(Decision::Stop(_)) => {}
-            Heard::Decision(_) | Heard::Tick if trouble.is_some() => {}
+            Heard::Decision(_) | Heard::Started | Heard::Tick if trouble.is_some() => {}
             Heard::Decision(Decision::Warn(text)) => trouble = ear.note_context(text).err(),
             Heard::Decision(Decision::Compact) => trouble = ear.note_context(COMPACTING).err(),
+            Heard::Started => trouble = ear.arrive(home, run_lane).err(),
             Heard::Tick => trouble = ear.listen(doing).err(),
         };
         let diff = || repo.summary().unwrap_or_default();

@@ -127,6 +127,7 @@ pub(super) fn may_do_better(outcome: &Outcome) -> bool {
 
 impl Session<'_> {
     pub(super) fn consult(&mut self, consultation: &Consultation<'_>) -> Result<Consulted, Halt> {
+        self.arrive_if_due()?;
         let id = self.ids.ulid(self.clock.now());
         let base = self.ready_lane(&self.current_keeper(), &id)?;
         let iteration = self.next_iteration()?;

@@ -173,6 +173,7 @@ impl Session<'_> {
         on: On,
         running: &Running,
     ) -> Result<Option<Vec<GateRunResult>>, DriveError> {
+        self.arrive_beside()?;
         let root = self.project.root().to_owned();
         let mut ear = ear!(self, running);
         let runner = self.runner;

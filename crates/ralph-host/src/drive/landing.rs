@@ -144,7 +144,7 @@ impl Session<'_> {
         let findings = run.gates.as_ref();
         self.baselines = findings.map(|found| found.next_base.clone()).unwrap_or_default();
         self.land_finished_specs()?;
-        self.arrive()
+        self.arrive_soon()
     }
 
     /// What an arrival needs to know about a landing on the tip.

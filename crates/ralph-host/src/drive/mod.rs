@@ -16,6 +16,7 @@
 
 mod agent;
 mod arrival;
+mod arrival_beside;
 mod ask;
 mod attempt;
 mod backend;

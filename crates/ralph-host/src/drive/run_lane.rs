@@ -1,5 +1,6 @@
 //! The lane of a run, with the ledger and the tip that its work goes through.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use ralph_core::config::{Config, OnDirty, Workspace};
@@ -24,6 +25,10 @@ pub(super) struct RunLane<'a> {
     pub(super) tip: Oid,
     /// Whether the journal knows where this run's tip starts.
     pub(super) has_started: bool,
+    /// Whether commits have landed whose arrival was left for the next run of a backend.
+    pub(super) arrival_is_due: Cell<bool>,
+    /// Specs that were open when a commit was first made; a loop with a commit for each task opens none.
+    pub(super) open_specs: Option<Vec<String>>,
 }
 
 /// The facts that a run starts from.
@@ -107,7 +112,8 @@ impl<'a> RunLane<'a> {
                 (RunLedger::open(project, open_run, start)?, commit.unwrap_or(home_commit))
             }
         };
-        Ok(Self { lane, ledger, branch, tip, has_started: false })
+        let (has_started, arrival_is_due, open_specs) = (false, Cell::default(), None);
+        Ok(Self { lane, ledger, branch, tip, has_started, arrival_is_due, open_specs })
     }
 
     /// The lane's working tree, with ralph's own git directory.

@@ -159,6 +159,10 @@ pub(super) struct Session<'a> {
 impl Drop for Session<'_> {
     /// No process of this run is left when its lock is given back: the next run would end it.
     fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // After an error. What cannot arrive now waits for the next start.
+            let _waits = self.arrive_beside();
+        }
         self.runner.rest();
     }
 }

@@ -152,6 +152,7 @@ impl<'a> Session<'a> {
     pub(super) fn announce_setup(&mut self) -> Result<(), DriveError> {
         match self.work.lane.due_setup() {
             Some(command) => {
+                self.arrive_beside()?;
                 self.record(Record::LaneSetup(Remark::new(command)), Durability::Eventual)
             }
             None => Ok(()),

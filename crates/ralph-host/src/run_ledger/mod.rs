@@ -318,10 +318,15 @@ impl RunLedger {
         self.commits().landed = CommittedFiles { commit: commit.to_owned(), files };
     }
 
-    /// Look at what arrived in home: files that are as the run has them are known.
-    pub(crate) fn see_arrived(&self, arrived: Option<&str>) -> Result<(), FileError> {
+    /// Look at what arrived in home: files that are as the run or the commit `arrived` has them are known.
+    /// `committed` reads a file of that commit.
+    pub(crate) fn see_arrived<E: From<FileError>>(
+        &self,
+        arrived: &str,
+        committed: impl Fn(&str) -> Result<Option<Vec<u8>>, E>,
+    ) -> Result<(), E> {
         let mut commits = self.commits();
-        if Some(commits.landed.commit.as_str()) == arrived {
+        if commits.landed.commit == arrived {
             commits.arrived = commits.landed.clone();
         }
         drop(commits);

@@ -3,8 +3,8 @@
 use ralph_testkit::{SmallDisk, TestProject};
 
 use crate::plans::Format;
-use crate::repo::{Repo, rule, said};
-use crate::rows::{EDIT, ONE, commit, home, is_home};
+use crate::repo::{Repo, held, rule, said};
+use crate::rows::{EDIT, ONE, TWO, WORK, commit, home, is_home};
 
 /// A search path with a `git` that runs this line of shell at the first command that has this word. Git
 /// itself is `real` there.
@@ -22,6 +22,29 @@ fn path_with_git(repo: &Repo, word: &str, line: &str) -> String {
     ];
     crate::stage::script(&folder.join("git"), &lines.join("\n"));
     format!("{}:{}", folder.display(), std::env::var("PATH").unwrap())
+}
+
+#[test]
+fn commits_arrive_while_the_next_agent_works() {
+    let repo = home(&TWO);
+    repo.script(&(rule("task = \"t-aaa1\"", EDIT) + &rule("", &held(WORK))));
+    let run = repo.spawn(["build"]);
+    repo.until_home_has("go.held");
+    repo.until_arrived();
+    assert_eq!(repo.landed(), ["t-aaa1"]);
+    assert_eq!(repo.status(), "");
+    repo.allow("go");
+    let run = run.wait().ok();
+    is_home(&repo, &TWO);
+    // Nothing that arrived beside the agent is taken for an edit.
+    assert_eq!(repo.events("ledger_restored").len() + repo.events("warning").len(), 0);
+    let journal = repo.journal();
+    let nth = |kind: &str, n: usize| {
+        let of_kind = journal.iter().enumerate().filter(|(_, record)| record["record"] == kind);
+        of_kind.map(|(place, _)| place).nth(n).unwrap_or_else(|| panic!("{kind}: {}", said(&run)))
+    };
+    assert!(nth("attempt_started", 1) < nth("arrival_intent", 0), "it cost time between attempts");
+    assert!(nth("arrived", 0) < nth("backend_ended", 1));
 }
 
 #[test]
@@ -185,14 +208,15 @@ fn a_disk_that_gets_full_in_the_middle_of_a_fast_forward_costs_nothing_of_yours(
     assert_eq!(repo.status(), mine, "{}", said(&last));
 }
 
-/// In a repository with object names of 64 digits, at every sixth point of a run.
+/// In a repository with object names of 64 digits, at every sixth point of a run. The first task arrives
+/// beside the agent of the second.
 #[test]
 fn killed_at_any_point_with_sha_256_everything_arrives_once_and_the_index_is_the_persons() {
     for point in (1..).step_by(6) {
         let project = ralph_testkit::project!();
         project.git(["init", "-q", "-b", "main", "--object-format=sha256"]).ok();
-        let repo = Repo::new(project, Format::Deluxe, &ONE);
-        repo.script(&rule("", EDIT));
+        let repo = Repo::new(project, Format::Deluxe, &TWO);
+        repo.script(&(rule("task = \"t-aaa1\"", EDIT) + &rule("", WORK)));
         repo.write("user/staged.txt", "staged\n");
         repo.git(["add", "user/staged.txt"]).ok();
         repo.write("user/staged.txt", "staged, and more\n");
@@ -201,11 +225,11 @@ fn killed_at_any_point_with_sha_256_everything_arrives_once_and_the_index_is_the
         let was_killed = run.code == 137;
         let run = repo.build([]);
         assert_eq!(run.code, 0, "point {point}\n{}", said(&run));
-        is_home(&repo, &ONE);
+        is_home(&repo, &TWO);
         assert_eq!(repo.status(), "MM user/staged.txt\n?? user/new.txt", "point {point}");
         assert_eq!(repo.ask_git(["show", ":user/staged.txt"]), "staged", "point {point}");
         if !was_killed {
-            assert!(point > 30, "there are more points than that");
+            assert!(point > 60, "there are more points than that");
             break;
         }
     }
