@@ -61,7 +61,7 @@ mod wait;
 mod windows;
 mod working_tree;
 
-pub use agent::{AgentEnd, AgentOptions, AgentReport, agent, discard_spec, is_begun};
+pub use agent::{AgentEnd, AgentOptions, agent, discard_spec, is_begun};
 pub use backend_mailbox::{BackendCommands, CallerRole, MailboxCaller};
 pub use construct::{Goal, PlanPreview, Planned, Planning, construct, plan, preview_plan};
 pub use error::DriveError;
@@ -82,8 +82,8 @@ use crate::proc::Runner;
 use error::Halt;
 use session::{Loop, Session};
 
-/// Work on a plan, one task at a time, until nothing is left or something says stop.
-pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<End, DriveError> {
+/// Work on a plan, one task at a time, until nothing is left or something says stop. Returns the exit code.
+pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<u8, DriveError> {
     let runner = runner(&mut setup);
     let mut session = Session::open(setup, Loop::Build, &runner, listener)?;
     let mut end = session.recover()?;
@@ -97,9 +97,9 @@ pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<End, Drive
         }
         end = session.one_task()?;
     };
-    let end = session.finish(&end, &end.reason(), None)?.0;
+    let code = session.finish(&end, &end.reason(), None)?.exit_code;
     counts::write(&runner);
-    Ok(end)
+    Ok(code)
 }
 
 /// What runs programs for a loop: each of them carries the mark of the run and of the place.

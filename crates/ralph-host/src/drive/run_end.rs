@@ -29,14 +29,14 @@ pub fn underway(history: &History) -> Underway {
 
 impl Session<'_> {
     /// The loop ends: say so, and leave the plan committed. Returns the end as it was told, which is
-    /// another one where nothing proves what landed, and what needs a person. `exit` is the exit code of
-    /// a loop that has one of its own.
+    /// another one where nothing proves what landed or where commits wait. `exit` is the exit code of a loop
+    /// that has one of its own.
     pub(super) fn finish(
         &mut self,
         end: &End,
         reason: &str,
         exit: Option<u8>,
-    ) -> Result<(End, Vec<Need>), DriveError> {
+    ) -> Result<RunEnd, DriveError> {
         let loaded = self.read_plan()?;
         let remaining = remaining(&loaded.plan);
         if *end == End::Complete && self.kind == Loop::Build {
@@ -79,21 +79,26 @@ impl Session<'_> {
         // What needs a person follows from how the run ended.
         self.history.end_run(run_end.clone());
         self.log_progress()?;
-        if let Some(why) = self.bring_home()?
-            && run_end.exit_code == 0
-        {
-            run_end.end = End::Waiting { why };
-            run_end.reason = run_end.end.reason();
-            run_end.exit_code = exit_code(&run_end.end);
+        if let Some(why) = self.bring_home()? {
+            let limit = exit_code(&End::Stopped);
+            let waits = End::Waiting { why };
+            // An error goes before commits that wait, and they go before a limit.
+            if run_end.exit_code == limit {
+                run_end.reason = format!("{}; {}", run_end.reason, waits.reason());
+                run_end.exit_code = exit_code(&waits);
+            } else if run_end.exit_code == 0 {
+                run_end.exit_code = exit_code(&waits);
+                run_end.reason = waits.reason();
+                run_end.end = waits;
+            }
             self.history.end_run(run_end.clone());
         }
         run_end.needs = self.needs_after(&loaded.plan);
-        let (end, needs) = (run_end.end.clone(), run_end.needs.clone());
         self.tidy();
-        self.record(Record::RunEnded(run_end), Durability::Synced)?;
+        self.record(Record::RunEnded(run_end.clone()), Durability::Synced)?;
         self.offer_run();
         self.close_run()?;
-        Ok((end, needs))
+        Ok(run_end)
     }
 
     /// What needs a person, now that the run has ended.

@@ -87,7 +87,7 @@ fn run_with(
         jobs: args.stages.jobs(),
     };
     match drive::agent(setup, &options, listener) {
-        Ok(report) => Ok(ExitCode::from(report.exit_code())),
+        Ok(code) => Ok(ExitCode::from(code)),
         // Once at most: nothing is left to recover then.
         Err(DriveError::SettingsMoved) => run_with(context, args, listener),
         Err(e) => Err(e.into()),

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use ralph_core::config::{Resolved, flag_layer};
-use ralph_core::cycle::exit_code;
 use ralph_core::gate;
 use ralph_core::plan::Id;
 use ralph_core::text::nearest;
@@ -72,7 +71,7 @@ fn run_loop(
     first_commit::ensure(context)?;
     let setup = setup(context, file, resolved, options(args))?;
     match drive::build(setup, listener) {
-        Ok(end) => Ok(ExitCode::from(exit_code(&end))),
+        Ok(code) => Ok(ExitCode::from(code)),
         // Once at most: nothing is left to recover then.
         Err(DriveError::SettingsMoved) => run_with(context, args, listener),
         Err(e) => Err(e.into()),

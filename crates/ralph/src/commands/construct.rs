@@ -82,7 +82,7 @@ fn run_with(
     let setup = setup(context, &file, &resolved, options)?;
     let goal = Goal { spec: spec.name, file: spec.file, text: spec.text, jobs: args.stages.jobs() };
     match drive::construct(setup, &goal, listener) {
-        Ok((end, _)) => Ok(ExitCode::from(end.exit_code())),
+        Ok(code) => Ok(ExitCode::from(code)),
         // Once at most: nothing is left to recover then.
         Err(DriveError::SettingsMoved) => run_with(context, args, listener),
         Err(e) => Err(e.into()),

@@ -66,12 +66,12 @@ impl Goal {
     }
 }
 
-/// Work on a spec until it is satisfied, or something says stop.
+/// Work on a spec until it is satisfied, or something says stop. Returns the exit code.
 pub fn construct(
     mut setup: Setup,
     goal: &Goal,
     listener: &mut dyn Listener,
-) -> Result<(ConstructEnd, Summary), DriveError> {
+) -> Result<u8, DriveError> {
     let runner = crate::drive::runner(&mut setup);
     setup.options.spec = Some(goal.spec.clone());
     let mut session = Session::open(setup, Loop::Construct, &runner, listener)?;
@@ -80,10 +80,10 @@ pub fn construct(
     session.start(0.0)?;
     let end = session.run_construct(goal, end)?;
     let summary = Summary::of(&session.history.construct, &end);
-    session.record(Record::ConstructEnded(summary.clone()), Durability::Eventual)?;
-    session.finish(&end.end, &end.reason(), None)?;
+    session.record(Record::ConstructEnded(summary), Durability::Eventual)?;
+    let code = session.finish(&end.end, &end.reason(), None)?.exit_code;
     super::counts::write(&runner);
-    Ok((end, summary))
+    Ok(code)
 }
 
 /// A stage under way.
