@@ -384,6 +384,8 @@ impl<'a> Session<'a> {
             && work.target() == ArrivalTarget::HomeBranch
         {
             kept = ledger.write_home()?;
+        } else {
+            ledger.put_doubted_back()?;
         }
         for file in kept {
             self.warn(&format!("{file} was changed in home meanwhile, and stays as it is there"));

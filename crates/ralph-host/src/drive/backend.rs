@@ -62,6 +62,7 @@ impl Session<'_> {
         self.restore_ledger(&found, &[], "the backend", &by)?;
         crash::point();
         self.guard_plan(&found.plan, &by)?;
+        self.guard_home(&found, &by)?;
         self.tell_left_out(&found.lane, &[], "the backend")?;
         self.check_git_settings(&found.lane)?;
         crash::point();

@@ -152,6 +152,7 @@ impl Session<'_> {
         let by = Editor { id: id.clone(), iteration: self.history.iteration, most: 0 };
         self.restore_ledger(&found, may_write, who, &by)?;
         self.keep_plan(&found.plan, who)?;
+        self.guard_home(&found, &by)?;
         self.tell_left_out(&found.lane, may_write, who)?;
         self.check_git_settings(&found.lane)?;
         let undone = self.put_back(&base, who)?;

@@ -7,7 +7,7 @@ use ralph_core::cycle::{History, Kept, Phase, Record, Remark, Started, reconcile
 use ralph_core::plan::MAX_AMENDMENTS;
 
 use super::error::DriveError;
-use super::home_guard::undo_in_home;
+use super::home_guard::settle_home;
 use super::listener::Listener;
 use super::plan_file::{Missing, Origin, PlanFile};
 use super::survivors::end_survivors;
@@ -36,10 +36,11 @@ pub fn mend_ledger(
     records.extend(mend_inbox(project, store)?);
     if let Some(by) = Editor::interrupted(&history) {
         let plan = PlanFile::new(project, &watched.path, store.clone(), Missing::Empty);
-        let mut undone = undo_in_home(project, git_dir, &plan, &by)?;
+        let mut undone = Vec::new();
         if !plan.is_still(&watched.before)? {
             undone.extend(settle(project, &plan, &watched.before, &by)?);
         }
+        undone.extend(settle_home(project, git_dir, &plan, (&history, clock.stamp()), &by)?);
         records.extend(undone.into_iter().map(|text| Record::LedgerRestored(Remark::new(text))));
     } else {
         store.end_chain()?;

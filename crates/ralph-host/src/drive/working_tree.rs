@@ -15,7 +15,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ralph_core::config::CommitScope;
-use ralph_core::cycle::{AttemptBase, Candidate, PathChange, Phase, Record, Remark, TipStart};
+use ralph_core::cycle::{
+    AttemptBase, Candidate, History, PathChange, Phase, Record, Remark, TipStart,
+};
 use ralph_core::plan::{Id, Task};
 use ralph_core::words::count;
 
@@ -289,23 +291,13 @@ impl<'a> Session<'a> {
         if self.work.lane.is_home() {
             return Ok(());
         }
-        let landed = self.landed_tasks();
+        let landed = landed_tasks(&self.history);
         let at = self.clock.stamp();
         let remarks = self.work.ledger.take_over(self.plan.store(), &landed, &at)?;
         for remark in remarks {
             self.warn(&remark);
         }
         Ok(())
-    }
-
-    /// Tasks whose whole work the tip contains, or is about to.
-    pub(super) fn landed_tasks(&self) -> BTreeSet<Id> {
-        let line = self.history.arrival.as_ref();
-        let landed = line.into_iter().flat_map(|line| &line.landed).flat_map(|one| &one.tasks);
-        let open = self.history.open.iter();
-        let landing = open.filter(|open| open.phase() == Phase::Landing);
-        let tasks = landed.chain(landing.map(|open| &open.started.task));
-        tasks.map(|task| Id::new(task.as_str())).collect()
     }
 
     /// The work of a backend, after all of its processes have ended.
@@ -362,6 +354,16 @@ impl<'a> Session<'a> {
         }
         Ok(CollectedWork::Candidate(candidate))
     }
+}
+
+/// Tasks whose whole work the tip contains, or is about to.
+pub(super) fn landed_tasks(history: &History) -> BTreeSet<Id> {
+    let line = history.arrival.as_ref();
+    let landed = line.into_iter().flat_map(|line| &line.landed).flat_map(|one| &one.tasks);
+    let open = history.open.iter();
+    let landing = open.filter(|open| open.phase() == Phase::Landing);
+    let tasks = landed.chain(landing.map(|open| &open.started.task));
+    tasks.map(|task| Id::new(task.as_str())).collect()
 }
 
 /// The words for a damaged lane.

@@ -4,7 +4,8 @@
 //!
 //! While a run is open, plan, knowledge index and progress log are in `<git-dir>/ralph/runs/<run>/`:
 //! `run.json` says which run it is ([`OpenRun`]), `ledger/` has the files as the run has them, and
-//! `seen/` has home's bytes as they were last taken over or arrived. Home's own files change only when
+//! `seen/` has home's bytes as they were last taken over or arrived, and `doubted/` those of edits that a
+//! backend may have made. Home's own files change only when
 //! commits arrive. Files that git ignores never arrive, so they stay in home.
 //!
 //! `run.json` decides whether the run is open: it is written last when a run opens and removed first
@@ -44,6 +45,8 @@ const RUNS: &str = "runs";
 const RUN_FILE: &str = "run.json";
 const COPIES: &str = "ledger";
 const SEEN: &str = "seen";
+/// Home's bytes that are not believed.
+const DOUBTED: &str = "doubted";
 /// The one shared ledger file that is the person's, and is written at once.
 pub(crate) const INBOX: &str = "ralph/inbox.jsonl";
 
@@ -286,6 +289,10 @@ impl RunLedger {
 
     fn seen_path(&self, file: &str) -> PathBuf {
         self.directory.join(SEEN).join(file)
+    }
+
+    fn doubted_path(&self, file: &str) -> PathBuf {
+        self.directory.join(DOUBTED).join(file)
     }
 
     /// Read the run's copy of a file, or home's where it has none because git ignores it.

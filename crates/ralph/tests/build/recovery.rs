@@ -190,7 +190,7 @@ fn a_plan_of_the_users_that_was_damaged_or_removed_before_a_crash_is_put_back_at
         (Format::Deluxe, format!("rm {USERS}/plan.json")),
         (Format::Progress, format!("rm {USERS}/progress.md; mkdir {USERS}/progress.md")),
     ] {
-        killed_after(format, &deed, "damaged while a backend ran; it was put back");
+        killed_after(format, &deed, "damaged or removed while a backend ran");
     }
 }
 
