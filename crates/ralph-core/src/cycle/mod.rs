@@ -81,4 +81,5 @@ pub use staged::{
 pub use state::{StateFile, state_of};
 pub use take_over::{
     HomeEdit, TakenOver, merged_ledger, take_over_plan, take_over_text, with_new_tasks,
+    without_open_work,
 };

@@ -123,6 +123,19 @@ pub fn merged_ledger(
     Ok(merge_plan(sides, StatusRule::OursUnlessMissing(missing), at)?.text)
 }
 
+/// The plan of a commit in which the work of `open` tasks is not: they have the status that they have in
+/// the plan `before` it, or are pending.
+pub fn without_open_work(
+    name: &str,
+    before: &str,
+    plan: &str,
+    open: &BTreeSet<Id>,
+    at: &str,
+) -> Result<String, PlanMergeError> {
+    let sides = PlanSides { name, base: Some(before), ours: plan, theirs: before };
+    Ok(merge_plan(sides, StatusRule::OursUnlessOpen(open), at)?.text)
+}
+
 /// The plan of another branch with the new tasks, issues and text of home's.
 pub fn with_new_tasks(name: &str, branch: &str, home: &str) -> Result<String, PlanMergeError> {
     let format = detect(name, branch).map_err(PlanMergeError::Ours)?;

@@ -278,7 +278,7 @@ impl<'a> Session<'a> {
             return self.note_answered_edits();
         }
         self.work.lane.put_on(&tip)?;
-        let riding = self.ride(run_ledger::LedgerCommit::End)?;
+        let riding = self.ride(run_ledger::LedgerCommit::End, None)?;
         let attempt = self.ids.ulid(self.clock.now());
         let message = CommitMessage { subject: self.ledger_subject(), ..CommitMessage::default() };
         let commit = match self.commit_on_tip(&tip, message.of_attempt(&attempt), riding) {

@@ -88,7 +88,7 @@ impl Session<'_> {
         let base = &run.base;
         let commit = match scope_of_keeper(&base.keeper) {
             CommitScope::Task => {
-                let riding = self.ride(LedgerCommit::Landing)?;
+                let riding = self.ride(LedgerCommit::Landing, None)?;
                 self.commit_on_tip(&base.commit, message, riding)
             }
             CommitScope::Spec => self.work_tree().commit_index(message, &[]),
@@ -156,13 +156,23 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Write the ledger into the lane, and name the files of it that ride in a commit.
-    pub(super) fn ride(&mut self, commit: LedgerCommit) -> Result<RidingFiles, DriveError> {
+    /// Write the ledger into the lane, and name the files of it that ride in a commit on the tip. `landing` is
+    /// the spec whose work the commit contains.
+    pub(super) fn ride(
+        &mut self,
+        commit: LedgerCommit,
+        landing: Option<&str>,
+    ) -> Result<RidingFiles, DriveError> {
         self.take_over_edits()?;
+        let open = self.open_tasks(landing)?;
         let (work, files) = (&self.work, self.riding_files(commit));
         let inbox: Vec<String> =
             files.iter().filter(|file| *file == run_ledger::INBOX).cloned().collect();
         work.ledger.write_into(&work.lane.root(), &inbox)?;
+        if !open.is_empty() {
+            self.leave_statuses_out(&open)?;
+        }
+        let work = &self.work;
         let mut riding = RidingFiles::default();
         for file in files {
             riding.paths.push(work.repo().prefix().join(&RepoPath::from(file.as_str())));

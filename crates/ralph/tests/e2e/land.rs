@@ -244,6 +244,43 @@ fn what_is_done_of_a_spec_lands_as_one_commit() {
     assert_eq!(statuses(&p), "1 pending, 1 accepted");
 }
 
+#[test]
+fn a_commit_gives_no_status_to_the_work_of_a_spec_that_is_open() {
+    let p = stage(&steps("{ write = \"{task}.txt\", text = \"x\\n\" }, { claim = \"done\" }"));
+    p.write("ralph.toml", format!("commit = \"spec\"\n{}", p.read("ralph.toml")));
+    let task = |id: &str, spec: &str, after: &str| {
+        format!(
+            "{{\"t\":\"task\",\"id\":\"{id}\",\"name\":\"{id}\",\"s\":\"p\",\"spec\":\"{spec}\"{after}}}\n"
+        )
+    };
+    let first = task("t-aaaa", "a.md", "");
+    let second = task("t-bbbb", "b.md", ",\"deps\":[\"t-aaaa\"]");
+    let third = task("t-cccc", "a.md", ",\"deps\":[\"t-bbbb\"]");
+    p.write("ralph/plan.jsonl", format!("{first}{second}{third}"));
+    p.git(["commit", "-qam", "two specs"]).ok();
+    p.run(["build", "--max-iterations", "2"]).fails(4);
+    assert!(refs(&p).contains("refs/ralph/spec-a-md/spec"), "{}", refs(&p));
+    // b.md is on the branch, and of a.md nothing, neither code nor status.
+    assert!(p.exists("t-bbbb.txt") && !p.exists("t-aaaa.txt"));
+    p.shell("git clone -q . $HOME/clone").ok();
+    let tasks = p.shell("cd $HOME/clone && $BIN task list --json").ok().json();
+    let of = |id: &str| {
+        let all = tasks["tasks"].as_array().or(tasks.as_array()).unwrap();
+        all.iter().find(|task| task["id"] == id).map(|task| task["state"].clone())
+    };
+    assert_eq!(of("t-aaaa"), Some("pending".into()), "{tasks}");
+    assert_ne!(of("t-bbbb"), Some("pending".into()), "{tasks}");
+    assert_eq!(dirty(&p), "");
+    // Here it is known, and nothing is done again.
+    assert_eq!(statuses(&p), "1 pending, 2 accepted");
+    p.run(["build"]).ok();
+    assert!(p.exists("t-aaaa.txt") && p.exists("t-cccc.txt"));
+    assert_eq!(
+        (statuses(&p), refs(&p), dirty(&p)),
+        ("0 pending, 3 accepted".into(), String::new(), String::new())
+    );
+}
+
 /// Kill `ralph land` at every `stride`-th point at which something changes, and run it again.
 fn killed_everywhere(
     args: &[&str],
