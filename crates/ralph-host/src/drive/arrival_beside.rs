@@ -24,7 +24,7 @@ use super::control::{Ear, ear};
 use super::error::DriveError;
 use super::run_lane::RunLane;
 use super::session::Session;
-use crate::git::{ArrivalError, ArrivalHost, LedgerMerge, Oid, Repo, ReplayGates};
+use crate::git::{ArrivalError, ArrivalHost, LedgerMerge, Oid, ReplayGates, Repo};
 use crate::store::Durability;
 
 impl Session<'_> {
@@ -66,11 +66,7 @@ impl Session<'_> {
 
 impl Ear<'_> {
     /// Let arrive what is due, as far as the tip can stay where it is. An error ends what runs.
-    pub(super) fn arrive(
-        &mut self,
-        home: &Repo<'_>,
-        work: &RunLane<'_>,
-    ) -> Result<(), DriveError> {
+    pub(super) fn arrive(&mut self, home: &Repo<'_>, work: &RunLane<'_>) -> Result<(), DriveError> {
         let arrived = match work.arrival_is_due.take() {
             true => self.bring(home, work),
             false => Ok(()),

@@ -340,7 +340,10 @@ impl RunLedger {
         for file in self.open_run.files() {
             let home = store::read(&self.home.join(&file))?;
             let same = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(without_returns);
-            if same(&home) == same(&self.read(&file)?) {
+            let is_known = same(&home) == same(&self.read(&file)?)
+                || home.as_ref().is_some_and(|home| self.is_as_committed(&file, home, arrived))
+                || home != self.seen(&file)? && same(&home) == same(&committed(&file)?);
+            if is_known {
                 self.mark_seen(&file, home.as_deref())?;
             }
         }

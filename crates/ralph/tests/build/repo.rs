@@ -148,18 +148,6 @@ impl Repo {
         until(|| self.home().join(name).exists());
     }
 
-    /// Wait until everything that landed has arrived.
-    #[track_caller]
-    pub(crate) fn until_arrived(&self) {
-        let count = |journal: &[Value], kind: &str| {
-            journal.iter().filter(|record| record["record"] == kind).count()
-        };
-        until(|| {
-            let journal = self.journal();
-            count(&journal, "landed") == count(&journal, "arrived")
-        });
-    }
-
     /// Release the backend that waits for this file.
     pub(crate) fn allow(&self, name: &str) {
         std::fs::write(self.home().join(name), "").unwrap();

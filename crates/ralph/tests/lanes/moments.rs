@@ -4,7 +4,7 @@ use ralph_testkit::{SmallDisk, TestProject};
 
 use crate::plans::Format;
 use crate::repo::{Repo, held, rule, said};
-use crate::rows::{EDIT, ONE, TWO, WORK, commit, home, is_home};
+use crate::rows::{EDIT, ONE, TWO, WORK, commit, home, is_home, until_arrived};
 
 /// A search path with a `git` that runs this line of shell at the first command that has this word. Git
 /// itself is `real` there.
@@ -30,7 +30,7 @@ fn commits_arrive_while_the_next_agent_works() {
     repo.script(&(rule("task = \"t-aaa1\"", EDIT) + &rule("", &held(WORK))));
     let run = repo.spawn(["build"]);
     repo.until_home_has("go.held");
-    repo.until_arrived();
+    until_arrived(&repo);
     assert_eq!(repo.landed(), ["t-aaa1"]);
     assert_eq!(repo.status(), "");
     repo.allow("go");
@@ -64,6 +64,33 @@ fn a_branch_that_git_moved_instead_goes_back() {
         repo.build([]).ok();
         is_home(&repo, &ONE);
     }
+}
+
+#[test]
+fn a_branch_that_git_moved_instead_and_that_you_moved_on_is_named() {
+    let repo = home(&ONE);
+    repo.allow("go");
+    let mine = "real switch -q other; real \"$@\"; code=$?; echo mine >user/edited.txt; real commit -qam mine; exit $code";
+    let path = path_with_git(&repo, "--ff-only", mine);
+    let (old, main) = (repo.ask_git(["rev-parse", "other"]), repo.head());
+    let run = repo.command(["build"]).env("PATH", path).run();
+    assert!(repo.home().join("met").exists());
+    // Your commit stays, and the command that takes out what git put below it is printed.
+    assert_eq!(repo.ask_git(["log", "-1", "--format=%s", "other"]), "mine", "{}", said(&run));
+    crate::repo::says(&run, "you switched to other while git merged");
+    let short: String = old.chars().take(10).collect();
+    crate::repo::says(&run, &format!("git reset --keep {short}"));
+    let tried: Vec<_> =
+        repo.journal().into_iter().filter(|record| record["record"] == "not_arrived").collect();
+    assert_eq!(tried[0]["why"]["reason"], "wrong_branch_moved", "{tried:?}");
+    // It arrived on its own branch only after that.
+    let arrived: Vec<_> =
+        repo.journal().into_iter().filter(|record| record["record"] == "arrived").collect();
+    assert_eq!(arrived.len(), 1, "{}", said(&run));
+    assert_eq!(arrived[0]["commit"], repo.ask_git(["rev-parse", "main"]).as_str());
+    assert_ne!(repo.ask_git(["rev-parse", "main"]), main);
+    repo.git(["switch", "-q", "main"]).ok();
+    is_home(&repo, &ONE);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use ralph_testkit::Running;
 
 use crate::plans::{Format, Task, task};
-use crate::repo::{Repo, held, repo_with, rule, said, says};
+use crate::repo::{Repo, held, repo_with, rule, said, says, until};
 
 /// Every task makes a file, and the first also edits one that is there.
 pub(crate) const WORK: &str =
@@ -29,8 +29,18 @@ pub(crate) fn home(tasks: &[Task]) -> Repo {
 fn working(repo: &Repo) -> Running {
     let run = repo.spawn(["build"]);
     repo.until_home_has("go.held");
-    repo.until_arrived();
+    until_arrived(repo);
     run
+}
+
+/// Wait until everything that landed has arrived.
+#[track_caller]
+pub(crate) fn until_arrived(repo: &Repo) {
+    until(|| {
+        let journal = repo.journal();
+        let count = |kind: &str| journal.iter().filter(|record| record["record"] == kind).count();
+        count("landed") == count("arrived")
+    });
 }
 
 /// A build during which a person does something while the agent works.

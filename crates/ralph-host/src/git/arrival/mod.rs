@@ -34,8 +34,8 @@ use std::collections::BTreeSet;
 use std::error::Error;
 
 use ralph_core::cycle::{
-    ArrivalFacts, ArrivalLine, ArrivalStep, ArrivalWait, ArrivedCommits, NotArrived, OnMissing, Record,
-    TakenCommits, decide_arrival,
+    ArrivalFacts, ArrivalLine, ArrivalStep, ArrivalWait, ArrivedCommits, NotArrived, OnMissing,
+    Record, TakenCommits, decide_arrival,
 };
 
 pub(super) use busy::QuietState;
