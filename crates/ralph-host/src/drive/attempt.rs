@@ -127,10 +127,14 @@ impl Session<'_> {
         };
         let record = Record::AttemptStarted { started: started.clone(), base: base.clone() };
         self.record(record, Durability::Syncing)?;
-        let now = self.clock.stamp();
+        let (now, is_shown) = (self.clock.stamp(), !self.work.ledger.has_copy(&self.plan.shown));
         let (_, text) = self.plan.change_when(
             || self.journal.settle(),
-            |plan, text| ledger::begin(plan, text, &task.id, &now),
+            |plan, text| match is_shown {
+                true => ledger::begin(plan, text, &task.id, &now),
+                // Nobody reads the run's own copy but ralph, which has the journal.
+                false => Ok(text.to_owned()),
+            },
         )?;
         self.plan.wait()?;
         let plan = self.known_plan()?;

@@ -282,6 +282,11 @@ impl RunLedger {
         &self.open_run
     }
 
+    /// Whether the run has its own copy of a file, and home's changes only when commits arrive.
+    pub(crate) fn has_copy(&self, file: &str) -> bool {
+        self.open_run.files().iter().any(|copied| copied == file)
+    }
+
     /// The run's copy of a ledger file. It need not exist.
     pub fn copy_path(&self, file: &str) -> PathBuf {
         self.directory.join(COPIES).join(file)
