@@ -63,7 +63,7 @@ impl HomeGuard<'_, '_> {
             keep_copy(self.project.root(), &file.name, file.bytes.as_deref(), &copy)?;
             let beside = if file.bytes.is_some() { "; .ralph/context has a copy" } else { "" };
             sentences.push(format!(
-                "{} in your checkout: {why}; it changes with the next commit that arrives{beside}",
+                "{} in your checkout: {why}; it stays so until a commit arrives or the run ends{beside}",
                 file.name
             ));
             let (store, landed) = (self.plan.store(), &self.landed);

@@ -343,7 +343,8 @@ impl RunLedger {
         }
         drop(commits);
         for file in self.open_run.files() {
-            let home = store::read(&self.home.join(&file))?;
+            // A folder in its place is no file.
+            let home = store::read(&self.home.join(&file)).unwrap_or_default();
             let same = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(without_returns);
             let is_known = same(&home) == same(&self.read(&file)?)
                 || home.as_ref().is_some_and(|home| self.is_as_committed(&file, home, arrived))

@@ -84,6 +84,10 @@ impl Arrival<'_, '_, '_> {
             rides: rides.clone(),
         }))?;
         crash::point();
+        for path in paths.iter().filter(|path| self.repo.ledger.contains(path)) {
+            // An empty folder in the place of a file of the ledger is nobody's work.
+            let _is_none = fs::remove_dir(self.repo.file(path));
+        }
         let merged_from = match self.merge(new, &changes, &rides) {
             Ok(Ok(from)) => from,
             Ok(Err(wait)) => {
