@@ -17,6 +17,8 @@ const OPENING: &str = "\
 | 130 | Ctrl-C |
 | 143 | SIGTERM |
 
+Where several hold, 1 goes before 3 and 3 before 4: a loop that meets a limit while commits wait to arrive ends with 3.
+
 A script that runs ralph in CI wants 0. What to do with 3 and 4 is in
 [ralph in CI](../how-to/ci.md).
 
