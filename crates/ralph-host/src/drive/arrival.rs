@@ -326,7 +326,7 @@ impl<'a> Session<'a> {
         let Some(last) = last.filter(|last| last.commit == self.work.tip.as_str()).cloned() else {
             return Ok(());
         };
-        let taken_over = self.taken_over()?;
+        let taken_over = self.taken_over_in(&self.work.tip)?;
         if taken_over == last.taken_over {
             return Ok(());
         }
@@ -355,7 +355,7 @@ impl<'a> Session<'a> {
         // What was taken over since is in no commit yet.
         let taken_over = match self.has_new_ledger(&tip)? {
             true => Vec::new(),
-            false => self.taken_over()?,
+            false => self.taken_over_in(&tip)?,
         };
         self.ledger_committed(attempt, &tip, taken_over)
     }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use ralph_core::config::CommitScope;
-use ralph_core::cycle::{ArrivalTarget, Failure, FailureKind, Landing, TakenOverFile};
+use ralph_core::cycle::{ArrivalLine, ArrivalTarget, Failure, FailureKind, Landing, TakenOverFile};
 
 use super::attempt::AttemptRun;
 use super::error::DriveError;
@@ -200,18 +200,38 @@ impl Session<'_> {
         })
     }
 
-    /// Whether the inbox is part of commits: an agent changes it, and git does not ignore it.
+    /// Whether the inbox is part of commits: an agent changes it, or has changed it in commits that wait, and
+    /// git does not ignore it.
     fn inbox_rides(&self) -> bool {
         let ignored = &self.work.ledger.open_run().ignored;
-        self.kind == Loop::Agent
+        (self.kind == Loop::Agent || self.inbox_waits())
             && self.work.target() == ArrivalTarget::HomeBranch
             && !ignored.iter().any(|file| file == run_ledger::INBOX)
             && self.project.inbox().is_file()
     }
 
+    fn inbox_waits(&self) -> bool {
+        let inbox = self.repo_path(run_ledger::INBOX);
+        let waiting = self.history.arrival.iter().flat_map(ArrivalLine::waiting);
+        waiting.flat_map(|landed| &landed.paths).any(|path| *path == inbox)
+    }
+
     /// Files of home whose bytes are part of what has just been committed, and that are not as in the
     /// commit that home has, as far as is known.
     pub(super) fn taken_over(&self) -> Result<Vec<TakenOverFile>, DriveError> {
+        let inbox = self.work_root().join(run_ledger::INBOX);
+        self.taken_over_with(|| Ok(crate::store::read(&inbox)?))
+    }
+
+    /// The same for a commit that need not be in the lane.
+    pub(super) fn taken_over_in(&self, commit: &Oid) -> Result<Vec<TakenOverFile>, DriveError> {
+        self.taken_over_with(|| Ok(self.repo.project_file_at(commit, run_ledger::INBOX)?))
+    }
+
+    fn taken_over_with(
+        &self,
+        inbox: impl FnOnce() -> Result<Option<Vec<u8>>, DriveError>,
+    ) -> Result<Vec<TakenOverFile>, DriveError> {
         let (work, mut files) = (&self.work, Vec::new());
         let arrived = self.history.arrival.as_ref().map_or("", |line| &line.arrived);
         for file in work.ledger.riding_files(self.config.commit_ledger, LedgerCommit::End) {
@@ -222,15 +242,20 @@ impl Session<'_> {
             }
         }
         if self.inbox_rides()
-            && let Some(bytes) = crate::store::read(&self.work_root().join(run_ledger::INBOX))?
+            && let Some(bytes) = inbox()?
         {
             files.push(self.taken_over_file(run_ledger::INBOX, &bytes)?);
         }
         Ok(files)
     }
 
+    /// The path of a file of the project as git has it.
+    fn repo_path(&self, file: &str) -> String {
+        self.work.repo().prefix().join(&RepoPath::from(file)).to_string()
+    }
+
     fn taken_over_file(&self, file: &str, bytes: &[u8]) -> Result<TakenOverFile, DriveError> {
-        let path = self.work.repo().prefix().join(&RepoPath::from(file)).to_string();
+        let path = self.repo_path(file);
         Ok(TakenOverFile { path, content: self.repo.content_id(bytes)?.to_string() })
     }
 }
