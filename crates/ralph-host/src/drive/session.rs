@@ -211,10 +211,7 @@ impl<'a> Session<'a> {
         };
         let facts = RunStartFacts { last, plan: &plan.shown, target: &target, line };
         let work = RunLane::open(&project, &repo, &config, &facts, &holder)?;
-        let project = match &work.branch {
-            Some(branch) => project.of_run_on(branch),
-            None => project,
-        };
+        let project = project.of_run(&work.ledger.open_run().run);
         let plan = plan.of_run(&project);
         let loaded = plan.read()?;
         let mailbox = Mailbox::of(&project, &history);

@@ -13,8 +13,8 @@ pub(crate) fn find_open_run(project: &Project) -> Option<(PathBuf, OpenRun)> {
     if runs.is_empty() {
         return None;
     }
-    if let Some(branch) = project.run_branch() {
-        return runs.into_iter().find(|(_, run)| run.branch.as_deref() == Some(branch));
+    if let Some(own) = project.run() {
+        return runs.into_iter().find(|(_, run)| run.run == own);
     }
     let head = HeadBranch::read(project.git_dir()?);
     let mine = |branch: &Option<String>| head.is(branch.as_deref());

@@ -26,6 +26,9 @@ fn each_spec_is_a_commit_on_its_own_branch_that_begins_where_the_last_one_ended(
     let (user, base) = (checked_out(&lab), lab.head());
     lab.write("mine.txt", "not committed\n");
     lab.agent([]).ok();
+    let status = lab.status().replace(" M ralph/inbox.jsonl\n", "");
+    assert_eq!(status, "?? mine.txt", "nothing of the run but the queue is in home");
+    assert!(lab.ask_git(["show", "ralph/b:.ralph/progress-log.md"]).contains("Write one"));
     assert_eq!(branches(&lab), [user.as_str(), "ralph/a", "ralph/b"]);
     assert_eq!((checked_out(&lab), lab.head()), (user.clone(), base.clone()), "home stays");
     assert!(!lab.exists("work"));
