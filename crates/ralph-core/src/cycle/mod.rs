@@ -66,7 +66,7 @@ pub use payload::{
     TreeRestored,
 };
 pub use recall::AmendmentRow;
-pub use reconcile::{Kept, is_ticked, reconcile};
+pub use reconcile::{ChangedWords, Kept, is_ticked, reconcile};
 pub use record::{
     AfterFailure, Answered, Asked, BackendEnd, Consulting, DiscardedAttempt, Entry, FailIntent,
     GateEnd, GateStart, JOURNAL_FORM, LandIntent, LandedAttempt, Landing, On, PlanAmended, Record,

@@ -3,7 +3,7 @@
 //! That happens when the backend has ended, and after a crash in the middle of it at the next start,
 //! before anybody reads the plan: it may be damaged.
 
-use ralph_core::cycle::{History, Kept, Phase, Record, Remark, Started, reconcile};
+use ralph_core::cycle::{ChangedWords, History, Kept, Phase, Record, Remark, Started, reconcile};
 use ralph_core::plan::MAX_AMENDMENTS;
 
 use super::error::DriveError;
@@ -100,7 +100,7 @@ pub(super) fn settle(
 ) -> Result<Option<String>, DriveError> {
     let name = plan.path.to_string_lossy().into_owned();
     let (found, bytes) = plan.settle(|now, origin| {
-        let found = look(&name, before, now, origin, by.most);
+        let found = look(&name, before, now, origin, by.most, ChangedWords::Undo);
         let wanted = match &found {
             Found::Fine(text) => text.clone(),
             Found::Edited(kept) => kept.text.clone(),
@@ -144,6 +144,7 @@ pub(super) fn look(
     now: Option<&[u8]>,
     origin: Origin,
     most: usize,
+    words: ChangedWords,
 ) -> Found {
     let Some(now) = now.and_then(|bytes| std::str::from_utf8(bytes).ok()) else {
         return Found::Damaged;
@@ -151,7 +152,7 @@ pub(super) fn look(
     if origin == Origin::Ralph {
         return Found::Fine(now.to_owned());
     }
-    match reconcile(name, before, now, most) {
+    match reconcile(name, before, now, most, words) {
         Some(kept) => Found::Edited(kept),
         None => Found::Damaged,
     }

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use ralph_core::cycle::History;
+use ralph_core::cycle::{ChangedWords, History};
 use ralph_core::plan::Id;
 
 use super::error::DriveError;
@@ -88,7 +88,8 @@ impl HomeGuard<'_, '_> {
             return believed(seen, "the backend may not write it; its changes are left out");
         }
         let before = String::from_utf8_lossy(seen.as_deref().unwrap_or_default());
-        match look(&file.name, &before, file.bytes.as_deref(), Origin::Anybody, by.most) {
+        let (bytes, words) = (file.bytes.as_deref(), ChangedWords::Keep);
+        match look(&file.name, &before, bytes, Origin::Anybody, by.most, words) {
             Found::Edited(edit) => {
                 self.plan.count_added(&by.id, edit.added)?;
                 let why =

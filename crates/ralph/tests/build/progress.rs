@@ -91,6 +91,27 @@ fn ralph_writes_ralph_done_itself_when_the_last_task_is_done() {
 }
 
 #[test]
+fn words_that_you_change_in_the_plan_while_a_backend_works_stay_changed() {
+    let repo = two();
+    repo.write("progress.md", format!("{}\n## Notes\n\nkeep me\n", repo.plan()));
+    repo.commit("notes");
+    repo.script(&rule("", &held(GOOD)));
+    let run = repo.spawn(["build", "--once"]);
+    repo.until_home_has("go.held");
+    let plan = repo.read("progress.md").replace("keep me", "mine now");
+    repo.write("progress.md", plan.replacen("- [ ]", "- [x]", 2));
+    repo.allow("go");
+    let run = run.wait().ok();
+    assert!(
+        repo.plan().contains("mine now") && !repo.plan().contains("keep me"),
+        "{}",
+        repo.plan()
+    );
+    assert!(repo.is_done("one") && !repo.is_done("two"), "a status stays guarded: {}", repo.plan());
+    says(&run, "was marked done");
+}
+
+#[test]
 fn pitfall_4_max_iterations_says_so_and_what_remains() {
     let repo = two();
     let run = repo.build(["--max-iterations", "1"]).fails(4);
