@@ -136,7 +136,7 @@ impl<'a> Session<'a> {
         if self.work.lane.is_home() {
             return self.follow_tip();
         }
-        if !self.config.auto_commit {
+        if !self.config.auto_commit && !self.branch_has_tip()? {
             return Ok(());
         }
         let outcome = self.bring(OnMissing::Wait, &mut LandReport::default())?;
@@ -144,6 +144,17 @@ impl<'a> Session<'a> {
             self.warn(sentence);
         }
         Ok(())
+    }
+
+    /// Whether the branch has everything already, also what the journal does not know: commits of the person.
+    fn branch_has_tip(&self) -> Result<bool, DriveError> {
+        let Some(line) = self.history.arrival.as_ref().filter(|line| !line.is_settled()) else {
+            return Ok(false);
+        };
+        Ok(match self.repo.find_commit(&format!("refs/heads/{}", line.branch))? {
+            Some(branch) => self.repo.contains(&branch, &self.work.tip)?,
+            None => false,
+        })
     }
 
     /// Bring what waits. `None` when nothing ever landed.
