@@ -14,6 +14,7 @@ use ralph_core::format;
 use ralph_core::gate::{self, Gate, GateRunResult};
 use ralph_core::merge::merge_text;
 use ralph_core::plan::{Id, State, TombstoneKind};
+use ralph_core::words::short;
 
 use super::error::DriveError;
 use super::land::LandReport;
@@ -184,6 +185,14 @@ impl<'a> Session<'a> {
     /// Home is the lane: its branch and its index follow the tip.
     fn follow_tip(&mut self) -> Result<(), DriveError> {
         self.work.lane.give_home_back(&self.work.tip, self.work.branch.as_deref())?;
+        let branch = self.work.target_name().to_owned();
+        for (commit, name) in self.work.lane.take_kept_commits() {
+            self.warn(&format!(
+                "a commit that ralph did not make is no longer on {branch}, because ralph owns this checkout; its \
+                 changes may be in ralph's next commit, and {name} keeps it: `git show {}`",
+                short(commit.as_str())
+            ));
+        }
         let Some(line) = &self.history.arrival else { return Ok(()) };
         let commits = line.waiting().len();
         let (branch, commit) = (line.branch.clone(), self.work.tip.to_string());

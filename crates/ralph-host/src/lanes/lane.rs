@@ -45,6 +45,8 @@ pub struct Lane<'a> {
     pub(super) has_files_of: RefCell<Option<Oid>>,
     /// The commit on which home was put last, where home is the lane.
     pub(super) given_back: RefCell<Option<Oid>>,
+    /// Commits of others that home's branch lost, and that nobody was told of yet.
+    pub(super) kept_commits: RefCell<Vec<Oid>>,
     _lock: RunLock,
 }
 
@@ -71,9 +73,19 @@ impl<'a> Lane<'a> {
         let (top, git_dir) = (home.lane_top(number), home.lane_git_dir(number));
         let repo = Repo::of_lane(&home.repo, &top, &git_dir);
         let given = BTreeSet::new();
-        let (has_files_of, given_back) = Default::default();
-        let mut lane =
-            Self { home, number, top, git_dir, repo, given, has_files_of, given_back, _lock: lock };
+        let (has_files_of, given_back, kept_commits) = Default::default();
+        let mut lane = Self {
+            home,
+            number,
+            top,
+            git_dir,
+            repo,
+            given,
+            has_files_of,
+            given_back,
+            kept_commits,
+            _lock: lock,
+        };
         lane.repair()?;
         lane.leave_out_of_snapshots();
         Ok(lane)
