@@ -12,6 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 pub use crate::git_dir::GitDirError;
+use crate::run_ledger::HeadBranch;
 use crate::{FileError, file_error::Action, git_dir, run_ledger};
 
 /// A project on disk: its root and, where there is one, its repository.
@@ -108,6 +109,14 @@ impl Project {
     /// The git directory of this worktree; `None` outside of a repository.
     pub fn git_dir(&self) -> Option<&Path> {
         self.git_dir.as_deref()
+    }
+
+    /// The branch that the project is on; `None` for a detached HEAD, and where only git can tell.
+    pub fn branch(&self) -> Option<String> {
+        match HeadBranch::read(self.git_dir()?) {
+            HeadBranch::Named(branch) => Some(branch),
+            HeadBranch::Detached | HeadBranch::Unknown => None,
+        }
     }
 
     /// Where locks and journals live; made when first needed.

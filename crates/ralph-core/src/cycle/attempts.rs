@@ -208,6 +208,30 @@ pub struct AttemptView {
     pub verdict: Option<GateVerdict>,
     /// How it ended.
     pub fate: Fate,
+    /// The branch to which its work went, once it has landed.
+    pub branch: LandedBranch,
+}
+
+/// The branch to which landed work went.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum LandedBranch {
+    /// It has not landed, or the journal does not know.
+    #[default]
+    Unknown,
+    /// The work is there, or waits to arrive there.
+    Named(String),
+    /// A person gave the work up.
+    GivenUp,
+}
+
+impl LandedBranch {
+    /// The branch's name.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Named(name) => Some(name),
+            Self::Unknown | Self::GivenUp => None,
+        }
+    }
 }
 
 impl AttemptView {

@@ -22,6 +22,7 @@ mod attempts;
 mod breaker;
 mod build;
 mod candidate;
+mod done_elsewhere;
 mod event;
 mod event_words;
 mod history;
@@ -53,11 +54,13 @@ pub use arrival_record::{
 };
 pub use arrival_wait::{ArrivalWait, WaitingCommits, WayOut};
 pub use attempts::{
-    AttemptSummary, AttemptView, Fate, GateSeen, OpenAttempt, Phase, error_lines, failing_lines,
+    AttemptSummary, AttemptView, Fate, GateSeen, LandedBranch, OpenAttempt, Phase, error_lines,
+    failing_lines,
 };
 pub use breaker::{Breaker, Tripped};
 pub use build::{End, Limits, OnceEnd, Progress, Signal, Step, exit_code, next_step, remaining};
 pub use candidate::{AttemptBase, Candidate, ChangedPath, PathChange};
+pub use done_elsewhere::DoneElsewhere;
 pub use event::{AttemptEnd, Event, EventKind, NoDetails, StreamedEvent, WaitTick, events_of};
 pub use history::{History, Spending, Undone, Unindexed};
 pub use judge::{Decision, Evidence, Failure, FailureKind, Proof, forbidden, judge};

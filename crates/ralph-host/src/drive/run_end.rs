@@ -3,10 +3,13 @@
 use jiff::Timestamp;
 use ralph_core::config::Config;
 use ralph_core::cost_sum::CostSum;
-use ralph_core::cycle::{End, Fate, History, Record, RunEnd, exit_code, ledger, remaining};
+use ralph_core::cycle::{
+    ArrivalTarget, End, Fate, History, Record, RunEnd, exit_code, ledger, remaining,
+};
 use ralph_core::inbox::Inbox;
 use ralph_core::needs::{Need, NeedSources, Running, needs};
 use ralph_core::plan::Plan;
+use ralph_core::text::shell_word;
 use ralph_core::view::{Tally, other_specs};
 use ralph_core::words::count;
 
@@ -97,8 +100,62 @@ impl Session<'_> {
         self.tidy();
         self.record(Record::RunEnded(run_end.clone()), Durability::Synced)?;
         self.offer_run();
+        self.tell_way_back(remaining)?;
         self.close_run()?;
         Ok(run_end)
+    }
+
+    /// Home is on another branch by now than the run's: say where the work is, and clear the way back, which
+    /// files block that git knows on the run's branch alone.
+    fn tell_way_back(&mut self, remaining: usize) -> Result<(), DriveError> {
+        let (Some(branch), Some(here)) = (self.work.branch.clone(), self.project.branch()) else {
+            return Ok(());
+        };
+        let has_landed = self.history.of_run().any(|view| view.fate.is_landed());
+        if branch == here || self.work.target() != ArrivalTarget::HomeBranch || !has_landed {
+            return Ok(());
+        }
+        let name = shell_word(&branch);
+        self.warn(&format!(
+            "what landed is on branch {branch}, and you are on {here}: `git switch {name}` goes back to it, \
+             `git merge {name}` brings it here"
+        ));
+        for file in self.files_in_the_way_to(&branch)? {
+            let aside = match remaining {
+                0 => self.work.ledger.put_aside(&file)?,
+                _ => None,
+            };
+            let shown = shell_word(&file);
+            self.warn(&match aside {
+                Some(copy) => format!(
+                    "{file} was in no commit of {here}, and is on {branch} now: it was moved to {copy}, so \
+                     that `git switch {name}` works"
+                ),
+                None => format!(
+                    "{file} is in no commit of {here}, and on {branch} it is, so git refuses to switch: \
+                     `mv {shown} {shown}.bak && git switch {name}` works"
+                ),
+            });
+        }
+        Ok(())
+    }
+
+    /// Files of the ledger that git does not know here and that are on `branch`.
+    fn files_in_the_way_to(&self, branch: &str) -> Result<Vec<String>, DriveError> {
+        let mut files = Vec::new();
+        let Some(there) = self.repo.find_commit(&format!("refs/heads/{branch}"))? else {
+            return Ok(files);
+        };
+        for file in self.work.ledger.open_run().files() {
+            let is_in_home = self.project.root().join(&file).is_file();
+            if is_in_home
+                && self.repo.staged_project_file(&file)?.is_none()
+                && self.repo.project_file_at(&there, &file)?.is_some()
+            {
+                files.push(file);
+            }
+        }
+        Ok(files)
     }
 
     /// What needs a person, now that the run has ended.

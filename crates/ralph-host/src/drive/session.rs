@@ -8,7 +8,8 @@ use ralph_core::choice::{Asked, Limited};
 use ralph_core::config::{Config, StageName, UnprovenPolicy};
 use ralph_core::control::Doing;
 use ralph_core::cycle::{
-    Budget, Event, EventKind, History, JOURNAL_FORM, Record, Remark, RunStart, Signal,
+    ArrivalTarget, Budget, DoneElsewhere, Event, EventKind, History, JOURNAL_FORM, Record, Remark,
+    RunStart, Signal,
 };
 use ralph_core::format::Format;
 use ralph_core::gate::{Baselines, Gate};
@@ -304,9 +305,16 @@ impl<'a> Session<'a> {
             Durability::Eventual,
         )?;
         self.start_tip()?;
+        if self.kind != Loop::Agent && self.work.target() == ArrivalTarget::NamedBranch {
+            let branch = self.work.target_name();
+            self.say(&format!("BRANCH: commits arrive on {branch}; your checkout stays as it is"));
+        }
         self.land_finished_specs()?;
         self.arrive()?;
         self.tell_unseen_files()?;
+        for done in DoneElsewhere::find(&self.history, &loaded.plan, self.work.target_name()) {
+            self.warn(&done.to_sentence());
+        }
         if self.gates.is_empty() && self.kind != Loop::Plan {
             self.warn(match self.kind {
                 Loop::Build => {

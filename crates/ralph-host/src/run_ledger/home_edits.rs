@@ -131,6 +131,24 @@ impl RunLedger {
         Ok(())
     }
 
+    /// Move a file of home to `.ralph/context` when the run has taken over all of it. Returns the copy.
+    pub(crate) fn put_aside(&self, file: &str) -> Result<Option<String>, FileError> {
+        let (path, seen) = (self.home.join(file), self.seen(file)?);
+        if seen.is_none() || store::read(&path)? != seen {
+            return Ok(None);
+        }
+        let name = file.rsplit('/').next().unwrap_or(file);
+        let copy = self.home.join(format!(".ralph/context/{name}.of-{}", self.open_run.run));
+        let copy = store::put_aside(&path, &copy)?;
+        // Looked at again where nobody changes it any more.
+        if store::read(&copy)? != seen && fs::symlink_metadata(&path).is_err() {
+            store::put_aside(&copy, &path)?;
+            return Ok(None);
+        }
+        let shown = copy.strip_prefix(&self.home).unwrap_or(&copy);
+        Ok(Some(shown.to_string_lossy().into_owned()))
+    }
+
     fn take_over_file(
         &self,
         file: HomeFile,

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use ralph_core::config::{Resolved, flag_layer};
+use ralph_core::cycle::DoneElsewhere;
 use ralph_core::gate;
 use ralph_core::plan::Id;
 use ralph_core::text::nearest;
@@ -39,6 +40,12 @@ pub(crate) fn run_with(
     // The backend of an attempt that was interrupted may have left a plan that nobody can read.
     mend_ledger(context, listener)?;
     let file = context.read_plan(&args.plan())?;
+    if file.plan.tasks.is_empty()
+        && let Some(here) = context.project.branch()
+    {
+        let done = DoneElsewhere::find(&context.history()?, &file.plan, &here);
+        done.iter().for_each(|done| out::warn(&done.to_sentence()));
+    }
     known(args.task.as_deref(), &file)?;
     let resolved = context.config_with(&flags, &file)?;
     run_loop(context, args, &file, &resolved, listener)

@@ -2,8 +2,8 @@
 
 use super::{
     AttemptBase, AttemptView, BackendEnd, Candidate, DiscardedAttempt, Failure, FailureKind, Fate,
-    GateVerdict, History, Id, LandedAttempt, Landing, OpenAttempt, Outcome, Proof, Spending,
-    Started,
+    GateVerdict, History, Id, LandedAttempt, LandedBranch, Landing, OpenAttempt, Outcome, Proof,
+    Spending, Started,
 };
 
 impl History {
@@ -32,6 +32,7 @@ impl History {
             backend: None,
             verdict: None,
             fate: Fate::Open,
+            branch: LandedBranch::Unknown,
         });
     }
 
@@ -107,9 +108,11 @@ impl History {
             .map_or((Landing::Partial, Proof::Unproven), |intent| (intent.landing, intent.proof));
         self.crashes.remove(&open.started.task);
         self.drop_excerpts(&open.started.task);
+        let branch = self.arrival.as_ref().map(|line| LandedBranch::Named(line.branch.clone()));
         if let Some(view) = self.view(attempt) {
             view.ended_at = Some(at.to_owned());
             view.fate = Fate::Landed { commit: landed.commit.clone(), landing, proof };
+            view.branch = branch.unwrap_or_default();
         }
     }
 

@@ -5,7 +5,7 @@ mod watch;
 
 use clap::Args;
 use ralph_core::agent_session::counts;
-use ralph_core::cycle::History;
+use ralph_core::cycle::{DoneElsewhere, History};
 use ralph_core::dashboard::{self, LoopStatus, Meter, State};
 use ralph_core::inbox::Entry;
 use ralph_core::plan::{self, Item, Stage};
@@ -119,6 +119,10 @@ fn body(
     rows.add("Tasks", [tasks(&tally)]);
     add_loop(&mut rows, &sources.state());
     rows.add("Other", view::other_specs(&file.plan));
+    if let Some(here) = context.project.branch() {
+        let found = DoneElsewhere::find(&sources.history, &file.plan, &here);
+        rows.add("Elsewhere", found.iter().map(DoneElsewhere::to_sentence));
+    }
     let issues = file.plan.scoped_issues().count();
     rows.add("Issues", (issues > 0).then(|| format!("{issues} open")));
     // The block has the same line.
