@@ -22,6 +22,8 @@ pub struct Sources<'a> {
     pub needs: NeedSources<'a>,
     /// Commits of the journal that are on the branch; `None` when git was not asked.
     pub on_branch: Option<&'a BTreeSet<String>>,
+    /// The branch that is checked out.
+    pub branch: Option<&'a str>,
     /// Files of the ledger that are in git.
     pub ledger: &'a [String],
     /// From when on, seconds since 1970.

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use super::chart;
-use super::words::{amendment, doubts, effort, evidence, failing, failure, percent, remarks};
+use super::words::{
+    amendment, doubts, effort, evidence, failing, failure, percent, remarks, spec_state,
+};
 use super::{LandedTask, Place, Report, SpecPart};
 use crate::cycle::Proof;
 use crate::text::{clip, one_line};
@@ -166,13 +168,13 @@ impl Report {
 
 fn spec(page: &mut String, part: &SpecPart) {
     let (name, class, state) = match (&part.spec, part.done) {
-        (None, _) => ("tasks without a spec", "", ""),
-        (Some(spec), true) => (spec.as_str(), "done", "done"),
-        (Some(spec), false) => (spec.as_str(), "open", "not finished"),
+        (None, _) => ("tasks without a spec", "", String::new()),
+        (Some(spec), true) => (spec.as_str(), "done", spec_state(part)),
+        (Some(spec), false) => (spec.as_str(), "open", spec_state(part)),
     };
     let _ = write!(page, "<article>\n<h3>{}", text(name));
     if !state.is_empty() {
-        let _ = write!(page, " <span class=\"state {class}\">{state}</span>");
+        let _ = write!(page, " <span class=\"state {class}\">{}</span>", text(&state));
     }
     let commits: String =
         part.commits.iter().map(|c| format!(", commit <code>{}</code>", text(short(c)))).collect();

@@ -5,9 +5,10 @@ use super::past::{SpecFate, seconds};
 use super::undo::undo;
 use super::{FailedSpec, LandedTask, Place, SpecPart};
 use crate::cost_sum::CostSum;
-use crate::cycle::Fate;
+use crate::cycle::{Fate, LandedBranch};
 use crate::inbox::Status;
 use crate::plan::{State, TombstoneKind};
+use crate::text::shell_word;
 
 /// Every spec of which something landed, in the order of the first landing.
 pub(super) fn specs(
@@ -66,6 +67,9 @@ fn part_of<'p>(parts: &'p mut Vec<SpecPart>, spec: Option<&str>) -> &'p mut Spec
 
 fn landed(sources: &Sources<'_>, tries: &[Try<'_>], one: &Try<'_>) -> Option<LandedTask> {
     let Fate::Landed { commit, .. } = &one.view.fate else { return None };
+    if one.view.branch == LandedBranch::GivenUp {
+        return None;
+    }
     let started = &one.view.started;
     let place = match commit {
         Some(commit) if is_here(sources, commit) => Place::Branch,
@@ -80,27 +84,50 @@ fn landed(sources: &Sources<'_>, tries: &[Try<'_>], one: &Try<'_>) -> Option<Lan
     let is_new = |t: &&Try<'_>| std::ptr::eq(*t, one) || !t.view.fate.is_landed();
     let mut cost = CostSum::default();
     of_task.rev().take_while(is_new).for_each(|t| cost.add_attempt(t.view));
-    let own = commit.as_deref().filter(|_| place == Place::Branch);
+    let branch = one.view.branch.name().filter(|name| {
+        place == Place::Elsewhere && sources.branch.is_some_and(|here| here != *name)
+    });
+    let own = commit.as_deref().filter(|_| place == Place::Branch || branch.is_some());
+    let undo = own.and_then(|commit| undo(&started.task, &[commit], sources.ledger));
+    let undo = undo.map(|undo| undo_on(branch, undo));
     Some(LandedTask {
         attempt: one.view.summary(sources.needs.running),
         // Attempts before the period count as the loop counted them.
         tries: counted.max(usize::try_from(started.retries).unwrap_or(0) + 1),
         cost,
         place,
-        undo: own.and_then(|commit| undo(&started.task, &[commit], sources.ledger)),
+        branch: branch.map(str::to_owned),
+        undo,
     })
+}
+
+/// The command that undoes something on a branch; `None` is the one that is checked out.
+fn undo_on(branch: Option<&str>, undo: String) -> String {
+    match branch {
+        Some(name) => format!("git switch {} && {undo}", shell_word(name)),
+        None => undo,
+    }
 }
 
 /// Whether the spec is done, which commits hold it, and how to undo it.
 fn finish(sources: &Sources<'_>, part: &mut SpecPart) {
     let whole = spec_commits(sources, part.spec.as_deref());
-    let own = part.tasks.iter().filter(|task| task.place == Place::Branch);
+    let branch = match part.is_on_branch() || !whole.is_empty() {
+        true => None,
+        false => part.tasks.iter().find_map(|task| task.branch.clone()),
+    };
+    let is_own = |task: &&LandedTask| match &branch {
+        None => task.place == Place::Branch,
+        Some(_) => task.branch == branch,
+    };
+    let own = part.tasks.iter().filter(is_own);
     let mut all: Vec<&str> = own.filter_map(|task| task.attempt.fate.kept()).collect();
     all.extend(&whole);
     // A revert goes from the newest to the oldest.
     all.reverse();
     let name = part.spec.as_deref().unwrap_or("tasks without a spec");
-    part.undo = undo(name, &all, sources.ledger);
+    let undo = undo(name, &all, sources.ledger);
+    part.undo = undo.map(|undo| undo_on(branch.as_deref(), undo));
     part.commits = whole.iter().map(|&commit| commit.to_owned()).collect();
     let Some(spec) = &part.spec else { return };
     let last = sources.needs.inbox.iter().rev().find(|entry| entry.spec == *spec);

@@ -1,6 +1,6 @@
 //! The report as Markdown: for a terminal, a commit or a chat.
 
-use super::words::{amendment, doubts, effort, evidence, failing, failure, remarks};
+use super::words::{amendment, doubts, effort, evidence, failing, failure, remarks, spec_state};
 use super::{LandedTask, Place, Report, SpecPart};
 use crate::text::{clip, one_line};
 use crate::words::{elapsed, short};
@@ -82,12 +82,10 @@ impl Report {
 }
 
 fn spec(page: &mut Page, part: &SpecPart) {
-    let (name, state) = match (&part.spec, part.done) {
-        (None, _) => ("tasks without a spec", ""),
-        (Some(spec), true) => (spec.as_str(), ": done"),
-        (Some(spec), false) => (spec.as_str(), ": not finished"),
-    };
-    page.line(&format!("\n### {}{state}", plain(name)));
+    page.line(&match &part.spec {
+        None => "\n### tasks without a spec".to_owned(),
+        Some(spec) => format!("\n### {}: {}", plain(spec), plain(&spec_state(part))),
+    });
     page.line(&format!("\n{}.", effort(part)));
     for commit in &part.commits {
         page.line(&format!("Commit {}.", code(short(commit))));

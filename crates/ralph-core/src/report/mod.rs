@@ -145,6 +145,8 @@ pub struct LandedTask {
     pub cost: CostSum,
     /// Where the work is.
     pub place: Place,
+    /// The branch that has it, where that is another one.
+    pub branch: Option<String>,
     /// The command that takes it out again.
     pub undo: Option<String>,
 }

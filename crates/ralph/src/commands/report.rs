@@ -65,6 +65,7 @@ fn report(context: &Context, args: &ReportArgs) -> Result<Report, CommandError> 
         project: &context.project.name(),
         past: &past,
         on_branch: on_branch.as_ref(),
+        branch: context.project.branch().as_deref(),
         ledger: &ledger,
         since,
         until: now,

@@ -106,7 +106,11 @@ fn construct_brings_its_commits_to_the_branch_that_is_named() {
     let lab = lab(&["a.md"]);
     lab.commit("inbox");
     let (user, base) = (checked_out(&lab), lab.head());
-    lab.run(["construct", "a.md", "--branch", "work/a"]).ok();
+    let run = lab.run(["construct", "a.md", "--branch", "work/a"]).ok();
+    says(&run, "BRANCH: commits arrive on work/a");
+    let report = lab.run(["report"]).ok().stdout;
+    assert!(report.contains("a.md: on branch work/a"), "{report}");
+    assert!(report.contains("git switch work/a && "), "{report}");
     assert_eq!((checked_out(&lab), lab.head(), lab.status()), (user, base.clone(), String::new()));
     let range = format!("{base}..work/a");
     assert_eq!(lab.ask_git(["log", "--format=%s", &range, "--", "work"]).lines().count(), 1);
