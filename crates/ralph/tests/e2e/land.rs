@@ -183,11 +183,34 @@ fn waiting_commits_come_as_uncommitted_changes() {
 }
 
 #[test]
+fn without_auto_commit_work_that_you_commit_by_hand_does_not_wait_again() {
+    let p = waiting_with("auto_commit = false");
+    undo_edit(&p);
+    p.run(["land", "--no-commit"]).ok();
+    p.git(["add", "-A"]).ok();
+    p.git(["commit", "-qm", "by hand"]).ok();
+    p.run(["build"]).ok();
+    assert_eq!((need(&p), refs(&p)), (None, String::new()));
+}
+
+#[test]
+fn a_detached_head_shows_the_tasks_of_the_run_whose_commits_wait() {
+    let p = waiting();
+    p.run(["task", "add", "Third"]).ok();
+    p.git(["switch", "-q", "--detach"]).ok();
+    p.run(["build"]).fails(1);
+    assert_eq!(statuses(&p), "1 pending, 2 accepted");
+    p.run(["task", "list"]).ok().stdout_has("Third");
+}
+
+#[test]
 fn discarded_commits_are_kept_by_a_ref_and_their_tasks_are_pending_again() {
     let p = waiting();
     p.run(["task", "add", "Third"]).ok();
     p.run(["task", "block", "t-bbbb", "later"]).fails(1);
     let run = p.run(["land", "--discard"]).ok().stdout_has("given up; refs/ralph/");
+    let run = run.stdout_lacks("arrived");
+    p.run(["report"]).ok().stdout_lacks("t-aaaa");
     let name = run.stdout.split_whitespace().find(|word| word.starts_with("refs/ralph/")).unwrap();
     assert_eq!(&subjects(&p, &format!("main..{name}"))[..1], ["ralph[1]"]);
     assert_eq!(statuses(&p), "3 pending, 0 accepted", "a task of a person stays");
