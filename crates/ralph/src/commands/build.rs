@@ -44,7 +44,7 @@ pub(crate) fn run_with(
         && let Some(here) = context.project.branch()
     {
         let done = DoneElsewhere::find(&context.history()?, &file.plan, &here);
-        done.iter().for_each(|done| out::warn(&done.to_sentence()));
+        done.iter().for_each(|done| out::warn(done.to_sentence()));
     }
     known(args.task.as_deref(), &file)?;
     let resolved = context.config_with(&flags, &file)?;
