@@ -26,6 +26,8 @@ pub struct Sources<'a> {
     pub branch: Option<&'a str>,
     /// Files of the ledger that are in git.
     pub ledger: &'a [String],
+    /// The same on other branches that have landed work.
+    pub other_ledgers: &'a BTreeMap<String, Vec<String>>,
     /// From when on, seconds since 1970.
     pub since: i64,
     /// Until when.

@@ -88,8 +88,7 @@ fn landed(sources: &Sources<'_>, tries: &[Try<'_>], one: &Try<'_>) -> Option<Lan
         place == Place::Elsewhere && sources.branch.is_some_and(|here| here != *name)
     });
     let own = commit.as_deref().filter(|_| place == Place::Branch || branch.is_some());
-    let undo = own.and_then(|commit| undo(&started.task, &[commit], sources.ledger));
-    let undo = undo.map(|undo| undo_on(branch, undo));
+    let undo = own.and_then(|commit| undo_on(sources, branch, &started.task, &[commit]));
     Some(LandedTask {
         attempt: one.view.summary(sources.needs.running),
         // Attempts before the period count as the loop counted them.
@@ -101,12 +100,16 @@ fn landed(sources: &Sources<'_>, tries: &[Try<'_>], one: &Try<'_>) -> Option<Lan
     })
 }
 
-/// The command that undoes something on a branch; `None` is the one that is checked out.
-fn undo_on(branch: Option<&str>, undo: String) -> String {
-    match branch {
-        Some(name) => format!("git switch {} && {undo}", shell_word(name)),
-        None => undo,
-    }
+/// The command that undoes commits on a branch; `None` is the one that is checked out.
+fn undo_on(
+    sources: &Sources<'_>,
+    branch: Option<&str>,
+    name: &str,
+    commits: &[&str],
+) -> Option<String> {
+    let Some(branch) = branch else { return undo(name, commits, sources.ledger) };
+    let there = undo(name, commits, sources.other_ledgers.get(branch)?)?;
+    Some(format!("git switch {} && {there}", shell_word(branch)))
 }
 
 /// Whether the spec is done, which commits hold it, and how to undo it.
@@ -126,8 +129,7 @@ fn finish(sources: &Sources<'_>, part: &mut SpecPart) {
     // A revert goes from the newest to the oldest.
     all.reverse();
     let name = part.spec.as_deref().unwrap_or("tasks without a spec");
-    let undo = undo(name, &all, sources.ledger);
-    part.undo = undo.map(|undo| undo_on(branch.as_deref(), undo));
+    part.undo = undo_on(sources, branch.as_deref(), name, &all);
     part.commits = whole.iter().map(|&commit| commit.to_owned()).collect();
     let Some(spec) = &part.spec else { return };
     let last = sources.needs.inbox.iter().rev().find(|entry| entry.spec == *spec);

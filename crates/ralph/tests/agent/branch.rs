@@ -110,10 +110,14 @@ fn construct_brings_its_commits_to_the_branch_that_is_named() {
     says(&run, "BRANCH: commits arrive on work/a");
     let report = lab.run(["report"]).ok().stdout;
     assert!(report.contains("a.md: on branch work/a"), "{report}");
-    assert!(report.contains("git switch work/a && "), "{report}");
+    let undo = report.split("Undo all of it: `").nth(1).unwrap().split('`').next().unwrap();
+    assert!(undo.starts_with("git switch work/a && "), "{undo}");
     assert_eq!((checked_out(&lab), lab.head(), lab.status()), (user, base.clone(), String::new()));
     let range = format!("{base}..work/a");
     assert_eq!(lab.ask_git(["log", "--format=%s", &range, "--", "work"]).lines().count(), 1);
+    lab.shell(undo).ok();
+    assert_eq!((lab.ask_git(["ls-files", "work"]), lab.status()), Default::default());
+    lab.git(["switch", "-q", "-"]).ok();
     lab.set("land.branch = \"spec\"");
     lab.run(["construct", "a.md"]).ok();
     assert!(branches(&lab).contains(&"ralph/a".to_owned()), "{:?}", branches(&lab));
