@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::cost_sum::CostSum;
-use crate::cycle::History;
+use crate::cycle::{History, RunCommand};
 use crate::inbox::{Entry, Status};
 use crate::words::{count, elapsed};
 
@@ -142,7 +142,7 @@ impl AgentSession {
 }
 
 fn is_last_run(history: &History) -> bool {
-    history.run.as_ref().is_some_and(|run| run.command == "agent")
+    history.run.as_ref().is_some_and(|run| run.command == RunCommand::Agent)
 }
 
 /// Seconds from one moment to a later one, RFC 3339. What is no time, and a clock that was set back,

@@ -19,6 +19,7 @@ use super::record::{
 };
 use super::run_record::{RunEnd, RunStart};
 use super::staged::Staged;
+use crate::agent_role::AgentRole;
 use crate::backend::Outcome;
 use crate::control::{CommandKind, DoubtedCommand, OperatorCommand};
 use crate::gate::GateVerdict;
@@ -57,7 +58,7 @@ pub struct Spending {
     /// The model asked for.
     pub model: Option<String>,
     /// `build` for an attempt, else what the agent was asked for.
-    pub role: String,
+    pub role: AgentRole,
     /// Dollars, where known.
     pub cost: Option<f64>,
     /// Tokens in and out, where known.
@@ -217,7 +218,7 @@ impl History {
                 at: entry.at.clone(),
                 backend: answered.backend.clone(),
                 model: answered.model.clone(),
-                role: answered.role.clone(),
+                role: answered.role,
                 cost: answered.cost,
                 tokens: answered.tokens,
                 took_ms: answered.took_ms,

@@ -73,7 +73,7 @@ pub use record::{
     Started, UsageWait,
 };
 pub use recover::{CandidateIs, Facts, Recovery, recover};
-pub use run_record::{Budget, RunEnd, RunStart};
+pub use run_record::{Budget, RunCommand, RunEnd, RunStart};
 pub use staged::{
     Came, ConstructStart, IterationStart, Lap, NotVerified, Ruling, StageEnd, StageKind,
     StageStart, Staged,

@@ -9,7 +9,7 @@ use super::{between, seconds};
 use crate::backend::Event;
 use crate::config::Config;
 use crate::cost_sum::CostSum;
-use crate::cycle::{AmendmentRow, AttemptSummary, Budget, History, OpenAttempt, Phase};
+use crate::cycle::{AmendmentRow, AttemptSummary, Budget, History, OpenAttempt, Phase, RunCommand};
 use crate::gate::resolve;
 use crate::needs::{Need, NeedSources, Running, needs};
 use crate::plan::{self, Trust};
@@ -135,7 +135,7 @@ pub struct LoopNow {
     /// The same in a sentence.
     pub words: String,
     /// build, construct or agent.
-    pub command: Option<String>,
+    pub command: Option<RunCommand>,
     /// The run's id.
     pub run: Option<String>,
     /// The memory mode.
@@ -300,8 +300,8 @@ pub(super) fn budget(facts: &Facts<'_>) -> Budget {
         return budget;
     }
     let config = facts.config;
-    match run.map_or("build", |run| run.command.as_str()) {
-        "build" => Budget::of_build(config),
+    match RunCommand::last(facts.sources.history) {
+        RunCommand::Build => Budget::of_build(config),
         _ => Budget::of_construct(config),
     }
 }
@@ -315,7 +315,7 @@ fn loop_now(facts: &Facts<'_>) -> LoopNow {
     };
     let wait = history.wait.as_ref();
     let wait_s = wait.and_then(|w| u64::try_from(w.until - seconds(facts.now)?).ok());
-    let command = run.map_or("", |run| run.command.as_str());
+    let command = RunCommand::last(history);
     let (status, words) = match (run, pid, &history.run_end) {
         (None, ..) => (LoopStatus::Never, "No loop has run here yet.".to_owned()),
         (Some(_), None, None) => (LoopStatus::Crashed, crashed(command)),
@@ -330,15 +330,15 @@ fn loop_now(facts: &Facts<'_>) -> LoopNow {
         (Some(_), Some(_), _) => (LoopStatus::Running, doing(facts)),
     };
     let construct = &history.construct;
-    let staged = construct.open.as_ref().filter(|_| command != "build" && pid.is_some());
+    let staged = construct.open.as_ref().filter(|_| command != RunCommand::Build && pid.is_some());
     let iteration = match command {
-        "construct" | "agent" => construct.counted,
+        RunCommand::Construct | RunCommand::Agent => construct.counted,
         _ => history.counted,
     };
     LoopNow {
         status,
         words,
-        command: run.map(|run| run.command.clone()),
+        command: run.map(|run| run.command),
         run: run.map(|run| run.run.clone()),
         mode: run.map(|run| run.mode.clone()),
         plan: run.map_or_else(|| facts.sources.plan_file.to_owned(), |run| run.plan.clone()),
@@ -374,7 +374,7 @@ fn paused(facts: &Facts<'_>) -> String {
     }
 }
 
-fn crashed(command: &str) -> String {
+fn crashed(command: RunCommand) -> String {
     format!("ralph {command} is gone without having said how it ended.")
 }
 

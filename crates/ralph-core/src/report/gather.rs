@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::past::{Past, SpecFate, seconds};
 use super::{Report, RunLine, Spent, Totals};
-use crate::cost_sum::{CostSum, stage_of};
+use crate::config::StageName;
+use crate::cost_sum::CostSum;
 use crate::cycle::{AttemptView, Fate, Spending};
 use crate::dashboard::Group;
 use crate::inbox::{Entry, Status};
@@ -83,7 +84,7 @@ impl Report {
         all.sort_by_key(|(at, _)| *at);
         let mut stages: BTreeMap<&str, Group> = BTreeMap::new();
         for (at, spent) in all {
-            let name = stage_of(&spent.role);
+            let name = spent.role.stage().as_str();
             let stage = stages
                 .entry(name)
                 .or_insert_with(|| Group { name: name.to_owned(), ..Group::default() });
@@ -95,7 +96,7 @@ impl Report {
                 self.spending.push(Spent { at, total_usd: self.totals.cost.usd });
             }
         }
-        if let Some(build) = stages.get_mut(stage_of("build")) {
+        if let Some(build) = stages.get_mut(StageName::Build.as_str()) {
             build.landed = tries.iter().filter(|one| one.view.fate.is_landed()).count();
         }
         self.stages = stages.into_values().collect();

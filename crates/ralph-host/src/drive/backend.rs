@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ralph_core::agent_role::AgentRole;
 use ralph_core::backend::{Outcome, Session as Talk, Spent, cost, system_in_prompt};
 use ralph_core::claim::{self, Claim, Reply, Said};
 use ralph_core::config::StageName;
@@ -59,10 +60,10 @@ impl Session<'_> {
         self.learn_windows(monitor.windows());
         crash::point();
         let by = Editor::of(&run.started);
-        self.restore_ledger(&found, &[], "the backend", &by)?;
+        self.restore_ledger(&found, AgentRole::Build, &by)?;
         crash::point();
         self.guard_plan(&found.plan, &by)?;
-        self.tell_left_out(&found.lane, &[], "the backend")?;
+        self.tell_left_out(&found.lane, AgentRole::Build)?;
         self.check_git_settings(&found.lane)?;
         crash::point();
         self.note_added_tasks(run, plan)?;

@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 
 use ralph_core::config::CommitScope;
-use ralph_core::cycle::{ArrivalTarget, Failure, FailureKind, Landing, TakenOverFile};
+use ralph_core::cycle::{ArrivalTarget, Failure, FailureKind, Landing, RunCommand, TakenOverFile};
 
 use super::attempt::AttemptRun;
 use super::error::DriveError;
-use super::session::{Loop, Session};
+use super::session::Session;
 use super::specs::scope_of_keeper;
 use crate::crash;
 use crate::git::{GitError, LandError, Oid, RepoPath, spec_ref};
@@ -193,7 +193,7 @@ impl Session<'_> {
     /// Whether the inbox is part of commits: an agent changes it, and git does not ignore it.
     fn inbox_rides(&self) -> bool {
         let ignored = &self.work.ledger.open_run().ignored;
-        self.kind == Loop::Agent
+        self.kind == RunCommand::Agent
             && self.work.target() == ArrivalTarget::HomeBranch
             && !ignored.iter().any(|file| file == run_ledger::INBOX)
             && self.project.inbox().is_file()

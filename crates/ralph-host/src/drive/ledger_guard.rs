@@ -14,12 +14,14 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use ralph_core::agent_role::AgentRole;
+use ralph_core::cycle::RunCommand;
 use ralph_core::memory::index::{JSON_FILE, MARKDOWN_FILE};
 
 use super::error::DriveError;
 use super::guard::{self, Editor};
 use super::home_guard::HomeGuard;
-use super::session::{Loop, Session};
+use super::session::Session;
 use super::working_tree::FoundInLane;
 use crate::FileError;
 use crate::handoff_files;
@@ -137,7 +139,7 @@ impl Session<'_> {
         }
         let home = self.work.ledger.edited_in_home()?;
         let inbox = self.project.inbox();
-        if self.kind == Loop::Agent || inbox.exists() {
+        if self.kind == RunCommand::Agent || inbox.exists() {
             let _unguarded = self.plan.store().hold(&inbox);
         }
         Ok(FoundByAgent { plan, files, home, lane: self.let_in()? })
@@ -147,8 +149,7 @@ impl Session<'_> {
     pub(super) fn restore_ledger(
         &mut self,
         found: &FoundByAgent,
-        may_write: &[&str],
-        who: &str,
+        role: AgentRole,
         by: &Editor,
     ) -> Result<(), DriveError> {
         let root = self.project.root().to_owned();
@@ -160,7 +161,7 @@ impl Session<'_> {
                 continue;
             }
             let is_restored = put_back_at(&root, &path, name, kept.bytes.as_deref(), &copy)?;
-            if is_restored && !may_write.contains(&name.as_str()) {
+            if is_restored && !role.may_write().contains(&name.as_str()) {
                 names.push(name.clone());
             }
         }
@@ -173,8 +174,9 @@ impl Session<'_> {
         if !names.is_empty() {
             let names = names.join(", ");
             self.ledger_restored(&format!(
-                "{names}: {who} may not write it; it was put back, and the other version is in \
-                 .ralph/context"
+                "{names}: {} may not write it; it was put back, and the other version is in \
+                 .ralph/context",
+                role.actor()
             ))?;
         }
         let (project, repo, plan) = (&self.project, &self.repo, &self.plan);

@@ -4,12 +4,13 @@
 use std::ffi::OsStr;
 
 use ralph_core::config::{CommitLedger, StageName};
+use ralph_core::cycle::RunCommand;
 use ralph_core::gate::{Gate, StartRequirement, start_requirements};
 use ralph_core::plan::duplicate_ids;
 use ralph_core::text::shell_word;
 
 use super::error::DriveError;
-use super::session::{Loop, Session, stage_choice};
+use super::session::{Session, stage_choice};
 use crate::choice::{ChoiceError, Place};
 use crate::git::{GitError, introduce};
 use crate::proc::{find_program, is_executable};
@@ -18,7 +19,7 @@ impl Session<'_> {
     /// Refuse to begin where the first attempt could only fail.
     pub(super) fn preflight(&mut self) -> Result<(), DriveError> {
         self.check_ids()?;
-        if self.kind != Loop::Plan {
+        if self.kind != RunCommand::Plan {
             self.check_identity()?;
             self.gates.iter().try_for_each(|gate| self.check_gate(gate))?;
         }
@@ -46,10 +47,10 @@ impl Session<'_> {
 
     fn check_backends(&self) -> Result<(), DriveError> {
         let stages: &[StageName] = match self.kind {
-            Loop::Build => &[StageName::Build],
-            Loop::Land => &[],
-            Loop::Plan => &[StageName::Plan],
-            Loop::Construct | Loop::Agent => {
+            RunCommand::Build => &[StageName::Build],
+            RunCommand::Land => &[],
+            RunCommand::Plan => &[StageName::Plan],
+            RunCommand::Construct | RunCommand::Agent => {
                 &[StageName::Plan, StageName::Investigate, StageName::Build, StageName::Verify]
             }
         };

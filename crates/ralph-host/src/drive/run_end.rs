@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 use ralph_core::config::Config;
 use ralph_core::cost_sum::CostSum;
-use ralph_core::cycle::{End, Fate, History, Record, RunEnd, exit_code, ledger, remaining};
+use ralph_core::cycle::{
+    End, Fate, History, Record, RunCommand, RunEnd, exit_code, ledger, remaining,
+};
 use ralph_core::inbox::Inbox;
 use ralph_core::needs::{Need, NeedSources, Running, needs};
 use ralph_core::plan::Plan;
@@ -11,7 +13,7 @@ use ralph_core::view::{Tally, other_specs};
 use ralph_core::words::count;
 
 use super::error::DriveError;
-use super::session::{Loop, Session};
+use super::session::Session;
 use crate::git::{Retire, Underway};
 use crate::plan_store;
 use crate::store::Durability;
@@ -39,17 +41,19 @@ impl Session<'_> {
     ) -> Result<(End, Vec<Need>), DriveError> {
         let loaded = self.read_plan()?;
         let remaining = remaining(&loaded.plan);
-        if *end == End::Complete && self.kind == Loop::Build {
+        if *end == End::Complete && self.kind == RunCommand::Build {
             self.plan.change(ledger::complete)?;
         }
         let told = end.clone().unless_unproven(&self.history, &loaded.plan);
         let mut reason = if told == *end { reason.to_owned() } else { told.reason() };
-        if told == End::Complete && Tally::of(&loaded.plan).total() == 0 && self.kind == Loop::Build
+        if told == End::Complete
+            && Tally::of(&loaded.plan).total() == 0
+            && self.kind == RunCommand::Build
         {
             reason = format!("{} has no tasks", self.plan.shown);
         }
         let failed = Tally::of(&loaded.plan).failed;
-        if told == End::Complete && failed > 0 && self.kind == Loop::Build {
+        if told == End::Complete && failed > 0 && self.kind == RunCommand::Build {
             reason = format!("nothing is left to do; given up: {}", count(failed, "task"));
         }
         if let Some(remark) = other_specs(&loaded.plan).filter(|_| told == End::Complete) {
@@ -67,7 +71,7 @@ impl Session<'_> {
             exit_code: exit.unwrap_or_else(|| exit_code(&told)),
             end: told,
             reason,
-            command: self.kind.word().to_owned(),
+            command: self.kind,
             remaining,
             landed,
             attempts,

@@ -8,7 +8,7 @@ use ralph_core::choice::{Asked, Limited};
 use ralph_core::config::{Config, StageName, UnprovenPolicy};
 use ralph_core::control::Doing;
 use ralph_core::cycle::{
-    Budget, Event, EventKind, History, JOURNAL_FORM, Record, Remark, RunStart, Signal,
+    Budget, Event, EventKind, History, JOURNAL_FORM, Record, Remark, RunCommand, RunStart, Signal,
 };
 use ralph_core::format::Format;
 use ralph_core::gate::{Baselines, Gate};
@@ -90,37 +90,9 @@ pub struct Options {
     pub spec: Option<String>,
 }
 
-/// Which loop it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Loop {
-    /// `ralph build`: gates have the last word.
-    Build,
-    /// `ralph construct`: verifiers have it.
-    Construct,
-    /// `ralph plan`: only a plan is made.
-    Plan,
-    /// `ralph agent`: one construct after another.
-    Agent,
-    /// `ralph land`: no attempt runs.
-    Land,
-}
-
-impl Loop {
-    /// As the journal calls it.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Build => "build",
-            Self::Construct => "construct",
-            Self::Plan => "plan",
-            Self::Agent => "agent",
-            Self::Land => "land",
-        }
-    }
-}
-
 /// A loop under way.
 pub(super) struct Session<'a> {
-    pub(super) kind: Loop,
+    pub(super) kind: RunCommand,
     pub(super) project: Project,
     pub(super) config: Config,
     pub(super) gates: Vec<Gate>,
@@ -167,7 +139,7 @@ impl<'a> Session<'a> {
     /// Take the lock, read the journal, and make sure that the work can begin.
     pub(super) fn open(
         setup: Setup,
-        kind: Loop,
+        kind: RunCommand,
         runner: &'a Runner,
         listener: &'a mut dyn Listener,
     ) -> Result<Self, DriveError> {
@@ -190,7 +162,7 @@ impl<'a> Session<'a> {
         for kind in [LogOf::Stage, LogOf::Agent] {
             prune_logs(&project.logs_dir(), kind, config.retention.logs.get());
         }
-        let missing = if kind == Loop::Build { Missing::Error } else { Missing::Empty };
+        let missing = if kind == RunCommand::Build { Missing::Error } else { Missing::Empty };
         let plan = PlanFile::new(&project, &plan, store, missing);
         let spec = plan.read()?.plan.current_spec.clone();
         let ledger = LedgerPaths::with_plan(&plan.shown).and_runtime(config.log_file.as_str());
@@ -202,7 +174,7 @@ impl<'a> Session<'a> {
         let holder = plan.store().holder().clone();
         let line = history.arrival.as_ref();
         let target = match kind {
-            Loop::Agent => RunTarget::of_agent(&config, &project, line),
+            RunCommand::Agent => RunTarget::of_agent(&config, &project, line),
             _ => RunTarget::of(kind, &options, &config, spec.as_deref(), &plan.shown),
         };
         let facts = RunStartFacts { last, plan: &plan.shown, target: &target, line };
@@ -239,7 +211,8 @@ impl<'a> Session<'a> {
             listener,
             windows,
             journal,
-            agent_log: (kind == Loop::Agent).then(|| AgentLog::create(&logs_dir, &clock.stamp())),
+            agent_log: (kind == RunCommand::Agent)
+                .then(|| AgentLog::create(&logs_dir, &clock.stamp())),
             mailbox,
             backend_mailbox,
             log,
@@ -285,7 +258,7 @@ impl<'a> Session<'a> {
         self.record(
             Record::RunStarted(RunStart {
                 run: self.run_id().to_owned(),
-                command: self.kind.word().into(),
+                command: self.kind,
                 plan: self.plan.shown.clone(),
                 mode: self.config.mode.as_str().to_owned(),
                 counted,
@@ -296,7 +269,7 @@ impl<'a> Session<'a> {
                 gates: self.gates.iter().map(|gate| gate.name.clone()).collect(),
                 tasks: Tally::of(&loaded.plan),
                 budget: Some(match self.kind {
-                    Loop::Build => Budget::of_build(&self.config),
+                    RunCommand::Build => Budget::of_build(&self.config),
                     _ => Budget::of_construct(&self.config),
                 }),
             }),
@@ -306,9 +279,9 @@ impl<'a> Session<'a> {
         self.land_finished_specs()?;
         self.arrive()?;
         self.tell_unseen_files()?;
-        if self.gates.is_empty() && self.kind != Loop::Plan {
+        if self.gates.is_empty() && self.kind != RunCommand::Plan {
             self.warn(match self.kind {
-                Loop::Build => {
+                RunCommand::Build => {
                     "no gates are configured, so nothing proves the work: set `[[gates]]` in ralph.toml"
                 }
                 _ => "no gates are configured, so only verifiers look at the work: set `[[gates]]` in ralph.toml",
@@ -331,7 +304,7 @@ impl<'a> Session<'a> {
     /// somebody insists.
     pub(super) fn stop_signal(&self) -> Option<Signal> {
         let first = self.signals.first();
-        first.filter(|_| self.kind != Loop::Agent || self.signals.insisted())
+        first.filter(|_| self.kind != RunCommand::Agent || self.signals.insisted())
     }
 
     /// Read the plan, and tell when an unfinished line was moved away.

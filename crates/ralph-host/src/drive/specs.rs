@@ -5,13 +5,14 @@
 //! difference becomes one commit on the tip ([`super::spec_landing`]).
 
 use ralph_core::config::{CommitScope, Config};
+use ralph_core::cycle::RunCommand;
 use ralph_core::format::Format;
 use ralph_core::memory::{SpecDone, spec_done};
 use ralph_core::plan::{Plan, SpecEntry, State, Task};
 
 use super::attempt::AttemptRun;
 use super::error::DriveError;
-use super::session::{Loop, Session};
+use super::session::Session;
 use super::spec_landing::{FinishedSpec, SpecFit, done_tasks};
 use crate::git::CommitMessage;
 use crate::store::replace;
@@ -22,7 +23,7 @@ const PROGRESS: &str = "PROGRESS.md";
 impl Session<'_> {
     pub(super) fn scope(&self) -> CommitScope {
         match self.kind {
-            Loop::Agent => CommitScope::Spec,
+            RunCommand::Agent => CommitScope::Spec,
             _ => scope_of(&self.config, self.format),
         }
     }
@@ -75,7 +76,7 @@ impl Session<'_> {
     /// Specs whose tasks are all out of the way get their commit.
     pub(super) fn land_finished_specs(&mut self) -> Result<(), DriveError> {
         // The agent says itself when a spec is done.
-        if self.scope() != CommitScope::Spec || self.kind == Loop::Agent {
+        if self.scope() != CommitScope::Spec || self.kind == RunCommand::Agent {
             return Ok(());
         }
         let plan = self.read_plan()?.plan;

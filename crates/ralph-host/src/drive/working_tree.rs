@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ralph_core::agent_role::AgentRole;
 use ralph_core::config::CommitScope;
 use ralph_core::cycle::{AttemptBase, Candidate, PathChange, Phase, Record, Remark, TipStart};
 use ralph_core::plan::{Id, Task};
@@ -253,15 +254,14 @@ impl<'a> Session<'a> {
     pub(super) fn tell_left_out(
         &mut self,
         given: &FoundInLane,
-        may_write: &[&str],
-        who: &str,
+        role: AgentRole,
     ) -> Result<(), DriveError> {
         let (work, root) = (&self.work, self.work_root());
         let mut names: Vec<String> = Vec::new();
         for (file, was) in &given.files {
             let path = root.join(file);
             let found = crate::store::read(&path).unwrap_or_default();
-            if may_write.contains(&file.as_str()) || found == *was {
+            if role.may_write().contains(&file.as_str()) || found == *was {
                 continue;
             }
             names.push(file.clone());
@@ -279,7 +279,10 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         let names = names.join(", ");
-        self.ledger_restored(&format!("{names}: {who} may not write it; its changes are left out"))
+        self.ledger_restored(&format!(
+            "{names}: {} may not write it; its changes are left out",
+            role.actor()
+        ))
     }
 
     /// What a person changed in home's ledger files becomes part of the run's. While ralph owns home,

@@ -5,6 +5,7 @@ use super::{
     GateVerdict, History, Id, LandedAttempt, Landing, OpenAttempt, Outcome, Proof, Spending,
     Started,
 };
+use crate::agent_role::AgentRole;
 
 impl History {
     pub(super) fn begin(&mut self, started: &Started, base: &AttemptBase, at: &str) {
@@ -41,7 +42,7 @@ impl History {
             at: at.to_owned(),
             backend: started.backend,
             model: started.model,
-            role: "build".to_owned(),
+            role: AgentRole::Build,
             cost: end.cost,
             tokens: end.tokens,
             took_ms: end.took_ms,
@@ -147,7 +148,7 @@ impl History {
                 at: at.to_owned(),
                 backend: open.started.backend.clone(),
                 model: open.started.model.clone(),
-                role: "build".to_owned(),
+                role: AgentRole::Build,
                 cost: None,
                 tokens: None,
                 took_ms: 0,

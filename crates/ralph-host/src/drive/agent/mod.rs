@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use ralph_core::agent_session::AgentSession;
 use ralph_core::config::Dollars;
 use ralph_core::construct::ConstructEnd;
-use ralph_core::cycle::{End, Record, Remark, Signal};
+use ralph_core::cycle::{End, Record, Remark, RunCommand, Signal};
 use ralph_core::inbox::{Change, Entry, Status};
 use ralph_core::needs::Need;
 use ralph_core::notify::{Happening, What};
@@ -32,7 +32,7 @@ pub use self::discard::{discard_spec, is_begun};
 use super::construct::Goal;
 use super::error::{DriveError, Halt};
 use super::listener::Listener;
-use super::session::{Loop, Session, Setup};
+use super::session::{Session, Setup};
 use super::spec_landing::SpecFit;
 use super::specs::spec_keeper;
 use crate::notify::Notifier;
@@ -130,7 +130,7 @@ pub fn agent(
     listener: &mut dyn Listener,
 ) -> Result<AgentReport, DriveError> {
     let runner = super::runner(&mut setup);
-    let mut session = Session::open(setup, Loop::Agent, &runner, listener)?;
+    let mut session = Session::open(setup, RunCommand::Agent, &runner, listener)?;
     let last_run_ended = session.history.last_at.clone().unwrap_or_default();
     let halt = session.recover()?;
     if options.watch || session.waiting_specs()? > 0 {
