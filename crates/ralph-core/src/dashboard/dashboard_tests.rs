@@ -8,7 +8,7 @@ use crate::cycle::{Entry, Fate, History, Phase};
 use crate::format::{self, Format};
 use crate::inbox::Inbox;
 use crate::needs::{NeedKind, NeedSources};
-use crate::plan::Plan;
+use crate::plan::{Plan, TaskStateName};
 
 const NOW: &str = "2025-01-20T10:30:00Z";
 
@@ -243,7 +243,7 @@ fn the_board_has_every_task_once_with_what_is_in_its_way() {
     let history = History::of(&journal(&[run(), started("a", 1, "t-aaaa")]));
     let all = board(&tasks(), &history, &Running::Pid(1), 0, 100);
     let told: Vec<_> =
-        all.tasks.iter().map(|c| (c.id.as_str(), c.state, c.why.as_deref())).collect();
+        all.tasks.iter().map(|c| (c.id.as_str(), c.state.as_str(), c.why.as_deref())).collect();
     assert_eq!(
         told,
         [
@@ -271,7 +271,7 @@ fn a_task_page_has_its_attempts_newest_first_and_who_waits_for_it() {
     assert_eq!(page.attempts[1].fate.kept(), Some("refs/ralph/r1/salvage/a"));
     assert_eq!(
         task_page(&tasks(), &history, &Running::Nobody, "t-dddd").unwrap().card.state,
-        "accepted"
+        TaskStateName::Accepted
     );
     assert!(task_page(&tasks(), &history, &Running::Nobody, "t-zzzz").is_none());
 }
