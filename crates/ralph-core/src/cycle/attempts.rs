@@ -94,24 +94,9 @@ impl Fate {
 /// report and the API.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct AttemptSummary {
-    /// The id, unique for ever.
-    pub attempt: String,
-    /// The number.
-    pub iteration: u32,
-    /// The run that it belongs to.
-    pub run: String,
-    /// The task.
-    pub task_id: String,
-    /// The task's name.
-    pub name: String,
-    /// Failed attempts on the task before.
-    pub retry: u32,
-    /// The backend.
-    pub backend: String,
-    /// The model that was asked for.
-    pub model: Option<String>,
-    /// The log, relative to the root.
-    pub log: Option<String>,
+    /// How it began.
+    #[serde(flatten)]
+    pub started: Started,
     /// When it began, RFC 3339.
     pub started_at: String,
     /// When it ended, RFC 3339.
@@ -213,21 +198,13 @@ pub struct AttemptView {
 impl AttemptView {
     /// Sum it up. What a loop left open that is gone is not under way.
     pub fn summary(&self, running: &Running) -> AttemptSummary {
-        let (started, end) = (&self.started, self.backend.as_ref());
+        let end = self.backend.as_ref();
         let fate = match &self.fate {
             Fate::Open if *running == Running::Nobody => Fate::Interrupted,
             fate => fate.clone(),
         };
         AttemptSummary {
-            attempt: started.attempt.clone(),
-            iteration: started.iteration,
-            run: started.run.clone(),
-            task_id: started.task.clone(),
-            name: started.name.clone(),
-            retry: started.retries,
-            backend: started.backend.clone(),
-            model: started.model.clone(),
-            log: started.log.clone(),
+            started: self.started.clone(),
             started_at: self.at.clone(),
             ended_at: self.ended_at.clone(),
             words: fate.words(),

@@ -198,7 +198,7 @@ pub fn task_page(plan: &Plan, history: &History, running: &Running, id: &str) ->
     let card = match (task, stones.last(), attempts.first()) {
         (Some(task), ..) => card(task, &lookup),
         (None, Some(stone), _) => buried_card(stone),
-        (None, None, Some(attempt)) => empty(id, attempt.name.clone(), TaskStateName::Gone),
+        (None, None, Some(attempt)) => empty(id, attempt.started.name.clone(), TaskStateName::Gone),
         (None, None, None) => return None,
     };
     let mut card = Effort::of(history).put(card);

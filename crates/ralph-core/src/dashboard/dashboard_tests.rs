@@ -139,7 +139,7 @@ fn the_first_screen_tells_what_runs_how_far_and_what_it_cost() {
     assert_eq!(state.run.words, "sim works on t-aaaa.");
     let attempt = state.attempt.unwrap();
     assert_eq!(
-        (attempt.phase, attempt.timeout_s, attempt.summary.iteration),
+        (attempt.phase, attempt.timeout_s, attempt.summary.started.iteration),
         (Phase::Backend, 600, 2)
     );
     assert_eq!(attempt.elapsed_s, 30 * 60 - 6);
@@ -265,7 +265,8 @@ fn a_task_page_has_its_attempts_newest_first_and_who_waits_for_it() {
     records.extend(lands("b", 2, "t-aaaa"));
     let history = History::of(&journal(&records));
     let page = task_page(&tasks(), &history, &Running::Nobody, "t-aaaa").unwrap();
-    let results: Vec<_> = page.attempts.iter().map(|a| (a.iteration, a.fate.is_landed())).collect();
+    let results: Vec<_> =
+        page.attempts.iter().map(|a| (a.started.iteration, a.fate.is_landed())).collect();
     assert_eq!(results, [(2, true), (1, false)]);
     assert_eq!((page.dependents, page.card.cost_usd), (vec!["t-bbbb".to_owned()], 0.75));
     assert_eq!(page.attempts[1].fate.kept(), Some("refs/ralph/r1/salvage/a"));

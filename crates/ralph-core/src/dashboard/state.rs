@@ -179,8 +179,6 @@ pub struct AttemptNow {
     pub elapsed_s: u64,
     /// Most seconds of a backend's run.
     pub timeout_s: u64,
-    /// Retries that its task may have.
-    pub max_retries: u32,
     /// The gates that will decide, with where they are and what they said last.
     pub gates: Vec<GateNow>,
 }
@@ -404,13 +402,11 @@ fn doing(facts: &Facts<'_>) -> String {
 fn attempt_now(facts: &Facts<'_>, open: &OpenAttempt) -> Option<AttemptNow> {
     let history = facts.sources.history;
     let view = history.attempt(&open.started.attempt)?;
-    let task = facts.sources.plan.tasks.iter().find(|t| t.id.as_str() == open.started.task);
     Some(AttemptNow {
         summary: view.summary(facts.sources.running),
         phase: open.phase(),
         elapsed_s: between(&view.at, facts.now).unwrap_or(0),
         timeout_s: budget(facts).timeout_s,
-        max_retries: task.and_then(|t| t.max_retries).unwrap_or(facts.config.max_retries),
         gates: resolve(facts.config, facts.sources.plan)
             .into_iter()
             .map(|gate| gate_now(facts, open, gate))

@@ -113,7 +113,8 @@ impl Report {
         let done = self.specs.iter().filter(|part| part.done && part.spec.is_some()).count();
         let landed =
             self.specs.iter().flat_map(|part| &part.tasks).filter(|task| !task.is_partial());
-        let landed: BTreeSet<&str> = landed.map(|task| task.attempt.task_id.as_str()).collect();
+        let landed: BTreeSet<&str> =
+            landed.map(|task| task.attempt.started.task.as_str()).collect();
         let length = |run: &RunLine| run.last.saturating_sub(run.began.max(self.since));
         let run_seconds = self.runs.iter().map(length).filter_map(|s| u64::try_from(s).ok()).sum();
         self.totals = Totals {

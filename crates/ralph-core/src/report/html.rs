@@ -103,12 +103,12 @@ impl Report {
         }
         for task in &self.failed_tasks {
             let attempt = &task.attempt;
-            let (id, name) = (text(&attempt.task_id), text(&attempt.name));
+            let (id, name) = (text(&attempt.started.task), text(&attempt.started.name));
             let _ = write!(page, "<li><b>{id}</b> {name}{}", why(&failure(task)));
             for line in failing(task) {
                 let _ = write!(page, "<p class=\"quiet\"><code>{}</code></p>", text(&line));
             }
-            command(page, "look at it", Some(&format!("ralph show {}", attempt.iteration)));
+            command(page, "look at it", Some(&format!("ralph show {}", attempt.started.iteration)));
             command(page, "bring it back", task.restore.as_deref());
             page.push_str("</li>\n");
         }
@@ -195,8 +195,8 @@ fn task(page: &mut String, task: &LandedTask, undo: Option<&str>) {
     let _ = write!(
         page,
         "<li><b>{}</b> {}<p><span class=\"{class}\">{}</span> <span class=\"quiet\">{}</span></p>",
-        text(&task.attempt.task_id),
-        text(&task.attempt.name),
+        text(&task.attempt.started.task),
+        text(&task.attempt.started.name),
         text(&evidence(task)),
         text(&remarks(task))
     );

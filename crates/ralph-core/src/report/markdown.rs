@@ -60,10 +60,13 @@ impl Report {
         }
         for task in &self.failed_tasks {
             let attempt = &task.attempt;
-            let title = format!("{} {}", attempt.task_id, attempt.name);
+            let title = format!("{} {}", attempt.started.task, attempt.started.name);
             page.item(&titled(&title, &failure(task)));
             failing(task).iter().for_each(|line| page.more(Some(code(line))));
-            page.command(Some("look at it"), Some(&format!("ralph show {}", attempt.iteration)));
+            page.command(
+                Some("look at it"),
+                Some(&format!("ralph show {}", attempt.started.iteration)),
+            );
             page.command(Some("bring it back"), task.restore.as_deref());
         }
     }
@@ -106,7 +109,7 @@ fn spec(page: &mut Page, part: &SpecPart) {
 
 fn task(page: &mut Page, task: &LandedTask, undo: Option<&str>) {
     page.item(&titled(
-        &format!("{} {}", task.attempt.task_id, task.attempt.name),
+        &format!("{} {}", task.attempt.started.task, task.attempt.started.name),
         &format!("{}; {}", evidence(task), remarks(task)),
     ));
     doubts(task).iter().for_each(|doubt| page.more(Some(plain(doubt))));

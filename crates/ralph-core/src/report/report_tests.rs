@@ -299,7 +299,7 @@ fn what_landed_later_is_no_failure_and_what_is_older_is_not_told() {
     let past = past(&night());
     let report = report(&past, PLAN, "", None);
     assert_eq!(
-        report.failed_tasks.iter().map(|t| t.attempt.task_id.as_str()).collect::<Vec<_>>(),
+        report.failed_tasks.iter().map(|t| t.attempt.started.task.as_str()).collect::<Vec<_>>(),
         ["t-cccc"]
     );
     let plan = Plan::empty(Format::Jsonl);

@@ -8,8 +8,8 @@ use ralph_core::format::codec;
 use ralph_core::memory::index::{JSON_FILE, MARKDOWN_FILE};
 use ralph_core::memory::roles::directive::{PostAction, PostDirective, PrepDirective};
 use ralph_core::memory::roles::{
-    AfterPrep, EndedAttempt, Judged, PREPARED_PROMPT, PostInput, PrepInput, after_prep,
-    check_prepared, post_prompt, prep_prompt, required_sections,
+    AfterPrep, EndedAttempt, Judged, PREPARED_PROMPT, PrepInput, after_prep, check_prepared,
+    post_prompt, prep_prompt, required_sections,
 };
 use ralph_core::plan::{Task, verbs};
 
@@ -182,9 +182,8 @@ impl Session<'_> {
             handoff: root.join(&handoff).exists().then_some(handoff.as_str()),
             validation_log: validation.as_deref(),
         };
-        let input = PostInput { attempt, recent: &recent, undone: &undone };
         let templates = self.templates()?;
-        let prompt = post_prompt(&templates, &input)?;
+        let prompt = post_prompt(&templates, &attempt, &recent, &undone)?;
         let snapshot = Snapshot::take(&self.project.ledger_root(MARKDOWN_FILE))?;
         let fits = |said: &BackendAnswer| said.check::<PostDirective>().map(|()| "");
         let question = Question { item: run.task.id.to_string(), prompt, check: &fits };

@@ -19,7 +19,7 @@ mod prep;
 
 pub use indexer::{IndexerInput, indexer_prompt};
 pub use pass::{PassInput, PassPrompt, due, pass_prompt, passes_due};
-pub use post::{PostInput, post_manifest, post_prompt};
+pub use post::post_prompt;
 pub use prep::{
     AfterPrep, MOST_RESEARCH, PrepInput, after_prep, check_prepared, prep_manifest, prep_prompt,
     required_sections,

@@ -248,8 +248,7 @@ fn what_came_of_an_attempt_is_told_with_the_newest_five_handoffs() {
         handoff: Some("handoff-008.json"),
         validation_log: Some("iter-8.json"),
     };
-    let input = PostInput { attempt, recent: &recent, undone: &[] };
-    let prompt = post_prompt(&Templates::embedded(), &input).unwrap();
+    let prompt = post_prompt(&Templates::embedded(), &attempt, &recent, &[]).unwrap();
     assert!(prompt.contains("- validation: failed\n- handoff: `handoff-008.json`"), "{prompt}");
     assert!(prompt.contains("- `handoff-003.json`: [t-0000]") && !prompt.contains("handoff-002"));
     assert!(prompt.contains("## Rules That Are Checked"));
