@@ -402,8 +402,13 @@ fn doing(facts: &Facts<'_>) -> String {
 fn attempt_now(facts: &Facts<'_>, open: &OpenAttempt) -> Option<AttemptNow> {
     let history = facts.sources.history;
     let view = history.attempt(&open.started.attempt)?;
+    let task = facts.sources.plan.tasks.iter().find(|t| t.id.as_str() == open.started.task);
+    let mut summary = view.summary(facts.sources.running);
+    // What is set when the attempt ends decides.
+    summary.started.max_retries =
+        task.and_then(|t| t.max_retries).unwrap_or(facts.config.max_retries);
     Some(AttemptNow {
-        summary: view.summary(facts.sources.running),
+        summary,
         phase: open.phase(),
         elapsed_s: between(&view.at, facts.now).unwrap_or(0),
         timeout_s: budget(facts).timeout_s,
