@@ -81,9 +81,9 @@ pub fn construct(
     let end = session.run_construct(goal, end)?;
     let summary = Summary::of(&session.history.construct, &end);
     session.record(Record::ConstructEnded(summary.clone()), Durability::Eventual)?;
-    session.finish(&end.end, &end.reason(), None)?;
+    let (told, _) = session.finish(&end.end, &end.reason(), None)?;
     super::counts::write(&runner);
-    Ok((end, summary))
+    Ok((ConstructEnd { end: told, ..end }, summary))
 }
 
 /// A stage under way.
