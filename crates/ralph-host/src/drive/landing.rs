@@ -143,7 +143,7 @@ impl Session<'_> {
         self.record(Record::Landed(landed), Durability::Eventual)?;
         let findings = run.gates.as_ref();
         self.baselines = findings.map(|found| found.next_base.clone()).unwrap_or_default();
-        self.land_finished_specs()?;
+        self.land_specs_on_the_way()?;
         self.arrive()
     }
 

@@ -79,7 +79,12 @@ impl Session<'_> {
         // What needs a person follows from how the run ended.
         self.history.end_run(run_end.clone());
         self.log_progress()?;
-        if let Some(why) = self.bring_home()?
+        // Verifiers have accepted it after its last landing.
+        let refused = match run_end.end {
+            End::Complete if self.kind != Loop::Plan => self.land_finished_specs()?,
+            _ => None,
+        };
+        if let Some(why) = self.bring_home()?.or(refused)
             && run_end.exit_code == 0
         {
             run_end.end = End::Waiting { why };

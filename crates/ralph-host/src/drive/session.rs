@@ -303,7 +303,7 @@ impl<'a> Session<'a> {
             Durability::Eventual,
         )?;
         self.start_tip()?;
-        self.land_finished_specs()?;
+        self.land_specs_on_the_way()?;
         self.arrive()?;
         self.tell_unseen_files()?;
         if self.gates.is_empty() && self.kind != Loop::Plan {

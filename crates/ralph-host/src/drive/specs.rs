@@ -72,11 +72,12 @@ impl Session<'_> {
         spec.map(|spec| format!("Completes the spec: {}", name(spec))).unwrap_or_default()
     }
 
-    /// Specs whose tasks are all out of the way get their commit.
-    pub(super) fn land_finished_specs(&mut self) -> Result<(), DriveError> {
+    /// Specs whose tasks are all out of the way get their commit. Returns why one did not get it: its work
+    /// stays under its ref, and the next start tries again.
+    pub(super) fn land_finished_specs(&mut self) -> Result<Option<String>, DriveError> {
         // The agent says itself when a spec is done.
         if self.scope() != CommitScope::Spec || self.kind == Loop::Agent {
-            return Ok(());
+            return Ok(None);
         }
         let plan = self.read_plan()?.plan;
         let mut specs: Vec<FinishedSpec> = Vec::new();
@@ -102,22 +103,27 @@ impl Session<'_> {
                 message: CommitMessage { subject, body: String::new(), trailers },
             });
         }
+        let mut refused = None;
         for finished in specs {
-            self.land_finished(&finished)?;
+            refused = refused.or(self.land_finished(&finished)?);
         }
-        Ok(())
+        Ok(refused)
     }
 
-    fn land_finished(&mut self, finished: &FinishedSpec) -> Result<(), DriveError> {
+    fn land_finished(&mut self, finished: &FinishedSpec) -> Result<Option<String>, DriveError> {
         let refusal = match self.fit_spec(&finished.keeper)? {
-            SpecFit::Stopped => return Ok(()),
+            SpecFit::Stopped => return Ok(None),
             SpecFit::Broken(why) => Some(why),
             SpecFit::Proven => self.land_spec(finished)?.err(),
         };
         self.arrive()?;
-        // The work stays under its ref; the next start tries again.
-        if let Some(why) = refusal {
-            self.warn(&format!("{} is not committed yet: {why}", finished.message.subject));
+        Ok(refusal.map(|why| format!("{} is not committed yet: {why}", finished.message.subject)))
+    }
+
+    /// The same while the run goes on.
+    pub(super) fn land_specs_on_the_way(&mut self) -> Result<(), DriveError> {
+        if let Some(why) = self.land_finished_specs()? {
+            self.warn(&why);
         }
         Ok(())
     }

@@ -138,3 +138,34 @@ fn a_second_construct_in_the_same_worktree_is_refused() {
     lab.agents(&plans(json!({ "tasks": [new("one", "Write one")] })));
     lab.construct([]).ok();
 }
+
+#[test]
+fn with_commit_spec_the_commit_is_made_when_the_spec_is_satisfied() {
+    let lab = lab();
+    lab.set("commit = \"spec\"");
+    lab.construct([]).ok();
+    let of_work = lab.ask_git(["log", "--format=%s", "--", "work"]);
+    assert_eq!(of_work, "ralph: work.md", "one commit holds all of it");
+    assert!(lab.exists("work") && lab.is_satisfied());
+    lab.run(["land"]).ok().stdout("No commits wait.\n");
+}
+
+#[test]
+fn a_spec_whose_commit_is_refused_is_not_told_as_complete() {
+    let lab = lab();
+    lab.set("commit = \"spec\"");
+    // Hooks run at the commit of a spec, and at no other time.
+    let count = "echo x >> \"$HOME/hooked\"; [ -e \"$HOME/allowed\" ]";
+    let hook = format!("#!/bin/sh\n{count} || {{ echo no-tabs; exit 1; }}\n");
+    lab.write(".git/hooks/pre-commit", hook);
+    lab.mode(".git/hooks/pre-commit", 0o755);
+    lab.write(lab.home().join("allowed"), "");
+    lab.agents(&crate::lab::judge("", r#"{ run = "rm -f $HOME/allowed" }, { answer = { satisfied = true, reason = "all there" } }"#));
+    let run = lab.construct([]).fails(3);
+    says(&run, "ralph: work.md is not committed yet: a hook refused the commit:");
+    says(&run, "no-tabs");
+    assert_eq!(lab.ask_git(["log", "--format=%s", "--", "work"]), "");
+    lab.write(lab.home().join("allowed"), "");
+    lab.construct([]).ok();
+    assert_eq!(lab.ask_git(["log", "--format=%s", "--", "work"]), "ralph: work.md");
+}
