@@ -4,6 +4,7 @@ use super::gather::{Belongs, Sources, Try, is_here, spec_commits, within};
 use super::past::{SpecFate, seconds};
 use super::undo::undo;
 use super::{FailedSpec, LandedTask, Place, SpecPart};
+use crate::construct::needs_plan;
 use crate::cost_sum::CostSum;
 use crate::cycle::Fate;
 use crate::inbox::Status;
@@ -120,6 +121,8 @@ fn is_all_done(sources: &Sources<'_>, spec: &str) -> bool {
     let open = plan.tasks.iter().filter(|task| !is_done(&task.state)).map(|task| &task.id);
     let rejected = plan.buried().filter(|stone| stone.kind == TombstoneKind::Reject);
     let mut left = open.chain(rejected.map(|stone| &stone.id));
-    !sources.past.attempts().any(|(_, constructed)| constructed == Some(spec))
+    // Tasks that name no spec may have been done before this one was the current one.
+    !needs_plan(plan, spec)
+        && !sources.past.attempts().any(|(_, constructed)| constructed == Some(spec))
         && !left.any(|id| belongs.spec_of(id.as_str()).as_deref() == Some(spec))
 }

@@ -140,6 +140,19 @@ fn a_second_construct_in_the_same_worktree_is_refused() {
 }
 
 #[test]
+fn tasks_that_were_done_before_a_spec_was_chosen_are_no_plan_of_it() {
+    let lab = lab();
+    lab.run(["task", "add", "Before any spec"]).ok();
+    lab.agents(&crate::lab::builds("with = \"Before any spec\"", crate::repo::GOOD));
+    lab.run(["build"]).ok();
+    lab.run(["spec", "use", "work.md"]).ok();
+    assert!(!lab.run(["report"]).ok().stdout.contains("spec done"));
+    lab.construct([]).ok();
+    assert_eq!(lab.asked("plan"), ["work.md"]);
+    assert_eq!(lab.accepted(), ["Before any spec", "Write one", "Write two"]);
+}
+
+#[test]
 fn with_commit_spec_the_commit_is_made_when_the_spec_is_satisfied() {
     let lab = lab();
     lab.set("commit = \"spec\"");
