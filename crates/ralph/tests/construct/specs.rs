@@ -75,6 +75,23 @@ fn a_plan_of_another_format_is_refused_with_the_way_out() {
     says(&run, "ralph convert");
 }
 
+#[test]
+fn a_plan_of_another_format_that_is_configured_is_not_passed_over() {
+    let lab = lab();
+    lab.write("plan.json", crate::plans::Format::Deluxe.text(&[]));
+    lab.set("plan = \"plan.json\"");
+    lab.run(["plan", "work.md"]).ok();
+    for command in [&["construct", "work.md"][..], &["agent"]] {
+        let run = lab.run(command).fails(1);
+        says(&run, "the plan is plan.json");
+        says(&run, "ralph convert");
+    }
+    assert_eq!(lab.asked("plan").len(), 1, "nobody pays for a second plan");
+    let new = ralph_testkit::project!().git_init();
+    let run = new.run(["init", "--format", "deluxe"]).ok();
+    run.stdout_has("then `ralph plan` and `ralph build`");
+}
+
 /// A spec that tells the agents to misbehave.
 fn poisoned() -> Lab {
     let lab = lab();
