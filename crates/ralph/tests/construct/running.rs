@@ -241,6 +241,7 @@ fn commits_that_wait_at_the_end_have_the_exit_code_of_the_event() {
     let run = lab.construct([]).fails(3);
     says(&run, "commits wait");
     assert_eq!(lab.events("orchestrator_end").pop().unwrap()["metadata"]["exit_code"], 3);
+    assert_eq!(lab.state()["status"], "paused");
     lab.construct(["--json"]).fails(3);
     lab.run(["land"]).ok();
     lab.construct([]).ok();
