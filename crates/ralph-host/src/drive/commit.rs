@@ -72,10 +72,9 @@ impl Session<'_> {
                 Hooked::Passed(message)
             }
             HookReport::Passed { .. } => Hooked::Changed,
-            HookReport::Refused { output, .. } => Hooked::Refused(Failure::new(
-                FailureKind::Hook,
-                format!("a hook refused the commit:\n{output}"),
-            )),
+            HookReport::Refused { output, .. } => {
+                Hooked::Refused(Failure::new(FailureKind::Hook, output.trim()))
+            }
         })
     }
 

@@ -121,9 +121,7 @@ impl Session<'_> {
     /// Why the commit was refused; what is no refusal is an error.
     fn refused(&mut self, refusal: LandError) -> Result<Failure, DriveError> {
         Ok(match refusal {
-            LandError::Hook { output } => {
-                Failure::new(FailureKind::Hook, format!("a hook refused the commit:\n{output}"))
-            }
+            LandError::Hook { output } => Failure::new(FailureKind::Hook, output.trim()),
             LandError::Nothing => Failure::new(FailureKind::NoChange, "there is nothing to commit"),
             LandError::Git(e) => return Err(e.into()),
         })

@@ -188,6 +188,7 @@ fn a_run_beside_a_task_that_was_given_up_does_not_say_that_all_is_complete() {
     let run = repo.build([]);
     says(&run, "nothing is left to do; given up: 1 task");
     assert!(!said(&run).contains("all tasks complete"), "{}", said(&run));
+    says(&repo.run(["status"]).ok(), "COMPLETE: nothing is left to do; given up: 1 task");
 }
 
 #[test]

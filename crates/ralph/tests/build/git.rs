@@ -160,7 +160,10 @@ fn a_failing_pre_commit_hook_is_a_failed_attempt_with_its_output() {
     let bad = r#"{ write = "work/x.txt", text = "FORBIDDEN\n" }, { claim = "done" }"#;
     repo.script(&(rule("attempt = 1", bad) + &rule("", GOOD)));
     let run = repo.build([]).ok();
-    says(&run, "hook");
+    says(
+        &run,
+        "refused by a hook: the hook pre-commit failed with exit code 1 no such word here; 2 ",
+    );
     assert!(repo.prompt(2).contains("no such word here"), "{}", repo.prompt(2));
     assert_eq!(repo.landed(), ["t-aaa1"]);
     assert!(!repo.exists("work/x.txt"));

@@ -26,6 +26,7 @@ use ralph_core::cycle::{End, Record, Remark, Signal};
 use ralph_core::inbox::{Change, Entry, Status};
 use ralph_core::needs::Need;
 use ralph_core::notify::{Happening, What};
+use ralph_core::words::count;
 
 pub(super) use self::discard::has_begun;
 pub use self::discard::{discard_spec, is_begun};
@@ -94,7 +95,8 @@ impl AgentEnd {
                 format!("Max cost (${limit:.2}) reached, ${spent:.2} spent. Agent stopping.")
             }
             Self::MaxFailures(n) => {
-                format!("{n} specs failed in a row (max failures). Agent stopping.")
+                let specs = count(usize::try_from(*n).unwrap_or(usize::MAX), "spec");
+                format!("{specs} failed in a row (max failures). Agent stopping.")
             }
             Self::Interrupted(Signal::Interrupt) => "Interrupted. Agent stopping.".into(),
             Self::Interrupted(Signal::Terminate) => "Terminated. Agent stopping.".into(),
