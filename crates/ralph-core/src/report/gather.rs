@@ -42,7 +42,16 @@ pub(super) struct Try<'a> {
 impl Try<'_> {
     /// Whether it counts: usage limits and interruptions do not.
     pub(super) fn counts(&self) -> bool {
-        self.view.fate.is_landed() || self.view.fate.is_failed()
+        counts(self.view)
+    }
+
+    /// Its number among the attempts at its task that count, also those before the period.
+    pub(super) fn number(&self, sources: &Sources<'_>) -> usize {
+        let own = &self.view.started;
+        let upto = |view: &AttemptView| {
+            view.started.task == own.task && view.started.iteration <= own.iteration
+        };
+        sources.past.attempts().filter(|(view, _)| upto(view) && counts(view)).count()
     }
 }
 
@@ -103,7 +112,6 @@ impl Report {
     }
 
     fn count(&mut self, sources: &Sources<'_>, tries: &[Try<'_>]) {
-        let (first_tries, first_try_landed) = first_tries(tries);
         let queue = |status: Status| {
             let over = |e: &&Entry| e.completed_at.as_deref().map(seconds);
             let of = sources.needs.inbox.iter().filter(|e| e.status == status);
@@ -113,6 +121,7 @@ impl Report {
         let landed =
             self.specs.iter().flat_map(|part| &part.tasks).filter(|task| !task.is_partial());
         let landed: BTreeSet<&str> = landed.map(|task| task.attempt.task_id.as_str()).collect();
+        let (first_tries, first_try_landed) = first_tries(sources, tries, &landed);
         let length = |run: &RunLine| run.last.saturating_sub(run.began.max(self.since));
         let run_seconds = self.runs.iter().map(length).filter_map(|s| u64::try_from(s).ok()).sum();
         self.totals = Totals {
@@ -167,11 +176,21 @@ impl<'p> Belongs<'p> {
     }
 }
 
-/// Tasks that were tried for the first time, and how many of them landed with that.
-fn first_tries(tries: &[Try<'_>]) -> (usize, usize) {
+fn counts(view: &AttemptView) -> bool {
+    view.fate.is_landed() || view.fate.is_failed()
+}
+
+/// Tasks that were tried for the first time, and how many of them landed with that. What landed of a spec
+/// that was given up is not among those that `landed`.
+fn first_tries(
+    sources: &Sources<'_>,
+    tries: &[Try<'_>],
+    landed: &BTreeSet<&str>,
+) -> (usize, usize) {
     let mut first: BTreeMap<&str, bool> = BTreeMap::new();
-    for one in tries.iter().filter(|t| t.counts() && t.view.started.retries == 0) {
-        first.entry(&one.view.started.task).or_insert(one.view.fate.is_landed());
+    for one in tries.iter().filter(|one| one.counts() && one.number(sources) == 1) {
+        let task = one.view.started.task.as_str();
+        first.entry(task).or_insert(one.view.fate.is_landed() && landed.contains(task));
     }
     let landed = first.values().filter(|landed| **landed).count();
     (first.len(), landed)

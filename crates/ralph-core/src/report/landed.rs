@@ -76,7 +76,6 @@ fn landed(sources: &Sources<'_>, tries: &[Try<'_>], one: &Try<'_>) -> Option<Lan
     };
     let upto = tries.iter().position(|t| std::ptr::eq(t, one)).map_or(0, |at| at + 1);
     let of_task = tries.iter().take(upto).filter(|t| t.view.started.task == started.task);
-    let counted = of_task.clone().filter(|t| t.counts()).count();
     // What an earlier part of the task cost is told with that part.
     let is_new = |t: &&Try<'_>| std::ptr::eq(*t, one) || !t.view.fate.is_landed();
     let mut cost = CostSum::default();
@@ -84,8 +83,7 @@ fn landed(sources: &Sources<'_>, tries: &[Try<'_>], one: &Try<'_>) -> Option<Lan
     let own = commit.as_deref().filter(|_| place == Place::Branch);
     Some(LandedTask {
         attempt: one.view.summary(sources.needs.running),
-        // Attempts before the period count as the loop counted them.
-        tries: counted.max(usize::try_from(started.retries).unwrap_or(0) + 1),
+        tries: one.number(sources),
         cost,
         place,
         undo: own.and_then(|commit| undo(&started.task, &[commit], sources.ledger)),

@@ -39,6 +39,7 @@ fn a_spec_that_failed_is_not_listed_as_landed() {
     let text = lab.run(["report"]).ok().stdout;
     assert!(text.contains("1 spec failed") && text.contains("\n- **a.md**: "), "{text}");
     assert!(!text.contains("## Landed"), "{text}");
+    assert!(text.contains("0 tasks landed in 2 attempts, 0 of 2 tasks at the first try"), "{text}");
 }
 
 #[test]
