@@ -26,6 +26,9 @@ pub struct AgentSession {
     pub specs_failed: u32,
     /// Dollars, over restarts.
     pub total_cost: f64,
+    /// Backend runs of unknown cost before the last start.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unknown_runs_before: usize,
     /// The entry of the inbox that is worked on.
     pub current_spec_id: Option<String>,
     /// Failures in a row.
@@ -91,6 +94,7 @@ impl AgentSession {
             true => CostSum::of_last_run(history).unknown_runs,
             false => 0,
         };
+        let unknown_runs = unknown_runs.saturating_add(self.unknown_runs_before);
         CostSum { usd: self.spent(history), unknown_runs }
     }
 
@@ -139,6 +143,10 @@ impl AgentSession {
         let began: Timestamp = self.started_at.trim().parse().ok()?;
         Some(seconds_between(&began.to_string(), now))
     }
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 fn is_last_run(history: &History) -> bool {

@@ -138,7 +138,11 @@ pub fn agent(
     if options.watch || session.waiting_specs()? > 0 {
         session.preflight()?;
     }
-    let state = session.read_session()?;
+    let goes_on = session.project.agent_session().exists();
+    let mut state = session.read_session()?;
+    if goes_on {
+        state.unknown_runs_before = state.cost(&session.history).unknown_runs;
+    }
     session.start(state.spent(&session.history))?;
     let notifier = Notifier::of(&session.config, session.project.root());
     let options = options.clone();
