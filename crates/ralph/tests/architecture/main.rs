@@ -1,6 +1,8 @@
 //! The fences of ARCHITECTURE.md that neither the compiler nor clippy can check.
 #![expect(clippy::panic, reason = "a test that cannot look must fail")]
 
+mod counts;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -108,6 +110,24 @@ fn only_the_rooms_made_for_it_lift_the_fence() {
         .map(|(path, _)| path)
         .collect();
     assert!(bad.is_empty(), "spawn, write and tell the time through ralph-host's rooms: {bad:?}");
+}
+
+/// From this day on, subjects of commits are checked.
+const SUBJECTS_SINCE: &str = "--since=2026-11-19T00:00:00Z";
+
+#[test]
+fn each_new_commit_says_in_one_short_line_what_it_does_where() {
+    let log = ["-c", "safe.directory=*", "log", "--no-merges", "--format=%h %s", SUBJECTS_SINCE];
+    let mut bad = Vec::new();
+    for commit in run("git", &log).lines() {
+        let subject = commit.split_once(' ').map_or("", |(_, subject)| subject);
+        let area = subject.split_once(": ").map_or("", |(area, _)| area);
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_./, ".contains(c);
+        if subject.chars().count() > 72 || area.is_empty() || !area.chars().all(plain) {
+            bad.push(commit.to_owned());
+        }
+    }
+    assert!(bad.is_empty(), "write `area: do this` in at most 72 characters:\n{}", bad.join("\n"));
 }
 
 #[test]
