@@ -18,7 +18,7 @@ use crate::tool::compacted;
 use crate::words::{cost, count, elapsed, short, took};
 
 /// Lines of a failure's detail that are shown; the rest is in the log.
-const DETAIL: usize = 5;
+const DETAIL: usize = 8;
 
 /// Tells what happened, event by event.
 #[derive(Clone, Debug, Default)]

@@ -44,8 +44,16 @@ fn counts_of_the_production_code_stay_within_their_limits() {
         Count { name: "functions of over 60 lines", is: sum(&files, long_functions), most: 17 },
         Count { name: "`pub(super)`", is: sum(&files, restricted_items), most: 1_800 },
         Count { name: "public items", is: sum(&files, public_items), most: 2_300 },
-        Count { name: "types that share their name, in 1000", is: shared * 1000 / type_total, most: 300 },
-        Count { name: "docs that open with a riddle, in 1000", is: riddles * 1000 / docs.len(), most: 30 },
+        Count {
+            name: "types that share their name, in 1000",
+            is: shared * 1000 / type_total,
+            most: 300,
+        },
+        Count {
+            name: "docs that open with a riddle, in 1000",
+            is: riddles * 1000 / docs.len(),
+            most: 30,
+        },
         Count {
             name: "docs of four words or fewer",
             is: docs.iter().filter(|doc| doc.is_short()).count(),
@@ -137,7 +145,8 @@ fn public_items(text: &str) -> usize {
 fn long_functions(text: &str) -> usize {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = 0;
-    for (start, line) in lines.iter().enumerate().filter(|(_, line)| is_function(line.trim_start())) {
+    for (start, line) in lines.iter().enumerate().filter(|(_, line)| is_function(line.trim_start()))
+    {
         let indent = &line[..line.len() - line.trim_start().len()];
         let end = format!("{indent}}}");
         let length = lines[start..].iter().position(|line| *line == end).unwrap_or(0);
