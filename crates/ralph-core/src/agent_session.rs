@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::cost_sum::CostSum;
-use crate::cycle::History;
+use crate::cycle::{History, RunCommand};
 use crate::inbox::{Entry, Status};
 use crate::words::{count, elapsed};
 
@@ -26,6 +26,9 @@ pub struct AgentSession {
     pub specs_failed: u32,
     /// Dollars, over restarts.
     pub total_cost: f64,
+    /// Backend runs of unknown cost before the last start.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unknown_runs_before: usize,
     /// The entry of the inbox that is worked on.
     pub current_spec_id: Option<String>,
     /// Failures in a row.
@@ -91,6 +94,7 @@ impl AgentSession {
             true => CostSum::of_last_run(history).unknown_runs,
             false => 0,
         };
+        let unknown_runs = unknown_runs.saturating_add(self.unknown_runs_before);
         CostSum { usd: self.spent(history), unknown_runs }
     }
 
@@ -141,8 +145,12 @@ impl AgentSession {
     }
 }
 
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
 fn is_last_run(history: &History) -> bool {
-    history.run.as_ref().is_some_and(|run| run.command == "agent")
+    history.run.as_ref().is_some_and(|run| run.command == RunCommand::Agent)
 }
 
 /// Seconds from one moment to a later one, RFC 3339. What is no time, and a clock that was set back,

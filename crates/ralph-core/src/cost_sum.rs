@@ -119,15 +119,6 @@ fn is_lost(view: &AttemptView) -> bool {
     view.backend.is_none() && view.fate != Fate::Open
 }
 
-/// The stage of a role. Roles that belong to no stage of their own keep their name.
-pub(crate) fn stage_of(role: &str) -> &str {
-    match role {
-        "prepare" | "post" => "context",
-        "pass" => "review",
-        other => other,
-    }
-}
-
 fn unknown_since(history: &History, is_wanted: impl Fn(&str) -> bool) -> usize {
     let spent = history.spending.iter();
     spent.filter(|spent| spent.cost.is_none() && is_wanted(&spent.at)).count()

@@ -13,6 +13,7 @@
 //! ```
 
 pub mod age;
+pub mod agent_role;
 pub mod agent_session;
 pub mod answer;
 pub mod backend;

@@ -1,6 +1,6 @@
 //! How a loop ended: the reason, what remains, and what a person can do about it.
 
-use ralph_core::cycle::{End, RunEnd};
+use ralph_core::cycle::{End, RunCommand, RunEnd};
 use ralph_core::needs::{Need, NeedKind};
 
 use crate::line::{Line, Style};
@@ -13,10 +13,10 @@ const NEEDS: usize = 5;
 /// itself, spec by spec.
 pub fn ending(run: &RunEnd) -> Vec<Line> {
     let RunEnd { end, command, .. } = run;
-    let hints = next(command, end, &run.needs).into_iter();
+    let hints = next(*command, end, &run.needs).into_iter();
     let hints =
         hints.map(|hint| Line::of(Style::Strong, "Next: ").hang_here().add(Style::Plain, hint));
-    if command == "agent" {
+    if *command == RunCommand::Agent {
         return hints.collect();
     }
     let (style, word) = match end {
@@ -42,8 +42,8 @@ pub fn ending(run: &RunEnd) -> Vec<Line> {
     }
     lines.push(Line::of(style, word).add(Style::Plain, first));
     // A construct has said already what is left.
-    let said =
-        command == "construct" && matches!(end, End::Blocked { .. } | End::NotVerified { .. });
+    let said = *command == RunCommand::Construct
+        && matches!(end, End::Blocked { .. } | End::NotVerified { .. });
     let why = if said { &[] } else { why(end) };
     lines.extend(
         why.iter().map(|why| Line::of(Style::Plain, "  ").hang_here().add(Style::Plain, why)),
@@ -59,8 +59,8 @@ pub fn ending(run: &RunEnd) -> Vec<Line> {
 fn numbers(run: &RunEnd) -> String {
     let (cost, took) = (run.cost.in_list(), took(run.took_ms));
     if run.attempts == 0 {
-        return match run.command.as_str() {
-            "construct" => format!("no task had to be worked on, {cost}, {took}"),
+        return match run.command {
+            RunCommand::Construct => format!("no task had to be worked on, {cost}, {took}"),
             _ => format!("nothing had to be run, {took}"),
         };
     }
@@ -76,14 +76,14 @@ fn why(end: &End) -> &[String] {
 }
 
 /// What to do about it: what needs a person, and what only this end knows.
-fn next(command: &str, end: &End, needs: &[Need]) -> Vec<String> {
+fn next(command: RunCommand, end: &End, needs: &[Need]) -> Vec<String> {
     let own = match end {
         End::Complete | End::TaskComplete(_) | End::OnceLanded => None,
         End::Backend { advice, .. } => advice.clone(),
         End::Gate { advice, .. } => Some(advice.clone()),
         End::NoPlan { log, .. } => log.as_ref().map(|log| format!("{log} has what the agent said")),
         // Whoever asked for it knows how to go on.
-        End::Stopped if command == "agent" => return Vec::new(),
+        End::Stopped if command == RunCommand::Agent => return Vec::new(),
         _ => None,
     };
     let shown = needs.iter().take(NEEDS).map(|need| match (need.kind, end) {
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::line::Paint;
 
-    fn run(command: &str, end: &End, needs: &[Need]) -> RunEnd {
+    fn run(command: RunCommand, end: &End, needs: &[Need]) -> RunEnd {
         RunEnd {
             end: end.clone(),
             exit_code: 0,
@@ -133,14 +133,14 @@ mod tests {
     }
 
     fn said(end: &End, needs: &[Need]) -> String {
-        let lines = ending(&run("build", end, needs));
+        let lines = ending(&run(RunCommand::Build, end, needs));
         lines.iter().map(|line| line.paint(Paint::None)).collect::<Vec<_>>().join("\n")
     }
 
     #[test]
     fn the_end_is_told_with_its_reason_and_what_remains() {
         assert_eq!(
-            ending(&run("build", &End::Complete, &[]))[0].text(),
+            ending(&run(RunCommand::Build, &End::Complete, &[]))[0].text(),
             "Complete: all tasks complete. 5 landed in 7 attempts, $0.12, 3m 20s."
         );
         assert_eq!(
@@ -169,13 +169,13 @@ mod tests {
     #[test]
     fn an_agent_has_said_how_it_ended_and_only_what_to_do_is_left() {
         let end = End::Interrupted(Signal::Interrupt);
-        let lines = ending(&run("agent", &end, &[need("t-aaaa")]));
+        let lines = ending(&run(RunCommand::Agent, &end, &[need("t-aaaa")]));
         assert_eq!(lines.len(), 1);
         assert_eq!(
             lines[0].text(),
             "Next: `ralph task retry t-aaaa` gives it another attempt: t-aaaa is blocked: no key"
         );
-        assert!(ending(&run("agent", &End::Complete, &[])).is_empty());
+        assert!(ending(&run(RunCommand::Agent, &End::Complete, &[])).is_empty());
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub struct Picture {
     finished: Vec<Line>,
     tally: Tally,
     attempt: Option<Attempt>,
+    /// A gate that runs while no attempt does, and since when.
+    gate: Option<(String, Duration)>,
     waiting: Option<(String, u64)>,
     stopping: bool,
     ended: bool,
@@ -85,6 +87,8 @@ impl Picture {
                 self.attempt = Some(Attempt::new(now, who));
             }
             EventKind::IterationEnd(end) => self.tally = end.tasks,
+            EventKind::GateStart(start) => self.gate = Some((start.gate.clone(), now)),
+            EventKind::GateEnd(_) | EventKind::OrchestratorEnd(_) => self.gate = None,
             EventKind::Tick(tick) => {
                 self.waiting = Some((tick.reason.to_owned(), tick.seconds));
             }
@@ -143,8 +147,13 @@ impl Picture {
             return Vec::new();
         }
         let mut lines = vec![Line::new()];
-        if let Some(attempt) = &self.attempt {
-            lines.extend(attempt.block(now));
+        match (&self.attempt, &self.gate) {
+            (Some(attempt), _) => lines.extend(attempt.block(now)),
+            (None, Some((name, since))) => {
+                let since = elapsed(now.saturating_sub(*since).as_secs());
+                lines.push(detail(Style::Plain, "gate", format!("{name}: running, {since}")));
+            }
+            (None, None) => {}
         }
         if let Some((reason, seconds)) = &self.waiting {
             let left = elapsed(*seconds);

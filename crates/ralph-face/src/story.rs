@@ -6,8 +6,8 @@ use ralph_core::control::{CommandKind, OperatorCommand};
 use ralph_core::cost_sum::CostSum;
 use ralph_core::cycle::{
     AfterFailure, AmendmentRow, Answered, AttemptEnd, BackendEnd, End, EventKind, Failure,
-    FailureKind, Fate, GateEnd, Landing, On, PlanAmended, Proof, RunStart, StageEnd, StageStart,
-    Started, error_lines,
+    FailureKind, Fate, GateEnd, Landing, On, PlanAmended, Proof, RunCommand, RunStart, StageEnd,
+    StageStart, Started, error_lines,
 };
 use ralph_core::gate::GateVerdict;
 use ralph_core::view::Tally;
@@ -18,13 +18,13 @@ use crate::tool::compacted;
 use crate::words::{cost, count, elapsed, short, took};
 
 /// Lines of a failure's detail that are shown; the rest is in the log.
-const DETAIL: usize = 5;
+const DETAIL: usize = 8;
 
 /// Tells what happened, event by event.
 #[derive(Clone, Debug, Default)]
 pub struct Story {
     backend: String,
-    command: String,
+    command: RunCommand,
     waits: bool,
     limit_told: bool,
     /// The cost of the backend runs that have ended.
@@ -49,15 +49,16 @@ impl Story {
         let waited = self.waits;
         self.waits = matches!(kind, EventKind::Tick(_));
         match kind {
-            EventKind::OrchestratorStart(run) if run.command != "plan" => {
+            EventKind::OrchestratorStart(run) if run.command != RunCommand::Plan => {
                 self.backend = run.backend.clone();
-                self.command = run.command.clone();
+                self.command = run.command;
                 started(run)
             }
-            EventKind::OrchestratorEnd(end) if end.command != "plan" => {
+            EventKind::OrchestratorEnd(end) if end.command != RunCommand::Plan => {
                 let mut lines = ending(end);
                 // A verifier's accept proves; and an end that is about it has said so.
-                let said = end.command != "build" || matches!(end.end, End::Unproven { .. });
+                let said =
+                    end.command != RunCommand::Build || matches!(end.end, End::Unproven { .. });
                 lines.extend(doubt(if said { 0 } else { self.unproven }));
                 lines.extend(end.removed.iter().map(removal));
                 lines
@@ -85,7 +86,7 @@ impl Story {
             }
             EventKind::GateEnd(end) => vec![gate_end(end)],
             // Its steps say so.
-            EventKind::SpecComplete(_) if self.command == "agent" => Vec::new(),
+            EventKind::SpecComplete(_) if self.command == RunCommand::Agent => Vec::new(),
             other => lines_of(other),
         }
     }
@@ -203,7 +204,7 @@ fn agent_end(answered: &Answered) -> Line {
     let (cost, took) = (cost(answered.cost), took(answered.took_ms));
     let text = format!("{}{space}{}; {cost}, {took}", answered.item, answered.answer);
     let style = if answered.usable { Style::Plain } else { Style::Caution };
-    detail(style, &answered.role, text)
+    detail(style, answered.role.as_str(), text)
 }
 
 /// What comes of a command of the operator.
@@ -279,7 +280,7 @@ fn gate_end(end: &GateEnd) -> Line {
         (On::Result, true) => (Style::Good, "passed"),
         (On::Result, false) => (Style::Bad, "failed"),
         (On::Base, true) => (Style::Plain, "passed before the attempt"),
-        (On::Base, false) => (Style::Plain, "failed before the attempt too"),
+        (On::Base, false) => (Style::Plain, "failed before the attempt"),
         (On::Alone, true) => (Style::Plain, "passed on the commit alone"),
         (On::Alone, false) => (Style::Caution, "failed on the commit alone"),
     };

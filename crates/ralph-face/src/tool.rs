@@ -103,6 +103,7 @@ pub fn event_line(event: &Event, root: Option<&str>) -> Option<Line> {
     }
 }
 
+/// Say by how much a compaction made the context smaller, as far as known.
 pub(crate) fn compacted(before: Option<u64>, after: Option<u64>) -> String {
     match (before, after) {
         (Some(before), Some(after)) => {

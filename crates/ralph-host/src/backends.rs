@@ -69,6 +69,8 @@ pub enum OnCompact {
 /// What a listener hears.
 #[derive(Clone, Copy, Debug)]
 pub enum Heard<'a> {
+    /// The program is about to start.
+    Started,
     /// The program said something.
     Event(&'a Event),
     /// The monitor decided something.
@@ -213,6 +215,10 @@ struct Listening<'a> {
 }
 
 impl Watch for Listening<'_> {
+    fn started(&mut self) {
+        (self.listener)(Heard::Started);
+    }
+
     fn line(&mut self, line: Line<'_>, input: &Input) -> Step {
         let now = millis(self.started.elapsed());
         let mut events = std::mem::take(&mut self.events);

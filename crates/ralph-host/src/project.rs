@@ -12,6 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 pub use crate::git_dir::GitDirError;
+use crate::run_ledger::HeadBranch;
 use crate::{FileError, file_error::Action, git_dir, run_ledger};
 
 /// A project on disk: its root and, where there is one, its repository.
@@ -20,7 +21,7 @@ pub struct Project {
     root: PathBuf,
     git_dir: Option<PathBuf>,
     /// The branch of the run that works on it; a command has none.
-    run_branch: Option<String>,
+    run: Option<String>,
 }
 
 /// No project can be worked on from here.
@@ -81,18 +82,18 @@ impl Project {
             }
         }
         let root = configured.or(marked).unwrap_or(&start).to_owned();
-        Ok(Self { git_dir: git_dir::find(&root)?, root, run_branch: None })
+        Ok(Self { git_dir: git_dir::find(&root)?, root, run: None })
     }
 
-    /// The same project as the run of this branch sees it: its ledger files are that run's, also while
-    /// home is on another branch.
-    pub(crate) fn of_run_on(self, branch: &str) -> Self {
-        Self { run_branch: Some(branch.to_owned()), ..self }
+    /// The same project as this run sees it: its ledger files are that run's, whatever branch home is on
+    /// and its commits arrive on.
+    pub(crate) fn of_run(self, run: &str) -> Self {
+        Self { run: Some(run.to_owned()), ..self }
     }
 
-    /// The branch of the run that works on it.
-    pub(crate) fn run_branch(&self) -> Option<&str> {
-        self.run_branch.as_deref()
+    /// The run that works on it.
+    pub(crate) fn run(&self) -> Option<&str> {
+        self.run.as_deref()
     }
 
     /// The directory that paths in configuration and plans are relative to.
@@ -108,6 +109,14 @@ impl Project {
     /// The git directory of this worktree; `None` outside of a repository.
     pub fn git_dir(&self) -> Option<&Path> {
         self.git_dir.as_deref()
+    }
+
+    /// The branch that the project is on; `None` for a detached HEAD, and where only git can tell.
+    pub fn branch(&self) -> Option<String> {
+        match HeadBranch::read(self.git_dir()?) {
+            HeadBranch::Named(branch) => Some(branch),
+            HeadBranch::Detached | HeadBranch::Unknown => None,
+        }
     }
 
     /// Where locks and journals live; made when first needed.

@@ -8,6 +8,7 @@ use crate::error::ErrorAnswer;
 use crate::http::Method;
 use crate::routes::{LARGEST, NUMBERS, Route};
 
+/// Make the OpenAPI description of these routes from the types of their bodies and answers.
 pub(crate) fn describe(routes: &[Route]) -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();

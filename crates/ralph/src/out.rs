@@ -68,6 +68,7 @@ pub(crate) fn json_text(value: &impl Serialize) -> Result<String, CommandError> 
         .map_err(|e| CommandError::new(format!("this cannot be printed as JSON: {e}")))
 }
 
+/// Print a warning to standard error.
 pub(crate) fn warn(text: impl AsRef<str>) {
     note(format!("warning: {}", text.as_ref()));
 }

@@ -42,7 +42,7 @@ pub struct Progress {
     pub under_way: bool,
     /// The last stage that ended in it.
     pub last: Option<StageKind>,
-    /// PLAN has run.
+    /// PLAN has run, or there was work without it.
     pub planned: bool,
     /// The last VERIFY of this run, and whether it accepted the spec.
     pub accepted: Option<bool>,
@@ -76,7 +76,9 @@ impl Progress {
             counted: staged.counted,
             under_way: staged.under_way,
             last: staged.last_stage().map(|stage| stage.stage),
-            planned: ended().any(|stage| stage.stage == StageKind::Plan),
+            planned: ended().any(|stage| {
+                matches!(stage.stage, StageKind::Plan | StageKind::Build | StageKind::Verify)
+            }),
             accepted: verify.map(|stage| stage.came.spec_accepted),
             decomposed: staged.decomposed.clone(),
             unverified: staged.unverified.clone(),
@@ -158,7 +160,8 @@ impl ConstructEnd {
     }
 }
 
-/// Whether the spec in scope has no record of its own yet.
+/// Whether the spec in scope has no record of its own yet. A task that left the plan without a spec says
+/// nothing: it may have been done before this spec was the current one.
 pub fn needs_plan(plan: &Plan, spec: &str) -> bool {
     let mine = |own: Option<&str>| match own {
         Some(own) => own == spec,
@@ -166,11 +169,7 @@ pub fn needs_plan(plan: &Plan, spec: &str) -> bool {
     };
     !plan.tasks.iter().any(|task| mine(task.spec.as_deref()))
         && !plan.issues.iter().any(|issue| mine(issue.spec.as_deref()))
-        && !plan.tombstones.iter().any(|stone| match &stone.spec {
-            Some(own) => own == spec,
-            // A rejection does not say whose it was: in a plan of several specs it says nothing.
-            None => plan.specs.len() <= 1 && mine(None),
-        })
+        && !plan.tombstones.iter().any(|stone| stone.spec.as_deref() == Some(spec))
         && !plan.accepted_specs.iter().any(|accepted| accepted.spec == spec)
 }
 

@@ -10,7 +10,6 @@
 //!
 //! Nothing of a person's is ever merged, moved or overwritten: a step that would need it is a wait with
 //! a reason, and work goes on from the tip.
-#![expect(missing_docs, reason = "fields and variants whose names say it all have no docs")]
 
 use std::collections::BTreeSet;
 

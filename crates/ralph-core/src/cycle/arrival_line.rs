@@ -1,5 +1,4 @@
 //! The line of landed commits of a run, and how far it has arrived: a fold of the journal.
-#![expect(missing_docs, reason = "fields and variants whose names say it all have no docs")]
 
 use super::arrival_record::{
     ArrivalIntent, ArrivalTarget, CommitReplay, LedgerCommit, TakenOverFile, TipStart,

@@ -2,7 +2,6 @@
 //!
 //! Commits are object names, paths are written as the git room escapes them, and contents are the
 //! object names that git gives to their raw bytes.
-#![expect(missing_docs, reason = "fields and variants whose names say it all have no docs")]
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

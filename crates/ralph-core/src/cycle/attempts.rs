@@ -94,24 +94,9 @@ impl Fate {
 /// report and the API.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct AttemptSummary {
-    /// The id, unique for ever.
-    pub attempt: String,
-    /// The number.
-    pub iteration: u32,
-    /// The run that it belongs to.
-    pub run: String,
-    /// The task.
-    pub task_id: String,
-    /// The task's name.
-    pub name: String,
-    /// Failed attempts on the task before.
-    pub retry: u32,
-    /// The backend.
-    pub backend: String,
-    /// The model that was asked for.
-    pub model: Option<String>,
-    /// The log, relative to the root.
-    pub log: Option<String>,
+    /// How it began.
+    #[serde(flatten)]
+    pub started: Started,
     /// When it began, RFC 3339.
     pub started_at: String,
     /// When it ended, RFC 3339.
@@ -178,19 +163,57 @@ pub fn failing_lines(check: &GateCheck) -> Vec<String> {
     lines
 }
 
-/// A few lines of a gate's output from the first one that explains an error, else its last ones.
+/// A few lines of a gate's output from the first one that explains an error, where there is one the error of the
+/// first new failure; else the last lines.
 pub fn error_lines(check: &GateCheck) -> Vec<String> {
-    let output: Vec<&str> =
-        check.excerpt.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    // A line that only names the test says no more than its name.
-    let announces = |line: &str| {
-        let line = line.trim_start();
-        line.ends_with("FAILED") || line.starts_with("FAIL") || line.starts_with("Traceback (most")
-    };
-    let explains = output.iter().position(|line| shows_error(line) && !announces(line));
-    let shows = explains.or_else(|| output.iter().position(|line| shows_error(line)));
+    let output: Vec<&str> = check
+        .excerpt
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| !line.trim().is_empty() && !is_stack_frame(line))
+        .collect();
+    let explaining: Vec<usize> =
+        (0..output.len()).filter(|at| explains_error(output[*at])).collect();
+    let new = check.new_failures();
+    let shows = new
+        .iter()
+        .find_map(|name| explanation_of(name, &output, &explaining))
+        .or_else(|| explaining.first().copied())
+        .or_else(|| output.iter().position(|line| shows_error(line)));
     let from = shows.unwrap_or(output.len().saturating_sub(MOST_LINES));
     output.iter().skip(from).take(MOST_LINES).map(|line| (*line).to_owned()).collect()
+}
+
+/// Whether a line shows an error and does more than name the test.
+fn explains_error(line: &str) -> bool {
+    const ANNOUNCED: [&str; 3] = ["FAIL", "Traceback (most", "not ok "];
+    let text = line.trim_start();
+    let announces =
+        text.ends_with("FAILED") || ANNOUNCED.iter().any(|start| text.starts_with(start));
+    shows_error(line) && !announces
+}
+
+/// Index of the line that explains why the test `name` failed: the one that comes soonest after a line with its name.
+fn explanation_of(name: &str, output: &[&str], explaining: &[usize]) -> Option<usize> {
+    let last = name.rsplit([':', '>']).next().unwrap_or(name).trim();
+    let name = if last.is_empty() { name } else { last };
+    let after = |at: usize| explaining.iter().copied().find(|line| *line >= at);
+    (0..output.len())
+        .filter(|at| output[*at].contains(name))
+        .filter_map(|at| Some((after(at)? - at, after(at)?)))
+        .min()
+        .map(|(_, line)| line)
+}
+
+/// Whether a line is part of a stack trace, which says where and not what.
+fn is_stack_frame(line: &str) -> bool {
+    let text = line.trim_start();
+    let numbered = text.split_once(": ").is_some_and(|(number, _)| {
+        !number.is_empty() && number.chars().all(|c| c.is_ascii_digit())
+    });
+    text.starts_with("stack backtrace:")
+        || line.starts_with(' ')
+            && (numbered || text.starts_with("at /") || text.starts_with("at ./"))
 }
 
 /// One attempt as the journal tells it.
@@ -208,26 +231,42 @@ pub struct AttemptView {
     pub verdict: Option<GateVerdict>,
     /// How it ended.
     pub fate: Fate,
+    /// The branch to which its work went, once it has landed.
+    pub branch: LandedBranch,
+}
+
+/// The branch to which landed work went.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum LandedBranch {
+    /// It has not landed, or the journal does not know.
+    #[default]
+    Unknown,
+    /// The work is there, or waits to arrive there.
+    Named(String),
+    /// A person gave the work up.
+    GivenUp,
+}
+
+impl LandedBranch {
+    /// The branch's name.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Named(name) => Some(name),
+            Self::Unknown | Self::GivenUp => None,
+        }
+    }
 }
 
 impl AttemptView {
     /// Sum it up. What a loop left open that is gone is not under way.
     pub fn summary(&self, running: &Running) -> AttemptSummary {
-        let (started, end) = (&self.started, self.backend.as_ref());
+        let end = self.backend.as_ref();
         let fate = match &self.fate {
             Fate::Open if *running == Running::Nobody => Fate::Interrupted,
             fate => fate.clone(),
         };
         AttemptSummary {
-            attempt: started.attempt.clone(),
-            iteration: started.iteration,
-            run: started.run.clone(),
-            task_id: started.task.clone(),
-            name: started.name.clone(),
-            retry: started.retries,
-            backend: started.backend.clone(),
-            model: started.model.clone(),
-            log: started.log.clone(),
+            started: self.started.clone(),
             started_at: self.at.clone(),
             ended_at: self.ended_at.clone(),
             words: fate.words(),
@@ -302,4 +341,42 @@ pub struct GateSeen {
     pub at: String,
     /// Whether it was green, once it has ended.
     pub passed: Option<bool>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::FailingNames;
+
+    fn shown(new: &str, excerpt: &str) -> Vec<String> {
+        let new = [new].into_iter().collect::<FailingNames>();
+        let standing = GateStanding::New { new, old: FailingNames::default() };
+        error_lines(&GateCheck { standing, excerpt: excerpt.into(), ..GateCheck::default() })
+    }
+
+    #[test]
+    fn the_error_shown_is_that_of_the_new_failure() {
+        let pytest = "test_x.py FF\n____ test_a_old ____\nE   AssertionError: OLDMSG\n\
+            ____ test_b_new ____\n    def test_b_new():\n>       assert f() == 2, 'NEWMSG'\n\
+            E   AssertionError: NEWMSG\nFAILED test_x.py::test_a_old\nFAILED test_x.py::test_b_new\n";
+        assert_eq!(shown("test_x.py::test_b_new", pytest)[0], "E   AssertionError: NEWMSG");
+    }
+
+    #[test]
+    fn the_error_of_a_tap_test_is_shown_and_not_where_its_block_begins() {
+        let tap = "TAP version 13\n# Subtest: adds\nnot ok 1 - adds\n  ---\n  duration_ms: 1.2\n  \
+            failureType: 'testCodeFailure'\n  error: |-\n    Expected values to be equal:\n    5 !== 4\n";
+        let lines = shown("adds", tap).join("\n");
+        assert!(lines.starts_with("  error: |-") && lines.contains("5 !== 4"), "{lines}");
+    }
+
+    #[test]
+    fn frames_of_a_stack_do_not_take_the_place_of_the_error() {
+        let cargo = "---- b stdout ----\nthread 'b' (7) panicked at src/lib.rs:9:5:\nassertion `left == right` failed\n  \
+            left: 4\n right: 5\nstack backtrace:\n   0: __rustc::rust_begin_unwind\n             at /rustc/x/panicking.rs:1:5\n\
+            note: run with more\n";
+        let lines = shown("b", cargo);
+        assert!(lines.contains(&" right: 5".to_owned()), "{lines:?}");
+        assert!(!lines.iter().any(|line| line.contains("rust_begin_unwind")), "{lines:?}");
+    }
 }

@@ -10,6 +10,7 @@ use crate::plan::{
 use super::attempts::{self, AttemptView};
 use super::breaker::{Breaker, Tripped};
 use super::history::History;
+use super::run_record::RunCommand;
 
 /// What a run may use.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,7 +50,7 @@ impl Progress {
     /// What the journal knows about it; the rest is for the loop to say.
     pub fn of(history: &History) -> Self {
         // Whatever is broken down is dealt with; how often that happens has a limit of its own.
-        let split = history.run.as_ref().is_some_and(|run| run.command != "build");
+        let split = RunCommand::last(history) != RunCommand::Build;
         let killed = |attempt: &&AttemptView| match &attempt.fate {
             attempts::Fate::Failed { failure, .. } => failure.kind.is_kill(),
             _ => false,

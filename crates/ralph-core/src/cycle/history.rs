@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::arrival_line::ArrivalLine;
-use super::attempts::{AttemptView, Fate, GateSeen, OpenAttempt};
+use super::arrival_record::{SettledCommits, SettlementWay};
+use super::attempts::{AttemptView, Fate, GateSeen, LandedBranch, OpenAttempt};
 use super::build::End;
 use super::candidate::{AttemptBase, Candidate};
 use super::judge::{Failure, FailureKind, Proof};
@@ -19,6 +20,7 @@ use super::record::{
 };
 use super::run_record::{RunEnd, RunStart};
 use super::staged::Staged;
+use crate::agent_role::AgentRole;
 use crate::backend::Outcome;
 use crate::control::{CommandKind, DoubtedCommand, OperatorCommand};
 use crate::gate::GateVerdict;
@@ -57,7 +59,7 @@ pub struct Spending {
     /// The model asked for.
     pub model: Option<String>,
     /// `build` for an attempt, else what the agent was asked for.
-    pub role: String,
+    pub role: AgentRole,
     /// Dollars, where known.
     pub cost: Option<f64>,
     /// Tokens in and out, where known.
@@ -217,7 +219,7 @@ impl History {
                 at: entry.at.clone(),
                 backend: answered.backend.clone(),
                 model: answered.model.clone(),
-                role: answered.role.clone(),
+                role: answered.role,
                 cost: answered.cost,
                 tokens: answered.tokens,
                 took_ms: answered.took_ms,
@@ -296,12 +298,34 @@ impl History {
                 self.left_arrivals.extend((!other.is_settled()).then_some(other));
             }
             self.arrival = Some(ArrivalLine::start(start, last));
-        } else if let Some(line) = &mut self.arrival {
+            return;
+        }
+        if let Record::Settled(settled) = record {
+            self.settle_branches(settled);
+        }
+        if let Some(line) = &mut self.arrival {
             let attempts = &self.attempts;
             line.add(record, |attempt| {
                 let view = attempts.iter().rev().find(|view| view.started.attempt == attempt)?;
                 Some(view.started.task.clone())
             });
+        }
+    }
+
+    /// A person decided about the commits that wait.
+    fn settle_branches(&mut self, settled: &SettledCommits) {
+        let branch = match &settled.way {
+            SettlementWay::Uncommitted => return,
+            SettlementWay::NewBranch(name) => LandedBranch::Named(name.clone()),
+            SettlementWay::GivenUp(_) => LandedBranch::GivenUp,
+        };
+        let waiting = self.arrival.iter().flat_map(ArrivalLine::waiting);
+        let tasks: BTreeSet<&str> =
+            waiting.flat_map(|one| &one.tasks).map(String::as_str).collect();
+        let is_settled = |view: &&mut AttemptView| tasks.contains(view.started.task.as_str());
+        for view in self.attempts.iter_mut().filter(|view| view.fate.is_landed()).filter(is_settled)
+        {
+            view.branch = branch.clone();
         }
     }
 

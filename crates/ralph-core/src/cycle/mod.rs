@@ -22,6 +22,7 @@ mod attempts;
 mod breaker;
 mod build;
 mod candidate;
+mod done_elsewhere;
 mod event;
 mod event_words;
 mod history;
@@ -53,11 +54,13 @@ pub use arrival_record::{
 };
 pub use arrival_wait::{ArrivalWait, WaitingCommits, WayOut};
 pub use attempts::{
-    AttemptSummary, AttemptView, Fate, GateSeen, OpenAttempt, Phase, error_lines, failing_lines,
+    AttemptSummary, AttemptView, Fate, GateSeen, LandedBranch, OpenAttempt, Phase, error_lines,
+    failing_lines,
 };
 pub use breaker::{Breaker, Tripped};
 pub use build::{End, Limits, OnceEnd, Progress, Signal, Step, exit_code, next_step, remaining};
 pub use candidate::{AttemptBase, Candidate, ChangedPath, PathChange};
+pub use done_elsewhere::DoneElsewhere;
 pub use event::{AttemptEnd, Event, EventKind, NoDetails, StreamedEvent, WaitTick, events_of};
 pub use history::{History, Spending, Undone, Unindexed};
 pub use judge::{Decision, Evidence, Failure, FailureKind, Proof, forbidden, judge};
@@ -66,14 +69,14 @@ pub use payload::{
     TreeRestored,
 };
 pub use recall::AmendmentRow;
-pub use reconcile::{Kept, is_ticked, reconcile};
+pub use reconcile::{ChangedWords, Kept, is_ticked, reconcile};
 pub use record::{
     AfterFailure, Answered, Asked, BackendEnd, Consulting, DiscardedAttempt, Entry, FailIntent,
     GateEnd, GateStart, JOURNAL_FORM, LandIntent, LandedAttempt, Landing, On, PlanAmended, Record,
     Started, UsageWait,
 };
 pub use recover::{CandidateIs, Facts, Recovery, recover};
-pub use run_record::{Budget, RunEnd, RunStart};
+pub use run_record::{Budget, RunCommand, RunEnd, RunStart};
 pub use staged::{
     Came, ConstructStart, IterationStart, Lap, NotVerified, Ruling, StageEnd, StageKind,
     StageStart, Staged,
@@ -81,4 +84,5 @@ pub use staged::{
 pub use state::{StateFile, state_of};
 pub use take_over::{
     HomeEdit, TakenOver, merged_ledger, take_over_plan, take_over_text, with_new_tasks,
+    without_open_work,
 };

@@ -27,7 +27,7 @@ pub(super) fn history(records: impl IntoIterator<Item = Record>) -> History {
 pub(crate) fn run(id: &str, counted: u32) -> Record {
     Record::RunStarted(RunStart {
         run: id.into(),
-        command: "build".into(),
+        command: RunCommand::Build,
         plan: "plan.json".into(),
         mode: "handoff-only".into(),
         counted,
@@ -40,7 +40,7 @@ pub(crate) fn run_end(end: End, remaining: usize) -> RunEnd {
     RunEnd {
         exit_code: exit_code(&end),
         reason: end.reason(),
-        command: "build".into(),
+        command: RunCommand::Build,
         remaining,
         landed: 0,
         attempts: 0,

@@ -1,5 +1,6 @@
 //! Payloads of records that tell something and decide nothing.
 
+use crate::agent_role::AgentRole;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -102,7 +103,7 @@ pub struct PassFailure {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TreeRestored {
     /// What the agent was asked for.
-    pub role: String,
+    pub role: AgentRole,
     /// The files.
     pub paths: Vec<String>,
 }

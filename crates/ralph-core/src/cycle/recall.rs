@@ -9,7 +9,7 @@ use super::attempts::{AttemptView, Fate};
 use super::history::History;
 use super::judge::{FREE_CRASHES, Failure, FailureKind, Proof};
 use super::record::{BackendEnd, Landing, PlanAmended, Started};
-use super::run_record::RunStart;
+use super::run_record::{RunCommand, RunStart};
 use crate::plan::{AmendmentOutcome, Plan, State, Task};
 
 /// A change of the plan by an agent, as reports and the page show it.
@@ -92,7 +92,7 @@ impl History {
     /// The last landing of each task of the plan in scope that is done and that no gate proves, oldest
     /// first, since the last run that ended complete; none where the last run may end with it.
     pub fn unproven(&self, plan: &Plan) -> Vec<&AttemptView> {
-        let counts = |run: &RunStart| run.command == "build" && !run.allow_unproven;
+        let counts = |run: &RunStart| run.command == RunCommand::Build && !run.allow_unproven;
         if !self.run.as_ref().is_some_and(counts) {
             return Vec::new();
         }

@@ -1,6 +1,6 @@
 //! What stays of a plan that was edited by hand while a backend ran.
 //!
-//! New words stay, and as many new tasks and issues as an attempt may add. Nothing goes away, no state
+//! New words stay, where a person may have written also changed ones, and as many new tasks and issues as an attempt may add. Nothing goes away, no state
 //! changes, no past is made up. Where more was done than can be taken back piece by piece, the plan is
 //! put back as a whole and the new tasks are added to it again.
 
@@ -18,9 +18,24 @@ pub struct Kept {
     pub undone: Vec<String>,
 }
 
+/// Treatment of words of a progress file that were changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangedWords {
+    /// The backend's own file: agents like to return a document with other or fewer words.
+    Undo,
+    /// A file in which a person writes, too: only a document that got shorter is put back.
+    Keep,
+}
+
 /// What stays of `after`, given what the plan was `before`; at most `most` new tasks and issues do.
 /// `None`: it cannot be read, or tells of a past that was not, so nothing of it stays.
-pub fn reconcile(name: &str, before: &str, after: &str, most: usize) -> Option<Kept> {
+pub fn reconcile(
+    name: &str,
+    before: &str,
+    after: &str,
+    most: usize,
+    words: ChangedWords,
+) -> Option<Kept> {
     let codec = codec(detect(name, before).ok()?);
     let (old, new) = (codec.parse(before).ok()?, codec.parse(after).ok()?);
     let added = Added::between(&old, &new);
@@ -33,7 +48,8 @@ pub fn reconcile(name: &str, before: &str, after: &str, most: usize) -> Option<K
     if settings {
         undone.push("its gates, settings or current spec were changed".into());
     }
-    let shortened = old.format == Format::Progress && lost(before, after);
+    let is_shorter = words == ChangedWords::Undo || after.lines().count() < before.lines().count();
+    let shortened = old.format == Format::Progress && is_shorter && lost(before, after);
     if shortened && undone.is_empty() {
         undone.push("text was taken out".into());
     }

@@ -30,7 +30,7 @@ fn plan(format: Format) -> (&'static str, &'static str) {
 
 /// What stays, as the loop asks for it.
 fn kept(name: &str, before: &str, after: &str) -> Option<String> {
-    reconcile(name, before, after, MAX_AMENDMENTS).map(|kept| kept.text)
+    reconcile(name, before, after, MAX_AMENDMENTS, ChangedWords::Undo).map(|kept| kept.text)
 }
 
 fn parse(format: Format, text: &str) -> Plan {
@@ -124,13 +124,14 @@ fn what_was_undone_is_told_with_the_task_and_the_word() {
     for format in Format::ALL {
         let (name, before) = plan(format);
         let id = parse(format, before).tasks[0].id.clone();
-        let undone = reconcile(name, before, &ticked(format, before), 3).unwrap().undone;
+        let undone =
+            reconcile(name, before, &ticked(format, before), 3, ChangedWords::Undo).unwrap().undone;
         assert_eq!(undone, [format!("{id} was marked done")], "{format:?}");
         let two = with_another(format, before);
         let gone = parse(format, &two).tasks[1].id.clone();
-        let undone = reconcile(name, &two, before, 3).unwrap().undone;
+        let undone = reconcile(name, &two, before, 3, ChangedWords::Undo).unwrap().undone;
         assert_eq!(undone, [format!("{gone} was taken out")], "{format:?}");
-        let added = reconcile(name, before, &two, 3).unwrap();
+        let added = reconcile(name, before, &two, 3, ChangedWords::Undo).unwrap();
         assert!(added.undone.is_empty() && added.added == 1, "{format:?}: {added:?}");
     }
 }
@@ -148,7 +149,7 @@ fn only_as_many_new_tasks_stay_as_an_attempt_may_add() {
             let edit = Edit::AddTask { task, after: None };
             after = codec(format).edit(&after, &[edit]).unwrap();
         }
-        let kept = reconcile(name, before, &after, 3).unwrap();
+        let kept = reconcile(name, before, &after, 3, ChangedWords::Undo).unwrap();
         let names: Vec<String> =
             parse(format, &kept.text).tasks.into_iter().map(|task| task.name).collect();
         assert_eq!(names, ["one", "new 1", "new 2", "new 3"], "{format:?}: {}", kept.text);
@@ -158,7 +159,7 @@ fn only_as_many_new_tasks_stay_as_an_attempt_may_add() {
             ["more than 3 tasks and issues were added: \"new 4\", \"new 5\""],
             "{format:?}"
         );
-        let none = reconcile(name, before, &after, 0).unwrap();
+        let none = reconcile(name, before, &after, 0, ChangedWords::Undo).unwrap();
         assert_eq!((none.text.as_str(), none.added), (before, 0), "{format:?}");
     }
 }
@@ -182,7 +183,8 @@ fn gates_settings_and_the_current_spec_of_a_plan_are_not_the_backends() {
     let (name, before) = plan(Format::Jsonl);
     for record in ["{\"t\":\"spec\",\"spec\":\"other.md\"}", "{\"t\":\"config\",\"timeout_ms\":1}"]
     {
-        let kept = reconcile(name, before, &format!("{before}{record}\n"), 3).unwrap();
+        let kept =
+            reconcile(name, before, &format!("{before}{record}\n"), 3, ChangedWords::Undo).unwrap();
         assert_eq!(kept.text, before, "{record}");
         assert_eq!(kept.undone, ["its gates, settings or current spec were changed"]);
     }

@@ -15,6 +15,7 @@ use super::payload::{
 };
 use super::run_record::{RunEnd, RunStart};
 use super::staged::{ConstructStart, IterationStart, NotVerified, StageEnd, StageStart};
+use crate::agent_role::AgentRole;
 use crate::backend::Outcome;
 use crate::construct::Summary;
 use crate::control::OperatorCommand;
@@ -390,7 +391,7 @@ pub struct Consulting {
     /// The run it belongs to.
     pub run: String,
     /// What they are asked for: index, prepare, verify …
-    pub role: String,
+    pub role: AgentRole,
     /// The iteration that it belongs to.
     pub iteration: u32,
 }
@@ -401,7 +402,7 @@ pub struct Asked {
     /// The consultation's id.
     pub id: String,
     /// What the agent is asked for.
-    pub role: String,
+    pub role: AgentRole,
     /// What it is asked about; empty when that is clear.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub item: String,
@@ -417,7 +418,7 @@ pub struct Answered {
     /// Which consultation.
     pub id: String,
     /// What it was asked for.
-    pub role: String,
+    pub role: AgentRole,
     /// What it was asked about; empty when that is clear.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub item: String,

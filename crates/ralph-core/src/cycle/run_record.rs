@@ -1,14 +1,49 @@
 //! The first and the last record of a run.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::build::End;
+use super::history::History;
 use super::recall::AmendmentRow;
 use crate::config::{Config, Dollars};
 use crate::cost_sum::CostSum;
 use crate::needs::Need;
 use crate::view::Tally;
+use crate::word_enum::word_enum;
+
+word_enum! {
+    /// The command that a run carries out.
+    #[derive(Default)]
+    RunCommand {
+        /// Gates have the last word.
+        #[default]
+        Build = "build",
+        /// Verifiers have the last word.
+        Construct = "construct",
+        /// Only a plan is made.
+        Plan = "plan",
+        /// One construct after another.
+        Agent = "agent",
+        /// No attempt runs.
+        Land = "land",
+    }
+}
+
+impl RunCommand {
+    /// The command of the last run, or of the one that a person starts first.
+    pub fn last(history: &History) -> Self {
+        history.run.as_ref().map(|run| run.command).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for RunCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
 
 /// A loop ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,8 +55,8 @@ pub struct RunEnd {
     pub exit_code: u8,
     /// The reason in words.
     pub reason: String,
-    /// Which loop: build, construct or agent.
-    pub command: String,
+    /// The command that ended.
+    pub command: RunCommand,
     /// Tasks that are left.
     pub remaining: usize,
     /// Attempts of this run that landed.
@@ -46,8 +81,8 @@ pub struct RunEnd {
 pub struct RunStart {
     /// The run's id; refs and processes carry it.
     pub run: String,
-    /// build, construct or agent.
-    pub command: String,
+    /// The command that was typed.
+    pub command: RunCommand,
     /// The plan file, relative to the root.
     pub plan: String,
     /// The memory mode.

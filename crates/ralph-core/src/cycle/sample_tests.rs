@@ -3,6 +3,7 @@
 use super::arrival_sample_tests::of_arrival;
 use super::model_tests::*;
 use super::*;
+use crate::agent_role::AgentRole;
 use crate::backend::{Ending, Outcome};
 use crate::claim::Claim;
 use crate::construct::Summary;
@@ -92,7 +93,7 @@ fn outcomes() -> Vec<Outcome> {
 fn run_started() -> Record {
     Record::RunStarted(RunStart {
         run: "r1".into(),
-        command: "build".into(),
+        command: RunCommand::Build,
         plan: "plan.json".into(),
         mode: "handoff-only".into(),
         counted: 1,
@@ -337,7 +338,7 @@ fn of_construct() -> Vec<Record> {
 fn of_agents() -> Vec<Record> {
     let asked = Asked {
         id: "k1".into(),
-        role: "verify".into(),
+        role: AgentRole::Verify,
         item: "t-1".into(),
         backend: "claude".into(),
         log: "logs/v.jsonl".into(),
@@ -346,7 +347,7 @@ fn of_agents() -> Vec<Record> {
     for (n, outcome) in (0..).zip(outcomes()) {
         records.push(Record::Answered(Answered {
             id: "k1".into(),
-            role: "verify".into(),
+            role: AgentRole::Verify,
             item: "t-1".into(),
             backend: "claude".into(),
             model: Some("opus".into()),
@@ -449,7 +450,7 @@ fn remarks() -> Vec<Record> {
     vec![
         Record::ContextNoted(remark()),
         Record::LedgerRestored(remark()),
-        Record::TreeRestored(TreeRestored { role: "verify".into(), paths: vec!["a.rs".into()] }),
+        Record::TreeRestored(TreeRestored { role: AgentRole::Verify, paths: vec!["a.rs".into()] }),
         Record::Recovered(remark()),
         Record::Warned(remark()),
     ]

@@ -33,7 +33,7 @@ pub struct StateFile<'h> {
 enum Status {
     /// It goes on, or a crash ended it.
     Running,
-    /// All tasks are done or skipped.
+    /// All tasks are done or skipped, proven, and have arrived.
     Complete,
     /// What is left cannot run.
     Blocked,
@@ -61,7 +61,7 @@ fn status(history: &History) -> Status {
     match history.run_end.as_ref().map(|run| &run.end) {
         None if history.paused => Status::Paused,
         None => Status::Running,
-        Some(End::Complete | End::Unproven { .. } | End::Waiting { .. }) => Status::Complete,
+        Some(End::Complete) => Status::Complete,
         Some(End::Blocked { .. } | End::Breaker(_) | End::FalseDone) => Status::Blocked,
         Some(End::MaxIterations(_)) => Status::MaxIterationsReached,
         Some(End::Interrupted(_)) => Status::Interrupted,

@@ -55,6 +55,8 @@ fn every_end_has_a_word_that_readers_know_and_only_success_is_complete() {
         (End::Paused { reason: reason() }, "paused"),
         (End::TaskComplete("t-1".into()), "paused"),
         (End::OnceLanded, "paused"),
+        (End::Unproven { tasks: vec![] }, "paused"),
+        (End::Waiting { why: reason() }, "paused"),
         (End::Stopped, "paused"),
         (End::MaxCost { limit: 1.0, spent: 1.0 }, "paused"),
         (End::UsageLimit { reason: reason() }, "paused"),

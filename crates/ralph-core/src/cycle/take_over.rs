@@ -50,7 +50,9 @@ pub fn take_over_plan(edit: &HomeEdit<'_>, landed: &BTreeSet<Id>, at: &str) -> T
     let sides = PlanSides { name: shown, base: edit.seen, ours: edit.copy, theirs: edit.home };
     match merge_plan(sides, StatusRule::TheirsUnlessLanded(landed), at) {
         Ok(MergedPlan { text, changes }) => {
-            let mut remarks: Vec<String> = taken_over(shown, &changes).into_iter().collect();
+            // What git brought is here already, by a switch of branches or an arrival.
+            let told = taken_over(shown, &changes).filter(|_| text != edit.copy);
+            let mut remarks: Vec<String> = told.into_iter().collect();
             remarks.extend(changes.iter().filter_map(|change| refusal(shown, change)));
             TakenOver { text: Some(text), remarks }
         }
@@ -66,7 +68,9 @@ pub fn take_over_text(edit: &HomeEdit<'_>) -> TakenOver {
     let (shown, seen) = (edit.shown, edit.seen.unwrap_or_default());
     match merge_text(shown, seen, edit.copy, edit.home) {
         Some(text) => {
-            let remarks = vec![format!("took over your edit of {shown}")];
+            let is_new = text != edit.copy;
+            let told = is_new.then(|| format!("took over your edit of {shown}"));
+            let remarks = told.into_iter().collect();
             TakenOver { text: Some(text), remarks }
         }
         None => TakenOver::left_alone(format!("{shown} is left alone: it is not valid JSON")),
@@ -121,6 +125,19 @@ pub fn merged_ledger(
 ) -> Result<String, PlanMergeError> {
     let sides = PlanSides { name, base: parent, ours: commit, theirs: branch };
     Ok(merge_plan(sides, StatusRule::OursUnlessMissing(missing), at)?.text)
+}
+
+/// The plan of a commit in which the work of `open` tasks is not: they have the status that they have in
+/// the plan `before` it, or are pending.
+pub fn without_open_work(
+    name: &str,
+    before: &str,
+    plan: &str,
+    open: &BTreeSet<Id>,
+    at: &str,
+) -> Result<String, PlanMergeError> {
+    let sides = PlanSides { name, base: Some(before), ours: plan, theirs: before };
+    Ok(merge_plan(sides, StatusRule::OursUnlessOpen(open), at)?.text)
 }
 
 /// The plan of another branch with the new tasks, issues and text of home's.

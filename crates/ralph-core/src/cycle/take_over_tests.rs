@@ -108,6 +108,15 @@ fn no_line_of_the_knowledge_index_is_lost() {
 }
 
 #[test]
+fn what_the_run_has_already_is_no_edit() {
+    let edit = |home| HomeEdit { shown: "log.md", copy: "- a\n- b\n", seen: Some("- a\n"), home };
+    assert_eq!(take_over_text(&edit("- a\n- b\n")).remarks, [""; 0]);
+    let (copy, seen) = ("- a\n- b\n", Some("- a\n- c\n"));
+    let back = HomeEdit { shown: "log.md", copy, seen, home: "- a\n" };
+    assert_eq!(take_over_text(&back).remarks, [""; 0]);
+}
+
+#[test]
 fn a_replayed_commit_has_the_branchs_plan_and_its_own_statuses() {
     for format in Format::ALL {
         let [first, second] = ids(format);

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::state::Facts;
+use crate::agent_role::AgentRole;
 use crate::construct::stage_words;
-use crate::cycle::{Entry, Record};
+use crate::cycle::{Entry, Record, RunCommand};
 use crate::inbox;
 
 /// Agents that are kept; older ones are forgotten.
@@ -21,7 +22,7 @@ pub struct AgentRow {
     /// The consultation's id and the agent's number in the journal.
     pub id: String,
     /// What it is asked for: plan, verify, investigate …
-    pub role: String,
+    pub role: AgentRole,
     /// What it is asked about: a spec, a task, an issue.
     pub item: String,
     /// The backend's name.
@@ -57,7 +58,7 @@ impl AgentRows {
                 }
                 self.rows.push_back(AgentRow {
                     id: format!("{}-{}", asked.id, self.asked),
-                    role: asked.role.clone(),
+                    role: asked.role,
                     item: asked.item.clone(),
                     backend: asked.backend.clone(),
                     log: asked.log.clone(),
@@ -132,7 +133,7 @@ pub struct SpecNow {
 /// The spec that the last run is about; `None` for a `build` or before the first spec.
 pub fn spec_now(facts: &Facts<'_>, agents: &AgentRows) -> Option<SpecNow> {
     let (run, construct) = (facts.sources.history.run.as_ref()?, &facts.sources.history.construct);
-    if run.command == "build" || construct.spec.is_empty() {
+    if run.command == RunCommand::Build || construct.spec.is_empty() {
         return None;
     }
     let began = facts.sources.history.run_at.as_deref().unwrap_or_default();
@@ -140,7 +141,7 @@ pub fn spec_now(facts: &Facts<'_>, agents: &AgentRows) -> Option<SpecNow> {
     let count = |status| facts.sources.inbox.iter().filter(|entry| entry.status == status).count();
     let (had, active) =
         (facts.sources.inbox.iter().filter(had).count(), count(inbox::Status::Active));
-    let queued = (run.command == "agent").then_some(had + active);
+    let queued = (run.command == RunCommand::Agent).then_some(had + active);
     // The plan was made before the first iteration.
     let laps =
         construct.laps.iter().filter(|lap| lap.number == 0 || lap.number == construct.iteration);

@@ -6,7 +6,8 @@ use serde::Serialize;
 use crate::cycle::{AttemptSummary, History};
 use crate::needs::Running;
 use crate::plan::{
-    Issue, Lookup, Plan, Priority, State, Task, Tombstone, TombstoneKind, Trust, obstacle, runnable,
+    Issue, Lookup, Plan, Priority, State, Task, TaskStateName, Tombstone, TombstoneKind, Trust,
+    obstacle, runnable,
 };
 use crate::view::{Tally, stage_word};
 
@@ -18,7 +19,7 @@ pub struct Card {
     /// One line that says what to do.
     pub name: String,
     /// Where it stands: `running` also when only the journal says so.
-    pub state: &'static str,
+    pub state: TaskStateName,
     /// The spec it belongs to.
     pub spec: Option<String>,
     /// How soon.
@@ -80,7 +81,7 @@ pub fn board(
     let cards = plan.scoped_tasks().map(|task| {
         let mut card = card(task, &lookup);
         if open == Some(task.id.as_str()) {
-            card.state = "running";
+            card.state = TaskStateName::Running;
         }
         card.turn = turns.iter().position(|t| std::ptr::eq(*t, task)).map(|at| at + 1);
         effort.put(card)
@@ -104,7 +105,7 @@ fn open_task<'h>(history: &'h History, running: &Running) -> Option<&'h str> {
     open.map(|open| open.started.task.as_str())
 }
 
-fn empty(id: &str, name: String, state: &'static str) -> Card {
+fn empty(id: &str, name: String, state: TaskStateName) -> Card {
     Card {
         id: id.to_owned(),
         name,
@@ -120,12 +121,7 @@ fn empty(id: &str, name: String, state: &'static str) -> Card {
 }
 
 fn buried_card(stone: &Tombstone) -> Card {
-    let state = match stone.kind {
-        TombstoneKind::Accept => "accepted",
-        TombstoneKind::Reject => "failed",
-        TombstoneKind::Delete => "skipped",
-    };
-    empty(stone.id.as_str(), stone.name.clone().unwrap_or_default(), state)
+    empty(stone.id.as_str(), stone.name.clone().unwrap_or_default(), stone.kind.state())
 }
 
 fn card(task: &Task, lookup: &Lookup<'_>) -> Card {
@@ -138,7 +134,7 @@ fn card(task: &Task, lookup: &Lookup<'_>) -> Card {
         priority: task.priority,
         deps: task.deps.iter().map(ToString::to_string).collect(),
         why,
-        ..empty(task.id.as_str(), task.name.clone(), task.state.word())
+        ..empty(task.id.as_str(), task.name.clone(), task.state.name())
     }
 }
 
@@ -202,12 +198,12 @@ pub fn task_page(plan: &Plan, history: &History, running: &Running, id: &str) ->
     let card = match (task, stones.last(), attempts.first()) {
         (Some(task), ..) => card(task, &lookup),
         (None, Some(stone), _) => buried_card(stone),
-        (None, None, Some(attempt)) => empty(id, attempt.name.clone(), "gone"),
+        (None, None, Some(attempt)) => empty(id, attempt.started.name.clone(), TaskStateName::Gone),
         (None, None, None) => return None,
     };
     let mut card = Effort::of(history).put(card);
     if open_task(history, running) == Some(id) {
-        card.state = "running";
+        card.state = TaskStateName::Running;
     }
     let waits = |t: &&Task| t.deps.iter().any(|d| d.as_str() == id);
     Some(TaskPage {

@@ -8,7 +8,7 @@ use crate::cycle::{Entry, Fate, History, Phase};
 use crate::format::{self, Format};
 use crate::inbox::Inbox;
 use crate::needs::{NeedKind, NeedSources};
-use crate::plan::Plan;
+use crate::plan::{Plan, TaskStateName};
 
 const NOW: &str = "2025-01-20T10:30:00Z";
 
@@ -139,7 +139,7 @@ fn the_first_screen_tells_what_runs_how_far_and_what_it_cost() {
     assert_eq!(state.run.words, "sim works on t-aaaa.");
     let attempt = state.attempt.unwrap();
     assert_eq!(
-        (attempt.phase, attempt.timeout_s, attempt.summary.iteration),
+        (attempt.phase, attempt.timeout_s, attempt.summary.started.iteration),
         (Phase::Backend, 600, 2)
     );
     assert_eq!(attempt.elapsed_s, 30 * 60 - 6);
@@ -243,7 +243,7 @@ fn the_board_has_every_task_once_with_what_is_in_its_way() {
     let history = History::of(&journal(&[run(), started("a", 1, "t-aaaa")]));
     let all = board(&tasks(), &history, &Running::Pid(1), 0, 100);
     let told: Vec<_> =
-        all.tasks.iter().map(|c| (c.id.as_str(), c.state, c.why.as_deref())).collect();
+        all.tasks.iter().map(|c| (c.id.as_str(), c.state.as_str(), c.why.as_deref())).collect();
     assert_eq!(
         told,
         [
@@ -265,13 +265,14 @@ fn a_task_page_has_its_attempts_newest_first_and_who_waits_for_it() {
     records.extend(lands("b", 2, "t-aaaa"));
     let history = History::of(&journal(&records));
     let page = task_page(&tasks(), &history, &Running::Nobody, "t-aaaa").unwrap();
-    let results: Vec<_> = page.attempts.iter().map(|a| (a.iteration, a.fate.is_landed())).collect();
+    let results: Vec<_> =
+        page.attempts.iter().map(|a| (a.started.iteration, a.fate.is_landed())).collect();
     assert_eq!(results, [(2, true), (1, false)]);
     assert_eq!((page.dependents, page.card.cost_usd), (vec!["t-bbbb".to_owned()], 0.75));
     assert_eq!(page.attempts[1].fate.kept(), Some("refs/ralph/r1/salvage/a"));
     assert_eq!(
         task_page(&tasks(), &history, &Running::Nobody, "t-dddd").unwrap().card.state,
-        "accepted"
+        TaskStateName::Accepted
     );
     assert!(task_page(&tasks(), &history, &Running::Nobody, "t-zzzz").is_none());
 }

@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::between;
-use crate::cost_sum::{CostSum, stage_of};
+use crate::agent_role::AgentRole;
+use crate::cost_sum::CostSum;
 use crate::cycle::{AttemptView, FailureKind, Fate, History, Landing, Spending};
 
 /// Points of a curve that a face is given; more are added up.
@@ -132,7 +133,7 @@ fn add_spending(sum: &mut Numbers, history: &History, landed_then: Vec<(bool, us
     let mut reached = Point::default();
     let mut attempts = landed_then.into_iter();
     for spent in &history.spending {
-        let attempt = (spent.role == "build").then(|| attempts.next()).flatten();
+        let attempt = (spent.role == AgentRole::Build).then(|| attempts.next()).flatten();
         let (tokens_in, tokens_out) = spent.tokens.unwrap_or_default();
         let name = match &spent.model {
             Some(model) => format!("{} {model}", spent.backend),
@@ -143,7 +144,7 @@ fn add_spending(sum: &mut Numbers, history: &History, landed_then: Vec<(bool, us
         model.add(spent);
         model.landed += usize::from(landed);
         model.count += usize::from(attempt.is_some());
-        let stage = stages.entry(stage_of(&spent.role).to_owned()).or_default();
+        let stage = stages.entry(spent.role.stage().as_str().to_owned()).or_default();
         stage.add(spent);
         stage.landed += usize::from(landed);
         stage.count += 1;

@@ -9,7 +9,9 @@ use super::{between, seconds};
 use crate::backend::Event;
 use crate::config::Config;
 use crate::cost_sum::CostSum;
-use crate::cycle::{AmendmentRow, AttemptSummary, Budget, History, OpenAttempt, Phase};
+use crate::cycle::{
+    AmendmentRow, AttemptSummary, Budget, GateSeen, History, On, OpenAttempt, Phase, RunCommand,
+};
 use crate::gate::resolve;
 use crate::needs::{Need, NeedSources, Running, needs};
 use crate::plan::{self, Trust};
@@ -135,7 +137,7 @@ pub struct LoopNow {
     /// The same in a sentence.
     pub words: String,
     /// build, construct or agent.
-    pub command: Option<String>,
+    pub command: Option<RunCommand>,
     /// The run's id.
     pub run: Option<String>,
     /// The memory mode.
@@ -179,8 +181,6 @@ pub struct AttemptNow {
     pub elapsed_s: u64,
     /// Most seconds of a backend's run.
     pub timeout_s: u64,
-    /// Retries that its task may have.
-    pub max_retries: u32,
     /// The gates that will decide, with where they are and what they said last.
     pub gates: Vec<GateNow>,
 }
@@ -300,8 +300,8 @@ pub(super) fn budget(facts: &Facts<'_>) -> Budget {
         return budget;
     }
     let config = facts.config;
-    match run.map_or("build", |run| run.command.as_str()) {
-        "build" => Budget::of_build(config),
+    match RunCommand::last(facts.sources.history) {
+        RunCommand::Build => Budget::of_build(config),
         _ => Budget::of_construct(config),
     }
 }
@@ -315,7 +315,7 @@ fn loop_now(facts: &Facts<'_>) -> LoopNow {
     };
     let wait = history.wait.as_ref();
     let wait_s = wait.and_then(|w| u64::try_from(w.until - seconds(facts.now)?).ok());
-    let command = run.map_or("", |run| run.command.as_str());
+    let command = RunCommand::last(history);
     let (status, words) = match (run, pid, &history.run_end) {
         (None, ..) => (LoopStatus::Never, "No loop has run here yet.".to_owned()),
         (Some(_), None, None) => (LoopStatus::Crashed, crashed(command)),
@@ -330,15 +330,15 @@ fn loop_now(facts: &Facts<'_>) -> LoopNow {
         (Some(_), Some(_), _) => (LoopStatus::Running, doing(facts)),
     };
     let construct = &history.construct;
-    let staged = construct.open.as_ref().filter(|_| command != "build" && pid.is_some());
+    let staged = construct.open.as_ref().filter(|_| command != RunCommand::Build && pid.is_some());
     let iteration = match command {
-        "construct" | "agent" => construct.counted,
+        RunCommand::Construct | RunCommand::Agent => construct.counted,
         _ => history.counted,
     };
     LoopNow {
         status,
         words,
-        command: run.map(|run| run.command.clone()),
+        command: run.map(|run| run.command),
         run: run.map(|run| run.run.clone()),
         mode: run.map(|run| run.mode.clone()),
         plan: run.map_or_else(|| facts.sources.plan_file.to_owned(), |run| run.plan.clone()),
@@ -374,7 +374,7 @@ fn paused(facts: &Facts<'_>) -> String {
     }
 }
 
-fn crashed(command: &str) -> String {
+fn crashed(command: RunCommand) -> String {
     format!("ralph {command} is gone without having said how it ended.")
 }
 
@@ -383,7 +383,8 @@ fn plain(end: &str) -> String {
 }
 
 fn doing(facts: &Facts<'_>) -> String {
-    match (&facts.sources.history.open, &facts.sources.history.consulting) {
+    let history = facts.sources.history;
+    match (&history.open, &history.consulting) {
         (Some(open), _) => {
             let started = &open.started;
             let what = match open.phase() {
@@ -397,7 +398,14 @@ fn doing(facts: &Facts<'_>) -> String {
             format!("{what} {}.", started.task)
         }
         (None, Some(consulting)) => format!("Asking agents: {}.", consulting.role),
-        (None, None) => "Between two attempts.".to_owned(),
+        (None, None) => match history.gates.last() {
+            Some(GateSeen { start, passed: None, .. })
+                if start.on == On::Base && history.attempt(&start.attempt).is_none() =>
+            {
+                format!("Gate {} checks what the next attempt starts from.", start.gate)
+            }
+            _ => "Between two attempts.".to_owned(),
+        },
     }
 }
 
@@ -405,12 +413,15 @@ fn attempt_now(facts: &Facts<'_>, open: &OpenAttempt) -> Option<AttemptNow> {
     let history = facts.sources.history;
     let view = history.attempt(&open.started.attempt)?;
     let task = facts.sources.plan.tasks.iter().find(|t| t.id.as_str() == open.started.task);
+    let mut summary = view.summary(facts.sources.running);
+    // What is set when the attempt ends decides.
+    summary.started.max_retries =
+        task.and_then(|t| t.max_retries).unwrap_or(facts.config.max_retries);
     Some(AttemptNow {
-        summary: view.summary(facts.sources.running),
+        summary,
         phase: open.phase(),
         elapsed_s: between(&view.at, facts.now).unwrap_or(0),
         timeout_s: budget(facts).timeout_s,
-        max_retries: task.and_then(|t| t.max_retries).unwrap_or(facts.config.max_retries),
         gates: resolve(facts.config, facts.sources.plan)
             .into_iter()
             .map(|gate| gate_now(facts, open, gate))

@@ -58,7 +58,7 @@ impl Timeline {
         match &entry.record {
             Record::RunStarted(run) => {
                 self.lose(at);
-                self.begin(SpanKind::Run, &run.run, &run.command, at);
+                self.begin(SpanKind::Run, &run.run, run.command.as_str(), at);
             }
             Record::RunEnded { .. } => self.end(SpanKind::Run, None, at, "ended"),
             Record::StageStarted(stage) => {
@@ -80,7 +80,7 @@ impl Timeline {
                 let result = if failed { "failed" } else { "ended" };
                 self.end(SpanKind::Attempt, Some(attempt), at, result);
             }
-            Record::Consulting(c) => self.begin(SpanKind::Consult, &c.id, &c.role, at),
+            Record::Consulting(c) => self.begin(SpanKind::Consult, &c.id, c.role.as_str(), at),
             Record::Consulted { id } => self.end(SpanKind::Consult, Some(id), at, "ended"),
             Record::Waiting(wait) => {
                 self.begin(SpanKind::Wait, &wait.attempt, &wait.backend, at);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Area, Finding, Remedy, State};
 use crate::control::{Command, Entry};
-use crate::cycle::{History, Phase, RunState};
+use crate::cycle::{History, Phase, RunCommand, RunState};
 use crate::gate::{Ending, GateRunResult, Need};
 use crate::memory::index::Violation;
 use crate::plan::{Finding as Flaw, Plan, Severity};
@@ -142,12 +142,12 @@ pub fn interrupted(history: &History) -> Finding {
             Phase::RollingBack => "the tree was being put back",
         };
         let what = format!("iteration {iteration} ({task}) was interrupted: {state}");
-        let fix = format!("ralph {}, which goes on from there", loop_of(history));
+        let fix = format!("ralph {}, which goes on from there", RunCommand::last(history));
         return Finding::new(Area::Journal, State::Warning, what, fix);
     }
     if let Some(asked) = &history.consulting {
         let what = format!("agents were asked ({}) when ralph was killed", asked.role);
-        let fix = format!("ralph {}, which goes on from there", loop_of(history));
+        let fix = format!("ralph {}, which goes on from there", RunCommand::last(history));
         return Finding::new(Area::Journal, State::Warning, what, fix);
     }
     let attempts = count(history.attempts.len(), "attempt");
@@ -199,10 +199,6 @@ pub fn orphaned_lanes(folders: &[String]) -> Option<Finding> {
     };
     let finding = Finding::new(Area::Lanes, State::Warning, named, "ralph doctor --fix");
     Some(finding.mended_by(Remedy::OrphanedLanes))
-}
-
-fn loop_of(history: &History) -> &str {
-    history.run.as_ref().map_or("build", |run| run.command.as_str())
 }
 
 /// Whether a command was meant for a loop that is gone, or can be read by none.

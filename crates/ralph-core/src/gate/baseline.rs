@@ -24,8 +24,8 @@ impl Baselines {
         Self::default()
     }
 
-    /// The gates of a tree that landed are the base of the next attempt.
-    pub fn of_landed<'a>(runs: impl IntoIterator<Item = &'a GateRunResult>) -> Self {
+    /// Runs of all gates on one tree, which is the base of the next attempt.
+    pub fn of_runs<'a>(runs: impl IntoIterator<Item = &'a GateRunResult>) -> Self {
         let mut known = Self::new();
         runs.into_iter().for_each(|run| known.record(run));
         known

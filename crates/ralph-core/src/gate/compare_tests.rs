@@ -32,6 +32,18 @@ fn failures_that_were_there_are_old_even_if_fewer() {
 }
 
 #[test]
+fn a_test_that_passed_and_is_not_there_any_more_is_missed_also_where_another_one_came() {
+    let base = read("test a ... ok\ntest old ... FAILED\n");
+    assert_eq!(compare(&base, &base), Comparison::AllOld);
+    let more = read("test a ... ok\ntest b ... ok\ntest old ... FAILED\n");
+    assert_eq!(compare(&base, &more), Comparison::AllOld);
+    let other = compare(&base, &read("test b ... ok\ntest old ... FAILED\n"));
+    assert_eq!(other, cannot("a passed before and does not run any more"));
+    let broken = compare(&base, &read("test a ... FAILED\ntest old ... FAILED\n"));
+    assert!(matches!(broken, Comparison::New(_)), "{broken:?}");
+}
+
+#[test]
 fn a_compile_error_where_tests_ran_before_is_new() {
     let base = read("not ok 1 - a\n");
     let now = read("error[E0425]: cannot find value `x`\n --> src/a.rs:3:4\n");

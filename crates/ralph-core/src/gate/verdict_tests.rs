@@ -34,7 +34,7 @@ fn optional(mut run: GateRunResult) -> GateRunResult {
 }
 
 fn judged(runs: &[GateRunResult], base: &[GateRunResult]) -> GateVerdict {
-    judge("01J", runs, &Baselines::of_landed(base), Vec::new(), Judges::List)
+    judge("01J", runs, &Baselines::of_runs(base), Vec::new(), Judges::List)
 }
 
 fn blocking(verdict: &GateVerdict) -> Vec<&str> {
@@ -147,11 +147,7 @@ fn the_base_is_run_only_for_red_gates_that_count_and_whose_base_is_unknown() {
     let checks =
         [check("a", 1, ""), check("b", 0, ""), optional(check("c", 1, "")), check("d", 1, "")];
     let names = |base: &[GateRunResult]| -> Vec<String> {
-        Baselines::of_landed(base)
-            .wanted(&checks)
-            .iter()
-            .map(|run| run.check.name.clone())
-            .collect()
+        Baselines::of_runs(base).wanted(&checks).iter().map(|run| run.check.name.clone()).collect()
     };
     assert_eq!(names(&[]), ["a", "d"]);
     assert_eq!(names(&[check("a", 1, "")]), ["d"]);
@@ -210,7 +206,7 @@ fn an_output_with_fences_does_not_end_the_block() {
 fn the_report_has_the_agreed_fields_in_the_agreed_order() {
     let red = check("test", 1, "\u{1b}[31mnot ok 1 - a\u{1b}[0m\n");
     let runs = [red.clone(), check("b", 0, "")];
-    let verdict = judge("01J", &runs, &Baselines::of_landed([&red]), tampered(), Judges::List);
+    let verdict = judge("01J", &runs, &Baselines::of_runs([&red]), tampered(), Judges::List);
     let text = report(&verdict, &runs, 7, "2026-01-02T03:04:05Z", GateStrategy::Lenient);
     let value: Value = serde_json::from_str(&text).unwrap();
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();

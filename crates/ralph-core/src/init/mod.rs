@@ -23,6 +23,7 @@ mod lane_files;
 mod lane_proposal;
 mod lane_setup;
 mod manifest;
+mod other_rules;
 mod setup;
 mod stack;
 mod starter;
@@ -32,6 +33,7 @@ pub use draft::Gate;
 pub use ignore::with_rules;
 pub use lane_advice::{LaneAdvice, LaneDifference};
 pub use lane_proposal::{LaneKey, LaneProposal};
+pub use other_rules::{CONVENTIONAL_PREFIX, FORMATTER_ADVICE};
 pub use setup::{
     FirstSpec, IgnoreRules, InTheWay, NewFile, Problem, Request, Setup, Wanted, set_up,
 };

@@ -11,7 +11,7 @@ use super::manifest::Look;
 use super::stack::Found;
 use super::starter::{STARTER, STARTER_FILE};
 use super::tree::{Entry, Tree};
-use super::{Gate, draft, ignore, import, stack};
+use super::{Gate, draft, ignore, import, other_rules, stack};
 use crate::format::Format;
 
 /// What was asked for beyond the usual.
@@ -151,6 +151,7 @@ pub fn set_up(tree: &Tree, request: &Request) -> Result<Setup, InTheWay> {
     specs(&mut look, &mut setup, request.spec);
     plan(&mut look, &mut setup, request);
     ignore_rules(&mut look, &mut setup);
+    other_rules::tell_formatters(&mut look);
     if is_new {
         let draft = configuration(&mut look, &mut setup, request);
         setup.create.push(NewFile { path: CONFIG.to_owned(), text: draft.text() });
@@ -228,6 +229,7 @@ fn configuration(look: &mut Look<'_>, setup: &mut Setup, request: &Request) -> D
         setup.found = stack::detect(look);
         draft.gates = Gates::Found(setup.found.clone());
     }
+    other_rules::set_commit_prefix(look, &mut draft);
     if let Some(backend) = &request.backend {
         draft.set("", "backend", draft::quote(backend));
     }

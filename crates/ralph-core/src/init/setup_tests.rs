@@ -246,3 +246,23 @@ fn the_configuration_says_how_a_lane_is_made_usable() {
     let setup = set_up(&project, &request).unwrap();
     assert!(!created(&setup, "ralph.toml").contains("[lane]") && setup.lane.is_empty());
 }
+
+#[test]
+fn rules_for_commit_messages_and_layout_are_met_or_told() {
+    let setup = init(&[("commitlint.config.js", ""), ("biome.json", "{}")]);
+    assert!(created(&setup, "ralph.toml").contains("commit_prefix = \"chore(ralph)\"\n"));
+    let notes = setup.notes.join("\n");
+    assert!(notes.contains("commit_prefix = \"chore(ralph)\""), "{notes}");
+    assert!(
+        notes.contains("add \"!.ralph\" and \"!ralph\" to files.includes of biome.json"),
+        "{notes}"
+    );
+    let package = r#"{"devDependencies": {"prettier": "3", "@commitlint/cli": "20"}}"#;
+    let setup = init(&[("package.json", package)]);
+    assert!(created(&setup, "ralph.toml").contains("commit_prefix"));
+    assert!(setup.notes.join("\n").contains("add .ralph/ and ralph/ to .prettierignore"));
+    let done = [("biome.json", "!.ralph"), (".prettierrc", ""), (".prettierignore", ".ralph/")];
+    let setup = init(&done);
+    assert!(!setup.notes.iter().any(|note| note.contains("layout")), "{:?}", setup.notes);
+    assert!(!created(&setup, "ralph.toml").contains("commit_prefix ="));
+}

@@ -69,8 +69,11 @@ const MANIFESTS: [&str; 10] = [
 ];
 
 /// Files that are read at the root only. The names of just's file are spelt in any case.
-const AT_THE_ROOT: [&str; 8] = [
+const AT_THE_ROOT: [&str; 11] = [
     ".gitignore",
+    ".prettierignore",
+    "biome.json",
+    "biome.jsonc",
     "Makefile",
     "makefile",
     "GNUmakefile",

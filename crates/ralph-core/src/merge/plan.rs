@@ -30,6 +30,8 @@ pub enum StatusRule<'a> {
     TheirsUnlessLanded(&'a BTreeSet<Id>),
     /// Ours, except for these tasks, whose work is missing on their side.
     OursUnlessMissing(&'a BTreeSet<Id>),
+    /// Ours, except for these tasks, which keep their status and our words.
+    OursUnlessOpen(&'a BTreeSet<Id>),
 }
 
 /// One difference between their plan and the common ancestor, and what became of it.
@@ -209,8 +211,17 @@ impl TaskSides<'_> {
             StatusRule::OursUnlessMissing(missing) if missing.contains(self.id) => {
                 self.without_our_work()
             }
+            StatusRule::OursUnlessOpen(open) if open.contains(self.id) => {
+                match (self.theirs, self.ours) {
+                    (Standing::Live(theirs), Standing::Live(ours)) => {
+                        Standing::Live(with_status_of(theirs, ours.clone()))
+                    }
+                    (_, Standing::Absent) => Standing::Absent,
+                    _ => self.without_our_work(),
+                }
+            }
             _ if self.theirs == self.base || self.theirs == self.ours => self.ours.clone(),
-            StatusRule::OursUnlessMissing(_) => {
+            StatusRule::OursUnlessMissing(_) | StatusRule::OursUnlessOpen(_) => {
                 let (merged, change) = self.combine(rule);
                 changes.extend(change);
                 merged
@@ -254,7 +265,9 @@ impl TaskSides<'_> {
             }
             (Buried(_), Live(_)) => match rule {
                 StatusRule::TheirsUnlessLanded(_) => (self.theirs.clone(), self.change()),
-                StatusRule::OursUnlessMissing(_) => (self.ours.clone(), self.change()),
+                StatusRule::OursUnlessMissing(_) | StatusRule::OursUnlessOpen(_) => {
+                    (self.ours.clone(), self.change())
+                }
             },
             (Buried(_), _) => return (self.ours.clone(), None),
             (Absent, theirs) => (theirs.clone(), self.change()),
@@ -338,7 +351,9 @@ fn merge_tasks(base: Option<&Task>, ours: &Task, theirs: &Task, rule: StatusRule
     );
     let changed = ours.state != base.state || ours.retries != base.retries;
     match rule {
-        StatusRule::OursUnlessMissing(_) if changed => with_status_of(ours, merged),
+        StatusRule::OursUnlessMissing(_) | StatusRule::OursUnlessOpen(_) if changed => {
+            with_status_of(ours, merged)
+        }
         _ => merged,
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Need, NeedKind, NeedSources, need};
 use crate::claim::Claim;
+use crate::cycle::RunCommand;
 use crate::plan::{Fate, Id, Issue, Lookup, Obstacle, State, Task, Trust, cycles, obstacles};
 use crate::text::{one_line, shell_word};
 use crate::words::count;
@@ -16,7 +17,7 @@ pub(super) fn add(sources: &NeedSources<'_>, all: &mut Vec<Need>) {
     for (task, why) in obstacles(plan, Trust::Claimed) {
         all.extend(hindered(sources, &lookup, task, &why));
     }
-    let of_build = || sources.history.run.as_ref().is_none_or(|run| run.command == "build");
+    let of_build = || RunCommand::last(sources.history) == RunCommand::Build;
     for task in plan.scoped_tasks().filter(|_| sources.is_idle()) {
         match &task.state {
             State::Killed(kill) => {

@@ -2,7 +2,7 @@
 
 use super::{Need, NeedKind, NeedSources, need};
 use crate::control::DoubtedCommand;
-use crate::cycle::{End, Fate, NotVerified, RunEnd, RunState, WayOut, remaining};
+use crate::cycle::{End, Fate, NotVerified, RunCommand, RunEnd, RunState, WayOut, remaining};
 use crate::inbox::Status;
 use crate::plan::{Id, Task, Trust, next_task};
 use crate::text::shell_word;
@@ -120,8 +120,8 @@ fn not_verified(sources: &NeedSources<'_>) -> impl Iterator<Item = Need> {
     construct.unverified.iter().filter(matters).map(|item| Need {
         task: item.task.as_ref().map(ToString::to_string),
         spec: Some(construct.spec.clone()),
-        command: match sources.history.run.as_ref().map(|run| run.command.as_str()) {
-            Some("agent") => "ralph agent".to_owned(),
+        command: match RunCommand::last(sources.history) {
+            RunCommand::Agent => "ralph agent".to_owned(),
             _ => format!("ralph construct {}", shell_word(&construct.spec)),
         },
         ..need(NeedKind::Unverified, item.to_string(), "asks the verifiers again")
@@ -131,13 +131,13 @@ fn not_verified(sources: &NeedSources<'_>) -> impl Iterator<Item = Need> {
 /// The last run ended before everything was done.
 fn ended(sources: &NeedSources<'_>, run: &RunEnd, stuck: bool) -> Option<Need> {
     let history = sources.history;
-    let command = history.run.as_ref()?.command.as_str();
+    let of = history.run.as_ref()?.command;
     let waits = |status: &Status| matches!(status, Status::Pending | Status::Active);
     let queued = sources.inbox.iter().any(|entry| waits(&entry.status));
-    let left = match command {
-        "agent" => queued,
-        "construct" | "plan" => true,
-        _ => remaining(sources.plan) > 0,
+    let left = match of {
+        RunCommand::Agent => queued,
+        RunCommand::Construct | RunCommand::Plan => true,
+        RunCommand::Build | RunCommand::Land => remaining(sources.plan) > 0,
     };
     let can_run = next_task(sources.plan, Trust::Claimed).is_some();
     let (command, effect) = match &run.end {
@@ -168,7 +168,6 @@ fn ended(sources: &NeedSources<'_>, run: &RunEnd, stuck: bool) -> Option<Need> {
         End::UsageLimit { .. } => (go_on(sources), "waits for the reset and goes on"),
         _ => (go_on(sources), GOES_ON),
     };
-    let of = &history.run.as_ref()?.command;
     let text = format!("ralph {of} stopped: {}", run.reason);
     Some(Need { command, ..need(NeedKind::Ended, text, effect) })
 }
@@ -183,9 +182,9 @@ fn last_failed(sources: &NeedSources<'_>) -> Option<u32> {
 /// The command that goes on with the last run.
 fn go_on(sources: &NeedSources<'_>) -> String {
     let history = sources.history;
-    match history.run.as_ref().map_or("build", |run| run.command.as_str()) {
-        "construct" => format!("ralph construct {}", shell_word(&history.construct.spec)),
-        command @ ("agent" | "plan") => format!("ralph {command}"),
-        _ => format!("ralph build{}", sources.plan_option()),
+    match RunCommand::last(history) {
+        RunCommand::Construct => format!("ralph construct {}", shell_word(&history.construct.spec)),
+        command @ (RunCommand::Agent | RunCommand::Plan) => format!("ralph {command}"),
+        RunCommand::Build | RunCommand::Land => format!("ralph build{}", sources.plan_option()),
     }
 }

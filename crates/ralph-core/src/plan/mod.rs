@@ -30,10 +30,10 @@ pub use input::{InputError, TaskInput, read_tasks};
 pub use lookup::{Fate, Lookup, Trust};
 pub use model::{
     Gate, Id, Issue, Kill, KillReason, Plan, PlanConfig, Priority, SpecAccepted, SpecEntry, State,
-    Task, Tombstone, TombstoneKind,
+    Task, TaskStateName, Tombstone, TombstoneKind,
 };
 pub use prioritize::{Counts, Prioritized, Size, is_explicit, prioritize, size};
 pub use select::{Obstacle, next_task, obstacle, obstacles, runnable};
 pub use stage::{Item, Stage, next, stage};
 pub use validate::{Finding, Severity, duplicate_ids, vague, validate};
-pub use verbs::Refusal;
+pub use verbs::{Refusal, TaskVerb};

@@ -97,19 +97,48 @@ pub enum State {
     Skipped,
 }
 
+word_enum! {
+    /// A [`State`] without its reason.
+    TaskStateName {
+        /// To be done.
+        Pending = "pending",
+        /// A backend works on it now.
+        Running = "running",
+        /// Claimed to be done, not verified.
+        Done = "done",
+        /// Verified.
+        Accepted = "accepted",
+        /// Its run was killed.
+        Killed = "killed",
+        /// Cannot go on.
+        Blocked = "blocked",
+        /// Given up after all retries.
+        Failed = "failed",
+        /// Left out on purpose.
+        Skipped = "skipped",
+        /// Known from attempts alone.
+        Gone = "gone",
+    }
+}
+
 impl State {
+    /// The state without its reason.
+    pub fn name(&self) -> TaskStateName {
+        match self {
+            Self::Pending => TaskStateName::Pending,
+            Self::Running => TaskStateName::Running,
+            Self::Done => TaskStateName::Done,
+            Self::Accepted => TaskStateName::Accepted,
+            Self::Killed(_) => TaskStateName::Killed,
+            Self::Blocked(_) => TaskStateName::Blocked,
+            Self::Failed(_) => TaskStateName::Failed,
+            Self::Skipped => TaskStateName::Skipped,
+        }
+    }
+
     /// The state as one lower-case word.
     pub fn word(&self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Running => "running",
-            Self::Done => "done",
-            Self::Accepted => "accepted",
-            Self::Killed(_) => "killed",
-            Self::Blocked(_) => "blocked",
-            Self::Failed(_) => "failed",
-            Self::Skipped => "skipped",
-        }
+        self.name().as_str()
     }
 
     /// Whether the task still has to be worked on (waiting, running, blocked or killed).
@@ -228,6 +257,17 @@ pub enum TombstoneKind {
     Reject,
     /// Skipped or deleted.
     Delete,
+}
+
+impl TombstoneKind {
+    /// The state in which the task left the plan.
+    pub fn state(self) -> TaskStateName {
+        match self {
+            Self::Accept => TaskStateName::Accepted,
+            Self::Reject => TaskStateName::Failed,
+            Self::Delete => TaskStateName::Skipped,
+        }
+    }
 }
 
 /// History of a task: it was accepted, rejected or deleted.

@@ -4,7 +4,30 @@
 
 use super::edit::{Edit, Retirement};
 use super::lookup::Lookup;
-use super::model::{Id, Issue, Plan, State, Task, TombstoneKind};
+use super::model::{Id, Issue, Plan, State, Task, TaskStateName};
+use crate::word_enum::word_enum;
+
+word_enum! {
+    /// What somebody asks to be done to a task, as a participle.
+    TaskVerb {
+        /// Claim that it is done.
+        MarkDone = "marked done",
+        /// Take it as verified.
+        Accept = "accepted",
+        /// Find the work wanting.
+        Reject = "rejected",
+        /// Leave it out.
+        Skip = "skipped",
+        /// Take it out of the plan.
+        Delete = "deleted",
+        /// Say that it cannot go on.
+        Block = "blocked",
+        /// Try it again.
+        Retry = "retried",
+        /// Give it up.
+        Fail = "failed",
+    }
+}
 
 /// Why a verb does not apply.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,22 +39,22 @@ pub enum Refusal {
     #[error("no issue {0}")]
     NoIssue(Id),
     /// The task has left the plan.
-    #[error("task {id} was {fate} and is no longer in the plan")]
+    #[error("task {id} was {} and is no longer in the plan", .fate.as_str())]
     Buried {
         /// Which one.
         id: Id,
-        /// `accepted`, `failed` or `skipped`.
-        fate: &'static str,
+        /// The state in which it left.
+        fate: TaskStateName,
     },
     /// The verb needs another state.
-    #[error("task {id} is {state}, so it cannot be {verb}")]
+    #[error("task {id} is {}, so it cannot be {}", .state.as_str(), .verb.as_str())]
     WrongState {
         /// Which one.
         id: Id,
         /// Where it stands.
-        state: &'static str,
-        /// What was asked for, as a participle.
-        verb: &'static str,
+        state: TaskStateName,
+        /// What was asked for.
+        verb: TaskVerb,
     },
     /// Others need it.
     #[error("task {id} is needed by {}", list(.by))]
@@ -54,16 +77,14 @@ fn live<'p>(plan: &'p Plan, id: &Id) -> Result<&'p Task, Refusal> {
     if let Some(task) = plan.task(id) {
         return Ok(task);
     }
-    Err(match Lookup::new(plan).tombstone(id).map(|t| t.kind) {
-        Some(TombstoneKind::Accept) => Refusal::Buried { id: id.clone(), fate: "accepted" },
-        Some(TombstoneKind::Reject) => Refusal::Buried { id: id.clone(), fate: "failed" },
-        Some(TombstoneKind::Delete) => Refusal::Buried { id: id.clone(), fate: "skipped" },
+    Err(match Lookup::new(plan).tombstone(id) {
+        Some(stone) => Refusal::Buried { id: id.clone(), fate: stone.kind.state() },
         None => Refusal::NoTask(id.clone()),
     })
 }
 
-fn wrong_state(task: &Task, verb: &'static str) -> Refusal {
-    Refusal::WrongState { id: task.id.clone(), state: task.state.word(), verb }
+fn wrong_state(task: &Task, verb: TaskVerb) -> Refusal {
+    Refusal::WrongState { id: task.id.clone(), state: task.state.name(), verb }
 }
 
 /// The task is claimed to be done. Formats that do not tell claimed from verified take it as
@@ -71,7 +92,7 @@ fn wrong_state(task: &Task, verb: &'static str) -> Refusal {
 pub fn done(plan: &Plan, id: &Id, at: &str) -> Result<Vec<Edit>, Refusal> {
     let task = live(plan, id)?;
     if !task.state.is_open() {
-        return Err(wrong_state(task, "marked done"));
+        return Err(wrong_state(task, TaskVerb::MarkDone));
     }
     if !plan.format.knows_claims() {
         return Ok(vec![retire(id, Retirement::Accepted, None, at)]);
@@ -88,7 +109,7 @@ pub fn done(plan: &Plan, id: &Id, at: &str) -> Result<Vec<Edit>, Refusal> {
 pub fn accept(plan: &Plan, id: &Id, at: &str) -> Result<Vec<Edit>, Refusal> {
     let task = live(plan, id)?;
     if task.state != State::Done {
-        return Err(wrong_state(task, "accepted"));
+        return Err(wrong_state(task, TaskVerb::Accept));
     }
     Ok(vec![retire(id, Retirement::Accepted, None, at)])
 }
@@ -110,7 +131,7 @@ pub fn reject(plan: &Plan, id: &Id, reason: &str, at: &str) -> Result<Vec<Edit>,
         _ => false,
     };
     if !rejectable {
-        return Err(wrong_state(task, "rejected"));
+        return Err(wrong_state(task, TaskVerb::Reject));
     }
     if reason.trim().is_empty() {
         return Err(Refusal::Invalid("a rejection needs a reason".into()));
@@ -122,7 +143,7 @@ pub fn reject(plan: &Plan, id: &Id, reason: &str, at: &str) -> Result<Vec<Edit>,
 pub fn skip(plan: &Plan, id: &Id, reason: Option<&str>, at: &str) -> Result<Vec<Edit>, Refusal> {
     let task = live(plan, id)?;
     if matches!(task.state, State::Accepted | State::Skipped) {
-        return Err(wrong_state(task, "skipped"));
+        return Err(wrong_state(task, TaskVerb::Skip));
     }
     Ok(vec![retire(id, Retirement::Skipped, reason, at)])
 }
@@ -131,7 +152,7 @@ pub fn skip(plan: &Plan, id: &Id, reason: Option<&str>, at: &str) -> Result<Vec<
 pub fn delete(plan: &Plan, id: &Id, reason: Option<&str>, at: &str) -> Result<Vec<Edit>, Refusal> {
     let task = live(plan, id)?;
     if matches!(task.state, State::Done | State::Accepted) {
-        return Err(wrong_state(task, "deleted"));
+        return Err(wrong_state(task, TaskVerb::Delete));
     }
     let by: Vec<Id> =
         plan.tasks.iter().filter(|t| t.deps.contains(id)).map(|t| t.id.clone()).collect();
@@ -145,7 +166,7 @@ pub fn delete(plan: &Plan, id: &Id, reason: Option<&str>, at: &str) -> Result<Ve
 pub fn block(plan: &Plan, id: &Id, reason: &str) -> Result<Vec<Edit>, Refusal> {
     let task = live(plan, id)?;
     if !task.state.is_open() {
-        return Err(wrong_state(task, "blocked"));
+        return Err(wrong_state(task, TaskVerb::Block));
     }
     Ok(vec![Edit::UpdateTask(Task { state: State::Blocked(reason.to_owned()), ..task.clone() })])
 }
@@ -156,8 +177,8 @@ pub fn retry(plan: &Plan, id: &Id) -> Result<Vec<Edit>, Refusal> {
     let fresh = |task: &Task| Task { state: State::Pending, retries: 0, ..task.clone() };
     let back = match plan.task(id) {
         Some(task) => match task.state {
-            State::Pending if task.retries == 0 => return Err(wrong_state(task, "retried")),
-            State::Done | State::Accepted => return Err(wrong_state(task, "retried")),
+            State::Pending if task.retries == 0 => return Err(wrong_state(task, TaskVerb::Retry)),
+            State::Done | State::Accepted => return Err(wrong_state(task, TaskVerb::Retry)),
             _ => Edit::UpdateTask(fresh(task)),
         },
         None => match Lookup::new(plan).tombstone(id).and_then(|t| t.task.as_deref()) {
@@ -177,7 +198,7 @@ pub fn retry(plan: &Plan, id: &Id) -> Result<Vec<Edit>, Refusal> {
 pub fn fail(plan: &Plan, id: &Id, reason: &str, at: &str, issue: Id) -> Result<Vec<Edit>, Refusal> {
     let task = live(plan, id)?;
     if !task.state.is_open() && task.state != State::Done {
-        return Err(wrong_state(task, "failed"));
+        return Err(wrong_state(task, TaskVerb::Fail));
     }
     let mut edits = vec![retire(id, Retirement::Failed, Some(reason), at)];
     if plan.format.buries_tasks() {

@@ -91,8 +91,8 @@ pub(super) fn attempts(report: &Report) -> Option<String> {
             svg,
             "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{bar:.1}\" \
              height=\"{height:.1}\" rx=\"1.5\"><title>attempt {}, {}: {word}, {}</title></rect>",
-            one.iteration,
-            escaped(&one.task_id),
+            one.started.iteration,
+            escaped(&one.started.task),
             took(agent_ms)
         );
         if !mark.is_empty() && step >= 8.0 {

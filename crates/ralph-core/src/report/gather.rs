@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::past::{Past, SpecFate, seconds};
 use super::{Report, RunLine, Spent, Totals};
-use crate::cost_sum::{CostSum, stage_of};
+use crate::config::StageName;
+use crate::cost_sum::CostSum;
 use crate::cycle::{AttemptView, Fate, Spending};
 use crate::dashboard::Group;
 use crate::inbox::{Entry, Status};
@@ -22,8 +23,12 @@ pub struct Sources<'a> {
     pub needs: NeedSources<'a>,
     /// Commits of the journal that are on the branch; `None` when git was not asked.
     pub on_branch: Option<&'a BTreeSet<String>>,
+    /// The branch that is checked out.
+    pub branch: Option<&'a str>,
     /// Files of the ledger that are in git.
     pub ledger: &'a [String],
+    /// The same on other branches that have landed work.
+    pub other_ledgers: &'a BTreeMap<String, Vec<String>>,
     /// From when on, seconds since 1970.
     pub since: i64,
     /// Until when.
@@ -42,7 +47,16 @@ pub(super) struct Try<'a> {
 impl Try<'_> {
     /// Whether it counts: usage limits and interruptions do not.
     pub(super) fn counts(&self) -> bool {
-        self.view.fate.is_landed() || self.view.fate.is_failed()
+        counts(self.view)
+    }
+
+    /// Its number among the attempts at its task that count, also those before the period.
+    pub(super) fn number(&self, sources: &Sources<'_>) -> usize {
+        let own = &self.view.started;
+        let upto = |view: &AttemptView| {
+            view.started.task == own.task && view.started.iteration <= own.iteration
+        };
+        sources.past.attempts().filter(|(view, _)| upto(view) && counts(view)).count()
     }
 }
 
@@ -83,7 +97,7 @@ impl Report {
         all.sort_by_key(|(at, _)| *at);
         let mut stages: BTreeMap<&str, Group> = BTreeMap::new();
         for (at, spent) in all {
-            let name = stage_of(&spent.role);
+            let name = spent.role.stage().as_str();
             let stage = stages
                 .entry(name)
                 .or_insert_with(|| Group { name: name.to_owned(), ..Group::default() });
@@ -95,7 +109,7 @@ impl Report {
                 self.spending.push(Spent { at, total_usd: self.totals.cost.usd });
             }
         }
-        if let Some(build) = stages.get_mut(stage_of("build")) {
+        if let Some(build) = stages.get_mut(StageName::Build.as_str()) {
             build.landed = tries.iter().filter(|one| one.view.fate.is_landed()).count();
         }
         self.stages = stages.into_values().collect();
@@ -103,7 +117,6 @@ impl Report {
     }
 
     fn count(&mut self, sources: &Sources<'_>, tries: &[Try<'_>]) {
-        let (first_tries, first_try_landed) = first_tries(tries);
         let queue = |status: Status| {
             let over = |e: &&Entry| e.completed_at.as_deref().map(seconds);
             let of = sources.needs.inbox.iter().filter(|e| e.status == status);
@@ -112,7 +125,9 @@ impl Report {
         let done = self.specs.iter().filter(|part| part.done && part.spec.is_some()).count();
         let landed =
             self.specs.iter().flat_map(|part| &part.tasks).filter(|task| !task.is_partial());
-        let landed: BTreeSet<&str> = landed.map(|task| task.attempt.task_id.as_str()).collect();
+        let landed: BTreeSet<&str> =
+            landed.map(|task| task.attempt.started.task.as_str()).collect();
+        let (first_tries, first_try_landed) = first_tries(sources, tries, &landed);
         let length = |run: &RunLine| run.last.saturating_sub(run.began.max(self.since));
         let run_seconds = self.runs.iter().map(length).filter_map(|s| u64::try_from(s).ok()).sum();
         self.totals = Totals {
@@ -167,11 +182,21 @@ impl<'p> Belongs<'p> {
     }
 }
 
-/// Tasks that were tried for the first time, and how many of them landed with that.
-fn first_tries(tries: &[Try<'_>]) -> (usize, usize) {
+fn counts(view: &AttemptView) -> bool {
+    view.fate.is_landed() || view.fate.is_failed()
+}
+
+/// Tasks that were tried for the first time, and how many of them landed with that. What landed of a spec
+/// that was given up is not among those that `landed`.
+fn first_tries(
+    sources: &Sources<'_>,
+    tries: &[Try<'_>],
+    landed: &BTreeSet<&str>,
+) -> (usize, usize) {
     let mut first: BTreeMap<&str, bool> = BTreeMap::new();
-    for one in tries.iter().filter(|t| t.counts() && t.view.started.retries == 0) {
-        first.entry(&one.view.started.task).or_insert(one.view.fate.is_landed());
+    for one in tries.iter().filter(|one| one.counts() && one.number(sources) == 1) {
+        let task = one.view.started.task.as_str();
+        first.entry(task).or_insert(one.view.fate.is_landed() && landed.contains(task));
     }
     let landed = first.values().filter(|landed| **landed).count();
     (first.len(), landed)

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use super::chart;
-use super::words::{amendment, doubts, effort, evidence, failing, failure, percent, remarks};
+use super::words::{
+    amendment, doubts, effort, evidence, failing, failure, percent, remarks, spec_state,
+};
 use super::{LandedTask, Place, Report, SpecPart};
 use crate::cycle::Proof;
 use crate::text::{clip, one_line};
@@ -103,12 +105,12 @@ impl Report {
         }
         for task in &self.failed_tasks {
             let attempt = &task.attempt;
-            let (id, name) = (text(&attempt.task_id), text(&attempt.name));
+            let (id, name) = (text(&attempt.started.task), text(&attempt.started.name));
             let _ = write!(page, "<li><b>{id}</b> {name}{}", why(&failure(task)));
             for line in failing(task) {
                 let _ = write!(page, "<p class=\"quiet\"><code>{}</code></p>", text(&line));
             }
-            command(page, "look at it", Some(&format!("ralph show {}", attempt.iteration)));
+            command(page, "look at it", Some(&format!("ralph show {}", attempt.started.iteration)));
             command(page, "bring it back", task.restore.as_deref());
             page.push_str("</li>\n");
         }
@@ -166,13 +168,13 @@ impl Report {
 
 fn spec(page: &mut String, part: &SpecPart) {
     let (name, class, state) = match (&part.spec, part.done) {
-        (None, _) => ("tasks without a spec", "", ""),
-        (Some(spec), true) => (spec.as_str(), "done", "done"),
-        (Some(spec), false) => (spec.as_str(), "open", "not finished"),
+        (None, _) => ("tasks without a spec", "", String::new()),
+        (Some(spec), true) => (spec.as_str(), "done", spec_state(part)),
+        (Some(spec), false) => (spec.as_str(), "open", spec_state(part)),
     };
     let _ = write!(page, "<article>\n<h3>{}", text(name));
     if !state.is_empty() {
-        let _ = write!(page, " <span class=\"state {class}\">{state}</span>");
+        let _ = write!(page, " <span class=\"state {class}\">{}</span>", text(&state));
     }
     let commits: String =
         part.commits.iter().map(|c| format!(", commit <code>{}</code>", text(short(c)))).collect();
@@ -195,8 +197,8 @@ fn task(page: &mut String, task: &LandedTask, undo: Option<&str>) {
     let _ = write!(
         page,
         "<li><b>{}</b> {}<p><span class=\"{class}\">{}</span> <span class=\"quiet\">{}</span></p>",
-        text(&task.attempt.task_id),
-        text(&task.attempt.name),
+        text(&task.attempt.started.task),
+        text(&task.attempt.started.name),
         text(&evidence(task)),
         text(&remarks(task))
     );

@@ -4,10 +4,12 @@ use super::gather::{Belongs, Sources, Try, is_here, spec_commits, within};
 use super::past::{SpecFate, seconds};
 use super::undo::undo;
 use super::{FailedSpec, LandedTask, Place, SpecPart};
+use crate::construct::needs_plan;
 use crate::cost_sum::CostSum;
-use crate::cycle::Fate;
+use crate::cycle::{Fate, LandedBranch};
 use crate::inbox::Status;
 use crate::plan::{State, TombstoneKind};
+use crate::text::shell_word;
 
 /// Every spec of which something landed, in the order of the first landing.
 pub(super) fn specs(
@@ -66,6 +68,9 @@ fn part_of<'p>(parts: &'p mut Vec<SpecPart>, spec: Option<&str>) -> &'p mut Spec
 
 fn landed(sources: &Sources<'_>, tries: &[Try<'_>], one: &Try<'_>) -> Option<LandedTask> {
     let Fate::Landed { commit, .. } = &one.view.fate else { return None };
+    if one.view.branch == LandedBranch::GivenUp {
+        return None;
+    }
     let started = &one.view.started;
     let place = match commit {
         Some(commit) if is_here(sources, commit) => Place::Branch,
@@ -75,32 +80,55 @@ fn landed(sources: &Sources<'_>, tries: &[Try<'_>], one: &Try<'_>) -> Option<Lan
     };
     let upto = tries.iter().position(|t| std::ptr::eq(t, one)).map_or(0, |at| at + 1);
     let of_task = tries.iter().take(upto).filter(|t| t.view.started.task == started.task);
-    let counted = of_task.clone().filter(|t| t.counts()).count();
     // What an earlier part of the task cost is told with that part.
     let is_new = |t: &&Try<'_>| std::ptr::eq(*t, one) || !t.view.fate.is_landed();
     let mut cost = CostSum::default();
     of_task.rev().take_while(is_new).for_each(|t| cost.add_attempt(t.view));
-    let own = commit.as_deref().filter(|_| place == Place::Branch);
+    let branch = one.view.branch.name().filter(|name| {
+        place == Place::Elsewhere && sources.branch.is_some_and(|here| here != *name)
+    });
+    let own = commit.as_deref().filter(|_| place == Place::Branch || branch.is_some());
+    let undo = own.and_then(|commit| undo_on(sources, branch, &started.task, &[commit]));
     Some(LandedTask {
         attempt: one.view.summary(sources.needs.running),
-        // Attempts before the period count as the loop counted them.
-        tries: counted.max(usize::try_from(started.retries).unwrap_or(0) + 1),
+        tries: one.number(sources),
         cost,
         place,
-        undo: own.and_then(|commit| undo(&started.task, &[commit], sources.ledger)),
+        branch: branch.map(str::to_owned),
+        undo,
     })
+}
+
+/// The command that undoes commits on a branch; `None` is the one that is checked out.
+fn undo_on(
+    sources: &Sources<'_>,
+    branch: Option<&str>,
+    name: &str,
+    commits: &[&str],
+) -> Option<String> {
+    let Some(branch) = branch else { return undo(name, commits, sources.ledger) };
+    let there = undo(name, commits, sources.other_ledgers.get(branch)?)?;
+    Some(format!("git switch {} && {there}", shell_word(branch)))
 }
 
 /// Whether the spec is done, which commits hold it, and how to undo it.
 fn finish(sources: &Sources<'_>, part: &mut SpecPart) {
     let whole = spec_commits(sources, part.spec.as_deref());
-    let own = part.tasks.iter().filter(|task| task.place == Place::Branch);
+    let branch = match part.is_on_branch() || !whole.is_empty() {
+        true => None,
+        false => part.tasks.iter().find_map(|task| task.branch.clone()),
+    };
+    let is_own = |task: &&LandedTask| match &branch {
+        None => task.place == Place::Branch,
+        Some(_) => task.branch == branch,
+    };
+    let own = part.tasks.iter().filter(is_own);
     let mut all: Vec<&str> = own.filter_map(|task| task.attempt.fate.kept()).collect();
     all.extend(&whole);
     // A revert goes from the newest to the oldest.
     all.reverse();
     let name = part.spec.as_deref().unwrap_or("tasks without a spec");
-    part.undo = undo(name, &all, sources.ledger);
+    part.undo = undo_on(sources, branch.as_deref(), name, &all);
     part.commits = whole.iter().map(|&commit| commit.to_owned()).collect();
     let Some(spec) = &part.spec else { return };
     let last = sources.needs.inbox.iter().rev().find(|entry| entry.spec == *spec);
@@ -120,6 +148,8 @@ fn is_all_done(sources: &Sources<'_>, spec: &str) -> bool {
     let open = plan.tasks.iter().filter(|task| !is_done(&task.state)).map(|task| &task.id);
     let rejected = plan.buried().filter(|stone| stone.kind == TombstoneKind::Reject);
     let mut left = open.chain(rejected.map(|stone| &stone.id));
-    !sources.past.attempts().any(|(_, constructed)| constructed == Some(spec))
+    // Tasks that name no spec may have been done before this one was the current one.
+    !needs_plan(plan, spec)
+        && !sources.past.attempts().any(|(_, constructed)| constructed == Some(spec))
         && !left.any(|id| belongs.spec_of(id.as_str()).as_deref() == Some(spec))
 }

@@ -1,6 +1,6 @@
 //! The report as Markdown: for a terminal, a commit or a chat.
 
-use super::words::{amendment, doubts, effort, evidence, failing, failure, remarks};
+use super::words::{amendment, doubts, effort, evidence, failing, failure, remarks, spec_state};
 use super::{LandedTask, Place, Report, SpecPart};
 use crate::text::{clip, one_line};
 use crate::words::{elapsed, short};
@@ -60,10 +60,13 @@ impl Report {
         }
         for task in &self.failed_tasks {
             let attempt = &task.attempt;
-            let title = format!("{} {}", attempt.task_id, attempt.name);
+            let title = format!("{} {}", attempt.started.task, attempt.started.name);
             page.item(&titled(&title, &failure(task)));
             failing(task).iter().for_each(|line| page.more(Some(code(line))));
-            page.command(Some("look at it"), Some(&format!("ralph show {}", attempt.iteration)));
+            page.command(
+                Some("look at it"),
+                Some(&format!("ralph show {}", attempt.started.iteration)),
+            );
             page.command(Some("bring it back"), task.restore.as_deref());
         }
     }
@@ -82,12 +85,10 @@ impl Report {
 }
 
 fn spec(page: &mut Page, part: &SpecPart) {
-    let (name, state) = match (&part.spec, part.done) {
-        (None, _) => ("tasks without a spec", ""),
-        (Some(spec), true) => (spec.as_str(), ": done"),
-        (Some(spec), false) => (spec.as_str(), ": not finished"),
-    };
-    page.line(&format!("\n### {}{state}", plain(name)));
+    page.line(&match &part.spec {
+        None => "\n### tasks without a spec".to_owned(),
+        Some(spec) => format!("\n### {}: {}", plain(spec), plain(&spec_state(part))),
+    });
     page.line(&format!("\n{}.", effort(part)));
     for commit in &part.commits {
         page.line(&format!("Commit {}.", code(short(commit))));
@@ -106,7 +107,7 @@ fn spec(page: &mut Page, part: &SpecPart) {
 
 fn task(page: &mut Page, task: &LandedTask, undo: Option<&str>) {
     page.item(&titled(
-        &format!("{} {}", task.attempt.task_id, task.attempt.name),
+        &format!("{} {}", task.attempt.started.task, task.attempt.started.name),
         &format!("{}; {}", evidence(task), remarks(task)),
     ));
     doubts(task).iter().for_each(|doubt| page.more(Some(plain(doubt))));

@@ -31,7 +31,7 @@ pub use since::Since;
 use serde::Serialize;
 
 use crate::cost_sum::CostSum;
-use crate::cycle::{AmendmentRow, AttemptSummary};
+use crate::cycle::{AmendmentRow, AttemptSummary, RunCommand};
 use crate::dashboard::Group;
 use crate::needs::Need;
 
@@ -145,6 +145,8 @@ pub struct LandedTask {
     pub cost: CostSum,
     /// Where the work is.
     pub place: Place,
+    /// The branch that has it, where that is another one.
+    pub branch: Option<String>,
     /// The command that takes it out again.
     pub undo: Option<String>,
 }
@@ -180,8 +182,8 @@ pub struct FailedTask {
 /// One loop.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunLine {
-    /// build, construct or agent.
-    pub command: String,
+    /// The command that was typed.
+    pub command: RunCommand,
     /// When it began, seconds since 1970.
     pub began: i64,
     /// The last thing it did.

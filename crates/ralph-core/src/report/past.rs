@@ -6,7 +6,8 @@
 use jiff::Timestamp;
 
 use super::RunLine;
-use crate::cycle::{AttemptView, End, Entry, History, Record, Spending};
+use crate::agent_role::AgentRole;
+use crate::cycle::{AttemptView, End, Entry, History, Record, RunCommand, Spending};
 
 /// Everything a report needs to know of the journal.
 #[derive(Clone, Debug, Default)]
@@ -59,14 +60,14 @@ impl Past {
             Record::RunStarted(run) => {
                 self.stop_waiting(at);
                 self.spec = None;
-                let command = run.command.clone();
+                let command = run.command;
                 self.runs.push(RunLine { command, began: at, last: at, end: None });
             }
             Record::RunEnded(ended) => {
                 self.stop_waiting(at);
                 if let Some(run) = self.runs.last_mut() {
                     // A planner that did its work completed no task.
-                    let planned = run.command == "plan" && ended.end == End::Complete;
+                    let planned = run.command == RunCommand::Plan && ended.end == End::Complete;
                     let reason = || ended.reason.clone();
                     run.end = Some(if planned { "planned".to_owned() } else { reason() });
                 }
@@ -78,7 +79,7 @@ impl Past {
             }
             Record::Answered(answered) => {
                 // `ralph plan` names the spec as what it asks about.
-                let planned = (answered.role == "plan" && !answered.item.is_empty())
+                let planned = (answered.role == AgentRole::Plan && !answered.item.is_empty())
                     .then(|| answered.item.clone());
                 self.of_spending.push(self.spec.clone().or(planned));
             }
@@ -125,7 +126,7 @@ impl Past {
     /// worked on, oldest first.
     pub(super) fn asked(&self) -> impl Iterator<Item = (&Spending, Option<&str>)> {
         let specs = self.of_spending.iter().map(Option::as_deref);
-        self.history.spending.iter().zip(specs).filter(|(spent, _)| spent.role != "build")
+        self.history.spending.iter().zip(specs).filter(|(spent, _)| spent.role != AgentRole::Build)
     }
 
     /// Every commit that something landed as.

@@ -1,6 +1,6 @@
 //! A night in the journal, and what the report makes of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -160,7 +160,9 @@ fn report(past: &Past, plan: &str, inbox: &str, on_branch: Option<&[&str]>) -> R
         project: "shop",
         past,
         on_branch: here.as_ref(),
+        branch: None,
         ledger: &["ralph/plan.jsonl".to_owned()],
+        other_ledgers: &BTreeMap::new(),
         since: moment("2025-01-20T00:00:00Z"),
         until: moment("2025-01-20T08:00:00Z"),
         utc_offset: 3600,
@@ -299,7 +301,7 @@ fn what_landed_later_is_no_failure_and_what_is_older_is_not_told() {
     let past = past(&night());
     let report = report(&past, PLAN, "", None);
     assert_eq!(
-        report.failed_tasks.iter().map(|t| t.attempt.task_id.as_str()).collect::<Vec<_>>(),
+        report.failed_tasks.iter().map(|t| t.attempt.started.task.as_str()).collect::<Vec<_>>(),
         ["t-cccc"]
     );
     let plan = Plan::empty(Format::Jsonl);
@@ -307,7 +309,9 @@ fn what_landed_later_is_no_failure_and_what_is_older_is_not_told() {
         project: "shop",
         past: &past,
         on_branch: None,
+        branch: None,
         ledger: &[],
+        other_ledgers: &BTreeMap::new(),
         since: moment("2025-01-20T02:15:00Z"),
         until: moment("2025-01-20T08:00:00Z"),
         utc_offset: 0,

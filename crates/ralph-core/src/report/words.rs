@@ -149,6 +149,17 @@ pub(super) fn evidence(task: &LandedTask) -> String {
     text
 }
 
+/// How a spec stands.
+pub(super) fn spec_state(part: &SpecPart) -> String {
+    let mut branches = part.tasks.iter().map(|task| task.branch.as_deref());
+    let first = branches.next().flatten();
+    match first.filter(|first| branches.all(|branch| branch == Some(*first))) {
+        _ if part.done => "done".to_owned(),
+        Some(branch) => format!("on branch {branch}, not on this one"),
+        None => "not finished".to_owned(),
+    }
+}
+
 /// What else there is to say about a task: part, tries, cost, place.
 pub(super) fn remarks(task: &LandedTask) -> String {
     let mut parts = Vec::new();
@@ -166,7 +177,12 @@ pub(super) fn remarks(task: &LandedTask) -> String {
         (Place::Uncommitted, _) => parts.push("not committed".to_owned()),
         (Place::Elsewhere, commit) => {
             let commit = commit.map(short).unwrap_or_default();
-            parts.push(format!("commit {commit}, which is not on this branch"));
+            parts.push(match &task.branch {
+                Some(branch) => {
+                    format!("commit {commit} on branch {branch}, which is not this one")
+                }
+                None => format!("commit {commit}, which is not on this branch"),
+            });
         }
     }
     parts.join(", ")

@@ -2,7 +2,7 @@
 
 use ralph_core::control::Command;
 use ralph_core::dashboard::Card;
-use ralph_core::plan::Id;
+use ralph_core::plan::{Id, TaskStateName};
 
 use super::Board;
 use crate::line::Line;
@@ -96,7 +96,7 @@ pub struct App {
     /// Somebody chose a task; until then the one that runs is selected.
     chosen: bool,
     /// Where the task stood whose details are shown.
-    detailed: Option<(&'static str, usize)>,
+    detailed: Option<(TaskStateName, usize)>,
     /// The first row that is shown; `None` follows the end.
     pub(super) top: Option<usize>,
     pub(super) search: Option<String>,
@@ -137,7 +137,7 @@ impl App {
     pub fn set_board(&mut self, board: Board) {
         let chosen = self.task().map(str::to_owned);
         let place = chosen.and_then(|id| board.tasks.iter().position(|task| task.id == id));
-        let runs = board.tasks.iter().position(|task| task.state == "running");
+        let runs = board.tasks.iter().position(|task| task.state == TaskStateName::Running);
         let place = if self.chosen { place } else { runs.or(place) };
         self.selected = place.unwrap_or(self.selected).min(board.tasks.len().saturating_sub(1));
         self.board = Some(board);
@@ -165,7 +165,7 @@ impl App {
         (self.stand(task) != self.detailed).then_some(task)
     }
 
-    fn stand(&self, task: &str) -> Option<(&'static str, usize)> {
+    fn stand(&self, task: &str) -> Option<(TaskStateName, usize)> {
         let card = self.tasks().iter().find(|card| card.id == task)?;
         Some((card.state, card.attempts))
     }

@@ -1,5 +1,6 @@
 //! A picture of the view that fits any size, with and without colours.
 
+use ralph_core::plan::TaskStateName;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style as Look};
@@ -67,7 +68,7 @@ fn tasks(frame: &mut Frame<'_>, app: &App, area: Rect, pen: Pen) {
         let mark = if n == app.selected { ">" } else { " " };
         let tries = if task.attempts > 1 { format!(" x{}", task.attempts) } else { String::new() };
         let line = Line::of(Style::Plain, mark)
-            .add(meaning(task.state), pad(task.state, 9))
+            .add(meaning(task.state), pad(task.state.as_str(), 9))
             .add(Style::Strong, &task.id)
             .add(Style::Caution, tries)
             .add(Style::Plain, format!(" {}", task.name));
@@ -119,13 +120,13 @@ fn pane(frame: &mut Frame<'_>, area: Rect, title: &str, chosen: bool, pen: Pen) 
     inner
 }
 
-fn meaning(state: &str) -> Style {
+fn meaning(state: TaskStateName) -> Style {
     match state {
-        "accepted" | "done" => Style::Good,
-        "blocked" | "failed" | "killed" => Style::Bad,
-        "running" => Style::Strong,
-        "skipped" => Style::Faint,
-        _ => Style::Plain,
+        TaskStateName::Accepted | TaskStateName::Done => Style::Good,
+        TaskStateName::Blocked | TaskStateName::Failed | TaskStateName::Killed => Style::Bad,
+        TaskStateName::Running => Style::Strong,
+        TaskStateName::Skipped => Style::Faint,
+        TaskStateName::Pending | TaskStateName::Gone => Style::Plain,
     }
 }
 

@@ -46,7 +46,7 @@ pub(super) fn now(state: &State) -> Line {
                 .add(Style::Strong, doing)
                 .add(Style::Plain, then)
                 .add(Style::Faint, format!("  {time}  "))
-                .add(Style::Plain, &attempt.summary.name)
+                .add(Style::Plain, &attempt.summary.started.name)
         }
         None => {
             let left = run.wait_s.filter(|_| run.status == LoopStatus::Waiting);
@@ -60,7 +60,7 @@ pub(super) fn now(state: &State) -> Line {
 
 /// What is done in an attempt, and for how long.
 fn doing(attempt: &AttemptNow) -> (String, String) {
-    let (task, whole) = (&attempt.summary.task_id, elapsed(attempt.elapsed_s));
+    let (task, whole) = (&attempt.summary.started.task, elapsed(attempt.elapsed_s));
     let gates = attempt.gates.iter().enumerate();
     if let Some((at, gate)) = gates.rev().find(|(_, gate)| gate.state == GateState::Running) {
         let tree = match gate.on {
@@ -77,12 +77,12 @@ fn doing(attempt: &AttemptNow) -> (String, String) {
         Phase::Landing => (format!("the work of {task} lands"), whole),
         Phase::RollingBack => (format!("the work of {task} is kept aside"), whole),
         Phase::Backend => {
-            let retry = match attempt.summary.retry {
+            let retry = match attempt.summary.started.retries {
                 0 => String::new(),
-                n => format!(", retry {n} of {}", attempt.max_retries),
+                n => format!(", retry {n} of {}", attempt.summary.started.max_retries),
             };
             let time = format!("{whole} of {}", limit(attempt.timeout_s));
-            (format!("{} works on {task}{retry}", attempt.summary.backend), time)
+            (format!("{} works on {task}{retry}", attempt.summary.started.backend), time)
         }
     }
 }

@@ -29,7 +29,7 @@ pub(crate) fn play(hear: impl FnMut(Duration, &Event<'_>)) {
         0.0,
         Record::RunStarted(RunStart {
             run: "01JRUN".into(),
-            command: "build".into(),
+            command: ralph_core::cycle::RunCommand::Build,
             plan: "ralph/plan.jsonl".into(),
             backend: "claude".into(),
             gates: vec!["lint".into(), "test".into()],
@@ -58,7 +58,7 @@ pub(crate) fn play(hear: impl FnMut(Duration, &Event<'_>)) {
             reason: end.reason(),
             end,
             exit_code: 3,
-            command: "build".into(),
+            command: ralph_core::cycle::RunCommand::Build,
             remaining: 2,
             landed: 1,
             attempts: 3,

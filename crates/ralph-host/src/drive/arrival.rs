@@ -14,9 +14,11 @@ use ralph_core::format;
 use ralph_core::gate::{self, Gate, GateRunResult};
 use ralph_core::merge::merge_text;
 use ralph_core::plan::{Id, State, TombstoneKind};
+use ralph_core::words::short;
 
 use super::error::DriveError;
 use super::land::LandReport;
+use super::run_lane::RunLane;
 use super::session::Session;
 use crate::crash;
 use crate::git::{
@@ -45,11 +47,7 @@ impl ArrivalHost for ArrivingSession<'_, '_> {
             Record::ReplayIntent(replay) => Some(replay.clone()),
             _ => None,
         };
-        let durability = match &record {
-            // The branch shows it too.
-            Record::Arrived(_) => Durability::Eventual,
-            _ => Durability::Synced,
-        };
+        let durability = durability_of(&record);
         self.session.record(record, durability).map_err(host_error)?;
         // Before the tip moves: killed in between, a task is pending whose commit the tip still has, and
         // never done without it.
@@ -74,12 +72,32 @@ impl ArrivalHost for ArrivingSession<'_, '_> {
     }
 }
 
-fn host_error(error: DriveError) -> ArrivalError {
+/// What a person has to know also when the next arrival succeeds: another branch stays moved.
+pub(super) fn lasting_trouble(outcome: &ArrivalOutcome) -> Option<&str> {
+    match outcome {
+        ArrivalOutcome::Waits(not) => match not.why {
+            ArrivalWait::WrongBranchMoved { .. } => Some(&not.sentence),
+            _ => None,
+        },
+        ArrivalOutcome::Complete => None,
+    }
+}
+
+pub(super) fn host_error(error: DriveError) -> ArrivalError {
     ArrivalError::Host(Box::new(error))
 }
 
+/// How safe a record about an arrival has to be before the next step.
+pub(super) fn durability_of(record: &Record) -> Durability {
+    match record {
+        // The branch shows it too.
+        Record::Arrived(_) => Durability::Eventual,
+        _ => Durability::Synced,
+    }
+}
+
 /// The bytes of a ledger file in a replayed commit; `plan` is the plan in use.
-fn merged_ledger_file(merge: &LedgerMerge<'_>, plan: &str, at: &str) -> Vec<u8> {
+pub(super) fn merged_ledger_file(merge: &LedgerMerge<'_>, plan: &str, at: &str) -> Vec<u8> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (base, theirs) = (merge.base.as_deref().map(text), text(&merge.theirs));
     let Some(ours) = merge.ours.as_deref().map(text) else { return merge.theirs.clone() };
@@ -95,7 +113,7 @@ fn merged_ledger_file(merge: &LedgerMerge<'_>, plan: &str, at: &str) -> Vec<u8> 
 }
 
 /// The tasks that the plan in a commit says are accepted.
-fn accepted_tasks_in(
+pub(super) fn accepted_tasks_in(
     repo: &Repo<'_>,
     commit: &Oid,
     plan: &str,
@@ -115,20 +133,29 @@ fn accepted_tasks_in(
 impl<'a> Session<'a> {
     /// Bring what has landed to home, as far as that is possible now.
     pub(super) fn arrive(&mut self) -> Result<(), DriveError> {
+        self.work.arrival_is_due.set(false);
         if self.work.lane.is_home() {
             return self.follow_tip();
         }
-        if !self.config.auto_commit {
+        if !self.config.auto_commit && !self.branch_has_tip()? {
             return Ok(());
         }
         let outcome = self.bring(OnMissing::Wait, &mut LandReport::default())?;
-        if let Some(ArrivalOutcome::Waits(not)) = outcome
-            && let ArrivalWait::WrongBranchMoved { .. } = not.why
-        {
-            // The next arrival succeeds, and the other branch stays moved.
-            self.warn(&not.sentence);
+        if let Some(sentence) = outcome.as_ref().and_then(lasting_trouble) {
+            self.warn(sentence);
         }
         Ok(())
+    }
+
+    /// Whether the branch has everything already, also what the journal does not know: commits of the person.
+    fn branch_has_tip(&self) -> Result<bool, DriveError> {
+        let Some(line) = self.history.arrival.as_ref().filter(|line| !line.is_settled()) else {
+            return Ok(false);
+        };
+        Ok(match self.repo.find_commit(&format!("refs/heads/{}", line.branch))? {
+            Some(branch) => self.repo.contains(&branch, &self.work.tip)?,
+            None => false,
+        })
     }
 
     /// Bring what waits. `None` when nothing ever landed.
@@ -158,6 +185,14 @@ impl<'a> Session<'a> {
     /// Home is the lane: its branch and its index follow the tip.
     fn follow_tip(&mut self) -> Result<(), DriveError> {
         self.work.lane.give_home_back(&self.work.tip, self.work.branch.as_deref())?;
+        let branch = self.work.target_name().to_owned();
+        for (commit, name) in self.work.lane.take_kept_commits() {
+            self.warn(&format!(
+                "a commit that ralph did not make is no longer on {branch}, because ralph owns this checkout; its \
+                 changes may be in ralph's next commit, and {name} keeps it: `git show {}`",
+                short(commit.as_str())
+            ));
+        }
         let Some(line) = &self.history.arrival else { return Ok(()) };
         let commits = line.waiting().len();
         let (branch, commit) = (line.branch.clone(), self.work.tip.to_string());
@@ -182,25 +217,11 @@ impl<'a> Session<'a> {
 
     /// The tip and the ledger follow what the journal says about the arrival.
     fn follow_line(&mut self) -> Result<(), DriveError> {
-        let line = self.history.arrival.as_ref();
-        let tip = line.and_then(|line| Oid::parse(line.tip.as_bytes()));
-        let work = &mut self.work;
-        if let Some(tip) = tip {
-            work.tip = tip;
+        let Some(line) = &self.history.arrival else { return Ok(()) };
+        if let Some(tip) = Oid::parse(line.tip.as_bytes()) {
+            self.work.tip = tip;
         }
-        if let Some(line) = line.filter(|_| work.target() == ArrivalTarget::NamedBranch)
-            && !work.ledger.is_home_on_branch()
-            && let Some(arrived) = Oid::parse(line.arrived.as_bytes())
-        {
-            // Home does not have these files; the branch does.
-            for file in work.ledger.not_arrived()? {
-                let bytes = self.repo.project_file_at(&arrived, &file)?;
-                work.ledger.mark_seen(&file, bytes.as_deref())?;
-            }
-        } else if work.ledger.is_home_on_branch() {
-            work.ledger.see_arrived(line.map(|line| line.arrived.as_str()))?;
-        }
-        Ok(())
+        see_arrived(&self.repo, &self.work, line)
     }
 
     /// Run the gates on a commit that no attempt has left. Returns the names of those that fail and do not
@@ -210,6 +231,9 @@ impl<'a> Session<'a> {
         let runs = match self.run_alone(commit, &gates) {
             Err(DriveError::Lane(LaneError::Setup { .. })) => {
                 return Ok(Some(vec!["the setup of the lane".to_owned()]));
+            }
+            Err(error) if error.lane_damage().is_some() => {
+                return Ok(error.lane_damage().map(|damage| vec![damage]));
             }
             other => other?,
         };
@@ -277,7 +301,7 @@ impl<'a> Session<'a> {
             return self.note_answered_edits();
         }
         self.work.lane.put_on(&tip)?;
-        let riding = self.ride(run_ledger::LedgerCommit::End)?;
+        let riding = self.ride(run_ledger::LedgerCommit::End, None)?;
         let attempt = self.ids.ulid(self.clock.now());
         let message = CommitMessage { subject: self.ledger_subject(), ..CommitMessage::default() };
         let commit = match self.commit_on_tip(&tip, message.of_attempt(&attempt), riding) {
@@ -325,7 +349,7 @@ impl<'a> Session<'a> {
         let Some(last) = last.filter(|last| last.commit == self.work.tip.as_str()).cloned() else {
             return Ok(());
         };
-        let taken_over = self.taken_over()?;
+        let taken_over = self.taken_over_in(&self.work.tip)?;
         if taken_over == last.taken_over {
             return Ok(());
         }
@@ -354,7 +378,7 @@ impl<'a> Session<'a> {
         // What was taken over since is in no commit yet.
         let taken_over = match self.has_new_ledger(&tip)? {
             true => Vec::new(),
-            false => self.taken_over()?,
+            false => self.taken_over_in(&tip)?,
         };
         self.ledger_committed(attempt, &tip, taken_over)
     }
@@ -383,6 +407,8 @@ impl<'a> Session<'a> {
             && work.target() == ArrivalTarget::HomeBranch
         {
             kept = ledger.write_home()?;
+        } else {
+            ledger.put_doubted_back()?;
         }
         for file in kept {
             self.warn(&format!("{file} was changed in home meanwhile, and stays as it is there"));
@@ -395,7 +421,29 @@ impl<'a> Session<'a> {
     }
 }
 
-fn drive_error(error: ArrivalError) -> DriveError {
+/// What the ledger of the run knows of home follows what arrived.
+pub(super) fn see_arrived(
+    home: &Repo<'_>,
+    work: &RunLane<'_>,
+    line: &ArrivalLine,
+) -> Result<(), DriveError> {
+    let Some(arrived) = Oid::parse(line.arrived.as_bytes()) else { return Ok(()) };
+    let ledger = &work.ledger;
+    if ledger.is_home_on_branch() {
+        let committed = |file: &str| Ok::<_, DriveError>(home.project_file_at(&arrived, file)?);
+        return ledger.see_arrived(&line.arrived, committed);
+    }
+    if work.target() == ArrivalTarget::NamedBranch {
+        // Home does not have these files; the branch does.
+        for file in ledger.not_arrived()? {
+            let bytes = home.project_file_at(&arrived, &file)?;
+            ledger.mark_seen(&file, bytes.as_deref())?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn drive_error(error: ArrivalError) -> DriveError {
     match error {
         ArrivalError::Git(e) => e.into(),
         ArrivalError::Host(e) => match e.downcast::<DriveError>() {

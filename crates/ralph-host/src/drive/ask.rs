@@ -248,7 +248,9 @@ fn run(
             Heard::Event(event) if stream == Words::Told => News::Event(Box::new(event.clone())),
             Heard::Decision(Decision::Warn(text)) => context(text),
             Heard::Decision(Decision::Compact) => context(COMPACTING),
-            Heard::Event(_) | Heard::Decision(Decision::Stop(_)) | Heard::Tick => return,
+            Heard::Event(_) | Heard::Decision(Decision::Stop(_)) | Heard::Started | Heard::Tick => {
+                return;
+            }
         };
         let _ = sender.send(news);
     };

@@ -73,13 +73,17 @@ impl AttemptRun {
 impl Session<'_> {
     /// Work on a task once.
     pub(super) fn attempt(&mut self, task: Task) -> Result<(), Halt> {
+        self.arrive_before_attempt()?;
         let backend = self.free_backend()?;
         self.pause_between()?;
+        let id = self.ids.ulid(self.clock.now());
+        self.check_message_hook(&task, &id)?;
+        self.gate_base(&task, &id)?;
         let prepared = self.prepare(&task)?;
         if !self.may_begin() {
             return Err(Halt::LookAgain);
         }
-        let (mut run, plan, text) = self.begin(task, backend)?;
+        let (mut run, plan, text) = self.begin(task, id, backend)?;
         run.prompt = self.prompt(&run, &plan, &text, prepared.as_deref(), backend)?;
         self.work(&mut run, &plan, backend)?;
         self.conclude(&mut run)?;
@@ -99,10 +103,10 @@ impl Session<'_> {
     fn begin(
         &mut self,
         task: Task,
+        attempt: String,
         backend: usize,
     ) -> Result<(AttemptRun, Rc<Plan>, String), Halt> {
         let at = self.clock.now();
-        let attempt = self.ids.ulid(at);
         let iteration = self.next_iteration()?;
         let base = self.ready_lane(&self.keeper(&task), &attempt)?;
         // Its setup may have taken minutes.
@@ -126,10 +130,14 @@ impl Session<'_> {
         };
         let record = Record::AttemptStarted { started: started.clone(), base: base.clone() };
         self.record(record, Durability::Syncing)?;
-        let now = self.clock.stamp();
+        let (now, is_shown) = (self.clock.stamp(), !self.work.ledger.has_copy(&self.plan.shown));
         let (_, text) = self.plan.change_when(
             || self.journal.settle(),
-            |plan, text| ledger::begin(plan, text, &task.id, &now),
+            |plan, text| match is_shown {
+                true => ledger::begin(plan, text, &task.id, &now),
+                // Nobody reads the run's own copy but ralph, which has the journal.
+                false => Ok(text.to_owned()),
+            },
         )?;
         self.plan.wait()?;
         let plan = self.known_plan()?;
@@ -156,8 +164,26 @@ impl Session<'_> {
         Ok(plan.task(&task.id).is_some_and(|task| task.state.is_open()))
     }
 
-    /// From the backend's end to the attempt's: judge, gate, land or roll back.
+    /// From the backend's end to the attempt's. Code of the project that takes the lane away fails it.
     pub(super) fn conclude(&mut self, run: &mut AttemptRun) -> Result<(), Halt> {
+        match self.judge_and_land(run) {
+            Err(Halt::Error(error)) if self.is_open(run) => match error.lane_damage() {
+                Some(damage) => {
+                    Ok(self.roll_back(run, Failure::new(FailureKind::Forbidden, damage))?)
+                }
+                None => Err(error.into()),
+            },
+            concluded => concluded,
+        }
+    }
+
+    fn is_open(&self, run: &AttemptRun) -> bool {
+        let open = self.history.open.as_ref();
+        open.is_some_and(|open| open.started.attempt == run.started.attempt)
+    }
+
+    /// Judge, gate, land or roll back.
+    fn judge_and_land(&mut self, run: &mut AttemptRun) -> Result<(), Halt> {
         if let Some(CollectedWork::Damaged(damage)) = &run.work {
             let failure = Failure::new(FailureKind::Forbidden, damage.clone());
             return Ok(self.roll_back(run, failure)?);
@@ -178,11 +204,11 @@ impl Session<'_> {
                         run.message = Some(message);
                         return Ok(self.land(run, landing, proof)?);
                     }
-                    Hooked::Changed if hooks_changed_files => {
+                    Hooked::Changed(_) if hooks_changed_files => {
                         let said = "the hooks change files each time they run";
                         Failure::new(FailureKind::Hook, said)
                     }
-                    Hooked::Changed => match self.take_changes_of_hooks(run)? {
+                    Hooked::Changed(hooks) => match self.take_changes_of_hooks(run, &hooks)? {
                         None => {
                             hooks_changed_files = true;
                             continue;
@@ -227,11 +253,25 @@ impl Session<'_> {
     }
 
     /// Hooks made another candidate, which no gate has seen. Returns why it cannot be looked at.
-    fn take_changes_of_hooks(&mut self, run: &mut AttemptRun) -> Result<Option<Failure>, Halt> {
+    fn take_changes_of_hooks(
+        &mut self,
+        run: &mut AttemptRun,
+        hooks: &str,
+    ) -> Result<Option<Failure>, Halt> {
+        // The index is about to become what the hooks left; the work stays known until that is judged.
+        self.work_tree().set_candidate_aside(&run.base)?;
         let candidate = match self.collect_again(&run.base)? {
             CollectedWork::Damaged(why) => return Ok(Some(Failure::new(FailureKind::Hook, why))),
+            CollectedWork::Candidate(candidate) if candidate.paths.is_empty() => {
+                let said = format!(
+                    "the commit hook took the work away, as `git stash` and `git reset` do, and left no \
+                     file changed; the work is kept. The hook and what it printed: {hooks}"
+                );
+                return Ok(Some(Failure::new(FailureKind::Hook, said.trim_end())));
+            }
             CollectedWork::Candidate(candidate) => candidate,
         };
+        self.work_tree().forget_candidate(&run.base)?;
         run.gates = None;
         if let Some(end) = &mut run.end {
             end.changed = candidate.paths.len();

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ralph_core::agent_role::AgentRole;
 use ralph_core::backend::{Outcome, Session as Talk, Spent, cost, system_in_prompt};
 use ralph_core::claim::{self, Claim, Reply, Said};
 use ralph_core::config::StageName;
@@ -59,10 +60,11 @@ impl Session<'_> {
         self.learn_windows(monitor.windows());
         crash::point();
         let by = Editor::of(&run.started);
-        self.restore_ledger(&found, &[], "the backend", &by)?;
+        self.restore_ledger(&found, AgentRole::Build, &by)?;
         crash::point();
         self.guard_plan(&found.plan, &by)?;
-        self.tell_left_out(&found.lane, &[], "the backend")?;
+        self.guard_home(&found, &by)?;
+        self.tell_left_out(&found.lane, AgentRole::Build)?;
         self.check_git_settings(&found.lane)?;
         crash::point();
         self.note_added_tasks(run, plan)?;
@@ -138,8 +140,8 @@ impl Session<'_> {
         let terms = Terms::of(&self.config, &root, &run.task, self.history.cost)?;
         let terms = terms.with_tools(&self.config, &env)?;
         let mut ear = ear!(self, &run.running);
-        let Self { choice, runner, work: run_lane, .. } = self;
-        let repo = run_lane.repo();
+        let Self { choice, runner, repo: home, work: run_lane, .. } = self;
+        let repo = run_lane.lane.repo();
         let chosen = choice.at(backend);
         let call = Call {
             driver: &*chosen.driver,
@@ -160,9 +162,10 @@ impl Session<'_> {
         let mut hear = |heard: Heard<'_>| match heard {
             Heard::Event(event) => ear.stream(&run.started.attempt, event),
             Heard::Decision(Decision::Stop(_)) => {}
-            Heard::Decision(_) | Heard::Tick if trouble.is_some() => {}
+            Heard::Decision(_) | Heard::Started | Heard::Tick if trouble.is_some() => {}
             Heard::Decision(Decision::Warn(text)) => trouble = ear.note_context(text).err(),
             Heard::Decision(Decision::Compact) => trouble = ear.note_context(COMPACTING).err(),
+            Heard::Started => trouble = ear.arrive(home, run_lane).err(),
             Heard::Tick => trouble = ear.listen(doing).err(),
         };
         let diff = || repo.summary().unwrap_or_default();

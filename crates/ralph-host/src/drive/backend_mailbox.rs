@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use ralph_core::agent_role::AgentRole;
 use ralph_core::plan::Id;
 
 use super::control::Ear;
@@ -43,7 +44,7 @@ pub enum CallerRole {
     /// A question.
     Consultation {
         /// What it was asked to do, in one word.
-        role: String,
+        role: AgentRole,
     },
 }
 

@@ -7,11 +7,13 @@
 use std::collections::BTreeMap;
 
 use ralph_core::config::CommitScope;
-use ralph_core::cycle::{ArrivalTarget, Failure, FailureKind, Landing, TakenOverFile};
+use ralph_core::cycle::{
+    ArrivalLine, ArrivalTarget, Failure, FailureKind, Landing, RunCommand, TakenOverFile,
+};
 
 use super::attempt::AttemptRun;
 use super::error::DriveError;
-use super::session::{Loop, Session};
+use super::session::Session;
 use super::specs::scope_of_keeper;
 use crate::crash;
 use crate::git::{GitError, LandError, Oid, RepoPath, spec_ref};
@@ -49,8 +51,8 @@ pub(super) struct RidingFiles {
 pub(super) enum Hooked {
     /// They let it pass, with this message.
     Passed(Vec<u8>),
-    /// They changed files, so the gates have to look again.
-    Changed,
+    /// They changed files, so the gates have to look again. Names the hooks, with what they printed.
+    Changed(String),
     /// They refused it.
     Refused(Failure),
 }
@@ -64,6 +66,7 @@ impl Session<'_> {
     ) -> Result<Hooked, DriveError> {
         let summary = run.end.as_ref().map_or("", |end| &end.summary);
         let text = self.commit_message(run, landing, summary).of_attempt(&run.started.attempt);
+        self.remove_prompt_files();
         let work = &self.work;
         let head = if work.lane.is_home() { &work.tip } else { &run.base.commit };
         let report = work.lane.run_hooks(head, work.branch.as_deref(), &text, &|job| job)?;
@@ -71,12 +74,31 @@ impl Session<'_> {
             HookReport::Passed { message, changed, .. } if changed.is_empty() => {
                 Hooked::Passed(message)
             }
-            HookReport::Passed { .. } => Hooked::Changed,
-            HookReport::Refused { output, .. } => Hooked::Refused(Failure::new(
-                FailureKind::Hook,
-                format!("a hook refused the commit:\n{output}"),
-            )),
+            HookReport::Passed { hooks, output, .. } => {
+                Hooked::Changed(format!("{}\n{output}", hooks.join(", ")))
+            }
+            HookReport::Refused { output, .. } => {
+                let advice = self.advise_on_refusal(&output);
+                let said = format!("{}{advice}", output.trim());
+                Hooked::Refused(Failure::new(FailureKind::Hook, said))
+            }
         })
+    }
+
+    /// The way out where a hook complains about a file that ralph itself writes, such as a formatter that
+    /// looks at all files; empty where it does not.
+    fn advise_on_refusal(&mut self, output: &str) -> String {
+        let own = self.repo.ledger().shared().iter().map(ToString::to_string);
+        let own = own.chain([".ralph/".to_owned()]);
+        let Some(named) = own.into_iter().find(|path| output.contains(path.as_str())) else {
+            return String::new();
+        };
+        let advice = format!(
+            "the hook looked at {named}, which ralph writes: {}",
+            ralph_core::init::FORMATTER_ADVICE
+        );
+        self.warn(&advice);
+        format!("\n{advice}")
     }
 
     /// Commit in the lane what its gates saw green, with the ledger, and move the tip or the spec's ref.
@@ -88,7 +110,7 @@ impl Session<'_> {
         let base = &run.base;
         let commit = match scope_of_keeper(&base.keeper) {
             CommitScope::Task => {
-                let riding = self.ride(LedgerCommit::Landing)?;
+                let riding = self.ride(LedgerCommit::Landing, None)?;
                 self.commit_on_tip(&base.commit, message, riding)
             }
             CommitScope::Spec => self.work_tree().commit_index(message, &[]),
@@ -156,13 +178,23 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Write the ledger into the lane, and name the files of it that ride in a commit.
-    pub(super) fn ride(&mut self, commit: LedgerCommit) -> Result<RidingFiles, DriveError> {
+    /// Write the ledger into the lane, and name the files of it that ride in a commit on the tip. `landing` is
+    /// the spec whose work the commit contains.
+    pub(super) fn ride(
+        &mut self,
+        commit: LedgerCommit,
+        landing: Option<&str>,
+    ) -> Result<RidingFiles, DriveError> {
         self.take_over_edits()?;
+        let open = self.open_tasks(landing)?;
         let (work, files) = (&self.work, self.riding_files(commit));
         let inbox: Vec<String> =
             files.iter().filter(|file| *file == run_ledger::INBOX).cloned().collect();
-        work.ledger.write_into(&work.lane.root(), &inbox)?;
+        work.write_ledger(&inbox)?;
+        if !open.is_empty() {
+            self.leave_statuses_out(&open)?;
+        }
+        let work = &self.work;
         let mut riding = RidingFiles::default();
         for file in files {
             riding.paths.push(work.repo().prefix().join(&RepoPath::from(file.as_str())));
@@ -190,18 +222,38 @@ impl Session<'_> {
         })
     }
 
-    /// Whether the inbox is part of commits: an agent changes it, and git does not ignore it.
+    /// Whether the inbox is part of commits: an agent changes it, or has changed it in commits that wait, and
+    /// git does not ignore it.
     fn inbox_rides(&self) -> bool {
         let ignored = &self.work.ledger.open_run().ignored;
-        self.kind == Loop::Agent
+        (self.kind == RunCommand::Agent || self.inbox_waits())
             && self.work.target() == ArrivalTarget::HomeBranch
             && !ignored.iter().any(|file| file == run_ledger::INBOX)
             && self.project.inbox().is_file()
     }
 
+    fn inbox_waits(&self) -> bool {
+        let inbox = self.repo_path(run_ledger::INBOX);
+        let waiting = self.history.arrival.iter().flat_map(ArrivalLine::waiting);
+        waiting.flat_map(|landed| &landed.paths).any(|path| *path == inbox)
+    }
+
     /// Files of home whose bytes are part of what has just been committed, and that are not as in the
     /// commit that home has, as far as is known.
     pub(super) fn taken_over(&self) -> Result<Vec<TakenOverFile>, DriveError> {
+        let inbox = self.work_root().join(run_ledger::INBOX);
+        self.taken_over_with(|| Ok(crate::store::read(&inbox)?))
+    }
+
+    /// The same for a commit that need not be in the lane.
+    pub(super) fn taken_over_in(&self, commit: &Oid) -> Result<Vec<TakenOverFile>, DriveError> {
+        self.taken_over_with(|| Ok(self.repo.project_file_at(commit, run_ledger::INBOX)?))
+    }
+
+    fn taken_over_with(
+        &self,
+        inbox: impl FnOnce() -> Result<Option<Vec<u8>>, DriveError>,
+    ) -> Result<Vec<TakenOverFile>, DriveError> {
         let (work, mut files) = (&self.work, Vec::new());
         let arrived = self.history.arrival.as_ref().map_or("", |line| &line.arrived);
         for file in work.ledger.riding_files(self.config.commit_ledger, LedgerCommit::End) {
@@ -212,15 +264,20 @@ impl Session<'_> {
             }
         }
         if self.inbox_rides()
-            && let Some(bytes) = crate::store::read(&self.work_root().join(run_ledger::INBOX))?
+            && let Some(bytes) = inbox()?
         {
             files.push(self.taken_over_file(run_ledger::INBOX, &bytes)?);
         }
         Ok(files)
     }
 
+    /// The path of a file of the project as git has it.
+    fn repo_path(&self, file: &str) -> String {
+        self.work.repo().prefix().join(&RepoPath::from(file)).to_string()
+    }
+
     fn taken_over_file(&self, file: &str, bytes: &[u8]) -> Result<TakenOverFile, DriveError> {
-        let path = self.work.repo().prefix().join(&RepoPath::from(file)).to_string();
+        let path = self.repo_path(file);
         Ok(TakenOverFile { path, content: self.repo.content_id(bytes)?.to_string() })
     }
 }

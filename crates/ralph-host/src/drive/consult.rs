@@ -18,6 +18,7 @@
 
 use std::collections::BTreeMap;
 
+use ralph_core::agent_role::AgentRole;
 use ralph_core::answer::{BackendAnswer, UnusableAnswer};
 use ralph_core::backend::Outcome;
 use ralph_core::config::Dollars;
@@ -58,8 +59,6 @@ pub(super) struct Answer {
 
 /// A question, or many of one kind.
 pub(super) struct Consultation<'q> {
-    /// What the agents are asked for, in one word.
-    pub(super) role: &'static str,
     pub(super) terms: RoleTerms,
     pub(super) questions: Vec<Question<'q>>,
     /// How many of them at once.
@@ -67,15 +66,12 @@ pub(super) struct Consultation<'q> {
     /// Whether an agent that ended like this, without a usable answer, is asked once more in a new
     /// session.
     pub(super) ask_again: fn(&Outcome) -> bool,
-    /// Files of the ledger that they may write.
-    pub(super) may_write: &'static [&'static str],
 }
 
 impl<'q> Consultation<'q> {
     /// One question, for which nobody is asked again in a new session.
-    pub(super) fn one(role: &'static str, terms: RoleTerms, question: Question<'q>) -> Self {
-        let questions = vec![question];
-        Self { role, terms, questions, jobs: 1, ask_again: |_| false, may_write: &[] }
+    pub(super) fn one(terms: RoleTerms, question: Question<'q>) -> Self {
+        Self { terms, questions: vec![question], jobs: 1, ask_again: |_| false }
     }
 }
 
@@ -127,33 +123,31 @@ pub(super) fn may_do_better(outcome: &Outcome) -> bool {
 
 impl Session<'_> {
     pub(super) fn consult(&mut self, consultation: &Consultation<'_>) -> Result<Consulted, Halt> {
+        self.arrive_if_due()?;
         let id = self.ids.ulid(self.clock.now());
         let base = self.ready_lane(&self.current_keeper(), &id)?;
         let iteration = self.next_iteration()?;
-        let consulting = Consulting {
-            id: id.clone(),
-            run: self.run_id().to_owned(),
-            role: consultation.role.to_owned(),
-            iteration,
-        };
+        let role = consultation.terms.role;
+        let consulting =
+            Consulting { id: id.clone(), run: self.run_id().to_owned(), role, iteration };
         self.record(Record::Consulting(consulting), Durability::Synced)?;
         let found = self.let_agent_in()?;
         let mut running = Running::new(&self.work.lane, &self.signals, &id, "");
-        let role = CallerRole::Consultation { role: consultation.role.to_owned() };
-        self.backend_mailbox.open(&mut running, role, &self.plan.shown)?;
+        let caller = CallerRole::Consultation { role };
+        self.backend_mailbox.open(&mut running, caller, &self.plan.shown)?;
         crash::point();
         let answers = self.ask_until_answered(consultation, &running);
         running.close_mailbox();
         crash::point();
         // Also when asking failed: nothing may stay that nobody looked at.
-        let (may_write, who) = (consultation.may_write, consultation.role);
-        let written = self.written_files(may_write);
+        let written = self.written_files(role.may_write());
         let by = Editor { id: id.clone(), iteration: self.history.iteration, most: 0 };
-        self.restore_ledger(&found, may_write, who, &by)?;
-        self.keep_plan(&found.plan, who)?;
-        self.tell_left_out(&found.lane, may_write, who)?;
+        self.restore_ledger(&found, role, &by)?;
+        self.keep_plan(&found.plan, role)?;
+        self.guard_home(&found, &by)?;
+        self.tell_left_out(&found.lane, role)?;
         self.check_git_settings(&found.lane)?;
-        let undone = self.put_back(&base, who)?;
+        let undone = self.put_back(&base, role)?;
         self.record(Record::Consulted { id }, Durability::Eventual)?;
         Ok(Consulted { answers: answers?, undone, written })
     }
@@ -167,7 +161,7 @@ impl Session<'_> {
         use DriveError::{Ask, Choice, Proc};
         match self.consult(consultation) {
             Err(Halt::Error(error @ (Choice(_) | Proc(_) | Ask { .. }))) => {
-                self.warn(&format!("{} cannot be asked: {error}", consultation.role));
+                self.warn(&format!("{} cannot be asked: {error}", consultation.terms.role));
                 Ok(Consulted::default())
             }
             other => other,
@@ -182,8 +176,8 @@ impl Session<'_> {
     ) -> Result<Vec<Answer>, Halt> {
         let id = running.id.as_str();
         let root = self.project.root().to_owned();
-        let mut choice =
-            stage_choice(&self.config, consultation.terms.stage, &self.options, &root)?;
+        let role = consultation.terms.role;
+        let mut choice = stage_choice(&self.config, role.stage(), &self.options, &root)?;
         if let Some(model) = &consultation.terms.model {
             choice.chosen.model = Some(model.clone());
         }
@@ -197,10 +191,10 @@ impl Session<'_> {
             let chosen = choice.at(place);
             let spent = self.history.cost;
             let terms = Terms::of_role(&self.config, &root, &consultation.terms, spent)?;
-            let limits = run_limits(&self.config, self.kind, consultation.terms.stage, spent);
+            let limits = run_limits(&self.config, self.kind, role.stage(), spent);
             let max_cost = self.config.limits.max_cost.map(Dollars::get);
             let calls = match max_cost.is_some() && open.len() > 1 {
-                true => self.ended_calls(consultation.role),
+                true => self.ended_calls(role),
                 false => EndedCalls::default(),
             };
             let stamp = self.clock.now().strftime("%Y%m%d-%H%M%S").to_string();
@@ -219,7 +213,7 @@ impl Session<'_> {
                 put_log(&prompt, &one.question.prompt)?;
                 let asked = Asked {
                     id: id.to_owned(),
-                    role: consultation.role.to_owned(),
+                    role,
                     item: one.question.item.clone(),
                     backend: chosen.name.clone(),
                     log: one.log.clone(),
@@ -252,7 +246,7 @@ impl Session<'_> {
                 self.learn_windows(&ended.windows);
                 let name = &chosen.name;
                 let model = consultation.terms.model.clone().or_else(|| chosen.model.clone());
-                let answered = Answered { model, ..answered(id, consultation.role, name, &ended) };
+                let answered = Answered { model, ..answered(id, role, name, &ended) };
                 self.record(Record::Answered(answered), Durability::Eventual)?;
                 if let Outcome::RateLimit { resets_at, message } = &ended.answer.outcome {
                     let since = self.clock.now().as_second();
@@ -267,7 +261,7 @@ impl Session<'_> {
     }
 
     /// Calls of a role that have ended in this project, as far as their cost is known.
-    fn ended_calls(&self, role: &str) -> EndedCalls {
+    fn ended_calls(&self, role: AgentRole) -> EndedCalls {
         let mut calls = EndedCalls::default();
         let spent = self.history.spending.iter().filter(|spent| spent.role == role);
         spent.filter_map(|spent| spent.cost).for_each(|cost| calls.add(cost));
@@ -275,7 +269,7 @@ impl Session<'_> {
     }
 
     /// The plan as it was, unless it was changed with ralph's own commands.
-    fn keep_plan(&mut self, before: &str, role: &str) -> Result<(), DriveError> {
+    fn keep_plan(&mut self, before: &str, role: AgentRole) -> Result<(), DriveError> {
         if self.plan.is_still(before)? {
             return Ok(());
         }
@@ -294,7 +288,7 @@ impl Session<'_> {
 
     /// What such an agent changed is kept under a ref; the next use of the lane puts it back. Returns
     /// the paths.
-    fn put_back(&mut self, base: &AttemptBase, role: &str) -> Result<Vec<String>, DriveError> {
+    fn put_back(&mut self, base: &AttemptBase, role: AgentRole) -> Result<Vec<String>, DriveError> {
         let candidate = match self.collect(base)? {
             CollectedWork::Candidate(candidate) => candidate,
             CollectedWork::Damaged(why) => {
@@ -315,7 +309,7 @@ impl Session<'_> {
             "{role} may change nothing, and changed {}: put back{kept}",
             few(&paths)
         ));
-        let restored = TreeRestored { role: role.to_owned(), paths };
+        let restored = TreeRestored { role, paths };
         self.record(Record::TreeRestored(restored.clone()), Durability::Eventual)?;
         Ok(restored.paths)
     }
@@ -335,7 +329,7 @@ impl Session<'_> {
 }
 
 /// The record of an agent that has ended.
-fn answered(id: &str, role: &str, backend: &str, ended: &Ended) -> Answered {
+fn answered(id: &str, role: AgentRole, backend: &str, ended: &Ended) -> Answered {
     let answer = &ended.answer;
     let words = match &answer.verdict {
         Ok("") => answer.outcome.to_string(),
@@ -344,7 +338,7 @@ fn answered(id: &str, role: &str, backend: &str, ended: &Ended) -> Answered {
     };
     Answered {
         id: id.to_owned(),
-        role: role.to_owned(),
+        role,
         item: ended.item.clone(),
         backend: backend.to_owned(),
         model: None,
@@ -364,7 +358,7 @@ fn log_name(stamp: &str, of: &Consultation<'_>, question: &Question<'_>, id: &st
         question.item.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
     let dash = if item.is_empty() { "" } else { "-" };
     let tail = id.get(id.len().saturating_sub(4)..).unwrap_or(id).to_ascii_lowercase();
-    format!("build/ralph-logs/ralph-{stamp}-{}{dash}{item}-{tail}.log", of.role)
+    format!("build/ralph-logs/ralph-{stamp}-{}{dash}{item}-{tail}.log", of.terms.role)
 }
 
 /// The first few of many names.

@@ -1,5 +1,6 @@
 //! The context agent: it prepares the prompt of an attempt, and puts away what came of it.
 
+use ralph_core::agent_role::AgentRole;
 use ralph_core::answer::{BackendAnswer, schema_of};
 use ralph_core::config::Mode;
 use ralph_core::cycle::{End, FailureKind, Fate, Record, ReviewRequest, TaskRemark};
@@ -7,8 +8,8 @@ use ralph_core::format::codec;
 use ralph_core::memory::index::{JSON_FILE, MARKDOWN_FILE};
 use ralph_core::memory::roles::directive::{PostAction, PostDirective, PrepDirective};
 use ralph_core::memory::roles::{
-    AfterPrep, EndedAttempt, Judged, PREPARED_PROMPT, PostInput, PrepInput, Role, after_prep,
-    check_prepared, post_prompt, prep_prompt, required_sections,
+    AfterPrep, EndedAttempt, Judged, PREPARED_PROMPT, PrepInput, after_prep, check_prepared,
+    post_prompt, prep_prompt, required_sections,
 };
 use ralph_core::plan::{Task, verbs};
 
@@ -17,7 +18,7 @@ use super::consult::{Consultation, Question};
 use super::error::{DriveError, Halt};
 use super::memory::FAILURE_CONTEXT;
 use super::session::Session;
-use super::terms::Access;
+use super::terms::{Access, RoleTerms};
 use crate::handoff_files;
 use crate::knowledge_files::Snapshot;
 use crate::store::{Durability, drop_view, put_aside};
@@ -74,13 +75,9 @@ impl Session<'_> {
         let required = required_sections(&input);
         let fits = |said: &BackendAnswer| said.check::<PrepDirective>().map(|()| "");
         let question = Question { item: task.id.to_string(), prompt, check: &fits };
-        let role = Role::ContextPrep;
-        let terms = self.role_terms(role, schema_of::<PrepDirective>(), Access::Writes);
-        let consultation = Consultation {
-            may_write: role.may_write(),
-            ..Consultation::one("prepare", terms, question)
-        };
-        let consulted = self.consult_softly(&consultation)?;
+        let schema = schema_of::<PrepDirective>();
+        let terms = RoleTerms::of(&self.config, AgentRole::Prepare, schema, Access::Writes);
+        let consulted = self.consult_softly(&Consultation::one(terms, question))?;
         let answer = consulted.answers.first();
         let directive: Result<PrepDirective, String> = match answer {
             Some(answer) if answer.finished() => answer.said.read().map_err(|e| e.to_string()),
@@ -185,15 +182,14 @@ impl Session<'_> {
             handoff: root.join(&handoff).exists().then_some(handoff.as_str()),
             validation_log: validation.as_deref(),
         };
-        let input = PostInput { attempt, recent: &recent, undone: &undone };
         let templates = self.templates()?;
-        let prompt = post_prompt(&templates, &input)?;
+        let prompt = post_prompt(&templates, &attempt, &recent, &undone)?;
         let snapshot = Snapshot::take(&self.project.ledger_root(MARKDOWN_FILE))?;
         let fits = |said: &BackendAnswer| said.check::<PostDirective>().map(|()| "");
         let question = Question { item: run.task.id.to_string(), prompt, check: &fits };
-        let terms =
-            self.role_terms(Role::ContextPost, schema_of::<PostDirective>(), Access::Writes);
-        let answer = self.ask_about_index("put-away", terms, question, &snapshot, iteration)?;
+        let schema = schema_of::<PostDirective>();
+        let terms = RoleTerms::of(&self.config, AgentRole::PutAway, schema, Access::Writes);
+        let answer = self.ask_about_index(terms, question, &snapshot, iteration)?;
         if !answer.finished() {
             return Ok(());
         }

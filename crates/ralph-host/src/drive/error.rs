@@ -127,6 +127,15 @@ impl DriveError {
         Self::Plan(PlanError { place, message, hint })
     }
 
+    /// The words for a lane that is damaged; `None` for all else.
+    pub(super) fn lane_damage(&self) -> Option<String> {
+        match self {
+            Self::Lane(e) => e.damage(),
+            Self::Git(e @ GitError::LaneDamaged { .. }) => Some(e.to_string()),
+            _ => None,
+        }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {

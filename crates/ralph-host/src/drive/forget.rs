@@ -117,7 +117,7 @@ fn last_words(
             exit_code: exit_code(&end),
             end,
             reason: message.to_owned(),
-            command: run.command.clone(),
+            command: run.command,
             remaining: remaining(plan),
             landed: 0,
             attempts: history.of_run().count(),

@@ -1,24 +1,29 @@
-//! The gates of an attempt: run them, look at the base where that is needed, write the verdict down.
+//! The gates of an attempt: run them on its base where nothing is known of that, then on what its backend left,
+//! and write the verdict down.
 
 use std::path::{Path, PathBuf};
 
 use ralph_core::control::Doing;
 use ralph_core::cycle::{
     AttemptBase, Candidate, End, Failure, FailureKind, GateEnd, GateStart, On, Record, Started,
+    error_lines,
 };
 use ralph_core::doctor;
 use ralph_core::gate::judges::{FileChange, JudgeChange, JudgeNames, judge_changes};
-use ralph_core::gate::{self, Baselines, Ending, Gate, GateRunResult, GateVerdict};
+use ralph_core::gate::{
+    self, Baselines, Ending, Gate, GateCheck, GateRunResult, GateVerdict, Need,
+};
+use ralph_core::plan::Task;
 
 use super::attempt::AttemptRun;
 use super::backend_mailbox::Running;
 use super::control::ear;
-use super::error::DriveError;
+use super::error::{DriveError, Halt};
 use super::preflight::gate_advice;
 use super::session::Session;
 use crate::crash;
 use crate::gates::{GateError, GateNews, GateRun, run_gate, write_report};
-use crate::git::RepoPath;
+use crate::git::{GateTraces, Oid, RepoPath};
 use crate::proc::Bounds;
 use crate::store::Durability;
 
@@ -46,6 +51,8 @@ pub(super) struct GateFindings {
     pub(super) verdict: GateVerdict,
     /// What is known of the base of the next attempt, should this one land.
     pub(super) next_base: Baselines,
+    /// The tree that they ran on.
+    pub(super) tree: Oid,
 }
 
 impl Session<'_> {
@@ -55,23 +62,9 @@ impl Session<'_> {
         if let Err(failed) = self.ready_for_gates()? {
             return Ok(Gating::Failed(Failure::new(FailureKind::Gates, failed.to_string())));
         }
-        let (gates, logs) = (self.gates.clone(), self.gate_logs(run, On::Result));
-        let (mut runs, mut changed) = (Vec::new(), Vec::new());
-        for gate in &gates {
-            if !runs.is_empty() {
-                changed.extend(self.put_back_between_gates()?);
-            }
-            let gate = std::slice::from_ref(gate);
-            let Some(ran) = self.run_all(gate, &logs, On::Result, &run.running)? else {
-                return Ok(Gating::Stopped);
-            };
-            runs.extend(ran);
-        }
-        self.work.lane.remove_submodule_repositories()?;
-        let mut traces = self.work_tree().put_back_to_index()?;
-        traces.changed.extend(changed);
-        traces.changed.sort_unstable();
-        traces.changed.dedup();
+        let logs = self.gate_logs(run.started.iteration, On::Result);
+        let ran = self.run_each_apart(&logs, On::Result, &run.running)?;
+        let Some((runs, traces)) = ran else { return Ok(Gating::Stopped) };
         self.tell_traces("gates changed files, which were put back", &traces.changed);
         self.tell_traces("gates made new files, which were removed", &traces.added);
         if !self.look_at_base(run, &runs)? {
@@ -90,10 +83,84 @@ impl Session<'_> {
         Ok(match unusable.and_then(|run| self.unusable(run)) {
             Some(end) => Gating::Unusable(end),
             None => {
-                let next_base = Baselines::of_landed(&runs);
-                Gating::Judged(Box::new(GateFindings { verdict, next_base }))
+                let next_base = Baselines::of_runs(&runs);
+                let tree = self.work_tree().index_tree()?;
+                Gating::Judged(Box::new(GateFindings { verdict, next_base, tree }))
             }
         })
+    }
+
+    /// Run the gates on the commit that an attempt of this id will start from, unless they ran on those files
+    /// before: what fails there is no fault of an attempt, and what they build there stays for later runs.
+    pub(super) fn gate_base(&mut self, task: &Task, id: &str) -> Result<(), Halt> {
+        let keeper = self.keeper(task);
+        if self.gates.is_empty() || self.knows_base(&keeper)? {
+            return Ok(());
+        }
+        let base = self.ready_lane(&keeper, id)?;
+        self.let_in()?;
+        crash::point();
+        let logs = self.gate_logs(self.next_iteration()?, On::Base);
+        let running = Running::new(&self.work.lane, &self.signals, id, task.id.as_str());
+        let ran = match self.run_each_apart(&logs, On::Base, &running) {
+            Err(error) => {
+                let damage = error.lane_damage().ok_or(error)?;
+                self.warn(&format!("what fails before any work is done is not known: {damage}"));
+                self.baselines = Baselines::default();
+                self.gated_base = Some(base.commit);
+                return Ok(());
+            }
+            Ok(ran) => ran,
+        };
+        crash::point();
+        let Some((runs, _)) = ran else { return Err(Halt::LookAgain) };
+        self.baselines = Baselines::of_runs(&runs);
+        self.gated_base = Some(base.commit);
+        let counts =
+            |run: &&GateRunResult| !run.check.is_green() && run.check.need == Need::Required;
+        for run in runs.iter().filter(counts) {
+            self.warn(&red_before(run));
+        }
+        Ok(())
+    }
+
+    /// Whether the gates ran on the files of the commit that work on this keeper starts from.
+    fn knows_base(&mut self, keeper: &str) -> Result<bool, DriveError> {
+        let commit = self.start_commit(keeper)?;
+        let Some(gated) = &self.gated_base else { return Ok(false) };
+        if *gated != commit {
+            if !self.repo.has_same_work(gated, &commit)? {
+                return Ok(false);
+            }
+            self.gated_base = Some(commit);
+        }
+        Ok(true)
+    }
+
+    /// Run all gates on what the index of the lane holds, each of them on those files, and put back what they
+    /// changed. `None` when somebody ended them.
+    fn run_each_apart(
+        &mut self,
+        logs: &Path,
+        on: On,
+        running: &Running,
+    ) -> Result<Option<(Vec<GateRunResult>, GateTraces)>, DriveError> {
+        let (gates, mut runs, mut changed) = (self.gates.clone(), Vec::new(), Vec::new());
+        for gate in &gates {
+            if !runs.is_empty() {
+                changed.extend(self.put_back_between_gates()?);
+            }
+            let Some(ran) = self.run_all(std::slice::from_ref(gate), logs, on, running)? else {
+                return Ok(None);
+            };
+            runs.extend(ran);
+        }
+        self.work.lane.remove_submodule_repositories()?;
+        let mut traces = self.work_tree().put_back_to_index()?;
+        traces.changed.extend(changed);
+        traces.changed.sort_unstable();
+        traces.changed.dedup();
+        Ok(Some((runs, traces)))
     }
 
     /// Each gate sees what would land, also after one that formats. Returns what the last one had changed.
@@ -113,8 +180,8 @@ impl Session<'_> {
         Some(End::Gate { reason, advice: gate_advice(gate) })
     }
 
-    /// Run the gates that are red now and unknown at the base there once. Returns whether nobody wanted
-    /// an end first.
+    /// Run the gates that are red now and unknown at the base there once: another run began this attempt, and
+    /// a crash ended it. Returns whether nobody wanted an end first.
     fn look_at_base(
         &mut self,
         run: &AttemptRun,
@@ -134,7 +201,7 @@ impl Session<'_> {
         self.work_tree().check_out_tree(run.base.commit.as_str())?;
         self.ready_for_gates()??;
         crash::point();
-        let logs = self.gate_logs(run, On::Base);
+        let logs = self.gate_logs(run.started.iteration, On::Base);
         let ran = self.run_all(&wanted, &logs, On::Base, &run.running);
         crash::point();
         self.work.lane.remove_submodule_repositories()?;
@@ -156,11 +223,11 @@ impl Session<'_> {
     }
 
     /// How the paths of the logs begin: one directory for all attempts, not one for each.
-    pub(super) fn gate_logs(&self, run: &AttemptRun, on: On) -> PathBuf {
+    fn gate_logs(&self, iteration: u32, on: On) -> PathBuf {
         let name = match on {
-            On::Result => format!("iter-{}", run.started.iteration),
-            On::Base => format!("iter-{}-base", run.started.iteration),
-            On::Alone => format!("iter-{}-alone", run.started.iteration),
+            On::Result => format!("iter-{iteration}"),
+            On::Base => format!("iter-{iteration}-base"),
+            On::Alone => format!("iter-{iteration}-alone"),
         };
         self.project.root().join(DIRECTORY).join(name)
     }
@@ -173,6 +240,8 @@ impl Session<'_> {
         on: On,
         running: &Running,
     ) -> Result<Option<Vec<GateRunResult>>, DriveError> {
+        self.arrive_beside()?;
+        self.remove_prompt_files();
         let root = self.project.root().to_owned();
         let mut ear = ear!(self, running);
         let runner = self.runner;
@@ -211,6 +280,9 @@ impl Session<'_> {
             if let Some(over) = over {
                 ear.record(Record::GateEnded(over), Durability::Eventual)?;
             }
+            let name = &gate.name;
+            let intact = self.work.lane.check_place();
+            intact.map_err(|damage| damage.after(format!("the gate {name}")))?;
             match ran {
                 Ok(mut run) => {
                     if run.check.ending != Ending::TimedOut {
@@ -275,6 +347,19 @@ impl Session<'_> {
             .collect();
         judge_changes(&files, &names)
     }
+}
+
+/// The words for a gate that fails before any work was done, with what its output says.
+fn red_before(run: &GateRunResult) -> String {
+    let excerpt = run.excerpts.around(&run.failing());
+    let lines = error_lines(&GateCheck { excerpt, ..run.check.clone() });
+    let (name, how) = (&run.check.name, run.check.ending.describe());
+    let output = if lines.is_empty() { "it said nothing".to_owned() } else { lines.join(" | ") };
+    let log = run.check.log.as_ref().map_or_else(String::new, |log| format!(" ({log})"));
+    format!(
+        "the gate {name} fails before any work is done ({how}), and what fails now does not count \
+         against an attempt: {output}{log}"
+    )
 }
 
 /// A path below the root as it is written down.

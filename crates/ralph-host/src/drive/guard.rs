@@ -3,11 +3,11 @@
 //! That happens when the backend has ended, and after a crash in the middle of it at the next start,
 //! before anybody reads the plan: it may be damaged.
 
-use ralph_core::cycle::{History, Kept, Phase, Record, Remark, Started, reconcile};
+use ralph_core::cycle::{ChangedWords, History, Kept, Phase, Record, Remark, Started, reconcile};
 use ralph_core::plan::MAX_AMENDMENTS;
 
 use super::error::DriveError;
-use super::home_guard::undo_in_home;
+use super::home_guard::settle_home;
 use super::listener::Listener;
 use super::plan_file::{Missing, Origin, PlanFile};
 use super::survivors::end_survivors;
@@ -36,10 +36,11 @@ pub fn mend_ledger(
     records.extend(mend_inbox(project, store)?);
     if let Some(by) = Editor::interrupted(&history) {
         let plan = PlanFile::new(project, &watched.path, store.clone(), Missing::Empty);
-        let mut undone = undo_in_home(project, git_dir, &plan, &by)?;
+        let mut undone = Vec::new();
         if !plan.is_still(&watched.before)? {
             undone.extend(settle(project, &plan, &watched.before, &by)?);
         }
+        undone.extend(settle_home(project, git_dir, &plan, (&history, clock.stamp()), &by)?);
         records.extend(undone.into_iter().map(|text| Record::LedgerRestored(Remark::new(text))));
     } else {
         store.end_chain()?;
@@ -99,7 +100,7 @@ pub(super) fn settle(
 ) -> Result<Option<String>, DriveError> {
     let name = plan.path.to_string_lossy().into_owned();
     let (found, bytes) = plan.settle(|now, origin| {
-        let found = look(&name, before, now, origin, by.most);
+        let found = look(&name, before, now, origin, by.most, ChangedWords::Undo);
         let wanted = match &found {
             Found::Fine(text) => text.clone(),
             Found::Edited(kept) => kept.text.clone(),
@@ -143,6 +144,7 @@ pub(super) fn look(
     now: Option<&[u8]>,
     origin: Origin,
     most: usize,
+    words: ChangedWords,
 ) -> Found {
     let Some(now) = now.and_then(|bytes| std::str::from_utf8(bytes).ok()) else {
         return Found::Damaged;
@@ -150,7 +152,7 @@ pub(super) fn look(
     if origin == Origin::Ralph {
         return Found::Fine(now.to_owned());
     }
-    match reconcile(name, before, now, most) {
+    match reconcile(name, before, now, most, words) {
         Some(kept) => Found::Edited(kept),
         None => Found::Damaged,
     }

@@ -1,17 +1,22 @@
 //! Ledger files in home that a backend edited by their absolute path.
 //!
 //! A backend works in its lane, but without a fence nothing hides home from it. Nobody can tell whether it
-//! was the backend or a person who edited a file there meanwhile, so what is undone is kept beside and told:
-//! of the plan, new words and a few new tasks stay; knowledge index and progress log go back to what the run
-//! has seen. A file that is as the checked-out commit or the index has it came there by git, and is left to
-//! [`RunLedger::take_over`].
+//! was the backend or a person who edited a file there meanwhile. So the file stays as it is until a commit
+//! arrives or the run ends, and a copy of it is kept beside; what is not believed is told. Of the plan, new
+//! words and a few new tasks are taken over; of knowledge index and progress log, nothing. A file that is as
+//! the checked-out commit or the index has it came there by git, and is left to [`RunLedger::take_over`].
 
+use std::collections::BTreeSet;
 use std::path::Path;
+
+use ralph_core::cycle::{ChangedWords, History};
+use ralph_core::plan::Id;
 
 use super::error::DriveError;
 use super::guard::{Editor, Found, look};
-use super::ledger_guard::{CopyName, put_back};
+use super::ledger_guard::{CopyName, keep_copy};
 use super::plan_file::{Origin, PlanFile};
+use super::working_tree::landed_tasks;
 use crate::git::{LedgerPaths, Repo};
 use crate::proc::Runner;
 use crate::project::Project;
@@ -23,13 +28,24 @@ pub(super) struct HomeGuard<'g, 'r> {
     pub(super) repo: &'g Repo<'r>,
     pub(super) ledger: &'g RunLedger,
     pub(super) plan: &'g PlanFile,
+    /// Tasks whose work the tip has.
+    pub(super) landed: BTreeSet<Id>,
+    pub(super) at: String,
     /// Edits that were there before the backend ran.
     pub(super) older: &'g [HomeFile],
 }
 
+/// An edit as far as it is believed.
+struct Believed {
+    bytes: Option<Vec<u8>>,
+    /// Why the rest is not.
+    why: String,
+}
+
 impl HomeGuard<'_, '_> {
-    /// Undo what `by` may not have written. Returns a sentence for each file that was put back.
-    pub(super) fn undo(&self, by: &Editor) -> Result<Vec<String>, DriveError> {
+    /// Take over what `by` may have written, and leave out the rest. Returns a sentence for each file of
+    /// which something is left out.
+    pub(super) fn settle(&self, by: &Editor) -> Result<Vec<String>, DriveError> {
         let mut sentences = Vec::new();
         let edited = self.ledger.edited_in_home()?;
         for file in edited.into_iter().filter(|file| !self.older.contains(file)) {
@@ -39,13 +55,20 @@ impl HomeGuard<'_, '_> {
             if is_new_plan || self.is_gits(&file)? {
                 continue;
             }
-            let (wanted, why) = self.wanted(&file, seen, by)?;
-            if file.bytes == wanted {
+            let Believed { bytes, why } = self.believed(&file, seen, by)?;
+            if file.bytes == bytes {
                 continue;
             }
             let copy = CopyName::of_iteration(by.iteration);
-            put_back(self.project.root(), &file.name, wanted.as_deref(), &copy)?;
-            sentences.push(format!("{} in your checkout: {why}", file.name));
+            keep_copy(self.project.root(), &file.name, file.bytes.as_deref(), &copy)?;
+            let beside = if file.bytes.is_some() { "; .ralph/context has a copy" } else { "" };
+            sentences.push(format!(
+                "{} in your checkout: {why}; it stays so until a commit arrives or the run ends{beside}",
+                file.name
+            ));
+            let (store, landed) = (self.plan.store(), &self.landed);
+            let taken = self.ledger.take_over_believed(file, bytes, store, landed, &self.at)?;
+            sentences.extend(taken);
         }
         Ok(sentences)
     }
@@ -54,31 +77,28 @@ impl HomeGuard<'_, '_> {
         file.name == self.ledger.open_run().plan
     }
 
-    /// The bytes that a file is to have, and why it may not have others.
-    fn wanted(
+    fn believed(
         &self,
         file: &HomeFile,
         seen: Option<Vec<u8>>,
         by: &Editor,
-    ) -> Result<(Option<Vec<u8>>, String), DriveError> {
-        let kept = "the other version is in .ralph/context";
+    ) -> Result<Believed, DriveError> {
+        let believed = |bytes, why: &str| Ok(Believed { bytes, why: why.to_owned() });
         if !self.is_plan(file) {
-            let why = format!("the backend may not write it; it was put back, and {kept}");
-            return Ok((seen, why));
+            return believed(seen, "the backend may not write it; its changes are left out");
         }
         let before = String::from_utf8_lossy(seen.as_deref().unwrap_or_default());
-        Ok(match look(&file.name, &before, file.bytes.as_deref(), Origin::Anybody, by.most) {
+        let (bytes, words) = (file.bytes.as_deref(), ChangedWords::Keep);
+        match look(&file.name, &before, bytes, Origin::Anybody, by.most, words) {
             Found::Edited(edit) => {
                 self.plan.count_added(&by.id, edit.added)?;
-                let undone = edit.undone.join("; ");
-                let why = format!("edited while a backend ran, and undone: {undone}; {kept}");
-                (Some(edit.text.into_bytes()), why)
+                let why =
+                    format!("edited while a backend ran, and left out: {}", edit.undone.join("; "));
+                believed(Some(edit.text.into_bytes()), &why)
             }
-            Found::Fine(text) => (Some(text.into_bytes()), String::new()),
-            Found::Damaged => {
-                (seen, format!("damaged while a backend ran; it was put back, and {kept}"))
-            }
-        })
+            Found::Fine(text) => believed(Some(text.into_bytes()), ""),
+            Found::Damaged => believed(seen, "damaged or removed while a backend ran"),
+        }
     }
 
     /// Whether git put the file there, or took it away: a checkout, a reset or a stash.
@@ -91,16 +111,22 @@ impl HomeGuard<'_, '_> {
     }
 }
 
-/// After a crash: undo what the interrupted backend wrote into home's ledger files.
-pub(super) fn undo_in_home(
+/// After a crash: look at what the interrupted backend wrote into home's ledger files.
+pub(super) fn settle_home(
     project: &Project,
     git_dir: &Path,
     plan: &PlanFile,
+    (history, at): (&History, String),
     by: &Editor,
 ) -> Result<Vec<String>, DriveError> {
     let Some(ledger) = RunLedger::of_home(project) else { return Ok(Vec::new()) };
+    if history.arrival.as_ref().is_some_and(|line| line.open_arrival.is_some()) {
+        // Home has a part of what arrives, and is put back before anything else.
+        return Ok(Vec::new());
+    }
     let runner = Runner::new("").at(git_dir);
     let paths = LedgerPaths::with_plan(&ledger.open_run().plan);
     let repo = Repo::open(project.root(), git_dir, &runner, &paths)?;
-    HomeGuard { project, repo: &repo, ledger: &ledger, plan, older: &[] }.undo(by)
+    let landed = landed_tasks(history);
+    HomeGuard { project, repo: &repo, ledger: &ledger, plan, landed, at, older: &[] }.settle(by)
 }

@@ -1,12 +1,13 @@
 //! The knowledge index: when it is time, an agent brings it up to date, and ralph checks what it wrote.
 
-use ralph_core::answer::{AnswerSchema, BackendAnswer, schema_of};
+use ralph_core::agent_role::AgentRole;
+use ralph_core::answer::{BackendAnswer, schema_of};
 use ralph_core::backend::Outcome;
 use ralph_core::config::Mode;
 use ralph_core::cycle::Record;
 use ralph_core::memory::index::{JSON_FILE, MARKDOWN_FILE};
 use ralph_core::memory::roles::directive::IndexerReport;
-use ralph_core::memory::roles::{IndexerInput, Role, indexer_prompt};
+use ralph_core::memory::roles::{IndexerInput, indexer_prompt};
 use ralph_core::memory::{Trigger, trigger};
 use ralph_core::plan::Task;
 
@@ -50,12 +51,13 @@ impl Session<'_> {
         let fits = |said: &BackendAnswer| said.check::<IndexerReport>().map(|()| "");
         let question = Question { item: String::new(), prompt, check: &fits };
         let turns = self.config.memory.compaction_max_turns.get();
-        let own = self.config.stage(Role::Indexer.stage()).max_turns;
+        let own = self.config.stage(AgentRole::Index.stage()).max_turns;
+        let schema = schema_of::<IndexerReport>();
         let terms = RoleTerms {
             max_turns: own.is_none().then_some(turns),
-            ..self.role_terms(Role::Indexer, schema_of::<IndexerReport>(), Access::Writes)
+            ..RoleTerms::of(&self.config, AgentRole::Index, schema, Access::Writes)
         };
-        self.ask_about_index("index", terms, question, &snapshot, last).map(drop)
+        self.ask_about_index(terms, question, &snapshot, last).map(drop)
     }
 
     fn index_trigger(&self, task: &Task) -> Option<Trigger> {
@@ -71,15 +73,13 @@ impl Session<'_> {
     /// with it.
     pub(super) fn ask_about_index(
         &mut self,
-        role: &'static str,
         terms: RoleTerms,
         question: Question<'_>,
         snapshot: &Snapshot,
         iteration: u32,
     ) -> Result<Answer, Halt> {
-        let may_write = Role::Indexer.may_write();
-        let consultation = Consultation { may_write, ..Consultation::one(role, terms, question) };
-        let Consulted { answers, written, .. } = self.consult_softly(&consultation)?;
+        let Consulted { answers, written, .. } =
+            self.consult_softly(&Consultation::one(terms, question))?;
         let answer = answers.into_iter().next();
         let why = match &answer {
             Some(answer) if answer.outcome == Outcome::Success => {
@@ -118,16 +118,5 @@ impl Session<'_> {
             }
         }
         Ok(violations.iter().map(ToString::to_string).collect())
-    }
-
-    /// The terms of a role, as configured.
-    pub(super) fn role_terms(
-        &self,
-        role: Role<'_>,
-        schema: AnswerSchema,
-        access: Access,
-    ) -> RoleTerms {
-        let mcp = role.mcp_config(&self.config);
-        RoleTerms { mcp, ..RoleTerms::of(&self.config, role.stage(), schema, access) }
     }
 }

@@ -8,7 +8,9 @@ use ralph_core::cycle::{
     FailureKind, LandIntent, LandedAttempt, Landing, Proof, Record,
 };
 use ralph_core::format::jsonl::fresh_issue_id;
+use ralph_core::gate::GateCheck;
 use ralph_core::plan::Id;
+use ralph_core::text::clip;
 use ralph_core::view::Tally;
 
 use super::attempt::{AttemptRun, max_retries};
@@ -18,7 +20,7 @@ use super::memory::FAILURE_CONTEXT;
 use super::session::Session;
 use super::specs::scope_of_keeper;
 use crate::crash;
-use crate::git::{CommitMessage, LandError};
+use crate::git::{CommitMessage, LandError, Oid, gate_trailers};
 use crate::handoff_files;
 use crate::redaction::{put_log, redactor};
 use crate::run_ledger::LedgerCommit;
@@ -104,6 +106,17 @@ impl Session<'_> {
         summary: &str,
     ) -> CommitMessage {
         let started = &run.started;
+        let mut trailers = vec![
+            ("Ralph-Task".into(), started.task.clone()),
+            ("Ralph-Run".into(), started.run.clone()),
+        ];
+        if let Some(found) = &run.gates {
+            let name = |check: &GateCheck| match check.is_green() {
+                true => check.name.clone(),
+                false => format!("{} ({})", check.name, check.standing),
+            };
+            trailers.extend(gate_trailers(found.verdict.checks.iter().map(name), &found.tree));
+        }
         let prefix = &self.config.commit_prefix;
         CommitMessage {
             subject: attempt_subject(prefix, started.iteration, &started.task, summary),
@@ -111,19 +124,14 @@ impl Session<'_> {
                 Landing::Complete => self.completes_spec(&run.task),
                 Landing::Partial => String::new(),
             },
-            trailers: vec![
-                ("Ralph-Task".into(), started.task.clone()),
-                ("Ralph-Run".into(), started.run.clone()),
-            ],
+            trailers,
         }
     }
 
     /// Why the commit was refused; what is no refusal is an error.
     fn refused(&mut self, refusal: LandError) -> Result<Failure, DriveError> {
         Ok(match refusal {
-            LandError::Hook { output } => {
-                Failure::new(FailureKind::Hook, format!("a hook refused the commit:\n{output}"))
-            }
+            LandError::Hook { output } => Failure::new(FailureKind::Hook, output.trim()),
             LandError::Nothing => Failure::new(FailureKind::NoChange, "there is nothing to commit"),
             LandError::Git(e) => return Err(e.into()),
         })
@@ -142,9 +150,11 @@ impl Session<'_> {
         };
         self.record(Record::Landed(landed), Durability::Eventual)?;
         let findings = run.gates.as_ref();
+        let landed = commit.and_then(|commit| Oid::parse(commit.as_bytes()));
+        self.gated_base = findings.map(|_| landed.unwrap_or_else(|| run.base.commit.clone()));
         self.baselines = findings.map(|found| found.next_base.clone()).unwrap_or_default();
-        self.land_finished_specs()?;
-        self.arrive()
+        self.land_specs_on_the_way()?;
+        self.arrive_soon()
     }
 
     /// What an arrival needs to know about a landing on the tip.
@@ -290,11 +300,44 @@ impl Times {
     }
 }
 
+/// Most characters of the first line of a message, as the usual rules for Conventional Commits have it.
+const LONGEST_SUBJECT: usize = 100;
+
 /// The subject of an attempt's commit. Conventional Commits have no place for a number after the scope of
 /// `chore(ralph)`.
 pub(super) fn attempt_subject(prefix: &str, iteration: u32, task: &str, summary: &str) -> String {
     match prefix.ends_with(')') {
-        true => format!("{prefix}: {task} — {summary}"),
+        true => subject(prefix, "task", &format!("{task} — {}", summary.trim_end_matches('.'))),
         false => format!("{prefix}[{iteration}]: {task} — {summary}"),
+    }
+}
+
+/// The subject of a commit about a thing of this kind. Where subjects are Conventional Commits, none begins
+/// with a capital letter, ends with a full stop, or is too long.
+pub(super) fn subject(prefix: &str, kind: &str, text: &str) -> String {
+    if !prefix.ends_with(')') {
+        return format!("{prefix}: {text}");
+    }
+    let kind = match text.starts_with(char::is_uppercase) {
+        true => format!("{kind} "),
+        false => String::new(),
+    };
+    clip(&format!("{prefix}: {kind}{text}"), LONGEST_SUBJECT - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subjects_with_a_scope_are_conventional_commits() {
+        let of = |prefix, task| attempt_subject(prefix, 3, task, "Add a test.");
+        assert_eq!(of("ralph", "T-1"), "ralph[3]: T-1 — Add a test.");
+        assert_eq!(of("chore(ralph)", "t-1"), "chore(ralph): t-1 — Add a test");
+        assert_eq!(of("chore(ralph)", "T-1"), "chore(ralph): task T-1 — Add a test");
+        assert_eq!(subject("chore(ralph)", "spec", "First"), "chore(ralph): spec First");
+        assert_eq!(subject("ralph", "spec", "First"), "ralph: First");
+        let long = of("chore(ralph)", &"t".repeat(200));
+        assert_eq!(long.chars().count(), 100, "{long}");
     }
 }

@@ -12,15 +12,17 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use ralph_core::agent_role::AgentRole;
+use ralph_core::cycle::RunCommand;
 use ralph_core::memory::index::{JSON_FILE, MARKDOWN_FILE};
 
 use super::error::DriveError;
 use super::guard::{self, Editor};
 use super::home_guard::HomeGuard;
-use super::session::{Loop, Session};
-use super::working_tree::FoundInLane;
+use super::session::Session;
+use super::working_tree::{FoundInLane, landed_tasks};
 use crate::FileError;
 use crate::handoff_files;
 use crate::run_ledger::{HomeFile, read_from_lane};
@@ -65,6 +67,11 @@ impl CopyName {
     pub(super) fn of_iteration(iteration: u32) -> Self {
         Self(format!("of-iteration-{iteration}"))
     }
+
+    fn path(&self, project_root: &Path, name: &str) -> PathBuf {
+        let file_name = name.rsplit('/').next().unwrap_or(name);
+        project_root.join(format!(".ralph/context/{file_name}.{}", self.0))
+    }
 }
 
 fn stamp(path: &Path) -> Option<Stamp> {
@@ -81,26 +88,27 @@ fn guarded_files(iteration: u32) -> impl Iterator<Item = String> {
     FILES.iter().map(|&file| file.to_owned()).chain(handoffs)
 }
 
-/// Make a file below `root` what it was. What somebody made of it is then in `.ralph/context` of the
-/// project. Tells whether anything had to be done.
-pub(super) fn put_back(
+/// Keep bytes of a file in `.ralph/context` of the project.
+pub(super) fn keep_copy(
     project_root: &Path,
     name: &str,
-    was: Option<&[u8]>,
+    bytes: Option<&[u8]>,
     copy: &CopyName,
-) -> Result<bool, FileError> {
-    put_back_at(project_root, &project_root.join(name), name, was, copy)
+) -> Result<(), FileError> {
+    let copy = copy.path(project_root, name);
+    bytes.map_or(Ok(()), |bytes| put_view(&free_name(&copy), bytes))
 }
 
+/// Make a file what it was. What somebody made of it is then in `.ralph/context` of the project. Tells
+/// whether anything had to be done.
 fn put_back_at(
     project_root: &Path,
     path: &Path,
     name: &str,
     was: Option<&[u8]>,
-    CopyName(copy): &CopyName,
+    copy: &CopyName,
 ) -> Result<bool, FileError> {
-    let file_name = name.rsplit('/').next().unwrap_or(name);
-    let copy = project_root.join(format!(".ralph/context/{file_name}.{copy}"));
+    let copy = copy.path(project_root, name);
     if fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir()) {
         put_aside(path, &copy)?;
     } else {
@@ -137,7 +145,7 @@ impl Session<'_> {
         }
         let home = self.work.ledger.edited_in_home()?;
         let inbox = self.project.inbox();
-        if self.kind == Loop::Agent || inbox.exists() {
+        if self.kind == RunCommand::Agent || inbox.exists() {
             let _unguarded = self.plan.store().hold(&inbox);
         }
         Ok(FoundByAgent { plan, files, home, lane: self.let_in()? })
@@ -147,8 +155,7 @@ impl Session<'_> {
     pub(super) fn restore_ledger(
         &mut self,
         found: &FoundByAgent,
-        may_write: &[&str],
-        who: &str,
+        role: AgentRole,
         by: &Editor,
     ) -> Result<(), DriveError> {
         let root = self.project.root().to_owned();
@@ -160,7 +167,7 @@ impl Session<'_> {
                 continue;
             }
             let is_restored = put_back_at(&root, &path, name, kept.bytes.as_deref(), &copy)?;
-            if is_restored && !may_write.contains(&name.as_str()) {
+            if is_restored && !role.may_write().contains(&name.as_str()) {
                 names.push(name.clone());
             }
         }
@@ -173,13 +180,25 @@ impl Session<'_> {
         if !names.is_empty() {
             let names = names.join(", ");
             self.ledger_restored(&format!(
-                "{names}: {who} may not write it; it was put back, and the other version is in \
-                 .ralph/context"
+                "{names}: {} may not write it; it was put back, and the other version is in \
+                 .ralph/context",
+                role.actor()
             ))?;
         }
+        Ok(())
+    }
+
+    /// The same for home's files. Call it when the run's own plan is as it has to be.
+    pub(super) fn guard_home(
+        &mut self,
+        found: &FoundByAgent,
+        by: &Editor,
+    ) -> Result<(), DriveError> {
+        let (landed, at) = (landed_tasks(&self.history), self.clock.stamp());
         let (project, repo, plan) = (&self.project, &self.repo, &self.plan);
         let (ledger, older) = (&self.work.ledger, found.home.as_slice());
-        for sentence in (HomeGuard { project, repo, ledger, plan, older }).undo(by)? {
+        let guard = HomeGuard { project, repo, ledger, plan, landed, at, older };
+        for sentence in guard.settle(by)? {
             self.ledger_restored(&sentence)?;
         }
         Ok(())

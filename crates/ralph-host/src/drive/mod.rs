@@ -16,6 +16,7 @@
 
 mod agent;
 mod arrival;
+mod arrival_beside;
 mod ask;
 mod attempt;
 mod backend;
@@ -60,7 +61,7 @@ mod wait;
 mod windows;
 mod working_tree;
 
-pub use agent::{AgentEnd, AgentOptions, AgentReport, agent, discard_spec, is_begun};
+pub use agent::{AgentEnd, AgentOptions, agent, discard_spec, is_begun};
 pub use backend_mailbox::{BackendCommands, CallerRole, MailboxCaller};
 pub use construct::{Goal, PlanPreview, Planned, Planning, construct, plan, preview_plan};
 pub use error::DriveError;
@@ -74,17 +75,17 @@ pub use run_end::{retirement, underway};
 pub use session::{ATTEMPT_VARIABLE, Options, Setup, TASK_VARIABLE};
 pub use signals::Signals;
 
-use ralph_core::cycle::{End, Fate, Limits, OnceEnd, Progress, Step, next_step};
+use ralph_core::cycle::{End, Fate, Limits, OnceEnd, Progress, RunCommand, Step, next_step};
 use ralph_core::plan::{Trust, next_task};
 
 use crate::proc::Runner;
 use error::Halt;
-use session::{Loop, Session};
+use session::Session;
 
-/// Work on a plan, one task at a time, until nothing is left or something says stop.
-pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<End, DriveError> {
+/// Work on a plan, one task at a time, until nothing is left or something says stop. Returns the exit code.
+pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<u8, DriveError> {
     let runner = runner(&mut setup);
-    let mut session = Session::open(setup, Loop::Build, &runner, listener)?;
+    let mut session = Session::open(setup, RunCommand::Build, &runner, listener)?;
     let mut end = session.recover()?;
     if session.has_work()? {
         session.preflight()?;
@@ -96,9 +97,9 @@ pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<End, Drive
         }
         end = session.one_task()?;
     };
-    let end = session.finish(&end, &end.reason(), None)?.0;
+    let code = session.finish(&end, &end.reason(), None)?.exit_code;
     counts::write(&runner);
-    Ok(end)
+    Ok(code)
 }
 
 /// What runs programs for a loop: each of them carries the mark of the run and of the place.
@@ -128,7 +129,7 @@ impl Session<'_> {
 
     /// What comes next, from the plan as it is now and from what this run has done.
     fn next(&mut self) -> Result<Step, DriveError> {
-        if self.kind == Loop::Build {
+        if self.kind == RunCommand::Build {
             // A person may have added a task to a plan whose tasks are done.
             self.take_over_edits()?;
         }
@@ -136,8 +137,10 @@ impl Session<'_> {
         let limits = Limits {
             iterations: match self.kind {
                 // Iterations of a construct are cycles, and it counts them itself.
-                Loop::Construct | Loop::Agent => u32::MAX,
-                Loop::Build | Loop::Plan | Loop::Land => self.config.build.max_iterations.get(),
+                RunCommand::Construct | RunCommand::Agent => u32::MAX,
+                RunCommand::Build | RunCommand::Plan | RunCommand::Land => {
+                    self.config.build.max_iterations.get()
+                }
             },
             cost: self.config.limits.max_cost.map(ralph_core::config::Dollars::get),
             once: self.options.once,
@@ -152,8 +155,8 @@ impl Session<'_> {
             signal: self.stop_signal(),
             stop_asked: self.mailbox.stop_asked(),
             trust: match self.kind {
-                Loop::Build | Loop::Plan | Loop::Land => Trust::Verified,
-                Loop::Construct | Loop::Agent => Trust::Claimed,
+                RunCommand::Build | RunCommand::Plan | RunCommand::Land => Trust::Verified,
+                RunCommand::Construct | RunCommand::Agent => Trust::Claimed,
             },
             only: self.options.task.clone(),
             ..Progress::of(&self.history)

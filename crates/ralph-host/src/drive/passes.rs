@@ -1,11 +1,12 @@
 //! Passes: further agents that look at what came of an attempt. Whatever they do, the loop goes on.
 
+use ralph_core::agent_role::AgentRole;
 use ralph_core::answer::{AnswerSchema, BackendAnswer, UnusableAnswer, schema_of};
 use ralph_core::config::Pass;
 use ralph_core::cycle::{Fate, PassAnswer, PassFailure, Record};
 use ralph_core::memory::roles::directive::{Review, ReviewVerdict};
 use ralph_core::memory::roles::{
-    EndedAttempt, Judged, PassInput, PassPrompt, Role, pass_prompt, passes_due,
+    EndedAttempt, Judged, PassInput, PassPrompt, pass_prompt, passes_due,
 };
 use serde_json::Value;
 
@@ -51,17 +52,16 @@ impl Session<'_> {
         let check = |said: &BackendAnswer| {
             check(said).map(|()| "").map_err(|e| UnusableAnswer::new(e, &schema))
         };
+        let access = if pass.read_only { Access::Looks } else { Access::Writes };
+        let of_stage = RoleTerms::of(&self.config, AgentRole::Pass, schema.clone(), access);
         let terms = RoleTerms {
             max_turns: pass.max_turns.map(u32::from),
             model: pass.model.clone(),
-            ..self.role_terms(
-                Role::Pass(pass),
-                schema.clone(),
-                if pass.read_only { Access::Looks } else { Access::Writes },
-            )
+            mcp: pass.mcp_config.clone().or(of_stage.mcp),
+            ..of_stage
         };
         let question = Question { item: pass.name.clone(), prompt, check: &check };
-        let consulted = self.consult_softly(&Consultation::one("pass", terms, question))?;
+        let consulted = self.consult_softly(&Consultation::one(terms, question))?;
         let Some(answer) = consulted.answers.into_iter().next() else { return Ok(()) };
         if !answer.finished() {
             return Err(Trouble::Pass(answer.outcome.to_string()));

@@ -4,21 +4,28 @@
 use std::ffi::OsStr;
 
 use ralph_core::config::{CommitLedger, StageName};
+use ralph_core::cycle::{AttemptBase, RunCommand};
 use ralph_core::gate::{Gate, StartRequirement, start_requirements};
-use ralph_core::plan::duplicate_ids;
-use ralph_core::text::shell_word;
+use ralph_core::init::CONVENTIONAL_PREFIX;
+use ralph_core::plan::{Task, duplicate_ids};
+use ralph_core::text::{clip, shell_word};
 
 use super::error::DriveError;
-use super::session::{Loop, Session, stage_choice};
+use super::landing::attempt_subject;
+use super::session::{Session, stage_choice};
 use crate::choice::{ChoiceError, Place};
-use crate::git::{GitError, introduce};
+use crate::git::{CommitMessage, GitError, introduce};
+use crate::lanes::HookReport;
 use crate::proc::{find_program, is_executable};
+
+/// Characters of a task's name in the message that the commit-msg hook is tried on.
+const SAMPLE: usize = 40;
 
 impl Session<'_> {
     /// Refuse to begin where the first attempt could only fail.
     pub(super) fn preflight(&mut self) -> Result<(), DriveError> {
         self.check_ids()?;
-        if self.kind != Loop::Plan {
+        if self.kind != RunCommand::Plan {
             self.check_identity()?;
             self.gates.iter().try_for_each(|gate| self.check_gate(gate))?;
         }
@@ -46,10 +53,10 @@ impl Session<'_> {
 
     fn check_backends(&self) -> Result<(), DriveError> {
         let stages: &[StageName] = match self.kind {
-            Loop::Build => &[StageName::Build],
-            Loop::Land => &[],
-            Loop::Plan => &[StageName::Plan],
-            Loop::Construct | Loop::Agent => {
+            RunCommand::Build => &[StageName::Build],
+            RunCommand::Land => &[],
+            RunCommand::Plan => &[StageName::Plan],
+            RunCommand::Construct | RunCommand::Agent => {
                 &[StageName::Plan, StageName::Investigate, StageName::Build, StageName::Verify]
             }
         };
@@ -64,6 +71,50 @@ impl Session<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Before the first attempt of a run: the commit-msg hook is tried in the lane, where it runs at a landing,
+    /// on a message like that of the commit to come.
+    pub(super) fn check_message_hook(&mut self, task: &Task, id: &str) -> Result<(), DriveError> {
+        let is_first = self.history.of_run().next().is_none();
+        if !is_first || !self.work.lane.has_message_hook()? {
+            return Ok(());
+        }
+        let base = self.ready_lane(&self.keeper(task), id)?;
+        let sample = |prefix: &str| CommitMessage {
+            subject: attempt_subject(prefix, 1, task.id.as_str(), &clip(&task.name, SAMPLE)),
+            body: String::new(),
+            trailers: vec![("Ralph-Task".into(), task.id.to_string())],
+        };
+        let prefix = self.config.commit_prefix.clone();
+        let Some(output) = self.try_message(&base, &sample(&prefix))? else { return Ok(()) };
+        let message = format!(
+            "the commits of ralph would be refused, with subjects like \"{}\":\n{output}",
+            sample(&prefix).subject
+        );
+        let hint = match self.try_message(&base, &sample(CONVENTIONAL_PREFIX))? {
+            None => {
+                format!("set commit_prefix = \"{CONVENTIONAL_PREFIX}\" in ralph.toml: that passes")
+            }
+            Some(_) => "set commit_prefix in ralph.toml to what the hook accepts before `: `, or \
+                        let the hook pass these subjects"
+                .to_owned(),
+        };
+        Err(DriveError::Ask { message, hint })
+    }
+
+    /// Why the commit-msg hook refuses this message of an attempt, if it does.
+    fn try_message(
+        &self,
+        base: &AttemptBase,
+        message: &CommitMessage,
+    ) -> Result<Option<String>, DriveError> {
+        let (work, text) = (&self.work, message.of_attempt(&base.attempt));
+        let branch = work.branch.as_deref();
+        Ok(match work.lane.run_message_hook(&base.commit, branch, &text, &|job| job)? {
+            HookReport::Passed { .. } => None,
+            HookReport::Refused { output, .. } => Some(output),
+        })
     }
 
     fn check_gate(&self, gate: &Gate) -> Result<(), DriveError> {

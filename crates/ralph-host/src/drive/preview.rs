@@ -10,7 +10,7 @@ use std::time::Duration;
 use ralph_core::backend::{Session as Talk, system_in_prompt};
 use ralph_core::choice::Asked;
 use ralph_core::config::{CommitScope, Config, Dollars, OnDirty, StageName};
-use ralph_core::cycle::{End, History, Limits, Progress, Step, ledger, next_step};
+use ralph_core::cycle::{End, History, Limits, Progress, RunCommand, Step, ledger, next_step};
 use ralph_core::gate::Gate;
 use ralph_core::memory::index::MARKDOWN_FILE;
 use ralph_core::plan::{Id, Plan, Task, Trust, obstacles};
@@ -22,7 +22,7 @@ use super::attempt::{logged_iterations, max_retries, next_iteration};
 use super::error::DriveError;
 use super::landing::attempt_subject;
 use super::material::PromptSource;
-use super::session::{Loop, Options};
+use super::session::Options;
 use super::specs::scope_of;
 use super::terms::{Terms, run_timeout, variables};
 use crate::choice::{self, Chosen, Place};
@@ -180,7 +180,7 @@ pub fn preview(look: &Look<'_>, runner: &Runner) -> Result<Preview, DriveError> 
         }),
         max_iterations: limits.iterations,
         max_cost: limits.cost,
-        timeout: own.unwrap_or_else(|| run_timeout(config, Loop::Build, StageName::Build)),
+        timeout: own.unwrap_or_else(|| run_timeout(config, RunCommand::Build, StageName::Build)),
         idle: config.limits.idle_timeout.get(),
         warnings,
     })

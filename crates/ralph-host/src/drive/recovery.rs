@@ -41,6 +41,11 @@ impl Session<'_> {
         if self.history.open.is_some() {
             self.start_tip()?;
         }
+        if self.history.arrival.as_ref().is_some_and(|line| line.open_arrival.is_some()) {
+            // Beside the attempt that is open: until home is whole again, nothing there is a person's edit.
+            self.start_tip()?;
+            self.recover_arrival()?;
+        }
         let mut end = None;
         if let Some(open) = self.history.open.clone() {
             let settings = self.project.ralph_toml();

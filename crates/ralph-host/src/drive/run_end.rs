@@ -3,15 +3,18 @@
 use jiff::Timestamp;
 use ralph_core::config::Config;
 use ralph_core::cost_sum::CostSum;
-use ralph_core::cycle::{End, Fate, History, Record, RunEnd, exit_code, ledger, remaining};
+use ralph_core::cycle::{
+    ArrivalTarget, End, Fate, History, Record, RunCommand, RunEnd, exit_code, ledger, remaining,
+};
 use ralph_core::inbox::Inbox;
 use ralph_core::needs::{Need, NeedSources, Running, needs};
 use ralph_core::plan::Plan;
+use ralph_core::text::shell_word;
 use ralph_core::view::{Tally, other_specs};
 use ralph_core::words::count;
 
 use super::error::DriveError;
-use super::session::{Loop, Session};
+use super::session::Session;
 use crate::git::{Retire, Underway};
 use crate::plan_store;
 use crate::store::Durability;
@@ -29,27 +32,29 @@ pub fn underway(history: &History) -> Underway {
 
 impl Session<'_> {
     /// The loop ends: say so, and leave the plan committed. Returns the end as it was told, which is
-    /// another one where nothing proves what landed, and what needs a person. `exit` is the exit code of
-    /// a loop that has one of its own.
+    /// another one where nothing proves what landed or where commits wait. `exit` is the exit code of a loop
+    /// that has one of its own.
     pub(super) fn finish(
         &mut self,
         end: &End,
         reason: &str,
         exit: Option<u8>,
-    ) -> Result<(End, Vec<Need>), DriveError> {
+    ) -> Result<RunEnd, DriveError> {
         let loaded = self.read_plan()?;
         let remaining = remaining(&loaded.plan);
-        if *end == End::Complete && self.kind == Loop::Build {
+        if *end == End::Complete && self.kind == RunCommand::Build {
             self.plan.change(ledger::complete)?;
         }
         let told = end.clone().unless_unproven(&self.history, &loaded.plan);
         let mut reason = if told == *end { reason.to_owned() } else { told.reason() };
-        if told == End::Complete && Tally::of(&loaded.plan).total() == 0 && self.kind == Loop::Build
+        if told == End::Complete
+            && Tally::of(&loaded.plan).total() == 0
+            && self.kind == RunCommand::Build
         {
             reason = format!("{} has no tasks", self.plan.shown);
         }
         let failed = Tally::of(&loaded.plan).failed;
-        if told == End::Complete && failed > 0 && self.kind == Loop::Build {
+        if told == End::Complete && failed > 0 && self.kind == RunCommand::Build {
             reason = format!("nothing is left to do; given up: {}", count(failed, "task"));
         }
         if let Some(remark) = other_specs(&loaded.plan).filter(|_| told == End::Complete) {
@@ -67,7 +72,7 @@ impl Session<'_> {
             exit_code: exit.unwrap_or_else(|| exit_code(&told)),
             end: told,
             reason,
-            command: self.kind.word().to_owned(),
+            command: self.kind,
             remaining,
             landed,
             attempts,
@@ -79,21 +84,85 @@ impl Session<'_> {
         // What needs a person follows from how the run ended.
         self.history.end_run(run_end.clone());
         self.log_progress()?;
-        if let Some(why) = self.bring_home()?
-            && run_end.exit_code == 0
-        {
-            run_end.end = End::Waiting { why };
-            run_end.reason = run_end.end.reason();
-            run_end.exit_code = exit_code(&run_end.end);
+        // Verifiers have accepted it after its last landing.
+        let refused = match run_end.end {
+            End::Complete if self.kind != RunCommand::Plan => self.land_finished_specs()?,
+            _ => None,
+        };
+        if let Some(why) = self.bring_home()?.or(refused) {
+            let limit = exit_code(&End::Stopped);
+            let waits = End::Waiting { why };
+            // An error goes before commits that wait, and they go before a limit.
+            if run_end.exit_code == limit {
+                run_end.reason = format!("{}; {}", run_end.reason, waits.reason());
+                run_end.exit_code = exit_code(&waits);
+            } else if run_end.exit_code == 0 {
+                run_end.exit_code = exit_code(&waits);
+                run_end.reason = waits.reason();
+                run_end.end = waits;
+            }
             self.history.end_run(run_end.clone());
         }
         run_end.needs = self.needs_after(&loaded.plan);
-        let (end, needs) = (run_end.end.clone(), run_end.needs.clone());
         self.tidy();
-        self.record(Record::RunEnded(run_end), Durability::Synced)?;
+        self.record(Record::RunEnded(run_end.clone()), Durability::Synced)?;
         self.offer_run();
+        self.tell_way_back(remaining)?;
         self.close_run()?;
-        Ok((end, needs))
+        Ok(run_end)
+    }
+
+    /// Home is on another branch by now than the run's: say where the work is, and clear the way back, which
+    /// files block that git knows on the run's branch alone.
+    fn tell_way_back(&mut self, remaining: usize) -> Result<(), DriveError> {
+        let (Some(branch), Some(here)) = (self.work.branch.clone(), self.project.branch()) else {
+            return Ok(());
+        };
+        let has_landed = self.history.of_run().any(|view| view.fate.is_landed());
+        if branch == here || self.work.target() != ArrivalTarget::HomeBranch || !has_landed {
+            return Ok(());
+        }
+        let name = shell_word(&branch);
+        self.warn(&format!(
+            "what landed is on branch {branch}, and you are on {here}: `git switch {name}` goes back to it, \
+             `git merge {name}` brings it here"
+        ));
+        for file in self.files_in_the_way_to(&branch)? {
+            let aside = match remaining {
+                0 => self.work.ledger.put_aside(&file)?,
+                _ => None,
+            };
+            let shown = shell_word(&file);
+            self.warn(&match aside {
+                Some(copy) => format!(
+                    "{file} was in no commit of {here}, and is on {branch} now: it was moved to {copy}, so \
+                     that `git switch {name}` works"
+                ),
+                None => format!(
+                    "{file} is in no commit of {here}, and on {branch} it is, so git refuses to switch: \
+                     `mv {shown} {shown}.bak && git switch {name}` works"
+                ),
+            });
+        }
+        Ok(())
+    }
+
+    /// Files of the ledger that git does not know here and that are on `branch`.
+    fn files_in_the_way_to(&self, branch: &str) -> Result<Vec<String>, DriveError> {
+        let mut files = Vec::new();
+        let Some(there) = self.repo.find_commit(&format!("refs/heads/{branch}"))? else {
+            return Ok(files);
+        };
+        for file in self.work.ledger.open_run().files() {
+            let is_in_home = self.project.root().join(&file).is_file();
+            if is_in_home
+                && self.repo.staged_project_file(&file)?.is_none()
+                && self.repo.project_file_at(&there, &file)?.is_some()
+            {
+                files.push(file);
+            }
+        }
+        Ok(files)
     }
 
     /// What needs a person, now that the run has ended.

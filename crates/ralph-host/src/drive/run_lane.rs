@@ -1,5 +1,6 @@
 //! The lane of a run, with the ledger and the tip that its work goes through.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use ralph_core::config::{Config, OnDirty, Workspace};
@@ -24,6 +25,10 @@ pub(super) struct RunLane<'a> {
     pub(super) tip: Oid,
     /// Whether the journal knows where this run's tip starts.
     pub(super) has_started: bool,
+    /// Whether commits have landed whose arrival was left for the next run of a backend.
+    pub(super) arrival_is_due: Cell<bool>,
+    /// Specs that were open when a commit was first made; a loop with a commit for each task opens none.
+    pub(super) open_specs: Option<Vec<String>>,
 }
 
 /// The facts that a run starts from.
@@ -107,12 +112,25 @@ impl<'a> RunLane<'a> {
                 (RunLedger::open(project, open_run, start)?, commit.unwrap_or(home_commit))
             }
         };
-        Ok(Self { lane, ledger, branch, tip, has_started: false })
+        let (has_started, arrival_is_due, open_specs) = (false, Cell::default(), None);
+        Ok(Self { lane, ledger, branch, tip, has_started, arrival_is_due, open_specs })
     }
 
     /// The lane's working tree, with ralph's own git directory.
     pub(super) fn repo(&self) -> &Repo<'a> {
         self.lane.repo()
+    }
+
+    /// Write the ledger and these files of home into the lane.
+    pub(super) fn write_ledger(&self, files: &[String]) -> Result<(), DriveError> {
+        self.lane.check_place()?;
+        let root = self.lane.root();
+        if self.ledger.write_into(&root, files).is_err() {
+            // An agent may have taken rights away.
+            self.lane.unlock();
+            self.ledger.write_into(&root, files)?;
+        }
+        Ok(())
     }
 
     /// Whether commits arrive on the branch that home had checked out.

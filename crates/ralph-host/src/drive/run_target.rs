@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use ralph_core::config::{BranchFor, Config};
-use ralph_core::cycle::{ArrivalLine, ArrivalTarget, Record, TipStart};
+use ralph_core::cycle::{ArrivalLine, ArrivalTarget, Record, RunCommand, TipStart};
 
 use super::error::DriveError;
-use super::session::{Loop, Options, Session};
+use super::session::{Options, Session};
 use super::specs::slug;
 use crate::notify::unwell;
 use crate::proc::Job;
@@ -37,15 +37,19 @@ pub(super) enum RunTarget {
 impl RunTarget {
     /// The target of a loop, from what was typed and configured.
     pub(super) fn of(
-        kind: Loop,
+        kind: RunCommand,
         options: &Options,
         config: &Config,
         spec: Option<&str>,
         plan: &str,
     ) -> Self {
         match (kind, &options.branch) {
-            (Loop::Build | Loop::Construct | Loop::Land, Some(name)) => Self::Named(name.clone()),
-            (Loop::Build | Loop::Construct, None) if config.land.branch == BranchFor::Spec => {
+            (RunCommand::Build | RunCommand::Construct | RunCommand::Land, Some(name)) => {
+                Self::Named(name.clone())
+            }
+            (RunCommand::Build | RunCommand::Construct, None)
+                if config.land.branch == BranchFor::Spec =>
+            {
                 let spec = options.spec.as_deref().or(spec).unwrap_or(plan);
                 let name = spec.rsplit('/').next().unwrap_or(spec);
                 let name = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
@@ -137,7 +141,7 @@ impl Session<'_> {
         let has_commits = line.arrived_commits().iter().any(|landed| !landed.tasks.is_empty());
         let named = line.target == ArrivalTarget::NamedBranch;
         let Some(base) = self.work.ledger.open_run().home_branch.clone() else { return };
-        if self.kind == Loop::Agent || !named || !has_commits || !line.is_settled() {
+        if self.kind == RunCommand::Agent || !named || !has_commits || !line.is_settled() {
             return;
         }
         let spec = self.options.spec.clone().or_else(|| self.current_spec.clone());

@@ -8,7 +8,8 @@ use ralph_core::choice::{Asked, Limited};
 use ralph_core::config::{Config, StageName, UnprovenPolicy};
 use ralph_core::control::Doing;
 use ralph_core::cycle::{
-    Budget, Event, EventKind, History, JOURNAL_FORM, Record, Remark, RunStart, Signal,
+    ArrivalTarget, Budget, DoneElsewhere, Event, EventKind, History, JOURNAL_FORM, Record, Remark,
+    RunCommand, RunStart, Signal,
 };
 use ralph_core::format::Format;
 use ralph_core::gate::{Baselines, Gate};
@@ -31,7 +32,7 @@ use super::windows;
 use crate::agent_log::AgentLog;
 use crate::choice::{self, ChoiceError, Place, StageChoice};
 use crate::clock::Clock;
-use crate::git::{LedgerPaths, Repo};
+use crate::git::{LedgerPaths, Oid, Repo};
 use crate::ids::Ids;
 use crate::mailbox::MailboxDirectory;
 use crate::proc::Runner;
@@ -90,37 +91,9 @@ pub struct Options {
     pub spec: Option<String>,
 }
 
-/// Which loop it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Loop {
-    /// `ralph build`: gates have the last word.
-    Build,
-    /// `ralph construct`: verifiers have it.
-    Construct,
-    /// `ralph plan`: only a plan is made.
-    Plan,
-    /// `ralph agent`: one construct after another.
-    Agent,
-    /// `ralph land`: no attempt runs.
-    Land,
-}
-
-impl Loop {
-    /// As the journal calls it.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Build => "build",
-            Self::Construct => "construct",
-            Self::Plan => "plan",
-            Self::Agent => "agent",
-            Self::Land => "land",
-        }
-    }
-}
-
 /// A loop under way.
 pub(super) struct Session<'a> {
-    pub(super) kind: Loop,
+    pub(super) kind: RunCommand,
     pub(super) project: Project,
     pub(super) config: Config,
     pub(super) gates: Vec<Gate>,
@@ -138,6 +111,8 @@ pub(super) struct Session<'a> {
     pub(super) history: History,
     pub(super) limited: BTreeMap<String, Limited>,
     pub(super) baselines: Baselines,
+    /// The commit on whose files the gates were as the baselines say.
+    pub(super) gated_base: Option<Oid>,
     pub(super) listener: &'a mut dyn Listener,
     pub(super) format: Format,
     pub(super) current_spec: Option<String>,
@@ -159,6 +134,10 @@ pub(super) struct Session<'a> {
 impl Drop for Session<'_> {
     /// No process of this run is left when its lock is given back: the next run would end it.
     fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // After an error. What cannot arrive now waits for the next start.
+            let _waits = self.arrive_beside();
+        }
         self.runner.rest();
     }
 }
@@ -167,7 +146,7 @@ impl<'a> Session<'a> {
     /// Take the lock, read the journal, and make sure that the work can begin.
     pub(super) fn open(
         setup: Setup,
-        kind: Loop,
+        kind: RunCommand,
         runner: &'a Runner,
         listener: &'a mut dyn Listener,
     ) -> Result<Self, DriveError> {
@@ -190,7 +169,7 @@ impl<'a> Session<'a> {
         for kind in [LogOf::Stage, LogOf::Agent] {
             prune_logs(&project.logs_dir(), kind, config.retention.logs.get());
         }
-        let missing = if kind == Loop::Build { Missing::Error } else { Missing::Empty };
+        let missing = if kind == RunCommand::Build { Missing::Error } else { Missing::Empty };
         let plan = PlanFile::new(&project, &plan, store, missing);
         let spec = plan.read()?.plan.current_spec.clone();
         let ledger = LedgerPaths::with_plan(&plan.shown).and_runtime(config.log_file.as_str());
@@ -202,15 +181,12 @@ impl<'a> Session<'a> {
         let holder = plan.store().holder().clone();
         let line = history.arrival.as_ref();
         let target = match kind {
-            Loop::Agent => RunTarget::of_agent(&config, &project, line),
+            RunCommand::Agent => RunTarget::of_agent(&config, &project, line),
             _ => RunTarget::of(kind, &options, &config, spec.as_deref(), &plan.shown),
         };
         let facts = RunStartFacts { last, plan: &plan.shown, target: &target, line };
         let work = RunLane::open(&project, &repo, &config, &facts, &holder)?;
-        let project = match &work.branch {
-            Some(branch) => project.of_run_on(branch),
-            None => project,
-        };
+        let project = project.of_run(&work.ledger.open_run().run);
         let plan = plan.of_run(&project);
         let loaded = plan.read()?;
         let mailbox = Mailbox::of(&project, &history);
@@ -219,6 +195,7 @@ impl<'a> Session<'a> {
             kind,
             limited: BTreeMap::new(),
             baselines: Baselines::new(),
+            gated_base: None,
             logged: Logged::of(&history),
             _lock: lock,
             format: loaded.plan.format,
@@ -239,7 +216,8 @@ impl<'a> Session<'a> {
             listener,
             windows,
             journal,
-            agent_log: (kind == Loop::Agent).then(|| AgentLog::create(&logs_dir, &clock.stamp())),
+            agent_log: (kind == RunCommand::Agent)
+                .then(|| AgentLog::create(&logs_dir, &clock.stamp())),
             mailbox,
             backend_mailbox,
             log,
@@ -285,7 +263,7 @@ impl<'a> Session<'a> {
         self.record(
             Record::RunStarted(RunStart {
                 run: self.run_id().to_owned(),
-                command: self.kind.word().into(),
+                command: self.kind,
                 plan: self.plan.shown.clone(),
                 mode: self.config.mode.as_str().to_owned(),
                 counted,
@@ -296,19 +274,26 @@ impl<'a> Session<'a> {
                 gates: self.gates.iter().map(|gate| gate.name.clone()).collect(),
                 tasks: Tally::of(&loaded.plan),
                 budget: Some(match self.kind {
-                    Loop::Build => Budget::of_build(&self.config),
+                    RunCommand::Build => Budget::of_build(&self.config),
                     _ => Budget::of_construct(&self.config),
                 }),
             }),
             Durability::Eventual,
         )?;
         self.start_tip()?;
-        self.land_finished_specs()?;
+        if self.kind != RunCommand::Agent && self.work.target() == ArrivalTarget::NamedBranch {
+            let branch = self.work.target_name();
+            self.say(&format!("BRANCH: commits arrive on {branch}; your checkout stays as it is"));
+        }
+        self.land_specs_on_the_way()?;
         self.arrive()?;
         self.tell_unseen_files()?;
-        if self.gates.is_empty() && self.kind != Loop::Plan {
+        for done in DoneElsewhere::find(&self.history, &loaded.plan, self.work.target_name()) {
+            self.warn(&done.to_sentence());
+        }
+        if self.gates.is_empty() && self.kind != RunCommand::Plan {
             self.warn(match self.kind {
-                Loop::Build => {
+                RunCommand::Build => {
                     "no gates are configured, so nothing proves the work: set `[[gates]]` in ralph.toml"
                 }
                 _ => "no gates are configured, so only verifiers look at the work: set `[[gates]]` in ralph.toml",
@@ -331,7 +316,7 @@ impl<'a> Session<'a> {
     /// somebody insists.
     pub(super) fn stop_signal(&self) -> Option<Signal> {
         let first = self.signals.first();
-        first.filter(|_| self.kind != Loop::Agent || self.signals.insisted())
+        first.filter(|_| self.kind != RunCommand::Agent || self.signals.insisted())
     }
 
     /// Read the plan, and tell when an unfinished line was moved away.

@@ -10,19 +10,24 @@
 //! Both may be repeated after a crash: the id in the trailer of the commit follows from the work, so a
 //! commit that is there already is found.
 
-use ralph_core::cycle::{Record, SpecLanded};
-use ralph_core::plan::{Plan, State, Task, TombstoneKind};
+use std::collections::BTreeSet;
+
+use ralph_core::config::CommitScope;
+use ralph_core::cycle::{Record, SpecLanded, without_open_work};
+use ralph_core::plan::{Id, Plan, State, Task, TombstoneKind};
 
 use super::consult::few;
 use super::error::DriveError;
 use super::session::Session;
 use super::specs::spec_keeper;
 use crate::crash;
-use crate::git::{ATTEMPT, CommitMessage, GitError, LandError, Oid, Repo, RepoPath, SpecOnTip};
+use crate::git::{
+    ATTEMPT, CommitMessage, GitError, LandError, Oid, Repo, RepoPath, SpecOnTip, gate_trailers,
+};
 use crate::lanes::HookReport;
 use crate::project::Project;
 use crate::run_ledger::LedgerCommit;
-use crate::store::Durability;
+use crate::store::{Durability, put_view};
 
 /// Digits of a commit in the id of a spec's commit.
 const SHORT: usize = 12;
@@ -98,12 +103,11 @@ impl Session<'_> {
             },
         };
         self.work.lane.stage_on(&merged, &tip)?;
-        let text = finished.message.of_attempt(&attempt);
-        let message = match self.run_spec_hooks(&tip, &text)? {
+        let message = match self.run_spec_hooks(&tip, finished, &attempt, merged != tip)? {
             Ok(message) => message,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let riding = self.ride(LedgerCommit::Landing)?;
+        let riding = self.ride(LedgerCommit::Landing, Some(&finished.keeper))?;
         let commit = match self.commit_on_tip(&tip, message, riding) {
             Ok(commit) => commit,
             Err(LandError::Nothing) => {
@@ -115,6 +119,40 @@ impl Session<'_> {
         };
         crash::point();
         self.spec_landed(finished, attempt, &commit, false).map(Ok)
+    }
+
+    /// The tasks of all open specs but the one that lands.
+    pub(super) fn open_tasks(&mut self, landing: Option<&str>) -> Result<BTreeSet<Id>, DriveError> {
+        let mut open = match self.work.open_specs.take() {
+            Some(open) if self.scope() == CommitScope::Task => open,
+            _ => self.repo.open_specs()?,
+        };
+        self.work.open_specs = Some(open.clone());
+        open.retain(|keeper| Some(keeper.as_str()) != landing);
+        if open.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let plan = self.known_plan()?;
+        let tasks = plan.all_tasks().into_iter();
+        let tasks = tasks.filter(|task| open.contains(&keeper_of(task, &plan)));
+        Ok(tasks.map(|task| task.id).collect())
+    }
+
+    /// A commit gives a status only to work that it contains: in the plan that rides in it, tasks of open
+    /// specs are as they were before.
+    pub(super) fn leave_statuses_out(&self, open: &BTreeSet<Id>) -> Result<(), DriveError> {
+        let (work, plan) = (&self.work, &self.work.ledger.open_run().plan);
+        let path = work.lane.root().join(plan);
+        let committed = self.repo.project_file_at(&work.tip, plan)?;
+        let before = committed.map_or_else(|| work.ledger.seen(plan), |bytes| Ok(Some(bytes)))?;
+        let Some((before, text)) = before.zip(crate::store::read(&path)?) else { return Ok(()) };
+        let text = String::from_utf8_lossy(&text);
+        let (before, at) = (String::from_utf8_lossy(&before), self.clock.stamp());
+        // A plan that cannot be merged is committed as it is.
+        match without_open_work(plan, &before, &text, open, &at) {
+            Ok(riding) if riding != text => Ok(put_view(&path, riding.as_bytes())?),
+            _ => Ok(()),
+        }
     }
 
     /// The commit of a spec is on the tip: say so.
@@ -151,11 +189,20 @@ impl Session<'_> {
     fn run_spec_hooks(
         &mut self,
         tip: &Oid,
-        text: &[u8],
+        finished: &FinishedSpec,
+        attempt: &str,
+        has_work: bool,
     ) -> Result<Result<Vec<u8>, String>, DriveError> {
         for _ in 0..2 {
+            self.remove_prompt_files();
             let work = &self.work;
-            match work.lane.run_hooks(tip, work.branch.as_deref(), text, &|job| job)? {
+            let mut message = finished.message.clone();
+            if has_work {
+                let gates = self.gates.iter().map(|gate| gate.name.clone());
+                message.trailers.extend(gate_trailers(gates, &work.repo().index_tree()?));
+            }
+            let text = message.of_attempt(attempt);
+            match work.lane.run_hooks(tip, work.branch.as_deref(), &text, &|job| job)? {
                 HookReport::Refused { output, .. } => {
                     return Ok(Err(format!("a hook refused the commit:\n{output}")));
                 }
@@ -198,10 +245,14 @@ pub(super) fn is_spec_open(
         return Ok(true);
     }
     let open = repo.open_specs()?;
-    let current = &plan.current_spec;
-    let mut specs = plan.all_tasks().into_iter().map(|task| task.spec.or_else(|| current.clone()));
-    Ok(!open.is_empty()
-        && specs.any(|spec| open.contains(&spec_keeper(spec.as_deref().unwrap_or("all")))))
+    let is_open = |task: &Task| open.contains(&keeper_of(task, plan));
+    Ok(!open.is_empty() && plan.all_tasks().iter().any(is_open))
+}
+
+/// The name under which git keeps the work on the spec of a task.
+fn keeper_of(task: &Task, plan: &Plan) -> String {
+    let spec = task.spec.as_ref().or(plan.current_spec.as_ref());
+    spec_keeper(spec.map_or("all", String::as_str))
 }
 
 /// The tasks of a spec that are done, or were when they were taken out of the plan.

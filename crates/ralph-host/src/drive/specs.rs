@@ -5,13 +5,15 @@
 //! difference becomes one commit on the tip ([`super::spec_landing`]).
 
 use ralph_core::config::{CommitScope, Config};
+use ralph_core::cycle::RunCommand;
 use ralph_core::format::Format;
 use ralph_core::memory::{SpecDone, spec_done};
 use ralph_core::plan::{Plan, SpecEntry, State, Task};
 
 use super::attempt::AttemptRun;
 use super::error::DriveError;
-use super::session::{Loop, Session};
+use super::landing::subject;
+use super::session::Session;
 use super::spec_landing::{FinishedSpec, SpecFit, done_tasks};
 use crate::git::CommitMessage;
 use crate::store::replace;
@@ -22,7 +24,7 @@ const PROGRESS: &str = "PROGRESS.md";
 impl Session<'_> {
     pub(super) fn scope(&self) -> CommitScope {
         match self.kind {
-            Loop::Agent => CommitScope::Spec,
+            RunCommand::Agent => CommitScope::Spec,
             _ => scope_of(&self.config, self.format),
         }
     }
@@ -72,11 +74,12 @@ impl Session<'_> {
         spec.map(|spec| format!("Completes the spec: {}", name(spec))).unwrap_or_default()
     }
 
-    /// Specs whose tasks are all out of the way get their commit.
-    pub(super) fn land_finished_specs(&mut self) -> Result<(), DriveError> {
+    /// Specs whose tasks are all out of the way get their commit. Returns why one did not get it: its work
+    /// stays under its ref, and the next start tries again.
+    pub(super) fn land_finished_specs(&mut self) -> Result<Option<String>, DriveError> {
         // The agent says itself when a spec is done.
-        if self.scope() != CommitScope::Spec || self.kind == Loop::Agent {
-            return Ok(());
+        if self.scope() != CommitScope::Spec || self.kind == RunCommand::Agent {
+            return Ok(None);
         }
         let plan = self.read_plan()?.plan;
         let mut specs: Vec<FinishedSpec> = Vec::new();
@@ -89,8 +92,8 @@ impl Session<'_> {
             let subject = match entry {
                 Some(spec) => self.spec_subject(spec),
                 None => {
-                    let prefix = &self.config.commit_prefix;
-                    format!("{prefix}: {}", task.spec.as_deref().unwrap_or("all tasks"))
+                    let text = task.spec.as_deref().unwrap_or("all tasks");
+                    subject(&self.config.commit_prefix, "spec", text)
                 }
             };
             let trailers = vec![("Ralph-Run".into(), self.run_id().to_owned())];
@@ -102,28 +105,33 @@ impl Session<'_> {
                 message: CommitMessage { subject, body: String::new(), trailers },
             });
         }
+        let mut refused = None;
         for finished in specs {
-            self.land_finished(&finished)?;
+            refused = refused.or(self.land_finished(&finished)?);
         }
-        Ok(())
+        Ok(refused)
     }
 
-    fn land_finished(&mut self, finished: &FinishedSpec) -> Result<(), DriveError> {
+    fn land_finished(&mut self, finished: &FinishedSpec) -> Result<Option<String>, DriveError> {
         let refusal = match self.fit_spec(&finished.keeper)? {
-            SpecFit::Stopped => return Ok(()),
+            SpecFit::Stopped => return Ok(None),
             SpecFit::Broken(why) => Some(why),
             SpecFit::Proven => self.land_spec(finished)?.err(),
         };
         self.arrive()?;
-        // The work stays under its ref; the next start tries again.
-        if let Some(why) = refusal {
-            self.warn(&format!("{} is not committed yet: {why}", finished.message.subject));
+        Ok(refusal.map(|why| format!("{} is not committed yet: {why}", finished.message.subject)))
+    }
+
+    /// The same while the run goes on.
+    pub(super) fn land_specs_on_the_way(&mut self) -> Result<(), DriveError> {
+        if let Some(why) = self.land_finished_specs()? {
+            self.warn(&why);
         }
         Ok(())
     }
 
     fn spec_subject(&self, spec: &SpecEntry) -> String {
-        format!("{}: {}", self.config.commit_prefix, name(spec))
+        subject(&self.config.commit_prefix, "spec", name(spec))
     }
 }
 

@@ -5,15 +5,17 @@
 use std::path::Path;
 use std::time::Duration;
 
+use ralph_core::agent_role::AgentRole;
 use ralph_core::answer::AnswerSchema;
 use ralph_core::backend::{McpServers, Permissions, Request, Session};
 use ralph_core::config::{Config, Dollars, StageName};
+use ralph_core::cycle::RunCommand;
 use ralph_core::handoff;
 use ralph_core::limits::Limits;
 use ralph_core::plan::Task;
 
 use super::error::DriveError;
-use super::session::{ATTEMPT_VARIABLE, Loop, TASK_VARIABLE};
+use super::session::{ATTEMPT_VARIABLE, TASK_VARIABLE};
 use crate::choice::{self, Chosen};
 
 /// What a request holds beside the prompt.
@@ -34,7 +36,7 @@ impl Terms {
         spent: f64,
     ) -> Result<Self, DriveError> {
         let schema = handoff::schema().clone();
-        let role = RoleTerms::of(config, StageName::Build, schema, Access::Writes);
+        let role = RoleTerms::of(config, AgentRole::Build, schema, Access::Writes);
         Self::of_role(config, root, &RoleTerms { max_turns: task.max_turns, ..role }, spent)
     }
 
@@ -64,7 +66,7 @@ impl Terms {
         role: &RoleTerms,
         spent: f64,
     ) -> Result<Self, DriveError> {
-        let stage = config.stage(role.stage);
+        let stage = config.stage(role.role.stage());
         Ok(Self {
             mcp: role.mcp.as_deref().map(|file| mcp(root, file)).transpose()?,
             schema: role.schema.clone(),
@@ -113,7 +115,7 @@ pub(super) enum Access {
 /// On which terms an agent is asked something.
 #[derive(Clone, Debug)]
 pub(super) struct RoleTerms {
-    pub(super) stage: StageName,
+    pub(super) role: AgentRole,
     pub(super) schema: AnswerSchema,
     pub(super) access: Access,
     /// Most turns, where its own setting says so.
@@ -125,15 +127,15 @@ pub(super) struct RoleTerms {
 }
 
 impl RoleTerms {
-    /// The terms of a stage, as configured.
+    /// The terms of a role, as configured for its stage.
     pub(super) fn of(
         config: &Config,
-        stage: StageName,
+        role: AgentRole,
         schema: AnswerSchema,
         access: Access,
     ) -> Self {
-        let mcp = config.stage(stage).mcp_config;
-        Self { stage, schema, access, max_turns: None, model: None, mcp }
+        let mcp = config.stage(role.stage()).mcp_config;
+        Self { role, schema, access, max_turns: None, model: None, mcp }
     }
 }
 
@@ -151,7 +153,7 @@ pub(super) fn variables(
 }
 
 /// What one run may use: the budget is what is left of it.
-pub(super) fn run_limits(config: &Config, of: Loop, stage: StageName, spent: f64) -> Limits {
+pub(super) fn run_limits(config: &Config, of: RunCommand, stage: StageName, spent: f64) -> Limits {
     let mut limits = Limits::of(&config.limits, run_timeout(config, of, stage));
     limits.max_cost = budget(config, spent);
     limits
@@ -163,10 +165,12 @@ pub(super) fn window(chosen: &Chosen) -> Option<u64> {
 }
 
 /// How long one run may take.
-pub(super) fn run_timeout(config: &Config, of: Loop, stage: StageName) -> Duration {
+pub(super) fn run_timeout(config: &Config, of: RunCommand, stage: StageName) -> Duration {
     let usual = match of {
-        Loop::Build | Loop::Land => config.limits.build_timeout(),
-        Loop::Construct | Loop::Plan | Loop::Agent => config.limits.construct_timeout(),
+        RunCommand::Build | RunCommand::Land => config.limits.build_timeout(),
+        RunCommand::Construct | RunCommand::Plan | RunCommand::Agent => {
+            config.limits.construct_timeout()
+        }
     };
     config.stage(stage).timeout.map_or(usual, |t| t.get())
 }

@@ -73,6 +73,7 @@ impl Session<'_> {
     /// Wait until a limit is lifted, or end the loop when nobody wants to wait. The wait is written
     /// down, so that a restart goes on with it.
     fn wait_for_limit(&mut self, backend: &str, until: i64) -> Result<(), Halt> {
+        self.arrive_beside()?;
         let limited = self.limited.get(backend);
         let reason = limited.map(|limited| limited.reason.clone()).unwrap_or_default();
         let attempt = self.history.attempts.last().map(|v| v.started.attempt.clone());
@@ -119,6 +120,9 @@ impl Session<'_> {
     pub(super) fn pause_between(&mut self) -> Result<(), Halt> {
         let first = self.history.of_run().next().is_none();
         let mut left = self.config.min_delay;
+        if !left.is_zero() {
+            self.arrive_beside()?;
+        }
         while !first && !left.is_zero() && self.signals.first().is_none() {
             let reason = "the pause between two runs (min_delay)";
             self.tell(EventKind::Tick(WaitTick { reason, seconds: left.as_secs() }));

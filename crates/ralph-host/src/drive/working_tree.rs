@@ -14,8 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ralph_core::agent_role::AgentRole;
 use ralph_core::config::CommitScope;
-use ralph_core::cycle::{AttemptBase, Candidate, PathChange, Phase, Record, Remark, TipStart};
+use ralph_core::cycle::{
+    AttemptBase, Candidate, History, PathChange, Phase, Record, Remark, TipStart,
+};
 use ralph_core::plan::{Id, Task};
 use ralph_core::words::count;
 
@@ -126,7 +129,7 @@ impl<'a> Session<'a> {
     }
 
     /// The commit on which the work on a task starts: the tip, or what has landed of its spec.
-    fn start_commit(&self, keeper: &str) -> Result<Oid, DriveError> {
+    pub(super) fn start_commit(&self, keeper: &str) -> Result<Oid, DriveError> {
         if scope_of_keeper(keeper) == CommitScope::Spec
             && let Some(spec) = self.repo.find_commit(&spec_ref(keeper))?
         {
@@ -152,6 +155,7 @@ impl<'a> Session<'a> {
     pub(super) fn announce_setup(&mut self) -> Result<(), DriveError> {
         match self.work.lane.due_setup() {
             Some(command) => {
+                self.arrive_beside()?;
                 self.record(Record::LaneSetup(Remark::new(command)), Durability::Eventual)
             }
             None => Ok(()),
@@ -184,7 +188,7 @@ impl<'a> Session<'a> {
     pub(super) fn ready_for_gates(&mut self) -> Result<Result<(), LaneError>, DriveError> {
         self.announce_setup()?;
         match self.work.lane.set_up(&|job| job) {
-            Err(failed @ LaneError::Setup { .. }) => return Ok(Err(failed)),
+            Err(failed) if failed.is_of_project() => return Ok(Err(failed)),
             other => other?,
         };
         self.write_private_repository()?;
@@ -204,7 +208,10 @@ impl<'a> Session<'a> {
         candidate: Option<&Candidate>,
     ) -> Result<Option<Salvage>, DriveError> {
         let salvage = match candidate {
-            Some(candidate) => self.work_tree().salvage_candidate(base, candidate)?,
+            // Its tree is known to the index, also when the lane is gone.
+            Some(candidate) => {
+                self.work_tree().without_files().salvage_candidate(base, candidate)?
+            }
             None => match self.collect_again(base)? {
                 CollectedWork::Candidate(found) => {
                     self.work_tree().salvage_candidate(base, &found)?
@@ -228,19 +235,25 @@ impl<'a> Session<'a> {
         Ok(work.lane.write_private_repository(head, work.branch.as_deref())?)
     }
 
+    /// Prompts name these files, and nobody else needs them: what an earlier agent left there is no part of the
+    /// ledger, and gates and hooks that look at all files would complain about their layout.
+    pub(super) fn remove_prompt_files(&self) {
+        let lane = &self.work.lane;
+        for folder in NAMED.iter().filter(|_| !lane.is_home()) {
+            let _none = lane.remove_path(folder);
+        }
+    }
+
     /// The ledger, and what people wrote for ralph, at the same paths in the lane.
     fn write_sources(&self) -> Result<BTreeMap<String, Option<Vec<u8>>>, DriveError> {
         let work = &self.work;
         let mut files = Vec::new();
         let root = work.lane.root();
-        for folder in NAMED.iter().filter(|_| !work.lane.is_home()) {
-            // What an earlier agent left there is no part of the ledger.
-            let _none = fs::remove_dir_all(root.join(folder));
-        }
+        self.remove_prompt_files();
         for folder in SOURCES.iter().chain(&NAMED) {
             files_below(self.project.root(), folder, &mut files);
         }
-        work.ledger.write_into(&root, &files)?;
+        work.write_ledger(&files)?;
         let free = |file: &String| FREE.iter().any(|folder| file.starts_with(folder));
         let guarded = files.into_iter().filter(|file| !free(file)).chain([INBOX.to_owned()]);
         let guarded = guarded.chain(run_ledger::ledger_files(&work.ledger.open_run().plan));
@@ -253,15 +266,14 @@ impl<'a> Session<'a> {
     pub(super) fn tell_left_out(
         &mut self,
         given: &FoundInLane,
-        may_write: &[&str],
-        who: &str,
+        role: AgentRole,
     ) -> Result<(), DriveError> {
         let (work, root) = (&self.work, self.work_root());
         let mut names: Vec<String> = Vec::new();
         for (file, was) in &given.files {
             let path = root.join(file);
             let found = crate::store::read(&path).unwrap_or_default();
-            if may_write.contains(&file.as_str()) || found == *was {
+            if role.may_write().contains(&file.as_str()) || found == *was {
                 continue;
             }
             names.push(file.clone());
@@ -279,7 +291,10 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         let names = names.join(", ");
-        self.ledger_restored(&format!("{names}: {who} may not write it; its changes are left out"))
+        self.ledger_restored(&format!(
+            "{names}: {} may not write it; its changes are left out",
+            role.actor()
+        ))
     }
 
     /// What a person changed in home's ledger files becomes part of the run's. While ralph owns home,
@@ -288,23 +303,13 @@ impl<'a> Session<'a> {
         if self.work.lane.is_home() {
             return Ok(());
         }
-        let landed = self.landed_tasks();
+        let landed = landed_tasks(&self.history);
         let at = self.clock.stamp();
         let remarks = self.work.ledger.take_over(self.plan.store(), &landed, &at)?;
         for remark in remarks {
             self.warn(&remark);
         }
         Ok(())
-    }
-
-    /// Tasks whose whole work the tip contains, or is about to.
-    pub(super) fn landed_tasks(&self) -> BTreeSet<Id> {
-        let line = self.history.arrival.as_ref();
-        let landed = line.into_iter().flat_map(|line| &line.landed).flat_map(|one| &one.tasks);
-        let open = self.history.open.iter();
-        let landing = open.filter(|open| open.phase() == Phase::Landing);
-        let tasks = landed.chain(landing.map(|open| &open.started.task));
-        tasks.map(|task| Id::new(task.as_str())).collect()
     }
 
     /// The work of a backend, after all of its processes have ended.
@@ -326,10 +331,10 @@ impl<'a> Session<'a> {
         take: fn(&Repo<'a>, &Oid) -> Result<Candidate, GitError>,
     ) -> Result<CollectedWork, DriveError> {
         let lane = &self.work.lane;
-        lane.remove_submodule_repositories()?;
         if let Some(damage) = damage_of(lane.check_folders())? {
             return Ok(CollectedWork::Damaged(damage));
         }
+        lane.remove_submodule_repositories()?;
         let mut candidate = match take(lane.repo(), &base.commit) {
             Err(GitError::Failed { command, message, .. })
                 if command == "add" && !OF_MACHINE.iter().any(|words| message.contains(words)) =>
@@ -363,11 +368,21 @@ impl<'a> Session<'a> {
     }
 }
 
+/// Tasks whose whole work the tip contains, or is about to.
+pub(super) fn landed_tasks(history: &History) -> BTreeSet<Id> {
+    let line = history.arrival.as_ref();
+    let landed = line.into_iter().flat_map(|line| &line.landed).flat_map(|one| &one.tasks);
+    let open = history.open.iter();
+    let landing = open.filter(|open| open.phase() == Phase::Landing);
+    let tasks = landed.chain(landing.map(|open| &open.started.task));
+    tasks.map(|task| Id::new(task.as_str())).collect()
+}
+
 /// The words for a damaged lane.
 fn damage_of(checked: Result<(), LaneError>) -> Result<Option<String>, LaneError> {
     match checked {
-        Err(damage @ LaneError::Damaged { .. }) => Ok(Some(damage.to_string())),
-        checked => checked.map(|()| None),
+        Err(error) => error.damage().map(Some).ok_or(error),
+        Ok(()) => Ok(None),
     }
 }
 

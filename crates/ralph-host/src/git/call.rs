@@ -203,7 +203,26 @@ impl Call<'_, '_> {
         super::Oid::parse(&self.ok()?).ok_or(GitError::Unreadable(command))
     }
 
+    /// Make the call, and again where something took rights away from ralph in a lane.
     fn once(&self) -> Result<Answer, GitError> {
+        let answer = self.start()?;
+        match &self.repo.folder {
+            Some(folder) if answer.stderr.contains("Permission denied") => {
+                folder.unlock();
+                let again = self.start()?;
+                // The first call has told of what it took.
+                let stdout = match self.command.as_str() {
+                    "add" => [answer.stdout, again.stdout].concat(),
+                    _ => again.stdout,
+                };
+                Ok(Answer { stdout, ..again })
+            }
+            _ => Ok(answer),
+        }
+    }
+
+    fn start(&self) -> Result<Answer, GitError> {
+        self.repo.check_folder()?;
         let (finished, stdout) = self.repo.runner.output(&self.job)?;
         if finished.exit.stopped.is_some() {
             return Err(GitError::TimedOut(self.command.clone()));

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::lane_folder::LaneDamage;
 use super::name::RepoPath;
 use super::state::Operation;
 use crate::file_error::FileError;
@@ -38,6 +39,14 @@ pub enum GitError {
     /// There is no git.
     #[error("git is not installed")]
     NotInstalled,
+    /// The directory of a lane is not the one that ralph opened.
+    #[error("the lane {} {damage}", path.display())]
+    LaneDamaged {
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong with it.
+        damage: LaneDamage,
+    },
     /// Git took longer than it may.
     #[error("`git {0}` did not come to an end")]
     TimedOut(String),
@@ -121,7 +130,10 @@ impl GitError {
             Self::Failed { message, .. } if message.contains("unknown option") => {
                 Some("ralph needs git 2.40 or newer".into())
             }
-            Self::Failed { .. } | Self::Unreadable(_) | Self::Io { .. } => None,
+            Self::Failed { .. }
+            | Self::LaneDamaged { .. }
+            | Self::Unreadable(_)
+            | Self::Io { .. } => None,
             Self::File(e) => e.hint(),
             Self::Proc(e) => e.hint(),
         }

@@ -40,7 +40,8 @@ impl Repo<'_> {
         branch: Option<&str>,
         keep: &str,
         known: Option<&Oid>,
-    ) -> Result<(), GitError> {
+    ) -> Result<Vec<Oid>, GitError> {
+        let mut kept = Vec::new();
         if let Some(operation) = self.operation() {
             self.git(operation.forget()).run()?;
         }
@@ -53,6 +54,7 @@ impl Repo<'_> {
         for found in found {
             if found != commit && Some(found) != known && !self.contains(commit, found)? {
                 self.git(["update-ref", &format!("{keep}/{found}"), found.as_str()]).ok()?;
+                kept.push(found.clone());
             }
         }
         if at.as_ref() != Some(commit) {
@@ -60,14 +62,10 @@ impl Repo<'_> {
             let args = ["update-ref", "--no-deref", "-m", "ralph: land", name, commit.as_str()];
             self.git(args).ok()?;
         }
-        match full {
-            Some(name) if head.branch.as_ref() != Some(&name) => {
-                self.git(["symbolic-ref", "-m", "ralph: back on the branch", "HEAD", &name])
-                    .ok()?;
-                Ok(())
-            }
-            _ => Ok(()),
+        if let Some(name) = full.filter(|name| head.branch.as_ref() != Some(name)) {
+            self.git(["symbolic-ref", "-m", "ralph: back on the branch", "HEAD", &name]).ok()?;
         }
+        Ok(kept)
     }
 
     /// Whether an entry makes the tree one that is not clean. A changed ledger file does not, but a

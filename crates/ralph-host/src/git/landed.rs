@@ -31,10 +31,20 @@ impl Repo<'_> {
 
     /// Files of the ledger in the last commit, as pathspecs that mean the same in every directory.
     pub fn ledger_in_git(&self) -> Result<Vec<String>, GitError> {
-        if self.head()?.commit.is_none() {
-            return Ok(Vec::new());
+        match self.head()?.commit {
+            Some(head) => self.ledger_in(head.as_str()),
+            None => Ok(Vec::new()),
         }
-        let args = ["ls-tree", "-r", "-z", "--full-tree", "--name-only", "HEAD", "--"];
+    }
+
+    /// The same for a branch; `None` when it is gone.
+    pub fn ledger_on_branch(&self, branch: &str) -> Result<Option<Vec<String>>, GitError> {
+        let commit = self.find_commit(&format!("refs/heads/{branch}"))?;
+        commit.map(|commit| self.ledger_in(commit.as_str())).transpose()
+    }
+
+    fn ledger_in(&self, commit: &str) -> Result<Vec<String>, GitError> {
+        let args = ["ls-tree", "-r", "-z", "--full-tree", "--name-only", commit, "--"];
         let paths = self.ledger.shared().iter().map(ToString::to_string);
         let call = self.look(args.map(str::to_owned).into_iter().chain(paths));
         let out = call.env("GIT_LITERAL_PATHSPECS", "1").ok()?;

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use super::{CheckoutKind, HOOK_PATIENCE, LedgerPaths, Repo, RepoPath};
+use super::error::GitError;
+use super::{CheckoutKind, HOOK_PATIENCE, LaneFolder, LedgerPaths, Repo, RepoPath};
 use crate::proc::Runner;
 
 impl<'a> Repo<'a> {
@@ -15,6 +16,25 @@ impl<'a> Repo<'a> {
             ledger: home.ledger.clone().of_lane(),
             ..Self::explicit(top, git_dir, &home.common_dir, home.runner)
         }
+    }
+
+    /// The same, whose calls fail once `folder` is not at its place any more.
+    #[must_use]
+    pub(crate) fn in_folder(mut self, folder: Arc<LaneFolder>) -> Self {
+        self.folder = Some(folder);
+        self
+    }
+
+    /// The index and the objects without the files, which may be gone.
+    pub(crate) fn without_files(&self) -> Self {
+        Self { top: self.git_dir.clone(), folder: None, ..self.reopen() }
+    }
+
+    /// Fail unless the directory of the lane is the one that was opened.
+    pub(crate) fn check_folder(&self) -> Result<(), GitError> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let failed = |damage| GitError::LaneDamaged { path: self.top.clone(), damage };
+        folder.check().map_err(failed)
     }
 
     /// The same with more paths that are never part of a snapshot or a commit.
@@ -36,6 +56,7 @@ impl<'a> Repo<'a> {
             git_dir: git_dir.to_owned(),
             common_dir: common_dir.to_owned(),
             kind: CheckoutKind::Lane,
+            folder: None,
             prefix: RepoPath::new(""),
             ledger: LedgerPaths::none(),
             runner,
@@ -49,6 +70,7 @@ impl<'a> Repo<'a> {
     pub(crate) fn reopen(&self) -> Self {
         Self {
             kind: self.kind,
+            folder: self.folder.clone(),
             prefix: self.prefix.clone(),
             ledger: self.ledger.clone(),
             hook_patience: self.hook_patience,

@@ -1,6 +1,6 @@
 //! Commits in a lane: made from its index, on its HEAD, without hooks, which have run before.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 
 use super::Repo;
 use super::call::{Answer, nul_fields, nul_list};
@@ -208,6 +208,18 @@ impl Repo<'_> {
             return Ok(true);
         }
         let args = ["merge-base", "--is-ancestor", ancestor.as_str(), commit.as_str()];
+        match self.look(args).run()? {
+            answer if answer.code == 0 => Ok(true),
+            answer if answer.code == 1 => Ok(false),
+            answer => Err(answer.into_error()),
+        }
+    }
+
+    /// Whether two commits differ in nothing but the ledger.
+    pub(crate) fn has_same_work(&self, one: &Oid, other: &Oid) -> Result<bool, GitError> {
+        let args = ["diff-tree", "-r", "--quiet", one.as_str(), other.as_str(), "--"];
+        let specs = self.ledger.everything_else();
+        let args = args.iter().map(OsStr::new).chain(specs.iter().map(OsString::as_os_str));
         match self.look(args).run()? {
             answer if answer.code == 0 => Ok(true),
             answer if answer.code == 1 => Ok(false),

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::name::Oid;
+
 /// A subject line, a text, and trailers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitMessage {
@@ -42,6 +44,33 @@ impl CommitMessage {
     }
 }
 
+/// Longest line of a trailer: commit-msg hooks of many projects allow no more.
+const LONGEST_TRAILER: usize = 100;
+
+/// The trailers for the gates that ran on a tree, and that tree; none without a gate.
+pub(crate) fn gate_trailers(
+    gates: impl IntoIterator<Item = String>,
+    tree: &Oid,
+) -> Vec<(String, String)> {
+    const GATES: &str = "Ralph-Gates";
+    let mut trailers: Vec<(String, String)> = Vec::new();
+    for gate in gates {
+        let gate = one_line(&gate);
+        let fits = |text: &str| {
+            let lengths = [GATES, ": ", text, ", ", &gate].map(|part| part.chars().count());
+            lengths.iter().sum::<usize>() <= LONGEST_TRAILER
+        };
+        match trailers.last_mut().filter(|(_, text)| fits(text)) {
+            Some((_, text)) => text.push_str(&format!(", {gate}")),
+            None => trailers.push((GATES.to_owned(), gate)),
+        }
+    }
+    if !trailers.is_empty() {
+        trailers.push(("Ralph-Gated-Tree".to_owned(), tree.to_string()));
+    }
+    trailers
+}
+
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -49,6 +78,20 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn gates_stand_in_lines_that_commit_hooks_accept() {
+        let tree = Oid::parse("a".repeat(64).as_bytes()).unwrap();
+        let text = |gates: &[&str]| {
+            let trailers = gate_trailers(gates.iter().map(|gate| (*gate).to_owned()), &tree);
+            trailers.iter().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>()
+        };
+        assert_eq!(text(&[]), [""; 0]);
+        let tree = format!("Ralph-Gated-Tree: {tree}");
+        assert_eq!(text(&["unit", "style\n"]), ["Ralph-Gates: unit, style".to_owned(), tree]);
+        let many = text(&["a gate of twenty-six letter"; 9]);
+        assert!(many.len() > 2 && many.iter().all(|line| line.len() <= 100), "{many:?}");
+    }
 
     #[test]
     fn trailers_stand_in_their_own_block_and_each_on_one_line() {

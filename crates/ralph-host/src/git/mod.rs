@@ -31,6 +31,7 @@ mod kept;
 mod landed;
 mod lane;
 mod lane_commit;
+mod lane_folder;
 mod ledger;
 mod merge;
 mod message;
@@ -62,9 +63,11 @@ pub use found::found;
 pub(crate) use index::copy_index;
 pub use kept::{Leftover, Retire, Retired, Underway};
 pub use lane_commit::LandError;
+pub use lane_folder::LaneDamage;
+pub(crate) use lane_folder::{LaneFolder, unlock_folder, unlock_folders};
 pub use ledger::LedgerPaths;
-pub(crate) use message::ATTEMPT;
 pub use message::CommitMessage;
+pub(crate) use message::{ATTEMPT, gate_trailers};
 pub use ralph_core::git_names::{NotAnOid, Oid, RepoPath};
 pub use ready::StaleLock;
 pub use salvage::{AttemptRef, Salvage};
@@ -101,6 +104,8 @@ pub struct Repo<'a> {
     /// Of all worktrees.
     common_dir: PathBuf,
     kind: CheckoutKind,
+    /// The directory of a lane in use, which has to be the same at each call.
+    folder: Option<Arc<LaneFolder>>,
     /// The folder of the project, from `top`; empty when it is `top` itself.
     prefix: RepoPath,
     ledger: LedgerPaths,
@@ -136,6 +141,7 @@ impl<'a> Repo<'a> {
             git_dir: git_dir.to_owned(),
             common_dir,
             kind: CheckoutKind::Found,
+            folder: None,
             ledger: ledger.below(&prefix),
             prefix,
             runner,

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStringExt;
 use super::error::LaneError;
 use super::files;
 use super::lane::Lane;
-use crate::git::{GitError, Oid, Repo, RepoPath};
+use crate::git::{GitError, Oid, Repo, RepoPath, unlock_folders};
 
 impl Lane<'_> {
     /// Put the lane on a commit. Untracked files and nested repositories go; ignored files and what
@@ -89,7 +89,7 @@ pub(super) fn put_tree_on(
         return Ok(done.map(drop)?);
     }
     // An index that is damaged, or folders that an agent made unwritable.
-    files::unlock_folders(repo.top());
+    unlock_folders(repo.top());
     let _none = fs::remove_file(repo.git_dir().join("index"));
     read_tree()?;
     clean()?;

@@ -31,10 +31,11 @@ impl Lane<'_> {
         &self,
         own: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> EnvironmentChanges {
-        let own: Vec<(OsString, OsString)> = own.into_iter().collect();
+        let (for_git, own): (Vec<_>, Vec<_>) =
+            own.into_iter().partition(|(name, _)| leads_git_elsewhere(name));
         let home = self.home.repo.top();
         let mut changes: EnvironmentChanges =
-            STRIPPED.iter().filter(|name| **name != "LANGUAGE").map(|n| (n.into(), None)).collect();
+            for_git.into_iter().map(|(name, _)| (name, None)).collect();
         let exists = |path: &Path| path.exists();
         changes.extend(rewrite_environment(&own, home, self.top(), &exists));
         let real = real_path(home);
@@ -65,6 +66,15 @@ impl Lane<'_> {
         }
         changes
     }
+}
+
+/// Whether the variable comes from a git call around ralph, such as an alias or a hook, and is about the
+/// repository of that call.
+fn leads_git_elsewhere(name: &OsStr) -> bool {
+    let is_stripped = STRIPPED.iter().any(|stripped| name == *stripped);
+    let bytes = name.as_encoded_bytes();
+    let is_setting = [&b"GIT_CONFIG_KEY_"[..], b"GIT_CONFIG_VALUE_"];
+    (is_stripped && name != "LANGUAGE") || is_setting.iter().any(|start| bytes.starts_with(start))
 }
 
 fn is_among(changes: &EnvironmentChanges, name: &OsStr) -> bool {

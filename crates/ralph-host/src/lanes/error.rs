@@ -1,11 +1,10 @@
 //! Why a lane cannot be used.
 
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
 use crate::file_error::{FileError, words};
-use crate::git::{GitError, RepoPath};
+use crate::git::{GitError, LaneDamage, RepoPath};
 use crate::proc::ProcError;
 use crate::store::LockError;
 
@@ -43,12 +42,14 @@ pub enum LaneError {
     #[error("all {0} lanes are in use")]
     AllInUse(u32),
     /// The lane's files are not what they should be.
-    #[error("the lane {} {damage}", path.display())]
+    #[error("the lane {} {damage}{}", path.display(), during(by.as_deref()))]
     Damaged {
         /// The folder of the lane.
         path: PathBuf,
         /// What is wrong with it.
         damage: LaneDamage,
+        /// What ran there meanwhile, such as a gate, where that is known.
+        by: Option<String>,
     },
     /// A path in `[lane]` cannot be used.
     #[error("`{key}` in ralph.toml: {path} {reason}")]
@@ -92,31 +93,34 @@ pub enum LaneError {
     Proc(#[from] ProcError),
 }
 
-/// Damage to a lane after which its files say nothing about the work of an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LaneDamage {
-    /// The folder is gone.
-    Gone,
-    /// The folder was replaced by a link or a file.
-    Replaced,
-    /// The folder of the project inside the lane is gone.
-    ProjectGone,
-    /// No file of the base commit is left.
-    Emptied,
-}
-
-impl fmt::Display for LaneDamage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Gone => "was deleted",
-            Self::Replaced => "was replaced by a link or a file",
-            Self::ProjectGone => "has lost the folder of the project",
-            Self::Emptied => "has lost every file of the base commit",
-        })
-    }
+fn during(by: Option<&str>) -> String {
+    by.map_or_else(String::new, |by| format!(" while {by} ran"))
 }
 
 impl LaneError {
+    /// Name what ran in a lane that is damaged since.
+    pub(crate) fn after(self, name: impl Into<String>) -> Self {
+        match self {
+            Self::Damaged { path, damage, .. }
+            | Self::Git(GitError::LaneDamaged { path, damage }) => {
+                Self::Damaged { path, damage, by: Some(name.into()) }
+            }
+            other => other,
+        }
+    }
+
+    /// Whether code of the project is to blame, which an attempt may have changed.
+    pub(crate) fn is_of_project(&self) -> bool {
+        matches!(self, Self::Setup { .. }) || self.damage().is_some()
+    }
+
+    /// The words for a lane that is damaged; `None` for all else.
+    pub(crate) fn damage(&self) -> Option<String> {
+        let is_damage =
+            matches!(self, Self::Damaged { .. } | Self::Git(GitError::LaneDamaged { .. }));
+        is_damage.then(|| self.to_string())
+    }
+
     /// Advice for the user, where there is any.
     pub fn hint(&self) -> Option<String> {
         match self {

@@ -1,15 +1,13 @@
 //! Files of lanes: written, copied and removed without ever following a link.
 
 use std::collections::BTreeSet;
-use std::fs::{self, OpenOptions, Permissions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 
 use crate::file_error::{Action, FileError};
-
-/// What the owner of a folder needs to empty it.
-const OWNER_ALL: u32 = 0o700;
+use crate::git::unlock_folders;
 
 /// The size of the blocks that `st_blocks` counts.
 const BLOCK: u64 = 512;
@@ -63,22 +61,26 @@ pub(super) fn remove(path: &Path) -> Result<(), FileError> {
     }
 }
 
-/// Give the owner all rights on a folder and those below it. What cannot be changed is met again by
-/// whoever needs it.
-pub(super) fn unlock_folders(folder: &Path) {
-    let Ok(meta) = fs::symlink_metadata(folder) else { return };
-    if !meta.is_dir() {
-        return;
-    }
-    let mode = meta.permissions().mode();
-    if mode & OWNER_ALL != OWNER_ALL {
-        let _met_again = fs::set_permissions(folder, Permissions::from_mode(mode | OWNER_ALL));
-    }
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            unlock_folders(&entry.path());
+/// Remove what is at `relative` below `top`. A link or a file on the way to it is removed instead, and what the
+/// link leads to stays.
+pub(super) fn remove_below(top: &Path, relative: &Path) -> Result<(), FileError> {
+    let mut place = top.to_owned();
+    for part in relative.components() {
+        place.push(part);
+        if !is_folder(&place) {
+            break;
         }
     }
+    remove(&place)
+}
+
+/// Move a folder out of the way, to a name that is free beside it.
+pub(super) fn move_aside(folder: &Path) -> Result<(), FileError> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let named = |n: u32| folder.with_file_name(format!("replaced-{name}-{n}"));
+    let free = (1..1000).map(named).find(|path| fs::symlink_metadata(path).is_err());
+    rustix::fs::rename(folder, free.unwrap_or_else(|| named(0)))
+        .map_err(|e| FileError::io(Action::Write, folder)(e.into()))
 }
 
 /// Make the folder `relative` below `top`, replacing links and files on the way to it.

@@ -40,6 +40,7 @@ impl Lane<'_> {
         if self.is_home() {
             return Ok(Furnished::default());
         }
+        self.check_place()?;
         let settings = self.home.settings.clone();
         let mut done = Furnished::default();
         let mut given = BTreeSet::new();

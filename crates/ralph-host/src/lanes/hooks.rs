@@ -27,6 +27,8 @@ pub enum HookReport {
         message: Vec<u8>,
         /// Paths whose files differ from the candidate in the lane's index.
         changed: Vec<RepoPath>,
+        /// The hooks that ran.
+        hooks: Vec<&'static str>,
         /// Everything that the hooks printed.
         output: String,
     },
@@ -49,12 +51,38 @@ impl Lane<'_> {
         message: &[u8],
         wrap: JobWrapper<'_>,
     ) -> Result<HookReport, LaneError> {
+        self.run_hooks_of(&COMMIT_HOOKS, (tip, branch), message, wrap)
+    }
+
+    /// The same with the one hook that looks at the message alone.
+    pub fn run_message_hook(
+        &self,
+        tip: &Oid,
+        branch: Option<&str>,
+        message: &[u8],
+        wrap: JobWrapper<'_>,
+    ) -> Result<HookReport, LaneError> {
+        self.run_hooks_of(&["commit-msg"], (tip, branch), message, wrap)
+    }
+
+    /// Whether home has a hook that looks at messages of commits.
+    pub fn has_message_hook(&self) -> Result<bool, LaneError> {
+        Ok(is_executable(&self.home.repo.hooks()?.join("commit-msg")))
+    }
+
+    fn run_hooks_of(
+        &self,
+        hooks: &[&'static str],
+        (tip, branch): (&Oid, Option<&str>),
+        message: &[u8],
+        wrap: JobWrapper<'_>,
+    ) -> Result<HookReport, LaneError> {
         let folder = self.home.repo.hooks()?;
-        let hooks: Vec<&str> =
-            COMMIT_HOOKS.into_iter().filter(|hook| is_executable(&folder.join(hook))).collect();
+        let is_there = |hook: &&&'static str| is_executable(&folder.join(**hook));
+        let hooks: Vec<&'static str> = hooks.iter().filter(is_there).copied().collect();
         if hooks.is_empty() {
             let (message, changed, output) = (message.to_vec(), Vec::new(), String::new());
-            return Ok(HookReport::Passed { message, changed, output });
+            return Ok(HookReport::Passed { message, changed, hooks, output });
         }
         self.write_private_repository(tip, branch)?;
         let file = match self.is_home() {
@@ -63,9 +91,10 @@ impl Lane<'_> {
         };
         files::put(&file, message)?;
         let mut said = Vec::new();
-        for hook in COMMIT_HOOKS.into_iter().filter(|hook| hooks.contains(hook)) {
+        for hook in hooks.iter().copied() {
             let (finished, output) =
                 self.repo.runner().output(&wrap(self.hook_job(hook, &folder, &file)))?;
+            self.check_place().map_err(|e| e.after(format!("the hook {hook}")))?;
             if let Some(ending) = describe_failure(&finished.exit) {
                 self.remove_submodule_repositories()?;
                 let output = end_of(&output);
@@ -77,7 +106,7 @@ impl Lane<'_> {
         self.remove_submodule_repositories()?;
         let message = files::read(&file)?.unwrap_or_else(|| message.to_vec());
         let changed = self.changed_since_index()?;
-        Ok(HookReport::Passed { message, changed, output: end_of(&said) })
+        Ok(HookReport::Passed { message, changed, hooks, output: end_of(&said) })
     }
 
     fn hook_job(&self, hook: &str, folder: &Path, message: &Path) -> Job {

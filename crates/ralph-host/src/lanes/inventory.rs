@@ -79,6 +79,8 @@ impl LanePool<'_> {
     /// Remove every lane that is not in use. That costs their preparation and nothing else.
     pub fn prune(&self, holder: &Holder) -> Result<PrunedLanes, LaneError> {
         let mut pruned = PrunedLanes::default();
+        self.home.drop_link()?;
+        self.home.unlock_folder();
         for lane in self.list()? {
             match self.home.lock_lane(lane.number, holder)? {
                 None => pruned.kept.push(lane),

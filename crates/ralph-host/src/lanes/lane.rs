@@ -7,13 +7,15 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::error::{LaneDamage, LaneError};
+use super::error::LaneError;
 use super::files;
 use super::pool::Home;
 use super::setup::SetupRecord;
 use super::submodules::SubmoduleLane;
 use crate::file_error::{Action, FileError};
-use crate::git::{Oid, Repo, RepoPath, nul_fields};
+use crate::git::{
+    GitError, LaneDamage, LaneFolder, Oid, Repo, RepoPath, nul_fields, unlock_folder,
+};
 use crate::store::RunLock;
 
 /// The `HEAD` of a lane that was never on a commit.
@@ -39,12 +41,17 @@ pub struct Lane<'a> {
     top: PathBuf,
     pub(super) git_dir: PathBuf,
     pub(super) repo: Repo<'a>,
+    /// The directory `top` as it was made or opened; nothing where home is the lane.
+    folder: Option<Arc<LaneFolder>>,
+    was_opened: bool,
     /// Copied and linked paths, from the top of the lane.
     pub(super) given: BTreeSet<RepoPath>,
     /// The commit whose files these are, as long as nothing has run here since that was seen.
     pub(super) has_files_of: RefCell<Option<Oid>>,
     /// The commit on which home was put last, where home is the lane.
     pub(super) given_back: RefCell<Option<Oid>>,
+    /// Commits of others that home's branch lost, and that nobody was told of yet.
+    pub(super) kept_commits: RefCell<Vec<Oid>>,
     _lock: RunLock,
 }
 
@@ -71,9 +78,22 @@ impl<'a> Lane<'a> {
         let (top, git_dir) = (home.lane_top(number), home.lane_git_dir(number));
         let repo = Repo::of_lane(&home.repo, &top, &git_dir);
         let given = BTreeSet::new();
-        let (has_files_of, given_back) = Default::default();
-        let mut lane =
-            Self { home, number, top, git_dir, repo, given, has_files_of, given_back, _lock: lock };
+        let (has_files_of, given_back, kept_commits) = Default::default();
+        let (folder, was_opened) = (None, false);
+        let mut lane = Self {
+            home,
+            number,
+            top,
+            git_dir,
+            repo,
+            folder,
+            was_opened,
+            given,
+            has_files_of,
+            given_back,
+            kept_commits,
+            _lock: lock,
+        };
         lane.repair()?;
         lane.leave_out_of_snapshots();
         Ok(lane)
@@ -94,6 +114,14 @@ impl<'a> Lane<'a> {
         self.repo.project_root()
     }
 
+    /// Remove a path of the project from the lane. Links of an agent are not followed.
+    pub fn remove_path(&self, path: &str) -> Result<(), LaneError> {
+        self.check_place()?;
+        let root = self.root();
+        let project = root.strip_prefix(&self.top).unwrap_or(Path::new(""));
+        Ok(files::remove_below(&self.top, &project.join(path))?)
+    }
+
     /// The lane's working tree with ralph's git directory for it. Copied and linked paths, and what
     /// setup made, are never part of its snapshots and commits.
     pub fn repo(&self) -> &Repo<'a> {
@@ -107,11 +135,8 @@ impl<'a> Lane<'a> {
 
     /// Make both folders of the lane where they are missing or damaged.
     pub(super) fn repair(&mut self) -> Result<(), LaneError> {
-        if !files::is_folder(&self.top) {
-            files::remove(&self.top)?;
-            files::make_folder(&self.top)?;
-            SetupRecord::forget(&self.git_dir)?;
-            files::remove(&self.git_dir.join(WARM_FILE))?;
+        if !self.is_home() {
+            self.repair_folder()?;
         }
         if !self.has_git_dir() {
             self.clear_git_dir()?;
@@ -128,6 +153,35 @@ impl<'a> Lane<'a> {
         self.remove_stale_locks()?;
         self.repo.detach_head()?;
         self.copy_sparse_rules()
+    }
+
+    /// Make the directory of the lane where it is gone or another than before, and keep it open. What somebody
+    /// put in its place is not ralph's: a link goes, a directory is moved aside.
+    fn repair_folder(&mut self) -> Result<(), LaneError> {
+        self.home.repair_folder()?;
+        let known = self.folder.take().filter(|folder| folder.check().is_ok());
+        let was_opened = std::mem::replace(&mut self.was_opened, true);
+        let is_there = files::is_folder(&self.top);
+        if known.is_none() && (was_opened || !is_there) {
+            match is_there {
+                true => files::move_aside(&self.top)?,
+                false => files::remove(&self.top)?,
+            }
+            files::make_folder(&self.top)?;
+            SetupRecord::forget(&self.git_dir)?;
+            files::remove(&self.git_dir.join(WARM_FILE))?;
+        }
+        let folder = match known {
+            Some(folder) => folder,
+            None => {
+                unlock_folder(&self.top);
+                let opened = LaneFolder::open(&self.top);
+                Arc::new(opened.map_err(FileError::io(Action::Read, &self.top))?)
+            }
+        };
+        self.folder = Some(folder);
+        self.leave_out_of_snapshots();
+        Ok(())
     }
 
     fn has_git_dir(&self) -> bool {
@@ -209,7 +263,11 @@ impl<'a> Lane<'a> {
     pub(super) fn leave_out_of_snapshots(&mut self) {
         let paths = self.foreign_paths();
         let repo = Repo::of_lane(&self.home.repo, &self.top, &self.git_dir);
-        self.repo = repo.leaving_out(paths);
+        let repo = repo.leaving_out(paths);
+        self.repo = match &self.folder {
+            Some(folder) => repo.in_folder(folder.clone()),
+            None => repo,
+        };
     }
 
     /// Fail when the lane's files say nothing about an agent's work: when the lane is gone, was
@@ -221,18 +279,39 @@ impl<'a> Lane<'a> {
 
     /// Fail when the lane, or the project in it, is no folder any more.
     pub(crate) fn check_folders(&self) -> Result<(), LaneError> {
-        let damaged = |damage| Err(LaneError::Damaged { path: self.top.clone(), damage });
-        match fs::symlink_metadata(&self.top) {
-            Err(e) if e.kind() == ErrorKind::NotFound => return damaged(LaneDamage::Gone),
-            Err(e) => return Err(FileError::io(Action::Read, &self.top)(e).into()),
-            Ok(meta) if !meta.is_dir() => return damaged(LaneDamage::Replaced),
-            Ok(_) => {}
-        }
-        let root = self.root();
-        if !files::is_folder(&root) {
-            return damaged(LaneDamage::ProjectGone);
+        self.check_place()?;
+        if !files::is_folder(&self.root()) {
+            return self.damaged(LaneDamage::ProjectGone);
         }
         Ok(())
+    }
+
+    /// Fail unless what ralph does in the lane happens in the directory that it opened: before each write and
+    /// removal there, and after whatever has run there. Calls of git look for themselves.
+    pub(crate) fn check_place(&self) -> Result<(), LaneError> {
+        self.repo.check_folder().or_else(|e| match e {
+            GitError::LaneDamaged { damage, .. } => self.damaged(damage),
+            other => Err(other.into()),
+        })?;
+        let mut folder = self.top.clone();
+        for name in self.repo.prefix().as_path() {
+            folder.push(name);
+            if fs::symlink_metadata(&folder).is_ok_and(|meta| !meta.is_dir()) {
+                return self.damaged(LaneDamage::ProjectGone);
+            }
+        }
+        Ok(())
+    }
+
+    /// Take back the rights that something took away from ralph on folders of the lane.
+    pub(crate) fn unlock(&self) {
+        if let Some(folder) = &self.folder {
+            folder.unlock();
+        }
+    }
+
+    fn damaged(&self, damage: LaneDamage) -> Result<(), LaneError> {
+        Err(LaneError::Damaged { path: self.top.clone(), damage, by: None })
     }
 
     /// Fail when the lane has no file of `base` left.
@@ -253,6 +332,6 @@ impl<'a> Lane<'a> {
         if all.is_empty() || all.iter().any(is_there) {
             return Ok(());
         }
-        Err(LaneError::Damaged { path: self.top.clone(), damage: LaneDamage::Emptied })
+        self.damaged(LaneDamage::Emptied)
     }
 }

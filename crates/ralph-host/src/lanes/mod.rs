@@ -48,8 +48,9 @@ mod setup;
 mod submodules;
 mod trial;
 
+pub use crate::git::LaneDamage;
 pub use environment::rewrite_environment;
-pub use error::{LaneDamage, LaneError};
+pub use error::LaneError;
 pub use furnish::Furnished;
 pub use hooks::HookReport;
 pub use inventory::{LaneState, LaneSummary, PrunedLanes, orphaned_lanes, remove_orphaned_lanes};

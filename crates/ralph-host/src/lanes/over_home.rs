@@ -97,13 +97,20 @@ impl Lane<'_> {
         let home = &self.home.repo;
         // The tip only grows.
         let last = self.given_back.replace(Some(tip.clone()));
-        home.return_to(tip, branch, KEPT, last.as_ref())?;
+        let kept = home.return_to(tip, branch, KEPT, last.as_ref())?;
+        self.kept_commits.borrow_mut().extend(kept);
         let (index, own) = (home.git_dir().join("index"), self.git_dir.join("index"));
         files::remove(&home.git_dir().join("index.lock"))?;
         if files::read(&index)? != files::read(&own)? {
             copy_index(&own, &index)?;
         }
         Ok(())
+    }
+
+    /// Take the commits that home's branch lost since the last call, with the refs that keep them.
+    pub(crate) fn take_kept_commits(&self) -> Vec<(Oid, String)> {
+        let kept = self.kept_commits.take().into_iter();
+        kept.map(|commit| (commit.clone(), format!("{KEPT}/{commit}"))).collect()
     }
 
     /// The run is over: the next one begins with home's index as the user leaves it.

@@ -13,7 +13,7 @@ use super::git_config::GitConfig;
 use super::lane::Lane;
 use super::over_home::OVER_HOME;
 use crate::file_error::{Action, FileError};
-use crate::git::Repo;
+use crate::git::{Repo, unlock_folder};
 use crate::proc::mark::place_of;
 use crate::store::{Holder, LockError, RunLock};
 
@@ -54,6 +54,36 @@ impl Home<'_> {
         }
     }
 
+    /// Remove a link in the place of the folder for lanes.
+    pub(super) fn drop_link(&self) -> Result<(), LaneError> {
+        match fs::symlink_metadata(&self.folder) {
+            Ok(meta) if meta.is_symlink() => Ok(files::remove(&self.folder)?),
+            _ => Ok(()),
+        }
+    }
+
+    /// Take back the rights on the folder for lanes, which an agent can take away.
+    pub(super) fn unlock_folder(&self) {
+        unlock_folder(&self.folder);
+    }
+
+    /// Make the folder for lanes where it is gone or a link is in its place. Lanes below a link would be
+    /// somebody else's files.
+    pub(super) fn repair_folder(&self) -> Result<(), LaneError> {
+        let is_real = || fs::canonicalize(&self.folder).is_ok_and(|real| real == self.folder);
+        self.unlock_folder();
+        if is_real() {
+            return Ok(());
+        }
+        self.drop_link()?;
+        claim_folder(&self.folder, self.repo.git_dir())?;
+        if is_real() {
+            return Ok(());
+        }
+        let source = std::io::Error::other("a link is in the place of a folder on the way to it");
+        Err(LaneError::Folder { path: self.folder.clone(), source })
+    }
+
     /// Take the lock of a lane; `None` when another process has it.
     pub(super) fn lock_lane(
         &self,
@@ -92,6 +122,8 @@ impl<'a> LanePool<'a> {
     /// The pool of `home`. Makes the folder for its lanes, and fails where lanes cannot work.
     pub fn open(home: &Repo<'a>, settings: &LaneSettings) -> Result<Self, LaneError> {
         let pool = Self::find(home, settings)?;
+        pool.home.drop_link()?;
+        pool.home.unlock_folder();
         claim_folder(pool.folder(), home.git_dir())?;
         Ok(pool)
     }
@@ -104,10 +136,10 @@ impl<'a> LanePool<'a> {
             return Err(LaneError::PartialClone);
         }
         let folder = match &settings.dir {
-            Some(dir) => configured_folder(&home.project_root(), dir)?,
-            None => cache_folder()?.join(folder_name(home.top())),
+            Some(dir) => real_path(&configured_folder(&home.project_root(), dir)?),
+            // Ralph makes the folder itself, so a link in its place is not followed.
+            None => real_path(&cache_folder()?).join(folder_name(home.top())),
         };
-        let folder = real_path(&folder);
         for inside in [home.top(), home.git_dir(), home.common_dir()] {
             if folder.starts_with(real_path(inside)) {
                 return Err(LaneError::InsideHome(folder));

@@ -37,6 +37,7 @@ impl Lane<'_> {
     ) -> Result<(), LaneError> {
         // Whoever is to have it may change the files.
         self.has_files_of.take();
+        self.check_place()?;
         if self.is_home() {
             return self.give_home_back(tip, branch);
         }

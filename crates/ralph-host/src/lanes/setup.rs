@@ -69,6 +69,9 @@ impl Lane<'_> {
         let fingerprint = fingerprint(&self.home.settings, &command, &self.root());
         let mut record = SetupRecord::read(&self.git_dir);
         let before = self.untracked()?;
+        // One that fails or is killed leaves something that fits no commit, also not the one before.
+        record.fingerprint.clear();
+        record.write(&self.git_dir)?;
         self.run_setup(&command, wrap)?;
         self.remove_submodule_repositories()?;
         // Tracked files that setup wrote, such as a lock file, are put back.
@@ -88,6 +91,7 @@ impl Lane<'_> {
         job.stderr = Stderr::Joined;
         job.bounds.timeout = Some(LONGEST_SETUP);
         let (finished, output) = self.repo.runner().output(&wrap(job))?;
+        self.check_place().map_err(|e| e.after(format!("the setup of the lane (`{command}`)")))?;
         let Some(ending) = describe_failure(&finished.exit) else { return Ok(()) };
         let output = end_of(&output);
         Err(LaneError::Setup { command: command.to_owned(), ending, output })

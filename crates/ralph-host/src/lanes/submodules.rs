@@ -78,6 +78,7 @@ impl Lane<'_> {
     /// Remove the private repositories of submodules. To be called when a backend, a gate or a hook
     /// has ended, before the first git call.
     pub fn remove_submodule_repositories(&self) -> Result<(), LaneError> {
+        self.check_place()?;
         for submodule in SubmoduleLane::all(self) {
             let top = submodule.repo.top();
             if files::is_folder(top) && is_below(self.top(), top) {

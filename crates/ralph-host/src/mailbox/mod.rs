@@ -94,15 +94,10 @@ pub enum MailboxAnswer {
         /// Its exit code.
         code: u8,
     },
+    /// The request is not carried out, and why.
+    Refused(String),
     /// The caller is in a project that is none of this loop's business: it may go on alone.
     Elsewhere,
-}
-
-impl MailboxAnswer {
-    /// An answer that refuses the request.
-    pub fn refusal(message: &str) -> Self {
-        Self::Done { stdout: String::new(), stderr: format!("error: {message}\n"), code: 1 }
-    }
 }
 
 /// Find the socket that this process has to ask, if it runs inside an attempt.

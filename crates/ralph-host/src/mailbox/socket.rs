@@ -134,7 +134,7 @@ fn serve(mut stream: &UnixStream, sender: &Sender<PendingRequest>) -> io::Result
     let line = read_line(stream)?;
     let answer = match serde_json::from_slice(&line) {
         Ok(request) => forward(request, sender),
-        Err(e) => MailboxAnswer::refusal(&format!("the loop cannot read this request: {e}")),
+        Err(e) => MailboxAnswer::Refused(format!("the loop cannot read this request: {e}")),
     };
     let mut bytes = serde_json::to_vec(&answer)?;
     bytes.push(b'\n');
@@ -145,13 +145,15 @@ fn serve(mut stream: &UnixStream, sender: &Sender<PendingRequest>) -> io::Result
 fn forward(request: MailboxRequest, sender: &Sender<PendingRequest>) -> MailboxAnswer {
     let (reply, answer) = channel();
     if sender.send(PendingRequest { request, reply }).is_err() {
-        return MailboxAnswer::refusal(OVER);
+        return MailboxAnswer::Refused(OVER.to_owned());
     }
     match answer.recv_timeout(ANSWER_TIME) {
         Ok(answer) => answer,
-        Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => MailboxAnswer::refusal(OVER),
+        Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {
+            MailboxAnswer::Refused(OVER.to_owned())
+        }
         Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {
-            MailboxAnswer::refusal("the loop is busy and has not answered; try again")
+            MailboxAnswer::Refused("the loop is busy and has not answered; try again".to_owned())
         }
     }
 }

@@ -115,6 +115,7 @@ impl<'a> Attend<'a> {
 
     /// Stay until it is over.
     pub(super) fn until_the_end(mut self) -> Result<Finished, ProcError> {
+        self.watch.started();
         loop {
             let now = Instant::now();
             self.check(now)?;

@@ -145,6 +145,10 @@ pub enum Step {
 
 /// Looks at a job while it runs. Every call comes from the thread that called `run`.
 pub trait Watch {
+    /// The program is about to start. Called once, before everything else: time for work that need not wait
+    /// for it.
+    fn started(&mut self) {}
+
     /// A line of standard output. After the first `Stop` lines still come, for the record.
     fn line(&mut self, line: Line<'_>, input: &Input) -> Step;
 

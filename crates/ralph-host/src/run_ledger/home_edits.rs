@@ -86,6 +86,69 @@ impl RunLedger {
         })
     }
 
+    /// Take over `believed` instead of an edit that nobody vouches for. Home's file stays as it is until
+    /// a commit arrives or the run ends.
+    pub(crate) fn take_over_believed(
+        &self,
+        edit: HomeFile,
+        believed: Option<Vec<u8>>,
+        store: &Store,
+        landed: &BTreeSet<Id>,
+        at: &str,
+    ) -> Result<Vec<String>, RunLedgerError> {
+        let name = edit.name.clone();
+        let remarks = match believed == self.seen(&name)? {
+            true => Vec::new(),
+            false => {
+                let file = HomeFile { name: name.clone(), bytes: believed };
+                self.take_over_file(file, store, landed, at)?
+            }
+        };
+        store::put_view(&self.doubted_path(&name), edit.bytes.as_deref().unwrap_or_default())?;
+        match &edit.bytes {
+            Some(bytes) => self.mark_seen(&name, Some(bytes))?,
+            None => self.leave_alone(&name, None),
+        }
+        Ok(remarks)
+    }
+
+    /// The end of the run: doubted edits that are still in home go, as the next arrival would have done it.
+    pub(crate) fn put_doubted_back(&self) -> Result<(), FileError> {
+        for file in self.open_run.files() {
+            let Some(doubted) = store::read(&self.doubted_path(&file))? else { continue };
+            let path = self.home.join(&file);
+            // A folder in its place goes if it is empty.
+            let _stays = fs::remove_dir(&path);
+            let is_doubted = match store::read(&path) {
+                Ok(Some(home)) => home == doubted,
+                Ok(None) => true,
+                Err(_) => false,
+            };
+            if is_doubted && self.is_home_on_branch() {
+                self.write_home_file(&file)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Move a file of home to `.ralph/context` when the run has taken over all of it. Returns the copy.
+    pub(crate) fn put_aside(&self, file: &str) -> Result<Option<String>, FileError> {
+        let (path, seen) = (self.home.join(file), self.seen(file)?);
+        if seen.is_none() || store::read(&path)? != seen {
+            return Ok(None);
+        }
+        let name = file.rsplit('/').next().unwrap_or(file);
+        let copy = self.home.join(format!(".ralph/context/{name}.of-{}", self.open_run.run));
+        let copy = store::put_aside(&path, &copy)?;
+        // Looked at again where nobody changes it any more.
+        if store::read(&copy)? != seen && fs::symlink_metadata(&path).is_err() {
+            store::put_aside(&copy, &path)?;
+            return Ok(None);
+        }
+        let shown = copy.strip_prefix(&self.home).unwrap_or(&copy);
+        Ok(Some(shown.to_string_lossy().into_owned()))
+    }
+
     fn take_over_file(
         &self,
         file: HomeFile,

@@ -56,17 +56,22 @@ impl RunLedger {
                 kept.push(file);
                 continue;
             }
-            let copy = store::read(&self.copy_path(&file))?;
-            match &copy {
-                Some(bytes) => {
-                    store::make_directories(path.parent().unwrap_or(&self.home))?;
-                    store::replace(&path, bytes)?;
-                }
-                None => drop_view(&path)?,
-            }
-            self.mark_seen(&file, copy.as_deref())?;
+            self.write_home_file(&file)?;
         }
         Ok(kept)
+    }
+
+    /// Make a file of home what the run's copy is.
+    pub(super) fn write_home_file(&self, file: &str) -> Result<(), FileError> {
+        let (path, copy) = (self.home.join(file), store::read(&self.copy_path(file))?);
+        match &copy {
+            Some(bytes) => {
+                store::make_directories(path.parent().unwrap_or(&self.home))?;
+                store::replace(&path, bytes)?;
+            }
+            None => drop_view(&path)?,
+        }
+        self.mark_seen(file, copy.as_deref())
     }
 }
 

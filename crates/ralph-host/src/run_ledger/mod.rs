@@ -4,7 +4,8 @@
 //!
 //! While a run is open, plan, knowledge index and progress log are in `<git-dir>/ralph/runs/<run>/`:
 //! `run.json` says which run it is ([`OpenRun`]), `ledger/` has the files as the run has them, and
-//! `seen/` has home's bytes as they were last taken over or arrived. Home's own files change only when
+//! `seen/` has home's bytes as they were last taken over or arrived, and `doubted/` those of edits that a
+//! backend may have made. Home's own files change only when
 //! commits arrive. Files that git ignores never arrive, so they stay in home.
 //!
 //! `run.json` decides whether the run is open: it is written last when a run opens and removed first
@@ -44,6 +45,8 @@ const RUNS: &str = "runs";
 const RUN_FILE: &str = "run.json";
 const COPIES: &str = "ledger";
 const SEEN: &str = "seen";
+/// Home's bytes that are not believed.
+const DOUBTED: &str = "doubted";
 /// The one shared ledger file that is the person's, and is written at once.
 pub(crate) const INBOX: &str = "ralph/inbox.jsonl";
 
@@ -279,6 +282,11 @@ impl RunLedger {
         &self.open_run
     }
 
+    /// Whether the run has its own copy of a file, and home's changes only when commits arrive.
+    pub(crate) fn has_copy(&self, file: &str) -> bool {
+        self.open_run.files().iter().any(|copied| copied == file)
+    }
+
     /// The run's copy of a ledger file. It need not exist.
     pub fn copy_path(&self, file: &str) -> PathBuf {
         self.directory.join(COPIES).join(file)
@@ -286,6 +294,10 @@ impl RunLedger {
 
     fn seen_path(&self, file: &str) -> PathBuf {
         self.directory.join(SEEN).join(file)
+    }
+
+    fn doubted_path(&self, file: &str) -> PathBuf {
+        self.directory.join(DOUBTED).join(file)
     }
 
     /// Read the run's copy of a file, or home's where it has none because git ignores it.
@@ -318,17 +330,26 @@ impl RunLedger {
         self.commits().landed = CommittedFiles { commit: commit.to_owned(), files };
     }
 
-    /// Look at what arrived in home: files that are as the run has them are known.
-    pub(crate) fn see_arrived(&self, arrived: Option<&str>) -> Result<(), FileError> {
+    /// Look at what arrived in home: files that are as the run or the commit `arrived` has them are known.
+    /// `committed` reads a file of that commit.
+    pub(crate) fn see_arrived<E: From<FileError>>(
+        &self,
+        arrived: &str,
+        committed: impl Fn(&str) -> Result<Option<Vec<u8>>, E>,
+    ) -> Result<(), E> {
         let mut commits = self.commits();
-        if Some(commits.landed.commit.as_str()) == arrived {
+        if commits.landed.commit == arrived {
             commits.arrived = commits.landed.clone();
         }
         drop(commits);
         for file in self.open_run.files() {
-            let home = store::read(&self.home.join(&file))?;
+            // A folder in its place is no file.
+            let home = store::read(&self.home.join(&file)).unwrap_or_default();
             let same = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(without_returns);
-            if same(&home) == same(&self.read(&file)?) {
+            let is_known = same(&home) == same(&self.read(&file)?)
+                || home.as_ref().is_some_and(|home| self.is_as_committed(&file, home, arrived))
+                || home != self.seen(&file)? && same(&home) == same(&committed(&file)?);
+            if is_known {
                 self.mark_seen(&file, home.as_deref())?;
             }
         }

@@ -6,19 +6,23 @@ use std::path::{Path, PathBuf};
 use super::{COPIES, HeadBranch, OpenRun, RUN_FILE, RUNS, is_run};
 use crate::project::Project;
 
-/// The open run of the branch that home is on, or on which home was when it started, with its directory.
-/// For a run itself: its own.
+/// The open run of the branch that home is on, or on which home was when it started, with its directory; for a
+/// detached HEAD the newest one. For a run itself: its own.
 pub(crate) fn find_open_run(project: &Project) -> Option<(PathBuf, OpenRun)> {
     let runs = open_runs(project);
     if runs.is_empty() {
         return None;
     }
-    if let Some(branch) = project.run_branch() {
-        return runs.into_iter().find(|(_, run)| run.branch.as_deref() == Some(branch));
+    if let Some(own) = project.run() {
+        return runs.into_iter().find(|(_, run)| run.run == own);
     }
     let head = HeadBranch::read(project.git_dir()?);
     let mine = |branch: &Option<String>| head.is(branch.as_deref());
-    runs.into_iter().find(|(_, run)| mine(&run.branch) || mine(&run.home_branch))
+    let is_mine = |run: &OpenRun| mine(&run.branch) || mine(&run.home_branch);
+    let place = runs.iter().position(|(_, run)| is_mine(run));
+    // A detached HEAD has no ledger of its own: a rebase or a look at an old commit leaves the run's.
+    let place = place.or((head == HeadBranch::Detached).then_some(0))?;
+    runs.into_iter().nth(place)
 }
 
 /// The open runs of a project, newest first.

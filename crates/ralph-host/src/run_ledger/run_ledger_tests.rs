@@ -97,13 +97,13 @@ fn paths_resolve_to_the_copy_of_the_run_of_the_branch_that_home_is_on() {
     assert_eq!(reader.show(&copy), PLAN);
     assert_eq!(home.project.relative_path(&copy), PLAN);
     assert_eq!(reader.plan(None).unwrap().shown, PLAN);
-    for head in ["ref: refs/heads/other\n", "0123456789012345678901234567890123456789\n"] {
+    home.write(".git/HEAD", "ref: refs/heads/other\n");
+    assert_eq!(home.project.ledger_file(PLAN), root.join(PLAN));
+    // On no branch, and where only git knows the branch, the open run counts.
+    for head in ["0123456789012345678901234567890123456789\n", "ref: refs/heads/.invalid\n"] {
         home.write(".git/HEAD", head);
-        assert_eq!(home.project.ledger_file(PLAN), root.join(PLAN), "{head}");
+        assert_eq!(home.project.ledger_file(PLAN), copy, "{head}");
     }
-    // Where only git knows the branch, the open run counts.
-    home.write(".git/HEAD", "ref: refs/heads/.invalid\n");
-    assert_eq!(home.project.ledger_file(PLAN), copy);
 }
 
 #[test]

@@ -1,11 +1,11 @@
-use ralph_core::cycle::{JOURNAL_FORM, RunStart};
+use ralph_core::cycle::{JOURNAL_FORM, RunCommand, RunStart};
 
 use super::*;
 
 fn start(run: &str) -> Record {
     Record::RunStarted(RunStart {
         run: run.into(),
-        command: "build".into(),
+        command: RunCommand::Build,
         form: JOURNAL_FORM,
         ..RunStart::default()
     })

@@ -190,7 +190,7 @@ pub(crate) fn noted(message: &str) -> Record {
 pub(crate) fn run() -> Record {
     Record::RunStarted(RunStart {
         run: "r1".into(),
-        command: "build".into(),
+        command: ralph_core::cycle::RunCommand::Build,
         plan: "ralph/plan.jsonl".into(),
         mode: "handoff-only".into(),
         form: JOURNAL_FORM,

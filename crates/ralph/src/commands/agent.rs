@@ -9,6 +9,7 @@ use ralph_core::inbox::Status;
 use ralph_host::drive::{self, AgentOptions, DriveError, Listener, Planning};
 
 use super::build::{mend_ledger, setup};
+use super::construct::native_plan;
 use super::loop_args::StageArgs;
 use super::screen::{ScreenArgs, under_view};
 use super::service::{self, ServiceArgs};
@@ -87,7 +88,7 @@ fn run_with(
         jobs: args.stages.jobs(),
     };
     match drive::agent(setup, &options, listener) {
-        Ok(report) => Ok(ExitCode::from(report.exit_code())),
+        Ok(code) => Ok(ExitCode::from(code)),
         // Once at most: nothing is left to recover then.
         Err(DriveError::SettingsMoved) => run_with(context, args, listener),
         Err(e) => Err(e.into()),
@@ -105,7 +106,7 @@ fn prepare(
     mend_ledger(context, listener)?;
     // A damaged inbox is told before anything begins.
     context.inbox()?;
-    let file = context.plan_at(&context.project.plan_jsonl())?;
+    let file = native_plan(context, &PlanArgs::default())?;
     let resolved = context.config_with(&flags, &file)?;
     setup(context, &file, &resolved, args.stages.common.options())
 }

@@ -69,9 +69,9 @@ fn table(found: &[AttemptSummary]) -> Vec<String> {
 fn row(attempt: &AttemptSummary) -> Vec<String> {
     let nothing = || "-".to_owned();
     vec![
-        attempt.iteration.to_string(),
-        out::clean(&attempt.task_id),
-        out::clean(&attempt.backend),
+        attempt.started.iteration.to_string(),
+        out::clean(&attempt.started.task),
+        out::clean(&attempt.started.backend),
         attempt.words.clone(),
         attempt.changed_files.map_or_else(nothing, |files| files.to_string()),
         attempt.gate_words().unwrap_or_else(nothing),

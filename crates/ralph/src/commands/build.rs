@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use ralph_core::config::{Resolved, flag_layer};
-use ralph_core::cycle::exit_code;
+use ralph_core::cycle::DoneElsewhere;
 use ralph_core::gate;
 use ralph_core::plan::Id;
 use ralph_core::text::nearest;
@@ -40,6 +40,12 @@ pub(crate) fn run_with(
     // The backend of an attempt that was interrupted may have left a plan that nobody can read.
     mend_ledger(context, listener)?;
     let file = context.read_plan(&args.plan())?;
+    if file.plan.tasks.is_empty()
+        && let Some(here) = context.project.branch()
+    {
+        let done = DoneElsewhere::find(&context.history()?, &file.plan, &here);
+        done.iter().for_each(|done| out::warn(done.to_sentence()));
+    }
     known(args.task.as_deref(), &file)?;
     let resolved = context.config_with(&flags, &file)?;
     run_loop(context, args, &file, &resolved, listener)
@@ -72,7 +78,7 @@ fn run_loop(
     first_commit::ensure(context)?;
     let setup = setup(context, file, resolved, options(args))?;
     match drive::build(setup, listener) {
-        Ok(end) => Ok(ExitCode::from(exit_code(&end))),
+        Ok(code) => Ok(ExitCode::from(code)),
         // Once at most: nothing is left to recover then.
         Err(DriveError::SettingsMoved) => run_with(context, args, listener),
         Err(e) => Err(e.into()),

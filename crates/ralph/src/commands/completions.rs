@@ -33,6 +33,7 @@ pub(crate) fn run(args: &CompletionsArgs) -> Result<(), CommandError> {
     out::raw(&String::from_utf8_lossy(&script))
 }
 
+/// Write the man pages.
 pub(crate) fn man(args: &ManArgs) -> Result<(), CommandError> {
     match &args.directory {
         Some(directory) => {

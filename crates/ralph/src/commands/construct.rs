@@ -1,11 +1,13 @@
 //! `ralph construct`: a spec becomes verified work.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
 use ralph_core::config::flag_layer;
 use ralph_core::format::Format;
 use ralph_host::drive::{self, DriveError, Goal, Listener, Options};
+use ralph_host::project_reader::PlanRead;
 
 use super::build::{mend_ledger, setup};
 use super::loop_args::{BranchArgs, StageArgs};
@@ -61,16 +63,7 @@ fn run_with(
     let flags = args.stages.flags();
     flag_layer(&flags).map_err(|errors| CommandError::usage(errors.to_string()))?;
     mend_ledger(context, listener)?;
-    let path = match &args.plan.plan {
-        Some(plan) => context.directory.join(plan),
-        None => context.project.plan_jsonl(),
-    };
-    let file = context.plan_at(&path)?;
-    if file.plan.format != Format::Jsonl {
-        let error = "construct needs a plan.jsonl: it tells claimed work from verified work";
-        let hint = "`ralph convert` makes one of your plan; `ralph build` works on it as it is";
-        return Err(CommandError::new(error).hint(hint));
-    }
+    let file = native_plan(context, &args.plan)?;
     let spec = match &args.spec {
         Some(typed) => spec_file::spec_file(context, typed)?,
         None => spec_file::only(context, file.plan.current_spec.as_deref())?,
@@ -82,9 +75,30 @@ fn run_with(
     let setup = setup(context, &file, &resolved, options)?;
     let goal = Goal { spec: spec.name, file: spec.file, text: spec.text, jobs: args.stages.jobs() };
     match drive::construct(setup, &goal, listener) {
-        Ok((end, _)) => Ok(ExitCode::from(end.exit_code())),
+        Ok(code) => Ok(ExitCode::from(code)),
         // Once at most: nothing is left to recover then.
         Err(DriveError::SettingsMoved) => run_with(context, args, listener),
         Err(e) => Err(e.into()),
     }
+}
+
+/// The plan of a construct: the one that was asked for or configured, else ralph/plan.jsonl.
+pub(crate) fn native_plan(
+    context: &Context,
+    args: &PlanArgs,
+) -> Result<Arc<PlanRead>, CommandError> {
+    let path = match args.plan.is_some() || context.config()?.plan.is_some() {
+        true => context.plan_path(args)?,
+        false => context.project.plan_jsonl(),
+    };
+    let file = context.plan_at(&path)?;
+    if file.plan.format != Format::Jsonl {
+        let error = format!(
+            "construct needs a plan.jsonl, which tells claimed work from verified work, and the plan is {}",
+            file.shown
+        );
+        let hint = "`ralph convert` makes one of your plan; `ralph build` works on it as it is";
+        return Err(CommandError::new(error).hint(hint));
+    }
+    Ok(file)
 }

@@ -20,7 +20,11 @@ pub(crate) const COMMAND: &str = "git add -A && git commit -m \"first commit\"";
 pub(crate) const MESSAGE: &str = "first commit";
 
 /// The message of a commit of what `ralph init` wrote.
-pub(crate) const SET_UP_MESSAGE: &str = "ralph: set up";
+pub(crate) fn set_up_message(context: &Context) -> String {
+    // Settings that cannot be read are told elsewhere.
+    let prefix = context.config().map_or_else(|_| "ralph".to_owned(), |it| it.commit_prefix);
+    format!("{prefix}: set up")
+}
 
 /// Most names of files in a question.
 const MOST_NAMES: usize = 8;
@@ -35,7 +39,7 @@ pub(crate) fn ensure(context: &Context) -> Result<(), CommandError> {
     let repo = context.repo(&runner)?;
     let Some(files) = repo.unborn_files()? else { return Ok(()) };
     if files.others.is_empty() {
-        let made = repo.commit_files(&files.sources, SET_UP_MESSAGE);
+        let made = repo.commit_files(&files.sources, &set_up_message(context));
         // Another run may have been faster.
         if made.is_err() && repo.unborn_files()?.is_some() {
             made?;

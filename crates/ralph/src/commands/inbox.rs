@@ -11,8 +11,9 @@ use ralph_host::drive::{self, Warnings};
 use ralph_host::plan_store::PlanError;
 use serde_json::json;
 
-use crate::args::OutputArgs;
+use crate::args::{OutputArgs, PlanArgs};
 use crate::commands::build::{mend_ledger, setup};
+use crate::commands::construct::native_plan;
 use crate::commands::permit::Access;
 use crate::commands::spec::existing_spec;
 use crate::commands::spec_file::untouched;
@@ -181,7 +182,7 @@ fn remove(context: &Context, which: &str, render: Render) -> Result<(), CommandE
 fn discard(context: &Context, entry: &Entry) -> Result<Option<String>, CommandError> {
     let mut told = Warnings::default();
     mend_ledger(context, &mut told)?;
-    let file = context.plan_at(&context.project.plan_jsonl())?;
+    let file = native_plan(context, &PlanArgs::default())?;
     let resolved = context.reader().config(&file, &[])?;
     let setup = setup(context, &file, &resolved, drive::Options::default())?;
     let kept = drive::discard_spec(setup, entry, &mut told);

@@ -15,7 +15,9 @@ use ralph_host::survey::survey;
 use serde::Serialize;
 
 use self::commit::{CommitAnswer, CommitOffer};
-use super::lane_trial;
+use super::construct::native_plan;
+use super::{first_commit, lane_trial};
+use crate::args::PlanArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::out::{self, LabelledRows, Render};
@@ -82,7 +84,8 @@ pub(crate) fn run(context: &Context, args: &InitArgs) -> Result<(), CommandError
     if let (Some(repo), Some(before)) = (&repo, before)
         && (args.yes || !written.is_empty())
     {
-        let offer = before.after(repo, &context.directory, &written);
+        let message = first_commit::set_up_message(context);
+        let offer = before.after(repo, &context.directory, &written, message);
         let answer = match (args.yes, asks) {
             (true, _) => CommitAnswer::Usual,
             (false, true) => interview.commit(&offer),
@@ -218,8 +221,12 @@ fn gate(gate: &Gate) -> Vec<String> {
 fn next_steps(context: &Context, starter: bool) -> Vec<String> {
     let git = context.project.git_dir().is_none();
     let git = git.then(|| "`git init`: ralph works in git repositories".to_owned());
+    let constructs = native_plan(context, &PlanArgs::default()).is_ok();
     let spec = match starter {
-        true => format!("say what you want in {STARTER_FILE}, then `ralph construct`"),
+        true if constructs => {
+            format!("say what you want in {STARTER_FILE}, then `ralph construct`")
+        }
+        true => format!("say what you want in {STARTER_FILE}, then `ralph plan` and `ralph build`"),
         false => "write a spec into ralph/specs/, or `ralph task add \"…\"`".to_owned(),
     };
     git.into_iter().chain([spec]).collect()

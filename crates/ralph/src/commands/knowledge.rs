@@ -160,7 +160,7 @@ fn in_force(item: &Item) -> bool {
 
 fn list(items: &[&Item], none: &str, render: Render) -> Result<(), CommandError> {
     if render == Render::Json {
-        return out::json(&json!(items));
+        return out::json(&items);
     }
     if items.is_empty() {
         return out::line(none);
@@ -223,7 +223,7 @@ fn show(
             .hint("`ralph knowledge list --all` lists everything"));
     };
     if render == Render::Json {
-        return out::json(&json!(item));
+        return out::json(item);
     }
     out::line(out::clean(item.id.as_deref().unwrap_or_default()))?;
     out::line(format!("  {}", out::clean(&item.text)))?;

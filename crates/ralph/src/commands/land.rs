@@ -110,8 +110,13 @@ fn lines(report: &LandReport) -> Vec<String> {
             ),
         });
     }
-    if let Some(branch) = report.branch.as_ref().filter(|_| report.arrived > 0) {
-        lines.push(format!("{} arrived on {branch}.", commits(report.arrived)));
+    match report.branch.as_ref().filter(|_| report.arrived > 0) {
+        // What is left to arrive after that is the ledger alone.
+        Some(branch) if report.settled.is_some() => {
+            lines.push(format!("The plan on {branch} is up to date."));
+        }
+        Some(branch) => lines.push(format!("{} arrived on {branch}.", commits(report.arrived))),
+        None => {}
     }
     lines.extend(report.waits.as_ref().map(|not| format!("{}.", not.sentence)));
     if lines.is_empty() {

@@ -50,6 +50,7 @@ pub(crate) fn ask_for(cli: &Cli) -> Result<Option<ExitCode>, CommandError> {
     let project = project_around(cli.directory.as_deref());
     match mailbox::ask(&socket, &MailboxRequest { project, call })? {
         MailboxAnswer::Elsewhere => Ok(None),
+        MailboxAnswer::Refused(why) => Err(CommandError::new(why)),
         MailboxAnswer::Done { stdout, stderr, code } => {
             if !stderr.is_empty() {
                 out::note(stderr.trim_end_matches('\n'));
@@ -72,13 +73,10 @@ pub(crate) fn ask_for_tool(
     let call = MailboxCall::Tool { name: name.to_owned(), arguments: arguments.clone() };
     match mailbox::ask(socket, &MailboxRequest { project: project_around(here), call })? {
         MailboxAnswer::Elsewhere => Ok(None),
-        MailboxAnswer::Done { stdout, code: 0, .. } => {
+        MailboxAnswer::Refused(why) => Err(CommandError::new(why)),
+        MailboxAnswer::Done { stdout, .. } => {
             let value = serde_json::from_str(&stdout);
             value.map(Some).map_err(|e| CommandError::new(format!("the loop's answer: {e}")))
-        }
-        MailboxAnswer::Done { stderr, .. } => {
-            let words = stderr.trim_end();
-            Err(CommandError::new(words.strip_prefix("error: ").unwrap_or(words)))
         }
     }
 }
@@ -99,17 +97,19 @@ impl BackendCommands for LoopCommands {
             return MailboxAnswer::Elsewhere;
         }
         let caller = caller.clone();
-        let (code, Captured { stdout, stderr }) = out::capture(|| {
-            let done = match request.call {
-                MailboxCall::Command { args, input } => {
-                    self.command(&args, Behalf { caller, input })
-                }
-                MailboxCall::Tool { name, arguments } => {
-                    self.tool(&name, arguments, Behalf { caller, input: None })
-                }
-            };
-            done.unwrap_or_else(CommandError::report)
+        let (done, Captured { stdout, stderr }) = out::capture(|| match request.call {
+            MailboxCall::Command { args, input } => {
+                let done = self.command(&args, Behalf { caller, input });
+                Ok(done.unwrap_or_else(CommandError::report))
+            }
+            MailboxCall::Tool { name, arguments } => {
+                self.tool(&name, arguments, Behalf { caller, input: None })
+            }
         });
+        let code = match done {
+            Ok(code) => code,
+            Err(error) => return MailboxAnswer::Refused(error.told()),
+        };
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         let code = (0..=u8::MAX).find(|number| ExitCode::from(*number) == code).unwrap_or(1);
         MailboxAnswer::Done { stdout: text(stdout), stderr: text(stderr), code }

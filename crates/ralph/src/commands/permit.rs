@@ -8,6 +8,7 @@
 
 use std::path::Path;
 
+use ralph_core::agent_role::AgentRole;
 use ralph_core::claim::{self, Claim};
 use ralph_core::handoff::Handoff;
 use ralph_core::plan::{Id, MAX_AMENDMENTS};
@@ -63,7 +64,7 @@ impl Behalf {
             (Access::Decide, CallerRole::Attempt { iteration, task }) => {
                 Err(for_people(&format!("iteration {iteration}, {task}")))
             }
-            (_, CallerRole::Consultation { role }) => Err(not_to_decide(role)),
+            (_, CallerRole::Consultation { role }) => Err(not_to_decide(*role)),
         }
     }
 }
@@ -75,7 +76,7 @@ fn for_people(whose: &str) -> CommandError {
     .hint(ALLOWED)
 }
 
-fn not_to_decide(role: &str) -> CommandError {
+fn not_to_decide(role: AgentRole) -> CommandError {
     CommandError::new(format!("this agent was asked to {role}, not to decide"))
         .hint("say it in the answer; whatever only looks is allowed")
 }
@@ -127,7 +128,7 @@ pub(crate) fn inside(context: &Context) -> Result<Option<Inside>, CommandError> 
         CallerRole::Attempt { task, .. } => {
             Ok(Some(Inside { attempt: caller.id.clone(), task: task.clone() }))
         }
-        CallerRole::Consultation { role } => Err(not_to_decide(role)),
+        CallerRole::Consultation { role } => Err(not_to_decide(*role)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use ralph_core::construct;
-use ralph_core::cycle::History;
+use ralph_core::cycle::{History, RunCommand};
 use ralph_core::view::{NextAction, PlanSummary, TaskLists};
 
 use crate::args::PlanArgs;
@@ -65,8 +65,8 @@ pub(crate) fn run(context: &Context, args: &QueryArgs) -> Result<(), CommandErro
 
 /// The loop's iteration; 0 when no loop has run here.
 pub(crate) fn iteration(history: &History) -> u32 {
-    match &history.run {
-        Some(run) if run.command != "build" => history.construct.iteration,
-        _ => history.iteration,
+    match RunCommand::last(history) {
+        RunCommand::Build => history.iteration,
+        _ => history.construct.iteration,
     }
 }

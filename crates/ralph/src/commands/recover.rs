@@ -17,12 +17,12 @@ use crate::out::{self, LabelledRows, Render};
 
 /// Show what an interrupted run left, or go on without it
 ///
-/// `ralph build` recovers by itself: it finishes, judges or discards the attempt that was under way. This
-/// command is for looking first, and for the rare case in which ralph asks a person to decide. Commits
-/// whose arrival on your branch was interrupted are shown too; `ralph land` brings them.
+/// The next start of a loop recovers by itself: it finishes, judges or discards the attempt that was under
+/// way. This command is for looking first, and for the rare case in which ralph asks a person to decide.
+/// Commits whose arrival on your branch was interrupted are shown too; `ralph land` brings them.
 ///
 /// --forget keeps the attempt's work under a ref and writes the attempt down as discarded. It changes no
-/// file of yours. The next `ralph build` then starts from what has landed.
+/// file of yours. The next start then goes on from what has landed.
 ///
 /// Examples:
 ///   ralph recover
@@ -70,7 +70,8 @@ fn look(context: &Context, runner: &Runner, render: Render) -> Result<(), Comman
     let kept: Vec<Salvage> =
         salvages.into_iter().filter(|s| s.of.attempt.starts_with(&open.started.attempt)).collect();
     let started = &open.started;
-    let (phase, next) = phase(&open);
+    let command = history.run.as_ref().map_or("build", |run| run.command.as_str());
+    let (phase, next) = phase(&open, &format!("`ralph {command}`"));
     let running = running.map(|e| e.to_string());
     if render == Render::Json {
         return out::json(&json!({ "open": {
@@ -84,7 +85,7 @@ fn look(context: &Context, runner: &Runner, render: Render) -> Result<(), Comman
     rows.add("Task", [format!("{}  {}", started.task, started.name)]);
     rows.add("Phase", [phase]);
     kept.iter().for_each(|kept| rows.add("Kept as", [&kept.name]));
-    rows.add("Next", [running.as_deref().unwrap_or(next)]);
+    rows.add("Next", [running.as_ref().unwrap_or(&next)]);
     rows.add("Arrival", arrival);
     rows.print()
 }
@@ -101,22 +102,21 @@ fn interrupted_arrival(line: &ArrivalLine) -> Option<String> {
     })
 }
 
-/// How far it came, and what `ralph build` does about it.
-fn phase(open: &OpenAttempt) -> (&'static str, &'static str) {
-    match open.phase() {
-        Phase::Backend => {
-            ("the backend was at work", "`ralph build` keeps what it left aside, and tries again")
-        }
+/// How far it came, and what the next start of the loop does about it.
+fn phase(open: &OpenAttempt, command: &str) -> (&'static str, String) {
+    let (phase, next) = match open.phase() {
+        Phase::Backend => ("the backend was at work", "keeps what it left aside, and tries again"),
         Phase::Gates => (
             "the backend had ended, and nothing was decided",
-            "`ralph build` runs the gates on its work, or tries again if that is gone",
+            "runs the gates on its work, or tries again if that is gone",
         ),
         Phase::Landing => (
             "its work was about to be committed",
-            "`ralph build` finishes that, after the gates if it did not come so far",
+            "finishes that, after the gates if it did not come so far",
         ),
-        Phase::RollingBack => ("its work was being discarded", "`ralph build` finishes that"),
-    }
+        Phase::RollingBack => ("its work was being discarded", "finishes that"),
+    };
+    (phase, format!("{command} {next}"))
 }
 
 fn forget(context: &Context, runner: &Runner, render: Render) -> Result<(), CommandError> {

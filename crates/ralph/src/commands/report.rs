@@ -1,6 +1,6 @@
 //! `ralph report`: what happened while nobody looked.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -59,13 +59,17 @@ fn report(context: &Context, args: &ReportArgs) -> Result<Report, CommandError> 
     let file = context.read_plan(&plan_args(context, args, &past))?;
     let inbox = context.inbox()?;
     let (on_branch, ledger) = ask_git(context, &past.commits())?;
+    let here = context.project.branch();
+    let other_ledgers = other_ledgers(context, &past, here.as_deref())?;
     let (now, offset) = (context.clock().now().as_second(), context.clock().utc_offset());
     let since = args.since.clone().unwrap_or_default().moment(&past, now, offset);
     Ok(Report::of(&Sources {
         project: &context.project.name(),
         past: &past,
         on_branch: on_branch.as_ref(),
+        branch: here.as_deref(),
         ledger: &ledger,
+        other_ledgers: &other_ledgers,
         since,
         until: now,
         utc_offset: offset,
@@ -100,6 +104,29 @@ fn ask_git(
     let on_branch = repo.on_branch(commits)?;
     let ledger = repo.ledger_in_git()?;
     Ok((Some(on_branch), ledger))
+}
+
+/// What of the ledger is in git on other branches that have landed work.
+fn other_ledgers(
+    context: &Context,
+    past: &Past,
+    here: Option<&str>,
+) -> Result<BTreeMap<String, Vec<String>>, CommandError> {
+    let names = past.history.attempts.iter().filter_map(|view| view.branch.name());
+    let names: BTreeSet<&str> =
+        names.filter(|name| here.is_some_and(|here| here != *name)).collect();
+    let mut ledgers = BTreeMap::new();
+    if names.is_empty() {
+        return Ok(ledgers);
+    }
+    let runner = Runner::new(format!("report-{}", std::process::id()));
+    let repo = context.repo(&runner)?;
+    for name in names {
+        if let Some(ledger) = repo.ledger_on_branch(name)? {
+            ledgers.insert(name.to_owned(), ledger);
+        }
+    }
+    Ok(ledgers)
 }
 
 fn write_page(context: &Context, file: &Path, report: &Report) -> Result<(), CommandError> {

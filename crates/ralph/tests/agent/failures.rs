@@ -1,7 +1,7 @@
 //! What a failed spec leaves: a stash entry or a salvage with exactly its work, and nothing else.
 
 use crate::dirt;
-use crate::lab::{BLOCKED, Lab, PLAN, VERIFY, coder, lab, rule, touch};
+use crate::lab::{BLOCKED, Lab, PLAN, VERIFY, WHOLE, coder, lab, rule, touch};
 use crate::repo::says;
 
 /// Two tasks, of which the first changes three files and the second cannot be done.
@@ -39,6 +39,7 @@ fn a_spec_that_failed_is_not_listed_as_landed() {
     let text = lab.run(["report"]).ok().stdout;
     assert!(text.contains("1 spec failed") && text.contains("\n- **a.md**: "), "{text}");
     assert!(!text.contains("## Landed"), "{text}");
+    assert!(text.contains("0 tasks landed in 2 attempts, 0 of 2 tasks at the first try"), "{text}");
 }
 
 #[test]
@@ -82,6 +83,23 @@ fn a_spec_that_failed_is_planned_anew_when_it_is_queued_again() {
     lab.agent([]).ok();
     assert_eq!(lab.statuses(), ["a.md failed", "a.md done"]);
     assert_eq!(lab.completed(), ["ralph: complete a"]);
+}
+
+#[test]
+fn a_spec_whose_task_was_given_up_is_planned_anew_too() {
+    let lab = lab(&["a.md"]);
+    let no = r#"{ answer = { satisfied = false, reason = "it is not there", gaps = [] } }"#;
+    lab.agents(
+        &(rule(&[WHOLE], "", no) + &coder("", r#"{ write = "half.txt", text = "half\n" }"#)),
+    );
+    lab.agent([]).fails(3);
+    assert_eq!(lab.stashes(), [""; 0], "none of its tasks was finished");
+    lab.run(["salvage", "diff", "1"]).ok().stdout_has("+half");
+    assert!(lab.records().iter().all(|r| r["t"] == "spec"), "{}", lab.plan());
+    lab.agents("").run(["inbox", "add", "a.md"]).ok();
+    lab.agent([]).ok();
+    assert_eq!((lab.asked("plan"), lab.exists("work")), (2, true));
+    assert_eq!(lab.statuses(), ["a.md failed", "a.md done"]);
 }
 
 #[test]

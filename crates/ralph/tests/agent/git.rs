@@ -230,3 +230,18 @@ fn a_backend_that_waits_long_is_no_reason_to_lose_what_was_queued_meanwhile() {
     agent.wait().ok();
     assert_eq!(lab.statuses(), ["a.md done", "b.md done"]);
 }
+
+#[test]
+fn land_brings_a_spec_that_waited_with_the_inbox_that_nobody_edits() {
+    let lab = lab(&["a.md"]);
+    let append = "{ append = \"README.md\", text = \"{task}\\n\" }, { claim = \"done\" }";
+    lab.agents(&coder("", append));
+    lab.write("README.md", "mine\n");
+    lab.agent([]).fails(3);
+    lab.run(["land"]).fails(3).stdout_has("touches README.md");
+    lab.git(["restore", "README.md"]).ok();
+    lab.run(["land"]).ok().stdout_has("arrived");
+    assert_eq!((lab.statuses(), lab.status()), (vec!["a.md done".to_owned()], String::new()));
+    let inbox = lab.read("ralph/inbox.jsonl");
+    assert_eq!(lab.ask_git(["show", "HEAD:ralph/inbox.jsonl"]), inbox.trim_end());
+}

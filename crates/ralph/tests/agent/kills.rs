@@ -107,3 +107,15 @@ fn killed_at_random_for_long() {
     let wanted = std::env::var("RALPH_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(1000);
     kills(100_000, wanted);
 }
+
+#[test]
+fn what_a_killed_agent_left_is_recovered_by_the_agent() {
+    let lab = crate::lab::lab(&["a.md"]);
+    lab.agents(&crate::lab::hangs_once("a.md"));
+    let agent = lab.spawn(["agent"]);
+    lab.until_home_has("began");
+    agent.kill();
+    let next = "`ralph agent` keeps what it left aside, and tries again";
+    lab.run(["recover"]).ok().stdout_has(next);
+    assert_eq!(lab.run(["recover", "--json"]).ok().json()["open"]["next"], next);
+}

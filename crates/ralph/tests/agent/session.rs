@@ -203,3 +203,18 @@ fn a_spec_that_a_killed_agent_left_can_be_removed() {
     agent.wait();
     removed(&lab);
 }
+
+#[test]
+fn the_summary_of_a_session_counts_what_cost_nobody_knows_over_restarts() {
+    let lab = lab(&["a.md"]);
+    let hang = format!("{}, {{ hang = true }}", touch("began"));
+    let plan = rule(&[PLAN], "", &format!("{{ cost = 0.50 }}, {ONE_TASK}"));
+    lab.agents(&(plan + &coder("attempt = 1", &hang)));
+    let agent = lab.spawn(["agent"]);
+    lab.until_home_has("began");
+    lab.signal_twice("INT", &agent);
+    agent.wait().fails(130);
+    let run = lab.env("RALPH_NOW", "2030-01-01T00:00:00Z").agent([]).ok();
+    // The attempt that was ended, and who worked and verified after it.
+    says(&run, "Session summary: 1 spec, $0.50 and 4 runs of unknown cost");
+}

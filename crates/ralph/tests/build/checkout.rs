@@ -1,7 +1,9 @@
 //! `workspace = "checkout"`: ralph owns the checkout until the run ends.
 
 use crate::plans::{Format, task};
-use crate::repo::{BROKEN, GOOD, Repo, lands_after_git_fault, repo, repo_with, rule, says, until};
+use crate::repo::{
+    BROKEN, GOOD, Repo, held, lands_after_git_fault, repo, repo_with, rule, said, says, until,
+};
 
 fn owned(repo: Repo) -> Repo {
     repo.set("workspace = \"checkout\"");
@@ -40,6 +42,24 @@ fn whatever_an_agent_does_with_git_there_is_undone() {
         lands_after_git_fault(&repo, fault);
         assert_eq!(repo.status(), "", "{fault}");
     }
+}
+
+#[test]
+fn a_commit_that_you_make_meanwhile_is_kept_and_named() {
+    let repo = owned(repo(&[task("t-aaa1")]));
+    repo.script(&rule("", &held(GOOD)));
+    let run = repo.spawn(["build"]);
+    repo.until_home_has("go.held");
+    repo.write("user/mine.txt", "mine\n");
+    repo.commit("mine");
+    let commit = repo.ask_git(["rev-parse", "HEAD"]);
+    repo.allow("go");
+    let run = run.wait().ok();
+    says(&run, "a commit that ralph did not make is no longer on");
+    says(&run, &format!("refs/ralph/kept/{commit} keeps it"));
+    let command =
+        said(&run).split("keeps it: `").nth(1).unwrap().split('`').next().unwrap().to_owned();
+    assert!(repo.shell(&command).ok().stdout.contains("mine"), "{command}");
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn a_gate_that_says_nothing_leaves_no_log_and_one_that_speaks_does() {
     let names = fs::read_dir(&logs).unwrap().map(|e| e.unwrap().file_name());
     let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
     names.sort();
-    assert_eq!(names, ["iter-1-loud.log", "iter-1.json"]);
+    assert_eq!(names, ["iter-1-base-loud.log", "iter-1-loud.log", "iter-1.json"]);
     assert_eq!(repo.read(".ralph/logs/validation/iter-1-loud.log"), "fine\n");
     assert_eq!(check(&repo.report(1), "silent")["output"], "");
     let shown = repo.run(["show", "last"]).ok().stdout_has("iter-1-loud.log");
@@ -149,11 +149,61 @@ fn looking_at_the_base_leaves_no_trace_in_what_lands() {
     assert_eq!(repo.status(), "");
 }
 
+/// These tasks, and one gate.
+fn gated_tasks(tasks: &[&'static str], gate: &str) -> Repo {
+    let repo = repo(&tasks.iter().map(|id| task(id)).collect::<Vec<_>>());
+    repo.config(&format!(
+        "backend = \"sim\"\n[[gates]]\nname = \"unit\"\ncommand = '''{gate}'''\n"
+    ));
+    repo
+}
+
 #[test]
-fn the_base_is_not_looked_at_when_the_gates_are_green() {
-    let repo = gated("", &[("unit", "test", "", "echo x >> \"$HOME/gated\"")]);
+fn the_base_is_gated_before_the_first_backend_and_each_landing_is_the_base_of_the_next() {
+    let gate = "ls work 2>/dev/null | wc -l >> \"$HOME/gated\"";
+    let repo = gated_tasks(&["t-aaa1", "t-bbb2", "t-ccc3"], gate);
+    let look = r#"{ run = "cp -n \"$HOME/gated\" \"$HOME/before\"" }"#;
+    repo.script(&rule("", &format!("{look}, {GOOD}")));
     repo.build([]).ok();
-    assert_eq!(std::fs::read_to_string(repo.home().join("gated")).unwrap(), "x\n", "one run");
+    let read = |name: &str| fs::read_to_string(repo.home().join(name)).unwrap();
+    assert_eq!(read("before"), "0\n", "before anything was paid for");
+    assert_eq!(read("gated"), "0\n1\n2\n3\n", "n + 1 runs for n tasks");
+    // The next run knows nothing of this one.
+    repo.run(["task", "add", "One more"]).ok();
+    repo.build([]).ok();
+    assert_eq!(read("gated"), "0\n1\n2\n3\n3\n4\n");
+}
+
+#[test]
+fn a_retry_does_not_gate_its_base_again() {
+    let repo = gated_tasks(&["t-aaa1"], "echo x >> \"$HOME/gated\"; ! grep -rns BROKEN work");
+    repo.script(&(rule("attempt = 1", BROKEN) + &rule("", GOOD)));
+    repo.build([]).ok();
+    assert_eq!(fs::read_to_string(repo.home().join("gated")).unwrap(), "x\nx\nx\n");
+}
+
+#[test]
+fn a_base_that_is_red_is_told_with_its_output_before_anything_is_paid_for() {
+    let repo = gated_tasks(&["t-aaa1"], "echo 'error: old trouble'; exit 1");
+    let run = repo.build([]).ok();
+    says(&run, "unit: failed before the attempt");
+    says(&run, "the gate unit fails before any work is done (exit code 1)");
+    says(&run, "error: old trouble (.ralph/logs/validation/iter-1-base-unit.log)");
+    let said = crate::repo::said(&run);
+    let place = |words: &str| said.find(words).unwrap_or_else(|| panic!("{words}:\n{said}"));
+    assert!(place("old trouble") < place("[1] t-aaa1"), "{said}");
+}
+
+#[test]
+fn an_operator_can_leave_out_a_task_while_its_base_is_gated() {
+    let gate = r#"if [ ! -e "$HOME/gate" ]; then touch "$HOME/gate"; sleep 600; fi"#;
+    let repo = gated_tasks(&["t-aaa1", "t-bbb2"], gate);
+    let run = repo.spawn(["build"]);
+    crate::repo::until(|| repo.home().join("gate").exists());
+    repo.run(["skip", "t-aaa1"]).ok();
+    run.wait();
+    assert_eq!(repo.landed(), ["t-bbb2"]);
+    assert_eq!(repo.runs().len(), 1);
 }
 
 #[test]
@@ -364,4 +414,34 @@ fn blocked_judges_fail_with_a_kind_of_their_own_and_are_in_every_verdict() {
             );
         }
     }
+}
+
+#[test]
+fn gates_and_hooks_do_not_see_what_only_prompts_need() {
+    let gate = "! find .ralph -path '*/handoffs/*' -o -path '*/context/*' | grep .";
+    let repo = gated_tasks(&["t-aaa1", "t-bbb2"], gate);
+    let hook = repo.git_dir().join("hooks/pre-commit");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, format!("#!/bin/sh\n{gate}\n")).unwrap();
+    repo.shell(&format!("chmod +x '{}'", hook.display())).ok();
+    let look = r#"{ run = "ls .ralph/handoffs >> \"$HOME/handoffs\" || true" }"#;
+    repo.script(&rule("", &format!("{look}, {GOOD}")));
+    repo.build([]).ok();
+    let seen = fs::read_to_string(repo.home().join("handoffs")).unwrap();
+    assert!(seen.contains("handoff"), "agents see them: {seen}");
+}
+
+#[test]
+fn a_link_in_the_place_of_ralphs_folder_leads_nobody_to_the_persons_files() {
+    let repo = gated_tasks(&["t-aaa1", "t-bbb2"], "true");
+    repo.write(".gitignore", ".ralph\n");
+    repo.git(["rm", "-rq", "--cached", "--ignore-unmatch", ".ralph"]).ok();
+    repo.commit("ignored");
+    fs::write(repo.home().join("project"), repo.root().to_str().unwrap()).unwrap();
+    let link = r#"{ run = "rm -rf .ralph; ln -s \"$(cat \"$HOME/project\")/.ralph\" .ralph" }"#;
+    repo.script(&rule("", &format!("{link}, {GOOD}")));
+    repo.build([]).ok();
+    assert_eq!(repo.landed().len(), 2);
+    let handoffs = fs::read_dir(repo.path(".ralph/handoffs")).unwrap().count();
+    assert!(handoffs >= 2, "{handoffs} handoffs are left");
 }

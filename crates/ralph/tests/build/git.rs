@@ -21,7 +21,11 @@ fn a_commit_names_iteration_task_and_summary_and_carries_trailers() {
     assert_eq!(subject, "ralph[1]: t-aaa1 — added the x");
     let commit = repo.ask_git(["log", "--format=%H", "--grep", "Ralph-Task: t-aaa1"]);
     let body = repo.ask_git(["log", "-1", "--format=%B", &commit]);
-    for trailer in ["Ralph-Task: t-aaa1", "Ralph-Attempt: ", "Ralph-Run: "] {
+    let tree = repo.ask_git(["rev-parse", "HEAD:work"]);
+    let gated = body.lines().find_map(|line| line.strip_prefix("Ralph-Gated-Tree: ")).unwrap();
+    let gated = repo.ask_git(["rev-parse", &format!("{gated}:work")]);
+    assert_eq!(gated, tree, "the files that the gates saw");
+    for trailer in ["Ralph-Task: t-aaa1", "Ralph-Attempt: ", "Ralph-Run: ", "Ralph-Gates: test"] {
         assert!(body.contains(trailer), "{trailer} is missing:\n{body}");
     }
     let files = repo.ask_git(["show", "--name-only", "--format=", &commit]);
@@ -160,7 +164,10 @@ fn a_failing_pre_commit_hook_is_a_failed_attempt_with_its_output() {
     let bad = r#"{ write = "work/x.txt", text = "FORBIDDEN\n" }, { claim = "done" }"#;
     repo.script(&(rule("attempt = 1", bad) + &rule("", GOOD)));
     let run = repo.build([]).ok();
-    says(&run, "hook");
+    says(
+        &run,
+        "refused by a hook: the hook pre-commit failed with exit code 1 no such word here; 2 ",
+    );
     assert!(repo.prompt(2).contains("no such word here"), "{}", repo.prompt(2));
     assert_eq!(repo.landed(), ["t-aaa1"]);
     assert!(!repo.exists("work/x.txt"));
@@ -267,10 +274,37 @@ fn a_project_in_a_folder_of_its_repository_stays_in_it() {
     }
     repo.git(["rm", "-rq", "--cached", "ralph.toml", "ralph"]).ok();
     repo.shell("rm -rf ralph ralph.toml").ok();
+    let place = r#"test "$(basename "$PWD")" = part && [ -e made ]"#;
+    repo.write(
+        "part/ralph.toml",
+        format!(
+            "backend = \"sim\"\n[[gates]]\nname = \"place\"\ncommand = '''{place}'''\n[lane]\n\
+             setup = 'cp lock made'\nsetup_when = [\"lock\"]\n"
+        ),
+    );
+    repo.write("part/lock", "one\n");
     repo.commit("a folder");
+    repo.write("elsewhere.txt", "an edit of the person's\n");
     repo.command(["build"]).dir("part").run().ok();
     let files = repo.ask_git(["ls-tree", "-r", "--name-only", "HEAD"]);
     assert!(files.contains("part/work/t-aaa1.txt"), "{files}");
+    assert!(repo.exists("part/work/t-aaa1.txt"), "it has arrived");
+    assert!(repo.ask_git(["show", "HEAD:part/ralph/plan.jsonl"]).contains("accept"));
+    assert_eq!(repo.ask_git(["status", "--porcelain", "-uno"]), "");
+    assert_eq!(repo.read("elsewhere.txt"), "an edit of the person's\n");
+    let journal = repo.journal();
+    let landed = journal.iter().find(|record| record["record"] == "landed").unwrap();
+    let paths: Vec<&str> =
+        landed["paths"].as_array().unwrap().iter().map(|path| path.as_str().unwrap()).collect();
+    assert!(paths.contains(&"part/ralph/plan.jsonl"), "{paths:?}");
+    assert!(paths.contains(&"part/work/t-aaa1.txt"), "{paths:?}");
+    assert!(paths.iter().all(|path| path.starts_with("part/")), "{paths:?}");
+    // A commit of the person's, and then one more landing.
+    repo.shell("git add elsewhere.txt && git commit -qm theirs").ok();
+    repo.command(["task", "add", "One more"]).dir("part").run().ok();
+    repo.command(["build"]).dir("part").run().ok();
+    assert_eq!(repo.landed().len(), 2);
+    assert_eq!(repo.ask_git(["status", "--porcelain", "-uno"]), "");
 }
 
 #[test]
@@ -288,4 +322,47 @@ fn commits_are_signed_when_the_user_signs() {
     let commit = repo.ask_git(["log", "--format=%H", "--grep", "Ralph-Task: t-aaa1"]);
     let commit = repo.ask_git(["cat-file", "commit", &commit]);
     assert!(commit.contains("gpgsig -----BEGIN PGP SIGNATURE-----"), "{commit}");
+}
+
+/// A repository whose hook does this.
+fn with_hook(name: &str, script: &str) -> Repo {
+    let repo = repo(&[task("t-aaa1")]);
+    let hook = repo.git_dir().join("hooks").join(name);
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, format!("#!/bin/sh\n{script}\n")).unwrap();
+    repo.shell(&format!("chmod +x '{}'", hook.display())).ok();
+    repo
+}
+
+#[test]
+fn a_prefix_that_the_commit_msg_hook_accepts_is_told_before_anything_is_paid_for() {
+    let rule = r#"head -1 "$1" | grep -Eq '^(feat|chore)\([a-z]+\): ' || { echo type may not be empty; exit 1; }"#;
+    let repo = with_hook("commit-msg", rule);
+    let run = repo.build([]).fails(1);
+    says(&run, "subjects like \"ralph[1]: t-aaa1 — ");
+    says(&run, "type may not be empty");
+    says(&run, "set commit_prefix = \"chore(ralph)\" in ralph.toml: that passes");
+    assert_eq!(repo.runs().len(), 0);
+    let settings = "backend = \"sim\"\ncommit_prefix = \"chore(ralph)\"\n";
+    repo.write("ralph.toml", format!("{settings}{}", crate::repo::GATE));
+    repo.build([]).ok();
+    assert_eq!(repo.landed(), ["t-aaa1"]);
+}
+
+#[test]
+fn a_commit_msg_hook_that_refuses_each_subject_costs_nothing_either() {
+    let repo = with_hook("commit-msg", "echo a ticket is missing; exit 1");
+    let run = repo.build([]).fails(1);
+    says(&run, "a ticket is missing");
+    says(&run, "or let the hook pass these subjects");
+    assert_eq!(repo.runs().len(), 0);
+}
+
+#[test]
+fn a_hook_that_refuses_a_file_of_ralphs_is_told_with_the_way_out() {
+    let layout = "echo '.ralph/progress-log.json format: wrong layout'; exit 1";
+    let repo = with_hook("pre-commit", layout);
+    let run = repo.build([]).fails(3);
+    says(&run, "the hook looked at .ralph/progress-log.json, which ralph writes");
+    says(&run, "\"!.ralph\" and \"!ralph\" in files.includes of biome.json");
 }

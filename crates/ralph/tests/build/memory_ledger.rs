@@ -61,7 +61,7 @@ fn what_is_written_into_the_users_ledger_while_a_backend_runs_is_put_back_told_a
     let edits = writes_over(places.iter().map(String::as_str));
     repo.script(&rule("", &format!("{edits}{BROKEN}")));
     let run = repo.build(["--once"]).fails(3);
-    says(&run, "the backend may not write it; it was put back");
+    says(&run, "the backend may not write it; its changes are left out");
     for (file, before) in files.iter().zip(&before) {
         assert!(repo.read_bytes(file) == *before, "{file} is not as it was");
     }
@@ -89,7 +89,7 @@ fn what_was_written_into_the_users_ledger_before_ralph_was_killed_is_put_back_to
 
     repo.script(&rule("", r#"{ run = "cp -r .ralph \"$HOME/found\"" }"#));
     let run = repo.build(["--once"]);
-    says(&run, "the backend may not write it; it was put back");
+    says(&run, "the backend may not write it; its changes are left out");
     for (file, before) in files.iter().zip(&before) {
         let found = repo.home().join("found").join(file.trim_start_matches(".ralph/"));
         assert!(fs::read(found).unwrap() == *before, "{file} is not as it was");

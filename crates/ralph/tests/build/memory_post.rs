@@ -47,6 +47,10 @@ fn what_was_learnt_is_in_the_index_after_each_attempt_in_every_format() {
         );
         assert_eq!(repo.events("knowledge_indexed").len(), 2, "{format:?}");
         assert_eq!(repo.status(), "", "{format:?}: the index is committed");
+        let stages = repo.run(["report", "--json"]).ok().json()["stages"].take();
+        let mut names: Vec<_> = stages.as_array().unwrap().iter().map(|s| &s["name"]).collect();
+        names.sort_by_key(|name| name.to_string());
+        assert_eq!(names, ["build", "context"], "{format:?}: both agents are of one stage");
     }
 }
 

@@ -187,6 +187,35 @@ fn the_backend_is_told_its_attempt_and_gets_no_variables_of_git() {
 }
 
 #[test]
+fn variables_of_a_git_call_around_ralph_reach_no_backend_gate_or_setup() {
+    let repo = repo(&[task("t-aaa1")]);
+    let env = |file: &str| format!("env >> \\\"$HOME/{file}\\\"");
+    let gate = format!("[[gates]]\nname = \"test\"\ncommand = \"{}\"\n", env("env-gate"));
+    let setup = format!("[lane]\nsetup = \"{}\"\n", env("env-setup"));
+    repo.config(&format!("backend = \"sim\"\n{gate}{setup}"));
+    repo.script(&rule("", &format!(r#"{{ run = "env > \"$HOME/env-agent\"" }}, {GOOD}"#)));
+    let root = repo.root();
+    let run = repo
+        .command(["build"])
+        .env("GIT_DIR", root.join(".git"))
+        .env("GIT_WORK_TREE", root)
+        .env("GIT_INDEX_FILE", root.join(".git/index"))
+        .env("GIT_CONFIG_COUNT", "1")
+        .env("GIT_CONFIG_KEY_0", "core.hooksPath")
+        .env("GIT_CONFIG_VALUE_0", root.join("hooks"))
+        .run();
+    run.ok();
+    for file in ["env-agent", "env-gate", "env-setup"] {
+        let env = std::fs::read_to_string(repo.home().join(file)).unwrap();
+        let names =
+            ["DIR", "WORK_TREE", "INDEX_FILE", "CONFIG_COUNT", "CONFIG_KEY", "CONFIG_VALUE"];
+        let is_set = |name: &&str| env.contains(&format!("GIT_{name}"));
+        let set: Vec<&str> = names.into_iter().filter(is_set).collect();
+        assert!(set.is_empty(), "{file}: {set:?}\n{env}");
+    }
+}
+
+#[test]
 fn backend_and_mode_can_be_given_on_the_command_line() {
     let repo = repo(&[task("t-aaa1")]);
     repo.config(&format!("backend = \"claude\"\n{}", crate::repo::GATE));

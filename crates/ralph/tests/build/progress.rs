@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::plans::{Format, task};
-use crate::repo::{BROKEN, GOOD, Repo, held, repo_with, rule, says};
+use crate::repo::{BROKEN, GOOD, Repo, held, repo_with, rule, said, says};
 
 fn two() -> Repo {
     repo_with(Format::Progress, &[task("one"), task("two")])
@@ -88,6 +88,27 @@ fn ralph_writes_ralph_done_itself_when_the_last_task_is_done() {
     repo.build([]).ok();
     assert!(repo.plan().contains("## Status\n\nRALPH_DONE\n"), "{}", repo.plan());
     assert_eq!(repo.status(), "", "and it is committed");
+}
+
+#[test]
+fn words_that_you_change_in_the_plan_while_a_backend_works_stay_changed() {
+    let repo = two();
+    repo.write("progress.md", format!("{}\n## Notes\n\nkeep me\n", repo.plan()));
+    repo.commit("notes");
+    repo.script(&rule("", &held(GOOD)));
+    let run = repo.spawn(["build", "--once"]);
+    repo.until_home_has("go.held");
+    let plan = repo.read("progress.md").replace("keep me", "mine now");
+    repo.write("progress.md", plan.replacen("- [ ]", "- [x]", 2));
+    repo.allow("go");
+    let run = run.wait().ok();
+    assert!(
+        repo.plan().contains("mine now") && !repo.plan().contains("keep me"),
+        "{}",
+        repo.plan()
+    );
+    assert!(repo.is_done("one") && !repo.is_done("two"), "a status stays guarded: {}", repo.plan());
+    says(&run, "was marked done");
 }
 
 #[test]
@@ -294,6 +315,44 @@ fn of_tasks_that_are_written_into_the_users_plan_while_a_backend_runs_three_stay
     assert!(plan.contains("More 3") && !plan.contains("More 4"), "{plan}");
     assert!(repo.is_done("one"), "{plan}");
     assert!(repo.read(".ralph/context/progress.md.of-iteration-1").contains("More 5"));
+    assert_eq!(repo.status(), "");
+}
+
+#[test]
+fn a_plan_of_the_users_that_is_edited_while_a_backend_runs_stays_as_it_is_until_the_run_ends() {
+    // The work fails in a gate, or the account has met its limit, and then nothing arrives.
+    for (steps, code) in [(BROKEN, 3), ("{ fault = \"usage_limit\" }", 4)] {
+        let repo = two();
+        let plan = repo.path("progress.md").display().to_string();
+        let tick = format!(r#"{{ run = "sed -i '/Do two/s/- .[ ]./- [x]/' {plan}" }}"#);
+        repo.set("max_retries = 0");
+        repo.script(&rule("", &format!("{tick}, {steps}")));
+        let ticked = repo.plan().replace("- [ ] Do two", "- [x] Do two");
+        let run = repo.build(["--once", "--no-wait"]).fails(code);
+        says(&run, "progress.md in your checkout: edited while a backend ran, and left out");
+        assert_eq!(repo.read(".ralph/context/progress.md.of-iteration-1"), ticked);
+        let plan = repo.plan();
+        assert!(plan.contains("- [ ] Do two\n") && !plan.contains("- [x] Do two"), "{plan}");
+        assert_eq!(repo.status(), "", "{}", said(&run));
+        repo.script(&rule("", GOOD));
+        repo.build([]);
+        assert!(repo.is_done("two"), "the second task is done by work, not by an edit");
+    }
+}
+
+#[test]
+fn nothing_is_written_into_the_users_plan_between_a_backend_and_an_arrival() {
+    let repo = two();
+    let plan = repo.path("progress.md").display().to_string();
+    let tick = format!(r#"{{ run = "sed -i '/Do two/s/- .[ ]./- [x]/' {plan}" }}"#);
+    let look = format!("cp {plan} seen-$RALPH_LANE; mv seen-* \\\"$HOME\\\"");
+    repo.config(&format!("backend = \"sim\"\n[[gates]]\nname = \"look\"\ncommand = \"{look}\"\n"));
+    repo.script(&rule("", &format!("{tick}, {GOOD}")));
+    let ticked = repo.plan().replace("- [ ] Do two", "- [x] Do two");
+    let run = repo.build(["--once"]).ok();
+    let seen = fs::read_to_string(repo.home().join("seen-1")).unwrap();
+    assert_eq!(seen, ticked, "{}", said(&run));
+    assert!(repo.is_done("one") && repo.plan().contains("- [ ] Do two\n"), "{}", repo.plan());
     assert_eq!(repo.status(), "");
 }
 

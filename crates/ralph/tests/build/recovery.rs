@@ -9,13 +9,11 @@ use crate::plans::{Format, task};
 use crate::processes::{left, none_is_left, supervisor_of};
 use crate::repo::{BROKEN, GOOD, Repo, repo, repo_with, rule, said, says, touch, until};
 
-/// A gate that waits in the middle when `$HOME/slow` is there, after it has made `$HOME/gate`.
-const SLOW: &str = r#"if [ -e "$HOME/slow" ]; then touch "$HOME/gate"; exec sleep 600; fi"#;
-
-/// A gate that is as red as before, and waits at the base when `$HOME/slow` is there.
-fn red_at_the_base() -> String {
-    format!("if [ ! -e work ]; then {SLOW}; fi; echo 'test old ... FAILED'; exit 1")
-}
+/// A gate that is as red as before. It waits in the middle, after it has made `$HOME/gate`, on the work when
+/// `$HOME/slow-work` is there, and at the base when `$HOME/slow-base` is.
+const RED: &str = r#"at=base; if [ -e work ]; then at=work; fi
+if [ -e "$HOME/slow-$at" ]; then touch "$HOME/gate"; exec sleep 600; fi
+echo 'test old ... FAILED'; exit 1"#;
 
 /// A repository with one task and this gate.
 fn gated(command: &str) -> Repo {
@@ -26,19 +24,17 @@ fn gated(command: &str) -> Repo {
     repo
 }
 
-/// Start ralph, wait until its gate waits, and kill it.
-fn kill_in_the_gate(repo: &Repo) {
+/// Start ralph, wait until its gate waits there, and kill it.
+fn kill_in_the_gate(repo: &Repo, at: &str) {
     let gate = repo.home().join("gate");
-    fs::write(repo.home().join("slow"), "").unwrap();
+    let slow = repo.home().join(format!("slow-{at}"));
+    fs::write(&slow, "").unwrap();
     let run = repo.spawn(["build"]);
     until(|| gate.exists());
     assert_eq!(run.kill().code, 137);
     none_is_left(repo.home());
     fs::remove_file(gate).unwrap();
-}
-
-fn go_on_quickly(repo: &Repo) {
-    fs::remove_file(repo.home().join("slow")).unwrap();
+    fs::remove_file(slow).unwrap();
 }
 
 /// A process with these variables, which waits.
@@ -50,8 +46,9 @@ fn sleeper(home: &Path, variables: &[(&str, &str)]) -> Child {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_a_start_leaves_that_is_killed_with_its_supervisor_while_it_recovers_is_ended() {
-    let repo = gated(SLOW);
-    kill_in_the_gate(&repo);
+    let repo = gated(RED);
+    kill_in_the_gate(&repo, "work");
+    fs::write(repo.home().join("slow-work"), "").unwrap();
     // This one recovers: it is in no journal yet, and its gate waits again.
     let run = repo.spawn(["build"]);
     until(|| repo.home().join("gate").exists());
@@ -62,7 +59,7 @@ fn what_a_start_leaves_that_is_killed_with_its_supervisor_while_it_recovers_is_e
     assert!(!left(repo.home()).is_empty(), "nobody was there to end the gate");
     let elsewhere = [("RALPH_RUN", "another"), ("RALPH_PLACE", "0123456789abcdef")];
     let mut others = [sleeper(repo.root(), &elsewhere), sleeper(repo.root(), &[])];
-    go_on_quickly(&repo);
+    fs::remove_file(repo.home().join("slow-work")).unwrap();
     let run = repo.build([]).ok();
     says(&run, "ended the processes of the interrupted run");
     assert_eq!(left(repo.home()), [""; 0]);
@@ -74,11 +71,12 @@ fn what_a_start_leaves_that_is_killed_with_its_supervisor_while_it_recovers_is_e
     }
 }
 
-/// Kill ralph while a gate runs on the base: the backend's work is not there, and is not lost.
+/// Kill ralph while it gates the work, and then while it looks at the base of that: the backend's work is
+/// not there, and is not lost.
 fn killed_at_the_base(repo: &Repo) {
-    kill_in_the_gate(repo);
+    kill_in_the_gate(repo, "work");
+    kill_in_the_gate(repo, "base");
     assert!(!repo.lane("work/t-aaa1.txt").exists(), "the lane stands at the base");
-    go_on_quickly(repo);
     let run = repo.build([]).ok();
     says(&run, "its work is judged now");
     assert_eq!(repo.runs().len(), 1, "work that was paid for is not thrown away:\n{}", said(&run));
@@ -88,20 +86,30 @@ fn killed_at_the_base(repo: &Repo) {
 
 #[test]
 fn a_crash_while_the_base_is_looked_at_loses_no_work() {
-    let repo = gated(&red_at_the_base());
+    let repo = gated(RED);
     killed_at_the_base(&repo);
     assert_eq!(repo.status(), "");
 }
 
 #[test]
 fn a_crash_while_the_base_is_looked_at_loses_no_work_beside_dirt() {
-    let repo = gated(&red_at_the_base());
+    let repo = gated(RED);
     let (start, dirt) = (repo.head(), dirt::make(&repo));
     killed_at_the_base(&repo);
     dirt.is_untouched(&repo, &start);
 }
 
-/// Kill at every point of a run that looks at the base. From the moment at which the backend has ended
+#[test]
+fn a_crash_while_the_base_is_gated_before_the_first_backend_counts_for_nothing() {
+    let repo = gated(RED);
+    kill_in_the_gate(&repo, "base");
+    assert_eq!(repo.runs().len(), 0);
+    let run = repo.build([]).ok();
+    says(&run, "1 landed in 1 attempt");
+    assert_eq!(repo.status(), "");
+}
+
+/// Kill at every point of a run that gates the base. From the moment at which the backend has ended
 /// its work is kept: no second run of it is paid for.
 fn at_every_point(made: impl Fn() -> Repo) {
     let mut late = 0;
@@ -123,19 +131,29 @@ fn at_every_point(made: impl Fn() -> Repo) {
             assert_eq!(repo.runs().len(), 1, "{what}");
         }
     }
-    assert!(late >= 8, "only {late} points after the end of the backend: the points are gone");
+    assert!(late >= 6, "only {late} points after the end of the backend: the points are gone");
+}
+
+#[test]
+fn no_work_is_paid_for_twice_wherever_a_run_that_gates_the_base_is_killed() {
+    at_every_point(|| gated(RED));
 }
 
 #[test]
 fn no_work_is_paid_for_twice_wherever_a_look_at_the_base_is_killed() {
-    at_every_point(|| gated(&red_at_the_base()));
+    at_every_point(|| {
+        let repo = gated(RED);
+        kill_in_the_gate(&repo, "work");
+        repo
+    });
 }
 
 #[test]
 fn no_work_is_paid_for_twice_wherever_a_look_at_the_base_is_killed_beside_dirt() {
     at_every_point(|| {
-        let repo = gated(&red_at_the_base());
+        let repo = gated(RED);
         dirt::make(&repo);
+        kill_in_the_gate(&repo, "work");
         repo
     });
 }
@@ -190,7 +208,7 @@ fn a_plan_of_the_users_that_was_damaged_or_removed_before_a_crash_is_put_back_at
         (Format::Deluxe, format!("rm {USERS}/plan.json")),
         (Format::Progress, format!("rm {USERS}/progress.md; mkdir {USERS}/progress.md")),
     ] {
-        killed_after(format, &deed, "damaged while a backend ran; it was put back");
+        killed_after(format, &deed, "damaged or removed while a backend ran");
     }
 }
 

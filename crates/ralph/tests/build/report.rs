@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::plans::{Format, task};
-use crate::repo::{BROKEN, GOOD, Repo, repo, repo_with, rule};
+use crate::repo::{BROKEN, GOOD, Repo, repo, repo_with, rule, says};
 
 /// Three tasks land, the second at its second try, and a fourth fails three times.
 fn night() -> Repo {
@@ -123,4 +123,15 @@ fn since_is_refused_by_name_and_an_empty_project_has_a_report_too() {
     assert!(later.stdout.contains("1 task landed"), "the last run, a month ago: {}", later.stdout);
     let day = repo.command(["report", "--since", "24h"]).env("RALPH_NOW", "2025-02-20T10:00:00Z");
     day.run().ok().stdout_has("nothing happened");
+}
+
+#[test]
+fn a_task_that_a_person_rejected_before_its_first_attempt_is_counted_as_it_ran() {
+    let repo = repo(&[task("t-aaa1"), task("t-aaa2")]);
+    repo.run(["task", "done", "t-aaa1"]).ok();
+    repo.run(["task", "reject", "an edge case is missing"]).ok();
+    repo.build([]).ok();
+    let report = repo.run(["report"]).ok();
+    says(&report, "2 tasks landed in 2 attempts, 2 of 2 tasks at the first try (100 %)");
+    assert!(!report.stdout.contains(" tries"), "{}", report.stdout);
 }

@@ -55,3 +55,24 @@ fn a_red_gate_is_looked_at_on_the_base_with_the_setup_of_the_base() {
     says(&run, "1 landed in 2 attempts");
     assert_eq!(repo.ask_git(["show", "HEAD:deps.lock"]), "one");
 }
+
+#[test]
+fn a_file_that_only_ends_like_one_of_setup_when_does_not_run_setup_again() {
+    let repo = with_dependencies("grep done work/t-aaa1.txt || [ ! -e work ]");
+    let other = r#"{ write = "other/deps.lock", text = "broken\n" }, { write = "my-deps.lock", text = "broken\n" }"#;
+    repo.script(&rule("", &format!("{other}, {GOOD}")));
+    repo.build([]).ok();
+    assert_eq!(repo.events("lane_setup").len(), 1);
+}
+
+#[test]
+fn a_setup_that_failed_on_the_work_of_one_attempt_runs_again_for_the_next() {
+    let gate = "[ ! -e work ] || grep one deps/version";
+    let repo = with_dependencies(gate);
+    repo.config(
+        &repo.read("ralph.toml").replace("&& ! grep", "&& cp deps.lock deps/version && ! grep"),
+    );
+    repo.script(&(rule("attempt = 1", &locks("broken")) + &rule("", GOOD)));
+    repo.build([]).ok();
+    assert_eq!(repo.landed(), ["t-aaa1"], "no half of another setup is there");
+}

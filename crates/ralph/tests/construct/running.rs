@@ -233,3 +233,16 @@ fn task_done_without_an_id_means_the_task_that_a_loop_works_on() {
     run.wait();
     lab.run(["task", "done"]).fails(1).stderr_has("no task is open");
 }
+
+#[test]
+fn commits_that_wait_at_the_end_have_the_exit_code_of_the_event() {
+    let lab = lab();
+    lab.set("auto_commit = false");
+    let run = lab.construct([]).fails(3);
+    says(&run, "commits wait");
+    assert_eq!(lab.events("orchestrator_end").pop().unwrap()["metadata"]["exit_code"], 3);
+    assert_eq!(lab.state()["status"], "paused");
+    lab.construct(["--json"]).fails(3);
+    lab.run(["land"]).ok();
+    lab.construct([]).ok();
+}

@@ -75,6 +75,23 @@ fn a_plan_of_another_format_is_refused_with_the_way_out() {
     says(&run, "ralph convert");
 }
 
+#[test]
+fn a_plan_of_another_format_that_is_configured_is_not_passed_over() {
+    let lab = lab();
+    lab.write("plan.json", crate::plans::Format::Deluxe.text(&[]));
+    lab.set("plan = \"plan.json\"");
+    lab.run(["plan", "work.md"]).ok();
+    for command in [&["construct", "work.md"][..], &["agent"]] {
+        let run = lab.run(command).fails(1);
+        says(&run, "the plan is plan.json");
+        says(&run, "ralph convert");
+    }
+    assert_eq!(lab.asked("plan").len(), 1, "nobody pays for a second plan");
+    let new = ralph_testkit::project!().git_init();
+    let run = new.run(["init", "--format", "deluxe"]).ok();
+    run.stdout_has("then `ralph plan` and `ralph build`");
+}
+
 /// A spec that tells the agents to misbehave.
 fn poisoned() -> Lab {
     let lab = lab();
@@ -137,4 +154,48 @@ fn a_second_construct_in_the_same_worktree_is_refused() {
     run.kill();
     lab.agents(&plans(json!({ "tasks": [new("one", "Write one")] })));
     lab.construct([]).ok();
+}
+
+#[test]
+fn tasks_that_were_done_before_a_spec_was_chosen_are_no_plan_of_it() {
+    let lab = lab();
+    lab.run(["task", "add", "Before any spec"]).ok();
+    lab.agents(&crate::lab::builds("with = \"Before any spec\"", crate::repo::GOOD));
+    lab.run(["build"]).ok();
+    lab.run(["spec", "use", "work.md"]).ok();
+    assert!(!lab.run(["report"]).ok().stdout.contains("spec done"));
+    lab.construct([]).ok();
+    assert_eq!(lab.asked("plan"), ["work.md"]);
+    assert_eq!(lab.accepted(), ["Before any spec", "Write one", "Write two"]);
+}
+
+#[test]
+fn with_commit_spec_the_commit_is_made_when_the_spec_is_satisfied() {
+    let lab = lab();
+    lab.set("commit = \"spec\"");
+    lab.construct([]).ok();
+    let of_work = lab.ask_git(["log", "--format=%s", "--", "work"]);
+    assert_eq!(of_work, "ralph: work.md", "one commit holds all of it");
+    assert!(lab.exists("work") && lab.is_satisfied());
+    lab.run(["land"]).ok().stdout("No commits wait.\n");
+}
+
+#[test]
+fn a_spec_whose_commit_is_refused_is_not_told_as_complete() {
+    let lab = lab();
+    lab.set("commit = \"spec\"");
+    // Hooks run at the commit of a spec, and at no other time.
+    let count = "echo x >> \"$HOME/hooked\"; [ -e \"$HOME/allowed\" ]";
+    let hook = format!("#!/bin/sh\n{count} || {{ echo no-tabs; exit 1; }}\n");
+    lab.write(".git/hooks/pre-commit", hook);
+    lab.mode(".git/hooks/pre-commit", 0o755);
+    lab.write(lab.home().join("allowed"), "");
+    lab.agents(&crate::lab::judge("", r#"{ run = "rm -f $HOME/allowed" }, { answer = { satisfied = true, reason = "all there" } }"#));
+    let run = lab.construct([]).fails(3);
+    says(&run, "ralph: work.md is not committed yet: a hook refused the commit:");
+    says(&run, "no-tabs");
+    assert_eq!(lab.ask_git(["log", "--format=%s", "--", "work"]), "");
+    lab.write(lab.home().join("allowed"), "");
+    lab.construct([]).ok();
+    assert_eq!(lab.ask_git(["log", "--format=%s", "--", "work"]), "ralph: work.md");
 }

@@ -102,7 +102,7 @@ fn a_killed_attempt_is_rolled_back_and_not_counted() {
 fn a_gate_is_ended_with_its_attempt() {
     let desk = desk();
     desk.config(
-        "backend = \"sim\"\n[[gates]]\nname = \"slow\"\ncommand = \"test -e $HOME/once || { touch $HOME/once; exec sleep 600; }\"\n",
+        "backend = \"sim\"\n[[gates]]\nname = \"slow\"\ncommand = \"test ! -e work || test -e $HOME/once || { touch $HOME/once; exec sleep 600; }\"\n",
     );
     desk.script(&rule("", GOOD));
     let run = desk.spawn(["build"]);

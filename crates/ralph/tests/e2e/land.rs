@@ -183,11 +183,34 @@ fn waiting_commits_come_as_uncommitted_changes() {
 }
 
 #[test]
+fn without_auto_commit_work_that_you_commit_by_hand_does_not_wait_again() {
+    let p = waiting_with("auto_commit = false");
+    undo_edit(&p);
+    p.run(["land", "--no-commit"]).ok();
+    p.git(["add", "-A"]).ok();
+    p.git(["commit", "-qm", "by hand"]).ok();
+    p.run(["build"]).ok();
+    assert_eq!((need(&p), refs(&p)), (None, String::new()));
+}
+
+#[test]
+fn a_detached_head_shows_the_tasks_of_the_run_whose_commits_wait() {
+    let p = waiting();
+    p.run(["task", "add", "Third"]).ok();
+    p.git(["switch", "-q", "--detach"]).ok();
+    p.run(["build"]).fails(1);
+    assert_eq!(statuses(&p), "1 pending, 2 accepted");
+    p.run(["task", "list"]).ok().stdout_has("Third");
+}
+
+#[test]
 fn discarded_commits_are_kept_by_a_ref_and_their_tasks_are_pending_again() {
     let p = waiting();
     p.run(["task", "add", "Third"]).ok();
     p.run(["task", "block", "t-bbbb", "later"]).fails(1);
     let run = p.run(["land", "--discard"]).ok().stdout_has("given up; refs/ralph/");
+    let run = run.stdout_lacks("arrived");
+    p.run(["report"]).ok().stdout_lacks("t-aaaa");
     let name = run.stdout.split_whitespace().find(|word| word.starts_with("refs/ralph/")).unwrap();
     assert_eq!(&subjects(&p, &format!("main..{name}"))[..1], ["ralph[1]"]);
     assert_eq!(statuses(&p), "3 pending, 0 accepted", "a task of a person stays");
@@ -242,6 +265,43 @@ fn what_is_done_of_a_spec_lands_as_one_commit() {
     assert_eq!(subjects(&p, "HEAD~1..HEAD"), ["ralph: a"]);
     assert_eq!((refs(&p), dirty(&p)), (String::new(), String::new()));
     assert_eq!(statuses(&p), "1 pending, 1 accepted");
+}
+
+#[test]
+fn a_commit_gives_no_status_to_the_work_of_a_spec_that_is_open() {
+    let p = stage(&steps("{ write = \"{task}.txt\", text = \"x\\n\" }, { claim = \"done\" }"));
+    p.write("ralph.toml", format!("commit = \"spec\"\n{}", p.read("ralph.toml")));
+    let task = |id: &str, spec: &str, after: &str| {
+        format!(
+            "{{\"t\":\"task\",\"id\":\"{id}\",\"name\":\"{id}\",\"s\":\"p\",\"spec\":\"{spec}\"{after}}}\n"
+        )
+    };
+    let first = task("t-aaaa", "a.md", "");
+    let second = task("t-bbbb", "b.md", ",\"deps\":[\"t-aaaa\"]");
+    let third = task("t-cccc", "a.md", ",\"deps\":[\"t-bbbb\"]");
+    p.write("ralph/plan.jsonl", format!("{first}{second}{third}"));
+    p.git(["commit", "-qam", "two specs"]).ok();
+    p.run(["build", "--max-iterations", "2"]).fails(4);
+    assert!(refs(&p).contains("refs/ralph/spec-a-md/spec"), "{}", refs(&p));
+    // b.md is on the branch, and of a.md nothing, neither code nor status.
+    assert!(p.exists("t-bbbb.txt") && !p.exists("t-aaaa.txt"));
+    p.shell("git clone -q . $HOME/clone").ok();
+    let tasks = p.shell("cd $HOME/clone && $BIN task list --json").ok().json();
+    let of = |id: &str| {
+        let all = tasks["tasks"].as_array().or(tasks.as_array()).unwrap();
+        all.iter().find(|task| task["id"] == id).map(|task| task["state"].clone())
+    };
+    assert_eq!(of("t-aaaa"), Some("pending".into()), "{tasks}");
+    assert_ne!(of("t-bbbb"), Some("pending".into()), "{tasks}");
+    assert_eq!(dirty(&p), "");
+    // Here it is known, and nothing is done again.
+    assert_eq!(statuses(&p), "1 pending, 2 accepted");
+    p.run(["build"]).ok();
+    assert!(p.exists("t-aaaa.txt") && p.exists("t-cccc.txt"));
+    assert_eq!(
+        (statuses(&p), refs(&p), dirty(&p)),
+        ("0 pending, 3 accepted".into(), String::new(), String::new())
+    );
 }
 
 /// Kill `ralph land` at every `stride`-th point at which something changes, and run it again.

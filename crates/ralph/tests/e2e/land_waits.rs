@@ -46,6 +46,18 @@ fn edited() {
 }
 
 #[test]
+fn commits_that_wait_go_before_a_limit() {
+    let p = stage(&steps(BOTH));
+    p.write("one.txt", "mine\n");
+    let run = p.run(["build", "--max-iterations", "1", "--json"]).fails(3);
+    run.stdout_has("max iterations (1) reached; 1 commit waits: it touches one.txt");
+    let need = need(&p).unwrap();
+    assert_eq!(need["command"], "ralph land");
+    undo_edit(&p);
+    run_printed(&p, "ralph land").ok();
+}
+
+#[test]
 fn conflict() {
     let p = waiting();
     p.git(["commit", "-qam", "mine"]).ok();

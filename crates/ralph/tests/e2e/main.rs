@@ -16,6 +16,7 @@ mod config;
 mod convert;
 mod doctor;
 mod dry_run;
+mod elsewhere;
 mod import;
 mod inbox;
 mod init;

@@ -65,6 +65,23 @@ fn remotes_are_given_only_when_asked_for() {
 }
 
 #[test]
+fn with_remotes_an_agent_fetches_and_pushes() {
+    let mut stage = Stage::new();
+    let up = stage.home.with_file_name("up.git");
+    git(&stage.home, &["init", "--quiet", "--bare", up.to_str().unwrap()]);
+    git(&stage.home, &["remote", "add", "origin", up.to_str().unwrap()]);
+    git(&stage.home, &["push", "--quiet", "origin", "HEAD:refs/heads/theirs"]);
+    let (head, refs) = (stage.head().to_string(), git(&stage.home, &["for-each-ref"]));
+    stage.settings.remotes = true;
+    let lane = stage.private_lane();
+    git(lane.top(), &["fetch", "--quiet", "origin"]);
+    assert_eq!(git(lane.top(), &["rev-parse", "origin/theirs"]), head);
+    git(lane.top(), &["push", "--quiet", "origin", "HEAD:refs/heads/agents"]);
+    assert_eq!(git(&up, &["rev-parse", "agents"]), head);
+    assert_eq!(git(&stage.home, &["for-each-ref"]), refs, "home's references stay");
+}
+
+#[test]
 fn a_lane_lands_on_its_own_head_and_home_stays() {
     let stage = Stage::new();
     let lane = stage.private_lane();

@@ -110,6 +110,21 @@ fn setup_runs_once_and_again_when_a_file_that_it_depends_on_changes() {
 }
 
 #[test]
+fn a_setup_that_failed_on_one_tree_runs_again_on_the_tree_before() {
+    let mut stage = Stage::new();
+    let command = "cp dir/b ignored.log; ! grep broken dir/b";
+    stage.settings.setup = Some(command.to_owned());
+    stage.settings.setup_when = list(&["dir/b"]);
+    let mut lane = stage.lane();
+    lane.furnish(&stage.home, &bare).unwrap();
+    write(&lane.root().join("dir/b"), "broken\n");
+    lane.set_up(&bare).unwrap_err();
+    lane.put_on(&stage.head()).unwrap();
+    assert!(lane.furnish(&stage.home, &bare).unwrap().setup_ran, "half of another tree is there");
+    assert_eq!(read(&lane.root().join("ignored.log")), "b\n");
+}
+
+#[test]
 fn a_setup_that_fails_is_told_with_its_output_and_tried_again() {
     let mut stage = Stage::new();
     stage.settings.setup = Some("echo no network; exit 7".to_owned());

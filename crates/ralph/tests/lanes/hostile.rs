@@ -181,6 +181,117 @@ fn a_lane_that_is_gone_emptied_or_replaced_fails_the_attempt_and_no_more() {
     assert_eq!(repo.runs().len(), 2);
 }
 
+/// Commands that take the lane away in which they run. `$ROOT` is home.
+const SWAPS: [&str; 6] = [
+    "top=$PWD; mv $top $top-x; ln -s $ROOT $top",
+    "mkdir -p $HOME/par; ln -sfn $ROOT $HOME/par/lane-1; up=$(dirname $PWD); mv $up $up-x; ln -s $HOME/par $up",
+    "mkdir -p $HOME/par; cp -a $ROOT $HOME/par/lane-1; up=$(dirname $PWD); mv $up $up-x; ln -s $HOME/par $up",
+    "top=$PWD; mv $top $top-x; cp -a $ROOT $top",
+    "rm -rf $PWD",
+    "top=$PWD; rm -rf $top; echo x > $top",
+];
+
+/// The first attempt writes this as `swap.sh`, which something runs after it; the second one works.
+#[track_caller]
+fn lands_after_swap(repo: &Repo, swap: &str, blamed: &str) {
+    let swap = swap.replace("$ROOT", &repo.root().display().to_string());
+    let steps = format!("{{ write = \"swap.sh\", text = '''{swap}''' }}, {GOOD}");
+    lands_after(repo, &steps);
+    assert_eq!(repo.runs().len(), 2, "{swap}");
+    let copy = repo.home().join("par/lane-1");
+    assert_eq!(copy.join("README.md").exists(), copy.join("user/new.txt").exists(), "{swap}");
+    let failed = repo.run(["show", "1"]).stdout;
+    assert!(failed.contains(blamed), "{swap}: {failed}");
+    let kept = repo.run(["salvage", "list"]).stdout;
+    assert!(!kept.contains("Nothing"), "{swap}: {kept}");
+}
+
+fn gate_of(command: &str) -> String {
+    format!("[[gates]]\nname = \"test\"\nkind = \"test\"\ncommand = \"{command}\"\n")
+}
+
+const SWAP: &str = "if [ -f swap.sh ]; then sh swap.sh; fi";
+
+#[test]
+fn a_gate_that_takes_the_lane_away_fails_the_attempt_and_no_more() {
+    for swap in SWAPS {
+        let repo = home_with(&format!("backend = \"sim\"\n{}", gate_of(SWAP)));
+        lands_after_swap(&repo, swap, "while the gate test ran");
+    }
+}
+
+#[test]
+fn a_gate_that_takes_the_lane_away_before_any_work_does_not_reach_home() {
+    for swap in &SWAPS[..2] {
+        let repo = home();
+        let swap = swap.replace("$ROOT", &repo.root().display().to_string());
+        repo.config(&format!("backend = \"sim\"\nmax_retries = 0\n{}", gate_of(&swap)));
+        repo.script(&rule("", GOOD));
+        let before = persons(&repo);
+        let run = repo.build([]);
+        assert_eq!(persons(&repo), before, "{swap}\n{}", said(&run));
+        assert_eq!(run.code, 3, "{swap}\n{}", said(&run));
+        assert!(repo.landed().is_empty(), "{}", said(&run));
+        repo.git(["fsck", "--connectivity-only"]).ok();
+    }
+}
+
+#[test]
+fn setup_that_takes_the_lane_away_fails_the_attempt_and_no_more() {
+    let setup = format!("[lane]\nsetup = \"{SWAP}\"\nsetup_when = [\"swap.sh\"]\n");
+    for swap in &SWAPS[..3] {
+        let repo = home_with(&format!("backend = \"sim\"\n{GATE}{setup}"));
+        lands_after_swap(&repo, swap, "while the setup of the lane");
+    }
+}
+
+#[test]
+fn a_hook_that_takes_the_lane_away_fails_the_attempt_and_no_more() {
+    for swap in [SWAPS[0], SWAPS[1], SWAPS[4]] {
+        let repo = home();
+        crate::stage::script(&repo.path(".git/hooks/pre-commit"), SWAP);
+        lands_after_swap(&repo, swap, "while the hook pre-commit ran");
+    }
+}
+
+/// For root no right is missing, so this says something for other users alone.
+#[test]
+fn rights_that_are_taken_away_in_the_lane_are_taken_back() {
+    for shell in [
+        "chmod -R a-w .",
+        "chmod -R a-rwx .",
+        "chmod a-rwx src work",
+        "cd ..; chmod a-rwx .",
+        "cd ..; chmod a-w .; chmod -R a-w lane-1",
+    ] {
+        work_lands_beside_then(shell);
+        let repo = home_with(&format!("backend = \"sim\"\n{}", gate_of(SWAP)));
+        let steps = format!("{{ write = \"swap.sh\", text = \"{shell}; exit 0\" }}, {GOOD}");
+        lands_after(&repo, &steps);
+        assert_eq!(repo.runs().len(), 1, "{shell}");
+    }
+}
+
+/// The agent does its work, and then this.
+#[track_caller]
+fn work_lands_beside_then(shell: &str) {
+    let repo = home();
+    let (work, claim) = GOOD.rsplit_once(", ").unwrap();
+    lands_after(&repo, &format!("{work}, {}, {claim}", step(shell)));
+    assert_eq!(repo.runs().len(), 1, "{shell}");
+    repo.run(["lanes", "prune"]).ok();
+}
+
+#[test]
+fn an_agent_that_takes_the_folder_of_lanes_away_fails_its_attempt_and_no_more() {
+    for swap in SWAPS {
+        let repo = home();
+        let swap = swap.replace("$ROOT", &repo.root().display().to_string());
+        lands_after(&repo, &format!("{}, {{ claim = \"done\" }}", step(&swap)));
+        assert_eq!(repo.runs().len(), 2, "{swap}");
+    }
+}
+
 #[test]
 fn what_an_agent_does_against_its_user_with_git_changes_nothing_of_the_users() {
     for steps in HOSTILE {
@@ -289,6 +400,36 @@ fn gates_that_clean_or_stash_and_hooks_that_stash_do_not_land_a_commit_without_t
     // the other.
     assert_eq!(repo.is_done(ID), code == "t-aaa1 is done\n", "{}", said(&run));
     assert_eq!(repo.landed().is_empty(), code.is_empty(), "{}", said(&run));
+}
+
+#[test]
+fn a_hook_that_takes_the_work_away_is_blamed_and_the_work_is_kept() {
+    for hook in ["git stash -q -u", "git reset -q --hard HEAD"] {
+        let repo = home_with(&format!("backend = \"sim\"\nmax_retries = 1\n{GATE}"));
+        let hook = format!("echo tidy up first; {hook}");
+        crate::stage::script(&repo.path(".git/hooks/pre-commit"), &hook);
+        repo.script(&rule("", GOOD));
+        let run = repo.build([]).fails(3);
+        for told in [said(&run), repo.run(["show", "1"]).stdout, prompt_of(&repo, 2)] {
+            assert!(told.contains("took the work away"), "{hook}: {told}");
+            assert!(
+                told.contains("pre-commit") && told.contains("tidy up first"),
+                "{hook}: {told}"
+            );
+            assert!(!told.contains("nothing changed"), "{hook}: {told}");
+        }
+        let diff = repo.run(["show", "1", "--diff"]).stdout;
+        assert!(diff.contains("+t-aaa1 is done"), "{hook}: {diff}");
+    }
+}
+
+/// What a backend was told in an attempt.
+fn prompt_of(repo: &Repo, iteration: u32) -> String {
+    let logs = fs::read_dir(repo.path("build/ralph-logs")).unwrap().flatten();
+    let end = format!("-build-{iteration}.prompt.md");
+    let mut paths = logs.map(|entry| entry.path());
+    let path = paths.find(|path| path.to_string_lossy().ends_with(&end));
+    fs::read_to_string(path.unwrap()).unwrap()
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use ralph_testkit::{SmallDisk, TestProject};
 
 use crate::plans::Format;
-use crate::repo::{Repo, rule, said};
-use crate::rows::{EDIT, ONE, commit, home, is_home};
+use crate::repo::{Repo, held, rule, said};
+use crate::rows::{EDIT, ONE, TWO, WORK, commit, home, is_home, until_arrived};
 
 /// A search path with a `git` that runs this line of shell at the first command that has this word. Git
 /// itself is `real` there.
@@ -25,6 +25,29 @@ fn path_with_git(repo: &Repo, word: &str, line: &str) -> String {
 }
 
 #[test]
+fn commits_arrive_while_the_next_agent_works() {
+    let repo = home(&TWO);
+    repo.script(&(rule("task = \"t-aaa1\"", EDIT) + &rule("", &held(WORK))));
+    let run = repo.spawn(["build"]);
+    repo.until_home_has("go.held");
+    until_arrived(&repo);
+    assert_eq!(repo.landed(), ["t-aaa1"]);
+    assert_eq!(repo.status(), "");
+    repo.allow("go");
+    let run = run.wait().ok();
+    is_home(&repo, &TWO);
+    // Nothing that arrived beside the agent is taken for an edit.
+    assert_eq!(repo.events("ledger_restored").len() + repo.events("warning").len(), 0);
+    let journal = repo.journal();
+    let nth = |kind: &str, n: usize| {
+        let of_kind = journal.iter().enumerate().filter(|(_, record)| record["record"] == kind);
+        of_kind.map(|(place, _)| place).nth(n).unwrap_or_else(|| panic!("{kind}: {}", said(&run)))
+    };
+    assert!(nth("attempt_started", 1) < nth("arrival_intent", 0), "it cost time between attempts");
+    assert!(nth("arrived", 0) < nth("backend_ended", 1));
+}
+
+#[test]
 fn a_branch_that_git_moved_instead_goes_back() {
     let and_back = "real switch -q other; real \"$@\"; code=$?; real switch -q main; exit $code";
     for line in ["real switch -q other", and_back] {
@@ -41,6 +64,33 @@ fn a_branch_that_git_moved_instead_goes_back() {
         repo.build([]).ok();
         is_home(&repo, &ONE);
     }
+}
+
+#[test]
+fn a_branch_that_git_moved_instead_and_that_you_moved_on_is_named() {
+    let repo = home(&ONE);
+    repo.allow("go");
+    let mine = "real switch -q other; real \"$@\"; code=$?; echo mine >user/edited.txt; real commit -qam mine; exit $code";
+    let path = path_with_git(&repo, "--ff-only", mine);
+    let (old, main) = (repo.ask_git(["rev-parse", "other"]), repo.head());
+    let run = repo.command(["build"]).env("PATH", path).run();
+    assert!(repo.home().join("met").exists());
+    // Your commit stays, and the command that takes out what git put below it is printed.
+    assert_eq!(repo.ask_git(["log", "-1", "--format=%s", "other"]), "mine", "{}", said(&run));
+    crate::repo::says(&run, "you switched to other while git merged");
+    let short: String = old.chars().take(10).collect();
+    crate::repo::says(&run, &format!("git reset --keep {short}"));
+    let tried: Vec<_> =
+        repo.journal().into_iter().filter(|record| record["record"] == "not_arrived").collect();
+    assert_eq!(tried[0]["why"]["reason"], "wrong_branch_moved", "{tried:?}");
+    // It arrived on its own branch only after that.
+    let arrived: Vec<_> =
+        repo.journal().into_iter().filter(|record| record["record"] == "arrived").collect();
+    assert_eq!(arrived.len(), 1, "{}", said(&run));
+    assert_eq!(arrived[0]["commit"], repo.ask_git(["rev-parse", "main"]).as_str());
+    assert_ne!(repo.ask_git(["rev-parse", "main"]), main);
+    repo.git(["switch", "-q", "main"]).ok();
+    is_home(&repo, &ONE);
 }
 
 #[test]
@@ -185,14 +235,15 @@ fn a_disk_that_gets_full_in_the_middle_of_a_fast_forward_costs_nothing_of_yours(
     assert_eq!(repo.status(), mine, "{}", said(&last));
 }
 
-/// In a repository with object names of 64 digits, at every sixth point of a run.
+/// In a repository with object names of 64 digits, at every sixth point of a run. The first task arrives
+/// beside the agent of the second.
 #[test]
 fn killed_at_any_point_with_sha_256_everything_arrives_once_and_the_index_is_the_persons() {
     for point in (1..).step_by(6) {
         let project = ralph_testkit::project!();
         project.git(["init", "-q", "-b", "main", "--object-format=sha256"]).ok();
-        let repo = Repo::new(project, Format::Deluxe, &ONE);
-        repo.script(&rule("", EDIT));
+        let repo = Repo::new(project, Format::Deluxe, &TWO);
+        repo.script(&(rule("task = \"t-aaa1\"", EDIT) + &rule("", WORK)));
         repo.write("user/staged.txt", "staged\n");
         repo.git(["add", "user/staged.txt"]).ok();
         repo.write("user/staged.txt", "staged, and more\n");
@@ -201,11 +252,11 @@ fn killed_at_any_point_with_sha_256_everything_arrives_once_and_the_index_is_the
         let was_killed = run.code == 137;
         let run = repo.build([]);
         assert_eq!(run.code, 0, "point {point}\n{}", said(&run));
-        is_home(&repo, &ONE);
+        is_home(&repo, &TWO);
         assert_eq!(repo.status(), "MM user/staged.txt\n?? user/new.txt", "point {point}");
         assert_eq!(repo.ask_git(["show", ":user/staged.txt"]), "staged", "point {point}");
         if !was_killed {
-            assert!(point > 30, "there are more points than that");
+            assert!(point > 60, "there are more points than that");
             break;
         }
     }

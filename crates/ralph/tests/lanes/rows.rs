@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use ralph_testkit::Running;
 
 use crate::plans::{Format, Task, task};
-use crate::repo::{Repo, held, repo_with, rule, said, says};
+use crate::repo::{Repo, held, repo_with, rule, said, says, until};
 
 /// Every task makes a file, and the first also edits one that is there.
-const WORK: &str =
+pub(crate) const WORK: &str =
     "{ write = \"work/{task}.txt\", text = \"{task} is done\\n\" }, { claim = \"done\" }";
 pub(crate) const EDIT: &str = "{ patch = \"src/main.c\", find = \"return 0\", with = \"return 1\" }, { write = \"work/{task}.txt\", text = \"{task} is done\\n\" }, { claim = \"done\" }";
 
 pub(crate) const ONE: [Task; 1] = [task("t-aaa1")];
-const TWO: [Task; 2] = [task("t-aaa1"), task("t-aaa2")];
+pub(crate) const TWO: [Task; 2] = [task("t-aaa1"), task("t-aaa2")];
 
 /// A home in which the agent waits for `~/go` and then edits `src/main.c`.
 pub(crate) fn home(tasks: &[Task]) -> Repo {
@@ -25,11 +25,22 @@ pub(crate) fn home(tasks: &[Task]) -> Repo {
     repo
 }
 
-/// Start a build, and come back when its agent works.
+/// Start a build, and come back when its agent works and everything before it has arrived.
 fn working(repo: &Repo) -> Running {
     let run = repo.spawn(["build"]);
     repo.until_home_has("go.held");
+    until_arrived(repo);
     run
+}
+
+/// Wait until everything that landed has arrived.
+#[track_caller]
+pub(crate) fn until_arrived(repo: &Repo) {
+    until(|| {
+        let journal = repo.journal();
+        let count = |kind: &str| journal.iter().filter(|record| record["record"] == kind).count();
+        count("landed") == count("arrived")
+    });
 }
 
 /// A build during which a person does something while the agent works.

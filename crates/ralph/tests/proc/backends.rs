@@ -208,7 +208,7 @@ impl Scene {
             cancel: Cancel::default(),
         };
         let mut listener = |heard: Heard<'_>| match heard {
-            Heard::Event(_) | Heard::Tick => {}
+            Heard::Started | Heard::Event(_) | Heard::Tick => {}
             Heard::Decision(decision) => self.heard.push(format!("{decision:?}")),
         };
         let mut monitor = Monitor::new(self.limits);

@@ -23,7 +23,7 @@ pub struct PlanAnswer {
     /// is for, what to use, where to look.
     #[serde(default, deserialize_with = "loose::text")]
     pub context: String,
-    /// What one can see or run when the spec as a whole is satisfied.
+    /// What one can see or run when all of the spec is there.
     #[serde(
         default,
         alias = "acceptance_criteria",

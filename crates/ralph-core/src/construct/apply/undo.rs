@@ -64,9 +64,14 @@ fn read(text: &str) -> Result<Vec<Item<'_>>, ParseError> {
 
 fn item<'t>(text: &'t str, record: &Record<'t>) -> Result<Item<'t>, crate::json::JsonError> {
     let fields = Fields::new(text, &record.node)?;
+    let spec = match (fields.string("spec")?, fields.get("task")) {
+        // A task that was given up is whole in the record that took it out of the plan.
+        (None, Some(task)) => Fields::new(text, task)?.string("spec")?,
+        (spec, _) => spec,
+    };
     Ok(Item {
         id: fields.string("id")?,
-        spec: fields.string("spec")?,
+        spec,
         line: text.get(record.line.span.clone()).unwrap_or_default(),
         at: record.line.with_end(),
     })
@@ -92,6 +97,19 @@ mod tests {
         );
         let own = r#"{"t":"task","id":"t-yyyy","name":"somebody's own","s":"p"}"#;
         assert_eq!(undone(&now, &before, "a.md").unwrap(), format!("{before}{own}\n"));
+    }
+
+    #[test]
+    fn what_a_task_that_was_given_up_left_goes_too() {
+        let carried = r#"{"t":"task","id":"t-aaaa","spec":"a.md","name":"A","s":"p"}"#;
+        let other = r#"{"t":"reject","id":"t-oooo","name":"O","reason":"no"}"#;
+        let now = format!(
+            "{OTHER}\n{}\n{other}\n{}\n",
+            r#"{"t":"reject","id":"t-aaaa","name":"A","reason":"no"}"#,
+            format_args!(r#"{{"t":"reject","id":"t-aaaa","reason":"no","task":{carried}}}"#),
+        );
+        let before = format!("{OTHER}\n");
+        assert_eq!(undone(&now, &before, "a.md").unwrap(), format!("{OTHER}\n{other}\n"));
     }
 
     #[test]

@@ -2,9 +2,10 @@
 
 use super::{
     AttemptBase, AttemptView, BackendEnd, Candidate, DiscardedAttempt, Failure, FailureKind, Fate,
-    GateVerdict, History, Id, LandedAttempt, Landing, OpenAttempt, Outcome, Proof, Spending,
-    Started,
+    GateVerdict, History, Id, LandedAttempt, LandedBranch, Landing, OpenAttempt, Outcome, Proof,
+    Spending, Started,
 };
+use crate::agent_role::AgentRole;
 
 impl History {
     pub(super) fn begin(&mut self, started: &Started, base: &AttemptBase, at: &str) {
@@ -32,6 +33,7 @@ impl History {
             backend: None,
             verdict: None,
             fate: Fate::Open,
+            branch: LandedBranch::Unknown,
         });
     }
 
@@ -41,7 +43,7 @@ impl History {
             at: at.to_owned(),
             backend: started.backend,
             model: started.model,
-            role: "build".to_owned(),
+            role: AgentRole::Build,
             cost: end.cost,
             tokens: end.tokens,
             took_ms: end.took_ms,
@@ -107,9 +109,11 @@ impl History {
             .map_or((Landing::Partial, Proof::Unproven), |intent| (intent.landing, intent.proof));
         self.crashes.remove(&open.started.task);
         self.drop_excerpts(&open.started.task);
+        let branch = self.arrival.as_ref().map(|line| LandedBranch::Named(line.branch.clone()));
         if let Some(view) = self.view(attempt) {
             view.ended_at = Some(at.to_owned());
             view.fate = Fate::Landed { commit: landed.commit.clone(), landing, proof };
+            view.branch = branch.unwrap_or_default();
         }
     }
 
@@ -147,7 +151,7 @@ impl History {
                 at: at.to_owned(),
                 backend: open.started.backend.clone(),
                 model: open.started.model.clone(),
-                role: "build".to_owned(),
+                role: AgentRole::Build,
                 cost: None,
                 tokens: None,
                 took_ms: 0,

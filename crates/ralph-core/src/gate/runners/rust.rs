@@ -41,6 +41,11 @@ impl Runner for Libtest {
             if let Some(name) = failed.filter(|name| !name.contains(" (line ")) {
                 tally.fail(&self.full(name));
             }
+            // Examples in documentation are known by their line, which moves.
+            let passed = rest.strip_suffix(" ... ok").filter(|name| !name.contains(" (line "));
+            if let Some(name) = passed {
+                tally.ran(&self.full(name));
+            }
             let result = rest.strip_prefix("result: ");
             if let Some(failed) = result.and_then(|result| number_before(result, " failed")) {
                 tally.declared += failed;

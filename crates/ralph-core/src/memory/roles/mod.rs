@@ -8,7 +8,7 @@
 //! a type, which is also the schema that the backend is given ([`directive`]). What follows from an
 //! answer is a pure function of it.
 //!
-//! Each role may change the files of [`Role::may_write`] and no other of the ledger, and sees the MCP
+//! Each role may change the files of [`crate::agent_role::AgentRole::may_write`] and no other of the ledger, and sees the MCP
 //! servers of its own stage only: the coding agent has none unless somebody configured them.
 
 pub mod directive;
@@ -19,7 +19,7 @@ mod prep;
 
 pub use indexer::{IndexerInput, indexer_prompt};
 pub use pass::{PassInput, PassPrompt, due, pass_prompt, passes_due};
-pub use post::{PostInput, post_manifest, post_prompt};
+pub use post::post_prompt;
 pub use prep::{
     AfterPrep, MOST_RESEARCH, PrepInput, after_prep, check_prepared, prep_manifest, prep_prompt,
     required_sections,
@@ -29,8 +29,6 @@ use minijinja::value::Value;
 use prep::{line, pointer, said};
 use schemars::JsonSchema;
 
-use super::index::{JSON_FILE, MARKDOWN_FILE};
-use crate::config::{Config, Pass, StageName};
 use crate::plan::Task;
 use crate::prompt::markdown::code;
 use crate::prompt::{item_values, role_values};
@@ -38,21 +36,6 @@ use crate::word_enum::word_enum;
 
 /// Where the context agent puts the prompt that it prepared, relative to the project.
 pub const PREPARED_PROMPT: &str = ".ralph/context/prepared-prompt.md";
-
-/// Who is asked.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Role<'c> {
-    /// Writes code.
-    Coding,
-    /// Brings the knowledge index up to date, in mode `handoff-plus-index`.
-    Indexer,
-    /// Prepares the prompt of an attempt, in mode `agent-orchestrated`.
-    ContextPrep,
-    /// Brings the knowledge index up to date after an attempt, in mode `agent-orchestrated`.
-    ContextPost,
-    /// Looks at the result of an attempt.
-    Pass(&'c Pass),
-}
 
 word_enum! {
     /// What came of an attempt, as far as another role has to know.
@@ -96,36 +79,6 @@ impl EndedAttempt<'_> {
 /// What every role sees in its template, with the fields of its answer.
 fn values<T: JsonSchema>(iteration: u32, task: &Task) -> Value {
     role_values::<T>(iteration, item_values(task.id.as_str(), &task.name))
-}
-
-impl Role<'_> {
-    /// The stage whose settings it has.
-    pub fn stage(self) -> StageName {
-        match self {
-            Self::Coding => StageName::Build,
-            Self::Indexer => StageName::Index,
-            Self::ContextPrep | Self::ContextPost => StageName::Context,
-            Self::Pass(_) => StageName::Review,
-        }
-    }
-
-    /// Files of the ledger that it may change.
-    pub fn may_write(self) -> &'static [&'static str] {
-        match self {
-            Self::Indexer | Self::ContextPost => &[MARKDOWN_FILE, JSON_FILE],
-            Self::ContextPrep => &[PREPARED_PROMPT],
-            Self::Coding | Self::Pass(_) => &[],
-        }
-    }
-
-    /// The file with the MCP servers that it may use; `None` is none at all.
-    pub fn mcp_config(self, config: &Config) -> Option<String> {
-        let own = match self {
-            Self::Pass(pass) => pass.mcp_config.clone(),
-            _ => None,
-        };
-        own.or_else(|| config.stage(self.stage()).mcp_config)
-    }
 }
 
 #[cfg(test)]

@@ -13,38 +13,28 @@ use crate::prompt::{PastHandoff, Template, TemplateError, Templates};
 /// Handoffs that show whether something happens again and again.
 const RECENT: usize = 5;
 
-/// What the context agent is told after an attempt.
-#[derive(Clone, Debug)]
-pub struct PostInput<'a> {
-    /// The attempt that has just ended.
-    pub attempt: EndedAttempt<'a>,
-    /// Handoffs, oldest first; the newest five are told, a line each.
-    pub recent: &'a [PastHandoff],
-    /// Why the last update of the index was undone.
-    pub undone: &'a [String],
-}
-
-/// The whole prompt for the context agent.
-pub fn post_prompt(templates: &Templates, input: &PostInput<'_>) -> Result<String, TemplateError> {
-    let values = values::<PostDirective>(input.attempt.iteration, input.attempt.task);
+/// The whole prompt for the context agent after an attempt: handoffs, oldest first, of which the newest five
+/// are told, and why the last update of the index was undone.
+pub fn post_prompt(
+    templates: &Templates,
+    attempt: &EndedAttempt<'_>,
+    recent: &[PastHandoff],
+    undone: &[String],
+) -> Result<String, TemplateError> {
+    let values = values::<PostDirective>(attempt.iteration, attempt.task);
     let instructions = templates.render(Template::ContextPost, &values)?;
-    Ok(format!("{}\n\n{}", instructions.trim_end(), post_manifest(input)))
-}
-
-/// What happened, as pointers.
-pub fn post_manifest(input: &PostInput<'_>) -> String {
-    let mut out = input.attempt.manifest();
+    let mut out = format!("{}\n\n{}", instructions.trim_end(), attempt.manifest());
     pointer(&mut out, "knowledge index", Some(MARKDOWN_FILE));
     pointer(&mut out, "history of the knowledge index", Some(JSON_FILE));
-    let recent = input.recent.get(input.recent.len().saturating_sub(RECENT)..).unwrap_or_default();
+    let recent = recent.get(recent.len().saturating_sub(RECENT)..).unwrap_or_default();
     if !recent.is_empty() {
         out.push_str("\n## Recent Handoffs\n\n");
         for past in recent {
             line(&mut out, &code(l3(past)), &l1(&past.handoff));
         }
     }
-    rules(&mut out, input.undone);
-    out
+    rules(&mut out, undone);
+    Ok(out)
 }
 
 /// What will be checked, and what was wrong the last time.

@@ -4,8 +4,9 @@ use super::directive::{
     IndexerReport, PostAction, PostDirective, PrepAction, PrepDirective, Review, StuckDetection,
 };
 use super::*;
+use crate::agent_role::AgentRole;
 use crate::answer::{AnswerError, BackendAnswer, schema_of};
-use crate::config::{Config, Mode, Stage, Trigger};
+use crate::config::{Config, Mode, Pass, Trigger};
 use crate::handoff::{Confidence, HumanReview, synthetic};
 use crate::memory::index::{Files, verify};
 use crate::memory::trigger;
@@ -64,21 +65,11 @@ fn directive(action: PrepAction) -> PrepDirective {
 }
 
 #[test]
-fn the_coding_agent_has_no_mcp_tools_unless_somebody_configured_them() {
-    let mut config = Config::default();
-    let context = Stage { mcp_config: Some("mcp-context.json".into()), ..Stage::default() };
-    config.stages.insert(StageName::Context, context);
-    assert_eq!(Role::Coding.mcp_config(&config), None);
-    assert_eq!(Role::Indexer.mcp_config(&config), None);
-    assert_eq!(Role::ContextPrep.mcp_config(&config).as_deref(), Some("mcp-context.json"));
-    assert_eq!(Role::ContextPost.mcp_config(&config).as_deref(), Some("mcp-context.json"));
-}
-
-#[test]
 fn no_role_may_write_more_of_the_ledger_than_its_own_files() {
-    assert!(Role::Coding.may_write().is_empty());
-    assert_eq!(Role::ContextPrep.may_write(), [PREPARED_PROMPT]);
-    assert_eq!(Role::Indexer.may_write(), Role::ContextPost.may_write());
+    assert!(AgentRole::Build.may_write().is_empty());
+    assert!(AgentRole::Pass.may_write().is_empty());
+    assert_eq!(AgentRole::Prepare.may_write(), [PREPARED_PROMPT]);
+    assert_eq!(AgentRole::Index.may_write(), AgentRole::PutAway.may_write());
 }
 
 #[test]
@@ -257,8 +248,7 @@ fn what_came_of_an_attempt_is_told_with_the_newest_five_handoffs() {
         handoff: Some("handoff-008.json"),
         validation_log: Some("iter-8.json"),
     };
-    let input = PostInput { attempt, recent: &recent, undone: &[] };
-    let prompt = post_prompt(&Templates::embedded(), &input).unwrap();
+    let prompt = post_prompt(&Templates::embedded(), &attempt, &recent, &[]).unwrap();
     assert!(prompt.contains("- validation: failed\n- handoff: `handoff-008.json`"), "{prompt}");
     assert!(prompt.contains("- `handoff-003.json`: [t-0000]") && !prompt.contains("handoff-002"));
     assert!(prompt.contains("## Rules That Are Checked"));
@@ -307,9 +297,6 @@ fn only_enabled_passes_run_and_none_when_passes_are_off() {
     assert_eq!(names(&config, Judged::Failed), ["c"]);
     config.passes_enabled = false;
     assert_eq!(names(&config, Judged::Passed), Vec::<String>::new());
-    let own = Pass { mcp_config: Some("own.json".into()), ..pass("d", true, Trigger::Always) };
-    assert_eq!(Role::Pass(&own).mcp_config(&config).as_deref(), Some("own.json"));
-    assert!(Role::Pass(&own).may_write().is_empty());
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! A spec that was begun and is taken out of the queue while no agent runs.
 
+use ralph_core::cycle::RunCommand;
 use ralph_core::inbox::Entry;
 
 use super::inbox::{is_plan_copy, plan_copy_file};
 use super::{Agent, AgentOptions};
 use crate::drive::error::DriveError;
 use crate::drive::listener::Listener;
-use crate::drive::session::{Loop, Session, Setup};
+use crate::drive::session::{Session, Setup};
 use crate::notify::Notifier;
 use crate::project::Project;
 
@@ -30,7 +31,7 @@ pub fn discard_spec(
     listener: &mut dyn Listener,
 ) -> Result<Option<String>, DriveError> {
     let runner = crate::drive::runner(&mut setup);
-    let mut session = Session::open(setup, Loop::Agent, &runner, listener)?;
+    let mut session = Session::open(setup, RunCommand::Agent, &runner, listener)?;
     session.recover()?;
     session.start_tip()?;
     let notifier = Notifier::of(&session.config, session.project.root());

@@ -22,17 +22,18 @@ use jiff::Timestamp;
 use ralph_core::agent_session::AgentSession;
 use ralph_core::config::Dollars;
 use ralph_core::construct::ConstructEnd;
-use ralph_core::cycle::{End, Record, Remark, Signal};
+use ralph_core::cycle::{End, Record, Remark, RunCommand, Signal, exit_code};
 use ralph_core::inbox::{Change, Entry, Status};
 use ralph_core::needs::Need;
 use ralph_core::notify::{Happening, What};
+use ralph_core::words::count;
 
 pub(super) use self::discard::has_begun;
 pub use self::discard::{discard_spec, is_begun};
 use super::construct::Goal;
 use super::error::{DriveError, Halt};
 use super::listener::Listener;
-use super::session::{Loop, Session, Setup};
+use super::session::{Session, Setup};
 use super::spec_landing::SpecFit;
 use super::specs::spec_keeper;
 use crate::notify::Notifier;
@@ -73,17 +74,6 @@ pub enum AgentEnd {
     Halted(End),
 }
 
-/// What came of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AgentReport {
-    /// Why it ended.
-    pub end: AgentEnd,
-    /// The numbers of the session.
-    pub session: AgentSession,
-    /// Specs that are still pending.
-    pub pending: usize,
-}
-
 impl AgentEnd {
     /// In words.
     pub fn reason(&self) -> String {
@@ -94,11 +84,24 @@ impl AgentEnd {
                 format!("Max cost (${limit:.2}) reached, ${spent:.2} spent. Agent stopping.")
             }
             Self::MaxFailures(n) => {
-                format!("{n} specs failed in a row (max failures). Agent stopping.")
+                let specs = count(usize::try_from(*n).unwrap_or(usize::MAX), "spec");
+                format!("{specs} failed in a row (max failures). Agent stopping.")
             }
             Self::Interrupted(Signal::Interrupt) => "Interrupted. Agent stopping.".into(),
             Self::Interrupted(Signal::Terminate) => "Terminated. Agent stopping.".into(),
             Self::Halted(end) => format!("{}. Agent stopping.", end.reason().trim_end_matches('.')),
+        }
+    }
+
+    /// The exit code, with so many specs that failed in the session or are still pending.
+    fn exit_code(&self, failed: u32, pending: usize) -> u8 {
+        match self {
+            Self::Interrupted(signal) => exit_code(&End::Interrupted(*signal)),
+            Self::Halted(end) => exit_code(end),
+            _ if failed > 0 => 3,
+            Self::Empty => 0,
+            _ if pending == 0 => 0,
+            _ => 4,
         }
     }
 
@@ -108,35 +111,24 @@ impl AgentEnd {
     }
 }
 
-impl AgentReport {
-    /// The program's exit code.
-    pub fn exit_code(&self) -> u8 {
-        match &self.end {
-            AgentEnd::Interrupted(Signal::Interrupt) => 130,
-            AgentEnd::Interrupted(Signal::Terminate) => 143,
-            AgentEnd::Halted(end) => ralph_core::cycle::exit_code(end),
-            _ if self.session.specs_failed > 0 => 3,
-            AgentEnd::Empty => 0,
-            _ if self.pending == 0 => 0,
-            _ => 4,
-        }
-    }
-}
-
-/// Work through the inbox.
+/// Work through the inbox. Returns the exit code.
 pub fn agent(
     mut setup: Setup,
     options: &AgentOptions,
     listener: &mut dyn Listener,
-) -> Result<AgentReport, DriveError> {
+) -> Result<u8, DriveError> {
     let runner = super::runner(&mut setup);
-    let mut session = Session::open(setup, Loop::Agent, &runner, listener)?;
+    let mut session = Session::open(setup, RunCommand::Agent, &runner, listener)?;
     let last_run_ended = session.history.last_at.clone().unwrap_or_default();
     let halt = session.recover()?;
     if options.watch || session.waiting_specs()? > 0 {
         session.preflight()?;
     }
-    let state = session.read_session()?;
+    let goes_on = session.project.agent_session().exists();
+    let mut state = session.read_session()?;
+    if goes_on {
+        state.unknown_runs_before = state.cost(&session.history).unknown_runs;
+    }
     session.start(state.spent(&session.history))?;
     let notifier = Notifier::of(&session.config, session.project.root());
     let options = options.clone();
@@ -304,7 +296,7 @@ impl Session<'_> {
         }
     }
 
-    fn end_agent(&mut self, agent: &mut Agent, end: AgentEnd) -> Result<AgentReport, DriveError> {
+    fn end_agent(&mut self, agent: &mut Agent, end: AgentEnd) -> Result<u8, DriveError> {
         if let Some(id) = agent.state.current_spec_id.clone()
             && self.inbox_entry(&id)?.is_some_and(|entry| entry.status == Status::Active)
         {
@@ -324,18 +316,16 @@ impl Session<'_> {
         self.save(agent)?;
         let summary = self.session_words(&agent.state);
         self.say(&format!("Session summary: {summary}"));
-        let mut report = AgentReport { end, session: agent.state.clone(), pending };
-        let keeps_session = report.end.keeps_session();
-        let (ended, needs) = self.finish(&of_loop, &reason, Some(report.exit_code()))?;
-        self.notify_stopped(agent, &reason, needs);
-        if !keeps_session {
+        let code = end.exit_code(agent.state.specs_failed, pending);
+        let ended = self.finish(&of_loop, &reason, Some(code))?;
+        self.notify_stopped(agent, &reason, ended.needs);
+        if !end.keeps_session() {
             drop_view(&self.project.agent_session())?;
         }
-        if matches!(ended, End::Waiting { .. }) {
-            self.say(&ended.reason());
-            report.end = AgentEnd::Halted(ended);
+        if ended.reason != reason {
+            self.say(&ended.reason);
         }
-        Ok(report)
+        Ok(ended.exit_code)
     }
 
     /// Tell whoever wants to hear of it. Nobody who cannot be told stops the work.

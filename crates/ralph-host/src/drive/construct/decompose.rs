@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use ralph_core::agent_role::AgentRole;
 use ralph_core::answer::{BackendAnswer, UnusableAnswer, schema_of};
-use ralph_core::config::StageName;
 use ralph_core::construct::answer::{self, Decomposition};
 use ralph_core::construct::apply;
 use ralph_core::construct::prompts::{self, DecomposeInput, KilledItem};
@@ -77,13 +77,11 @@ impl Session<'_> {
         };
         let prompt = prompts::decompose(&templates, &input)?;
         let check = |said: &BackendAnswer| killed.read(said, plan).map(|_| "");
-        let (stage, schema) = (StageName::Decompose, schema_of::<Decomposition>());
-        let terms = RoleTerms::of(&self.config, stage, schema, Access::Looks);
+        let schema = schema_of::<Decomposition>();
+        let terms = RoleTerms::of(&self.config, AgentRole::Decompose, schema, Access::Looks);
         let question = Question { item: id.to_string(), prompt, check: &check };
-        let consultation = Consultation {
-            ask_again: may_do_better,
-            ..Consultation::one("decompose", terms, question)
-        };
+        let consultation =
+            Consultation { ask_again: may_do_better, ..Consultation::one(terms, question) };
         let consulted = self.consult(&consultation)?;
         Halt::at(self.hopeless(&consulted.answers))?;
         let Some(answer) = consulted.answers.first() else { return Ok(()) };

@@ -1,7 +1,7 @@
 //! INVESTIGATE: one agent for each issue; what they find becomes tasks, or is out of scope.
 
+use ralph_core::agent_role::AgentRole;
 use ralph_core::answer::{BackendAnswer, schema_of};
-use ralph_core::config::StageName;
 use ralph_core::construct::answer::{self, Investigation};
 use ralph_core::construct::{apply, prompts};
 use ralph_core::cycle::{End, StageKind};
@@ -60,14 +60,12 @@ impl Session<'_> {
             let prompt = prompts::investigate(&templates, issue, task.as_ref(), goal.spec_text())?;
             questions.push(Question { item: issue.id.to_string(), prompt, check });
         }
-        let (stage, schema) = (StageName::Investigate, schema_of::<Investigation>());
+        let schema = schema_of::<Investigation>();
         let consultation = Consultation {
-            role: "investigate",
-            terms: RoleTerms::of(&self.config, stage, schema, Access::Writes),
+            terms: RoleTerms::of(&self.config, AgentRole::Investigate, schema, Access::Writes),
             questions,
             jobs: goal.jobs(),
             ask_again: |outcome| may_do_better(outcome) && kill_reason(outcome).is_none(),
-            may_write: &[],
         };
         let consulted = self.consult(&consultation)?;
         let end = self.hopeless(&consulted.answers);

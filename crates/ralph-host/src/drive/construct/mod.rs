@@ -26,7 +26,7 @@ use ralph_core::construct::prompts::SpecText;
 use ralph_core::construct::{ConstructEnd, Limits, Move, Progress, Step, Summary, built, next};
 use ralph_core::cycle::{
     AfterFailure, Came, ConstructStart, End, Failure, FailureKind, IterationStart, Record,
-    StageEnd, StageKind, StageStart,
+    RunCommand, StageEnd, StageKind, StageStart,
 };
 use ralph_core::format::{EditError, Format, codec};
 use ralph_core::plan::{Edit, Id, Kill, KillReason, Plan, Stage, stage};
@@ -35,7 +35,7 @@ use super::attempt::AttemptRun;
 use super::consult::Answer;
 use super::error::{DriveError, Halt};
 use super::listener::Listener;
-use super::session::{Loop, Session, Setup};
+use super::session::{Session, Setup};
 use crate::store::Durability;
 
 pub use plan::{PlanPreview, Planned, Planning, plan, preview_plan};
@@ -66,24 +66,24 @@ impl Goal {
     }
 }
 
-/// Work on a spec until it is satisfied, or something says stop.
+/// Work on a spec until it is satisfied, or something says stop. Returns the exit code.
 pub fn construct(
     mut setup: Setup,
     goal: &Goal,
     listener: &mut dyn Listener,
-) -> Result<(ConstructEnd, Summary), DriveError> {
+) -> Result<u8, DriveError> {
     let runner = crate::drive::runner(&mut setup);
     setup.options.spec = Some(goal.spec.clone());
-    let mut session = Session::open(setup, Loop::Construct, &runner, listener)?;
+    let mut session = Session::open(setup, RunCommand::Construct, &runner, listener)?;
     let end = session.recover()?;
     session.preflight()?;
     session.start(0.0)?;
     let end = session.run_construct(goal, end)?;
     let summary = Summary::of(&session.history.construct, &end);
-    session.record(Record::ConstructEnded(summary.clone()), Durability::Eventual)?;
-    session.finish(&end.end, &end.reason(), None)?;
+    session.record(Record::ConstructEnded(summary), Durability::Eventual)?;
+    let code = session.finish(&end.end, &end.reason(), None)?.exit_code;
     super::counts::write(&runner);
-    Ok((end, summary))
+    Ok(code)
 }
 
 /// A stage under way.
@@ -140,8 +140,7 @@ impl Session<'_> {
 
     /// Whether claims wait for a verifier: in a construct, and in what is left of one.
     pub(super) fn is_construct(&self) -> bool {
-        let run = self.history.run.as_ref();
-        run.is_some_and(|run| run.command != Loop::Build.word())
+        RunCommand::last(&self.history) != RunCommand::Build
     }
 
     fn start_construct(&mut self, goal: &Goal) -> Result<(), DriveError> {

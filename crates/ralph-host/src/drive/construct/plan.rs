@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use ralph_core::agent_role::AgentRole;
 use ralph_core::answer::{BackendAnswer, schema_of};
 use ralph_core::backend::Outcome;
 use ralph_core::config::{CommitLedger, Config, StageName};
 use ralph_core::construct::answer::{self, PlanAnswer};
 use ralph_core::construct::apply::{self, Existing, PlanTarget};
 use ralph_core::construct::prompts::{self, SpecText};
-use ralph_core::cycle::{Came, End, StageKind};
+use ralph_core::cycle::{Came, End, RunCommand, StageKind};
 use ralph_core::format::{Format, codec};
 use ralph_core::plan::{Plan, Task};
 
@@ -17,7 +18,7 @@ use crate::drive::consult::{Consultation, Question};
 use crate::drive::error::{DriveError, Halt};
 use crate::drive::listener::Listener;
 use crate::drive::preview::{CommandLine, Look, choose, command_line};
-use crate::drive::session::{ATTEMPT_VARIABLE, Loop, Session, Setup};
+use crate::drive::session::{ATTEMPT_VARIABLE, Session, Setup};
 use crate::drive::terms::{Access, RoleTerms, Terms};
 use crate::prompt_files;
 
@@ -54,7 +55,7 @@ pub fn plan(
     listener: &mut dyn Listener,
 ) -> Result<Vec<Planned>, DriveError> {
     let runner = crate::drive::runner(&mut setup);
-    let mut session = Session::open(setup, Loop::Plan, &runner, listener)?;
+    let mut session = Session::open(setup, RunCommand::Plan, &runner, listener)?;
     let mut end = session.recover()?;
     session.preflight()?;
     session.start(0.0)?;
@@ -141,7 +142,6 @@ impl Session<'_> {
         let consultation = Consultation {
             ask_again: |outcome| *outcome == Outcome::Success,
             ..Consultation::one(
-                "plan",
                 planner_terms(&self.config),
                 Question { item, prompt, check: &check },
             )
@@ -175,7 +175,7 @@ fn plan_prompt(
 }
 
 fn planner_terms(config: &Config) -> RoleTerms {
-    RoleTerms::of(config, StageName::Plan, schema_of::<PlanAnswer>(), Access::Looks)
+    RoleTerms::of(config, AgentRole::Plan, schema_of::<PlanAnswer>(), Access::Looks)
 }
 
 /// One question of a planner that is not asked.

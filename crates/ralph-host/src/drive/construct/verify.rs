@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use ralph_core::agent_role::AgentRole;
 use ralph_core::answer::{BackendAnswer, schema_of};
-use ralph_core::config::StageName;
 use ralph_core::construct::answer::{self, SpecVerdict, TaskVerdict};
 use ralph_core::construct::apply::{self, Verification};
 use ralph_core::construct::prompts::{self, VerifyInput};
@@ -127,14 +127,12 @@ impl Session<'_> {
             let prompt = prompts::verify(&templates, &input)?;
             questions.push(Question { item: task.id.to_string(), prompt, check });
         }
-        let (stage, schema) = (StageName::Verify, schema_of::<TaskVerdict>());
+        let schema = schema_of::<TaskVerdict>();
         let consultation = Consultation {
-            role: "verify",
-            terms: RoleTerms::of(&self.config, stage, schema, Access::Writes),
+            terms: RoleTerms::of(&self.config, AgentRole::Verify, schema, Access::Writes),
             questions,
             jobs,
             ask_again: may_do_better,
-            may_write: &[],
         };
         self.consult(&consultation)
     }
@@ -151,13 +149,11 @@ impl Session<'_> {
             let verdict = answer::spec_verdict(said)?;
             Ok(if verdict.is_accepted() { ACCEPTED } else { REJECTED })
         };
-        let (stage, schema) = (StageName::Verify, schema_of::<SpecVerdict>());
-        let terms = RoleTerms::of(&self.config, stage, schema, Access::Writes);
+        let schema = schema_of::<SpecVerdict>();
+        let terms = RoleTerms::of(&self.config, AgentRole::Verify, schema, Access::Writes);
         let question = Question { item: "spec".into(), prompt, check: &check };
-        let consultation = Consultation {
-            ask_again: may_do_better,
-            ..Consultation::one("verify", terms, question)
-        };
+        let consultation =
+            Consultation { ask_again: may_do_better, ..Consultation::one(terms, question) };
         Ok(self.consult(&consultation)?.answers)
     }
 

@@ -47,6 +47,7 @@ impl Session<'_> {
         if !self.history.paused || self.mailbox.stop {
             return Ok(());
         }
+        self.arrive_if_due()?;
         // Whoever paused may change things.
         self.tell(EventKind::Paused(NoDetails {}));
         while self.history.paused && !self.mailbox.stop {

@@ -2,7 +2,7 @@
 
 use ralph_core::control::Effect;
 use ralph_core::format::codec;
-use ralph_core::plan::{Edit, Id, Plan, Refusal, verbs};
+use ralph_core::plan::{Edit, Id, Plan, Refusal, TaskStateName, TaskVerb, verbs};
 
 use super::Ear;
 use crate::drive::error::DriveError;
@@ -16,7 +16,7 @@ impl Ear<'_> {
             Effect::End => self.running.leash.kill(),
             Effect::Skip(task) => self.skip(&task)?,
             Effect::Retry(task) => {
-                self.change_plan(&task, "retried", |plan| verbs::retry(plan, &task))?;
+                self.change_plan(&task, TaskVerb::Retry, |plan| verbs::retry(plan, &task))?;
             }
             Effect::EndThenSkip(task) => {
                 self.running.leash.kill();
@@ -34,14 +34,14 @@ impl Ear<'_> {
     pub(super) fn skip(&mut self, task: &Id) -> Result<(), DriveError> {
         let at = self.clock.stamp();
         let verb = |plan: &Plan| verbs::skip(plan, task, Some("skipped by the operator"), &at);
-        self.change_plan(task, "skipped", verb)
+        self.change_plan(task, TaskVerb::Skip, verb)
     }
 
     /// Change the plan with a verb. That it is as wished already is no reason to complain.
     fn change_plan(
         &mut self,
         task: &Id,
-        verb: &str,
+        verb: TaskVerb,
         edits: impl FnOnce(&Plan) -> Result<Vec<Edit>, Refusal>,
     ) -> Result<(), DriveError> {
         let mut refusal = None;
@@ -53,11 +53,12 @@ impl Ear<'_> {
             }
         })?;
         match refusal {
-            Some(Refusal::WrongState { state, .. }) if state == verb || state == "pending" => {
-                Ok(())
-            }
-            Some(Refusal::Buried { fate, .. }) if fate == verb => Ok(()),
-            Some(why) => self.refuse(&format!("{task} is not {verb}: {why}")),
+            Some(Refusal::WrongState { state: TaskStateName::Pending, .. }) => Ok(()),
+            Some(
+                Refusal::WrongState { state: TaskStateName::Skipped, .. }
+                | Refusal::Buried { fate: TaskStateName::Skipped, .. },
+            ) if verb == TaskVerb::Skip => Ok(()),
+            Some(why) => self.refuse(&format!("{task} is not {}: {why}", verb.as_str())),
             None => Ok(()),
         }
     }

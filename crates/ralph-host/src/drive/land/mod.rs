@@ -17,11 +17,13 @@ mod ledger;
 mod spec;
 
 use ralph_core::config::{OnDirty, Workspace};
-use ralph_core::cycle::{ArrivalLine, History, NotArrived, OnMissing, Record, SettlementWay};
+use ralph_core::cycle::{
+    ArrivalLine, History, NotArrived, OnMissing, Record, RunCommand, SettlementWay,
+};
 
 use super::error::DriveError;
 use super::listener::Listener;
-use super::session::{Loop, Session, Setup};
+use super::session::{Session, Setup};
 use super::survivors::end_survivors;
 use crate::git::ArrivalOutcome;
 use crate::project::Project;
@@ -114,7 +116,7 @@ pub fn land(
     let branch = line.map(|line| line.branch.clone());
     setup.options.branch = branch.or_else(|| ledger?.open_run().branch.clone());
     let runner = super::runner(&mut setup);
-    let mut session = Session::open(setup, Loop::Land, &runner, listener)?;
+    let mut session = Session::open(setup, RunCommand::Land, &runner, listener)?;
     report.branch = Some(session.work.target_name().to_owned());
     session.carry_out(action, &mut report)?;
     Ok(report)

@@ -169,8 +169,8 @@ fn is_long_ago(change: SystemTime) -> bool {
     change.elapsed().is_ok_and(|age| age > LONG_AGO)
 }
 
-/// A process of git in this checkout that runs one of these commands and that ralph did not start, with
-/// its command.
+/// A process of git in this checkout that runs one of these commands, with its command. Ralph itself looks
+/// between its own calls, so it is a person's, or that of a backend that has left its lane.
 #[cfg(target_os = "linux")]
 fn process_in(top: &Path, commands: &[&str]) -> Option<(i32, String)> {
     let top = std::fs::canonicalize(top).ok()?;
@@ -184,7 +184,7 @@ fn process_in(top: &Path, commands: &[&str]) -> Option<(i32, String)> {
         }
         let words = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
         let command = git_command(&words).filter(|one| commands.contains(&one.as_str()))?;
-        (is_in(&cwd, &top) && !is_own(pid)).then_some((pid, command))
+        is_in(&cwd, &top).then_some((pid, command))
     })
     .next()
 }
@@ -198,26 +198,6 @@ fn process_in(_top: &Path, _commands: &[&str]) -> Option<(i32, String)> {
 fn is_in(cwd: &Path, top: &Path) -> bool {
     let nearest = cwd.ancestors().find(|dir| matches!(git_dir::of(dir), Ok(Some(_))));
     nearest.is_none_or(|dir| dir == top)
-}
-
-/// Whether a process is this one or below it.
-#[cfg(target_os = "linux")]
-fn is_own(mut pid: i32) -> bool {
-    let me = rustix::process::getpid().as_raw_nonzero().get();
-    // A process that ends meanwhile, or loops of parents, end the search.
-    for _ in 0..64 {
-        if pid == me {
-            return true;
-        }
-        let stat = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let stat = String::from_utf8_lossy(&stat);
-        let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
-        match after.split_ascii_whitespace().nth(1).and_then(|word| word.parse().ok()) {
-            Some(parent) if parent > 1 => pid = parent,
-            _ => return false,
-        }
-    }
-    false
 }
 
 /// The command of git among these words of a command line.

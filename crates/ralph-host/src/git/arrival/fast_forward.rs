@@ -84,6 +84,10 @@ impl Arrival<'_, '_, '_> {
             rides: rides.clone(),
         }))?;
         crash::point();
+        for path in paths.iter().filter(|path| self.repo.ledger.contains(path)) {
+            // An empty folder in the place of a file of the ledger is nobody's work.
+            let _is_none = fs::remove_dir(self.repo.file(path));
+        }
         let merged_from = match self.merge(new, &changes, &rides) {
             Ok(Ok(from)) => from,
             Ok(Err(wait)) => {
@@ -366,9 +370,12 @@ impl Arrival<'_, '_, '_> {
 }
 
 impl Repo<'_> {
-    /// Tracked files among these that the person has deleted: git's fast-forward would make them again.
+    /// Tracked files among these that the person has deleted: git's fast-forward would make them again. Files
+    /// of the ledger come back with what arrives.
     fn deleted_files(&self, paths: &[RepoPath]) -> Result<Vec<String>, GitError> {
-        let is_gone = |path: &&RepoPath| fs::symlink_metadata(self.file(path)).is_err();
+        let is_gone = |path: &&RepoPath| {
+            fs::symlink_metadata(self.file(path)).is_err() && !self.ledger.contains(path)
+        };
         let gone: Vec<_> = paths.iter().filter(is_gone).collect();
         if gone.is_empty() {
             return Ok(Vec::new());

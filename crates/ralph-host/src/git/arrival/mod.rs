@@ -34,8 +34,8 @@ use std::collections::BTreeSet;
 use std::error::Error;
 
 use ralph_core::cycle::{
-    ArrivalLine, ArrivalStep, ArrivalWait, ArrivedCommits, NotArrived, OnMissing, Record,
-    TakenCommits, decide_arrival,
+    ArrivalFacts, ArrivalLine, ArrivalStep, ArrivalWait, ArrivedCommits, NotArrived, OnMissing,
+    Record, TakenCommits, decide_arrival,
 };
 
 pub(super) use busy::QuietState;
@@ -114,6 +114,36 @@ impl Repo<'_> {
         arrival.wait(ArrivalWait::Unsettled)
     }
 
+    /// The same while an attempt works: the tip stays where it is. `None` when it would have to move, because
+    /// the branch has.
+    pub fn arrive_beside(
+        &self,
+        line: &ArrivalLine,
+        host: &mut dyn ArrivalHost,
+    ) -> Result<Option<ArrivalOutcome>, ArrivalError> {
+        let mut arrival = Arrival { repo: self, line: line.clone(), host };
+        for _ in 0..MOST_ROUNDS {
+            if !self.is_branch_unmoved(&arrival.line)? {
+                return Ok(None);
+            }
+            let facts = arrival.facts()?;
+            let outcome = match decide_arrival(&arrival.line, &facts, OnMissing::Wait) {
+                ArrivalStep::Replay { .. } | ArrivalStep::Taken { .. } => return Ok(None),
+                step => arrival.take_step(step, &facts)?,
+            };
+            if outcome.is_some() {
+                return Ok(outcome);
+            }
+        }
+        arrival.wait(ArrivalWait::Unsettled).map(Some)
+    }
+
+    /// Whether the branch is where the last arrival left it, so that nothing has to be replayed.
+    pub fn is_branch_unmoved(&self, line: &ArrivalLine) -> Result<bool, GitError> {
+        let at = self.find_ref(&format!("refs/heads/{}", line.branch))?;
+        Ok(at.is_none_or(|at| at.as_str() == line.arrived))
+    }
+
     /// The object name of raw bytes, by which the journal knows the content of a file.
     pub fn content_id(&self, bytes: &[u8]) -> Result<Oid, GitError> {
         self.look(["hash-object", "--no-filters", "--stdin"]).stdin(bytes.to_vec()).oid()
@@ -144,7 +174,15 @@ impl Arrival<'_, '_, '_> {
             self.line.tip = tip.to_string();
         }
         let facts = self.facts()?;
-        let outcome = match decide_arrival(&self.line, &facts, on_missing) {
+        self.take_step(decide_arrival(&self.line, &facts, on_missing), &facts)
+    }
+
+    fn take_step(
+        &mut self,
+        step: ArrivalStep,
+        facts: &ArrivalFacts,
+    ) -> Result<Option<ArrivalOutcome>, ArrivalError> {
+        let outcome = match step {
             ArrivalStep::Nothing => ArrivalOutcome::Complete,
             ArrivalStep::FastForward { to } => self.fast_forward(to)?,
             ArrivalStep::Fetch { to } => return self.fetch(&to),

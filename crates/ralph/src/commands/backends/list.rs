@@ -30,6 +30,7 @@ pub(crate) struct Known {
     pub(crate) version: Option<String>,
 }
 
+/// Return every backend that is built in or configured, with what is installed of it.
 pub(crate) fn known_backends(config: &Config, place: Place<'_>) -> Vec<Known> {
     let runner = Runner::new(format!("backends-{}", std::process::id()));
     let names = choice::names(config);

@@ -62,7 +62,7 @@ impl Live {
                     self.print(word, &text.replace(&self.here, ""));
                 }
             }
-            Heard::Tick => {}
+            Heard::Started | Heard::Tick => {}
             Heard::Decision(decision) => {
                 self.flush();
                 self.print("ralph", &decided(decision));

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::IGNORE;
 use super::interview::Usual;
-use crate::commands::first_commit::{COMMAND, MESSAGE, SET_UP_MESSAGE, question};
+use crate::commands::first_commit::{COMMAND, MESSAGE, question};
 
 /// Files that were not as committed before init began.
 pub(super) struct FilesBefore {
@@ -23,6 +23,8 @@ pub(super) struct FilesBefore {
 /// What could be committed.
 pub(super) struct CommitOffer {
     kind: OfferKind,
+    /// The message of a commit of what init wrote.
+    message: String,
     /// How paths of the repository begin in a command of the user's.
     path_start: &'static str,
     /// Files that init changed and that had changes of the user before.
@@ -90,10 +92,10 @@ impl CommitOffer {
             (OfferKind::Everything(_), CommitAnswer::Nothing | CommitAnswer::Usual) => {
                 report.next = Some(format!("`{COMMAND}`: agents see only what is committed"));
             }
-            (OfferKind::SetUp(files), _) => match repo.commit_files(files, SET_UP_MESSAGE) {
+            (OfferKind::SetUp(files), _) => match repo.commit_files(files, &self.message) {
                 Ok(true) => {
                     report.made =
-                        Some(format!("{SET_UP_MESSAGE} ({})", count(files.len(), "file")));
+                        Some(format!("{} ({})", self.message, count(files.len(), "file")));
                 }
                 Ok(false) => {}
                 Err(e) => {
@@ -126,7 +128,7 @@ impl CommitOffer {
     fn by_hand(&self, files: &[RepoPath]) -> String {
         let name = |file: &RepoPath| shell_word(&format!("{}{file}", self.path_start));
         let names = files.iter().map(name).collect::<Vec<_>>().join(" ");
-        format!("`git add {names} && git commit -m \"{SET_UP_MESSAGE}\" -- {names}`")
+        format!("`git add {names} && git commit -m \"{}\" -- {names}`", self.message)
     }
 }
 
@@ -137,6 +139,7 @@ impl FilesBefore {
         repo: &Repo<'_>,
         directory: &Path,
         written: &[String],
+        message: String,
     ) -> CommitOffer {
         let written = written.iter().map(|path| in_repository(repo, path));
         let (left, files): (Vec<_>, Vec<_>) = written.partition(|path| self.dirty.contains(path));
@@ -148,7 +151,8 @@ impl FilesBefore {
             Ok(None) if !files.is_empty() => (OfferKind::SetUp(files), left),
             Ok(None) | Err(_) => (OfferKind::Nothing, left),
         };
-        CommitOffer { kind, path_start: if directory == repo.top() { "" } else { ":/" }, left }
+        let path_start = if directory == repo.top() { "" } else { ":/" };
+        CommitOffer { kind, message, path_start, left }
     }
 }
 

@@ -115,7 +115,7 @@ impl Ask for TaskList {
         let lookup = Lookup::new(&file.plan);
         let tasks = task::listed(&file.plan, self.which);
         let row = |t: &Task| {
-            let mut row = json!({ "id": t.id, "state": t.state.word(), "name": t.name });
+            let mut row = json!({ "id": t.id, "state": t.state.name(), "name": t.name });
             if let Some(priority) = t.priority {
                 row["priority"] = json!(priority);
             }

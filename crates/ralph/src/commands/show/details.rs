@@ -16,7 +16,7 @@ use crate::out;
 
 /// Where the prompt is kept: beside the log.
 pub(super) fn prompt_path(attempt: &AttemptSummary) -> Option<String> {
-    let path = Path::new(attempt.log.as_ref()?).with_extension("prompt.md");
+    let path = Path::new(attempt.started.log.as_ref()?).with_extension("prompt.md");
     Some(path.to_string_lossy().into_owned())
 }
 
@@ -27,11 +27,11 @@ pub(super) fn prompt(context: &Context, attempt: &AttemptSummary) -> Result<(), 
 
 /// Print what the backend said and did, one line each.
 pub(super) fn events(context: &Context, attempt: &AttemptSummary) -> Result<(), CommandError> {
-    let log = attempt.log.as_ref().ok_or_else(|| nothing(attempt, "log"))?;
+    let log = attempt.started.log.as_ref().ok_or_else(|| nothing(attempt, "log"))?;
     let path = context.project.root().join(log);
     let file = std::fs::File::open(&path).map_err(|e| gone(log, &e))?;
     let request = Request { permissions: Permissions::Default, ..Request::plain("") };
-    let driver = driver(context, &attempt.backend)?;
+    let driver = driver(context, &attempt.started.backend)?;
     let mut reader = driver.map(|driver| driver.reader(&request));
     let root = context.project.root().to_str();
     let mut events = Vec::new();
@@ -103,7 +103,7 @@ fn read(context: &Context, path: &str) -> Result<Vec<u8>, CommandError> {
 }
 
 fn nothing(attempt: &AttemptSummary, what: &str) -> CommandError {
-    let number = attempt.iteration;
+    let number = attempt.started.iteration;
     CommandError::new(format!("iteration {number} has no {what}: {}", attempt.words))
 }
 

@@ -56,7 +56,7 @@ pub(crate) fn run(context: &Context, args: &ShowArgs) -> Result<(), CommandError
     let history = context.history()?;
     let mut attempt = find(&history, &args.which)?.summary(&context.running());
     if attempt.verdict.is_some() {
-        attempt.verdict = context.verdict(&attempt.attempt)?;
+        attempt.verdict = context.verdict(&attempt.started.attempt)?;
     }
     let attempt = &attempt;
     if Render::from_flag(args.json) == Render::Json {

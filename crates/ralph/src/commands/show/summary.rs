@@ -12,15 +12,18 @@ use crate::out::LabelledRows;
 
 pub(super) fn print(context: &Context, attempt: &AttemptSummary) -> Result<(), CommandError> {
     let mut rows = LabelledRows::default();
-    rows.add("Attempt", [format!("{} (iteration {})", attempt.attempt, attempt.iteration)]);
-    let retry = match attempt.retry {
+    rows.add(
+        "Attempt",
+        [format!("{} (iteration {})", attempt.started.attempt, attempt.started.iteration)],
+    );
+    let retry = match attempt.started.retries {
         0 => String::new(),
         n => format!(" (retry {n})"),
     };
-    rows.add("Task", [format!("{}  {}{retry}", attempt.task_id, attempt.name)]);
+    rows.add("Task", [format!("{}  {}{retry}", attempt.started.task, attempt.started.name)]);
     let ago = age::ago(&attempt.started_at, &context.now());
     rows.add("Began", [with(&attempt.started_at, ago)]);
-    rows.add("Backend", [with_model(&attempt.backend, attempt.model.as_deref())]);
+    rows.add("Backend", [with_model(&attempt.started.backend, attempt.started.model.as_deref())]);
     backend(&mut rows, attempt);
     if let Some(verdict) = &attempt.verdict {
         gates(&mut rows, verdict);
@@ -28,9 +31,9 @@ pub(super) fn print(context: &Context, attempt: &AttemptSummary) -> Result<(), C
     let result = attempt.fate.failure().map_or_else(|| attempt.words.clone(), Failure::told);
     rows.add("Result", [result]);
     rows.add("Ended", &attempt.ended_at);
-    let diff = |kept| format!("{kept}  (`ralph show {} --diff`)", attempt.iteration);
+    let diff = |kept| format!("{kept}  (`ralph show {} --diff`)", attempt.started.iteration);
     rows.add("Kept as", attempt.fate.kept().map(diff));
-    rows.add("Log", &attempt.log);
+    rows.add("Log", &attempt.started.log);
     let prompt = prompt_path(attempt);
     rows.add("Prompt", prompt.filter(|path| context.project.root().join(path).is_file()));
     rows.print()

@@ -5,11 +5,12 @@ mod watch;
 
 use clap::Args;
 use ralph_core::agent_session::counts;
-use ralph_core::cycle::History;
+use ralph_core::cycle::{DoneElsewhere, History};
 use ralph_core::dashboard::{self, LoopStatus, Meter, State};
 use ralph_core::inbox::Entry;
 use ralph_core::plan::{self, Item, Stage};
 use ralph_core::view::{self, PlanSummary, Tally};
+use ralph_core::words::count;
 use ralph_host::project_reader::ProjectSnapshot;
 use serde::Serialize;
 
@@ -119,6 +120,10 @@ fn body(
     rows.add("Tasks", [tasks(&tally)]);
     add_loop(&mut rows, &sources.state());
     rows.add("Other", view::other_specs(&file.plan));
+    if let Some(here) = context.project.branch() {
+        let found = DoneElsewhere::find(&sources.history, &file.plan, &here);
+        rows.add("Elsewhere", found.iter().map(DoneElsewhere::to_sentence));
+    }
     let issues = file.plan.scoped_issues().count();
     rows.add("Issues", (issues > 0).then(|| format!("{issues} open")));
     // The block has the same line.
@@ -152,12 +157,15 @@ fn explain(stage: Stage, tally: &Tally, iteration: u32) -> String {
             .to_owned();
     }
     let words = match stage {
-        Stage::Decompose => "killed work must be broken down",
-        Stage::Investigate => "issues must become tasks",
-        Stage::Build => "tasks are ready",
-        Stage::Verify => "claimed work must be checked",
-        Stage::Complete => "nothing is left to do",
-        Stage::Blocked => "work is left, but none of it can go on",
+        Stage::Decompose => "killed work must be broken down".to_owned(),
+        Stage::Investigate => "issues must become tasks".to_owned(),
+        Stage::Build => "tasks are ready".to_owned(),
+        Stage::Verify => "claimed work must be checked".to_owned(),
+        Stage::Complete if tally.failed > 0 => {
+            format!("nothing is left to do; given up: {}", count(tally.failed, "task"))
+        }
+        Stage::Complete => "nothing is left to do".to_owned(),
+        Stage::Blocked => "work is left, but none of it can go on".to_owned(),
     };
     match iteration {
         0 => format!("{stage}: {words}"),

@@ -7,7 +7,7 @@ use ralph_core::plan::{
     self, Edit, Id, Plan, Priority, Refusal, Task, TaskInput, add, prioritize, read_tasks, verbs,
 };
 use ralph_core::view;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::EditArgs;
 use super::choice::{only_done, only_open, refused};
@@ -100,14 +100,14 @@ impl Tasks<'_> {
     }
 
     pub(super) fn prioritize(&self, spec: Option<String>) -> Result<(), CommandError> {
-        let mut counts = Value::Null;
+        let mut counts = None;
         self.context.change_plan(self.plan, |plan, _| {
             let spec = spec.as_deref().map(|s| spec_of(plan, s)).transpose()?;
             if let Some(spec) = &spec {
                 known_spec(plan, spec)?;
             }
             let result = prioritize(plan, spec.as_deref());
-            counts = json!(result.counts);
+            counts = Some(result.counts);
             Ok(result.edits)
         })?;
         out::json(&counts)

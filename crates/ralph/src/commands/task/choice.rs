@@ -1,6 +1,6 @@
 //! Which task is meant when nobody says, and how a refusal is put.
 
-use ralph_core::plan::{Id, Plan, Refusal, State, Task, Trust, runnable};
+use ralph_core::plan::{Id, Plan, Refusal, State, Task, TaskStateName, TaskVerb, Trust, runnable};
 use ralph_core::text::nearest;
 
 use crate::error::CommandError;
@@ -69,12 +69,14 @@ pub(crate) fn refused(refusal: &Refusal, plan: &Plan) -> CommandError {
             })
         }
         Refusal::NoIssue(_) => Some("`ralph issue list` shows them".to_owned()),
-        Refusal::Buried { id, fate: "failed" | "skipped" } => {
+        Refusal::Buried { id, fate: TaskStateName::Failed | TaskStateName::Skipped } => {
             Some(format!("`ralph task retry {id}` brings it back"))
         }
-        Refusal::WrongState { id, state: "pending" | "running", verb: "accepted" | "rejected" } => {
-            Some(format!("`ralph task done {id}` comes first"))
-        }
+        Refusal::WrongState {
+            id,
+            state: TaskStateName::Pending | TaskStateName::Running,
+            verb: TaskVerb::Accept | TaskVerb::Reject,
+        } => Some(format!("`ralph task done {id}` comes first")),
         Refusal::Needed { .. } => Some("change or delete those first, or skip this one".to_owned()),
         _ => None,
     };

@@ -52,6 +52,7 @@ pub(crate) fn add_tasks(
     Ok(changed.after.tasks.iter().filter(|t| !old.contains(&t.id)).cloned().collect())
 }
 
+/// Return the tasks of a list, in the order of the plan.
 pub(crate) fn listed(plan: &Plan, which: Which) -> Vec<Task> {
     match which {
         Which::All => plan.all_tasks(),
@@ -62,6 +63,7 @@ pub(crate) fn listed(plan: &Plan, which: Which) -> Vec<Task> {
     }
 }
 
+/// Return the task with this id, or an error that names similar ids and the command for ended tasks.
 pub(crate) fn task_of<'p>(
     plan: &'p Plan,
     lookup: &Lookup<'p>,

@@ -218,6 +218,7 @@ pub(crate) fn skip(
     tasks.judge("Skipped", id, |plan, id, at| verbs::skip(plan, id, None, at))
 }
 
+/// Make the error for an id that the plan does not have.
 pub(crate) fn unknown(id: &Id, plan: &Plan) -> CommandError {
     refused(&Refusal::NoTask(id.clone()), plan)
 }

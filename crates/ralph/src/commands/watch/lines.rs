@@ -92,7 +92,10 @@ pub(super) fn of_task(context: &Context, plan: &Plan, history: &History, id: &st
     lines.extend(attempts.iter().flat_map(of_attempt));
     if let Some(last) = attempts.iter().rev().find(|attempt| attempt.fate.kept().is_some()) {
         lines.push(Line::new());
-        lines.push(Line::of(Style::Strong, format!("patch of iteration {}", last.iteration)));
+        lines.push(Line::of(
+            Style::Strong,
+            format!("patch of iteration {}", last.started.iteration),
+        ));
         match details::patch(context, last) {
             Ok(patch) => lines.extend(of_patch(&String::from_utf8_lossy(&patch))),
             Err(e) => lines.push(Line::of(Style::Caution, e.told())),
@@ -124,9 +127,12 @@ fn of_attempt(attempt: &AttemptSummary) -> Vec<Line> {
     let cost = took.map(|took| format!(", {}, {took}", words::cost(attempt.cost_usd)));
     let mut lines = vec![
         Line::new(),
-        Line::of(Style::Strong, format!("[{}] ", attempt.iteration))
+        Line::of(Style::Strong, format!("[{}] ", attempt.started.iteration))
             .add(style, &attempt.words)
-            .add(Style::Plain, format!("  {}{}", attempt.backend, cost.unwrap_or_default())),
+            .add(
+                Style::Plain,
+                format!("  {}{}", attempt.started.backend, cost.unwrap_or_default()),
+            ),
     ];
     lines.extend(attempt.fate.failure().map(|failure| field("why", &failure.told())));
     lines.extend(attempt.claim.as_ref().map(|claim| field("claim", &claim.to_string())));

@@ -17,12 +17,16 @@ const OPENING: &str = "\
 | 130 | Ctrl-C |
 | 143 | SIGTERM |
 
+Where several hold, 1 goes before 3 and 3 before 4: a loop that meets a limit while commits wait to arrive ends with 3.
+
 A script that runs ralph in CI wants 0. What to do with 3 and 4 is in
 [ralph in CI](../how-to/ci.md).
 
 ## How a loop ends
 
-`status` is the word in `.ralph/state.json` and in the event `orchestrator_end`.
+`status` is the word in the event `orchestrator_end`. `.ralph/state.json` keeps to the words that its
+readers know: `complete`, `blocked` (also for `no_progress` and `false_done`), `max_iterations_reached`,
+`interrupted`, and `paused` for every other end.
 
 ";
 

@@ -96,4 +96,25 @@ fn the_scenario_for_all_roles_completes_a_construct() {
     for role in ["plan", "decompose", "verify", "investigate"] {
         assert!(journal.contains(&format!("\"role\":\"{role}\"")), "{role}\n{journal}");
     }
+    let words = |role: &str| {
+        let row = PAGE.lines().find_map(|line| line.strip_prefix(&format!("| {role} | `")));
+        row.unwrap().trim_end_matches("` |").to_owned()
+    };
+    let roles = [
+        ("planner", "-plan-"),
+        ("verifier of a task", "-verify-"),
+        ("verifier of the whole spec", "-verify-"),
+        ("investigator of an issue", "-investigate-"),
+        ("who breaks killed work down", "-decompose-"),
+    ];
+    for (role, of_role) in roles {
+        let words = words(role);
+        for entry in fs::read_dir(project.path("build/ralph-logs")).unwrap() {
+            let name = entry.unwrap().file_name().to_string_lossy().into_owned();
+            let is_prompt = name.ends_with(".prompt.md");
+            let text = fs::read_to_string(project.path("build/ralph-logs").join(&name)).unwrap();
+            let is_other = !name.contains(of_role);
+            assert!(!(is_prompt && is_other && text.contains(&words)), "{words} is in {name}");
+        }
+    }
 }
